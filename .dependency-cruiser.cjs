@@ -44,14 +44,21 @@ module.exports = {
       comment: "What runs in the browser and what runs in Node share shapes only.",
       severity: "error",
       from: { path: "^packages/console/src/(web|server)/" },
-      to: { path: "^packages/(console/src/(web|server)|protocol|sdk)/", pathNot: "^packages/console/src/$1/|^packages/(protocol|sdk)/" },
+      to: {
+        path: "^packages/(console/src/(web|server)|protocol|sdk)/",
+        pathNot: "^packages/console/src/$1/|^packages/(protocol|sdk)/",
+      },
     },
     {
       name: "page-is-no-node",
-      comment: "The page loads neither the SDK nor anything of Node; of the protocol only files that import no package.",
+      comment:
+        "The page loads neither the SDK nor anything of Node; of the protocol only files that import no package.",
       severity: "error",
       from: { path: "^packages/console/src/web/", pathNot: tests },
-      to: { path: "^packages/(sdk|protocol)/", pathNot: "^packages/protocol/src/(backoff|config-mask|json-text|secrets)[.]ts$" },
+      to: {
+        path: "^packages/(sdk|protocol)/",
+        pathNot: "^packages/protocol/src/(backoff|config-mask|json-text|secrets)[.]ts$",
+      },
     },
     {
       name: "pages-do-not-import-pages",
@@ -102,7 +109,9 @@ module.exports = {
       comment: "Whoever keeps items stands above the store of items.",
       severity: "error",
       from: { path: "^packages/engine/src/items/", pathNot: tests },
-      to: { path: "^packages/engine/src/(?!(collections|files|items|store)/|kernel/(clock|interval-clock|logger)[.]ts$)" },
+      to: {
+        path: "^packages/engine/src/(?!(collections|files|items|store)/|kernel/(clock|interval-clock|logger)[.]ts$)",
+      },
     },
     {
       name: "deliveries-know-no-module",
@@ -141,7 +150,8 @@ module.exports = {
     },
     {
       name: "modules-read-no-config",
-      comment: "A module is handed its config. Of config/ it may use shapes only: those of blocks that the engine reads as well.",
+      comment:
+        "A module is handed its config. Of config/ it may use shapes only: those of blocks that the engine reads as well.",
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
       to: { path: "^packages/engine/src/config/(?!(types|tls-block|exec-block)[.]ts$)" },

@@ -66,7 +66,12 @@ export default defineConfig({
       project("e2e", { setupFiles: EVIDENCE, testTimeout: 240_000, hookTimeout: 240_000 }),
       // Files that run in one process share its browser: `e2e/src/console/support/pages.ts`.
       project("console", { setupFiles: EVIDENCE, testTimeout: 240_000, hookTimeout: 240_000 }),
-      project("faults", { testTimeout: 2 * 60 * 60_000, maxWorkers: 1, fileParallelism: false, sequence: { groupOrder: 1 } }),
+      project("faults", {
+        testTimeout: 2 * 60 * 60_000,
+        maxWorkers: 1,
+        fileParallelism: false,
+        sequence: { groupOrder: 1 },
+      }),
     ],
   },
 });

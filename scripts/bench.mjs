@@ -25,7 +25,10 @@ if (built !== 0) {
 }
 try {
   await bundleCli({ outcome: (text) => console.error(`Bundling svc: ${text}`) });
-  await buildConsolePage({ signal: interruptSignal(), outcome: (text) => console.error(`Building the console's page: ${text}`) });
+  await buildConsolePage({
+    signal: interruptSignal(),
+    outcome: (text) => console.error(`Building the console's page: ${text}`),
+  });
 } catch (error) {
   process.exit(reportFailure(error));
 }

@@ -20,7 +20,8 @@ export async function writeBundle() {
   const files = await generate();
   await mkdir(bundleDir, { recursive: true });
   // The entry is replaced last: until then the previous entry finds all its files.
-  for (const [name, content] of files.sort(([a], [b]) => Number(a === ENTRY) - Number(b === ENTRY))) await putInPlace(name, content, startedMs);
+  for (const [name, content] of files.sort(([a], [b]) => Number(a === ENTRY) - Number(b === ENTRY)))
+    await putInPlace(name, content, startedMs);
   await dropOldFiles(new Set(files.map(([name]) => name)), startedMs);
 }
 
@@ -69,7 +70,10 @@ const ownModules = {
     async handler(id) {
       const [code, map] = await Promise.all([readFile(id, "utf8"), readFile(`${id}.map`, "utf8")]);
       const fromBundle = relative(bundleDir, id).replaceAll(sep, "/");
-      return { code: code.replaceAll("import.meta.url", `new URL(${JSON.stringify(fromBundle)}, import.meta.url).href`), map };
+      return {
+        code: code.replaceAll("import.meta.url", `new URL(${JSON.stringify(fromBundle)}, import.meta.url).href`),
+        map,
+      };
     },
   },
 };
@@ -80,7 +84,11 @@ const ownModules = {
  */
 function chunkName({ name, moduleIds }) {
   const last = moduleIds.at(-1) ?? "";
-  return /[\\/]node_modules[\\/]([\w-]+)[\\/]/.exec(last)?.[1] ?? /[\\/]packages[\\/]([a-z]+)[\\/]dist[\\/](?:index|node)\.js$/.exec(last)?.[1] ?? name;
+  return (
+    /[\\/]node_modules[\\/]([\w-]+)[\\/]/.exec(last)?.[1] ??
+    /[\\/]packages[\\/]([a-z]+)[\\/]dist[\\/](?:index|node)\.js$/.exec(last)?.[1] ??
+    name
+  );
 }
 
 /**

@@ -9,7 +9,14 @@ import { root } from "./steps.mjs";
 const FAILING = new Set(["high", "critical"]);
 const TIMEOUT_MS = 45_000;
 const MAX_OUTPUT = 64 * 2 ** 20;
-const ARGS = ["audit", "--omit=dev", "--json", "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=15000"];
+const ARGS = [
+  "audit",
+  "--omit=dev",
+  "--json",
+  "--fetch-retries=1",
+  "--fetch-retry-mintimeout=1000",
+  "--fetch-timeout=15000",
+];
 
 /**
  * @typedef {{ severity: string, name: string, range: string, title: string, url: string, fix: string }} Advisory
@@ -32,11 +39,16 @@ export function classifyAudit(stdout) {
   }
   if (output.vulnerabilities !== undefined) {
     const advisories = advisoriesOf(output.vulnerabilities);
-    return { failing: advisories.filter(({ severity }) => FAILING.has(severity)), other: advisories.filter(({ severity }) => !FAILING.has(severity)) };
+    return {
+      failing: advisories.filter(({ severity }) => FAILING.has(severity)),
+      other: advisories.filter(({ severity }) => !FAILING.has(severity)),
+    };
   }
   // Errors of the request have a message at the top; errors of npm have a code.
   if (output.error?.code === undefined && output.message !== undefined) return { unavailable: output.message };
-  return { error: `npm audit failed: ${output.error?.code ?? ""} ${output.error?.summary ?? stdout.trim().slice(0, 500)}` };
+  return {
+    error: `npm audit failed: ${output.error?.code ?? ""} ${output.error?.summary ?? stdout.trim().slice(0, 500)}`,
+  };
 }
 
 /**
@@ -63,12 +75,17 @@ function fixText(fixAvailable) {
 
 /** Returns the lines that describe a result, and whether the check passed. */
 export function auditReport(result) {
-  if ("unavailable" in result) return { passed: true, lines: [`note: not audited, because the registry did not answer: ${result.unavailable}`] };
+  if ("unavailable" in result)
+    return { passed: true, lines: [`note: not audited, because the registry did not answer: ${result.unavailable}`] };
   if ("error" in result) return { passed: false, lines: [result.error] };
-  const line = ({ severity, name, range, title, url, fix }) => `${severity}: ${name} ${range}: ${title} (${url}); ${fix}`;
+  const line = ({ severity, name, range, title, url, fix }) =>
+    `${severity}: ${name} ${range}: ${title} (${url}); ${fix}`;
   const { failing, other } = result;
   const summary = failing.length + other.length === 0 ? ["no known vulnerabilities"] : [];
-  return { passed: failing.length === 0, lines: [...failing.map(line), ...other.map((one) => `note: ${line(one)}`), ...summary] };
+  return {
+    passed: failing.length === 0,
+    lines: [...failing.map(line), ...other.map((one) => `note: ${line(one)}`), ...summary],
+  };
 }
 
 /** @returns {Promise<AuditResult>} */
@@ -76,7 +93,11 @@ async function audit() {
   const path = process.env.npm_execpath;
   const [command, args] = path?.endsWith("npm-cli.js") ? [process.execPath, [path, ...ARGS]] : ["npm", ARGS];
   try {
-    const { stdout } = await promisify(execFile)(command, args, { cwd: root, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT });
+    const { stdout } = await promisify(execFile)(command, args, {
+      cwd: root,
+      timeout: TIMEOUT_MS,
+      maxBuffer: MAX_OUTPUT,
+    });
     return classifyAudit(stdout);
   } catch (error) {
     if (error.killed && error.signal === "SIGTERM") return { unavailable: `no answer within ${TIMEOUT_MS / 1000} s` };

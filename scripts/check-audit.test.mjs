@@ -16,8 +16,12 @@ describe("npm audit", () => {
     const { passed, lines } = report("vulnerable");
     expect(passed).toBe(false);
     expect(lines.filter((line) => !line.startsWith("note:")).sort()).toEqual([
-      expect.stringMatching(/^critical: protobufjs <8\.0\.0: protobufjs prototype pollution \(https:.*GHSA-aaaa-bbbb-cccc\); no fixed release known/),
-      expect.stringMatching(/^high: find-my-way <9\.10\.2: .*; (`npm audit fix` updates it|no fixed release known|update to find-my-way@)/),
+      expect.stringMatching(
+        /^critical: protobufjs <8\.0\.0: protobufjs prototype pollution \(https:.*GHSA-aaaa-bbbb-cccc\); no fixed release known/,
+      ),
+      expect.stringMatching(
+        /^high: find-my-way <9\.10\.2: .*; (`npm audit fix` updates it|no fixed release known|update to find-my-way@)/,
+      ),
     ]);
   });
 
@@ -41,19 +45,29 @@ describe("npm audit", () => {
     expect(report("clean")).toEqual({ passed: true, lines: ["no known vulnerabilities"] });
   });
 
-  it.each(["methodNotAllowed", "nameNotFound", "connectionRefused"])("passes with a note when the registry does not answer: %s", (name) => {
-    const { passed, lines } = report(name);
-    expect(passed).toBe(true);
-    expect(lines).toEqual([expect.stringMatching(/^note: not audited, because the registry did not answer: (405|request to)/)]);
-  });
+  it.each(["methodNotAllowed", "nameNotFound", "connectionRefused"])(
+    "passes with a note when the registry does not answer: %s",
+    (name) => {
+      const { passed, lines } = report(name);
+      expect(passed).toBe(true);
+      expect(lines).toEqual([
+        expect.stringMatching(/^note: not audited, because the registry did not answer: (405|request to)/),
+      ]);
+    },
+  );
 
   it("fails for an error of npm itself", () => {
-    expect(report("noLockFile")).toEqual({ passed: false, lines: ["npm audit failed: ENOLOCK This command requires an existing lockfile."] });
+    expect(report("noLockFile")).toEqual({
+      passed: false,
+      lines: ["npm audit failed: ENOLOCK This command requires an existing lockfile."],
+    });
   });
 
   it("fails for output that is no report", () => {
     expect(auditReport(classifyAudit("")).passed).toBe(false);
-    expect(auditReport(classifyAudit("Segmentation fault")).lines).toEqual(["npm audit printed no JSON: Segmentation fault"]);
+    expect(auditReport(classifyAudit("Segmentation fault")).lines).toEqual([
+      "npm audit printed no JSON: Segmentation fault",
+    ]);
     expect(auditReport(classifyAudit("{}")).passed).toBe(false);
   });
 });

@@ -13,7 +13,13 @@ import { root } from "./steps.mjs";
 const program = join(root, "scripts/check-commits.mjs");
 const ZERO = "0".repeat(40);
 
-const MANIFEST = { name: "tiny", version: "1.0.0", private: true, workspaces: ["member"], scripts: { build: "node build.mjs", "test:unit": "node test.mjs" } };
+const MANIFEST = {
+  name: "tiny",
+  version: "1.0.0",
+  private: true,
+  workspaces: ["member"],
+  scripts: { build: "node build.mjs", "test:unit": "node test.mjs" },
+};
 const MEMBER = { name: "member", version: "1.0.0", type: "module", exports: "./index.js" };
 const LOCK = {
   name: "tiny",
@@ -33,7 +39,8 @@ const FILES = {
   "package-lock.json": JSON.stringify(LOCK),
   "member/package.json": JSON.stringify(MEMBER),
   "member/index.js": "export const value = 'committed';\n",
-  "build.mjs": "import { mkdirSync, writeFileSync } from 'node:fs'; mkdirSync('built', { recursive: true }); writeFileSync('built/build', '');\n",
+  "build.mjs":
+    "import { mkdirSync, writeFileSync } from 'node:fs'; mkdirSync('built', { recursive: true }); writeFileSync('built/build', '');\n",
   "test.mjs": "",
 };
 
@@ -47,7 +54,18 @@ async function write(folder, files) {
 async function commit(folder, subject, files) {
   await write(folder, files);
   await git(folder, ["add", "--all"]);
-  await git(folder, ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "--allow-empty", "--no-verify", "-m", subject]);
+  await git(folder, [
+    "-c",
+    "user.name=t",
+    "-c",
+    "user.email=t@example.org",
+    "commit",
+    "--quiet",
+    "--allow-empty",
+    "--no-verify",
+    "-m",
+    subject,
+  ]);
   return await git(folder, ["rev-parse", "HEAD"]);
 }
 
@@ -74,12 +92,19 @@ async function tinyRepository() {
 }
 
 function environment({ temporary }) {
-  return { ...environmentWithoutRepository(), TMPDIR: temporary, npm_config_cache: join(temporary, "..", "npm-cache"), npm_config_update_notifier: "false" };
+  return {
+    ...environmentWithoutRepository(),
+    TMPDIR: temporary,
+    npm_config_cache: join(temporary, "..", "npm-cache"),
+    npm_config_update_notifier: "false",
+  };
 }
 
 async function check(repository, args = [repository.first]) {
   const options = { cwd: repository.folder, env: environment(repository) };
-  const { code = 0, stderr } = await promisify(execFile)(process.execPath, [program, ...args], options).catch((error) => error);
+  const { code = 0, stderr } = await promisify(execFile)(process.execPath, [program, ...args], options).catch(
+    (error) => error,
+  );
   return { code, stderr };
 }
 
@@ -92,7 +117,9 @@ describe("npm run check:commits", () => {
   it("passes when every commit builds and passes its tests, and leaves nothing behind", async () => {
     const repository = await tinyRepository();
     await commit(repository.folder, "Second", { second: "" });
-    await commit(repository.folder, "Third", { "test.mjs": "import { statSync } from 'node:fs'; statSync('built/build'); statSync('second');\n" });
+    await commit(repository.folder, "Third", {
+      "test.mjs": "import { statSync } from 'node:fs'; statSync('built/build'); statSync('second');\n",
+    });
     const { code, stderr } = await check(repository);
     expect(stderr).toMatch(/^Checking 2 commits in [0-9a-f]+\.\.HEAD$/m);
     expect(stderr).toMatch(/^\[1\/2\] [0-9a-f]+ Second … .* s \(packages of this clone\)$/m);
@@ -117,7 +144,9 @@ describe("npm run check:commits", () => {
 
   it("fails for a commit that lacks a built file, even though the previous commit built it", async () => {
     const repository = await tinyRepository();
-    await commit(repository.folder, "Good", { "test.mjs": "import { statSync } from 'node:fs'; statSync('built/build');\n" });
+    await commit(repository.folder, "Good", {
+      "test.mjs": "import { statSync } from 'node:fs'; statSync('built/build');\n",
+    });
     await commit(repository.folder, "Builds nothing", { "build.mjs": "" });
     const { code, stderr } = await check(repository);
     expect(code).toBe(1);
@@ -126,15 +155,21 @@ describe("npm run check:commits", () => {
 
   it("uses the commit's own workspaces with the installed packages", async () => {
     const repository = await tinyRepository();
-    const test = "import { value } from 'member'; import { isThere } from 'outside'; process.exitCode = value === 'committed' && isThere ? 0 : 1;\n";
+    const test =
+      "import { value } from 'member'; import { isThere } from 'outside'; process.exitCode = value === 'committed' && isThere ? 0 : 1;\n";
     await commit(repository.folder, "Second", { "test.mjs": test });
     await write(repository.folder, { "member/index.js": "export const value = 'not committed';\n" });
-    expect(await check(repository)).toMatchObject({ code: 0, stderr: expect.stringContaining("packages of this clone") });
+    expect(await check(repository)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("packages of this clone"),
+    });
   });
 
   it("installs the packages if those of the clone are outdated", async () => {
     const repository = await tinyRepository();
-    await commit(repository.folder, "Second", { "test.mjs": "import { value } from 'member'; process.exitCode = value === 'committed' ? 0 : 1;\n" });
+    await commit(repository.folder, "Second", {
+      "test.mjs": "import { value } from 'member'; process.exitCode = value === 'committed' ? 0 : 1;\n",
+    });
     const past = new Date(Date.now() - 3_600_000);
     await utimes(join(repository.folder, "node_modules/.package-lock.json"), past, past);
     expect(await check(repository)).toMatchObject({ code: 0, stderr: expect.stringContaining("packages installed") });
@@ -143,7 +178,9 @@ describe("npm run check:commits", () => {
 
   it("fails for a commit whose lock file lacks a dependency", async () => {
     const repository = await tinyRepository();
-    await commit(repository.folder, "Forgotten", { "package.json": JSON.stringify({ ...MANIFEST, dependencies: { outside: "1.0.0" } }) });
+    await commit(repository.folder, "Forgotten", {
+      "package.json": JSON.stringify({ ...MANIFEST, dependencies: { outside: "1.0.0" } }),
+    });
     const { code, stderr } = await check(repository);
     expect(code).toBe(1);
     expect(stderr).toMatch(/Forgotten\) failed: .*ci --prefer-offline .*` ended with status 1/);
@@ -154,7 +191,11 @@ describe("npm run check:commits", () => {
     const marker = join(repository.folder, "..", "started");
     const source = `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(marker)}, ""); setInterval(() => {}, 1000);\n`;
     await commit(repository.folder, "Endless", { "test.mjs": source });
-    const child = spawn(process.execPath, [program, repository.first], { cwd: repository.folder, env: environment(repository), stdio: "ignore" });
+    const child = spawn(process.execPath, [program, repository.first], {
+      cwd: repository.folder,
+      env: environment(repository),
+      stdio: "ignore",
+    });
     await expect.poll(() => existsSync(marker), { timeout: 20_000 }).toBe(true);
     child.kill("SIGINT");
     expect(await once(child, "close")).toEqual([130, null]);
@@ -163,8 +204,14 @@ describe("npm run check:commits", () => {
 
   it("rejects a base that is not a commit", async () => {
     const repository = await tinyRepository();
-    expect(await check(repository, ["nowhere"])).toMatchObject({ code: 1, stderr: expect.stringContaining("nowhere is not a commit") });
-    expect(await check(repository, ["main", "main"])).toMatchObject({ code: 2, stderr: expect.stringContaining("unexpected argument: main") });
+    expect(await check(repository, ["nowhere"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("nowhere is not a commit"),
+    });
+    expect(await check(repository, ["main", "main"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("unexpected argument: main"),
+    });
   });
 });
 
@@ -201,10 +248,15 @@ describe("pushedCommits", () => {
     const second = await commit(folder, "Second", {});
     const third = await commit(folder, "Third", {});
     for (const known of [ZERO, "1".repeat(40)]) {
-      expect(await pushedCommits(folder, "other", `refs/heads/main ${third} refs/heads/main ${known}`)).toEqual([third]);
+      expect(await pushedCommits(folder, "other", `refs/heads/main ${third} refs/heads/main ${known}`)).toEqual([
+        third,
+      ]);
     }
     await git(folder, ["update-ref", "refs/remotes/origin/topic", first]);
-    expect(await pushedCommits(folder, "origin", `refs/heads/main ${third} refs/heads/main ${ZERO}`)).toEqual([second, third]);
+    expect(await pushedCommits(folder, "origin", `refs/heads/main ${third} refs/heads/main ${ZERO}`)).toEqual([
+      second,
+      third,
+    ]);
   });
 });
 
@@ -223,7 +275,8 @@ it("rejects a push to main of a commit that fails, and lets other branches pass"
   await chmod(join(folder, "scripts/hooks/pre-push"), 0o755);
   await git(folder, ["config", "core.hooksPath", "scripts/hooks"]);
   await commit(folder, "Bad", { "test.mjs": "process.exitCode = 1;\n" });
-  const push = (to) => promisify(execFile)("git", ["push", "--quiet", "origin", to], { cwd: folder, env: environment(repository) });
+  const push = (to) =>
+    promisify(execFile)("git", ["push", "--quiet", "origin", to], { cwd: folder, env: environment(repository) });
   await push("HEAD:topic");
   const { code, stderr } = await push("HEAD:main").catch((error) => error);
   expect(code).toBe(1);

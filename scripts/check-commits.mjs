@@ -59,7 +59,13 @@ export async function commitsBetween(repository, base, head = "HEAD") {
 /** Returns the name of the commit that is compared with by default. */
 export async function defaultBase(repository) {
   for (const name of ["@{upstream}", "origin/main", "main~1"]) {
-    const found = await gitOrUndefined(repository, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`]);
+    const found = await gitOrUndefined(repository, [
+      "rev-parse",
+      "--verify",
+      "--quiet",
+      "--end-of-options",
+      `${name}^{commit}`,
+    ]);
     if (found !== undefined) return name;
   }
   throw new StepFailure("no commit to compare with: there is no upstream branch, no origin/main and no main~1", {
@@ -133,7 +139,10 @@ async function checkCommit(repository, tree, commit, { signal, outcome }) {
   if (existsSync(tree)) await git(tree, ["checkout", "--quiet", "--detach", "--force", commit]);
   else await git(repository, ["worktree", "add", "--quiet", "--detach", tree, commit]);
   outcome(await providePackages(repository, tree, { signal }));
-  const run = (start) => withOutput((onLine) => start({ signal, cwd: tree, env: cleanEnvironment(), timeoutMs: COMMAND_TIMEOUT_MS, onLine }));
+  const run = (start) =>
+    withOutput((onLine) =>
+      start({ signal, cwd: tree, env: cleanEnvironment(), timeoutMs: COMMAND_TIMEOUT_MS, onLine }),
+    );
   await run((options) => npm(["run", "build"], options));
   const { scripts } = readJson(join(tree, "package.json"));
   if (scripts?.["test:unit"] !== undefined) await run((options) => npm(["run", "test:unit"], options));
@@ -163,7 +172,8 @@ async function withOutput(start) {
  */
 function cleanEnvironment() {
   const env = environmentWithoutRepository();
-  for (const name of Object.keys(env)) if (/^(npm_(package|lifecycle|config_local_prefix|command)|INIT_CWD)/.test(name)) delete env[name];
+  for (const name of Object.keys(env))
+    if (/^(npm_(package|lifecycle|config_local_prefix|command)|INIT_CWD)/.test(name)) delete env[name];
   const path = (env.PATH ?? "").split(delimiter).filter((folder) => !folder.endsWith(join("node_modules", ".bin")));
   return { ...env, PATH: path.join(delimiter) };
 }
@@ -178,7 +188,12 @@ async function providePackages(repository, tree, { signal }) {
   const keyFile = join(tree, "node_modules/.svc-packages-key");
   const isKept = existsSync(keyFile) && readFileSync(keyFile, "utf8") === wanted;
   // Files built for the previous commit could hide that this commit lacks them.
-  await git(tree, ["clean", "-ffdx", "--quiet", ...[...KEPT_FOLDERS, ...(isKept ? ["node_modules"] : [])].flatMap((name) => ["-e", name])]);
+  await git(tree, [
+    "clean",
+    "-ffdx",
+    "--quiet",
+    ...[...KEPT_FOLDERS, ...(isKept ? ["node_modules"] : [])].flatMap((name) => ["-e", name]),
+  ]);
   const marker = join(tree, INSTALLED);
   let source = "packages of the previous commit";
   if (!isKept && isInstalled(repository) && packagesKey(repository) === wanted && isLockCurrent(tree)) {
@@ -187,7 +202,13 @@ async function providePackages(repository, tree, { signal }) {
     source = "packages of this clone";
   } else if (!isKept) {
     await withOutput((onLine) =>
-      npm(["ci", "--prefer-offline", "--no-audit", "--no-fund"], { signal, cwd: tree, env: cleanEnvironment(), timeoutMs: COMMAND_TIMEOUT_MS, onLine }),
+      npm(["ci", "--prefer-offline", "--no-audit", "--no-fund"], {
+        signal,
+        cwd: tree,
+        env: cleanEnvironment(),
+        timeoutMs: COMMAND_TIMEOUT_MS,
+        onLine,
+      }),
     );
     source = "packages installed";
   }
@@ -214,7 +235,9 @@ function packagesKey(folder) {
 
 /** Returns true if the packages in node_modules were installed since the lock file changed. */
 function isInstalled(folder) {
-  const [installed, lock] = [INSTALLED, "package-lock.json"].map((name) => statSync(join(folder, name), { throwIfNoEntry: false }));
+  const [installed, lock] = [INSTALLED, "package-lock.json"].map((name) =>
+    statSync(join(folder, name), { throwIfNoEntry: false }),
+  );
   return installed !== undefined && lock !== undefined && installed.mtimeMs >= lock.mtimeMs;
 }
 
@@ -282,12 +305,18 @@ async function main(args) {
 async function commitsToCheck(repository, options) {
   if (options.remote !== undefined) {
     const commits = await pushedCommits(repository, options.remote, await text(process.stdin));
-    if (commits.length > 0) console.error(`Checking ${count(commits)} before the push to main; \`git push --no-verify\` skips this.`);
+    if (commits.length > 0)
+      console.error(`Checking ${count(commits)} before the push to main; \`git push --no-verify\` skips this.`);
     return commits;
   }
   const base = options.base ?? (await defaultBase(repository));
-  if ((await gitOrUndefined(repository, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${base}^{commit}`])) === undefined) {
-    throw new StepFailure(`${base} is not a commit of this repository`, { fix: "name a branch or a commit: npm run check:commits -- BASE" });
+  if (
+    (await gitOrUndefined(repository, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${base}^{commit}`])) ===
+    undefined
+  ) {
+    throw new StepFailure(`${base} is not a commit of this repository`, {
+      fix: "name a branch or a commit: npm run check:commits -- BASE",
+    });
   }
   const commits = await commitsBetween(repository, base);
   console.error(`Checking ${count(commits)} in ${base}..HEAD`);

@@ -28,7 +28,8 @@ const TOOLS = ["MPL-2.0", "BlueOak-1.0.0", "CC0-1.0", "CC-BY-3.0"];
 export const EXCEPTIONS = {
   "isbot@5.2.3": {
     licence: "Unlicense",
-    reason: "Public domain dedication. @tanstack/react-router uses it to render on a server, which the console does not do.",
+    reason:
+      "Public domain dedication. @tanstack/react-router uses it to render on a server, which the console does not do.",
   },
 };
 
@@ -87,13 +88,20 @@ export function licenceProblems(packages, exceptions = EXCEPTIONS) {
     if (verdict !== true) problems.push(describe(one, verdict));
   }
   for (const id of unused)
-    problems.push(`exception for ${id}: no installed package needs it\n  what to do: remove it from EXCEPTIONS in scripts/check-licences.mjs`);
+    problems.push(
+      `exception for ${id}: no installed package needs it\n  what to do: remove it from EXCEPTIONS in scripts/check-licences.mjs`,
+    );
   return problems;
 }
 
 function describe(one, verdict) {
   const { ecosystem, name, version, licence, isShipped, chain } = one;
-  const found = licence === undefined ? "no licence declared" : verdict === undefined ? `unknown licence "${licence}"` : `licence not allowed: ${licence}`;
+  const found =
+    licence === undefined
+      ? "no licence declared"
+      : verdict === undefined
+        ? `unknown licence "${licence}"`
+        : `licence not allowed: ${licence}`;
   return [
     `${name}@${version} (${ecosystem}): ${found}`,
     `  needed by: ${chain.join(" > ")} (${isShipped ? "shipped" : "used for building and testing only"})`,
@@ -113,7 +121,9 @@ function describe(one, verdict) {
  */
 export function npmPackages(entries, { page, pageImports, readManifest }) {
   const workspaces = workspacePaths(entries);
-  const pagePackages = pageImports.map((name) => resolveDependency(entries, page, name)).filter((path) => path !== undefined);
+  const pagePackages = pageImports
+    .map((name) => resolveDependency(entries, page, name))
+    .filter((path) => path !== undefined);
   const shipped = runtimeClosure(entries, [...workspaces, ...pagePackages]);
   const needed = runtimeClosure(entries, [...workspaces, ...developmentRoots(entries)]);
   return Object.entries(entries)
@@ -171,7 +181,9 @@ function importedPackages(folder, names) {
  * not parse the source.
  */
 export function importsOf(source) {
-  return [...source.matchAll(/\b(?:from|import|plugin)\s*\(?\s*["']((?:@[\w.-]+\/)?\w[\w.-]*)[^"'\n]*["']/g)].map(([, name]) => name);
+  return [...source.matchAll(/\b(?:from|import|plugin)\s*\(?\s*["']((?:@[\w.-]+\/)?\w[\w.-]*)[^"'\n]*["']/g)].map(
+    ([, name]) => name,
+  );
 }
 
 /** Prints the packages that the Python SDK needs at run time, as JSON, without extras such as the tools in `dev`. */
@@ -204,7 +216,12 @@ async function pythonPackages(signal) {
     timeoutMs: 60_000,
     fix: "the Python environment is missing or incomplete: `npm run check` installs it.",
   });
-  return JSON.parse(stdout).map((one) => ({ ...one, ecosystem: "PyPI", isShipped: true, licence: one.licence ?? undefined }));
+  return JSON.parse(stdout).map((one) => ({
+    ...one,
+    ecosystem: "PyPI",
+    isShipped: true,
+    licence: one.licence ?? undefined,
+  }));
 }
 
 async function main() {
@@ -221,12 +238,20 @@ async function main() {
     const { packages: entries } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
     const page = "packages/console";
     const { dependencies, devDependencies } = readManifest(page);
-    const pageImports = importedPackages(join(root, page, "src/web"), Object.keys({ ...dependencies, ...devDependencies }));
-    const packages = [...npmPackages(entries, { page, pageImports, readManifest }), ...(await pythonPackages(interruptSignal()))];
+    const pageImports = importedPackages(
+      join(root, page, "src/web"),
+      Object.keys({ ...dependencies, ...devDependencies }),
+    );
+    const packages = [
+      ...npmPackages(entries, { page, pageImports, readManifest }),
+      ...(await pythonPackages(interruptSignal())),
+    ];
     const problems = licenceProblems(packages);
     for (const problem of problems) console.error(problem);
     const shipped = packages.filter(({ isShipped }) => isShipped).length;
-    console.error(`${packages.length} packages (${shipped} shipped): ${problems.length === 0 ? "all licences are allowed" : `${problems.length} problems`}`);
+    console.error(
+      `${packages.length} packages (${shipped} shipped): ${problems.length === 0 ? "all licences are allowed" : `${problems.length} problems`}`,
+    );
     return problems.length === 0 ? 0 : 1;
   } catch (error) {
     return reportFailure(error);

@@ -24,12 +24,21 @@ describe("isAllowed", () => {
 });
 
 function shipped(name, licence) {
-  return { ecosystem: "npm", name, version: "1.2.3", licence, isShipped: true, chain: ["@svc/engine", "middle@2.0.0", `${name}@1.2.3`] };
+  return {
+    ecosystem: "npm",
+    name,
+    version: "1.2.3",
+    licence,
+    isShipped: true,
+    chain: ["@svc/engine", "middle@2.0.0", `${name}@1.2.3`],
+  };
 }
 
 describe("licenceProblems", () => {
   it("accepts the allowed licences", () => {
-    const packages = ["MIT", "MIT-0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "0BSD"].map((licence) => shipped(`with-${licence}`, licence));
+    const packages = ["MIT", "MIT-0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "0BSD"].map((licence) =>
+      shipped(`with-${licence}`, licence),
+    );
     expect(licenceProblems(packages, {})).toEqual([]);
   });
 
@@ -76,9 +85,18 @@ describe("npmPackages", () => {
   const entries = {
     "": { devDependencies: { linter: "1.0.0" } },
     "packages/engine": { name: "@svc/engine", dependencies: { server: "1.0.0" }, devDependencies: { mock: "1.0.0" } },
-    "packages/console": { name: "svc-console", dependencies: { "@svc/engine": "0.1.0" }, devDependencies: { ui: "1.0.0", bundler: "1.0.0" } },
+    "packages/console": {
+      name: "svc-console",
+      dependencies: { "@svc/engine": "0.1.0" },
+      devDependencies: { ui: "1.0.0", bundler: "1.0.0" },
+    },
     "node_modules/@svc/engine": { resolved: "packages/engine", link: true },
-    "node_modules/server": { version: "1.0.0", license: "MIT", dependencies: { helper: "1.0.0" }, optionalDependencies: { "server-darwin": "1.0.0" } },
+    "node_modules/server": {
+      version: "1.0.0",
+      license: "MIT",
+      dependencies: { helper: "1.0.0" },
+      optionalDependencies: { "server-darwin": "1.0.0" },
+    },
     "node_modules/server-darwin": { version: "1.0.0", license: "ISC", optional: true },
     "node_modules/server/node_modules/helper": { version: "1.0.0", license: "MIT" },
     "node_modules/helper": { version: "2.0.0", license: "MPL-2.0", dev: true },
@@ -88,8 +106,15 @@ describe("npmPackages", () => {
     "node_modules/linter": { version: "1.0.0", dev: true },
     "node_modules/mock": { version: "1.0.0", license: "MIT", dev: true },
   };
-  const installed = { "node_modules/linter": { license: "Apache-2.0" }, "node_modules/server": { license: "BSD-2-Clause" } };
-  const packages = npmPackages(entries, { page: "packages/console", pageImports: ["ui"], readManifest: (path) => installed[path] });
+  const installed = {
+    "node_modules/linter": { license: "Apache-2.0" },
+    "node_modules/server": { license: "BSD-2-Clause" },
+  };
+  const packages = npmPackages(entries, {
+    page: "packages/console",
+    pageImports: ["ui"],
+    readManifest: (path) => installed[path],
+  });
   const named = (name, version = "1.0.0") => packages.find((one) => one.name === name && one.version === version);
 
   it("marks as shipped the packages that workspaces need at run time or the page imports, with their dependencies and peers", () => {
@@ -137,5 +162,13 @@ import { local } from "./local.ts";
 @import "tailwindcss";
 @import "@fontsource-variable/geist";
 `;
-  expect(importsOf(source)).toEqual(["react", "uplot", "@codemirror/view", "zod", "cronstrue", "tailwindcss", "@fontsource-variable/geist"]);
+  expect(importsOf(source)).toEqual([
+    "react",
+    "uplot",
+    "@codemirror/view",
+    "zod",
+    "cronstrue",
+    "tailwindcss",
+    "@fontsource-variable/geist",
+  ]);
 });

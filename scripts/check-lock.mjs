@@ -23,7 +23,9 @@ export function lockProblems(lock, readManifest) {
   const entries = lock.packages ?? {};
   const problems = [];
   if (lock.lockfileVersion !== 3)
-    problems.push(`lockfileVersion is ${lock.lockfileVersion}, expected 3. Run \`npm install --package-lock-only\` with npm 9 or later.`);
+    problems.push(
+      `lockfileVersion is ${lock.lockfileVersion}, expected 3. Run \`npm install --package-lock-only\` with npm 9 or later.`,
+    );
   for (const [path, entry] of Object.entries(entries)) {
     if (isDownloaded(path, entry)) problems.push(...entryProblems(path, entry));
     for (const { name, isOptional } of missingDependencies(entries, path, entry)) {
@@ -35,7 +37,9 @@ export function lockProblems(lock, readManifest) {
     }
   }
   for (const { folder, fields } of manifestDifferences(entries, readManifest)) {
-    problems.push(`${join(folder, "package.json")}: ${fields.join(", ")} and the lock file differ. Run \`npm install --package-lock-only\`.`);
+    problems.push(
+      `${join(folder, "package.json")}: ${fields.join(", ")} and the lock file differ. Run \`npm install --package-lock-only\`.`,
+    );
   }
   return problems;
 }
@@ -58,7 +62,9 @@ function entryProblems(path, entry) {
   if (entry.inBundle !== true) {
     if (entry.integrity === undefined) problems.push(`${path}@${entry.version}: no integrity. ${REFRESH}`);
     else if (!entry.integrity.startsWith("sha512-"))
-      problems.push(`${path}@${entry.version}: weak integrity (${entry.integrity.split("-")[0]}), expected sha512. ${REFRESH}`);
+      problems.push(
+        `${path}@${entry.version}: weak integrity (${entry.integrity.split("-")[0]}), expected sha512. ${REFRESH}`,
+      );
   }
   if (entry.resolved !== undefined) {
     problems.push(`${path}@${entry.version}: download address ${entry.resolved}. ${REFRESH}`);

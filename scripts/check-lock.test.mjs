@@ -17,7 +17,10 @@ function lockWith(entries) {
   };
 }
 
-const MANIFESTS = { "": { devDependencies: { tool: "1.0.0" } }, "packages/engine": { dependencies: { parser: "2.0.0" } } };
+const MANIFESTS = {
+  "": { devDependencies: { tool: "1.0.0" } },
+  "packages/engine": { dependencies: { parser: "2.0.0" } },
+};
 const problems = (entries, manifests = MANIFESTS) => lockProblems(lockWith(entries), (folder) => manifests[folder]);
 
 describe("lockProblems", () => {
@@ -26,21 +29,37 @@ describe("lockProblems", () => {
   });
 
   it("reports an entry without integrity", () => {
-    expect(problems({ "node_modules/parser": { version: "2.0.0" } })).toEqual([expect.stringContaining("node_modules/parser@2.0.0: no integrity.")]);
+    expect(problems({ "node_modules/parser": { version: "2.0.0" } })).toEqual([
+      expect.stringContaining("node_modules/parser@2.0.0: no integrity."),
+    ]);
   });
 
   it("reports integrity by a weak hash", () => {
-    expect(problems({ "node_modules/parser": { version: "2.0.0", integrity: "sha1-AAAA=" } })).toEqual([expect.stringContaining("weak integrity (sha1)")]);
+    expect(problems({ "node_modules/parser": { version: "2.0.0", integrity: "sha1-AAAA=" } })).toEqual([
+      expect.stringContaining("weak integrity (sha1)"),
+    ]);
   });
 
   it("reports a download address", () => {
     const entry = { version: "2.0.0", integrity: INTEGRITY, resolved: "https://registry.example/parser.tgz" };
-    expect(problems({ "node_modules/parser": entry })).toEqual([expect.stringContaining("download address https://registry.example/parser.tgz")]);
+    expect(problems({ "node_modules/parser": entry })).toEqual([
+      expect.stringContaining("download address https://registry.example/parser.tgz"),
+    ]);
   });
 
   it("accepts a bundled package without integrity, as its parent's covers it", () => {
-    const parser = { version: "2.0.0", integrity: INTEGRITY, dependencies: { inner: "1.0.0" }, bundleDependencies: ["inner"] };
-    expect(problems({ "node_modules/parser": parser, "node_modules/parser/node_modules/inner": { version: "1.0.0", inBundle: true } })).toEqual([]);
+    const parser = {
+      version: "2.0.0",
+      integrity: INTEGRITY,
+      dependencies: { inner: "1.0.0" },
+      bundleDependencies: ["inner"],
+    };
+    expect(
+      problems({
+        "node_modules/parser": parser,
+        "node_modules/parser/node_modules/inner": { version: "1.0.0", inBundle: true },
+      }),
+    ).toEqual([]);
   });
 
   it("reports a dependency without an entry, except an optional peer", () => {
@@ -59,7 +78,9 @@ describe("lockProblems", () => {
 
   it("reports the package of another platform that the lock file lacks", () => {
     const parser = { version: "2.0.0", integrity: INTEGRITY, optionalDependencies: { "parser-darwin-arm64": "2.0.0" } };
-    expect(problems({ "node_modules/parser": parser })).toEqual([expect.stringContaining("optional dependency parser-darwin-arm64 has no entry")]);
+    expect(problems({ "node_modules/parser": parser })).toEqual([
+      expect.stringContaining("optional dependency parser-darwin-arm64 has no entry"),
+    ]);
   });
 
   it("finds dependencies in the node_modules of the folders above", () => {
@@ -69,7 +90,9 @@ describe("lockProblems", () => {
 
   it("reports a package.json that was changed without the lock file", () => {
     const manifests = { ...MANIFESTS, "packages/engine": { dependencies: { parser: "3.0.0" } } };
-    expect(problems({}, manifests)).toEqual([expect.stringContaining("packages/engine/package.json: dependencies and the lock file differ")]);
+    expect(problems({}, manifests)).toEqual([
+      expect.stringContaining("packages/engine/package.json: dependencies and the lock file differ"),
+    ]);
   });
 
   it("reports a workspace without package.json", () => {
@@ -78,6 +101,8 @@ describe("lockProblems", () => {
 
   it("reports another version of the format", () => {
     const lock = { ...lockWith({}), lockfileVersion: 2 };
-    expect(lockProblems(lock, (folder) => MANIFESTS[folder])).toEqual([expect.stringContaining("lockfileVersion is 2, expected 3")]);
+    expect(lockProblems(lock, (folder) => MANIFESTS[folder])).toEqual([
+      expect.stringContaining("lockfileVersion is 2, expected 3"),
+    ]);
   });
 });

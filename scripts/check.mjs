@@ -31,13 +31,27 @@ const STEPS = [
   { title: PYTHON_TOOLS, needs: ["Node and Python"], run: installing(installPythonTools) },
   { title: TYPES, needs: [PACKAGES], run: script(...compile) },
   { title: "Python types", needs: [PYTHON_TOOLS], run: commandStep(python("mypy"), [], { cwd: join(root, "python") }) },
-  { title: "Python lint", needs: [PYTHON_TOOLS], run: commandStep(python("ruff"), ["check", "."], { cwd: join(root, "python") }) },
-  { title: "Python format", needs: [PYTHON_TOOLS], run: commandStep(python("ruff"), ["format", "--check", "."], { cwd: join(root, "python") }) },
-  { title: "lint and format", needs: [PACKAGES], run: commandStep(bin("biome"), ["check", "--error-on-warnings", "."], { cwd: root }) },
+  {
+    title: "Python lint",
+    needs: [PYTHON_TOOLS],
+    run: commandStep(python("ruff"), ["check", "."], { cwd: join(root, "python") }),
+  },
+  {
+    title: "Python format",
+    needs: [PYTHON_TOOLS],
+    run: commandStep(python("ruff"), ["format", "--check", "."], { cwd: join(root, "python") }),
+  },
+  {
+    title: "lint and format",
+    needs: [PACKAGES],
+    run: commandStep(bin("biome"), ["check", "--error-on-warnings", "."], { cwd: root }),
+  },
   {
     title: "import rules",
     needs: [PACKAGES],
-    run: commandStep(bin("depcruise"), ["--config", ".dependency-cruiser.cjs", "packages", "bench", "e2e"], { cwd: root }),
+    run: commandStep(bin("depcruise"), ["--config", ".dependency-cruiser.cjs", "packages", "bench", "e2e"], {
+      cwd: root,
+    }),
   },
   { title: "dead code", needs: [PACKAGES], run: commandStep(bin("knip"), [], { cwd: root }) },
   { title: "lock files", run: script("scripts/check-lock.mjs") },
@@ -61,7 +75,10 @@ async function main(args) {
     if (options.all) results.push(await runTests(failedTitles(results)));
     const total = seconds(performance.now() - startedMs);
     const failed = failedTitles(results);
-    const verdict = failed.length === 0 ? `check passed in ${total}` : `check failed in ${total}: ${failed.join(", ")}; the output is above`;
+    const verdict =
+      failed.length === 0
+        ? `check passed in ${total}`
+        : `check failed in ${total}: ${failed.join(", ")}; the output is above`;
     process.stderr.write(`\n${stepTable(results).join("\n")}\n\n${verdict}\n`);
     return failed.length === 0 ? 0 : 1;
   } catch (error) {
@@ -75,7 +92,10 @@ function failedTitles(results) {
 
 function readOptions(args) {
   try {
-    return parseArgs({ args, options: { all: { type: "boolean", default: false }, help: { type: "boolean", short: "h" } } }).values;
+    return parseArgs({
+      args,
+      options: { all: { type: "boolean", default: false }, help: { type: "boolean", short: "h" } },
+    }).values;
   } catch (error) {
     console.error(`${error.message}\n\n${USAGE}`);
     return undefined;

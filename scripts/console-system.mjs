@@ -22,13 +22,26 @@ export async function startSystem(config, undo) {
   const [bridge, http, realtime] = await freePorts(3);
   const ports = (...names) => names.flatMap((name, at) => [`--${name}`, String([bridge, http, realtime][at])]);
   await start(
-    ["packages/cli/bin/svc.js", "--config", "config.yaml", "--log", "json", ...ports("bridge-port", "http-port", "ws-port")],
+    [
+      "packages/cli/bin/svc.js",
+      "--config",
+      "config.yaml",
+      "--log",
+      "json",
+      ...ports("bridge-port", "http-port", "ws-port"),
+    ],
     folder,
     /the engine is up/,
     undo,
   );
   const [, url] = await start(
-    ["packages/console/bin/svc-console.js", "--port", "0", "--enable-flow", ...ports("bridge-port", "engine-port", "ws-port")],
+    [
+      "packages/console/bin/svc-console.js",
+      "--port",
+      "0",
+      "--enable-flow",
+      ...ports("bridge-port", "engine-port", "ws-port"),
+    ],
     folder,
     /(http:\/\/[\w.:[\]-]+?)\/workers/,
     undo,
@@ -64,7 +77,11 @@ export async function openBrowser(undo) {
 /** Starts a program of svc. Resolves with the expected part of its output. */
 async function start([bin, ...args], cwd, awaited, undo, more = {}) {
   const { SVC_URL: _, ...env } = process.env;
-  const child = spawn(process.execPath, [join(root, bin), ...args], { cwd, env: { ...env, ...more, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [join(root, bin), ...args], {
+    cwd,
+    env: { ...env, ...more, NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   undo.push(async () => {
     if (child.exitCode !== null) return;
     child.kill("SIGTERM");

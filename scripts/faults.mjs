@@ -37,9 +37,12 @@ async function main() {
 }
 
 function checkMachine() {
-  if (process.platform !== "linux") throw new StepFailure("npm run faults needs Linux: it mounts disks of its own to break them");
+  if (process.platform !== "linux")
+    throw new StepFailure("npm run faults needs Linux: it mounts disks of its own to break them");
   if (process.getuid() !== 0) {
-    throw new StepFailure("npm run faults needs root: it mounts disks of its own to break them", { fix: "run it as root, e.g. sudo npm run faults" });
+    throw new StepFailure("npm run faults needs root: it mounts disks of its own to break them", {
+      fix: "run it as root, e.g. sudo npm run faults",
+    });
   }
   const missing = TOOLS.filter((tool) => spawnSync("which", [tool]).status !== 0);
   if (missing.length > 0) {
@@ -125,7 +128,8 @@ function cleanUp(folder) {
     .map((line) => line.split(" ")[1] ?? "")
     .filter((path) => path.startsWith(`${folder}/`));
   for (const path of mounts.reverse()) spawnSync("umount", ["-l", path], { stdio: "inherit" });
-  const loops = spawnSync("losetup", ["--list", "--noheadings", "--output", "NAME,BACK-FILE"], { encoding: "utf8" }).stdout ?? "";
+  const loops =
+    spawnSync("losetup", ["--list", "--noheadings", "--output", "NAME,BACK-FILE"], { encoding: "utf8" }).stdout ?? "";
   for (const line of loops.split("\n")) {
     const [device, file = ""] = line.trim().split(/\s+/, 2);
     if (file.startsWith(`${folder}/`)) spawnSync("losetup", ["-d", device], { stdio: "inherit" });

@@ -16,7 +16,9 @@ const protocol = await import(join(root, "packages/protocol/dist/index.js"));
 const engine = await import(join(root, "packages/engine/dist/index.js"));
 const cli = Object.assign(
   {},
-  ...(await Promise.all(["command-tree", "exit-codes", "program"].map((name) => import(join(root, `packages/cli/dist/${name}.js`))))),
+  ...(await Promise.all(
+    ["command-tree", "exit-codes", "program"].map((name) => import(join(root, `packages/cli/dist/${name}.js`))),
+  )),
 );
 const schema = engine.configJsonSchema(engine.configurableModules);
 
@@ -47,7 +49,9 @@ for (const [path, text] of Object.entries(files)) {
   await writeFile(file, text);
 }
 if (isCheck && differing.length > 0) {
-  console.error(`These files differ from their definitions; run \`npm run generate\` and commit them:\n${differing.map((path) => `  ${path}`).join("\n")}`);
+  console.error(
+    `These files differ from their definitions; run \`npm run generate\` and commit them:\n${differing.map((path) => `  ${path}`).join("\n")}`,
+  );
   process.exit(1);
 }
 console.error(differing.length === 0 ? "Generated files are up to date." : `Written: ${differing.join(", ")}`);

@@ -6,7 +6,14 @@ const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT = 64 * 2 ** 20;
 
 /** Variables that git sets for its hooks. With them, git uses the hook's repository in every folder. */
-const REPOSITORY_VARIABLES = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"];
+const REPOSITORY_VARIABLES = [
+  "GIT_DIR",
+  "GIT_WORK_TREE",
+  "GIT_INDEX_FILE",
+  "GIT_PREFIX",
+  "GIT_OBJECT_DIRECTORY",
+  "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+];
 
 /** Returns the environment without the variables that name a git repository. */
 export function environmentWithoutRepository(env = process.env) {

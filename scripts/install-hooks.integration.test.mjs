@@ -67,7 +67,17 @@ it("does nothing in an unpacked archive, nor in one inside another clone", async
 
 it("does nothing in a linked worktree", async () => {
   const folder = await clone();
-  await git(folder, ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "--allow-empty", "-m", "first"]);
+  await git(folder, [
+    "-c",
+    "user.name=t",
+    "-c",
+    "user.email=t@example.org",
+    "commit",
+    "--quiet",
+    "--allow-empty",
+    "-m",
+    "first",
+  ]);
   const tree = join(await temporaryFolder(), "tree");
   await git(folder, ["worktree", "add", "--quiet", "--detach", tree]);
   expect(await install(tree)).toEqual([]);

@@ -52,8 +52,13 @@ function parentFolder(path) {
 export function runtimeDependencies(entry) {
   const optional = Object.keys(entry.optionalDependencies ?? {});
   const required = Object.keys(entry.dependencies ?? {}).filter((name) => !optional.includes(name));
-  const peers = Object.keys(entry.peerDependencies ?? {}).filter((name) => entry.peerDependenciesMeta?.[name]?.optional !== true);
-  return [...[...required, ...peers].map((name) => ({ name, isOptional: false })), ...optional.map((name) => ({ name, isOptional: true }))];
+  const peers = Object.keys(entry.peerDependencies ?? {}).filter(
+    (name) => entry.peerDependenciesMeta?.[name]?.optional !== true,
+  );
+  return [
+    ...[...required, ...peers].map((name) => ({ name, isOptional: false })),
+    ...optional.map((name) => ({ name, isOptional: true })),
+  ];
 }
 
 /**
@@ -79,6 +84,7 @@ export function runtimeClosure(entries, roots) {
 /** Returns the chain of paths from a root of the closure to `path`. */
 export function chainTo(closure, path) {
   const chain = [path];
-  for (let dependant = closure.get(path); dependant !== undefined; dependant = closure.get(dependant)) chain.unshift(dependant);
+  for (let dependant = closure.get(path); dependant !== undefined; dependant = closure.get(dependant))
+    chain.unshift(dependant);
   return chain;
 }

@@ -114,12 +114,18 @@ async function importByPath(folder, { name, exports, inside }) {
   for (const entry of entries.filter((found) => found.isFile() && /\.js$|\.d\.ts$/.test(found.name))) {
     const file = join(entry.parentPath, entry.name);
     const text = await readFile(file, "utf8");
-    const rewritten = text.replaceAll(new RegExp(`((?:\\bfrom|\\bimport) ?\\(?)["']${name}(/[^"']+)?["']`, "g"), (_, before, subpath = "") => {
-      const built = exports[`.${subpath}`]?.default;
-      if (built === undefined) throw new StepFailure(`${relative(folder, file)} imports ${name}${subpath}, which is not in the exports of ${name}`);
-      const path = relative(entry.parentPath, join(inside, relative("dist", built)));
-      return before + JSON.stringify(path.startsWith(".") ? path : `./${path}`);
-    });
+    const rewritten = text.replaceAll(
+      new RegExp(`((?:\\bfrom|\\bimport) ?\\(?)["']${name}(/[^"']+)?["']`, "g"),
+      (_, before, subpath = "") => {
+        const built = exports[`.${subpath}`]?.default;
+        if (built === undefined)
+          throw new StepFailure(
+            `${relative(folder, file)} imports ${name}${subpath}, which is not in the exports of ${name}`,
+          );
+        const path = relative(entry.parentPath, join(inside, relative("dist", built)));
+        return before + JSON.stringify(path.startsWith(".") ? path : `./${path}`);
+      },
+    );
     if (rewritten !== text) await writeFile(file, rewritten);
   }
 }
@@ -128,10 +134,24 @@ async function importByPath(folder, { name, exports, inside }) {
 async function packPython(staging, { signal, note }) {
   const python = await ensureVenv({ signal, note });
   const out = join(staging, "wheel");
-  await runCommand(python, ["-m", "pip", "wheel", "--no-deps", "--quiet", "--disable-pip-version-check", "--wheel-dir", out, join(root, "python")], {
-    signal,
-    fix: "see the output above; pip needs the network once, for the build tool that python/pyproject.toml names.",
-  });
+  await runCommand(
+    python,
+    [
+      "-m",
+      "pip",
+      "wheel",
+      "--no-deps",
+      "--quiet",
+      "--disable-pip-version-check",
+      "--wheel-dir",
+      out,
+      join(root, "python"),
+    ],
+    {
+      signal,
+      fix: "see the output above; pip needs the network once, for the build tool that python/pyproject.toml names.",
+    },
+  );
   const wheel = (await readdir(out)).find((name) => name.endsWith(".whl"));
   if (wheel === undefined) throw new StepFailure("pip built no wheel of python/");
   return join(out, wheel);

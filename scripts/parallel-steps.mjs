@@ -39,8 +39,10 @@ export async function runParallel(steps, { limit, signal, stream = process.stder
       if (results.has(step.title) || running.has(step.title)) continue;
       const needs = step.needs ?? [];
       const missing = needs.find((title) => state(title) === "failed" || state(title) === "skipped");
-      if (missing !== undefined) results.set(step.title, { title: step.title, state: "skipped", ms: 0, reason: `needs ${missing}` });
-      else if (running.size < limit && !signal.aborted && needs.every((title) => state(title) === "passed")) start(step);
+      if (missing !== undefined)
+        results.set(step.title, { title: step.title, state: "skipped", ms: 0, reason: `needs ${missing}` });
+      else if (running.size < limit && !signal.aborted && needs.every((title) => state(title) === "passed"))
+        start(step);
     }
     if (running.size > 0) await Promise.race(running.values());
     else signal.throwIfAborted();
@@ -61,7 +63,10 @@ async function runStep({ title, run }, { signal, stream }) {
     write(failureText(error));
   }
   const ms = performance.now() - startedMs;
-  if (!signal.aborted) stream.write(`${endWithNewline(output.join(""))}${state === "passed" ? "ok" : "FAILED"} ${title}, ${seconds(ms)}\n`);
+  if (!signal.aborted)
+    stream.write(
+      `${endWithNewline(output.join(""))}${state === "passed" ? "ok" : "FAILED"} ${title}, ${seconds(ms)}\n`,
+    );
   return { title, state, ms };
 }
 

@@ -62,7 +62,13 @@ describe("runParallel", () => {
   });
 
   it("runs the other steps after a failure, and skips those that need the failed one", async () => {
-    const steps = [failing("types"), passing("generated files", ["types"]), passing("its report", ["generated files"]), failing("lint"), passing("locks")];
+    const steps = [
+      failing("types"),
+      passing("generated files", ["types"]),
+      passing("its report", ["generated files"]),
+      failing("lint"),
+      passing("locks"),
+    ];
     const results = await runParallel(steps, { limit: 2, signal, stream: printed() });
     expect(results.map(({ title, state, reason }) => [title, state, reason])).toEqual([
       ["types", "failed", undefined],
@@ -96,7 +102,11 @@ describe("runParallel", () => {
     const controller = new AbortController();
     const log = [];
     const first = heldStep("first", { log });
-    const done = runParallel([first.step, passing("second")], { limit: 1, signal: controller.signal, stream: printed() });
+    const done = runParallel([first.step, passing("second")], {
+      limit: 1,
+      signal: controller.signal,
+      stream: printed(),
+    });
     done.catch(() => undefined);
     await expect.poll(() => log).toEqual(["first"]);
     controller.abort(new Error("stopped by SIGINT"));
@@ -131,7 +141,9 @@ describe("commandStep", () => {
   });
 
   it("stops a command that takes too long", async () => {
-    expect((await run("setInterval(() => {}, 1000)", { timeoutMs: 300 })).error.message).toMatch(/timed out after 0\.3 s$/);
+    expect((await run("setInterval(() => {}, 1000)", { timeoutMs: 300 })).error.message).toMatch(
+      /timed out after 0\.3 s$/,
+    );
   });
 
   it("stops it after a garbage collection, too", async () => {
@@ -140,7 +152,12 @@ describe("commandStep", () => {
       setInterval(gc, 20).unref();
       const step = commandStep(process.execPath, ["-e", "setTimeout(() => {}, 5000)"], { cwd: ".", timeoutMs: 300 });
       await step({ write() {}, signal: new AbortController().signal }).catch(({ message }) => console.log(message));`;
-    const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", "--input-type=module", "--eval", program]);
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      "--expose-gc",
+      "--input-type=module",
+      "--eval",
+      program,
+    ]);
     expect(stdout).toMatch(/timed out after 0\.3 s\n$/);
   });
 });
@@ -151,5 +168,9 @@ it("lists the duration of each step and the reason of skipped ones", () => {
     { title: "lint and format", state: "passed", ms: 900 },
     { title: "generated files", state: "skipped", ms: 0, reason: "needs types" },
   ]);
-  expect(table).toEqual(["  types              12.3 s  FAILED", "  lint and format     0.9 s  ok", "  generated files         -  skipped: needs types"]);
+  expect(table).toEqual([
+    "  types              12.3 s  FAILED",
+    "  lint and format     0.9 s  ok",
+    "  generated files         -  skipped: needs types",
+  ]);
 });

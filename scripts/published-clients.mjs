@@ -25,7 +25,17 @@ export async function installPublishedPython({ signal, note, outcome }) {
     return;
   }
   // Wheels only: the installation must not run code of the package.
-  const args = ["install", "--quiet", "--no-compile", "--disable-pip-version-check", "--only-binary", ":all:", "--no-deps", "--requirement", requirements];
+  const args = [
+    "install",
+    "--quiet",
+    "--no-compile",
+    "--disable-pip-version-check",
+    "--only-binary",
+    ":all:",
+    "--no-deps",
+    "--requirement",
+    requirements,
+  ];
   await runCommand(python, ["-m", "pip", ...args], {
     signal,
     timeoutMs: INSTALL_TIMEOUT_MS,

@@ -23,7 +23,9 @@ const CONFIG = `workers:
 `;
 
 async function main() {
-  const { values } = parseArgs({ options: { only: { type: "string" }, out: { type: "string", default: join(root, "docs/console") } } });
+  const { values } = parseArgs({
+    options: { only: { type: "string" }, out: { type: "string", default: join(root, "docs/console") } },
+  });
   const signal = interruptSignal();
   const undo = [];
   try {
@@ -45,7 +47,8 @@ async function main() {
 /** Starts an engine, a console and three workers, each in its own process, with enough history for every page. */
 async function startShop(undo) {
   const { url, http, program } = await startSystem(CONFIG, undo);
-  for (const name of ["math-worker", "caller-worker", "shop"]) await program(["scripts/shop-worker.mjs", name], new RegExp(`${name} is ready`));
+  for (const name of ["math-worker", "caller-worker", "shop"])
+    await program(["scripts/shop-worker.mjs", name], new RegExp(`${name} is ready`));
   await placeOrders(http, undo);
   return { url, http };
 }
@@ -73,7 +76,11 @@ async function order(http, at) {
 }
 
 async function post(url, body) {
-  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
   await response.text();
 }
 
@@ -130,7 +137,8 @@ async function takePictures(system, { only, out, note }, undo) {
         const file = join(out, `${name}-${theme}-${width}.png`);
         const faults = await takePicture(browser, system.url, picture, { file, theme, width });
         const { size } = statSync(file);
-        if (size > MAX_BYTES) faults.push(`it has ${Math.round(size / 1024)} KB, more than a screenshot in the repository should have`);
+        if (size > MAX_BYTES)
+          faults.push(`it has ${Math.round(size / 1024)} KB, more than a screenshot in the repository should have`);
         if (faults.length > 0) problems.push(`${file}: ${faults.join("; ")}`);
       }
     }

@@ -17,7 +17,9 @@ const INSTALL_TIMEOUT_MS = 300_000;
 export async function checkTools({ signal }) {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   if (major < MIN_NODE[0] || (major === MIN_NODE[0] && minor < MIN_NODE[1])) {
-    throw new StepFailure(`this is Node ${process.version}`, { fix: `install Node ${MIN_NODE.join(".")} or later: https://nodejs.org` });
+    throw new StepFailure(`this is Node ${process.version}`, {
+      fix: `install Node ${MIN_NODE.join(".")} or later: https://nodejs.org`,
+    });
   }
   await findPython(signal);
 }
@@ -34,7 +36,12 @@ export async function installPackages({ signal, note, outcome }) {
     outcome("up to date");
     return;
   }
-  const options = { signal, cwd: root, timeoutMs: INSTALL_TIMEOUT_MS, fix: "npm needs the network for this; look at its output above, then try again." };
+  const options = {
+    signal,
+    cwd: root,
+    timeoutMs: INSTALL_TIMEOUT_MS,
+    fix: "npm needs the network for this; look at its output above, then try again.",
+  };
   let lockRefused = false;
   const onLine = (line) => {
     lockRefused ||= line.includes("package-lock.json") && line.includes("in sync");
@@ -108,7 +115,12 @@ export async function bundleCli({ outcome }) {
 export async function buildConsolePage({ signal, outcome }) {
   const folder = join(root, "packages/console");
   if (
-    await isNewer(join(folder, "dist/web/index.html"), ...(await filesIn(join(folder, "src"))), join(folder, "vite.config.ts"), join(root, "package-lock.json"))
+    await isNewer(
+      join(folder, "dist/web/index.html"),
+      ...(await filesIn(join(folder, "src"))),
+      join(folder, "vite.config.ts"),
+      join(root, "package-lock.json"),
+    )
   ) {
     outcome("up to date");
     return;
@@ -137,11 +149,24 @@ export async function installPythonTools({ signal, note, outcome }) {
     outcome("up to date");
     return python;
   }
-  await runCommand(python, ["-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "--editable", `${join(root, "python")}[dev]`], {
-    signal,
-    timeoutMs: INSTALL_TIMEOUT_MS,
-    fix: "pip needs the network for this; look at its output above, then run the command again.",
-  });
+  await runCommand(
+    python,
+    [
+      "-m",
+      "pip",
+      "install",
+      "--quiet",
+      "--no-compile",
+      "--disable-pip-version-check",
+      "--editable",
+      `${join(root, "python")}[dev]`,
+    ],
+    {
+      signal,
+      timeoutMs: INSTALL_TIMEOUT_MS,
+      fix: "pip needs the network for this; look at its output above, then run the command again.",
+    },
+  );
   await writeFile(marker, `${wanted}\n`);
   return python;
 }
@@ -156,7 +181,8 @@ const CHROMIUM_FIX = `install Chromium (on Debian \`apt-get install ${HEADLESS_S
 export async function installBrowser({ signal, note, outcome }) {
   const named = process.env.SVC_CHROMIUM;
   if (named) {
-    if (!existsSync(named)) throw new StepFailure(`SVC_CHROMIUM names ${named}, which does not exist`, { fix: CHROMIUM_FIX });
+    if (!existsSync(named))
+      throw new StepFailure(`SVC_CHROMIUM names ${named}, which does not exist`, { fix: CHROMIUM_FIX });
     outcome(named);
     return;
   }
@@ -225,7 +251,12 @@ function canInstallPackages() {
 let areListsFresh = false;
 
 async function installPackage(name, { signal, fix }) {
-  const options = { signal, env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeoutMs: INSTALL_TIMEOUT_MS, fix };
+  const options = {
+    signal,
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    timeoutMs: INSTALL_TIMEOUT_MS,
+    fix,
+  };
   if (!areListsFresh) await runCommand("apt-get", ["update"], options);
   areListsFresh = true;
   await runCommand("apt-get", ["install", "--yes", "--no-install-recommends", name], options);

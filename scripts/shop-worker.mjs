@@ -8,11 +8,18 @@ const [name = ""] = process.argv.slice(2);
 // Logs of handlers are sent to the engine, but not printed.
 const worker = connect(process.env.SVC_URL, { name, logger: { ...silentLogger, level: "debug" } });
 const call = (function_id, payload) => worker.call({ function_id, payload });
-const numbers = { type: "object", required: ["a", "b"], properties: { a: { type: "number", description: "First addend" }, b: { type: "number" } } };
+const numbers = {
+  type: "object",
+  required: ["a", "b"],
+  properties: { a: { type: "number", description: "First addend" }, b: { type: "number" } },
+};
 
 const PROGRAMS = {
   "math-worker"() {
-    worker.registerFunction("math::add", ({ a, b }) => ({ c: a + b }), { description: "Adds two numbers: {a, b} gives {c}", request_format: numbers });
+    worker.registerFunction("math::add", ({ a, b }) => ({ c: a + b }), {
+      description: "Adds two numbers: {a, b} gives {c}",
+      request_format: numbers,
+    });
   },
   "caller-worker": addTwoNumbers,
   shop: runShop,
@@ -36,11 +43,17 @@ function addTwoNumbers() {
 }
 
 async function runShop() {
-  worker.registerFunction("orders::take", takeOrder, { description: "POST /orders: adds up the prices, charges and tells the others" });
-  worker.registerFunction("payments::charge", charge, { description: "Charges a customer's card; refuses more than 900" });
+  worker.registerFunction("orders::take", takeOrder, {
+    description: "POST /orders: adds up the prices, charges and tells the others",
+  });
+  worker.registerFunction("payments::charge", charge, {
+    description: "Charges a customer's card; refuses more than 900",
+  });
   worker.registerFunction("stock::reserve", reserve, { description: "Runs on each order.paid" });
   worker.registerFunction("mail::send", sendMail, { description: "Sends the confirmation" });
-  worker.registerFunction("reports::tick", () => ({ orders: 12 }), { description: "Counts the orders, twice a minute" });
+  worker.registerFunction("reports::tick", () => ({ orders: 12 }), {
+    description: "Counts the orders, twice a minute",
+  });
   worker.registerFunction("orders::changed", () => null, { description: "Runs when an order changes" });
   worker.registerFunction("chat::say", say, { description: "POST /chat: tells everyone in the room" });
   await bind("http", "orders::take", { api_path: "/orders", http_method: "POST" });
@@ -58,10 +71,20 @@ async function takeOrder({ body }, context) {
   const [first = 0, ...others] = body.prices;
   let total = first;
   for (const price of others) total = (await call("math::add_two_numbers", { a: total, b: price })).c;
-  const charged = await context.span("charge the card", () => call("payments::charge", { customer: body.customer, total }));
-  await call("state::set", { scope: "orders", key: body.id, value: { customer: body.customer, total, status: "paid", charged } });
+  const charged = await context.span("charge the card", () =>
+    call("payments::charge", { customer: body.customer, total }),
+  );
+  await call("state::set", {
+    scope: "orders",
+    key: body.id,
+    value: { customer: body.customer, total, status: "paid", charged },
+  });
   await call("publish", { topic: "order.paid", data: { id: body.id, total } });
-  await call("queue::enqueue", { queue: "mails", function_id: "mail::send", data: { to: body.customer, order: body.id } });
+  await call("queue::enqueue", {
+    queue: "mails",
+    function_id: "mail::send",
+    data: { to: body.customer, order: body.id },
+  });
   return { status_code: 201, headers: { "Content-Type": "application/json" }, body: { id: body.id, total } };
 }
 
@@ -93,13 +116,27 @@ async function say({ body: { room, text } }) {
 /** Creates the shop's state before the first order. */
 async function prepareShop() {
   await call("state::set", { scope: "math", key: "running_total", value: 30 });
-  await call("state::set", { scope: "users", key: "ada", value: { name: "Ada Lovelace", plan: "pro", seats: 3, tags: ["first", "beta"] } });
+  await call("state::set", {
+    scope: "users",
+    key: "ada",
+    value: { name: "Ada Lovelace", plan: "pro", seats: 3, tags: ["first", "beta"] },
+  });
   await call("state::set", { scope: "users", key: "grace", value: { name: "Grace Hopper", plan: "free", seats: 1 } });
   for (const room of ["lobby", "support"]) {
-    await call("stream::set", { stream_name: "chat", group_id: room, item_id: "topic", data: { text: `Welcome to the ${room}` } });
+    await call("stream::set", {
+      stream_name: "chat",
+      group_id: room,
+      item_id: "topic",
+      data: { text: `Welcome to the ${room}` },
+    });
   }
   for (const [at, to] of ["ada@example.org", "grace@example.org", "linus@example.org"].entries()) {
-    await call("queue::enqueue", { queue: "invoices", function_id: "mail::send", data: { to, invoice: 100 + at }, delay_ms: 3_600_000 });
+    await call("queue::enqueue", {
+      queue: "invoices",
+      function_id: "mail::send",
+      data: { to, invoice: 100 + at },
+      delay_ms: 3_600_000,
+    });
   }
 }
 

@@ -13,10 +13,15 @@ const NOT_PUBLISHED = /\.test\.|\.test[-.]support\.|\.tsbuildinfo$|\.map$|[\\/]t
  */
 export async function stagePackage(name, target) {
   const source = join(root, "packages", name);
-  const { devDependencies: _dev, scripts: _scripts, ...facts } = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
+  const {
+    devDependencies: _dev,
+    scripts: _scripts,
+    ...facts
+  } = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
   await mkdir(target, { recursive: true });
   for (const path of facts.files.filter((pattern) => !pattern.startsWith("!"))) {
-    if (!existsSync(join(source, path))) throw new StepFailure(`packages/${name}/${path} is not built`, { fix: "run `npm run build` first." });
+    if (!existsSync(join(source, path)))
+      throw new StepFailure(`packages/${name}/${path} is not built`, { fix: "run `npm run build` first." });
     await cp(join(source, path), join(target, path), { recursive: true, filter: (file) => !NOT_PUBLISHED.test(file) });
   }
   await cp(join(root, "LICENSE"), join(target, "LICENSE"));
@@ -30,7 +35,9 @@ export async function stagePackage(name, target) {
 /** Returns the entries of `exports` that refer to published files. */
 function withoutSources(exports) {
   if (exports === undefined) return undefined;
-  return JSON.parse(JSON.stringify(exports, (key, value) => (key === "@svc/source" || key.startsWith("./testing") ? undefined : value)));
+  return JSON.parse(
+    JSON.stringify(exports, (key, value) => (key === "@svc/source" || key.startsWith("./testing") ? undefined : value)),
+  );
 }
 
 function ignoreMissing(error) {
@@ -42,6 +49,8 @@ function ignoreMissing(error) {
  * takes longer than the packing.
  */
 export async function npmPack(stages, destination, { signal }) {
-  const { stdout } = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", destination, ...stages], { signal });
+  const { stdout } = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", destination, ...stages], {
+    signal,
+  });
   return JSON.parse(stdout).map(({ filename }) => join(destination, filename));
 }

@@ -47,7 +47,9 @@ async function main(args) {
     await step("Bundling svc", bundleCli);
     if (!options.once) await step("Building the console's page", buildConsolePage);
     await step("Packing the SDKs", packSdks);
-    const project = await step(`Creating the project in ${options.directory}`, (context) => createProject(options, context));
+    const project = await step(`Creating the project in ${options.directory}`, (context) =>
+      createProject(options, context),
+    );
     await step("Starting the engine", (context) => {
       engine = startEngine(project, options);
       return engine.ready(context.signal);
@@ -127,7 +129,9 @@ function quietEnvironment() {
  * this process.
  */
 function startEngine(project, options) {
-  const ports = ["bridge-port", "http-port", "ws-port"].flatMap((name) => (options[name] === undefined ? [] : [`--${name}`, options[name]]));
+  const ports = ["bridge-port", "http-port", "ws-port"].flatMap((name) =>
+    options[name] === undefined ? [] : [`--${name}`, options[name]],
+  );
   let announce;
   const announced = new Promise((settle) => {
     announce = settle;
@@ -135,7 +139,17 @@ function startEngine(project, options) {
   let show;
   const child = startCommand(
     process.execPath,
-    [svcBin, "--config", join(project.dir, "config.yaml"), "--log", "json", "--log-level", "info", "--stop-with-stdin", ...ports],
+    [
+      svcBin,
+      "--config",
+      join(project.dir, "config.yaml"),
+      "--log",
+      "json",
+      "--log-level",
+      "info",
+      "--stop-with-stdin",
+      ...ports,
+    ],
     {
       cwd: project.dir,
       env: quietEnvironment(),
@@ -152,7 +166,11 @@ function startEngine(project, options) {
     /** Everything runs: from now on Ctrl-C is the normal end. */
     serving: false,
     async ready(signal) {
-      const winner = await Promise.race([announced, child.ended.then(() => undefined), timeLimit(START_TIMEOUT_MS, signal)]);
+      const winner = await Promise.race([
+        announced,
+        child.ended.then(() => undefined),
+        timeLimit(START_TIMEOUT_MS, signal),
+      ]);
       if (winner === undefined)
         throw new StepFailure("the engine ended during its start", {
           output: child.lastLines().map(logLineForPeople),
@@ -167,7 +185,9 @@ function startEngine(project, options) {
       const interrupted = new Promise((settle) => signal.addEventListener("abort", () => settle("interrupted")));
       const what = signal.aborted ? "interrupted" : await Promise.race([interrupted, child.ended]);
       if (what !== "interrupted")
-        throw new StepFailure(`the engine ended unexpectedly (status ${what.code})`, { output: child.lastLines().map(logLineForPeople) });
+        throw new StepFailure(`the engine ended unexpectedly (status ${what.code})`, {
+          output: child.lastLines().map(logLineForPeople),
+        });
       process.stderr.write("\nStopping …\n");
     },
     stop: () => child.stop(),
@@ -183,22 +203,33 @@ function startConsole(project, options) {
   const announced = new Promise((settle) => {
     announce = settle;
   });
-  const child = startCommand(process.execPath, [svcBin, "console", "--config", join(project.dir, "config.yaml"), "--no-open", "--stop-with-stdin", ...port], {
-    cwd: project.dir,
-    env: quietEnvironment(),
-    stdin: "pipe",
-    onLine: (line) => {
-      const address = /^The console is at (\S+)$/.exec(line)?.[1];
-      if (address !== undefined) announce(address);
+  const child = startCommand(
+    process.execPath,
+    [svcBin, "console", "--config", join(project.dir, "config.yaml"), "--no-open", "--stop-with-stdin", ...port],
+    {
+      cwd: project.dir,
+      env: quietEnvironment(),
+      stdin: "pipe",
+      onLine: (line) => {
+        const address = /^The console is at (\S+)$/.exec(line)?.[1];
+        if (address !== undefined) announce(address);
+      },
     },
-  });
+  );
   let isStopping = false;
   const running = {
     address: undefined,
     async ready(signal) {
-      running.address = await Promise.race([announced, child.ended.then(() => undefined), timeLimit(START_TIMEOUT_MS, signal)]);
+      running.address = await Promise.race([
+        announced,
+        child.ended.then(() => undefined),
+        timeLimit(START_TIMEOUT_MS, signal),
+      ]);
       if (running.address !== undefined) return;
-      throw new StepFailure("the console ended during its start", { output: child.lastLines(), fix: "with another port: npm start -- --console-port 3123" });
+      throw new StepFailure("the console ended during its start", {
+        output: child.lastLines(),
+        fix: "with another port: npm start -- --console-port 3123",
+      });
     },
     /** Prints a message if the console ends unexpectedly. The engine continues without it. */
     async reportEnd(signal) {
@@ -239,7 +270,9 @@ function logLineForPeople(line) {
   const record = parseLogLine(line);
   if (record === undefined) return line;
   const { time, level, message, ...fields } = record;
-  const facts = Object.entries(fields).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const facts = Object.entries(fields).map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
   return [String(time).slice(11, 23), String(level).padEnd(5), message, ...facts].join(" ");
 }
 
@@ -274,19 +307,26 @@ async function startWorkers(project, engine, { signal, note }) {
  */
 async function dropInstalled(project, name) {
   const leftovers = ["node_modules", "package-lock.json", ".venv"];
-  await Promise.all(leftovers.map((entry) => rm(join(project.dir, "workers", name, entry), { recursive: true, force: true })));
+  await Promise.all(
+    leftovers.map((entry) => rm(join(project.dir, "workers", name, entry), { recursive: true, force: true })),
+  );
 }
 
 async function waitUntilReady(url, signal) {
   const { connect, silentLogger } = await import(pathToFileURL(join(root, "packages/sdk/dist/node.js")).href);
   const worker = connect(url, { name: "npm start", kind: "cli", handleSignals: false, logger: silentLogger });
   try {
-    const waits = WORKERS.map((name) => worker.call({ function_id: "worker::wait", payload: { name, timeout_ms: 120_000 }, timeout_ms: 130_000 }));
+    const waits = WORKERS.map((name) =>
+      worker.call({ function_id: "worker::wait", payload: { name, timeout_ms: 120_000 }, timeout_ms: 130_000 }),
+    );
     const workers = await Promise.race([Promise.all(waits), timeLimit(130_000, signal)]);
     const late = workers.find(({ state }) => state !== "ready");
     if (late !== undefined) {
       const why = late.reason === null ? "" : `: ${late.reason}`;
-      throw new StepFailure(`${late.name} is not ready, it is ${late.state}${why}`, { output: late.tail, fix: `the whole output is in ${late.log_file}.` });
+      throw new StepFailure(`${late.name} is not ready, it is ${late.state}${why}`, {
+        output: late.tail,
+        fix: `the whole output is in ${late.log_file}.`,
+      });
     }
   } catch (error) {
     if (signal.aborted || error instanceof StepFailure) throw error;
@@ -297,10 +337,13 @@ async function waitUntilReady(url, signal) {
 }
 
 async function callOnce(project, engine, { signal }) {
-  const { stdout } = await svc(["trigger", `--function-id=${FUNCTION_ID}`, `--payload=${PAYLOAD}`, "--url", engine.addresses.bridge], {
-    signal,
-    cwd: project.dir,
-  });
+  const { stdout } = await svc(
+    ["trigger", `--function-id=${FUNCTION_ID}`, `--payload=${PAYLOAD}`, "--url", engine.addresses.bridge],
+    {
+      signal,
+      cwd: project.dir,
+    },
+  );
   return stdout.trim();
 }
 

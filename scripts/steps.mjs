@@ -84,7 +84,9 @@ export function stepRunner({ total, signal, stream = process.stderr }) {
       outcomeText = ` (${text})`;
     };
     stream.write(head);
-    const timer = stream.isTTY ? setInterval(() => lineOpen && stream.write(`\r${head} ${elapsed()}`), DRAW_MS) : undefined;
+    const timer = stream.isTTY
+      ? setInterval(() => lineOpen && stream.write(`\r${head} ${elapsed()}`), DRAW_MS)
+      : undefined;
     /** Prints a line below the step's line. The end of the step then gets its own line, too. */
     const note = (line) => {
       stream.write(`${lineOpen ? "\n" : ""}      ${line}\n`);
@@ -146,7 +148,8 @@ export function startInBackground(actions, { signal }) {
 }
 
 function named(error, title, fix) {
-  if (!(error instanceof StepFailure)) return new StepFailure(`${title}: ${error.stack ?? error}`, { fix, cause: error });
+  if (!(error instanceof StepFailure))
+    return new StepFailure(`${title}: ${error.stack ?? error}`, { fix, cause: error });
   return new StepFailure(`${title}: ${error.message}`, { output: error.output, fix: error.fix ?? fix, cause: error });
 }
 
@@ -190,7 +193,8 @@ export async function runCommand(command, args, { signal, cwd, env, timeoutMs = 
   signal.throwIfAborted();
   const output = child.lastLines();
   if (deadline.aborted) throw new StepFailure(`\`${shown}\` timed out after ${timeoutMs / 1000} s`, { output, fix });
-  if (error !== undefined) throw new StepFailure(`\`${shown}\` could not be started: ${error.message}`, { output, fix, cause: error });
+  if (error !== undefined)
+    throw new StepFailure(`\`${shown}\` could not be started: ${error.message}`, { output, fix, cause: error });
   if (code !== 0) throw new StepFailure(`\`${shown}\` ended with status ${code}`, { output, fix });
   return { stdout, output };
 }
@@ -200,7 +204,12 @@ export async function runCommand(command, args, { signal, cwd, env, timeoutMs = 
  * `stop()` sends SIGTERM to the group, then SIGKILL if needed, and resolves when it has ended.
  */
 export function startCommand(command, args, { cwd, env, onLine, stdin = "ignore" } = {}) {
-  const child = spawn(command, args, { cwd, env: env ?? process.env, detached: process.platform !== "win32", stdio: [stdin, "pipe", "pipe"] });
+  const child = spawn(command, args, {
+    cwd,
+    env: env ?? process.env,
+    detached: process.platform !== "win32",
+    stdio: [stdin, "pipe", "pipe"],
+  });
   running.add(child);
   const lines = [];
   const keep = (line) => {
@@ -261,5 +270,7 @@ function splitLines(stream, onLine) {
 /** Runs npm and waits for its end: the npm that runs this script, else the one on the PATH. */
 export function npm(args, options) {
   const path = process.env.npm_execpath;
-  return path?.endsWith("npm-cli.js") ? runCommand(process.execPath, [path, ...args], options) : runCommand("npm", args, options);
+  return path?.endsWith("npm-cli.js")
+    ? runCommand(process.execPath, [path, ...args], options)
+    : runCommand("npm", args, options);
 }

@@ -29,7 +29,9 @@ export function vitestFailures({ testResults = [] }) {
     const failed = assertionResults.filter((test) => test.status === "failed");
     // A file that does not load, or whose hook fails, has its own message. A failed hook of some of its tests has none.
     const isOfFile = status === "failed" && (message !== "" || failed.length === 0);
-    const ofFile = isOfFile ? [{ test: file, message: message || "a hook failed; see the output above", command: testCommand(file) }] : [];
+    const ofFile = isOfFile
+      ? [{ test: file, message: message || "a hook failed; see the output above", command: testCommand(file) }]
+      : [];
     const ofTests = failed.map((test) => ({
       test: `${file}: ${[...test.ancestorTitles, test.title].join(" > ")}`,
       message: test.failureMessages.join("\n"),
@@ -73,7 +75,9 @@ export function failureLines(failures) {
       .split("\n")
       .filter((line) => line.trim() !== "" && !RUNNERS_OWN.test(line));
     const shown =
-      messageLines.length <= FIRST_LINES + LAST_LINES ? messageLines : [...messageLines.slice(0, FIRST_LINES), "…", ...messageLines.slice(-LAST_LINES)];
+      messageLines.length <= FIRST_LINES + LAST_LINES
+        ? messageLines
+        : [...messageLines.slice(0, FIRST_LINES), "…", ...messageLines.slice(-LAST_LINES)];
     lines.push("", `  ${test}`, ...shown.map((line) => `    ${line.slice(0, MAX_LINE_LENGTH)}`));
     if (command !== undefined) lines.push(`    Run it alone: ${command}`);
   }

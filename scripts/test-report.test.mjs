@@ -22,7 +22,12 @@ const REPORT = {
         { ancestorTitles: ["lists"], title: "is fine", status: "passed", failureMessages: [] },
       ],
     },
-    { name: join(root, "b.test.mjs"), status: "failed", message: "Cannot find module './gone.mjs' imported from /r/b.test.mjs", assertionResults: [] },
+    {
+      name: join(root, "b.test.mjs"),
+      status: "failed",
+      message: "Cannot find module './gone.mjs' imported from /r/b.test.mjs",
+      assertionResults: [],
+    },
     {
       name: join(root, "c.test.mjs"),
       status: "failed",
@@ -33,7 +38,14 @@ const REPORT = {
       name: join(root, "e.test.mjs"),
       status: "failed",
       message: "the engine is still there",
-      assertionResults: [{ ancestorTitles: [], title: "fails before its hook does", status: "failed", failureMessages: ["Error: no answer"] }],
+      assertionResults: [
+        {
+          ancestorTitles: [],
+          title: "fails before its hook does",
+          status: "failed",
+          failureMessages: ["Error: no answer"],
+        },
+      ],
     },
     { name: join(root, "f.test.mjs"), status: "failed", message: "", assertionResults: [] },
     {
@@ -103,7 +115,11 @@ it("shows each failure's message without the runner's own lines, and the command
 });
 
 it("keeps both ends of a long message: the expectation, and the last output of a command", () => {
-  const message = ["expected 1 to be 0", ...Array.from({ length: 30 }, (_, at) => `  | line ${at}`), "  cause: no network"].join("\n");
+  const message = [
+    "expected 1 to be 0",
+    ...Array.from({ length: 30 }, (_, at) => `  | line ${at}`),
+    "  cause: no network",
+  ].join("\n");
   const lines = failureLines([{ test: "e2e a.test.ts: installs", message }]);
   expect(lines[3]).toBe("    expected 1 to be 0");
   expect(lines.at(-1)).toBe("      cause: no network");

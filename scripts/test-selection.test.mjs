@@ -8,7 +8,9 @@ it("knows every test file, in the project in which the test runner runs it", asy
   const vitest = await createVitest("test", { root, watch: false, run: true });
   try {
     const specifications = await vitest.globTestSpecifications();
-    const found = specifications.map(({ moduleId, project }) => `${project.name} ${sourceFile(relative(root, moduleId).replaceAll("\\", "/"))}`);
+    const found = specifications.map(
+      ({ moduleId, project }) => `${project.name} ${sourceFile(relative(root, moduleId).replaceAll("\\", "/"))}`,
+    );
     const known = (await testFiles()).filter((file) => !file.endsWith(".py"));
     expect(found.sort()).toEqual(known.map((file) => `${projectOf(file)} ${file}`).sort());
   } finally {
@@ -23,7 +25,8 @@ it("maps a source to the compiled file that runs, and back", () => {
     "packages/console/src/web/lib/secrets.test.ts": "packages/console/src/web/lib/secrets.test.ts",
     "scripts/steps.test.mjs": "scripts/steps.test.mjs",
   };
-  for (const [source, built] of Object.entries(pairs)) expect([builtFile(source), sourceFile(built)]).toEqual([built, source]);
+  for (const [source, built] of Object.entries(pairs))
+    expect([builtFile(source), sourceFile(built)]).toEqual([built, source]);
 });
 
 it("selects all projects without a pattern, and only one without processes with `unitOnly`", async () => {
@@ -49,6 +52,10 @@ it("selects tests by name if no file's path contains the pattern", async () => {
 });
 
 it("rejects files that it does not run, with the command that runs them", async () => {
-  await expect(selectTests({ patterns: ["power-cut"] })).rejects.toMatchObject({ fix: expect.stringContaining("npm run faults") });
-  await expect(selectTests({ patterns: ["quickstart.test"], unitOnly: true })).rejects.toMatchObject({ fix: expect.stringContaining("--unit") });
+  await expect(selectTests({ patterns: ["power-cut"] })).rejects.toMatchObject({
+    fix: expect.stringContaining("npm run faults"),
+  });
+  await expect(selectTests({ patterns: ["quickstart.test"], unitOnly: true })).rejects.toMatchObject({
+    fix: expect.stringContaining("--unit"),
+  });
 });

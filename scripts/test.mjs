@@ -87,11 +87,15 @@ async function main() {
     const needs = (projects) => projects.some((project) => selection.projects.includes(project));
     const programs = PROGRAMS.filter(([, , projects]) => !options["no-install"] && needs(projects));
     const needsPython = needs(PYTHON);
-    const total = (options["no-install"] ? 1 : 3) + [PYTHON, BUNDLED, PACKED, WITH_PAGE].filter(needs).length + programs.length;
+    const total =
+      (options["no-install"] ? 1 : 3) + [PYTHON, BUNDLED, PACKED, WITH_PAGE].filter(needs).length + programs.length;
     const { step } = stepRunner({ total, signal });
     if (!options["no-install"]) await step("Checking Node and Python", checkTools);
     // These steps wait for the network most of the time, while the steps below use the CPU.
-    others = startInBackground([...(needsPython ? [installPythonTools] : []), ...programs.map(([, install]) => install)], { signal });
+    others = startInBackground(
+      [...(needsPython ? [installPythonTools] : []), ...programs.map(([, install]) => install)],
+      { signal },
+    );
     const installed = [...others.awaited];
     const pythonTools = needsPython ? installed.shift() : undefined;
     if (!options["no-install"]) await step("Installing packages", installPackages);
@@ -107,11 +111,15 @@ async function main() {
 
     await rm(results, { recursive: true, force: true });
     await mkdir(results, { recursive: true });
-    const reports = await Promise.all([runVitest(selection), needs(["pytest"]) ? runPytest(python, selection) : { passed: 0, failures: [] }]);
+    const reports = await Promise.all([
+      runVitest(selection),
+      needs(["pytest"]) ? runPytest(python, selection) : { passed: 0, failures: [] },
+    ]);
     const failures = reports.flatMap((report) => report.failures);
     const passed = reports.reduce((sum, report) => sum + report.passed, 0);
     for (const line of ["", ...failureLines(failures)]) console.log(line);
-    if (failures.length > 0) console.log(`\nLogs and screenshots of failed tests: ${relative(process.cwd(), results) || "."}/`);
+    if (failures.length > 0)
+      console.log(`\nLogs and screenshots of failed tests: ${relative(process.cwd(), results) || "."}/`);
     console.log(`\nDuration: ${minutes(performance.now() - startedMs)}`);
     if (passed + failures.length === 0) console.log("No test matches.");
     console.log(`${passed} passed, ${failures.length} failed`);
@@ -159,7 +167,9 @@ async function runVitest({ projects, files, name }) {
     ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
     ...files.filter((file) => !file.endsWith(".py")).map(builtFile),
   ];
-  const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], { stdio: "inherit" });
+  const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], {
+    stdio: "inherit",
+  });
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
   return outcome("vitest", code, content.numPassedTests ?? 0, vitestFailures(content));
 }
@@ -168,7 +178,14 @@ async function runVitest({ projects, files, name }) {
 async function runPytest(python, { files, name }) {
   const report = join(results, "pytest.xml");
   const own = files.filter((file) => file.endsWith(".py")).map((file) => join(root, file));
-  const args = ["-m", "pytest", "--quiet", `--junit-xml=${report}`, ...(name === undefined ? [] : ["-k", name]), ...own];
+  const args = [
+    "-m",
+    "pytest",
+    "--quiet",
+    `--junit-xml=${report}`,
+    ...(name === undefined ? [] : ["-k", name]),
+    ...own,
+  ];
   const { code, output } = await run(python, args, { cwd: join(root, "python"), stdio: "pipe" });
   console.log(`\npytest:\n${output}`);
   const xml = await readFile(report, "utf8").catch(() => "");
@@ -180,7 +197,10 @@ async function runPytest(python, { files, name }) {
 
 function outcome(runner, code, passed, failures) {
   // A failure outside of any test, such as an unhandled rejection or a crash of the runner.
-  const ofRunner = code !== 0 && failures.length === 0 ? [{ test: runner, message: `exited with status ${code}; see its output above` }] : [];
+  const ofRunner =
+    code !== 0 && failures.length === 0
+      ? [{ test: runner, message: `exited with status ${code}; see its output above` }]
+      : [];
   return { passed, failures: [...failures, ...ofRunner] };
 }
 

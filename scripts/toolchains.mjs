@@ -28,7 +28,16 @@ export async function installToolchains({ signal, note, outcome }) {
   const python = await ensureVenv({ signal, note }, ".cache/toolchains/python");
   await runCommand(
     python,
-    ["-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check", "--requirement", join(wantedDir, "requirements.txt")],
+    [
+      "-m",
+      "pip",
+      "install",
+      "--quiet",
+      "--no-compile",
+      "--disable-pip-version-check",
+      "--requirement",
+      join(wantedDir, "requirements.txt"),
+    ],
     {
       signal,
       timeoutMs: TIMEOUT_MS,
@@ -50,7 +59,8 @@ export async function installToolchains({ signal, note, outcome }) {
 
 async function wantedHash() {
   const hash = createHash("sha256");
-  for (const name of (await readdir(wantedDir)).sort()) hash.update(`${name}\0`).update(await readFile(join(wantedDir, name)));
+  for (const name of (await readdir(wantedDir)).sort())
+    hash.update(`${name}\0`).update(await readFile(join(wantedDir, name)));
   return hash.digest("hex");
 }
 

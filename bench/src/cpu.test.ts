@@ -17,7 +17,10 @@ describe.skipIf(process.platform !== "linux")("cpu", () => {
 
   it("counts threads that have ended", async () => {
     const before = cpuTimeUs(process.pid);
-    const thread = new Worker("const own = process.cpuUsage(); let x = 0; while (process.cpuUsage(own).user < 200_000) x += Math.sqrt(x + 1);", { eval: true });
+    const thread = new Worker(
+      "const own = process.cpuUsage(); let x = 0; while (process.cpuUsage(own).user < 200_000) x += Math.sqrt(x + 1);",
+      { eval: true },
+    );
     await once(thread, "exit");
     expect(cpuTimeUs(process.pid) - before).toBeGreaterThan(100_000);
   });

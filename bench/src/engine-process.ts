@@ -39,18 +39,27 @@ export interface EngineOptions {
 
 /** Starts the engine as a user does, with `svc --config`, and waits until workers can connect. */
 export async function startEngine(options: EngineOptions): Promise<EngineProcess> {
-  if (options.kind === "naive") return { ...(await startServer("naive-engine")), httpPort: 0, realtimePort: 0, listeningAfterMs: 0 };
+  if (options.kind === "naive")
+    return { ...(await startServer("naive-engine")), httpPort: 0, realtimePort: 0, listeningAfterMs: 0 };
   if (!existsSync(CLI)) throw new Error(`${CLI} is missing; build the repository first (npm run build)`);
   mkdirSync(options.folder, { recursive: true });
   const [bridgePort, httpPort, realtimePort] = (await freePorts(3)) as [number, number, number];
   const config = join(options.folder, "config.yaml");
-  writeFileSync(config, configText({ bridgePort, httpPort, modules: options.modules ?? [], commands: options.commands ?? [] }));
-  const profiling = options.profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileFolder}`];
+  writeFileSync(
+    config,
+    configText({ bridgePort, httpPort, modules: options.modules ?? [], commands: options.commands ?? [] }),
+  );
+  const profiling =
+    options.profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profileFolder}`];
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [...profiling, CLI, "--config", config, "--ws-port", String(realtimePort), "--stop-with-stdin"], {
-    cwd: options.folder,
-    stdio: ["pipe", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    [...profiling, CLI, "--config", config, "--ws-port", String(realtimePort), "--stop-with-stdin"],
+    {
+      cwd: options.folder,
+      stdio: ["pipe", "pipe", "pipe"],
+    },
+  );
   adopt(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -69,7 +78,14 @@ export async function startEngine(options: EngineOptions): Promise<EngineProcess
     await pause(PROBE_MS);
   }
   const listeningAfterMs = performance.now() - startedMs;
-  return { pid: pidOf(child), port: bridgePort, httpPort, realtimePort, listeningAfterMs, stop: () => stopProcess(child) };
+  return {
+    pid: pidOf(child),
+    port: bridgePort,
+    httpPort,
+    realtimePort,
+    listeningAfterMs,
+    stop: () => stopProcess(child),
+  };
 }
 
 interface ConfigValues {

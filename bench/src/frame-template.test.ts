@@ -5,7 +5,9 @@ import { clientHeaderBytes } from "./websocket-client.ts";
 function payloadOf(frame: Buffer): string {
   const bytes = (frame[1] as number) & 0x7f;
   const start = bytes < 126 ? 6 : 8;
-  return Buffer.from(frame.subarray(start).map((byte, index) => byte ^ (frame[start - 4 + (index & 3)] as number))).toString();
+  return Buffer.from(
+    frame.subarray(start).map((byte, index) => byte ^ (frame[start - 4 + (index & 3)] as number)),
+  ).toString();
 }
 
 describe("frame templates", () => {
@@ -15,8 +17,12 @@ describe("frame templates", () => {
     const first = template.withId(ids.next());
     const second = template.withId(ids.next());
 
-    expect(payloadOf(first)).toBe(`{"a":1,"invocation_id":"00000001-0000-4000-8000-000000000007","data":"${"x".repeat(200)}"}`);
-    expect(payloadOf(second)).toBe(`{"a":1,"invocation_id":"00000002-0000-4000-8000-000000000007","data":"${"x".repeat(200)}"}`);
+    expect(payloadOf(first)).toBe(
+      `{"a":1,"invocation_id":"00000001-0000-4000-8000-000000000007","data":"${"x".repeat(200)}"}`,
+    );
+    expect(payloadOf(second)).toBe(
+      `{"a":1,"invocation_id":"00000002-0000-4000-8000-000000000007","data":"${"x".repeat(200)}"}`,
+    );
     expect(first.length).toBe(clientHeaderBytes(300) + payloadOf(first).length);
   });
 

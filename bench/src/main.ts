@@ -23,10 +23,22 @@ async function runScenario(scenario: Scenario, index: number, options: Options):
   let generator: Generator | undefined;
   try {
     generator = await Generator.start();
-    const { bars, measurements, notes } = await scenario.run({ options, generator, folder, resultsFolder: RESULTS_FOLDER });
+    const { bars, measurements, notes } = await scenario.run({
+      options,
+      generator,
+      folder,
+      resultsFolder: RESULTS_FOLDER,
+    });
     return { title: scenario.title, rows: scenario.rows, bars, measurements, notes: notes ?? [], failure: undefined };
   } catch (error) {
-    return { title: scenario.title, rows: scenario.rows, bars: [], measurements: [], notes: [], failure: (error as Error).message };
+    return {
+      title: scenario.title,
+      rows: scenario.rows,
+      bars: [],
+      measurements: [],
+      notes: [],
+      failure: (error as Error).message,
+    };
   } finally {
     await generator?.stop();
   }
@@ -55,12 +67,17 @@ async function runAll(options: Options): Promise<number> {
 
   console.log("\n## All bars\n");
   console.log(renderBars(outcomes.flatMap((outcome) => outcome.bars)));
-  for (const { rows, failure } of outcomes) if (failure !== undefined) console.log(`row ${rows.join(", ")}: NOT MEASURED: ${failure.split("\n", 1)[0]}`);
+  for (const { rows, failure } of outcomes)
+    if (failure !== undefined) console.log(`row ${rows.join(", ")}: NOT MEASURED: ${failure.split("\n", 1)[0]}`);
   const held = allBindingHold(outcomes, BINDING_ROWS);
-  console.log(`\n${held ? "All binding bars that were measured hold." : "Some binding bars do NOT hold or were not measured."}`);
+  console.log(
+    `\n${held ? "All binding bars that were measured hold." : "Some binding bars do NOT hold or were not measured."}`,
+  );
   if (options.quick) console.log("This was a quick run: it shows that the bench works; its values are not meaningful.");
   if (options.engine === "naive")
-    console.log("The baseline replaced the engine: ratios to it should be near 1, and their distance from 1 is this machine's noise.");
+    console.log(
+      "The baseline replaced the engine: ratios to it should be near 1, and their distance from 1 is this machine's noise.",
+    );
   console.log(`Took ${Math.round((Date.now() - startedAt.getTime()) / 1000)} s; written to ${file}`);
   return options.strict && !held ? 1 : 0;
 }

@@ -30,7 +30,15 @@ describe("options", () => {
     expect(parseOptions(["--help"])).toBeUndefined();
   });
 
-  for (const args of [["--rows", "99"], ["--rows", "one"], ["--rounds", "0"], ["--rounds", "x"], ["--engine", "fast"], ["--unknown"], ["stray"]]) {
+  for (const args of [
+    ["--rows", "99"],
+    ["--rows", "one"],
+    ["--rounds", "0"],
+    ["--rounds", "x"],
+    ["--engine", "fast"],
+    ["--unknown"],
+    ["stray"],
+  ]) {
     it(`refuse ${args.join(" ")} and name what is expected`, () => {
       expect(() => parseOptions(args)).toThrow(UsageError);
     });

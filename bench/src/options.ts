@@ -45,7 +45,8 @@ export function parseOptions(args: readonly string[]): Options | undefined {
   const values = read(args);
   if (values.help) return undefined;
   const engine = values.engine ?? "svc";
-  if (engine !== "svc" && engine !== "naive") throw new UsageError(`--engine takes svc or naive, not ${JSON.stringify(engine)}`);
+  if (engine !== "svc" && engine !== "naive")
+    throw new UsageError(`--engine takes svc or naive, not ${JSON.stringify(engine)}`);
   const quick = values.quick ?? false;
   return {
     rows: parseRows(values.rows),
@@ -84,13 +85,17 @@ function parseRows(text: string | undefined): ReadonlySet<number> {
   if (text === undefined) return new Set(ROWS);
   const rows = text.split(",").map((part) => Number(part.trim()));
   for (const row of rows) {
-    if (!ALL_ROWS.includes(row)) throw new UsageError(`--rows takes rows out of ${ALL_ROWS.join(",")}, separated by commas, not ${JSON.stringify(text)}`);
+    if (!ALL_ROWS.includes(row))
+      throw new UsageError(
+        `--rows takes rows out of ${ALL_ROWS.join(",")}, separated by commas, not ${JSON.stringify(text)}`,
+      );
   }
   return new Set(rows);
 }
 
 function parseRounds(text: string): number {
   const rounds = Number(text);
-  if (!Number.isInteger(rounds) || rounds < 1 || rounds > 50) throw new UsageError(`--rounds takes a whole number from 1 to 50, not ${JSON.stringify(text)}`);
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > 50)
+    throw new UsageError(`--rounds takes a whole number from 1 to 50, not ${JSON.stringify(text)}`);
   return rounds;
 }

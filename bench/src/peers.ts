@@ -29,7 +29,10 @@ export async function installPeers(): Promise<Peers> {
   if (!existsSync(marker)) {
     mkdirSync(FOLDER, { recursive: true });
     writeFileSync(join(FOLDER, "package.json"), '{"private":true}\n');
-    await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...PACKAGES], { cwd: FOLDER, timeout: INSTALL_TIMEOUT_MS });
+    await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...PACKAGES], {
+      cwd: FOLDER,
+      timeout: INSTALL_TIMEOUT_MS,
+    });
     writeFileSync(marker, "");
   }
   return { packages: FOLDER, natsServer: await findNatsServer() };

@@ -7,11 +7,15 @@ const LOAD_CORE = 0;
 const SERVER_CORE = 1;
 
 /** Note in the results if the scheduler chooses the cores. */
-export const NOT_BOUND = "processes could not be bound to cores (no taskset, or one core only): expect these values to vary";
+export const NOT_BOUND =
+  "processes could not be bound to cores (no taskset, or one core only): expect these values to vary";
 
 /** Binds a process, with all its threads, to the given core. Returns false if the system has no `taskset`. */
 function pinToCore(pid: number, core: number): boolean {
-  return spawnSync(PROGRAM, ["--all-tasks", "--cpu-list", "--pid", String(core), String(pid)], { stdio: "ignore" }).status === 0;
+  return (
+    spawnSync(PROGRAM, ["--all-tasks", "--cpu-list", "--pid", String(core), String(pid)], { stdio: "ignore" })
+      .status === 0
+  );
 }
 
 /** Core of a server, relative to the load generator. */

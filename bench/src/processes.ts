@@ -51,7 +51,8 @@ export function pidOf(child: ChildProcess): number {
 /** Returns the path of a script of the bench, given relative to this folder and without its extension. */
 export function benchScript(name: string): string {
   const built = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
-  if (!existsSync(built)) throw new Error(`${built} is missing; run the bench with npm run bench, which builds it first`);
+  if (!existsSync(built))
+    throw new Error(`${built} is missing; run the bench with npm run bench, which builds it first`);
   return built;
 }
 
@@ -105,9 +106,17 @@ export class RequestProcess<Request, Reply> {
   }
 
   /** Starts a script of the bench that sends one message when it is ready. */
-  static async start<Request, Reply>(script: string, args: readonly string[], timeoutMs = START_TIMEOUT_MS): Promise<RequestProcess<Request, Reply>> {
+  static async start<Request, Reply>(
+    script: string,
+    args: readonly string[],
+    timeoutMs = START_TIMEOUT_MS,
+  ): Promise<RequestProcess<Request, Reply>> {
     const child = forkScript(script, args);
-    const started = await within(timeoutMs, `${script} was not ready`, nextMessage<{ readonly error?: string }>(child, script));
+    const started = await within(
+      timeoutMs,
+      `${script} was not ready`,
+      nextMessage<{ readonly error?: string }>(child, script),
+    );
     if (started.error !== undefined) throw new Error(`${script}: ${started.error}`);
     return new RequestProcess(script, child);
   }

@@ -13,7 +13,20 @@ const PROBE_MS = 10;
 export async function startDurableRedis(folder: string): Promise<Server | undefined> {
   mkdirSync(folder, { recursive: true });
   const [port] = (await freePorts(1)) as [number];
-  const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "yes", "--appendfsync", "always"];
+  const args = [
+    "--port",
+    String(port),
+    "--bind",
+    "127.0.0.1",
+    "--dir",
+    folder,
+    "--save",
+    "",
+    "--appendonly",
+    "yes",
+    "--appendfsync",
+    "always",
+  ];
   const child = spawn("redis-server", args, { stdio: "ignore" });
   const failed = new Promise<Error>((resolve) => child.once("error", resolve));
   const started = new Promise<undefined>((resolve) => child.once("spawn", () => resolve(undefined)));

@@ -3,7 +3,15 @@ import type { Bar } from "./bars.ts";
 import { type Options, parseOptions } from "./options.ts";
 import { allBindingHold, type Outcome, resultsDocument } from "./report.ts";
 
-const held: Bar = { row: 1, what: "a", measured: { median: 1, min: 1, max: 1 }, unit: "x", limit: 2, sense: "at most", standing: "binding" };
+const held: Bar = {
+  row: 1,
+  what: "a",
+  measured: { median: 1, min: 1, max: 1 },
+  unit: "x",
+  limit: 2,
+  sense: "at most",
+  standing: "binding",
+};
 const broken: Bar = { ...held, limit: 0.5 };
 const outcome: Outcome = { title: "t", rows: [1], bars: [held], measurements: [], notes: [], failure: undefined };
 const binding = new Set([1]);

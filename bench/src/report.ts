@@ -30,6 +30,9 @@ export function resultsDocument(outcomes: readonly Outcome[], options: Options, 
     startedAt: startedAt.toISOString(),
     machine: { cpu: cpus()[0]?.model, cores: cpus().length, kernel: release(), node: process.version },
     options: { ...options, rows: [...options.rows] },
-    outcomes: outcomes.map((outcome) => ({ ...outcome, bars: outcome.bars.map((bar) => ({ ...bar, verdict: verdictOf(bar) })) })),
+    outcomes: outcomes.map((outcome) => ({
+      ...outcome,
+      bars: outcome.bars.map((bar) => ({ ...bar, verdict: verdictOf(bar) })),
+    })),
   };
 }

@@ -7,7 +7,15 @@ describe("rounds", () => {
     const order: string[] = [];
     const variant = (name: string) => async (): Promise<Window> => {
       order.push(name);
-      return { operations: order.length, elapsedMs: 1, p50Us: 0, p99Us: 0, cpuUs: [], ownCpuUs: 0, peakResidentBytes: 0 };
+      return {
+        operations: order.length,
+        elapsedMs: 1,
+        p50Us: 0,
+        p99Us: 0,
+        cpuUs: [],
+        ownCpuUs: 0,
+        peakResidentBytes: 0,
+      };
     };
 
     const windows = await interleave({ a: variant("a"), b: variant("b") }, 2);

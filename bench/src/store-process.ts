@@ -23,7 +23,10 @@ export class StoreProcess implements Server {
   }
 
   async measure(request: Omit<Extract<StoreRequest, { kind: "measure" }>, "kind">): Promise<Window> {
-    const reply = await this.#ask({ kind: "measure", ...request }, request.warmUpMs + request.measureMs + MEASURE_GRACE_MS);
+    const reply = await this.#ask(
+      { kind: "measure", ...request },
+      request.warmUpMs + request.measureMs + MEASURE_GRACE_MS,
+    );
     if (!("window" in reply)) throw new Error("the store returned no window");
     return reply.window;
   }

@@ -26,7 +26,15 @@ describe("bars", () => {
   });
 
   it("print as one aligned line each", () => {
-    const idle: Bar = { ...bar, row: 11, what: "idle", unit: "MB", limit: 75, standing: "quoted", measured: { median: 100.4, min: 99, max: 1234.5 } };
+    const idle: Bar = {
+      ...bar,
+      row: 11,
+      what: "idle",
+      unit: "MB",
+      limit: 75,
+      standing: "quoted",
+      measured: { median: 100.4, min: 99, max: 1234.5 },
+    };
     expect(renderBars([bar, idle]).split("\n")).toEqual([
       "row  bar                  measured    min-max     limit  verdict",
       "---  -------------------  --------  ---------  --------  --------------",
@@ -38,14 +46,31 @@ describe("bars", () => {
 
 describe("numbers", () => {
   it("keep three significant digits and no exponent", () => {
-    expect([0.12345, 1.2345, 12.345, 123.45, 1234.5, 23_456.7].map(formatNumber)).toEqual(["0.123", "1.23", "12.3", "123", "1235", "23457"]);
+    expect([0.12345, 1.2345, 12.345, 123.45, 1234.5, 23_456.7].map(formatNumber)).toEqual([
+      "0.123",
+      "1.23",
+      "12.3",
+      "123",
+      "1235",
+      "23457",
+    ]);
   });
 });
 
 describe("measurements", () => {
   it("show CPU per operation, rate and latencies over all windows", () => {
-    const window = { operations: 1000, elapsedMs: 500, p50Us: 100, p99Us: 900, cpuUs: [20_000, 10_000], ownCpuUs: 5000, peakResidentBytes: 64 * 1024 * 1024 };
+    const window = {
+      operations: 1000,
+      elapsedMs: 500,
+      p50Us: 100,
+      p99Us: 900,
+      cpuUs: [20_000, 10_000],
+      ownCpuUs: 5000,
+      peakResidentBytes: 64 * 1024 * 1024,
+    };
     const text = renderMeasurements([{ variant: "ours", windows: [window, { ...window, operations: 2000 }, window] }]);
-    expect(text.split("\n")[2]).toBe("ours     30 [15-30]  2000 [2000-4000]  100 [100-100]  900 [900-900]      64           5");
+    expect(text.split("\n")[2]).toBe(
+      "ours     30 [15-30]  2000 [2000-4000]  100 [100-100]  900 [900-900]      64           5",
+    );
   });
 });

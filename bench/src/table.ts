@@ -13,11 +13,19 @@ export interface Measurement {
 /**
  * Renders a table. Pads columns to their widest cell. The first column is aligned left, the others as in `alignRight`.
  */
-export function renderTable(header: readonly string[], rows: readonly (readonly string[])[], alignRight: ReadonlySet<number>): string {
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)));
+export function renderTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  alignRight: ReadonlySet<number>,
+): string {
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)),
+  );
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, column) => (alignRight.has(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .map((cell, column) =>
+        alignRight.has(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
       .join("  ")
       .trimEnd();
   return [line(header), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
@@ -58,5 +66,9 @@ export function renderMeasurements(measurements: readonly Measurement[]): string
       formatNumber(of((window) => window.ownCpuUs / window.operations).median),
     ];
   });
-  return renderTable(["variant", "CPU us/op", "op/s", "p50 us", "p99 us", "RSS MB", "load us/op"], rows, new Set([1, 2, 3, 4, 5, 6]));
+  return renderTable(
+    ["variant", "CPU us/op", "op/s", "p50 us", "p99 us", "RSS MB", "load us/op"],
+    rows,
+    new Set([1, 2, 3, 4, 5, 6]),
+  );
 }

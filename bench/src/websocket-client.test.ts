@@ -2,7 +2,14 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocketServer } from "ws";
-import { clientHeaderBytes, encodeClientFrame, OPCODE, patchMasked, ServerFrameReader, WebSocketClient } from "./websocket-client.ts";
+import {
+  clientHeaderBytes,
+  encodeClientFrame,
+  OPCODE,
+  patchMasked,
+  ServerFrameReader,
+  WebSocketClient,
+} from "./websocket-client.ts";
 
 function unmask(frame: Buffer, headerBytes: number): Buffer {
   const key = frame.subarray(headerBytes - 4, headerBytes);
@@ -16,7 +23,10 @@ function serverFrame(payload: string): Buffer {
       ? Buffer.from([0x81, body.length])
       : body.length < 65_536
         ? Buffer.from([0x81, 126, body.length >> 8, body.length & 255])
-        : Buffer.concat([Buffer.from([0x81, 127]), Buffer.from(BigInt(body.length).toString(16).padStart(16, "0"), "hex")]);
+        : Buffer.concat([
+            Buffer.from([0x81, 127]),
+            Buffer.from(BigInt(body.length).toString(16).padStart(16, "0"), "hex"),
+          ]);
   return Buffer.concat([header, body]);
 }
 
@@ -46,7 +56,15 @@ describe("client frames", () => {
 });
 
 describe("server frames", () => {
-  const messages = ["", "a", "b".repeat(125), "c".repeat(126), "d".repeat(65_535), "e".repeat(65_536), "f".repeat(200_000)];
+  const messages = [
+    "",
+    "a",
+    "b".repeat(125),
+    "c".repeat(126),
+    "d".repeat(65_535),
+    "e".repeat(65_536),
+    "f".repeat(200_000),
+  ];
   const stream = Buffer.concat(messages.map(serverFrame));
 
   for (const chunkBytes of [1, 2, 3, 7, 1000, 65_536, stream.length]) {
@@ -110,6 +128,8 @@ describe("the client", () => {
     http.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n"));
     const port = await listen(http);
 
-    await expect(WebSocketClient.open(port, "/", { onMessage() {}, onReadEnd() {}, onClosed() {} })).rejects.toThrow("401 Unauthorized");
+    await expect(WebSocketClient.open(port, "/", { onMessage() {}, onReadEnd() {}, onClosed() {} })).rejects.toThrow(
+      "401 Unauthorized",
+    );
   });
 });

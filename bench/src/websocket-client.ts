@@ -49,7 +49,8 @@ function maskInPlace(frame: Buffer, start: number): void {
     const at = start + word * 4;
     frame.writeUInt32LE((frame.readUInt32LE(at) ^ MASK_WORD) >>> 0, at);
   }
-  for (let at = start + words * 4; at < frame.length; at++) frame[at] = (frame[at] as number) ^ (MASK_KEY[(at - start) & 3] as number);
+  for (let at = start + words * 4; at < frame.length; at++)
+    frame[at] = (frame[at] as number) ^ (MASK_KEY[(at - start) & 3] as number);
 }
 
 /** Writes `bytes`, masked, over the payload of a masked client frame. `offset` counts from the payload's start. */
@@ -118,7 +119,8 @@ export class ServerFrameReader {
 
   #deliver(buffer: Buffer, at: number, size: FrameSize): void {
     const first = buffer[at] as number;
-    if ((first & FINAL_BIT) === 0 || (first & 0x0f) === 0) throw new Error("the server sent a fragmented message; the generator reads whole ones only");
+    if ((first & FINAL_BIT) === 0 || (first & 0x0f) === 0)
+      throw new Error("the server sent a fragmented message; the generator reads whole ones only");
     this.#onFrame(first & 0x0f, buffer.subarray(at + size.header, at + size.total));
   }
 }
@@ -165,7 +167,8 @@ export class WebSocketClient {
       const reader = new ServerFrameReader((opcode, payload) => {
         if (opcode === OPCODE.text || opcode === OPCODE.binary) listeners.onMessage(payload);
         else if (opcode === OPCODE.ping) client.queue(encodeClientFrame(OPCODE.pong, payload));
-        else if (opcode === OPCODE.close) closedBecause = `the server closed with code ${payload.length >= 2 ? payload.readUInt16BE(0) : "none"}`;
+        else if (opcode === OPCODE.close)
+          closedBecause = `the server closed with code ${payload.length >= 2 ? payload.readUInt16BE(0) : "none"}`;
       });
       let closedBecause = "the connection ended";
       const fail = (problem: string): void => {

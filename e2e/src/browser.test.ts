@@ -61,12 +61,19 @@ describe("a page of an allowed origin", () => {
       const missing = await page.call({ function_id: "nobody::has" }).catch((error: { code: string }) => error.code);
       return { version: info.version, greeting, missing };
     });
-    expect(answers).toEqual({ version: expect.stringMatching(/^\d/), greeting: "hello page", missing: "function_not_found" });
+    expect(answers).toEqual({
+      version: expect.stringMatching(/^\d/),
+      greeting: "hello page",
+      missing: "function_not_found",
+    });
   });
 
   it("provides functions itself", async () => {
     await tab.evaluate(async () => {
-      page.registerFunction("page::title", () => (globalThis as unknown as { document: { title: string } }).document.title);
+      page.registerFunction(
+        "page::title",
+        () => (globalThis as unknown as { document: { title: string } }).document.title,
+      );
       await page.call({ function_id: "engine::info", payload: {} });
     });
     expect(await worker.call({ function_id: "page::title" })).toBe("page");
@@ -74,10 +81,13 @@ describe("a page of an allowed origin", () => {
 
   it("reads a channel that a worker writes, and writes one that a worker reads", async () => {
     const total = 5_000_000;
-    worker.registerFunction("echo::stream", async ({ input, output }: { input: ChannelReader; output: ChannelWriter }) => {
-      for await (const item of input) await (typeof item === "string" ? output.send(item) : output.write(item));
-      await output.end();
-    });
+    worker.registerFunction(
+      "echo::stream",
+      async ({ input, output }: { input: ChannelReader; output: ChannelWriter }) => {
+        for await (const item of input) await (typeof item === "string" ? output.send(item) : output.write(item));
+        await output.end();
+      },
+    );
     await worker.call({ function_id: "engine::info", payload: {} });
     const seen = await tab.evaluate(async (bytes) => {
       const [up, down] = [await page.createChannel(), await page.createChannel()];
@@ -112,7 +122,9 @@ describe("a page of an allowed origin", () => {
     }, readerRef);
     expect(first).toBe("half");
     writer.abort();
-    expect(await tab.evaluate(() => end.read().catch((thrown: { code: string }) => thrown.code))).toBe("channel_closed");
+    expect(await tab.evaluate(() => end.read().catch((thrown: { code: string }) => thrown.code))).toBe(
+      "channel_closed",
+    );
 
     const other = await worker.createChannel();
     await tab.evaluate(async (ref) => {
@@ -147,7 +159,10 @@ describe("a token", () => {
 
   it("admits a page if the engine requires one, channels included, and rejects a page without it", async () => {
     const [otherPorts, otherProject] = [await freePorts(), mkdtempSync(join(tmpdir(), "svc-browser-token-"))];
-    writeFileSync(join(otherProject, "config.yaml"), `engine:\n  mode: production\n  allowed_origins: ["${allowed.origin}"]\nworkers: []\n`);
+    writeFileSync(
+      join(otherProject, "config.yaml"),
+      `engine:\n  mode: production\n  allowed_origins: ["${allowed.origin}"]\nworkers: []\n`,
+    );
     const strict = await startEngine({ cwd: otherProject, ports: otherPorts });
     const token = readFileSync(join(otherProject, ".svc/token"), "utf8").trim();
     const outcomes = await tab.evaluate(

@@ -44,7 +44,8 @@ async function provide<Input>(id: string, handler: (input: Input) => unknown): P
   return unregister;
 }
 
-const rssOf = (pid: number): number => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+const rssOf = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
 
 describe("a channel between two workers", () => {
   it("carries a file as a payload's reader, with item types and order, and a result back", async () => {
@@ -66,7 +67,11 @@ describe("a channel between two workers", () => {
     for await (const piece of createReadStream(file)) await writer.write(piece as Buffer);
     await writer.send("last");
     await writer.end();
-    expect(await answer).toEqual({ name: "up.bin", notes: ["first", "last"], sha256: createHash("sha256").update(bytes).digest("hex") });
+    expect(await answer).toEqual({
+      name: "up.bin",
+      notes: ["first", "last"],
+      sha256: createHash("sha256").update(bytes).digest("hex"),
+    });
     done();
   });
 
@@ -75,12 +80,19 @@ describe("a channel between two workers", () => {
     const done = await provide("files::read", async () => {
       const { readerRef, writer } = await far.createChannel();
       // The result carries the reader, so the writing continues after it.
-      void Readable.toWeb(Readable.from([bytes])).pipeTo(writer.stream as unknown as Parameters<ReturnType<typeof Readable.toWeb>["pipeTo"]>[0]);
+      void Readable.toWeb(Readable.from([bytes])).pipeTo(
+        writer.stream as unknown as Parameters<ReturnType<typeof Readable.toWeb>["pipeTo"]>[0],
+      );
       return { content: readerRef };
     });
-    const { content } = await near.call<{ content: ChannelRef & { direction: "read" } }>({ function_id: "files::read" });
+    const { content } = await near.call<{ content: ChannelRef & { direction: "read" } }>({
+      function_id: "files::read",
+    });
     const target = join(project, "down.bin");
-    await pipeline(Readable.fromWeb(near.openChannel(content).stream as Parameters<typeof Readable.fromWeb>[0]), createWriteStream(target));
+    await pipeline(
+      Readable.fromWeb(near.openChannel(content).stream as Parameters<typeof Readable.fromWeb>[0]),
+      createWriteStream(target),
+    );
     expect(readFileSync(target).equals(bytes)).toBe(true);
     done();
   });
@@ -163,7 +175,10 @@ describe("a channel between two workers", () => {
     const { reader, writer } = await near.createChannel();
     await writer.send("a");
     expect(await far.openChannel(reader.ref).read()).toBe("a");
-    await expect(near.openChannel(reader.ref).read()).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("taken") });
+    await expect(near.openChannel(reader.ref).read()).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("taken"),
+    });
     await expect(near.openChannel({ ...reader.ref, access_key: "guessed" }).read()).rejects.toMatchObject({
       code: "channel_closed",
       message: expect.stringContaining("404"),

@@ -52,11 +52,17 @@ async function killCollector(): Promise<void> {
   await closed;
 }
 
-const callAll = (): Promise<unknown> => Promise.all(Array.from({ length: CALLS }, (_, n) => worker.call({ function_id: "echo::back", payload: { n } })));
+const callAll = (): Promise<unknown> =>
+  Promise.all(Array.from({ length: CALLS }, (_, n) => worker.call({ function_id: "echo::back", payload: { n } })));
 const received = (): number => [...spans.values()].filter((name) => name === "echo::back").length;
 
 interface Status {
-  readonly exporters: readonly { readonly signal: string; readonly state: string; readonly queued: number; readonly dropped: number }[];
+  readonly exporters: readonly {
+    readonly signal: string;
+    readonly state: string;
+    readonly queued: number;
+    readonly dropped: number;
+  }[];
 }
 const exporterOfSpans = async (): Promise<Status["exporters"][number]> => {
   const { exporters } = (await worker.call({ function_id: "engine::telemetry::status", payload: {} })) as Status;
@@ -105,8 +111,16 @@ it("receives after a restart everything that happened during its downtime, and c
   await killCollector();
   const awaySince = performance.now();
   await callAll();
-  await eventually("the exporter has found that nobody is there", async () => (await exporterOfSpans()).state !== "ok", 60_000);
-  await eventually("the collector was away for as long as it should", () => performance.now() - awaySince >= AWAY_MS, AWAY_MS + 10_000);
+  await eventually(
+    "the exporter has found that nobody is there",
+    async () => (await exporterOfSpans()).state !== "ok",
+    60_000,
+  );
+  await eventually(
+    "the collector was away for as long as it should",
+    () => performance.now() - awaySince >= AWAY_MS,
+    AWAY_MS + 10_000,
+  );
   expect((await exporterOfSpans()).queued).toBeGreaterThanOrEqual(CALLS);
   expect(received()).toBe(CALLS);
   await startCollector();

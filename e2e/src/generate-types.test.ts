@@ -35,11 +35,18 @@ beforeAll(async () => {
   worker.registerFunction("odd::keys", () => null, {
     request_format: {
       type: "object",
-      properties: { "content-type": { enum: ["a/b", "c/d"] }, class: { type: ["string", "null"] }, plain: { type: "integer" } },
+      properties: {
+        "content-type": { enum: ["a/b", "c/d"] },
+        class: { type: ["string", "null"] },
+        plain: { type: "integer" },
+      },
       required: ["content-type", "plain"],
       additionalProperties: true,
     },
-    response_format: { type: "array", items: { type: "object", properties: { at: { type: "string" } }, required: ["at"] } },
+    response_format: {
+      type: "array",
+      items: { type: "object", properties: { at: { type: "string" } }, required: ["at"] },
+    },
   });
   const itself = { $ref: "#/$defs/A" };
   const hostile = {
@@ -57,9 +64,14 @@ beforeAll(async () => {
         d: { type: "string", description: "mypy: ignore-errors" },
       },
     },
-    two_groups: { $defs: { X: { type: "string" } }, definitions: { X: { type: "number" } }, oneOf: [{ $ref: "#/$defs/X" }, { $ref: "#/definitions/X" }] },
+    two_groups: {
+      $defs: { X: { type: "string" } },
+      definitions: { X: { type: "number" } },
+      oneOf: [{ $ref: "#/$defs/X" }, { $ref: "#/definitions/X" }],
+    },
   };
-  for (const [name, format] of Object.entries(hostile)) worker.registerFunction(`hostile::${name}`, () => null, { request_format: format });
+  for (const [name, format] of Object.entries(hostile))
+    worker.registerFunction(`hostile::${name}`, () => null, { request_format: format });
   worker.registerFunction("no::formats", () => null);
   worker.registerFunction("two::minds", () => null, { request_format: { type: "string" } });
   await worker.connected();
@@ -84,9 +96,14 @@ interface Outcome {
 
 function run(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
   return new Promise((settle) => {
-    execFile(command, [...args], { cwd: dir, env: { ...process.env, ...env }, timeout: 200_000 }, (error, stdout, stderr) => {
-      settle({ code: error === null ? 0 : typeof error.code === "number" ? error.code : 1, output: stdout + stderr });
-    });
+    execFile(
+      command,
+      [...args],
+      { cwd: dir, env: { ...process.env, ...env }, timeout: 200_000 },
+      (error, stdout, stderr) => {
+        settle({ code: error === null ? 0 : typeof error.code === "number" ? error.code : 1, output: stdout + stderr });
+      },
+    );
   });
 }
 
@@ -103,11 +120,20 @@ describe("svc generate types --lang typescript", () => {
     writeFileSync(
       join(dir, "tsconfig.json"),
       JSON.stringify({
-        compilerOptions: { target: "ES2023", module: "NodeNext", strict: true, noEmit: true, skipLibCheck: true, types: [] },
+        compilerOptions: {
+          target: "ES2023",
+          module: "NodeNext",
+          strict: true,
+          noEmit: true,
+          skipLibCheck: true,
+          types: [],
+        },
         include: ["use.ts", "functions.ts"],
       }),
     );
-    expect(await generate("--lang", "typescript", "--out", "functions.ts", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
+    expect(await generate("--lang", "typescript", "--out", "functions.ts", ...USER_FUNCTIONS)).toMatchObject({
+      code: 0,
+    });
   });
 
   it("accept valid calls, including those of functions without formats", async () => {
@@ -140,7 +166,9 @@ describe("svc generate types --lang typescript", () => {
   });
 
   it("generates the same text again, which --check compares, and reports a difference", async () => {
-    expect(await generate("--lang", "typescript", "--out", "functions.ts", "--check", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
+    expect(await generate("--lang", "typescript", "--out", "functions.ts", "--check", ...USER_FUNCTIONS)).toMatchObject(
+      { code: 0 },
+    );
     const text = readFileSync(join(dir, "functions.ts"), "utf8");
     writeFileSync(join(dir, "stale.ts"), `${text}\n`);
 
@@ -148,17 +176,32 @@ describe("svc generate types --lang typescript", () => {
       code: 1,
       stderr: expect.stringContaining("is not what the registered functions say"),
     });
-    expect(await generate("--lang", "typescript", "--out", "stale.ts", "--check", "--include", "math::*", "it's")).toMatchObject({
-      stderr: expect.stringContaining("Write it: svc generate types --lang typescript --out stale.ts --include 'math::*' --include 'it'\\''s'\n"),
+    expect(
+      await generate("--lang", "typescript", "--out", "stale.ts", "--check", "--include", "math::*", "it's"),
+    ).toMatchObject({
+      stderr: expect.stringContaining(
+        "Write it: svc generate types --lang typescript --out stale.ts --include 'math::*' --include 'it'\\''s'\n",
+      ),
     });
     expect(readFileSync(join(dir, "stale.ts"), "utf8")).toBe(`${text}\n`);
   });
 
   it("reports formats that differ between workers, and functions without any", async () => {
-    const { stderr, stdout } = await generate("--lang", "typescript", "--out", "functions.ts", "--json", ...USER_FUNCTIONS);
+    const { stderr, stdout } = await generate(
+      "--lang",
+      "typescript",
+      "--out",
+      "functions.ts",
+      "--json",
+      ...USER_FUNCTIONS,
+    );
 
     expect(stderr).toContain("two::minds disagree on its formats");
-    expect(JSON.parse(stdout)).toMatchObject({ changed: false, without_formats: ["no::formats"], formats_differ: ["two::minds"] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      changed: false,
+      without_formats: ["no::formats"],
+      formats_differ: ["two::minds"],
+    });
     expect(readFileSync(join(dir, "functions.ts"), "utf8")).toContain("Without formats, so not listed: no::formats");
   });
 
@@ -173,7 +216,9 @@ describe("svc generate types --lang typescript", () => {
   it("generates types that compile for every function of the engine", async () => {
     expect(await generate("--lang", "typescript", "--out", "functions.ts")).toMatchObject({ code: 0 });
     expect(await tsc("")).toEqual({ code: 0, output: "" });
-    expect(await generate("--lang", "typescript", "--out", "functions.ts", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
+    expect(await generate("--lang", "typescript", "--out", "functions.ts", ...USER_FUNCTIONS)).toMatchObject({
+      code: 0,
+    });
   });
 });
 
@@ -206,7 +251,11 @@ d: str = calls.call({"function_id": "math::add", "payload": {"a": 1}})["c"]
   let checked: Outcome;
   /** Lines of a file with an error. */
   const errorLines = (file: string): number[] => [
-    ...new Set([...checked.output.matchAll(/^(\S+):(\d+): error/gm)].filter(([, name]) => name === file).map(([, , line]) => Number(line))),
+    ...new Set(
+      [...checked.output.matchAll(/^(\S+):(\d+): error/gm)]
+        .filter(([, name]) => name === file)
+        .map(([, , line]) => Number(line)),
+    ),
   ];
 
   // One run of mypy for all files: reading the SDK and the standard library takes most of its time.
@@ -216,7 +265,11 @@ d: str = calls.call({"function_id": "math::add", "payload": {"a": 1}})["c"]
     writeFileSync(join(dir, "right.py"), right);
     writeFileSync(join(dir, "wrong.py"), wrong);
     const files = ["typed.py", "all_functions.py", "right.py", "wrong.py"];
-    checked = await run(python, ["-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", join(dir, ".mypy_cache"), ...files], env);
+    checked = await run(
+      python,
+      ["-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", join(dir, ".mypy_cache"), ...files],
+      env,
+    );
     expect(checked.output).toContain("(checked 4 source files)");
   });
 

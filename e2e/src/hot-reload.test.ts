@@ -17,7 +17,9 @@ const SAVES = 6;
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "svc-hot-reload-"));
 
-const node = (version: number): string => `import { connect } from ${JSON.stringify(join(repository, "packages/sdk/dist/node.js"))};
+const node = (
+  version: number,
+): string => `import { connect } from ${JSON.stringify(join(repository, "packages/sdk/dist/node.js"))};
 connect().registerFunction("node::version", async ({ ms }) => {
   await new Promise((resolve) => setTimeout(resolve, ms));
   return ${version};
@@ -54,7 +56,8 @@ function write(name: string, files: Readonly<Record<string, string>>): void {
   for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text);
 }
 
-const manifest = (name: string, start: string): string => `name: ${name}\nruntime: {kind: other}\nscripts: {start: ${start}}\n`;
+const manifest = (name: string, start: string): string =>
+  `name: ${name}\nruntime: {kind: other}\nscripts: {start: ${start}}\n`;
 
 async function start(): Promise<void> {
   const ports = await freePorts();
@@ -79,8 +82,15 @@ const isReady = ({ state }: Status): boolean => state === "ready";
 
 beforeAll(async () => {
   write("node", { "worker.mjs": node(0), "svc.worker.yaml": manifest("node", `exec ${process.execPath} worker.mjs`) });
-  write("python", { "worker.py": python(0), "svc.worker.yaml": manifest("python", `exec ${join(repository, ".venv/bin/python")} worker.py`) });
-  write("slow", { "worker.mjs": HELD_BACK, go: "", "svc.worker.yaml": `${manifest("slow", `exec ${process.execPath} worker.mjs`)}watch: {ignore: [go]}\n` });
+  write("python", {
+    "worker.py": python(0),
+    "svc.worker.yaml": manifest("python", `exec ${join(repository, ".venv/bin/python")} worker.py`),
+  });
+  write("slow", {
+    "worker.mjs": HELD_BACK,
+    go: "",
+    "svc.worker.yaml": `${manifest("slow", `exec ${process.execPath} worker.mjs`)}watch: {ignore: [go]}\n`,
+  });
   const env = `env: {PYTHONPATH: ${join(repository, "python/src")}}`;
   const entries = ["node", "python", "slow"].map((name) => `  - {name: ${name}, path: ${name}, ${env}}\n`);
   writeFileSync(join(folder, "config.yaml"), `workers:\n${entries.join("")}`);
@@ -103,7 +113,8 @@ describe("a worker whose source is saved under load (P-5)", () => {
     // Most of them are short.
     const load = new CallLoad<number>({
       everyMs: CALL_EVERY_MS,
-      call: (made) => caller.call({ function_id: `${name}::version`, payload: { ms: made % 10 === 0 ? 50 : made % 5 } }),
+      call: (made) =>
+        caller.call({ function_id: `${name}::version`, payload: { ms: made % 10 === 0 ? 50 : made % 5 } }),
     });
     for (let version = 1; version <= saves; version++) {
       const isNew = load.result((result) => result === version);
@@ -126,13 +137,17 @@ describe("an engine that is killed while it replaces a worker (P-5)", () => {
     write("slow", { "worker.mjs": `${HELD_BACK}// edited\n` });
     const during = await statusWith(
       "slow",
-      ({ state, replicas }) => state === "replacing" && replicas.every(({ pid }) => pid !== null) && replicas.length === 2,
+      ({ state, replicas }) =>
+        state === "replacing" && replicas.every(({ pid }) => pid !== null) && replicas.length === 2,
     );
     expect(during.replicas.map(({ index, state }) => `${index} ${state}`)).toEqual(["1 ready", "1 starting"]);
     expect(during.pids).toEqual(expect.arrayContaining([...before.pids]));
     expect(await caller.call({ function_id: "slow::pid", payload: {} })).toBe(before.replicas[0]?.pid);
     const records = join(folder, ".svc/run/workers");
-    const noted = (): string[] => readdirSync(records).filter((file) => file.endsWith(".json") && readFileSync(join(records, file), "utf8").includes('"slow"'));
+    const noted = (): string[] =>
+      readdirSync(records).filter(
+        (file) => file.endsWith(".json") && readFileSync(join(records, file), "utf8").includes('"slow"'),
+      );
     await eventually("both are noted", () => noted().length === 2);
     killHard(engine.pid);
     await engine.exited;

@@ -4,7 +4,16 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePorts } from "@svc/protocol/testing";
-import { type ChannelWriter, connect, type HttpHandler, type HttpTriggerConfig, http, json, redirect, type Worker } from "@svc/sdk";
+import {
+  type ChannelWriter,
+  connect,
+  type HttpHandler,
+  type HttpTriggerConfig,
+  http,
+  json,
+  redirect,
+  type Worker,
+} from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 
@@ -30,17 +39,32 @@ afterAll(async () => {
 });
 
 /** Serves a route with its own name and resolves when it is active. */
-async function serve<Body = unknown>(name: string, handler: HttpHandler<Body>, config: Partial<HttpTriggerConfig> = {}): Promise<string> {
+async function serve<Body = unknown>(
+  name: string,
+  handler: HttpHandler<Body>,
+  config: Partial<HttpTriggerConfig> = {},
+): Promise<string> {
   worker.registerFunction(`http::${name}`, http<Body>(handler));
-  const trigger = worker.registerTrigger({ type: "http", function_id: `http::${name}`, config: { api_path: `/${name}`, ...config } });
+  const trigger = worker.registerTrigger({
+    type: "http",
+    function_id: `http::${name}`,
+    config: { api_path: `/${name}`, ...config },
+  });
   expect(await trigger.registered).toEqual({ status: "active" });
   return `${url}/${name}`;
 }
 
 describe("a plain handler", () => {
-  async function plain(name: string, handler: (request: { readonly response: ChannelWriter }) => unknown): Promise<Response> {
+  async function plain(
+    name: string,
+    handler: (request: { readonly response: ChannelWriter }) => unknown,
+  ): Promise<Response> {
     worker.registerFunction(`plain::${name}`, (request) => handler(request as { response: ChannelWriter }));
-    const trigger = worker.registerTrigger({ type: "http", function_id: `plain::${name}`, config: { api_path: `/plain/${name}` } });
+    const trigger = worker.registerTrigger({
+      type: "http",
+      function_id: `plain::${name}`,
+      config: { api_path: `/plain/${name}` },
+    });
     await trigger.registered;
     return fetch(`${url}/plain/${name}`);
   }
@@ -70,7 +94,11 @@ describe("a handler made by http", () => {
       return [response.status, response.headers.get("x-a") ?? response.headers.get("location"), await response.text()];
     };
     expect(await answer("plain", () => ({ a: 1 }))).toEqual([200, null, '{"a":1}']);
-    expect(await answer("made", () => json({ a: 1 }, { status: 201, headers: { "x-a": "1" } }))).toEqual([201, "1", '{"a":1}']);
+    expect(await answer("made", () => json({ a: 1 }, { status: 201, headers: { "x-a": "1" } }))).toEqual([
+      201,
+      "1",
+      '{"a":1}',
+    ]);
     expect(await answer("null", () => null)).toEqual([200, null, "null"]);
     expect(await answer("nothing", () => undefined)).toEqual([204, null, ""]);
     expect(await answer("moved", () => redirect("/plain"))).toEqual([302, "/plain", ""]);
@@ -82,8 +110,15 @@ describe("a handler made by http", () => {
   });
 
   it("receives the whole request", async () => {
-    const address = await serve("echo", (request) => ({ ...request, request_body: undefined }), { api_path: "/echo/:id", http_method: "POST" });
-    const response = await fetch(`${address}/7?q=1&q=2`, { method: "POST", body: '{"a":1}', headers: { "content-type": "application/json", cookie: "c=d" } });
+    const address = await serve("echo", (request) => ({ ...request, request_body: undefined }), {
+      api_path: "/echo/:id",
+      http_method: "POST",
+    });
+    const response = await fetch(`${address}/7?q=1&q=2`, {
+      method: "POST",
+      body: '{"a":1}',
+      headers: { "content-type": "application/json", cookie: "c=d" },
+    });
     expect(await response.json()).toMatchObject({
       path_params: { id: "7" },
       query_params: { q: "2" },
@@ -110,7 +145,11 @@ describe("a handler made by http", () => {
       { http_method: "POST", body: "stream" },
     );
     const body = Buffer.alloc(3_000_000, "x");
-    const response = await fetch(address, { method: "POST", body, headers: { "content-type": "application/octet-stream" } });
+    const response = await fetch(address, {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/octet-stream" },
+    });
     expect([response.status, response.headers.get("content-type")]).toEqual([203, "application/octet-stream"]);
     expect(Buffer.from(await response.arrayBuffer()).equals(body)).toBe(true);
   });
@@ -151,7 +190,10 @@ describe("a handler made by http", () => {
         throw new Error("boom");
       }),
     );
-    expect([response.status, await response.json()]).toMatchObject([500, { error: { code: "invocation_failed", message: "boom" } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { error: { code: "invocation_failed", message: "boom" } },
+    ]);
   });
 
   it("detects that the client disconnected", async () => {

@@ -24,7 +24,11 @@ interface Frame {
   readonly type: string;
   readonly invocation_id: string;
   readonly function_id: string;
-  readonly data: { readonly query_params: Readonly<Record<string, string>>; readonly request_body: ChannelRef; readonly response: ChannelRef };
+  readonly data: {
+    readonly query_params: Readonly<Record<string, string>>;
+    readonly request_body: ChannelRef;
+    readonly response: ChannelRef;
+  };
 }
 
 const project = mkdtempSync(join(tmpdir(), "svc-http-streams-"));
@@ -50,7 +54,9 @@ const handlers: Record<string, (frame: Frame) => void> = {
     channel.on("message", (piece: Buffer) => {
       bytes += piece.length;
     });
-    channel.on("close", () => say({ type: "invocationresult", invocation_id, function_id, result: { body: { bytes } } }));
+    channel.on("close", () =>
+      say({ type: "invocationresult", invocation_id, function_id, result: { body: { bytes } } }),
+    );
   },
   down({ data, invocation_id, function_id }) {
     const channel = open(data.response);
@@ -81,7 +87,13 @@ beforeAll(async () => {
   await once(worker, "open");
   for (const id of Object.keys(handlers)) {
     say({ type: "registerfunction", id });
-    say({ type: "registertrigger", id, trigger_type: "http", function_id: id, config: { api_path: `/${id}`, http_method: "POST", timeout_ms: 200_000 } });
+    say({
+      type: "registertrigger",
+      id,
+      trigger_type: "http",
+      function_id: id,
+      config: { api_path: `/${id}`, http_method: "POST", timeout_ms: 200_000 },
+    });
   }
   const pong = once(worker, "pong");
   worker.ping();
@@ -112,7 +124,13 @@ async function growthDuring(action: () => Promise<void>): Promise<number> {
 }
 
 function post(path: string): ClientRequest {
-  return httpRequest({ host: "127.0.0.1", port: ports.http, path, method: "POST", headers: { "content-type": "application/octet-stream" } });
+  return httpRequest({
+    host: "127.0.0.1",
+    port: ports.http,
+    path,
+    method: "POST",
+    headers: { "content-type": "application/octet-stream" },
+  });
 }
 
 async function sendBytes(request: ClientRequest, total: number): Promise<void> {

@@ -53,7 +53,10 @@ beforeAll(async () => {
     onHeld?.();
     return answer;
   });
-  worker.registerFunction("shop::takes_its_time", () => new Promise<string>((resolve) => setTimeout(() => resolve("done"), 1_500)));
+  worker.registerFunction(
+    "shop::takes_its_time",
+    () => new Promise<string>((resolve) => setTimeout(() => resolve("done"), 1_500)),
+  );
   worker.registerFunction("secret::key", () => "hidden");
   await worker.call({ function_id: "engine::info", payload: {} });
 });
@@ -70,7 +73,11 @@ async function connected(transport: Transport): Promise<Client> {
 }
 
 const stdioTransport = (...args: string[]): StdioClientTransport =>
-  new StdioClientTransport({ command: process.execPath, args: [svcBin, "mcp", "--url", engine.url, ...args], stderr: "ignore" });
+  new StdioClientTransport({
+    command: process.execPath,
+    args: [svcBin, "mcp", "--url", engine.url, ...args],
+    stderr: "ignore",
+  });
 
 describe("svc mcp over standard input and output", () => {
   let client: Client;
@@ -105,7 +112,9 @@ describe("svc mcp over standard input and output", () => {
       content: [{ type: "text", text: '{"ordered":"tea","id":7}' }],
       structuredContent: { ordered: "tea", id: 7 },
     });
-    expect(await client.callTool({ name: "shop__double", arguments: { payload: 21 } })).toMatchObject({ structuredContent: { result: 42 } });
+    expect(await client.callTool({ name: "shop__double", arguments: { payload: 21 } })).toMatchObject({
+      structuredContent: { result: 42 },
+    });
   });
 
   it("answers a function's error as the tool's, with its code", async () => {
@@ -125,7 +134,9 @@ describe("svc mcp over standard input and output", () => {
     const begun = new Promise<void>((resolve) => {
       onSlow = resolve;
     });
-    const call = client.callTool({ name: "shop__slow", arguments: {} }, undefined, { signal: cancel.signal }).catch((error: unknown) => error);
+    const call = client
+      .callTool({ name: "shop__slow", arguments: {} }, undefined, { signal: cancel.signal })
+      .catch((error: unknown) => error);
     await begun;
     cancel.abort("enough");
 
@@ -136,7 +147,9 @@ describe("svc mcp over standard input and output", () => {
   it("reports progress of a long call", async () => {
     const onprogress = vi.fn();
 
-    expect(await client.callTool({ name: "shop__takes_its_time", arguments: {} }, undefined, { onprogress })).toMatchObject({
+    expect(
+      await client.callTool({ name: "shop__takes_its_time", arguments: {} }, undefined, { onprogress }),
+    ).toMatchObject({
       structuredContent: { result: "done" },
     });
     expect(onprogress).toHaveBeenCalledWith({ progress: 1, message: "shop::takes_its_time has been running for 1 s" });
@@ -158,7 +171,9 @@ describe("svc mcp over standard input and output", () => {
 });
 
 it("writes only the protocol to standard output, and ends with standard input", async () => {
-  const child = spawn(process.execPath, [svcBin, "mcp", "--url", engine.url, "--allow", "shop::*"], { stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [svcBin, "mcp", "--url", engine.url, "--allow", "shop::*"], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   let out = "";
   let notes = "";
   child.stdout.on("data", (chunk: Buffer) => {
@@ -168,7 +183,9 @@ it("writes only the protocol to standard output, and ends with standard input", 
     notes += chunk.toString();
   });
   const initialize = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
-  child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: initialize })}\nnot json\n`);
+  child.stdin.write(
+    `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: initialize })}\nnot json\n`,
+  );
   await expect.poll(() => out).toContain('"id":1');
   child.stdin.end();
 
@@ -215,8 +232,15 @@ it("reports that the engine is not connected, and fails calls at once, which do 
 });
 
 it("serves nothing that was not allowed", async () => {
-  expect(await svc(["mcp", "--url", engine.url], { cwd: process.cwd() })).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--allow") });
-  expect(await svc(["mcp", "--url", "ws://localhost:1", "--allow", "*"], { cwd: process.cwd() })).toMatchObject({ code: 3, stdout: "" });
+  expect(await svc(["mcp", "--url", engine.url], { cwd: process.cwd() })).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringContaining("--allow"),
+  });
+  expect(await svc(["mcp", "--url", "ws://localhost:1", "--allow", "*"], { cwd: process.cwd() })).toMatchObject({
+    code: 3,
+    stdout: "",
+  });
 });
 
 describe("svc mcp --http", () => {
@@ -224,7 +248,9 @@ describe("svc mcp --http", () => {
   let address: { readonly url: string; readonly token: string };
 
   beforeAll(async () => {
-    child = spawn(process.execPath, [svcBin, "mcp", "--url", engine.url, "--allow", "*", "--http", "0", "--json"], { stdio: ["ignore", "pipe", "ignore"] });
+    child = spawn(process.execPath, [svcBin, "mcp", "--url", engine.url, "--allow", "*", "--http", "0", "--json"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     const [line] = (await once(child.stdout ?? process.stdin, "data")) as [Buffer];
     address = JSON.parse(line.toString()) as typeof address;
   });
@@ -234,7 +260,9 @@ describe("svc mcp --http", () => {
   });
 
   const transport = (token: string): Transport =>
-    new StreamableHTTPClientTransport(new URL(address.url), { requestInit: { headers: { authorization: `Bearer ${token}` } } }) as Transport;
+    new StreamableHTTPClientTransport(new URL(address.url), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }) as Transport;
 
   it("serves clients that have the token, each with its own session", async () => {
     const clients = await Promise.all([connected(transport(address.token)), connected(transport(address.token))]);
@@ -246,7 +274,9 @@ describe("svc mcp --http", () => {
       const { tools } = await client.listTools();
       expect(tools.map(({ title }) => title)).toEqual(expect.arrayContaining(["secret::key", "shop::order"]));
       expect(tools.filter(({ title }) => /^(?:engine|state|worker|svc)/.test(title ?? ""))).toEqual([]);
-      expect(await client.callTool({ name: "shop__order", arguments: { item: "tea" } })).toMatchObject({ structuredContent: { id: 7 } });
+      expect(await client.callTool({ name: "shop__order", arguments: { item: "tea" } })).toMatchObject({
+        structuredContent: { id: 7 },
+      });
     }
     const { unregister } = worker.registerFunction("shop::later", () => "here");
     await expect.poll(() => told).toBe(2);
@@ -287,20 +317,28 @@ describe("svc mcp --http", () => {
     await expect(connected(transport("guess"))).rejects.toThrow();
     const statusWith = (headers: Readonly<Record<string, string>>): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
-        const asked = request(address.url, { method: "POST", headers: { authorization: `Bearer ${address.token}`, ...headers } }, (response) => {
-          response.resume();
-          resolve(response.statusCode);
-        });
+        const asked = request(
+          address.url,
+          { method: "POST", headers: { authorization: `Bearer ${address.token}`, ...headers } },
+          (response) => {
+            response.resume();
+            resolve(response.statusCode);
+          },
+        );
         asked.on("error", reject).end("{}");
       });
 
     expect(await statusWith({ authorization: "" })).toBe(401);
     expect(await statusWith({ host: "evil.example" })).toBe(421);
     expect(await statusWith({ origin: "https://evil.example" })).toBe(403);
-    const misdirected = await fetch(address.url, { headers: { authorization: `Bearer ${address.token}`, origin: "https://evil.example" } });
+    const misdirected = await fetch(address.url, {
+      headers: { authorization: `Bearer ${address.token}`, origin: "https://evil.example" },
+    });
     expect(await misdirected.text()).toContain("may not use svc mcp");
     expect(await statusWith({ "mcp-session-id": "gone" })).toBe(404);
     // Admitted, but rejected by the protocol: no initialisation.
-    expect(await statusWith({ "content-type": "application/json", accept: "application/json, text/event-stream" })).toBe(400);
+    expect(
+      await statusWith({ "content-type": "application/json", accept: "application/json, text/event-stream" }),
+    ).toBe(400);
   });
 });

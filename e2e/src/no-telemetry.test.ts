@@ -29,7 +29,10 @@ it("the watch detects outgoing connections of fetch, sockets and datagrams", asy
     await fetch("http://192.0.2.1/", { signal: timeout }).catch(() => {});
     await fetch("http://telemetry.invalid/").catch(() => {});
     (await import("node:dgram")).createSocket("udp4").send("x", 9, "192.0.2.2", () => process.exit());`;
-  await promisify(execFile)(process.execPath, ["--input-type=module", "-e", source], { env: { ...process.env, ...env }, timeout: 60_000 });
+  await promisify(execFile)(process.execPath, ["--input-type=module", "-e", source], {
+    env: { ...process.env, ...env },
+    timeout: 60_000,
+  });
 
   expect(outside()).toEqual(expect.arrayContaining(["tcp 192.0.2.1", "dns telemetry.invalid", "udp 192.0.2.2"]));
 });
@@ -43,7 +46,13 @@ it("an engine with its modules, and commands, connect only to each other (gap 69
   try {
     const url = `ws://localhost:${ports.bridge}`;
     const set = ["trigger", "--function-id=state::set", '--payload={"scope":"s","key":"k","value":1}'];
-    for (const args of [["create", "-t", "typescript", "-d", "project"], set, ["functions", "--all"], ["doctor"], ["config", "check"]]) {
+    for (const args of [
+      ["create", "-t", "typescript", "-d", "project"],
+      set,
+      ["functions", "--all"],
+      ["doctor"],
+      ["config", "check"],
+    ]) {
       expect(await svc(args, { cwd: dir, url, env }), args.join(" ")).toMatchObject({ code: 0 });
     }
   } finally {

@@ -2,7 +2,18 @@
 // repository.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, sep } from "node:path";
@@ -29,7 +40,10 @@ const work = join(parent, "work");
 const program = join(prefix, "bin/svc");
 /** Environment of a user without the repository. */
 const env = {
-  PATH: [join(prefix, "bin"), ...(process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.startsWith(root))].join(delimiter),
+  PATH: [
+    join(prefix, "bin"),
+    ...(process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.startsWith(root)),
+  ].join(delimiter),
   npm_config_prefer_offline: "true",
 };
 const packages = ["@svc/protocol", "@svc/sdk", "@svc/engine", "svc-console", "svc"];
@@ -46,7 +60,8 @@ beforeAll(async () => {
   const folder = join(parent, "image");
   mkdirSync(folder);
   for (const { word, rest } of installStage) {
-    if (word === "COPY") for (const file of matching(rest.split(" ")[0] ?? "")) cpSync(join(packed, file), join(folder, file));
+    if (word === "COPY")
+      for (const file of matching(rest.split(" ")[0] ?? "")) cpSync(join(packed, file), join(folder, file));
     if (word === "RUN") await runToEnd("sh", ["-c", rest], { cwd: folder, env: { ...env, PREFIX: prefix } });
   }
 });
@@ -58,7 +73,9 @@ afterAll(async () => {
 
 /** Returns the files of the packed folder that match a pattern; fails if there is none. */
 function matching(pattern: string): string[] {
-  const found = readdirSync(packed).filter((name) => new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*")}$`).test(name));
+  const found = readdirSync(packed).filter((name) =>
+    new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*")}$`).test(name),
+  );
   expect(found).not.toEqual([]);
   return found;
 }
@@ -72,7 +89,8 @@ interface Manifest {
   readonly bin?: Readonly<Record<string, string>>;
   readonly exports?: Readonly<Record<string, unknown>>;
 }
-const manifestOf = (name: string): Manifest => JSON.parse(readFileSync(join(folderOf(name), "package.json"), "utf8")) as Manifest;
+const manifestOf = (name: string): Manifest =>
+  JSON.parse(readFileSync(join(folderOf(name), "package.json"), "utf8")) as Manifest;
 
 /** Paths that package.json names. */
 function named(value: unknown): string[] {
@@ -118,7 +136,8 @@ describe("a published package", () => {
 
 describe("deploy/", () => {
   it("has a Dockerfile whose image starts, is healthy then, and ends with 0 on SIGTERM", async () => {
-    const prefixOf = (stage: readonly Instruction[]): string => stage.find(({ word }) => word === "ARG")?.rest.replace("PREFIX=", "") ?? "";
+    const prefixOf = (stage: readonly Instruction[]): string =>
+      stage.find(({ word }) => word === "ARG")?.rest.replace("PREFIX=", "") ?? "";
     // Building an image requires root, which may change the owner of files.
     const isRoot = process.getuid?.() === 0;
     const project = mkdtempSync(join(parent, "run-"));
@@ -129,12 +148,11 @@ describe("deploy/", () => {
     // A volume inherits the owner of the image's folder. A missing folder would belong to root.
     if (isRoot) expect([".", ".svc"].map((name) => statSync(join(project, name)).uid)).toEqual([1000, 1000]);
     expect(await runToEnd(program, ["--version"], { cwd: work, env })).toBe(`${manifestOf("svc").version}\n`);
-    expect(imageStage.filter(({ word }) => ["USER", "VOLUME", "STOPSIGNAL", "ENTRYPOINT"].includes(word)).map(({ rest }) => rest)).toEqual([
-      "1000:1000",
-      "/srv/svc/.svc",
-      "SIGTERM",
-      '["svc"]',
-    ]);
+    expect(
+      imageStage
+        .filter(({ word }) => ["USER", "VOLUME", "STOPSIGNAL", "ENTRYPOINT"].includes(word))
+        .map(({ rest }) => rest),
+    ).toEqual(["1000:1000", "/srv/svc/.svc", "SIGTERM", '["svc"]']);
     const restOf = (word: string): string => imageStage.find((instruction) => instruction.word === word)?.rest ?? "";
     await expectToLive(JSON.parse(restOf("CMD")) as string[], restOf("HEALTHCHECK"));
   });
@@ -155,7 +173,11 @@ describe("deploy/", () => {
         () => false,
       );
     expect(await isHealthy()).toBe(false);
-    const child = spawn(program, command, { cwd: folder, env: { ...process.env, ...env, ...ports }, stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(program, command, {
+      cwd: folder,
+      env: { ...process.env, ...env, ...ports },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     const closed = once(child, "close");
     try {
       for await (const line of createInterface({ input: child.stderr })) if (line.includes("the engine is up")) break;
@@ -182,7 +204,11 @@ describe("the packages by themselves", () => {
     // npm installed each with its own dependencies below it.
     const modules = join(folder, "node_modules/@svc");
     mkdirSync(modules, { recursive: true });
-    await runToEnd("cp", ["--archive", "--link", ...["protocol", "sdk", "engine"].map((name) => folderOf(`@svc/${name}`)), modules], { cwd: work });
+    await runToEnd(
+      "cp",
+      ["--archive", "--link", ...["protocol", "sdk", "engine"].map((name) => folderOf(`@svc/${name}`)), modules],
+      { cwd: work },
+    );
     const script = `
       import { connect, silentLogger } from "@svc/sdk";
       import { startTestEngine } from "@svc/engine/test-kit";
@@ -192,7 +218,9 @@ describe("the packages by themselves", () => {
       console.log(await worker.call({ function_id: "greet", payload: { name: "you" } }));
       await worker.shutdown();
       await engine.stop();`;
-    expect(await runToEnd(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, env })).toBe("hello you\n");
+    expect(await runToEnd(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, env })).toBe(
+      "hello you\n",
+    );
   });
 
   it("provide a project with the Python SDK", async () => {
@@ -209,7 +237,9 @@ describe("the packages by themselves", () => {
 
   it("include the Python SDK's wheel, the one that the quickstart below installs", async () => {
     const [wheel = ""] = matching("svc-*.whl");
-    expect((await readFile(join(packed, wheel))).equals(await readFile(join(folderOf("svc"), "assets", basename(wheel))))).toBe(true);
+    expect(
+      (await readFile(join(packed, wheel))).equals(await readFile(join(folderOf("svc"), "assets", basename(wheel)))),
+    ).toBe(true);
   });
 });
 
@@ -231,7 +261,8 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
     engine?.child.kill("SIGKILL");
   });
 
-  const run = (...args: string[]): Promise<CliResult> => svc(args, { program, env, cwd: project, url: `ws://localhost:${ports.bridge}` });
+  const run = (...args: string[]): Promise<CliResult> =>
+    svc(args, { program, env, cwd: project, url: `ws://localhost:${ports.bridge}` });
   const invoke = (functionId: string, payload: unknown): Promise<Response> =>
     fetch(`http://localhost:${ports.http}/_console/invoke`, {
       method: "POST",
@@ -244,19 +275,30 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
     if (!response.ok) throw new Error(`${functionId} failed: ${JSON.stringify(answer)}`);
     return answer;
   };
-  const statusOf = async (name: string): Promise<WorkerStatus> => (await call("worker::status", { name })) as WorkerStatus;
+  const statusOf = async (name: string): Promise<WorkerStatus> =>
+    (await call("worker::status", { name })) as WorkerStatus;
 
   /** Changes a worker's file. Resolves when a process with the new source has replaced the old one. */
   const replacedBy = async (change: () => void): Promise<void> => {
     const workers = await follow(ports.realtime, "svc.workers");
     change();
-    const { id: replacement } = await workers.next(({ event }) => event.type === "create", "a process with the new source is connected");
-    await workers.next(({ id, event }) => event.type === "delete" && id !== replacement, "the process with the former source is gone");
+    const { id: replacement } = await workers.next(
+      ({ event }) => event.type === "create",
+      "a process with the new source is connected",
+    );
+    await workers.next(
+      ({ id, event }) => event.type === "delete" && id !== replacement,
+      "the process with the former source is gone",
+    );
     workers.close();
   };
 
   it("scaffolds a project and starts an engine on it", async () => {
-    const created = await svc(["create", "--template", "quickstart", "--directory", project], { program, env, cwd: work });
+    const created = await svc(["create", "--template", "quickstart", "--directory", project], {
+      program,
+      env,
+      cwd: work,
+    });
     expect(created).toMatchObject({ code: 0 });
     engine = await startEngine({ program, env, cwd: project, ports });
   });
@@ -290,14 +332,18 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
 
   it("keeps a running total once state is added and the block uncommented, without a manual restart", async () => {
     expect(await run("worker", "add", "svc-state")).toMatchObject({ code: 0 });
-    await replacedBy(() => uncomment(join(project, "workers/math-worker/math_worker.py"), "#", "STATE:", "END OF STATE"));
+    await replacedBy(() =>
+      uncomment(join(project, "workers/math-worker/math_worker.py"), "#", "STATE:", "END OF STATE"),
+    );
     expect(await call("math::add", { a: 2, b: 3 })).toEqual({ c: 5, running_total: 5 });
     expect(await call("math::add_two_numbers", { a: 10, b: 20 })).toEqual({ c: 30, running_total: 35 });
   });
 
   it("answers over HTTP once svc-http is added and the block uncommented", async () => {
     expect(await run("worker", "add", "svc-http")).toMatchObject({ code: 0 });
-    await replacedBy(() => uncomment(join(project, "workers/caller-worker/src/worker.ts"), "//", "HTTP:", "END OF HTTP"));
+    await replacedBy(() =>
+      uncomment(join(project, "workers/caller-worker/src/worker.ts"), "//", "HTTP:", "END OF HTTP"),
+    );
     const response = await fetch(`http://localhost:${ports.http}/math/add-two-numbers`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -310,7 +356,10 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
 
   it("serves the console's page, which reaches the engine", async () => {
     const port = await freePort();
-    const child = spawn(process.execPath, [program, "console", "--no-open", "--port", String(port)], { cwd: project, env: { ...process.env, ...env } });
+    const child = spawn(process.execPath, [program, "console", "--no-open", "--port", String(port)], {
+      cwd: project,
+      env: { ...process.env, ...env },
+    });
     try {
       await new Promise<void>((resolve, reject) => {
         let said = "";
@@ -342,7 +391,8 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
       for (const pid of status.pids) expect(before).not.toContain(pid);
     }
     await eventually("the processes of the killed engine are gone", () => !before.some(isRunning));
-    for (const file of ["math_worker.py", "src/worker.ts"]) expect(processesIn(project).filter((pid) => commandOf(pid).includes(file))).toHaveLength(1);
+    for (const file of ["math_worker.py", "src/worker.ts"])
+      expect(processesIn(project).filter((pid) => commandOf(pid).includes(file))).toHaveLength(1);
     expect(await call("state::get", { scope: "math", key: "running_total" })).toBe(335);
     const { workers } = (await call("engine::workers::list", {})) as { workers: readonly { name: string }[] };
     expect(workers.map(({ name }) => name)).toEqual(["caller-worker", "math-worker"]);

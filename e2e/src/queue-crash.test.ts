@@ -52,7 +52,9 @@ describe("thousands of jobs from four workers, with an engine that is killed wit
   it("end done, or dead with their true error; none is lost or stuck, and groups keep their order (gap 3) (gap 4) (gap 5) (gap 8) (Q-1) (Q-2) (Q-6)", async () => {
     const { seed, random } = seeded();
     say(`seed ${seed}; SVC_SEED=${seed} repeats the jobs and the moments`);
-    const moments = Array.from({ length: KILLS }, () => Math.floor(random() * (OPERATIONS - 400)) + 200).sort((a, b) => a - b);
+    const moments = Array.from({ length: KILLS }, () => Math.floor(random() * (OPERATIONS - 400)) + 200).sort(
+      (a, b) => a - b,
+    );
     const victim = Math.floor(random() * WORKERS);
     const victimGoesAt = Math.floor(random() * KILLS);
     const url = await startProject();
@@ -76,7 +78,9 @@ describe("thousands of jobs from four workers, with an engine that is killed wit
       say(`${summaryOf(history, final)}; ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       expect(problemsOf(history, final, `runner-${victim}`)).toEqual([]);
       // A kill of the engine fails at most the enqueue in flight of each lane. The killed worker loses its own.
-      expect(history.acks.size).toBeGreaterThanOrEqual(jobsOfLane(OPERATIONS) * LANES * WORKERS - LANES * WORKERS * KILLS - LANES);
+      expect(history.acks.size).toBeGreaterThanOrEqual(
+        jobsOfLane(OPERATIONS) * LANES * WORKERS - LANES * WORKERS * KILLS - LANES,
+      );
       // Clients that connect after a restart find svc-queue.
       expect([...new Set(history.failures.values())].filter((code) => code !== "disconnected")).toEqual([]);
     } finally {
@@ -91,7 +95,12 @@ describe("a thousand jobs from four workers, when nothing is killed", () => {
   it("run as often as they must and no more, one of a group at a time: no duplicates (Q-2)", async () => {
     const { seed } = seeded();
     const url = await startProject();
-    const load = await Load.start({ folder: join(project, "journals"), url, seed, operations: OPERATIONS_WITHOUT_FAULTS });
+    const load = await Load.start({
+      folder: join(project, "journals"),
+      url,
+      seed,
+      operations: OPERATIONS_WITHOUT_FAULTS,
+    });
     const looker = connectLooker(url);
     try {
       load.begin();

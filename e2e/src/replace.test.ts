@@ -69,7 +69,11 @@ afterAll(async () => {
 /** Resolves when the engine has registered its function. */
 async function startWorker(command: string): Promise<WorkerChild> {
   const env = { ...process.env, SVC_URL: url, SVC_LOG_LEVEL: "info", PYTHONPATH: join(repository, "python/src") };
-  const child = spawn("/bin/sh", ["-c", `exec ${command} 2>&1`], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn("/bin/sh", ["-c", `exec ${command} 2>&1`], {
+    cwd: folder,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const worker = new WorkerChild(child);
   children.add(worker);
   await worker.line("up");
@@ -99,7 +103,9 @@ class WorkerChild {
   /** Resolves when it has printed a line with this text. */
   async line(text: string): Promise<void> {
     while (!this.#output.includes(text)) {
-      const ended = this.exited.then(() => Promise.reject(new Error(`the worker ended without writing ${text}:\n${this.#output}`)));
+      const ended = this.exited.then(() =>
+        Promise.reject(new Error(`the worker ended without writing ${text}:\n${this.#output}`)),
+      );
       await Promise.race([once(this.#lines, "line"), ended]);
     }
   }

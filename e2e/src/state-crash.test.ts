@@ -34,9 +34,17 @@ describe("an engine that is killed with -9 several times under thousands of sets
   it("keeps every acknowledged write, leaves no gap in versions, and reports every change at least once and in order (gap 34) (gap 38) (S-1) (S-3)", async () => {
     const { seed, random } = seeded();
     say(`seed ${seed}; SVC_SEED=${seed} repeats the operations and the moments`);
-    const moments = Array.from({ length: KILLS }, () => Math.floor(random() * (OPERATIONS - 400)) + 200).sort((a, b) => a - b);
+    const moments = Array.from({ length: KILLS }, () => Math.floor(random() * (OPERATIONS - 400)) + 200).sort(
+      (a, b) => a - b,
+    );
     const url = `ws://localhost:${ports.bridge}`;
-    const load = await startLoad({ folder: join(project, "journals"), url, seed, operations: OPERATIONS, inFlight: IN_FLIGHT });
+    const load = await startLoad({
+      folder: join(project, "journals"),
+      url,
+      seed,
+      operations: OPERATIONS,
+      inFlight: IN_FLIGHT,
+    });
     const looker = connectLooker(url);
     try {
       await watchersAreBound(looker);

@@ -75,9 +75,16 @@ async function start(): Promise<EngineProcess> {
 
 beforeAll(async () => {
   [ports, served, browser] = await Promise.all([freePorts(), servePage(), startBrowser()]);
-  writeFileSync(join(project, "config.yaml"), `engine:\n  allowed_origins: ["${served.origin}"]\nworkers:\n  - name: svc-stream\n`);
+  writeFileSync(
+    join(project, "config.yaml"),
+    `engine:\n  allowed_origins: ["${served.origin}"]\nworkers:\n  - name: svc-stream\n`,
+  );
   engine = await start();
-  worker = connect(`ws://localhost:${ports.bridge}`, { handleSignals: false, logger: silentLogger, reconnect: { initialDelayMs: 100, maxDelayMs: 500 } });
+  worker = connect(`ws://localhost:${ports.bridge}`, {
+    handleSignals: false,
+    logger: silentLogger,
+    reconnect: { initialDelayMs: 100, maxDelayMs: 500 },
+  });
   await worker.connected();
 });
 
@@ -92,7 +99,12 @@ afterAll(async () => {
 
 function startWriter(): void {
   writer = spawn(join(root, ".venv/bin/python"), ["-c", WRITER], {
-    env: { ...process.env, PYTHONPATH: join(root, "python/src"), SVC_URL: `ws://localhost:${ports.bridge}`, SVC_LOG_LEVEL: "silent" },
+    env: {
+      ...process.env,
+      PYTHONPATH: join(root, "python/src"),
+      SVC_URL: `ws://localhost:${ports.bridge}`,
+      SVC_LOG_LEVEL: "silent",
+    },
     stdio: ["pipe", "pipe", "inherit"],
   });
   if (writer.stdout === null) throw new Error("the writer has no output");
@@ -124,7 +136,8 @@ it("a page receives all changes of a Python worker to a stream over two restarts
           onSync: (item) => notes.push({ kind: "sync", n: item === null ? null : item.n }),
           onGap: ({ reason }) => notes.push({ kind: "gap", reason }),
           onEvent: (update) => {
-            if (update.type === "create" || update.type === "update") notes.push({ kind: "event", n: update.data.n, version: update.version });
+            if (update.type === "create" || update.type === "update")
+              notes.push({ kind: "event", n: update.data.n, version: update.version });
           },
         },
       );
@@ -143,11 +156,16 @@ it("a page receives all changes of a Python worker to a stream over two restarts
   writer.stdin?.end();
   await once(writer, "close");
   const last = acknowledged;
-  await tab.waitForFunction((n) => Number(board.get("counter")?.n) === n && board.status === "live", last, { timeout: 60_000 });
+  await tab.waitForFunction((n) => Number(board.get("counter")?.n) === n && board.status === "live", last, {
+    timeout: 60_000,
+  });
 
   const truth = new Map<string, unknown>();
-  for await (const { item_id, value } of worker.stream.entries(GROUP.streamName, GROUP.groupId)) truth.set(item_id, value);
-  await expect.poll(async () => new Map([...(await tab.evaluate(() => [...board.items]))].sort()), { timeout: 30_000 }).toEqual(new Map([...truth].sort()));
+  for await (const { item_id, value } of worker.stream.entries(GROUP.streamName, GROUP.groupId))
+    truth.set(item_id, value);
+  await expect
+    .poll(async () => new Map([...(await tab.evaluate(() => [...board.items]))].sort()), { timeout: 30_000 })
+    .toEqual(new Map([...truth].sort()));
 
   const seen = await tab.evaluate(() => notes);
   expect(seen.filter(({ kind }) => kind === "gap").length).toBeGreaterThanOrEqual(2);
@@ -171,7 +189,10 @@ it("a page receives all changes of a Python worker to a stream over two restarts
 
 it("a page is admitted to the streams by the engine's token, if that is required, and by nothing else", async () => {
   const [strictPorts, folder] = [await freePorts(), mkdtempSync(join(tmpdir(), "svc-stream-token-"))];
-  writeFileSync(join(folder, "config.yaml"), `engine:\n  mode: production\n  allowed_origins: ["${served.origin}"]\nworkers:\n  - name: svc-stream\n`);
+  writeFileSync(
+    join(folder, "config.yaml"),
+    `engine:\n  mode: production\n  allowed_origins: ["${served.origin}"]\nworkers:\n  - name: svc-stream\n`,
+  );
   const strict = await startEngine({ cwd: folder, ports: strictPorts });
   const token = readFileSync(join(folder, ".svc/token"), "utf8").trim();
   const tab = await browser.newPage();

@@ -125,7 +125,12 @@ describe("a stream client", () => {
     const proxy = await breakableProxy(Number(new URL(engine.streamsUrl).port));
     // The engine requires its own name as host.
     const headers = { host: new URL(engine.streamsUrl).host };
-    const client = connectStreams({ url: proxy.url, headers, logger: silentLogger, reconnect: { initialDelayMs: 5, maxDelayMs: 20 } });
+    const client = connectStreams({
+      url: proxy.url,
+      headers,
+      logger: silentLogger,
+      reconnect: { initialDelayMs: 5, maxDelayMs: 20 },
+    });
     clients.push(client);
     const told: number[] = [];
     let syncs = 0;
@@ -159,17 +164,27 @@ describe("a stream client", () => {
     const items = worker.stream.group<number>(group.streamName, group.groupId);
     const seen: unknown[] = [];
     const client = open();
-    const subscription = client.subscribe<number>({ ...group, id: "a" }, { onSync: (value) => seen.push(value), onEvent: (update) => seen.push(update.seq) });
+    const subscription = client.subscribe<number>(
+      { ...group, id: "a" },
+      { onSync: (value) => seen.push(value), onEvent: (update) => seen.push(update.seq) },
+    );
     await expect.poll(() => subscription.status).toBe("live");
     await items.set("b", 1);
     const { seq } = await items.set("a", 2);
     await expect.poll(() => seen).toEqual([null, seq]);
 
     worker.registerFunction("no::entry", () => ({ unauthorized: true }));
-    const trigger = worker.registerTrigger({ type: "stream:join", function_id: "no::entry", config: { stream_name: "secrets" } });
+    const trigger = worker.registerTrigger({
+      type: "stream:join",
+      function_id: "no::entry",
+      config: { stream_name: "secrets" },
+    });
     expect((await trigger.registered).status).toBe("active");
     const errors: string[] = [];
-    const refused = client.subscribe({ streamName: "secrets", groupId: "g" }, { onError: ({ code }) => errors.push(code) });
+    const refused = client.subscribe(
+      { streamName: "secrets", groupId: "g" },
+      { onError: ({ code }) => errors.push(code) },
+    );
     await expect.poll(() => refused.status).toBe("refused");
     expect(errors).toHaveLength(1);
     trigger.unregister();
@@ -178,11 +193,20 @@ describe("a stream client", () => {
 });
 
 it("a stream client waits for the worker that authenticates it, as after a restart of the engine", async () => {
-  const guarded = await startTestEngine({ modules: ["svc-stream"], config: { "svc-stream": { auth_function: "clients::authenticate" } } });
-  const client = connectStreams({ url: guarded.streamsUrl, logger: silentLogger, reconnect: { initialDelayMs: 10, maxDelayMs: 50 } });
+  const guarded = await startTestEngine({
+    modules: ["svc-stream"],
+    config: { "svc-stream": { auth_function: "clients::authenticate" } },
+  });
+  const client = connectStreams({
+    url: guarded.streamsUrl,
+    logger: silentLogger,
+    reconnect: { initialDelayMs: 10, maxDelayMs: 50 },
+  });
   const clerk = connect(guarded.url, { handleSignals: false, logger: silentLogger });
   try {
-    await expect.poll(() => guarded.logs.filter(({ message }) => message === "a stream connection was refused").length).toBeGreaterThan(1);
+    await expect
+      .poll(() => guarded.logs.filter(({ message }) => message === "a stream connection was refused").length)
+      .toBeGreaterThan(1);
     clerk.registerFunction("clients::authenticate", () => ({ context: "ann" }));
     await client.connected();
   } finally {
@@ -195,8 +219,15 @@ describe("worker.state", () => {
   it("works as documented, on the real store", async () => {
     const math = worker.state.scope<{ total: number; names: string[] }>("math");
     expect(await math.set("total", 1)).toMatchObject({ old_value: null, new_value: 1, version: 1 });
-    await expect(math.set("total", 2, { ifVersion: 7 })).rejects.toMatchObject({ code: "state_conflict", details: { expected: 7, actual: 1 } });
-    expect(await math.update("total", [{ type: "increment", path: "", by: 4 }])).toMatchObject({ old_value: 1, new_value: 5, version: 2 });
+    await expect(math.set("total", 2, { ifVersion: 7 })).rejects.toMatchObject({
+      code: "state_conflict",
+      details: { expected: 7, actual: 1 },
+    });
+    expect(await math.update("total", [{ type: "increment", path: "", by: 4 }])).toMatchObject({
+      old_value: 1,
+      new_value: 5,
+      version: 2,
+    });
     expect(
       await math.update("names", [
         { type: "increment", path: "x", by: 1 },
@@ -220,7 +251,8 @@ describe("worker.state", () => {
     const { state } = worker;
     await state.import(
       (function* () {
-        for (let index = 0; index < 5_000; index++) yield { scope: "big", key: `k${String(index).padStart(4, "0")}`, value: { index, text: "ü".repeat(50) } };
+        for (let index = 0; index < 5_000; index++)
+          yield { scope: "big", key: `k${String(index).padStart(4, "0")}`, value: { index, text: "ü".repeat(50) } };
         yield '{"scope":"big","key":"z","value":12345678901234567890}';
       })(),
     );
@@ -231,7 +263,8 @@ describe("worker.state", () => {
     expect(await state.import(lines, { onExisting: "skip" })).toEqual({ imported: 0, skipped: 5_001 });
     await expect(state.import(lines, { onExisting: "fail" })).rejects.toMatchObject({ code: expect.any(String) });
     await expect(state.import(["{oops"])).rejects.toMatchObject({ message: expect.stringContaining("1") });
-    for await (const item of state.export({ scope: "big", prefix: "k0042" })) expect(item).toMatchObject({ key: "k0042", value: { index: 42 } });
+    for await (const item of state.export({ scope: "big", prefix: "k0042" }))
+      expect(item).toMatchObject({ key: "k0042", value: { index: 42 } });
   });
 
   it("has its events delivered to the functions of state triggers", async () => {
@@ -251,7 +284,15 @@ describe("worker.state", () => {
     await worker.state.delete("watched", "k");
     await expect.poll(() => events).toHaveLength(2);
     expect(events).toMatchObject([
-      { type: "state", event_type: "state:created", scope: "watched", key: "k", old_value: null, new_value: 1, version: 1 },
+      {
+        type: "state",
+        event_type: "state:created",
+        scope: "watched",
+        key: "k",
+        old_value: null,
+        new_value: 1,
+        version: 1,
+      },
       { type: "state", event_type: "state:deleted", old_value: 2, new_value: null, version: 3 },
     ]);
   });

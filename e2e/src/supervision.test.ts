@@ -30,8 +30,10 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   node: `exec ${process.execPath} worker.mjs`,
   python: `exec ${join(repository, ".venv/bin/python")} worker.py`,
   // Each child has a child, the last ones in their own sessions. The shell that started all of them waits for none.
-  forks: "for n in 1 2 3; do (sh -c 'sleep 600; :' & sleep 600; :) & done; (setsid sh -c '(setsid sleep 600 &); sleep 600; :' &); exec sleep 600",
-  stubborn: "(setsid sh -c \"trap '' TERM; (setsid sleep 600 &); sleep 600; :\" &); trap '' TERM HUP INT; while :; do sleep 600; done",
+  forks:
+    "for n in 1 2 3; do (sh -c 'sleep 600; :' & sleep 600; :) & done; (setsid sh -c '(setsid sleep 600 &); sleep 600; :' &); exec sleep 600",
+  stubborn:
+    "(setsid sh -c \"trap '' TERM; (setsid sleep 600 &); sleep 600; :\" &); trap '' TERM HUP INT; while :; do sleep 600; done",
   // Waits until the test writes to the pipe, so that it takes no CPU time from the tests before.
   floods: "read line < ../flood-pipe; exec yes this line is written as often as the machine can",
   crashes: "echo 'starting up'; echo 'cannot open the database' >&2; exit 3",
@@ -43,7 +45,12 @@ interface Status {
   readonly pids: readonly number[];
   readonly restarts: number;
   readonly next_start_at: string | null;
-  readonly last_exit: { readonly code: number | null; readonly signal: string | null; readonly at: string; readonly lines: readonly string[] } | null;
+  readonly last_exit: {
+    readonly code: number | null;
+    readonly signal: string | null;
+    readonly at: string;
+    readonly lines: readonly string[];
+  } | null;
 }
 
 let engine: EngineProcess;
@@ -51,7 +58,8 @@ let looker: Worker;
 let url: string;
 let httpPort: number;
 
-const statusOf = (name: string): Promise<Status> => looker.call<Status>({ function_id: "worker::status", payload: { name } });
+const statusOf = (name: string): Promise<Status> =>
+  looker.call<Status>({ function_id: "worker::status", payload: { name } });
 
 async function statusWith(name: string, isSo: (status: Status) => boolean, timeoutMs?: number): Promise<Status> {
   let status: Status | undefined;
@@ -78,7 +86,10 @@ beforeAll(async () => {
   for (const [name, script] of Object.entries(SCRIPTS)) {
     mkdirSync(join(project, name));
     writeFileSync(join(project, name, "worker.sh"), `${script}\n`);
-    writeFileSync(join(project, name, "svc.worker.yaml"), `name: ${name}\nruntime: {kind: other}\nscripts: {start: sh worker.sh}\n`);
+    writeFileSync(
+      join(project, name, "svc.worker.yaml"),
+      `name: ${name}\nruntime: {kind: other}\nscripts: {start: sh worker.sh}\n`,
+    );
   }
   execFileSync("mkfifo", [join(project, "flood-pipe")]);
   writeFileSync(join(project, "node/worker.mjs"), NODE);
@@ -126,7 +137,9 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
       const after = await statusWith(name, ({ state, restarts }) => state === "ready" && restarts === 1, 60_000);
       expect(after.pids).not.toContain(before.pids[0]);
       expect(after.last_exit).toMatchObject({ code: null, signal: "SIGKILL" });
-      expect((await linesOf(name, "svc")).join("\n")).toMatch(/^process was ended by SIGKILL.* and is started again at once$/m);
+      expect((await linesOf(name, "svc")).join("\n")).toMatch(
+        /^process was ended by SIGKILL.* and is started again at once$/m,
+      );
       expect(await looker.call({ function_id: `${name}::answer`, payload: {} })).toBe(42);
     }
   });
@@ -139,7 +152,9 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
     expect(Date.parse(status.next_start_at ?? "") - Date.now()).toBeGreaterThan(60_000);
     const listed = await svc(["worker", "list", "--json"], { cwd: project, url });
     expect(JSON.parse(listed.stdout)).toMatchObject({
-      workers: expect.arrayContaining([expect.objectContaining({ name: "crashes", state: "crash_looping", reason: status.reason })]),
+      workers: expect.arrayContaining([
+        expect.objectContaining({ name: "crashes", state: "crash_looping", reason: status.reason }),
+      ]),
     });
   });
 

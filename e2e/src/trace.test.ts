@@ -23,7 +23,8 @@ let otlpPort: number;
 let engine: EngineProcess;
 let worker: Worker;
 
-const ask = async <Answer>(functionId: string, payload: unknown): Promise<Answer> => (await worker.call({ function_id: functionId, payload })) as Answer;
+const ask = async <Answer>(functionId: string, payload: unknown): Promise<Answer> =>
+  (await worker.call({ function_id: functionId, payload })) as Answer;
 
 const SERVED = ["http::add_two_numbers", "math::add_two_numbers", "math::add", "state::set"];
 
@@ -33,7 +34,11 @@ async function up(): Promise<void> {
   await until(
     "both workers are there",
     120_000,
-    () => ask<{ triggers: readonly { trigger_type: string; status: string }[]; functions: readonly { function_id: string }[] }>("engine::functions::list", {}),
+    () =>
+      ask<{
+        triggers: readonly { trigger_type: string; status: string }[];
+        functions: readonly { function_id: string }[];
+      }>("engine::functions::list", {}),
     ({ functions }) => SERVED.every((id) => functions.some(({ function_id }) => function_id === id)),
   );
   await until(
@@ -54,7 +59,9 @@ function add(headers: Readonly<Record<string, string>> = {}): Promise<Response> 
 
 /** Trace ids of the requests so far, latest first. */
 async function requests(): Promise<readonly string[]> {
-  const page = await ask<{ spans: readonly TreeSpan[] }>("engine::traces::list", { function_id: "http::add_two_numbers" });
+  const page = await ask<{ spans: readonly TreeSpan[] }>("engine::traces::list", {
+    function_id: "http::add_two_numbers",
+  });
   return page.spans.map(({ trace_id }) => trace_id);
 }
 
@@ -95,12 +102,32 @@ beforeAll(async () => {
   uncomment(math, "#", "STATE:", "END OF STATE");
   uncomment(caller, "//", "HTTP:", "END OF HTTP");
   edit(math, "def add(payload):\n", 'def add(payload, context):\n    context.log.info("adding", a=payload["a"])\n');
-  edit(caller, "async (payload: Numbers) => worker.call", 'async (payload: Numbers, context) => (context.log.info("asking math"), worker.call');
+  edit(
+    caller,
+    "async (payload: Numbers) => worker.call",
+    'async (payload: Numbers, context) => (context.log.info("asking math"), worker.call',
+  );
   edit(caller, '<Sum>({ function_id: "math::add", payload }),', '<Sum>({ function_id: "math::add", payload })),');
-  edit(caller, "async (request: { body: Numbers }) => {\n", 'async (request: { body: Numbers }, context) => {\n    context.log.info("requested");\n');
-  edit(join(project, "workers/math-worker/svc.worker.yaml"), "kind: python\n  package_manager: pip\n  entry: math_worker.py", "kind: other");
-  edit(join(project, "workers/math-worker/svc.worker.yaml"), "pip install -r requirements.txt", "echo nothing to install");
-  edit(join(project, "workers/math-worker/svc.worker.yaml"), "start: python", `start: exec ${join(repository, ".venv/bin/python")}`);
+  edit(
+    caller,
+    "async (request: { body: Numbers }) => {\n",
+    'async (request: { body: Numbers }, context) => {\n    context.log.info("requested");\n',
+  );
+  edit(
+    join(project, "workers/math-worker/svc.worker.yaml"),
+    "kind: python\n  package_manager: pip\n  entry: math_worker.py",
+    "kind: other",
+  );
+  edit(
+    join(project, "workers/math-worker/svc.worker.yaml"),
+    "pip install -r requirements.txt",
+    "echo nothing to install",
+  );
+  edit(
+    join(project, "workers/math-worker/svc.worker.yaml"),
+    "start: python",
+    `start: exec ${join(repository, ".venv/bin/python")}`,
+  );
   writeFileSync(
     join(project, "config.yaml"),
     `workers:
@@ -147,20 +174,33 @@ describe("one request over HTTP", () => {
     for (const span of spans) {
       expect(span).toMatchObject({ trace_id: traceId, status: expect.stringMatching(/^(ok|unset)$/) });
       // A span that waits for another is at least as long.
-      for (const child of span.children) expect(child.duration_ms as number).toBeLessThanOrEqual(span.duration_ms as number);
+      for (const child of span.children)
+        expect(child.duration_ms as number).toBeLessThanOrEqual(span.duration_ms as number);
       for (const child of span.children) expect(child.parent_span_id).toBe(span.span_id);
     }
-    expect(spans[0]?.attributes_map).toMatchObject({ "http.request.method": "POST", "http.route": "/math/add-two-numbers", "http.response.status_code": 200 });
-    const { spans: listed } = await ask<{ spans: readonly { trace: object }[] }>("engine::traces::list", { trace_id: traceId });
+    expect(spans[0]?.attributes_map).toMatchObject({
+      "http.request.method": "POST",
+      "http.route": "/math/add-two-numbers",
+      "http.response.status_code": 200,
+    });
+    const { spans: listed } = await ask<{ spans: readonly { trace: object }[] }>("engine::traces::list", {
+      trace_id: traceId,
+    });
     expect(listed.map(({ trace }) => trace)).toEqual([
-      expect.objectContaining({ status: "ok", span_count: 6, services: expect.arrayContaining(["svc", "caller-worker", "math-worker"]) }),
+      expect.objectContaining({
+        status: "ok",
+        span_count: 6,
+        services: expect.arrayContaining(["svc", "caller-worker", "math-worker"]),
+      }),
     ]);
   });
 
   it("has the log lines of both workers on the spans of the functions that wrote them", async () => {
     const logs = await logsOf(ask, traceId, 3);
     const nameOf = new Map(spansOf((await treeOf(ask, traceId, 6)).roots).map(({ span_id, name }) => [span_id, name]));
-    const written = logs.filter(({ service_name }) => service_name !== "svc").map((log) => [log.body, log.service_name, nameOf.get(log.span_id ?? "")]);
+    const written = logs
+      .filter(({ service_name }) => service_name !== "svc")
+      .map((log) => [log.body, log.service_name, nameOf.get(log.span_id ?? "")]);
     expect(written).toHaveLength(3);
     expect(written).toEqual(
       expect.arrayContaining([
@@ -203,7 +243,8 @@ describe("with trace_storage", () => {
       "everything is on the disk",
       15_000,
       () => ask<{ spans: Stored; logs: Stored }>("engine::telemetry::status", {}),
-      ({ spans, logs: entries }) => spans.disk_bytes > 0 && entries.disk_bytes > 0 && spans.unwritten === 0 && entries.unwritten === 0,
+      ({ spans, logs: entries }) =>
+        spans.disk_bytes > 0 && entries.disk_bytes > 0 && spans.unwritten === 0 && entries.unwritten === 0,
     );
     await worker.shutdown({ timeout_ms: 1_000 });
     engine.child.kill("SIGKILL");
@@ -214,6 +255,8 @@ describe("with trace_storage", () => {
       expect(outlineOf(tree.roots)).toEqual(outlineOf(kept[at]?.roots ?? []));
     }
     const after = await logsOf(ask, ids[1] as string, 3);
-    expect(after.map(({ body, span_id }) => [body, span_id]).sort()).toEqual(logs.map(({ body, span_id }) => [body, span_id]).sort());
+    expect(after.map(({ body, span_id }) => [body, span_id]).sort()).toEqual(
+      logs.map(({ body, span_id }) => [body, span_id]).sort(),
+    );
   });
 });

@@ -27,13 +27,24 @@ const manifest = (kind: string, packageManager: string, entry: string): Record<s
   "svc.worker.yaml": `name: ${packageManager}\nruntime: {kind: ${kind}, package_manager: ${packageManager}, entry: ${entry}}\n`,
 });
 const nodePackage = (dependencies: Readonly<Record<string, string>> = {}): Record<string, string> => ({
-  "package.json": JSON.stringify({ name: "w", private: true, type: "module", dependencies: { "@svc/sdk": `file:${tarball}`, ...dependencies } }),
+  "package.json": JSON.stringify({
+    name: "w",
+    private: true,
+    type: "module",
+    dependencies: { "@svc/sdk": `file:${tarball}`, ...dependencies },
+  }),
 });
 const onNode = nodePackage({ tsx: "4.23.15" });
 
 /** Name of the worker, the folder of its sources, additional files, and its answer. */
-const workers: Readonly<Record<string, { readonly from: string; readonly files: Readonly<Record<string, string>>; readonly answer: object }>> = {
-  pip: { from: "pip", files: { ...manifest("python", "pip", "worker.py"), "requirements.txt": `${wheel}\n` }, answer: { runtime: "python", own: true } },
+const workers: Readonly<
+  Record<string, { readonly from: string; readonly files: Readonly<Record<string, string>>; readonly answer: object }>
+> = {
+  pip: {
+    from: "pip",
+    files: { ...manifest("python", "pip", "worker.py"), "requirements.txt": `${wheel}\n` },
+    answer: { runtime: "python", own: true },
+  },
   uv: {
     from: "uv",
     files: {
@@ -42,22 +53,42 @@ const workers: Readonly<Record<string, { readonly from: string; readonly files: 
     },
     answer: { runtime: "python", own: true },
   },
-  npm: { from: "typescript", files: { ...manifest("typescript", "npm", "worker.ts"), ...onNode }, answer: { runtime: "node" } },
+  npm: {
+    from: "typescript",
+    files: { ...manifest("typescript", "npm", "worker.ts"), ...onNode },
+    answer: { runtime: "node" },
+  },
   pnpm: {
     from: "typescript",
     // It rejects packages with install scripts unless they are allowed here. esbuild, which tsx needs, has one.
-    files: { ...manifest("typescript", "pnpm", "worker.ts"), ...onNode, "pnpm-workspace.yaml": "allowBuilds:\n  esbuild: true\n" },
+    files: {
+      ...manifest("typescript", "pnpm", "worker.ts"),
+      ...onNode,
+      "pnpm-workspace.yaml": "allowBuilds:\n  esbuild: true\n",
+    },
     answer: { runtime: "node" },
   },
-  yarn: { from: "typescript", files: { ...manifest("typescript", "yarn", "worker.ts"), ...onNode }, answer: { runtime: "node" } },
-  bun: { from: "typescript", files: { ...manifest("bun", "bun", "worker.ts"), ...nodePackage() }, answer: { runtime: "bun" } },
+  yarn: {
+    from: "typescript",
+    files: { ...manifest("typescript", "yarn", "worker.ts"), ...onNode },
+    answer: { runtime: "node" },
+  },
+  bun: {
+    from: "typescript",
+    files: { ...manifest("bun", "bun", "worker.ts"), ...nodePackage() },
+    answer: { runtime: "bun" },
+  },
   deno: {
     from: "typescript",
     files: { ...nodePackage(), "svc.worker.yaml": "name: deno\nruntime: {kind: deno, entry: worker.ts}\n" },
     answer: { runtime: "deno" },
   },
   go: { from: "go", files: { "svc.worker.yaml": "name: go\nruntime: {kind: go}\n" }, answer: { runtime: "go" } },
-  rust: { from: "rust", files: { "svc.worker.yaml": "name: rust\nruntime: {kind: rust}\n" }, answer: { runtime: "rust" } },
+  rust: {
+    from: "rust",
+    files: { "svc.worker.yaml": "name: rust\nruntime: {kind: rust}\n" },
+    answer: { runtime: "rust" },
+  },
   other: { from: "other", files: {}, answer: { runtime: "perl" } },
 };
 
@@ -81,12 +112,19 @@ afterAll(async () => {
 
 it("a worker of each kind is installed, is ready and answers (gap 61)", async () => {
   const names = Object.keys(workers);
-  const added = await svc(["worker", "add", "--json", ...names.map((name) => `./${name}`)], { cwd: project, url: url(), env });
+  const added = await svc(["worker", "add", "--json", ...names.map((name) => `./${name}`)], {
+    cwd: project,
+    url: url(),
+    env,
+  });
   expect(added.code, added.stderr).toBe(0);
   const caller = connectLooker(url());
   try {
     for (const [name, { answer }] of Object.entries(workers)) {
-      expect([name, await caller.call({ function_id: `${name}::double`, payload: { n: 21 } })]).toEqual([name, { n: 42, ...answer }]);
+      expect([name, await caller.call({ function_id: `${name}::double`, payload: { n: 21 } })]).toEqual([
+        name,
+        { n: 42, ...answer },
+      ]);
     }
   } finally {
     await caller.shutdown();
@@ -95,7 +133,9 @@ it("a worker of each kind is installed, is ready and answers (gap 61)", async ()
 
 it("files that an install and a build write into a worker's folder restart no worker (gap 63)", async () => {
   const { stdout } = await svc(["worker", "list", "--json"], { cwd: project, url: url(), env });
-  const { workers: listed } = JSON.parse(stdout) as { workers: readonly { name: string; state: string; restarts: number }[] };
+  const { workers: listed } = JSON.parse(stdout) as {
+    workers: readonly { name: string; state: string; restarts: number }[];
+  };
   const own = listed.filter(({ name }) => name in workers).map(({ name, state, restarts }) => [name, state, restarts]);
   expect(own).toEqual(
     Object.keys(workers)

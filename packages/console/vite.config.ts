@@ -19,7 +19,10 @@ const precompressed: Plugin = {
     await Promise.all(
       files.map(async (name) => {
         const content = await readFile(join(assets, name));
-        const [br, gz] = await Promise.all([promisify(brotliCompress)(content), promisify(gzip)(content, { level: 9 })]);
+        const [br, gz] = await Promise.all([
+          promisify(brotliCompress)(content),
+          promisify(gzip)(content, { level: 9 }),
+        ]);
         await Promise.all([writeFile(join(assets, `${name}.br`), br), writeFile(join(assets, `${name}.gz`), gz)]);
       }),
     );

@@ -36,9 +36,14 @@ function table(schema) {
  */
 function adapters(module, config) {
   return Object.entries(objectIn(config)?.properties ?? {})
-    .flatMap(([member, { anyOf = [] }]) => anyOf.map((option) => ({ member, name: option.properties?.name?.const, config: option.properties?.config })))
+    .flatMap(([member, { anyOf = [] }]) =>
+      anyOf.map((option) => ({ member, name: option.properties?.name?.const, config: option.properties?.config })),
+    )
     .filter(({ name }) => name !== undefined && name !== OLDER_ADAPTER)
-    .map(({ member, name, config }) => `\n### \`${module}\`: ${member} \`${name}\`\n\nKeys of \`${member}.config\`.\n\n${table(config)}\n`)
+    .map(
+      ({ member, name, config }) =>
+        `\n### \`${module}\`: ${member} \`${name}\`\n\nKeys of \`${member}.config\`.\n\n${table(config)}\n`,
+    )
     .join("");
 }
 
@@ -65,7 +70,9 @@ function shape(property) {
   if (property.enum !== undefined) return property.enum.map((value) => `\`${value}\``).join(", ");
   if (property.const !== undefined) return `\`${property.const}\``;
   const isVariable = (option) => option.type === "string" && option.pattern?.startsWith("^\\$");
-  const options = (property.anyOf ?? property.oneOf ?? []).filter((option) => option.type !== "null" && !isVariable(option));
+  const options = (property.anyOf ?? property.oneOf ?? []).filter(
+    (option) => option.type !== "null" && !isVariable(option),
+  );
   if (options.length > 0) return [...new Set(options.map(shape))].join(" or ");
   const types = [property.type ?? []].flat().filter((type) => type !== "null");
   return types.length === 0 ? "any" : types.join(" or ");

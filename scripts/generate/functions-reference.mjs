@@ -31,13 +31,18 @@ ${triggerSections.join("\n")}`;
 async function listBuiltIns(startEngine, modules) {
   const dir = await mkdtemp(join(tmpdir(), "svc-reference-"));
   const configFile = join(dir, "config.yaml");
-  await writeFile(configFile, `workers:\n${modules.map(({ name }) => `  - name: ${name}\n`).join("")}engine:\n  bridge: {port: 0}\n`);
+  await writeFile(
+    configFile,
+    `workers:\n${modules.map(({ name }) => `  - name: ${name}\n`).join("")}engine:\n  bridge: {port: 0}\n`,
+  );
   const engine = await startEngine({ configFile, overrides: { httpPort: 0, realtimePort: 0 }, env: {} });
   try {
     const listed = await invoke(engine, "engine::functions::list", { include_internal: true });
     // Omits the aliases for published clients.
     const functions = listed.functions.filter(({ metadata }) => metadata?.internal !== true);
-    const { trigger_types: triggerTypes } = await invoke(engine, "engine::trigger-types::list", { include_internal: true });
+    const { trigger_types: triggerTypes } = await invoke(engine, "engine::trigger-types::list", {
+      include_internal: true,
+    });
     return { functions, triggerTypes };
   } finally {
     await engine.stop();
@@ -61,7 +66,8 @@ function members(schema) {
   if (properties.length === 0) return "Takes `{}`.";
   const required = new Set(schema.required ?? []);
   const rows = properties.map(
-    ([name, property]) => `| \`${name}\` | ${shape(property)} | ${required.has(name) ? "yes" : "no"} | ${property.description ?? ""} |`,
+    ([name, property]) =>
+      `| \`${name}\` | ${shape(property)} | ${required.has(name) ? "yes" : "no"} | ${property.description ?? ""} |`,
   );
   return ["| member | type | required | |", "|---|---|---|---|", ...rows].join("\n");
 }

@@ -40,8 +40,14 @@ export function messagesReference(protocol) {
     const required = new Set(schema.required ?? []);
     const rows = Object.entries(schema.properties ?? {})
       .filter(([name]) => name !== "type")
-      .map(([name, property]) => `| \`${name}\` | ${shape(property)} | ${required.has(name) ? "yes" : "no"} | ${describe(property)} |`);
-    const table = rows.length === 0 ? "No members besides `type`." : ["| member | type | required | |", "|---|---|---|---|", ...rows].join("\n");
+      .map(
+        ([name, property]) =>
+          `| \`${name}\` | ${shape(property)} | ${required.has(name) ? "yes" : "no"} | ${describe(property)} |`,
+      );
+    const table =
+      rows.length === 0
+        ? "No members besides `type`."
+        : ["| member | type | required | |", "|---|---|---|---|", ...rows].join("\n");
     return `## \`${type}\`\n\n${DIRECTION[type] ?? "worker to engine"}\n\n${table}\n`;
   });
   const features = protocol.FEATURES.map((feature) => `- \`${feature}\``).join("\n");

@@ -33,7 +33,8 @@ async function firstCall(client: Client): Promise<void> {
       if (!isDeepStrictEqual(answer, payload)) throw new Error(`the callee answered ${JSON.stringify(answer)}`);
       return;
     } catch (error) {
-      if (performance.now() > giveUpMs) throw new Error(`no call succeeded: ${(error as Error).message}`, { cause: error });
+      if (performance.now() > giveUpMs)
+        throw new Error(`no call succeeded: ${(error as Error).message}`, { cause: error });
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

@@ -18,7 +18,8 @@ const DISCOVERY_TIMEOUT_MS = 15_000;
 export async function connectMoleculer({ kind, role, address, packages, ports }: ClientArguments): Promise<Client> {
   const { ServiceBroker } = await loadInstalled<MoleculerPackage>(packages, "moleculer");
   const urls = [`tcp://127.0.0.1:${ports.caller}/caller`, `tcp://127.0.0.1:${ports.callee}/callee`];
-  const transporter = kind === "moleculer-nats" ? address : { type: "TCP", options: { udpDiscovery: false, port: ports[role], urls } };
+  const transporter =
+    kind === "moleculer-nats" ? address : { type: "TCP", options: { udpDiscovery: false, port: ports[role], urls } };
   const broker = new ServiceBroker({ nodeID: role, logger: false, transporter });
   if (role === "callee") broker.createService({ name: "bench", actions: { echo: (context) => context.params } });
   await broker.start();

@@ -8,12 +8,19 @@ interface PublishedClient {
 }
 
 interface PublishedPackage {
-  registerWorker(address: string, options: { workerName: string; enableMetricsReporting: boolean; otel: { enabled: boolean } }): PublishedClient;
+  registerWorker(
+    address: string,
+    options: { workerName: string; enableMetricsReporting: boolean; otel: { enabled: boolean } },
+  ): PublishedClient;
 }
 
 export async function connectPublished({ role, address, packages }: ClientArguments): Promise<Client> {
   const { registerWorker } = await loadInstalled<PublishedPackage>(packages, "iii-sdk");
-  const client = registerWorker(address, { workerName: `bench-${role}`, enableMetricsReporting: false, otel: { enabled: false } });
+  const client = registerWorker(address, {
+    workerName: `bench-${role}`,
+    enableMetricsReporting: false,
+    otel: { enabled: false },
+  });
   if (role === "callee") client.registerFunction(ECHO_FUNCTION, async (input) => input);
   return { call: (payload) => client.trigger({ function_id: ECHO_FUNCTION, payload }) };
 }

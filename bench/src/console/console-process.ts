@@ -17,8 +17,20 @@ export interface ConsoleProcess {
 /** Starts the console as a user does, with the released page, and waits until it listens. */
 export async function startConsole(engine: EngineProcess): Promise<ConsoleProcess> {
   if (!existsSync(PAGE)) throw new Error(`${PAGE} is missing; run the bench with npm run bench, which builds it first`);
-  const ports = ["--port", 0, "--engine-port", engine.httpPort, "--ws-port", engine.realtimePort, "--bridge-port", engine.port].map(String);
-  const child = spawn(process.execPath, [CONSOLE, ...ports], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, NO_COLOR: "1" } });
+  const ports = [
+    "--port",
+    0,
+    "--engine-port",
+    engine.httpPort,
+    "--ws-port",
+    engine.realtimePort,
+    "--bridge-port",
+    engine.port,
+  ].map(String);
+  const child = spawn(process.execPath, [CONSOLE, ...ports], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, NO_COLOR: "1" },
+  });
   adopt(child);
   let output = "";
   const listening = new Promise<string>((resolve, reject) => {
@@ -31,5 +43,9 @@ export async function startConsole(engine: EngineProcess): Promise<ConsoleProces
     }
     child.once("exit", () => reject(new Error(`the console ended before it listened:\n${output}`)));
   });
-  return { pid: pidOf(child), url: await within(START_TIMEOUT_MS, "the console did not listen", listening), stop: () => stopProcess(child) };
+  return {
+    pid: pidOf(child),
+    url: await within(START_TIMEOUT_MS, "the console did not listen", listening),
+    stop: () => stopProcess(child),
+  };
 }

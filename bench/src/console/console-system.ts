@@ -31,7 +31,11 @@ export async function withConsole<Result>(
     undo.push(() => engine.stop());
     const console = await startConsole(engine);
     undo.push(() => console.stop());
-    const worker = connect(`ws://127.0.0.1:${engine.port}`, { name: "filler", logger: silentLogger, handleSignals: false });
+    const worker = connect(`ws://127.0.0.1:${engine.port}`, {
+      name: "filler",
+      logger: silentLogger,
+      handleSignals: false,
+    });
     undo.push(() => worker.shutdown());
     await worker.connected();
     const browser = await startBrowser();

@@ -42,7 +42,11 @@ export class MeasuredPage {
    */
   async until(isThere: string, timeoutMs: number): Promise<number> {
     const look = `(${isThere}) ? done(performance.now()) : requestAnimationFrame(look)`;
-    return within(timeoutMs, `not there: ${isThere}`, this.page.evaluate(`new Promise((done) => { const look = () => ${look}; look(); })`) as Promise<number>);
+    return within(
+      timeoutMs,
+      `not there: ${isThere}`,
+      this.page.evaluate(`new Promise((done) => { const look = () => ${look}; look(); })`) as Promise<number>,
+    );
   }
 
   /** Returns the duration of the longest task since the last call, in milliseconds. 0 if none took 50 ms. */
@@ -74,6 +78,8 @@ export class MeasuredPage {
   }
 
   async #frames(count: number): Promise<void> {
-    await this.page.evaluate(`new Promise((done) => { let left = ${count}; const next = () => (left-- > 0 ? requestAnimationFrame(next) : done()); next(); })`);
+    await this.page.evaluate(
+      `new Promise((done) => { let left = ${count}; const next = () => (left-- > 0 ? requestAnimationFrame(next) : done()); next(); })`,
+    );
   }
 }

@@ -20,10 +20,15 @@ function targetOf(load: CallLoad): Target {
   const payload = payloadOfBytes(load.payloadBytes);
   const isPayload = equals(JSON.parse(payload));
   if (load.target === "echo") return { functionId: ECHO, dataOf: () => [payload], isResult: isPayload };
-  const item = (slot: number, name: string): string => `"scope":"${STATE_SCOPE}","key":"${name}-${String(slot).padStart(5, "0")}"`;
+  const item = (slot: number, name: string): string =>
+    `"scope":"${STATE_SCOPE}","key":"${name}-${String(slot).padStart(5, "0")}"`;
   switch (load.target) {
     case "state::get":
-      return { functionId: load.target, dataOf: (slot) => [`{${item(slot, "key")}}`], isResult: isOneOf(payload, otherThan(payload)) };
+      return {
+        functionId: load.target,
+        dataOf: (slot) => [`{${item(slot, "key")}}`],
+        isResult: isOneOf(payload, otherThan(payload)),
+      };
     case "state::set": {
       const values = [payload, otherThan(payload)];
       const isValue = isOneOf(...values);
@@ -60,7 +65,9 @@ export async function runCalls(load: CallLoad): Promise<Window> {
   try {
     const callers: Peer[] = [];
     const slotIds = Array.from({ length: load.concurrency }, (_, slot) => new SlotIds(slot));
-    const templates = slotIds.map((_, slot) => (load.target === "echo" && slot > 0 ? undefined : templatesOf(target, slot)));
+    const templates = slotIds.map((_, slot) =>
+      load.target === "echo" && slot > 0 ? undefined : templatesOf(target, slot),
+    );
     const turns = new Uint32Array(load.concurrency);
     const loop = new ClosedLoop(load, load.concurrency, (slot) => {
       const ofSlot = templates[slot] ?? (templates[0] as NonNullable<(typeof templates)[0]>);
@@ -70,7 +77,8 @@ export async function runCalls(load: CallLoad): Promise<Window> {
       (callers[slot % callers.length] as Peer).queue(template.withId((slotIds[slot] as SlotIds).next()));
     });
     const onLost = (error: Error): void => loop.fail(error);
-    for (let index = 0; index < load.callees; index++) peers.push(await connectCallee(load, `bench-callee-${index}`, onLost));
+    for (let index = 0; index < load.callees; index++)
+      peers.push(await connectCallee(load, `bench-callee-${index}`, onLost));
     for (let index = 0; index < load.callers; index++) {
       const check = new FrameCheck(expectPayload("invocationresult", target.isResult));
       const caller = await Peer.connect(load.port, `bench-caller-${index}`, {

@@ -97,9 +97,18 @@ export class ClosedLoop {
       const own = process.cpuUsage(ownBefore);
       sampleMemory();
       clearInterval(sampling);
-      this.#result = { operations: this.#operations, elapsedMs, ...this.#latencies.summary(), cpuUs, ownCpuUs: own.user + own.system, peakResidentBytes };
+      this.#result = {
+        operations: this.#operations,
+        elapsedMs,
+        ...this.#latencies.summary(),
+        cpuUs,
+        ownCpuUs: own.user + own.system,
+        peakResidentBytes,
+      };
       this.#phase = "draining";
-      this.#later(DRAIN_TIMEOUT_MS, () => this.fail(new Error(`${this.#inFlight} operations were not answered within ${DRAIN_TIMEOUT_MS} ms`)));
+      this.#later(DRAIN_TIMEOUT_MS, () =>
+        this.fail(new Error(`${this.#inFlight} operations were not answered within ${DRAIN_TIMEOUT_MS} ms`)),
+      );
     };
     this.#later(measureMs, end);
   }

@@ -9,7 +9,9 @@ import { callTemplate } from "./wire-frames.ts";
 export async function runEcho(load: EchoLoad): Promise<Window> {
   const template = callTemplate("bench::echo", payloadOfBytes(load.payloadBytes));
   const slotIds = Array.from({ length: load.concurrency }, (_, slot) => new SlotIds(slot));
-  const loop = new ClosedLoop(load, load.concurrency, (slot) => socket.queue(template.withId((slotIds[slot] as SlotIds).next())));
+  const loop = new ClosedLoop(load, load.concurrency, (slot) =>
+    socket.queue(template.withId((slotIds[slot] as SlotIds).next())),
+  );
   const socket = await WebSocketClient.open(load.port, "/", {
     onMessage: (frame) => loop.answered(slotOfId(frame, findInvocationId(frame))),
     onReadEnd() {},

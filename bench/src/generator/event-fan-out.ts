@@ -35,9 +35,15 @@ export async function runEventFanOut(load: EventFanOutLoad): Promise<Window> {
       missing[number] = (missing[number] as number) - 1;
       if (missing[number] === 0) loop.answered(slots[number] as number);
     };
-    for (let index = 0; index < load.subscribers; index++) peers.push(await connectSubscriber(load, { index, topic, payload, heard, onLost }));
-    const accepted = new FrameCheck(expectPayload("invocationresult", (result) => result === null || result === undefined));
-    publisher = await Peer.connect(load.port, "bench-publisher", { onInvocation: (frame) => accepted.verify(frame), onLost });
+    for (let index = 0; index < load.subscribers; index++)
+      peers.push(await connectSubscriber(load, { index, topic, payload, heard, onLost }));
+    const accepted = new FrameCheck(
+      expectPayload("invocationresult", (result) => result === null || result === undefined),
+    );
+    publisher = await Peer.connect(load.port, "bench-publisher", {
+      onInvocation: (frame) => accepted.verify(frame),
+      onLost,
+    });
     peers.push(publisher);
     await publisher.settled();
     loop.start();
@@ -56,7 +62,10 @@ interface Subscribing {
   readonly onLost: (error: Error) => void;
 }
 
-async function connectSubscriber(load: EventFanOutLoad, { index, topic, payload, heard, onLost }: Subscribing): Promise<Peer> {
+async function connectSubscriber(
+  load: EventFanOutLoad,
+  { index, topic, payload, heard, onLost }: Subscribing,
+): Promise<Peer> {
   const functionId = `${topic}.${index}`;
   const answer = resultTemplate(functionId, "null");
   const check = new FrameCheck(expectPayload("invokefunction", equals(JSON.parse(payload))));

@@ -23,7 +23,9 @@ export async function runFanOut(load: FanOutLoad): Promise<Window> {
     while (clients.length < load.clients) {
       const count = Math.min(OPEN_BATCH, load.clients - clients.length);
       const first = clients.length;
-      clients.push(...(await Promise.all(Array.from({ length: count }, (_, index) => openClient(load, first + index, fanOut)))));
+      clients.push(
+        ...(await Promise.all(Array.from({ length: count }, (_, index) => openClient(load, first + index, fanOut)))),
+      );
     }
     await fanOut.ready();
     if (load.withStalledClient) clients.push(await stallClient(load.port, publisher));
@@ -97,7 +99,9 @@ class FanOut {
     if (this.#complete === this.#load.clients) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#onReady = resolve;
-      this.#later(OPEN_TIMEOUT_MS, () => reject(new Error(`${this.#complete} of ${this.#load.clients} clients had joined after ${OPEN_TIMEOUT_MS} ms`)));
+      this.#later(OPEN_TIMEOUT_MS, () =>
+        reject(new Error(`${this.#complete} of ${this.#load.clients} clients had joined after ${OPEN_TIMEOUT_MS} ms`)),
+      );
     });
   }
 
@@ -117,7 +121,8 @@ class FanOut {
       if (this.#complete === this.#load.clients) this.#onReady?.();
       return;
     }
-    if (this.#phase !== "warming" && number >= this.#measuredFrom) this.#latencies.add((performance.now() - (this.#sentAtMs[number] as number)) * 1000);
+    if (this.#phase !== "warming" && number >= this.#measuredFrom)
+      this.#latencies.add((performance.now() - (this.#sentAtMs[number] as number)) * 1000);
     if (number !== this.#sentAtMs.length - 1) return;
     this.#complete += 1;
     if (this.#complete < this.#load.clients) return;
@@ -158,10 +163,19 @@ class FanOut {
       const first = observe[0];
       const peakResidentBytes = first === undefined ? 0 : residentBytes(first);
       this.#phase = "draining";
-      this.#later(DRAIN_TIMEOUT_MS, () => this.fail(new Error(`the last event had not arrived everywhere after ${DRAIN_TIMEOUT_MS} ms`)));
+      this.#later(DRAIN_TIMEOUT_MS, () =>
+        this.fail(new Error(`the last event had not arrived everywhere after ${DRAIN_TIMEOUT_MS} ms`)),
+      );
       this.#finish = () => {
         this.end();
-        this.#resolve({ operations, elapsedMs, ...this.#latencies.summary(), cpuUs, ownCpuUs: own.user + own.system, peakResidentBytes });
+        this.#resolve({
+          operations,
+          elapsedMs,
+          ...this.#latencies.summary(),
+          cpuUs,
+          ownCpuUs: own.user + own.system,
+          peakResidentBytes,
+        });
       };
       if (this.#complete === this.#load.clients) this.#finish();
     });

@@ -47,7 +47,10 @@ export class HttpConnection {
         },
       });
       const connection = new HttpConnection(socket);
-      const timer = setTimeout(() => socket.destroy(new Error(`no connection to port ${port} within ${CONNECT_TIMEOUT_MS} ms`)), CONNECT_TIMEOUT_MS);
+      const timer = setTimeout(
+        () => socket.destroy(new Error(`no connection to port ${port} within ${CONNECT_TIMEOUT_MS} ms`)),
+        CONNECT_TIMEOUT_MS,
+      );
       socket.once("connect", () => {
         clearTimeout(timer);
         resolve(connection);
@@ -89,7 +92,8 @@ export function responseEnd(bytes: Buffer): { readonly head: number; readonly to
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const length = /\r\ncontent-length: *(\d+)/i.exec(bytes.toString("latin1", 0, headEnd));
-  if (length === null) throw new Error(`the server answered without a content length: ${bytes.toString("latin1", 0, headEnd)}`);
+  if (length === null)
+    throw new Error(`the server answered without a content length: ${bytes.toString("latin1", 0, headEnd)}`);
   const head = headEnd + HEAD_END.length;
   const total = head + Number(length[1]);
   return bytes.length < total ? undefined : { head, total };

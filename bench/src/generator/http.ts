@@ -14,7 +14,10 @@ export async function runHttp(load: HttpLoad): Promise<Window> {
   const connections: HttpConnection[] = [];
   let handler: Peer | undefined;
   try {
-    const requests = load.calls === undefined ? [getRequest(load.port)] : routePaths(load.calls.routes).map((path) => postRequest(load.port, path));
+    const requests =
+      load.calls === undefined
+        ? [getRequest(load.port)]
+        : routePaths(load.calls.routes).map((path) => postRequest(load.port, path));
     let nextRequest = 0;
     const loop = new ClosedLoop(load, load.concurrency, (slot) => {
       (connections[slot] as HttpConnection).write(requests[nextRequest++ % requests.length] as Buffer);
@@ -24,7 +27,9 @@ export async function runHttp(load: HttpLoad): Promise<Window> {
     for (let slot = 0; slot < load.concurrency; slot++) {
       const connection = await HttpConnection.open(load.port, {
         onResponse({ status, body }) {
-          const asExpected = status === 200 && (load.calls === undefined || (body.length === RESPONSE_BODY.length && body.toString() === RESPONSE_BODY));
+          const asExpected =
+            status === 200 &&
+            (load.calls === undefined || (body.length === RESPONSE_BODY.length && body.toString() === RESPONSE_BODY));
           if (!asExpected) throw new Error(`unexpected HTTP answer: ${status} ${body.toString().slice(0, 400)}`);
           loop.answered(slot);
         },
@@ -56,7 +61,10 @@ function postRequest(port: number, path: string): Buffer {
 
 /** Connects a worker with one function and its HTTP triggers. Resolves when every trigger is active. */
 async function connectHandler(bridgePort: number, routes: number, onLost: (error: Error) => void): Promise<Peer> {
-  const answer = resultTemplate(HANDLER, `{"status_code":200,"body":${RESPONSE_BODY},"headers":{"Content-Type":"application/json"}}`);
+  const answer = resultTemplate(
+    HANDLER,
+    `{"status_code":200,"body":${RESPONSE_BODY},"headers":{"Content-Type":"application/json"}}`,
+  );
   const handler: Peer = await Peer.connect(bridgePort, "bench-http-handler", {
     onInvocation: (frame, idAt) => handler.queue(answer.withId(frame.subarray(idAt, idAt + ID_BYTES))),
     onLost,
@@ -66,10 +74,17 @@ async function connectHandler(bridgePort: number, routes: number, onLost: (error
   routePaths(routes).forEach((path, index) => {
     const id = `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
     outstanding.add(id);
-    handler.send({ type: "registertrigger", id, trigger_type: "http", function_id: HANDLER, config: { api_path: path, http_method: "POST" } });
+    handler.send({
+      type: "registertrigger",
+      id,
+      trigger_type: "http",
+      function_id: HANDLER,
+      config: { api_path: path, http_method: "POST" },
+    });
   });
   await handler.awaitControl((message) => {
-    if (message.type === "triggerregistrationresult" && message.status === "active") outstanding.delete(message.id ?? "");
+    if (message.type === "triggerregistrationresult" && message.status === "active")
+      outstanding.delete(message.id ?? "");
     return outstanding.size === 0;
   });
   return handler;

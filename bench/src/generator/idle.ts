@@ -11,7 +11,9 @@ export async function openIdle({ port, connections }: OpenIdle): Promise<void> {
   lost = 0;
   while (idle.length < connections) {
     const first = idle.length;
-    const batch = Array.from({ length: Math.min(BATCH, connections - first) }, (_, index) => openOne(port, first + index));
+    const batch = Array.from({ length: Math.min(BATCH, connections - first) }, (_, index) =>
+      openOne(port, first + index),
+    );
     idle.push(...(await Promise.all(batch)));
   }
 }

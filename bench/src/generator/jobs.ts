@@ -20,7 +20,10 @@ export async function runJobs(load: JobLoad): Promise<Window> {
     const ids = Array.from({ length: load.concurrency }, (_, slot) => new SlotIds(slot));
     const enqueues = ids.map((_, slot) => {
       const name = String(slot).padStart(SLOT_DIGITS, "0");
-      return callTemplate("queue::enqueue", `{"queue":"${load.queue}","function_id":"${JOB}","data":{"slot":"${name}","payload":${payload}}}`);
+      return callTemplate(
+        "queue::enqueue",
+        `{"queue":"${load.queue}","function_id":"${JOB}","data":{"slot":"${name}","payload":${payload}}}`,
+      );
     });
     /** The outstanding messages of a job: accepted, called. */
     const missing = new Uint8Array(load.concurrency);
@@ -49,7 +52,9 @@ export async function runJobs(load: JobLoad): Promise<Window> {
     peers.push(worker);
     worker.send({ type: "registerfunction", id: JOB });
     await worker.settled();
-    const accepted = new FrameCheck(expectPayload("invocationresult", (result) => (result as { duplicate?: unknown } | null)?.duplicate === false));
+    const accepted = new FrameCheck(
+      expectPayload("invocationresult", (result) => (result as { duplicate?: unknown } | null)?.duplicate === false),
+    );
     publisher = await Peer.connect(load.port, "bench-publisher", {
       onInvocation(frame, idAt) {
         accepted.verify(frame);

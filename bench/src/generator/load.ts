@@ -136,4 +136,6 @@ export interface TaskRequest {
   readonly id: number;
   readonly task: GeneratorTask;
 }
-export type TaskReply = { readonly id: number; readonly window: Window | undefined } | { readonly id: number; readonly error: string };
+export type TaskReply =
+  | { readonly id: number; readonly window: Window | undefined }
+  | { readonly id: number; readonly error: string };

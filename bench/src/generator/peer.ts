@@ -41,7 +41,12 @@ export class Peer {
       onReadEnd() {},
       onClosed: (reason) => peer.#lost(new Error(`connection ${name}: ${reason}`)),
     });
-    peer.send({ type: "invokefunction", function_id: "engine::workers::register", action: { type: "void" }, data: introduction(name) });
+    peer.send({
+      type: "invokefunction",
+      function_id: "engine::workers::register",
+      action: { type: "void" },
+      data: introduction(name),
+    });
     return peer;
   }
 
@@ -82,7 +87,9 @@ export class Peer {
       };
       const timer = setTimeout(() => {
         end();
-        reject(new Error(`connection ${this.#name}: the engine did not confirm the set-up within ${SETUP_TIMEOUT_MS} ms`));
+        reject(
+          new Error(`connection ${this.#name}: the engine did not confirm the set-up within ${SETUP_TIMEOUT_MS} ms`),
+        );
       }, SETUP_TIMEOUT_MS);
       this.#onFailure = (error) => {
         end();
@@ -104,7 +111,8 @@ export class Peer {
       return;
     }
     const message = JSON.parse(frame.toString()) as ControlMessage;
-    if (message.error) throw new Error(`the engine rejected a message: ${message.error.code}: ${message.error.message}`);
+    if (message.error)
+      throw new Error(`the engine rejected a message: ${message.error.code}: ${message.error.message}`);
     this.#onControl?.(message);
   }
 

@@ -28,7 +28,12 @@ async function throughEngine(port: number, onFailure: (error: Error) => void): P
   await peer.settled();
   return {
     publish(group, payloadBytes) {
-      const data = { stream_name: STREAM, group_id: group, type: "tick", data: JSON.parse(payloadOfBytes(payloadBytes)) as object };
+      const data = {
+        stream_name: STREAM,
+        group_id: group,
+        type: "tick",
+        data: JSON.parse(payloadOfBytes(payloadBytes)) as object,
+      };
       peer.send({ type: "invokefunction", invocation_id: randomUUID(), function_id: "stream::send", data });
       peer.flush();
     },
@@ -60,5 +65,8 @@ async function throughBroadcast(port: number, onFailure: (error: Error) => void)
 /** Returns the engine's message to a client of the published protocol. */
 function eventText(group: string, payloadBytes: number): string {
   const head = { type: "stream", timestamp: Date.now(), streamName: STREAM, groupId: group, id: null };
-  return JSON.stringify({ ...head, event: { type: "event", event: { type: "tick", data: JSON.parse(payloadOfBytes(payloadBytes)) as object } } });
+  return JSON.stringify({
+    ...head,
+    event: { type: "event", event: { type: "tick", data: JSON.parse(payloadOfBytes(payloadBytes)) as object } },
+  });
 }

@@ -30,7 +30,12 @@ export async function runRelay(load: RelayLoad): Promise<Window> {
 }
 
 /** Calls `onMessage` after each further `messageBytes` bytes. */
-function open(port: number, messageBytes: number, onMessage: () => void, onLost: (error: Error) => void): Promise<Socket> {
+function open(
+  port: number,
+  messageBytes: number,
+  onMessage: () => void,
+  onLost: (error: Error) => void,
+): Promise<Socket> {
   return new Promise((resolve, reject) => {
     let received = 0;
     const buffer = Buffer.allocUnsafeSlow(64 * 1024);
@@ -50,7 +55,10 @@ function open(port: number, messageBytes: number, onMessage: () => void, onLost:
         },
       },
     });
-    const timer = setTimeout(() => socket.destroy(new Error(`no connection to port ${port} within ${CONNECT_TIMEOUT_MS} ms`)), CONNECT_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => socket.destroy(new Error(`no connection to port ${port} within ${CONNECT_TIMEOUT_MS} ms`)),
+      CONNECT_TIMEOUT_MS,
+    );
     socket.once("connect", () => {
       clearTimeout(timer);
       resolve(socket);

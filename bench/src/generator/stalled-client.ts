@@ -14,7 +14,10 @@ const JOIN_TIMEOUT_MS = 10_000;
 export async function stallClient(port: number, publisher: Publisher): Promise<WebSocketClient> {
   let onJoined = (): void => {};
   const joined = new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the stalled client's joins were not answered within ${JOIN_TIMEOUT_MS} ms`)), JOIN_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => reject(new Error(`the stalled client's joins were not answered within ${JOIN_TIMEOUT_MS} ms`)),
+      JOIN_TIMEOUT_MS,
+    );
     let left = 2;
     onJoined = () => {
       left -= 1;
@@ -32,7 +35,9 @@ export async function stallClient(port: number, publisher: Publisher): Promise<W
   });
   client.queueText(JSON.stringify({ type: "hello", data: { version: 1 } }));
   for (const group of [GROUP, FILL_GROUP]) {
-    client.queueText(JSON.stringify({ type: "join", data: { subscriptionId: group, streamName: STREAM, groupId: group } }));
+    client.queueText(
+      JSON.stringify({ type: "join", data: { subscriptionId: group, streamName: STREAM, groupId: group } }),
+    );
   }
   client.flush();
   await joined;

@@ -17,7 +17,10 @@ const TIMEOUT_MS = 30_000;
 export async function runStream(load: StreamLoad): Promise<Window> {
   const sockets: WebSocket[] = [];
   const dial = async (path: string): Promise<WebSocket> => {
-    const socket = new WebSocket(`ws://127.0.0.1:${load.port}${path}`, { perMessageDeflate: false, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+    const socket = new WebSocket(`ws://127.0.0.1:${load.port}${path}`, {
+      perMessageDeflate: false,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    });
     sockets.push(socket);
     await once(socket, "open");
     return socket;
@@ -46,12 +49,18 @@ function createChannel(worker: WebSocket): Promise<{ readonly writer: Ref; reado
   return new Promise((resolve, reject) => {
     worker.once("close", () => reject(new Error("the engine closed the connection")));
     worker.on("message", (data: Buffer) => {
-      const frame = JSON.parse(data.toString()) as { invocation_id?: string; result?: { writer: Ref; reader: Ref }; error?: unknown };
+      const frame = JSON.parse(data.toString()) as {
+        invocation_id?: string;
+        result?: { writer: Ref; reader: Ref };
+        error?: unknown;
+      };
       if (frame.invocation_id !== id) return;
       if (frame.result === undefined) reject(new Error(`no channel: ${JSON.stringify(frame.error)}`));
       else resolve(frame.result);
     });
-    worker.send(JSON.stringify({ type: "invokefunction", invocation_id: id, function_id: "engine::channels::create", data: {} }));
+    worker.send(
+      JSON.stringify({ type: "invokefunction", invocation_id: id, function_id: "engine::channels::create", data: {} }),
+    );
   });
 }
 
@@ -72,7 +81,12 @@ async function measure(load: StreamLoad, sender: WebSocket, receiver: WebSocket)
       let received = 0;
       let sent = 0;
       const timer = setTimeout(
-        () => reject(new Error(`${load.via}: ${received} of ${sent} bytes had arrived after ${TIMEOUT_MS} ms, ${sender.bufferedAmount} are unsent`)),
+        () =>
+          reject(
+            new Error(
+              `${load.via}: ${received} of ${sent} bytes had arrived after ${TIMEOUT_MS} ms, ${sender.bufferedAmount} are unsent`,
+            ),
+          ),
         TIMEOUT_MS,
       );
       receiver.on("message", (data: Buffer) => {
@@ -95,7 +109,15 @@ async function measure(load: StreamLoad, sender: WebSocket, receiver: WebSocket)
     const own = process.cpuUsage(ownBefore);
     const operations = load.totalBytes / (1024 * 1024);
     const perMib = (elapsedMs * 1000) / operations;
-    return { operations, elapsedMs, p50Us: perMib, p99Us: perMib, cpuUs, ownCpuUs: own.user + own.system, peakResidentBytes };
+    return {
+      operations,
+      elapsedMs,
+      p50Us: perMib,
+      p99Us: perMib,
+      cpuUs,
+      ownCpuUs: own.user + own.system,
+      peakResidentBytes,
+    };
   } finally {
     clearInterval(sampling);
   }

@@ -28,7 +28,10 @@ export const channelStream: Scenario = {
         observe: [server.pid],
       });
       const windows = await interleave(
-        { channel: () => generator.measure(load("channel", engine)), "bare ws relay": () => generator.measure(load("relay", relay)) },
+        {
+          channel: () => generator.measure(load("channel", engine)),
+          "bare ws relay": () => generator.measure(load("relay", relay)),
+        },
         options.rounds,
       );
       const quoted = { row: 13, unit: "x", standing: "quoted" } as const;
@@ -38,7 +41,10 @@ export const channelStream: Scenario = {
           {
             ...quoted,
             what: "channel throughput vs a bare ws relay",
-            measured: ratio(windows.channel.map(operationsPerSecond), windows["bare ws relay"].map(operationsPerSecond)),
+            measured: ratio(
+              windows.channel.map(operationsPerSecond),
+              windows["bare ws relay"].map(operationsPerSecond),
+            ),
             limit: 0.8,
             sense: "at least",
           },

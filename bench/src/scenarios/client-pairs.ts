@@ -29,7 +29,13 @@ export interface PairOptions {
 export async function startPair(options: PairOptions): Promise<ClientPair> {
   const [caller, callee] = (await freePorts(2)) as [number, number];
   const start = <Reply>(role: ClientArguments["role"]): Promise<RequestProcess<WindowRequest, Reply>> => {
-    const args: ClientArguments = { kind: options.kind, role, address: options.address, packages: options.packages, ports: { caller, callee } };
+    const args: ClientArguments = {
+      kind: options.kind,
+      role,
+      address: options.address,
+      packages: options.packages,
+      ports: { caller, callee },
+    };
     return RequestProcess.start("clients/main", [JSON.stringify(args)], START_TIMEOUT_MS);
   };
   const answering = await start<never>("callee");
@@ -38,7 +44,10 @@ export async function startPair(options: PairOptions): Promise<ClientPair> {
     const observe = [...options.between, calling.pid, answering.pid];
     return {
       async measure(request) {
-        const reply = await calling.ask({ ...request, observe }, request.warmUpMs + request.measureMs + WINDOW_GRACE_MS);
+        const reply = await calling.ask(
+          { ...request, observe },
+          request.warmUpMs + request.measureMs + WINDOW_GRACE_MS,
+        );
         if ("error" in reply) throw new Error(`${options.kind}: ${reply.error}`);
         return reply.window;
       },

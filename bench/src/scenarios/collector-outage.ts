@@ -20,49 +20,60 @@ export const collectorOutage: Scenario = {
       engineFor(context, name, [
         {
           name: "svc-observability",
-          config: { exporter: "both", endpoint: `http://127.0.0.1:${port}`, protocol: "http/protobuf", sampling_ratio: SAMPLING_RATIO },
+          config: {
+            exporter: "both",
+            endpoint: `http://127.0.0.1:${port}`,
+            protocol: "http/protobuf",
+            sampling_ratio: SAMPLING_RATIO,
+          },
         },
       ]);
     const collectors = { healthy: () => startServer("otlp-collector"), killed: () => startServer("otlp-collector") };
     return withServers(collectors, ({ healthy, killed }) =>
-      withServers({ sending: () => engineTo("sending", healthy.port), waiting: () => engineTo("waiting", killed.port) }, async ({ sending, waiting }) => {
-        const notes = placeApart(generator.pid, [sending.pid, waiting.pid]);
-        const calls = (server: { port: number; pid: number }): CallLoad => ({
-          kind: "calls",
-          target: "echo",
-          port: server.port,
-          callers: 1,
-          callees: 1,
-          concurrency: CONCURRENCY,
-          payloadBytes: PAYLOAD_BYTES,
-          warmUpMs: options.warmUpMs,
-          measureMs: options.measureMs,
-          observe: [server.pid],
-        });
-        await killed.stop();
-        const windows = await interleave(
-          { "collector takes everything": () => generator.measure(calls(sending)), "collector was killed": () => generator.measure(calls(waiting)) },
-          options.rounds,
-        );
-        return {
-          measurements: measurementsOf(windows),
-          notes,
-          bars: [
+      withServers(
+        { sending: () => engineTo("sending", healthy.port), waiting: () => engineTo("waiting", killed.port) },
+        async ({ sending, waiting }) => {
+          const notes = placeApart(generator.pid, [sending.pid, waiting.pid]);
+          const calls = (server: { port: number; pid: number }): CallLoad => ({
+            kind: "calls",
+            target: "echo",
+            port: server.port,
+            callers: 1,
+            callees: 1,
+            concurrency: CONCURRENCY,
+            payloadBytes: PAYLOAD_BYTES,
+            warmUpMs: options.warmUpMs,
+            measureMs: options.measureMs,
+            observe: [server.pid],
+          });
+          await killed.stop();
+          const windows = await interleave(
             {
-              row: 25,
-              what: "p99 of calls while the collector is killed vs healthy",
-              measured: ratio(
-                windows["collector was killed"].map(({ p99Us }) => p99Us),
-                windows["collector takes everything"].map(({ p99Us }) => p99Us),
-              ),
-              unit: "x",
-              limit: 1.2,
-              sense: "at most",
-              standing: "quoted",
+              "collector takes everything": () => generator.measure(calls(sending)),
+              "collector was killed": () => generator.measure(calls(waiting)),
             },
-          ],
-        };
-      }),
+            options.rounds,
+          );
+          return {
+            measurements: measurementsOf(windows),
+            notes,
+            bars: [
+              {
+                row: 25,
+                what: "p99 of calls while the collector is killed vs healthy",
+                measured: ratio(
+                  windows["collector was killed"].map(({ p99Us }) => p99Us),
+                  windows["collector takes everything"].map(({ p99Us }) => p99Us),
+                ),
+                unit: "x",
+                limit: 1.2,
+                sense: "at most",
+                standing: "quoted",
+              },
+            ],
+          };
+        },
+      ),
     );
   },
 };

@@ -56,10 +56,30 @@ export const consoleLogs: Scenario = {
           `the page's JavaScript heap with all of them: ${formatNumber(heap.median)} MB; load of the machine at each visit: ${visits.map(({ load }) => load.toFixed(1)).join(", ")}`,
         ],
         bars: [
-          { ...binding, what: `until the newest of ${LOGS} entries are there`, measured: of(({ openMs }) => openMs), limit: 2_000 },
-          { ...binding, what: "longest task while it opens", measured: of(({ openingTaskMs }) => openingTaskMs), limit: 200 },
-          { ...binding, what: "longest task while all are loaded", measured: of(({ loadingTaskMs }) => loadingTaskMs), limit: 200 },
-          { ...binding, what: "longest task while all are scrolled", measured: of(({ scrollingTaskMs }) => scrollingTaskMs), limit: 200 },
+          {
+            ...binding,
+            what: `until the newest of ${LOGS} entries are there`,
+            measured: of(({ openMs }) => openMs),
+            limit: 2_000,
+          },
+          {
+            ...binding,
+            what: "longest task while it opens",
+            measured: of(({ openingTaskMs }) => openingTaskMs),
+            limit: 200,
+          },
+          {
+            ...binding,
+            what: "longest task while all are loaded",
+            measured: of(({ loadingTaskMs }) => loadingTaskMs),
+            limit: 200,
+          },
+          {
+            ...binding,
+            what: "longest task while all are scrolled",
+            measured: of(({ scrollingTaskMs }) => scrollingTaskMs),
+            limit: 200,
+          },
           {
             ...binding,
             what: `longest task while ${LIVE_RATE} more a second come`,
@@ -73,7 +93,10 @@ export const consoleLogs: Scenario = {
 };
 
 function write({ worker }: ConsoleSystem, at: number): Promise<unknown> {
-  return worker.call({ function_id: "engine::log::info", payload: { message: `order ${at} was packed`, service_name: "shop", data: { at } } });
+  return worker.call({
+    function_id: "engine::log::info",
+    payload: { message: `order ${at} was packed`, service_name: "shop", data: { at } },
+  });
 }
 
 async function visit(system: ConsoleSystem): Promise<Visit> {
@@ -81,13 +104,20 @@ async function visit(system: ConsoleSystem): Promise<Visit> {
   const load = loadNow();
   const measured = await MeasuredPage.open(browser);
   try {
-    const openMs = await measured.visit(`${url}/logs?source=shop`, `${GRID}?.querySelector('[aria-selected]') != null`, OPEN_TIMEOUT_MS);
+    const openMs = await measured.visit(
+      `${url}/logs?source=shop`,
+      `${GRID}?.querySelector('[aria-selected]') != null`,
+      OPEN_TIMEOUT_MS,
+    );
     // Requests besides the list (counts, the histogram) belong to the opening.
     await measured.page.waitForLoadState("networkidle");
     const openingTaskMs = await measured.longestTaskMs();
     const begunMs = await measured.until("true", OPEN_TIMEOUT_MS);
     // Simulates a held End key: the list requests older entries whenever its end is visible.
-    const doneMs = await measured.until(`(${GRID}.scrollTop = ${GRID}.scrollHeight, ${LOADED} >= ${LOGS})`, LOAD_TIMEOUT_MS);
+    const doneMs = await measured.until(
+      `(${GRID}.scrollTop = ${GRID}.scrollHeight, ${LOADED} >= ${LOGS})`,
+      LOAD_TIMEOUT_MS,
+    );
     const loadingTaskMs = await measured.longestTaskMs();
     await measured.wheel(measured.page.getByRole("grid", { name: "Log entries" }));
     const scrollingTaskMs = await measured.longestTaskMs();
@@ -97,7 +127,16 @@ async function visit(system: ConsoleSystem): Promise<Visit> {
       await pause(Math.max(0, begunMs + 100 - performance.now()));
     }
     const liveTaskMs = await measured.longestTaskMs();
-    return { openMs, openingTaskMs, loadMs: doneMs - begunMs, loadingTaskMs, scrollingTaskMs, liveTaskMs, heapMb: await measured.heapMb(), load };
+    return {
+      openMs,
+      openingTaskMs,
+      loadMs: doneMs - begunMs,
+      loadingTaskMs,
+      scrollingTaskMs,
+      liveTaskMs,
+      heapMb: await measured.heapMb(),
+      load,
+    };
   } finally {
     await measured.close();
   }

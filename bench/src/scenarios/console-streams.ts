@@ -53,7 +53,14 @@ export const consoleStreams: Scenario = {
           `the page's JavaScript heap at the end: ${formatNumber(heap.median)} MB; load of the machine at each visit: ${visits.map(({ load }) => load.toFixed(1)).join(", ")}`,
         ],
         bars: [
-          { ...binding, what: "frames, at the mean", unit: "/s", sense: "at least", measured: of(({ perSecond }) => perSecond), limit: 30 },
+          {
+            ...binding,
+            what: "frames, at the mean",
+            unit: "/s",
+            sense: "at least",
+            measured: of(({ perSecond }) => perSecond),
+            limit: 30,
+          },
           {
             ...binding,
             standing: "quoted",
@@ -122,7 +129,9 @@ async function visit({ browser, url, worker, realtimePort }: ConsoleSystem, seco
     const begun = await settled();
     const floodBefore = flood;
     await measured.longestTaskMs();
-    await page.evaluate(`window.frames_ = []; (function tick() { window.frames_.push(performance.now()); requestAnimationFrame(tick); })()`);
+    await page.evaluate(
+      `window.frames_ = []; (function tick() { window.frames_.push(performance.now()); requestAnimationFrame(tick); })()`,
+    );
     for (let burst = 0; burst < seconds * (1_000 / TICK_MS); burst++) {
       const begunMs = performance.now();
       await fill((PER_SECOND * TICK_MS) / 1_000, (at) => send(worker, at));
@@ -132,11 +141,22 @@ async function visit({ browser, url, worker, realtimePort }: ConsoleSystem, seco
     const longestTaskMs = await measured.longestTaskMs();
     const ended = await settled();
     for (const direction of ["inbound", "outbound"] as const) {
-      const [byPage, byEngine] = [ended.page[direction] - begun.page[direction], ended.engine[direction] - begun.engine[direction]];
-      if (byPage !== byEngine) throw new Error(`the page counted ${byPage} ${direction} messages, the engine ${byEngine}`);
+      const [byPage, byEngine] = [
+        ended.page[direction] - begun.page[direction],
+        ended.engine[direction] - begun.engine[direction],
+      ];
+      if (byPage !== byEngine)
+        throw new Error(`the page counted ${byPage} ${direction} messages, the engine ${byEngine}`);
     }
-    if (ended.engine.outbound - begun.engine.outbound < sent) throw new Error(`the engine counted fewer outbound messages than the ${sent} that were sent`);
-    return { shown: (flood - floodBefore) / sent, ...rates(frames), longestTaskMs, heapMb: await measured.heapMb(), load };
+    if (ended.engine.outbound - begun.engine.outbound < sent)
+      throw new Error(`the engine counted fewer outbound messages than the ${sent} that were sent`);
+    return {
+      shown: (flood - floodBefore) / sent,
+      ...rates(frames),
+      longestTaskMs,
+      heapMb: await measured.heapMb(),
+      load,
+    };
   } finally {
     await streams.close();
     await measured.close();
@@ -144,7 +164,10 @@ async function visit({ browser, url, worker, realtimePort }: ConsoleSystem, seco
 }
 
 function send(worker: ConsoleSystem["worker"], at: number): Promise<unknown> {
-  return worker.call({ function_id: "stream::send", payload: { ...GROUP, type: "order", data: { at, text: "packed and on its way" } } });
+  return worker.call({
+    function_id: "stream::send",
+    payload: { ...GROUP, type: "order", data: { at, text: "packed and on its way" } },
+  });
 }
 
 /** Computes rates from the start times of frames. */

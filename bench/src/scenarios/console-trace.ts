@@ -39,9 +39,24 @@ export const consoleTrace: Scenario = {
           `the page's JavaScript heap with the trace open: ${formatNumber(heap.median)} MB; load of the machine at each visit: ${visits.map(({ load }) => load.toFixed(1)).join(", ")}`,
         ],
         bars: [
-          { ...binding, what: `until all ${SPANS} spans are there`, measured: of(({ openMs }) => openMs), limit: 2_000 },
-          { ...binding, what: "longest task while it opens", measured: of(({ openingTaskMs }) => openingTaskMs), limit: 200 },
-          { ...binding, what: "longest task while it is scrolled", measured: of(({ scrollingTaskMs }) => scrollingTaskMs), limit: 200 },
+          {
+            ...binding,
+            what: `until all ${SPANS} spans are there`,
+            measured: of(({ openMs }) => openMs),
+            limit: 2_000,
+          },
+          {
+            ...binding,
+            what: "longest task while it opens",
+            measured: of(({ openingTaskMs }) => openingTaskMs),
+            limit: 200,
+          },
+          {
+            ...binding,
+            what: "longest task while it is scrolled",
+            measured: of(({ scrollingTaskMs }) => scrollingTaskMs),
+            limit: 200,
+          },
         ],
       };
     });
@@ -55,12 +70,15 @@ async function makeTrace({ worker }: ConsoleSystem): Promise<string> {
     return null;
   });
   await worker.call({ function_id: "wide::root", payload: null, timeout_ms: FILL_TIMEOUT_MS });
-  const answer = await worker.call<{ readonly spans: readonly { readonly trace_id: string; readonly trace: { readonly span_count: number } }[] }>({
+  const answer = await worker.call<{
+    readonly spans: readonly { readonly trace_id: string; readonly trace: { readonly span_count: number } }[];
+  }>({
     function_id: "engine::traces::list",
     payload: { name: "wide::root", limit: 1 },
   });
   const [root] = answer.spans;
-  if (root?.trace.span_count !== SPANS) throw new Error(`the engine keeps ${root?.trace.span_count} spans of the trace, not ${SPANS}`);
+  if (root?.trace.span_count !== SPANS)
+    throw new Error(`the engine keeps ${root?.trace.span_count} spans of the trace, not ${SPANS}`);
   return root.trace_id;
 }
 
@@ -68,7 +86,11 @@ async function visit({ browser, url }: ConsoleSystem, traceId: string): Promise<
   const load = loadNow();
   const measured = await MeasuredPage.open(browser);
   try {
-    const firstMs = await measured.visit(`${url}/traces/${traceId}`, `document.querySelector('[role="treegrid"] [aria-level]') !== null`, OPEN_TIMEOUT_MS);
+    const firstMs = await measured.visit(
+      `${url}/traces/${traceId}`,
+      `document.querySelector('[role="treegrid"] [aria-level]') !== null`,
+      OPEN_TIMEOUT_MS,
+    );
     const openMs = await measured.until(ALL_ROWS, OPEN_TIMEOUT_MS);
     const openingTaskMs = await measured.longestTaskMs();
     await measured.wheel(measured.page.getByRole("treegrid"));

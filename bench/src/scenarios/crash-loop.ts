@@ -18,13 +18,24 @@ export const crashLoop: Scenario = {
   rows: [29],
   async run(context) {
     const rounds: { readonly first: number; readonly next: number }[] = [];
-    for (let round = 0; round < Math.min(context.options.rounds, MAX_ROUNDS); round++) rounds.push(await measure(context, round));
+    for (let round = 0; round < Math.min(context.options.rounds, MAX_ROUNDS); round++)
+      rounds.push(await measure(context, round));
     const bar = { row: 29, unit: "%", limit: 1, sense: "at most" } as const;
     return {
       measurements: [],
       bars: [
-        { ...bar, standing: "binding", what: "of a core, in the minute of its first crashes", measured: spread(rounds.map(({ first }) => first)) },
-        { ...bar, standing: "quoted", what: "of a core, in the minute after", measured: spread(rounds.map(({ next }) => next)) },
+        {
+          ...bar,
+          standing: "binding",
+          what: "of a core, in the minute of its first crashes",
+          measured: spread(rounds.map(({ first }) => first)),
+        },
+        {
+          ...bar,
+          standing: "quoted",
+          what: "of a core, in the minute after",
+          measured: spread(rounds.map(({ next }) => next)),
+        },
       ],
     };
   },
@@ -33,7 +44,10 @@ export const crashLoop: Scenario = {
 function measure(context: ScenarioContext, round: number): Promise<{ readonly first: number; readonly next: number }> {
   const start = (name: string, commands: EngineOptions["commands"] = []): Promise<EngineProcess> =>
     startEngine({ kind: context.options.engine, folder: join(context.folder, `${name}-${round}`), commands });
-  const servers = { idle: () => start("idle"), crashing: () => start("crashing", [{ name: "crashes", command: CRASHES }]) };
+  const servers = {
+    idle: () => start("idle"),
+    crashing: () => start("crashing", [{ name: "crashes", command: CRASHES }]),
+  };
   return withServers(servers, async ({ idle, crashing }) => {
     // Measured from the start of the engines, so that no crash is missed. The cost of an engine's start is the same for
     // both.

@@ -37,7 +37,8 @@ export const cronTriggers: Scenario = {
     const { quick } = context.options;
     const [triggers, together] = quick ? [QUICK_TRIGGERS, QUICK_TOGETHER] : [TRIGGERS, TOGETHER];
     const rounds: Round[] = [];
-    for (let round = 0; round < Math.min(context.options.rounds, MAX_ROUNDS); round++) rounds.push(await measure(context, { round, triggers, together }));
+    for (let round = 0; round < Math.min(context.options.rounds, MAX_ROUNDS); round++)
+      rounds.push(await measure(context, { round, triggers, together }));
     const of = (value: (round: Round) => number) => spread(rounds.map(value));
     const quoted = { row: 20, sense: "at most", standing: "quoted" } as const;
     const median = (value: (round: Round) => number): string => formatNumber(of(value).median);
@@ -49,14 +50,29 @@ export const cronTriggers: Scenario = {
         `median lateness at the worker: ${median((round) => round.p50Ms)} ms`,
       ],
       bars: [
-        { ...quoted, what: `CPU in a second at rest, ${triggers} triggers`, measured: of((round) => round.restUsPerSecond), unit: "us", limit: 20_000 },
-        { ...quoted, what: `latest of ${together} starts that come due together`, measured: of((round) => round.maxMs), unit: "ms", limit: 1_000 },
+        {
+          ...quoted,
+          what: `CPU in a second at rest, ${triggers} triggers`,
+          measured: of((round) => round.restUsPerSecond),
+          unit: "us",
+          limit: 20_000,
+        },
+        {
+          ...quoted,
+          what: `latest of ${together} starts that come due together`,
+          measured: of((round) => round.maxMs),
+          unit: "ms",
+          limit: 1_000,
+        },
       ],
     };
   },
 };
 
-async function measure(context: ScenarioContext, { round, triggers, together }: { round: number; triggers: number; together: number }): Promise<Round> {
+async function measure(
+  context: ScenarioContext,
+  { round, triggers, together }: { round: number; triggers: number; together: number },
+): Promise<Round> {
   const engine = await engineFor(context, `cron-${round}`, [{ name: "svc-cron" }]);
   const worker = connect(`ws://127.0.0.1:${engine.port}`, { name: "bench-cron" });
   try {
@@ -74,20 +90,36 @@ async function measure(context: ScenarioContext, { round, triggers, together }: 
       start_at: new Date(index * 1_000).toISOString(),
     });
     const resting = Array.from({ length: triggers - together }, (_, index) => config(index));
-    await Promise.all(resting.map((each) => worker.registerTrigger({ type: "cron", function_id: "bench::tick", config: each }).registered));
+    await Promise.all(
+      resting.map(
+        (each) => worker.registerTrigger({ type: "cron", function_id: "bench::tick", config: each }).registered,
+      ),
+    );
     const registeringMs = performance.now() - startedMs;
     await pause(SETTLE_MS);
     const restUsPerSecond = await cpuPerSecond(engine);
     const triggersMb = (residentBytes(engine.pid) - before) / MB;
-    const due = Array.from({ length: together }, (_, index) => ({ expression: "*/5 * * * * *", start_at: new Date(index * 1_000).toISOString() }));
-    await Promise.all(due.map((each) => worker.registerTrigger({ type: "cron", function_id: "bench::tick", config: each }).registered));
+    const due = Array.from({ length: together }, (_, index) => ({
+      expression: "*/5 * * * * *",
+      start_at: new Date(index * 1_000).toISOString(),
+    }));
+    await Promise.all(
+      due.map((each) => worker.registerTrigger({ type: "cron", function_id: "bench::tick", config: each }).registered),
+    );
     // The first time may be during the registration of the last triggers.
     await pause(5_500);
     late = [];
     await pause(TICKS_MS);
     if (late.length < together) throw new Error(`${late.length} ticks came where at least ${together} were due`);
     late.sort((a, b) => a - b);
-    return { registeringMs, emptyUsPerSecond, restUsPerSecond, triggersMb, p50Ms: percentile(late, 0.5), maxMs: percentile(late, 1) };
+    return {
+      registeringMs,
+      emptyUsPerSecond,
+      restUsPerSecond,
+      triggersMb,
+      p50Ms: percentile(late, 0.5),
+      maxMs: percentile(late, 1),
+    };
   } finally {
     await worker.shutdown();
     await engine.stop();

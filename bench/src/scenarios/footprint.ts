@@ -28,18 +28,33 @@ export const footprint: Scenario = {
   async run(context) {
     const connections = Math.min(context.options.quick ? QUICK_CONNECTIONS : CONNECTIONS, openFileLimit() - 200);
     const rounds: Footprint[] = [];
-    for (let round = 0; round < Math.min(context.options.rounds, MAX_ROUNDS); round++) rounds.push(await measure(context, round, connections));
+    for (let round = 0; round < Math.min(context.options.rounds, MAX_ROUNDS); round++)
+      rounds.push(await measure(context, round, connections));
     const of = (value: (footprint: Footprint) => number) => spread(rounds.map(value));
     const bareMs = of((round) => round.bare.listeningMs);
     const bareMb = of((round) => round.bare.idleMb);
     const binding = { row: 11, sense: "at most", standing: "binding" } as const;
     return {
       measurements: [],
-      notes: [`for comparison, a bare node:http server: listens after ${formatNumber(bareMs.median)} ms, RSS ${formatNumber(bareMb.median)} MB`],
+      notes: [
+        `for comparison, a bare node:http server: listens after ${formatNumber(bareMs.median)} ms, RSS ${formatNumber(bareMb.median)} MB`,
+      ],
       bars: [
-        { ...binding, what: `RSS per idle connection, of ${connections}`, measured: of((round) => round.kbPerConnection), unit: "KB", limit: 12 },
+        {
+          ...binding,
+          what: `RSS per idle connection, of ${connections}`,
+          measured: of((round) => round.kbPerConnection),
+          unit: "KB",
+          limit: 12,
+        },
         { ...binding, what: "RSS of an idle engine", measured: of((round) => round.idleMb), unit: "MB", limit: 110 },
-        { ...binding, what: "from process start to listening", measured: of((round) => round.listeningMs), unit: "ms", limit: 350 },
+        {
+          ...binding,
+          what: "from process start to listening",
+          measured: of((round) => round.listeningMs),
+          unit: "ms",
+          limit: 350,
+        },
       ],
     };
   },
@@ -66,6 +81,11 @@ async function measure(context: ScenarioContext, round: number, connections: num
     await pause(SETTLE_MS);
     const connected = residentBytes(engine.pid);
     await context.generator.perform({ kind: "close-idle" });
-    return { bare, listeningMs: engine.listeningAfterMs, idleMb: idle / MB, kbPerConnection: (connected - idle) / KB / connections };
+    return {
+      bare,
+      listeningMs: engine.listeningAfterMs,
+      idleMb: idle / MB,
+      kbPerConnection: (connected - idle) / KB / connections,
+    };
   });
 }

@@ -34,7 +34,8 @@ export const httpCalls: Scenario = {
       const windows = await interleave(
         {
           "call c32": () => generator.measure(calls(one, 1, 32)),
-          "bare node:http GET c32": () => generator.measure({ ...timing, port: bare.port, concurrency: 32, observe: [bare.pid] }),
+          "bare node:http GET c32": () =>
+            generator.measure({ ...timing, port: bare.port, concurrency: 32, observe: [bare.pid] }),
           "call c128, 1 route": () => generator.measure(calls(one, 1, 128)),
           "call c128, 1,000 routes": () => generator.measure(calls(many, MANY_ROUTES, 128)),
           "call c1": () => generator.measure(calls(one, 1, 1)),

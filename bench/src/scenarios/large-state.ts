@@ -43,19 +43,34 @@ export const largeState: Scenario = {
     const rounds: { readonly many: Round; readonly few: Round }[] = [];
     // The first start reads all files from the disk, including the engine's own.
     await measure(context, "many");
-    for (let round = 0; round < context.options.rounds; round++) rounds.push({ many: await measure(context, "many"), few: await measure(context, "few") });
-    const of = (side: "many" | "few", value: (round: Round) => number): number[] => rounds.map((round) => value(round[side]));
+    for (let round = 0; round < context.options.rounds; round++)
+      rounds.push({ many: await measure(context, "many"), few: await measure(context, "few") });
+    const of = (side: "many" | "few", value: (round: Round) => number): number[] =>
+      rounds.map((round) => value(round[side]));
     const pageUs = (round: Round): number => round.pages.p50Us;
     const compared = (value: (round: Round) => number) => ratio(of("many", value), of("few", value));
     const quoted = { row: 14, unit: "x", sense: "at most", standing: "quoted" } as const;
     return {
-      measurements: measurementsOf({ [`${items} items`]: rounds.map(({ many }) => many.pages), [`${FEW_ITEMS} items`]: rounds.map(({ few }) => few.pages) }),
+      measurements: measurementsOf({
+        [`${items} items`]: rounds.map(({ many }) => many.pages),
+        [`${FEW_ITEMS} items`]: rounds.map(({ few }) => few.pages),
+      }),
       notes: [
         `with ${items} items it listens after ${formatNumber(spread(of("many", (round) => round.listeningMs)).median)} ms and takes ${formatNumber(spread(of("many", (round) => round.idleMb)).median)} MB`,
       ],
       bars: [
-        { ...quoted, what: `start with ${items} items vs ${FEW_ITEMS}`, measured: compared((round) => round.listeningMs), limit: 1.25 },
-        { ...quoted, what: `RSS with ${items} items vs ${FEW_ITEMS}`, measured: compared((round) => round.idleMb), limit: 1.1 },
+        {
+          ...quoted,
+          what: `start with ${items} items vs ${FEW_ITEMS}`,
+          measured: compared((round) => round.listeningMs),
+          limit: 1.25,
+        },
+        {
+          ...quoted,
+          what: `RSS with ${items} items vs ${FEW_ITEMS}`,
+          measured: compared((round) => round.idleMb),
+          limit: 1.1,
+        },
         { ...quoted, what: `p50 of a page in ${items} items vs ${FEW_ITEMS}`, measured: compared(pageUs), limit: 1.5 },
       ],
     };

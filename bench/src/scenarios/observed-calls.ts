@@ -47,8 +47,16 @@ export const observedCalls: Scenario = {
         measurements: measurementsOf(windows),
         notes,
         bars: [
-          { ...common, what: "engine CPU per call, observability on, vs off", measured: ratio(windows["observability on"].map(cpuUsPerOperation), unobserved) },
-          { ...common, what: "engine CPU per call, sampled at 10 %, vs off", measured: ratio(windows["sampled at 10 %"].map(cpuUsPerOperation), unobserved) },
+          {
+            ...common,
+            what: "engine CPU per call, observability on, vs off",
+            measured: ratio(windows["observability on"].map(cpuUsPerOperation), unobserved),
+          },
+          {
+            ...common,
+            what: "engine CPU per call, sampled at 10 %, vs off",
+            measured: ratio(windows["sampled at 10 %"].map(cpuUsPerOperation), unobserved),
+          },
         ],
       };
     });

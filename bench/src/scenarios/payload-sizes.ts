@@ -6,7 +6,14 @@ import { type Server, startServer } from "../processes.ts";
 import { interleave } from "../rounds.ts";
 import { ratio, spread } from "../statistics.ts";
 import type { Measurement } from "../table.ts";
-import { engineFor, measurementsOf, type Scenario, type ScenarioContext, type ScenarioResult, withServers } from "./scenario.ts";
+import {
+  engineFor,
+  measurementsOf,
+  type Scenario,
+  type ScenarioContext,
+  type ScenarioResult,
+  withServers,
+} from "./scenario.ts";
 
 const MB = 1024 * 1024;
 const CONCURRENCY = 16;
@@ -55,11 +62,22 @@ function runSize(context: ScenarioContext, { label, bytes, limit }: (typeof SIZE
     });
     const ours = `engine ${label}`;
     const theirs = `naive ${label}`;
-    const windows = await interleave({ [ours]: () => generator.measure(load(engine)), [theirs]: () => generator.measure(load(naive)) }, options.rounds);
+    const windows = await interleave(
+      { [ours]: () => generator.measure(load(engine)), [theirs]: () => generator.measure(load(naive)) },
+      options.rounds,
+    );
     const engineWindows = windows[ours] ?? [];
     const cpu = ratio(engineWindows.map(cpuUsPerOperation), (windows[theirs] ?? []).map(cpuUsPerOperation));
     const bars: Bar[] = [
-      { row: 4, what: `engine CPU per call, ${label}, vs naive engine`, measured: cpu, unit: "x", limit, sense: "at most", standing: "binding" },
+      {
+        row: 4,
+        what: `engine CPU per call, ${label}, vs naive engine`,
+        measured: cpu,
+        unit: "x",
+        limit,
+        sense: "at most",
+        standing: "binding",
+      },
     ];
     if (bytes === MB) {
       const residentMb = spread(engineWindows.map((window) => window.peakResidentBytes / MB));

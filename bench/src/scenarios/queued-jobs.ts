@@ -26,7 +26,9 @@ export const queuedJobs: Scenario = {
   rows: [21],
   run(context) {
     const { options, generator } = context;
-    const modules = [{ name: "svc-queue", config: { queue_configs: { [QUEUE]: { concurrency: Math.max(...IN_FLIGHT) } } } } as const];
+    const modules = [
+      { name: "svc-queue", config: { queue_configs: { [QUEUE]: { concurrency: Math.max(...IN_FLIGHT) } } } } as const,
+    ];
     return withServers({ engine: () => engineFor(context, "queued-jobs", modules) }, async ({ engine }) => {
       const bull = options.peers ? await startBull(context) : undefined;
       const disk = await RequestProcess.start<number, SyncRate>("servers/fdatasync-loop", [context.folder]);
@@ -35,7 +37,14 @@ export const queuedJobs: Scenario = {
         const syncs: number[] = [];
         const variants: Record<string, Variant> = {};
         for (const concurrency of IN_FLIGHT) {
-          const jobs: JobLoad = { ...timing, kind: "jobs", queue: QUEUE, port: engine.port, concurrency, observe: [engine.pid] };
+          const jobs: JobLoad = {
+            ...timing,
+            kind: "jobs",
+            queue: QUEUE,
+            port: engine.port,
+            concurrency,
+            observe: [engine.pid],
+          };
           variants[`svc-queue, ${concurrency}`] = async () => {
             syncs.push((await disk.ask(options.measureMs, SYNC_TIMEOUT_MS)).perSecond);
             return generator.measure(jobs);
@@ -48,7 +57,9 @@ export const queuedJobs: Scenario = {
           measurements: measurementsOf(windows),
           notes: [
             `fdatasync, one after the other: ${syncs.slice(IN_FLIGHT.length).map(Math.round).join(", ")} per second`,
-            bull === undefined ? `${BULL}: not run; give --peers, and have redis-server installed` : `BullMQ is ${BULL}; the CPU is that of Redis`,
+            bull === undefined
+              ? `${BULL}: not run; give --peers, and have redis-server installed`
+              : `BullMQ is ${BULL}; the CPU is that of Redis`,
           ],
           bars: bull === undefined ? [] : IN_FLIGHT.flatMap((concurrency) => barsOf(of, concurrency)),
         };
@@ -60,11 +71,24 @@ export const queuedJobs: Scenario = {
 };
 
 function barsOf(of: (name: string) => readonly Window[], concurrency: number): Bar[] {
-  const compared = (value: (window: Window) => number) => ratio(of(`svc-queue, ${concurrency}`).map(value), of(`BullMQ, ${concurrency}`).map(value));
+  const compared = (value: (window: Window) => number) =>
+    ratio(of(`svc-queue, ${concurrency}`).map(value), of(`BullMQ, ${concurrency}`).map(value));
   const quoted = { row: 21, unit: "x", standing: "quoted" } as const;
   return [
-    { ...quoted, what: `jobs/s, ${concurrency} in flight, vs BullMQ`, measured: compared(operationsPerSecond), limit: 1, sense: "at least" },
-    { ...quoted, what: `CPU per job, ${concurrency} in flight, vs Redis alone`, measured: compared(cpuUsPerOperation), limit: 4, sense: "at most" },
+    {
+      ...quoted,
+      what: `jobs/s, ${concurrency} in flight, vs BullMQ`,
+      measured: compared(operationsPerSecond),
+      limit: 1,
+      sense: "at least",
+    },
+    {
+      ...quoted,
+      what: `CPU per job, ${concurrency} in flight, vs Redis alone`,
+      measured: compared(cpuUsPerOperation),
+      limit: 4,
+      sense: "at most",
+    },
   ];
 }
 
@@ -79,10 +103,16 @@ async function startBull(context: ScenarioContext): Promise<Bull | undefined> {
   if (redis === undefined) return undefined;
   try {
     const { packages } = await installPeers();
-    const client = await RequestProcess.start<BullRequest, BullReply>("servers/bull-queue", [packages, String(redis.port)]);
+    const client = await RequestProcess.start<BullRequest, BullReply>("servers/bull-queue", [
+      packages,
+      String(redis.port),
+    ]);
     return {
       async measure(request) {
-        const reply = await client.ask({ ...request, observe: [redis.pid] }, request.warmUpMs + request.measureMs + GRACE_MS);
+        const reply = await client.ask(
+          { ...request, observe: [redis.pid] },
+          request.warmUpMs + request.measureMs + GRACE_MS,
+        );
         if ("error" in reply) throw new Error(`${BULL}: ${reply.error}`);
         return reply.window;
       },

@@ -30,7 +30,11 @@ export interface Scenario {
 }
 
 /** Starts an engine for this scenario. `name` distinguishes several. */
-export function engineFor(context: ScenarioContext, name: string, modules: readonly ModuleEntry[] = []): Promise<EngineProcess> {
+export function engineFor(
+  context: ScenarioContext,
+  name: string,
+  modules: readonly ModuleEntry[] = [],
+): Promise<EngineProcess> {
   return startEngine({
     kind: context.options.engine,
     folder: join(context.folder, name),

@@ -6,7 +6,14 @@ import { interleave, type Variant } from "../rounds.ts";
 import { ratio } from "../statistics.ts";
 import type { Measurement } from "../table.ts";
 import { type ClientPair, startNats, startPair } from "./client-pairs.ts";
-import { engineFor, measurementsOf, type Scenario, type ScenarioContext, type ScenarioResult, withServers } from "./scenario.ts";
+import {
+  engineFor,
+  measurementsOf,
+  type Scenario,
+  type ScenarioContext,
+  type ScenarioResult,
+  withServers,
+} from "./scenario.ts";
 
 const PAYLOAD_BYTES = 100;
 const CONCURRENCIES = [16, 128] as const;
@@ -22,7 +29,14 @@ type Pairs = Partial<Record<string, ClientPair>>;
 type Measure = "CPU" | "rate";
 
 /** The quoted budgets: the measured side, the concurrency and the side that it is compared with. */
-const BUDGETS: readonly { row: number; of: string; over: string; measure: Measure; concurrency: number; limit: number }[] = [
+const BUDGETS: readonly {
+  row: number;
+  of: string;
+  over: string;
+  measure: Measure;
+  concurrency: number;
+  limit: number;
+}[] = [
   { row: 5, of: OURS, over: NATS, measure: "CPU", concurrency: 16, limit: 0.8 },
   { row: 5, of: OURS, over: NATS, measure: "CPU", concurrency: 128, limit: 0.85 },
   { row: 5, of: OURS, over: TCP, measure: "CPU", concurrency: 16, limit: 0.95 },
@@ -62,11 +76,20 @@ export const sdkCalls: Scenario = {
           await add(PUBLISHED, startPair({ kind: "published", packages, ...through(engine) }));
           await add(PUBLISHED_NAIVE, startPair({ kind: "published", packages, ...through(naive) }));
           await add(TCP, startPair({ kind: "moleculer-tcp", packages, address: "", between: [] }));
-          if (natsServer === undefined) notes.push(`${NATS}: not run, because there is no nats-server and Debian's package could not be had`);
+          if (natsServer === undefined)
+            notes.push(`${NATS}: not run, because there is no nats-server and Debian's package could not be had`);
           else {
             const broker = await startNats(natsServer);
             stops.unshift(() => broker.stop());
-            await add(NATS, startPair({ kind: "moleculer-nats", packages, address: `nats://127.0.0.1:${broker.port}`, between: [broker.pid] }));
+            await add(
+              NATS,
+              startPair({
+                kind: "moleculer-nats",
+                packages,
+                address: `nats://127.0.0.1:${broker.port}`,
+                between: [broker.pid],
+              }),
+            );
           }
         } else {
           notes.push(`${PUBLISHED}, ${NATS}, ${TCP}: not run; give --peers to install and measure them`);
@@ -83,11 +106,22 @@ async function measureAll({ options }: ScenarioContext, pairs: Pairs): Promise<S
   const measurements: Measurement[] = [];
   const bars: Bar[] = [];
   for (const concurrency of CONCURRENCIES) {
-    const timing = { concurrency, payloadBytes: PAYLOAD_BYTES, warmUpMs: options.warmUpMs, measureMs: options.measureMs };
+    const timing = {
+      concurrency,
+      payloadBytes: PAYLOAD_BYTES,
+      warmUpMs: options.warmUpMs,
+      measureMs: options.measureMs,
+    };
     const variants: Record<string, Variant> = {};
-    for (const [name, pair] of Object.entries(pairs)) if (pair !== undefined) variants[name] = () => pair.measure(timing);
+    for (const [name, pair] of Object.entries(pairs))
+      if (pair !== undefined) variants[name] = () => pair.measure(timing);
     const windows = await interleave(variants, options.rounds);
-    measurements.push(...measurementsOf(windows).map(({ variant, windows: of }) => ({ variant: `c${concurrency} ${variant}`, windows: of })));
+    measurements.push(
+      ...measurementsOf(windows).map(({ variant, windows: of }) => ({
+        variant: `c${concurrency} ${variant}`,
+        windows: of,
+      })),
+    );
     for (const budget of BUDGETS) {
       const of = windows[budget.of];
       const over = windows[budget.over];

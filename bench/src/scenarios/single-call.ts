@@ -20,7 +20,16 @@ export const singleCall: Scenario = {
     const starting = { engine: () => engineFor(context, "single-call"), relay: () => startServer("tcp-relay") };
     return withServers(starting, async ({ engine, relay }) => {
       const timing = { payloadBytes: PAYLOAD_BYTES, warmUpMs: options.warmUpMs, measureMs: options.measureMs };
-      const call = { ...timing, kind: "calls", target: "echo", port: engine.port, callers: 1, callees: 1, concurrency: 1, observe: [engine.pid] } as const;
+      const call = {
+        ...timing,
+        kind: "calls",
+        target: "echo",
+        port: engine.port,
+        callers: 1,
+        callees: 1,
+        concurrency: 1,
+        observe: [engine.pid],
+      } as const;
       const bytes = { ...timing, kind: "relay", port: relay.port, observe: [relay.pid] } as const;
       const bound = placeLoad(generator.pid);
       const layouts: readonly (Layout | undefined)[] = bound ? ["one core", "two cores"] : [undefined];
@@ -36,7 +45,9 @@ export const singleCall: Scenario = {
         variants[nameIn("TCP relay", layout)] = on(relay.pid, () => generator.measure(bytes));
       }
       const windows = await interleave(variants, options.rounds);
-      const bars = layouts.flatMap((layout) => barsOf(nameIn("", layout), windows[nameIn("engine", layout)] ?? [], windows[nameIn("TCP relay", layout)] ?? []));
+      const bars = layouts.flatMap((layout) =>
+        barsOf(nameIn("", layout), windows[nameIn("engine", layout)] ?? [], windows[nameIn("TCP relay", layout)] ?? []),
+      );
       return { measurements: measurementsOf(windows), bars, notes: bound ? [] : [NOT_BOUND] };
     });
   },
@@ -56,6 +67,11 @@ function barsOf(layout: string, ours: readonly Window[], floor: readonly Window[
       measured: ratio(ours.map(cpuUsPerOperation), floor.map(cpuUsPerOperation)),
       limit: 2.4,
     },
-    { ...common, what: `p50 of a call, c1${layout}, vs TCP relay`, measured: ratio(ours.map(p50), floor.map(p50)), limit: 2.1 },
+    {
+      ...common,
+      what: `p50 of a call, c1${layout}, vs TCP relay`,
+      measured: ratio(ours.map(p50), floor.map(p50)),
+      limit: 2.1,
+    },
   ];
 }

@@ -17,7 +17,11 @@ export const smallCalls: Scenario = {
   rows: [1, 2],
   run(context) {
     const { options, generator } = context;
-    const starting = { engine: () => engineFor(context, "small-calls"), naive: () => startServer("naive-engine"), echo: () => startServer("ws-echo") };
+    const starting = {
+      engine: () => engineFor(context, "small-calls"),
+      naive: () => startServer("naive-engine"),
+      echo: () => startServer("ws-echo"),
+    };
     return withServers(starting, async ({ engine, naive, echo }) => {
       const notes = placeApart(generator.pid, [engine.pid, naive.pid, echo.pid]);
       const calls = (server: { port: number; pid: number }): CallLoad => ({

@@ -17,42 +17,48 @@ export const stalledClient: Scenario = {
   rows: [16],
   run(context) {
     const { options, generator } = context;
-    return withServers({ engine: () => engineFor(context, "stalled-client", [{ name: "svc-stream" }]) }, async ({ engine }) => {
-      const load = (withStalledClient: boolean): FanOutLoad => ({
-        kind: "fan-out",
-        via: "stream",
-        port: engine.realtimePort,
-        bridgePort: engine.port,
-        clients: CLIENTS,
-        payloadBytes: PAYLOAD_BYTES,
-        intervalMs: INTERVAL_MS,
-        withStalledClient,
-        warmUpMs: SETTLE_MS,
-        // The 99th percentile needs enough events.
-        measureMs: WINDOWS_LONGER * options.measureMs,
-        observe: [engine.pid],
-      });
-      const windows = await interleave(
-        { "all read": () => generator.measure(load(false)), "one does not read": () => generator.measure(load(true)) },
-        options.rounds,
-      );
-      return {
-        measurements: measurementsOf(windows),
-        bars: [
+    return withServers(
+      { engine: () => engineFor(context, "stalled-client", [{ name: "svc-stream" }]) },
+      async ({ engine }) => {
+        const load = (withStalledClient: boolean): FanOutLoad => ({
+          kind: "fan-out",
+          via: "stream",
+          port: engine.realtimePort,
+          bridgePort: engine.port,
+          clients: CLIENTS,
+          payloadBytes: PAYLOAD_BYTES,
+          intervalMs: INTERVAL_MS,
+          withStalledClient,
+          warmUpMs: SETTLE_MS,
+          // The 99th percentile needs enough events.
+          measureMs: WINDOWS_LONGER * options.measureMs,
+          observe: [engine.pid],
+        });
+        const windows = await interleave(
           {
-            row: 16,
-            what: `p99 of ${CLIENTS} clients while one does not read vs without it`,
-            measured: ratio(
-              windows["one does not read"].map((window) => window.p99Us),
-              windows["all read"].map((window) => window.p99Us),
-            ),
-            unit: "x",
-            limit: 2,
-            sense: "at most",
-            standing: "binding",
+            "all read": () => generator.measure(load(false)),
+            "one does not read": () => generator.measure(load(true)),
           },
-        ],
-      };
-    });
+          options.rounds,
+        );
+        return {
+          measurements: measurementsOf(windows),
+          bars: [
+            {
+              row: 16,
+              what: `p99 of ${CLIENTS} clients while one does not read vs without it`,
+              measured: ratio(
+                windows["one does not read"].map((window) => window.p99Us),
+                windows["all read"].map((window) => window.p99Us),
+              ),
+              unit: "x",
+              limit: 2,
+              sense: "at most",
+              standing: "binding",
+            },
+          ],
+        };
+      },
+    );
   },
 };

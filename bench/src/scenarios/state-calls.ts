@@ -39,15 +39,35 @@ export const stateCalls: Scenario = {
   run(context) {
     const { options, generator } = context;
     const stateIn = (durability: StoreDurability) => () =>
-      engineFor(context, `state-${durability}`, [{ name: "svc-state", config: { adapter: { name: "file_based", config: { durability } } } }]);
-    const starting = { durable: stateIn("durable"), relaxed: stateIn("relaxed"), store: () => StoreProcess.start(context.folder) };
+      engineFor(context, `state-${durability}`, [
+        { name: "svc-state", config: { adapter: { name: "file_based", config: { durability } } } },
+      ]);
+    const starting = {
+      durable: stateIn("durable"),
+      relaxed: stateIn("relaxed"),
+      store: () => StoreProcess.start(context.folder),
+    };
     return withServers(starting, async ({ durable, relaxed, store }) => {
       const disk = await RequestProcess.start<number, SyncRate>("servers/fdatasync-loop", [context.folder]);
       try {
         const timing = { payloadBytes: PAYLOAD_BYTES, warmUpMs: options.warmUpMs, measureMs: options.measureMs };
-        const through = (engine: { readonly port: number; readonly pid: number }, target: CallLoad["target"], concurrency: number): Variant => {
+        const through = (
+          engine: { readonly port: number; readonly pid: number },
+          target: CallLoad["target"],
+          concurrency: number,
+        ): Variant => {
           const callees = target === "echo" ? 1 : 0;
-          return () => generator.measure({ ...timing, kind: "calls", target, port: engine.port, callers: 1, callees, concurrency, observe: [engine.pid] });
+          return () =>
+            generator.measure({
+              ...timing,
+              kind: "calls",
+              target,
+              port: engine.port,
+              callers: 1,
+              callees,
+              concurrency,
+              observe: [engine.pid],
+            });
         };
         const syncs: number[] = [];
         const variants: Record<string, Variant> = {
@@ -57,7 +77,11 @@ export const stateCalls: Scenario = {
           },
         };
         for (const each of CASES) {
-          variants[nameOf("engine", each)] = through(each.durability === "durable" ? durable : relaxed, `state::${each.operation}`, each.concurrency);
+          variants[nameOf("engine", each)] = through(
+            each.durability === "durable" ? durable : relaxed,
+            `state::${each.operation}`,
+            each.concurrency,
+          );
           variants[nameOf("store", each)] = () => store.measure({ ...timing, ...each });
         }
         const windows = await interleave(variants, options.rounds);
@@ -82,7 +106,12 @@ function barsOf(rates: (name: string) => readonly number[], floor: readonly numb
   const set = (concurrency: 1 | 128): Case => ({ operation: "set", durability: "durable", concurrency });
   return [
     { ...quoted, what: "durable sets, 128, vs fdatasync rate", measured: ratio(of(set(128)), floor), limit: 3 },
-    { ...quoted, what: "durable sets, 1, vs fdatasync rate", measured: ratio(of(set(1)), floor), limit: LEAST_OF_SYNCS },
+    {
+      ...quoted,
+      what: "durable sets, 1, vs fdatasync rate",
+      measured: ratio(of(set(1)), floor),
+      limit: LEAST_OF_SYNCS,
+    },
     {
       ...quoted,
       what: "gets, 128, vs routed calls",

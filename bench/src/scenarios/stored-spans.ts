@@ -33,11 +33,18 @@ export const storedSpans: Scenario = {
   rows: [24],
   async run(context) {
     const spans = context.options.quick ? QUICK_SPANS : SPANS;
-    const engine = await engineFor(context, "spans", [{ name: "svc-observability", config: { trace_storage: { max_disk_bytes: DISK_BYTES } } }]);
-    const worker = connect(`ws://127.0.0.1:${engine.port}`, { name: "asker", logger: silentLogger, handleSignals: false });
+    const engine = await engineFor(context, "spans", [
+      { name: "svc-observability", config: { trace_storage: { max_disk_bytes: DISK_BYTES } } },
+    ]);
+    const worker = connect(`ws://127.0.0.1:${engine.port}`, {
+      name: "asker",
+      logger: silentLogger,
+      handleSignals: false,
+    });
     try {
       const startedAt = performance.now();
-      for (let first = 0; first < spans; first += SPANS_PER_IMPORT) await importSpans(worker, first, Math.min(spans, first + SPANS_PER_IMPORT));
+      for (let first = 0; first < spans; first += SPANS_PER_IMPORT)
+        await importSpans(worker, first, Math.min(spans, first + SPANS_PER_IMPORT));
       const perSecond = spans / ((performance.now() - startedAt) / 1_000);
       const notes = [`${spans} spans were taken in at ${formatNumber(perSecond)} a second`];
       const times = new Map<string, number[]>(Object.keys(QUERIES).map((name) => [name, []]));
@@ -49,7 +56,11 @@ export const storedSpans: Scenario = {
         }
       }
       const quoted = { row: 24, unit: "ms", sense: "at most", standing: "quoted", limit: LIMIT_MS } as const;
-      const bars = [...times].map(([name, ms]) => ({ ...quoted, what: `p50 of the first page of ${spans} spans: ${name}`, measured: spread(ms) }));
+      const bars = [...times].map(([name, ms]) => ({
+        ...quoted,
+        what: `p50 of the first page of ${spans} spans: ${name}`,
+        measured: spread(ms),
+      }));
       return { measurements: [], notes, bars };
     } finally {
       await worker.shutdown();
@@ -58,7 +69,10 @@ export const storedSpans: Scenario = {
   },
 };
 
-async function ask(worker: Worker, filters: object): Promise<{ readonly medianMs: number; readonly rows: number; readonly total: number }> {
+async function ask(
+  worker: Worker,
+  filters: object,
+): Promise<{ readonly medianMs: number; readonly rows: number; readonly total: number }> {
   const times: number[] = [];
   let page = { spans: [] as readonly unknown[], total: 0 };
   for (let count = 0; count < ASKED; count++) {
@@ -71,11 +85,16 @@ async function ask(worker: Worker, filters: object): Promise<{ readonly medianMs
 
 async function importSpans(worker: Worker, first: number, end: number): Promise<void> {
   const { reader, writer } = await worker.createChannel();
-  const importing = worker.call({ function_id: "engine::traces::import", payload: { lines: reader }, timeout_ms: IMPORT_TIMEOUT_MS });
+  const importing = worker.call({
+    function_id: "engine::traces::import",
+    payload: { lines: reader },
+    timeout_ms: IMPORT_TIMEOUT_MS,
+  });
   const writing = (async () => {
     for (let from = first; from < end; from += LINES_PER_ITEM) {
       let text = "";
-      for (let index = from; index < Math.min(end, from + LINES_PER_ITEM); index++) text += `${JSON.stringify(spanOf(index))}\n`;
+      for (let index = from; index < Math.min(end, from + LINES_PER_ITEM); index++)
+        text += `${JSON.stringify(spanOf(index))}\n`;
       await writer.send(text);
     }
     await writer.end();
@@ -99,7 +118,12 @@ function spanOf(index: number): object {
   const customer = `c${trace % 1_000}`;
   const isError = trace % 100 === 0 && place === 2;
   const time = startNanos.toString();
-  const input = JSON.stringify({ a: index, b: 2, customer, note: `order number ${trace} of reseller ${trace % 5_000}` });
+  const input = JSON.stringify({
+    a: index,
+    b: 2,
+    customer,
+    note: `order number ${trace} of reseller ${trace % 5_000}`,
+  });
   return {
     trace_id: (trace + 1).toString(16).padStart(32, "0"),
     span_id: (index + 1).toString(16).padStart(16, "0"),
@@ -112,10 +136,24 @@ function spanOf(index: number): object {
     ...(isError ? { status_description: "the disk is full" } : {}),
     service_name: SERVICES[place],
     worker_id: `w-${place}`,
-    attributes_map: { "svc.function_id": NAMES[place], "svc.worker.name": SERVICES[place], "svc.worker.id": `w-${place}`, customer, order: trace },
+    attributes_map: {
+      "svc.function_id": NAMES[place],
+      "svc.worker.name": SERVICES[place],
+      "svc.worker.id": `w-${place}`,
+      customer,
+      order: trace,
+    },
     events: [
-      { name: "svc.input", timestamp_unix_nano_text: time, attributes_map: { "svc.payload.json": input, "svc.payload.bytes": input.length } },
-      { name: "svc.output", timestamp_unix_nano_text: time, attributes_map: { "svc.payload.json": `{"sum":${index}}` } },
+      {
+        name: "svc.input",
+        timestamp_unix_nano_text: time,
+        attributes_map: { "svc.payload.json": input, "svc.payload.bytes": input.length },
+      },
+      {
+        name: "svc.output",
+        timestamp_unix_nano_text: time,
+        attributes_map: { "svc.payload.json": `{"sum":${index}}` },
+      },
     ],
   };
 }

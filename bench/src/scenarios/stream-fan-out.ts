@@ -18,9 +18,19 @@ export const streamFanOut: Scenario = {
   run(context) {
     const { options, generator } = context;
     const clients = options.quick ? QUICK_CLIENTS : CLIENTS;
-    const starting = { engine: () => engineFor(context, "stream-fan-out", [{ name: "svc-stream" }]), broadcast: () => startServer("ws-broadcast") };
+    const starting = {
+      engine: () => engineFor(context, "stream-fan-out", [{ name: "svc-stream" }]),
+      broadcast: () => startServer("ws-broadcast"),
+    };
     return withServers(starting, async ({ engine, broadcast }) => {
-      const load = { kind: "fan-out", clients, payloadBytes: PAYLOAD_BYTES, intervalMs: 0, withStalledClient: false, warmUpMs: options.warmUpMs } as const;
+      const load = {
+        kind: "fan-out",
+        clients,
+        payloadBytes: PAYLOAD_BYTES,
+        intervalMs: 0,
+        withStalledClient: false,
+        warmUpMs: options.warmUpMs,
+      } as const;
       const through: FanOutLoad = {
         ...load,
         via: "stream",
@@ -29,8 +39,18 @@ export const streamFanOut: Scenario = {
         measureMs: options.measureMs,
         observe: [engine.pid],
       };
-      const bare: FanOutLoad = { ...load, via: "broadcast", port: broadcast.port, bridgePort: 0, measureMs: options.measureMs, observe: [broadcast.pid] };
-      const windows = await interleave({ stream: () => generator.measure(through), "bare ws broadcast": () => generator.measure(bare) }, options.rounds);
+      const bare: FanOutLoad = {
+        ...load,
+        via: "broadcast",
+        port: broadcast.port,
+        bridgePort: 0,
+        measureMs: options.measureMs,
+        observe: [broadcast.pid],
+      };
+      const windows = await interleave(
+        { stream: () => generator.measure(through), "bare ws broadcast": () => generator.measure(bare) },
+        options.rounds,
+      );
       const quoted = { row: 15, unit: "x", standing: "quoted" } as const;
       const floor = windows["bare ws broadcast"];
       return {

@@ -31,8 +31,10 @@ export const waitingJobs: Scenario = {
     const rounds: { readonly many: Round; readonly none: Round }[] = [];
     // The first start reads all files from the disk, including the engine's own.
     await measure(context, "many");
-    for (let round = 0; round < context.options.rounds; round++) rounds.push({ many: await measure(context, "many"), none: await measure(context, "none") });
-    const of = (side: "many" | "none", value: (round: Round) => number): number[] => rounds.map((round) => value(round[side]));
+    for (let round = 0; round < context.options.rounds; round++)
+      rounds.push({ many: await measure(context, "many"), none: await measure(context, "none") });
+    const of = (side: "many" | "none", value: (round: Round) => number): number[] =>
+      rounds.map((round) => value(round[side]));
     const quoted = { row: 22, unit: "x", sense: "at most", standing: "quoted" } as const;
     const median = (value: (round: Round) => number): string => formatNumber(spread(of("many", value)).median);
     return {
@@ -70,9 +72,17 @@ const MODULES = [{ name: "svc-queue" }] as const;
 async function fill(context: ScenarioContext, jobs: number): Promise<number> {
   const engine = await engineFor(context, "many", MODULES);
   try {
-    const worker = connect(`ws://127.0.0.1:${engine.port}`, { name: "bench-filler", handleSignals: false, logger: silentLogger });
+    const worker = connect(`ws://127.0.0.1:${engine.port}`, {
+      name: "bench-filler",
+      handleSignals: false,
+      logger: silentLogger,
+    });
     const started = performance.now();
-    const some = Array.from({ length: JOBS_AT_ONCE }, () => ({ queue: "default", functionId: "bench::nobody", data: PAYLOAD }));
+    const some = Array.from({ length: JOBS_AT_ONCE }, () => ({
+      queue: "default",
+      functionId: "bench::nobody",
+      data: PAYLOAD,
+    }));
     for (let stored = 0; stored < jobs; stored += JOBS_AT_ONCE) await worker.queue.enqueueMany(some);
     const filledMs = performance.now() - started;
     await worker.shutdown();

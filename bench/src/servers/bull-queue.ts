@@ -32,7 +32,11 @@ interface BullMq {
     obliterate(options: object): Promise<void>;
     waitUntilReady(): Promise<unknown>;
   };
-  Worker: new (name: string, run: (job: BullJob) => Promise<null>, options: object) => Connected & { waitUntilReady(): Promise<unknown> };
+  Worker: new (
+    name: string,
+    run: (job: BullJob) => Promise<null>,
+    options: object,
+  ) => Connected & { waitUntilReady(): Promise<unknown> };
 }
 
 const [packages = "", port = "0"] = process.argv.slice(2);

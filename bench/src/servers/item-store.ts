@@ -30,7 +30,14 @@ const folder = process.argv[2] ?? ".";
 const stores = new Map<StoreDurability, ItemStore>();
 
 function openIn(dataDir: string, file: string, durability: StoreDurability): Promise<ItemStore> {
-  return openFileItems({ dataDir, filePath: file, cacheBytes: CACHE_BYTES, durability, log: silentLogger, clock: systemClock });
+  return openFileItems({
+    dataDir,
+    filePath: file,
+    cacheBytes: CACHE_BYTES,
+    durability,
+    log: silentLogger,
+    clock: systemClock,
+  });
 }
 
 async function storeOf(durability: StoreDurability): Promise<ItemStore> {
@@ -45,7 +52,11 @@ async function measure(request: Extract<StoreRequest, { kind: "measure" }>): Pro
   const store = await storeOf(request.durability);
   const payload = payloadOfBytes(request.payloadBytes);
   // Alternates: writing the same value again would write nothing.
-  const values = [payload, otherThan(payload)].map((json) => ({ json, bytes: request.payloadBytes, expiresAt: undefined }));
+  const values = [payload, otherThan(payload)].map((json) => ({
+    json,
+    bytes: request.payloadBytes,
+    expiresAt: undefined,
+  }));
   const turns = new Uint32Array(request.concurrency);
   const operate: Record<StoreOperation, (slot: number) => Promise<unknown>> = {
     get: (slot) => store.get("bench", `key-${slot}`),
@@ -73,12 +84,16 @@ async function measure(request: Extract<StoreRequest, { kind: "measure" }>): Pro
       for (const each of slots) loop.answered(each);
     });
   };
-  const loop = new ClosedLoop({ warmUpMs: request.warmUpMs, measureMs: request.measureMs, observe: [process.pid] }, request.concurrency, (slot) => {
-    operation(slot).then(
-      () => collect(slot),
-      (error: Error) => loop.fail(error),
-    );
-  });
+  const loop = new ClosedLoop(
+    { warmUpMs: request.warmUpMs, measureMs: request.measureMs, observe: [process.pid] },
+    request.concurrency,
+    (slot) => {
+      operation(slot).then(
+        () => collect(slot),
+        (error: Error) => loop.fail(error),
+      );
+    },
+  );
   loop.start();
   return loop.window;
 }

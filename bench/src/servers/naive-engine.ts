@@ -69,7 +69,12 @@ function send(socket: WebSocket, message: object): void {
 }
 
 function fail(socket: WebSocket, invocationId: string, functionId: string, code: string, message: string): void {
-  send(socket, { type: "invocationresult", invocation_id: invocationId, function_id: functionId, error: { code, message } });
+  send(socket, {
+    type: "invocationresult",
+    invocation_id: invocationId,
+    function_id: functionId,
+    error: { code, message },
+  });
 }
 
 function invoke(caller: WebSocket, message: WireMessage): void {
@@ -141,16 +146,25 @@ setInterval(() => {
   for (const [id, call] of pending) {
     if (call.deadlineMs > nowMs) break;
     pending.delete(id);
-    fail(call.caller, id, call.functionId, "call_timeout", `${call.functionId} did not answer within ${CALL_TIMEOUT_MS} ms`);
+    fail(
+      call.caller,
+      id,
+      call.functionId,
+      "call_timeout",
+      `${call.functionId} did not answer within ${CALL_TIMEOUT_MS} ms`,
+    );
   }
 }, SWEEP_MS);
 
 const http = createServer();
-new WebSocketServer({ server: http, perMessageDeflate: false, maxPayload: 16 * 1024 * 1024 }).on("connection", (socket) => {
-  socket.on("message", (data) => receive(socket, data));
-  socket.on("close", () => disconnected(socket));
-  // An error is always followed by a close.
-  socket.on("error", () => socket.terminate());
-  send(socket, { type: "workerregistered", worker_id: randomUUID() });
-});
+new WebSocketServer({ server: http, perMessageDeflate: false, maxPayload: 16 * 1024 * 1024 }).on(
+  "connection",
+  (socket) => {
+    socket.on("message", (data) => receive(socket, data));
+    socket.on("close", () => disconnected(socket));
+    // An error is always followed by a close.
+    socket.on("error", () => socket.terminate());
+    send(socket, { type: "workerregistered", worker_id: randomUUID() });
+  },
+);
 announceAndServe(http);

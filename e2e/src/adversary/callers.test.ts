@@ -138,7 +138,8 @@ async function opened(client: Promise<Client>): Promise<Client> {
   return client;
 }
 const trusted = () => opened(site.connectTrusted("trusted"));
-const tenant = (kind?: string) => opened(site.connect({ name: "acme", query: "?tenant=acme", ...(kind === undefined ? {} : { kind }) }));
+const tenant = (kind?: string) =>
+  opened(site.connect({ name: "acme", query: "?tenant=acme", ...(kind === undefined ? {} : { kind }) }));
 const behind = (kind?: string) => opened(site.connectBehindMiddleware("behind", kind));
 
 it("a trusted worker does all of this; without a token too, in development", async () => {
@@ -174,7 +175,8 @@ describe.each([
     const client = await connect();
     const shown: unknown[] = [];
     await client.serve("spy", (data) => void shown.push(data));
-    for (const [type, config] of TRIGGERS) expect([type, await client.bind(type, "spy", config)]).toMatchObject([type, { error: { code: "FORBIDDEN" } }]);
+    for (const [type, config] of TRIGGERS)
+      expect([type, await client.bind(type, "spy", config)]).toMatchObject([type, { error: { code: "FORBIDDEN" } }]);
     for (const type of ["engine::functions-available", "engine::workers-available"]) {
       expect([type, await client.bind(type, "spy", {})]).toMatchObject([type, { status: "active" }]);
     }
@@ -199,7 +201,12 @@ describe.each([
 });
 
 interface Workers {
-  readonly workers: readonly { readonly id: string; readonly name: string; readonly kind?: string; readonly internal: boolean }[];
+  readonly workers: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly kind?: string;
+    readonly internal: boolean;
+  }[];
 }
 
 const NAMING = [
@@ -207,24 +214,36 @@ const NAMING = [
   ["tenant whose auth function names functions", () => opened(site.connect({ query: "?tenant=named" })), "named::own"],
 ] as const;
 
-describe.each([...NAMING, ["client behind a middleware that passes calls on", behind, "own"] as const])("a %s", (_caller, connect) => {
-  it("calls them", async () => {
-    passesOn = true;
-    const client = await connect();
-    for (const [, id, data] of CALLS) expect([id, await client.codeOf(id, data)]).toEqual([id, undefined]);
-    for (const [id, data] of CALLS_ON_JOBS) expect(JSON.stringify(await client.call(id, { data }))).toContain("job_not_found");
-    expect(await client.result("state::get", { scope: "s", key: "k" })).toBe("private-value");
-    await owner.result("engine::log::warn", { message: "a line of the owner" });
-    await expect.poll(async () => JSON.stringify(await client.result("engine::logs::list", { text: "a line of the owner" }))).toContain("WARN");
-  });
-});
+describe.each([...NAMING, ["client behind a middleware that passes calls on", behind, "own"] as const])(
+  "a %s",
+  (_caller, connect) => {
+    it("calls them", async () => {
+      passesOn = true;
+      const client = await connect();
+      for (const [, id, data] of CALLS) expect([id, await client.codeOf(id, data)]).toEqual([id, undefined]);
+      for (const [id, data] of CALLS_ON_JOBS)
+        expect(JSON.stringify(await client.call(id, { data }))).toContain("job_not_found");
+      expect(await client.result("state::get", { scope: "s", key: "k" })).toBe("private-value");
+      await owner.result("engine::log::warn", { message: "a line of the owner" });
+      await expect
+        .poll(async () => JSON.stringify(await client.result("engine::logs::list", { text: "a line of the owner" })))
+        .toContain("WARN");
+    });
+  },
+);
 
 describe.each(NAMING)("a %s", (_caller, connect, own) => {
   it("sends back dead jobs of functions that it may call and no others, and discards any", async () => {
     const client = await connect();
     const dead = async (functionId: string): Promise<string> => {
-      const { job_id } = (await owner.result("queue::enqueue", { queue: "strict", function_id: functionId, data: "fails" })) as { job_id: string };
-      await expect.poll(async () => ((await owner.result("queue::stats", { queue: "strict" })) as { dead: number }).dead).toBe(1);
+      const { job_id } = (await owner.result("queue::enqueue", {
+        queue: "strict",
+        function_id: functionId,
+        data: "fails",
+      })) as { job_id: string };
+      await expect
+        .poll(async () => ((await owner.result("queue::stats", { queue: "strict" })) as { dead: number }).dead)
+        .toBe(1);
       return job_id;
     };
     let fails = true;
@@ -255,7 +274,8 @@ describe.each(NAMING)("a %s", (_caller, connect, own) => {
     for (const id of [own, "secret::seen"]) await owner.result(id);
     const lists = [...(ROWS["read traces, metrics, call history"] ?? []), ...(ROWS["see workers and functions"] ?? [])];
     for (const [id] of lists) {
-      const seen = async (by: Client): Promise<string> => JSON.stringify(await by.result(id, { include_internal: true }));
+      const seen = async (by: Client): Promise<string> =>
+        JSON.stringify(await by.result(id, { include_internal: true }));
       await expect.poll(() => seen(owner), { message: id }).toContain("secret::seen");
       await expect.poll(() => seen(client), { message: id }).toContain(own);
       expect([id, await seen(client)]).toEqual([id, expect.not.stringContaining("secret::seen")]);
@@ -288,7 +308,11 @@ describe.each([
     const shown = ((await owner.result("engine::workers::list")) as Workers).workers.find(({ id }) => id === client.id);
     expect([shown?.name, shown?.internal, shown?.kind === "console"]).toEqual([client.name, false, false]);
     await owner.serve("api::frame", (_data, { metadata, caller }) => ({ metadata, caller }));
-    const answer = await client.result("api::frame", {}, { metadata: { svc: { job: "forged" } }, caller: { worker_id: "forged", name: "forged" } });
+    const answer = await client.result(
+      "api::frame",
+      {},
+      { metadata: { svc: { job: "forged" } }, caller: { worker_id: "forged", name: "forged" } },
+    );
     expect(JSON.stringify(answer)).not.toContain("forged");
   });
 });
@@ -298,7 +322,12 @@ it("a trusted worker has the name that it gives, and is the caller of its calls,
   const { workers } = (await owner.result("engine::workers::list")) as Workers;
   expect(workers.find(({ id }) => id === client.id)?.name).toBe(client.name);
   const witness = await trusted();
-  await witness.result("engine::workers::register", { name: witness.name, runtime: "raw", pid: process.pid, features: ["tolerates_bad_frames", "caller"] });
+  await witness.result("engine::workers::register", {
+    name: witness.name,
+    runtime: "raw",
+    pid: process.pid,
+    features: ["tolerates_bad_frames", "caller"],
+  });
   await witness.serve("witness::caller", (_data, { caller }) => caller);
   const forged = { caller: { worker_id: owner.id, name: "forged" } };
   expect(await client.result("witness::caller", {}, forged)).toEqual({ worker_id: client.id, name: client.name });
@@ -306,7 +335,8 @@ it("a trusted worker has the name that it gives, and is the caller of its calls,
 
 it("a role with admin administers the engine, and may call nothing more by that", async () => {
   const client = await opened(site.connect({ token: ADMIN }));
-  for (const [id, data] of ROWS["administer the engine"] ?? []) expect([id, await client.codeOf(id, data)]).toEqual([id, undefined]);
+  for (const [id, data] of ROWS["administer the engine"] ?? [])
+    expect([id, await client.codeOf(id, data)]).toEqual([id, undefined]);
   for (const id of ["secret::job", "state::get"]) expect([id, await client.codeOf(id)]).toEqual([id, "FORBIDDEN"]);
 });
 
@@ -315,7 +345,9 @@ it("a trusted worker has the limits of a connection", async () => {
   for (let n = 0; n < 1_010; n++) client.say({ type: "registertriggertype", id: `type-${n}`, description: "" });
   await client.settled();
   expect(client.received.filter(({ type }) => type === "error")).toHaveLength(10);
-  expect(await owner.register({ type: "registertriggertype", id: "type-of-the-owner", description: "" })).toBeUndefined();
+  expect(
+    await owner.register({ type: "registertriggertype", id: "type-of-the-owner", description: "" }),
+  ).toBeUndefined();
 });
 
 it("a client behind a middleware has the share of its principal, over all of its connections", async () => {
@@ -338,8 +370,16 @@ it("an HTTP client has the routes of the owner, and no sockets, streams and func
     const outcome = await handshake(`ws://localhost:${site.ports.http}${path}`).catch(() => "closed");
     expect([path, outcome]).not.toEqual([path, "open"]);
   }
-  for (const path of ["/stream/prices/g", "/streams", "/state::get", "/secret::job", "/engine::logs::list", "/engine/logs"]) {
-    for (const method of ["GET", "POST"]) expect([path, (await send(site.http + path, { method })).status]).toEqual([path, 404]);
+  for (const path of [
+    "/stream/prices/g",
+    "/streams",
+    "/state::get",
+    "/secret::job",
+    "/engine::logs::list",
+    "/engine/logs",
+  ]) {
+    for (const method of ["GET", "POST"])
+      expect([path, (await send(site.http + path, { method })).status]).toEqual([path, 404]);
   }
 });
 

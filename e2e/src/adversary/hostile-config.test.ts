@@ -45,11 +45,15 @@ let edits = 0;
 /** Restores a valid file, which the engine applies. */
 async function applied(): Promise<void> {
   edits++;
-  expect((await outcomeOf(`${GOOD}engine: { default_timeout_ms: ${20_000 + edits} }\n`)).message).toBe("the config file was applied");
+  expect((await outcomeOf(`${GOOD}engine: { default_timeout_ms: ${20_000 + edits} }\n`)).message).toBe(
+    "the config file was applied",
+  );
 }
 
 /** Replaces the config file, as an editor does, and resolves with the engine's log line about it. */
-async function outcomeOf(content: string | Buffer | { readonly linkTo: string }): Promise<Readonly<Record<string, unknown>>> {
+async function outcomeOf(
+  content: string | Buffer | { readonly linkTo: string },
+): Promise<Readonly<Record<string, unknown>>> {
   const before = site.records().length;
   const next = join(site.folder, "next.yaml");
   if (typeof content === "string" || Buffer.isBuffer(content)) writeFileSync(next, content);
@@ -67,7 +71,10 @@ async function outcomeOf(content: string | Buffer | { readonly linkTo: string })
 /** Expects that a file is rejected, and returns the reasons. */
 async function refused(content: string | Buffer | { readonly linkTo: string }): Promise<string> {
   const record = await outcomeOf(content);
-  expect([typeof content === "string" ? content.slice(0, 60) : "a file", record.message]).toEqual([expect.anything(), expect.stringContaining("stays")]);
+  expect([typeof content === "string" ? content.slice(0, 60) : "a file", record.message]).toEqual([
+    expect.anything(),
+    expect.stringContaining("stays"),
+  ]);
   return JSON.stringify(record);
 }
 
@@ -77,16 +84,21 @@ describe("a hostile config file", () => {
     const reasons = await refused(text);
     for (const key of ["constructor", "toString"]) expect(reasons).toContain(key);
     expect(await refused(`${GOOD}__proto__: { polluted: 1 }\n`)).toContain("__proto__");
-    expect(await refused(`${GOOD}engine: !!js/function 'function () { process.exit(1) }'\n`)).toContain("config.yaml:5");
+    expect(await refused(`${GOOD}engine: !!js/function 'function () { process.exit(1) }'\n`)).toContain(
+      "config.yaml:5",
+    );
   });
 
   it("with aliases that multiply, lists in lists, or too much text is refused before it uses up memory", async () => {
     const bomb = ["a: &a [x, x, x, x, x, x, x, x, x, x]"];
-    for (const [at, name] of [..."bcdefghijk"].entries()) bomb.push(`${name}: &${name} [${new Array(10).fill(`*${"abcdefghij"[at]}`).join(", ")}]`);
+    for (const [at, name] of [..."bcdefghijk"].entries())
+      bomb.push(`${name}: &${name} [${new Array(10).fill(`*${"abcdefghij"[at]}`).join(", ")}]`);
     expect(await refused(`${GOOD}${bomb.join("\n")}\n`)).toContain("more than 100000 values");
     expect(await refused(`${GOOD}engine: &a [*a]\n`)).toContain("contains it");
     expect(await refused(`${GOOD}engine: ${"[".repeat(300_000)}`)).toContain("nested deeper than 64 levels");
-    expect(await refused(`${GOOD}# ${"x".repeat(1_100_000)}\n`)).toContain("is larger than the maximum of 1048576 bytes");
+    expect(await refused(`${GOOD}# ${"x".repeat(1_100_000)}\n`)).toContain(
+      "is larger than the maximum of 1048576 bytes",
+    );
   });
 
   it("that is no file, no text or a device is refused without reading it to its end", async () => {
@@ -130,7 +142,9 @@ engine: { drain_ms: .inf, default_timeout_ms: 1e308, legacy_call_timeout_ms: .na
       `${GOOD}engine: { drain_ms: "\${SECRET}", log_level: "\${SECRET}", default_timeout_ms: "redis://me:${SECRET}@host", token: "\${SECRET}\${NOT_SET}" }\n`,
     );
     expect(reasons).toContain("SECRET");
-    const injected = await outcomeOf(`${GOOD}engine: { allowed_hosts: [x], log_level: info, data_dir: "./\${INJECTED}" }\n`);
+    const injected = await outcomeOf(
+      `${GOOD}engine: { allowed_hosts: [x], log_level: info, data_dir: "./\${INJECTED}" }\n`,
+    );
     // biome-ignore-end lint/suspicious/noTemplateCurlyInString: see above
     expect(injected.message).toBe("the config file was applied");
     expect(JSON.stringify(await owner.result("engine::config::effective"))).not.toMatch(/"insecure_bind":\{?[^}]*true/);
@@ -142,12 +156,15 @@ engine: { drain_ms: .inf, default_timeout_ms: 1e308, legacy_call_timeout_ms: .na
     const text = `${GOOD}engine: { insecure_bind: true, mode: development, token: a-token-of-the-stranger, bridge: { host: 0.0.0.0 }, data_dir: ${outside}/data, logs_dir: ${outside}/logs }\n`;
     expect((await outcomeOf(text)).message).toBe("the config file was applied");
     const lines = JSON.stringify(site.records().slice(before));
-    for (const key of ["engine.data_dir", "engine.logs_dir", "engine.token", "engine.insecure_bind"]) expect(lines).toContain(`${key} changed from `);
+    for (const key of ["engine.data_dir", "engine.logs_dir", "engine.token", "engine.insecure_bind"])
+      expect(lines).toContain(`${key} changed from `);
     expect(lines).toContain("it takes effect when the engine restarts");
     expect(lines).not.toContain("a-token-of-the-stranger");
     expect(await owner.result("engine::info")).not.toMatchObject({ data_dir: `${outside}/data` });
     // The stranger's token is not valid for this engine.
-    const status = await handshake(`ws://127.0.0.1:${site.ports.bridge}/`, { headers: { authorization: "Bearer a-token-of-the-stranger" } });
+    const status = await handshake(`ws://127.0.0.1:${site.ports.bridge}/`, {
+      headers: { authorization: "Bearer a-token-of-the-stranger" },
+    });
     expect(status).toBe(401);
   });
 });
@@ -156,7 +173,10 @@ it("svc config check reads a hostile file, starts nothing, and shows neither sec
   const folder = mkdtempSync(join(tmpdir(), "svc-stranger-"));
   try {
     const commands = `${GOOD}  - name: svc-exec\n    config: { commands: [{ name: evil, command: "touch ${join(outside, "started")}" }] }\n`;
-    writeFileSync(join(folder, "config.yaml"), `${commands}engine: { log_level: "\\e]0;owned\\a", drain_ms: "\${SECRET}" }\n`);
+    writeFileSync(
+      join(folder, "config.yaml"),
+      `${commands}engine: { log_level: "\\e]0;owned\\a", drain_ms: "\${SECRET}" }\n`,
+    );
     const checked = await svc(["config", "check"], { cwd: folder, env: { SECRET } });
     expect(checked.code).toBe(1);
     expect(checked.stderr).toContain("engine.log_level");
@@ -173,7 +193,9 @@ it("a data folder that is a link to that of a running engine is refused", async 
     mkdirSync(join(folder, ".svc"));
     symlinkSync(join(site.folder, ".svc", "data"), join(folder, ".svc", "data"));
     writeFileSync(join(folder, "config.yaml"), "workers: []\n");
-    await expect(startEngine({ cwd: folder, ports: { bridge: 0, http: 0, realtime: 0 } })).rejects.toThrow("is in use by");
+    await expect(startEngine({ cwd: folder, ports: { bridge: 0, http: 0, realtime: 0 } })).rejects.toThrow(
+      "is in use by",
+    );
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,7 +1,17 @@
 // A worker's folder from a stranger. Its commands run as the user, so users read it before adding it. Reading and
 // listing it must be safe.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,8 +36,12 @@ socket.on("message", (text) => {
   if (type === "invokefunction") send({ type: "invocationresult", invocation_id, function_id, result: "${name}" });
 });
 `;
-const manifest = (name: string, more = ""): string => `name: ${name}\nruntime: { kind: javascript, entry: worker.mjs }\n${more}`;
-const worker = (name: string, more = ""): Readonly<Record<string, string>> => ({ "svc.worker.yaml": manifest(name, more), "worker.mjs": source(name) });
+const manifest = (name: string, more = ""): string =>
+  `name: ${name}\nruntime: { kind: javascript, entry: worker.mjs }\n${more}`;
+const worker = (name: string, more = ""): Readonly<Record<string, string>> => ({
+  "svc.worker.yaml": manifest(name, more),
+  "worker.mjs": source(name),
+});
 
 let site: Site;
 let owner: Client;
@@ -67,7 +81,8 @@ function put(name: string, files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-const entriesOf = (names: readonly string[]): string => `workers:\n${names.map((name) => `  - { name: ${name}, path: ${join(workers, name)} }\n`).join("")}`;
+const entriesOf = (names: readonly string[]): string =>
+  `workers:\n${names.map((name) => `  - { name: ${name}, path: ${join(workers, name)} }\n`).join("")}`;
 
 /** Replaces the config file with one that lists these workers. */
 function enter(names: readonly string[]): void {
@@ -92,7 +107,9 @@ async function localWorkers(): Promise<readonly WorkerStatus[]> {
 async function failures(names: readonly string[]): Promise<Readonly<Record<string, string>>> {
   enter(["good", ...names]);
   const failed = async (): Promise<WorkerStatus[]> => (await localWorkers()).filter(({ state }) => state === "failed");
-  await expect.poll(async () => (await failed()).map(({ name }) => name).sort(), { timeout: 60_000 }).toEqual([...names].sort());
+  await expect
+    .poll(async () => (await failed()).map(({ name }) => name).sort(), { timeout: 60_000 })
+    .toEqual([...names].sort());
   return Object.fromEntries((await failed()).map(({ name, reason }) => [name, reason ?? ""]));
 }
 
@@ -100,7 +117,9 @@ describe("the folder of a worker, listed in the config file,", () => {
   it("with a manifest that is huge, deep, malformed, a device or a pipe fails with the reason, and others start", async () => {
     put("huge", { "svc.worker.yaml": `${manifest("huge")}# ${"x".repeat(300_000)}` });
     put("deep", { "svc.worker.yaml": `name: deep\nenv: ${"[".repeat(200_000)}` });
-    const bomb = [..."bcdefghij"].map((name, at) => `${name}: &${name} [${new Array(10).fill(`*${"abcdefghi"[at]}`).join(", ")}]`);
+    const bomb = [..."bcdefghij"].map(
+      (name, at) => `${name}: &${name} [${new Array(10).fill(`*${"abcdefghi"[at]}`).join(", ")}]`,
+    );
     put("bomb", { "svc.worker.yaml": `a: &a [x, x, x, x, x, x, x, x, x, x]\n${bomb.join("\n")}\n` });
     put("prototype", { "svc.worker.yaml": manifest("prototype", "__proto__: { polluted: 1 }\n"), "worker.mjs": "" });
     symlinkSync("/dev/zero", join(put("device", {}), "svc.worker.yaml"));
@@ -121,8 +140,13 @@ describe("the folder of a worker, listed in the config file,", () => {
 
   it("cannot start a file outside of it by its entry, nor take over the address or the token of the engine", async () => {
     put("upwards", { "svc.worker.yaml": "name: upwards\nruntime: { kind: javascript, entry: ../../../worker.mjs }\n" });
-    put("absolute", { "svc.worker.yaml": `name: absolute\nruntime: { kind: javascript, entry: ${join(outside, "worker.mjs")} }\n` });
-    put("hidden", { "svc.worker.yaml": "name: ../hidden\nruntime: { kind: javascript, entry: worker.mjs }\n", "worker.mjs": "" });
+    put("absolute", {
+      "svc.worker.yaml": `name: absolute\nruntime: { kind: javascript, entry: ${join(outside, "worker.mjs")} }\n`,
+    });
+    put("hidden", {
+      "svc.worker.yaml": "name: ../hidden\nruntime: { kind: javascript, entry: worker.mjs }\n",
+      "worker.mjs": "",
+    });
     put("address", worker("address", "env: { SVC_URL: ws://evil.example }\n"));
     put("run", worker("run", "env: { SVC_RUN_ID: forged }\n"));
     const reasons = await failures(["upwards", "absolute", "address", "run", "hidden"]);
@@ -155,7 +179,9 @@ console.log("end of noise");
     enter(["good", "noisy"]);
     await expect.poll(() => owner.codeOf("noisy::ping"), { timeout: 60_000 }).toBeUndefined();
     const file = join(site.folder, ".svc", "logs", "noisy.log");
-    await expect.poll(() => existsSync(file) && readFileSync(file, "utf8").includes("end of noise"), { timeout: 60_000 }).toBe(true);
+    await expect
+      .poll(() => existsSync(file) && readFileSync(file, "utf8").includes("end of noise"), { timeout: 60_000 })
+      .toBe(true);
     const shown = await svc(["worker", "logs", "noisy"], { cwd: site.folder });
     expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining("cleared")]);
     expect(shown.stdout).not.toContain("\u001b");

@@ -31,7 +31,12 @@ workers:
   });
   await owner.serve("owner::bad-headers", () => ({
     status_code: 200,
-    headers: { "x-split": "a\r\nset-cookie: stolen=1", "transfer-encoding": "chunked", "content-length": "1", connection: "upgrade" },
+    headers: {
+      "x-split": "a\r\nset-cookie: stolen=1",
+      "transfer-encoding": "chunked",
+      "content-length": "1",
+      connection: "upgrade",
+    },
     body: "body",
   }));
   for (const [id, api_path, http_method] of [
@@ -49,7 +54,11 @@ afterAll(() => site?.stop());
 /** The control of every test: a well-formed request and the cron trigger still work. */
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  const response = await fetch(`${site.http}/echo`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"n":1}' });
+  const response = await fetch(`${site.http}/echo`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"n":1}',
+  });
   expect([response.status, await response.json()]).toEqual([200, "echo"]);
   await ticks.more(1);
 });
@@ -72,8 +81,10 @@ function send(bytes: string | Buffer, isEnough: (answer: string) => boolean = ()
 
 const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0);
 const host = (): string => `Host: localhost:${site.ports.http}`;
-const get = (target: string, ...headers: string[]): string => [`GET ${target} HTTP/1.1`, host(), "Connection: close", ...headers, "", ""].join("\r\n");
-const post = (body: string, ...headers: string[]): string => ["POST /echo HTTP/1.1", host(), "Connection: close", ...headers, "", body].join("\r\n");
+const get = (target: string, ...headers: string[]): string =>
+  [`GET ${target} HTTP/1.1`, host(), "Connection: close", ...headers, "", ""].join("\r\n");
+const post = (body: string, ...headers: string[]): string =>
+  ["POST /echo HTTP/1.1", host(), "Connection: close", ...headers, "", body].join("\r\n");
 
 describe("a malformed request", () => {
   it("is refused: two Hosts, foreign authorities, bad framing", async () => {
@@ -95,7 +106,11 @@ describe("a malformed request", () => {
       ["no HTTP", "NONSENSE\r\n\r\n", [400]],
       ["large header", get("/echo", `X-A: ${"a".repeat(20_000)}`), [431]],
       ["unknown expectation", post("{}", json, "Expect: something", "Content-Length: 2"), [417]],
-      ["unknown upgrade", get("/echo", "Upgrade: h2c").replace("Connection: close", "Connection: Upgrade"), [400, 404, 426, 200]],
+      [
+        "unknown upgrade",
+        get("/echo", "Upgrade: h2c").replace("Connection: close", "Connection: Upgrade"),
+        [400, 404, 426, 200],
+      ],
     ];
     const { length } = seen;
     for (const [what, bytes, wanted] of requests) {
@@ -119,7 +134,10 @@ describe("a malformed request", () => {
       "/files/%c3%28",
       "/files/%ff",
     ]) {
-      expect([target, statusOf(await send(get(target)))]).toEqual([target, expect.toSatisfy((status: number) => status === 400 || status === 404)]);
+      expect([target, statusOf(await send(get(target)))]).toEqual([
+        target,
+        expect.toSatisfy((status: number) => status === 400 || status === 404),
+      ]);
     }
     expect(seen.length).toBe(length);
     expect(statusOf(await send(get("/files/plain")))).toBe(200);
@@ -173,8 +191,13 @@ describe("a well-formed request with hostile content", () => {
 
   it("reads no file and no page of the console by methods that browsers do not send", async () => {
     for (const method of ["TRACE", "CONNECT", "PROPFIND", "OPTIONS"]) {
-      const answer = await send([`${method} /_console/invoke HTTP/1.1`, host(), "Connection: close", "", ""].join("\r\n"));
-      expect([method, statusOf(answer)]).toEqual([method, expect.toSatisfy((status: number) => status === 0 || status >= 400)]);
+      const answer = await send(
+        [`${method} /_console/invoke HTTP/1.1`, host(), "Connection: close", "", ""].join("\r\n"),
+      );
+      expect([method, statusOf(answer)]).toEqual([
+        method,
+        expect.toSatisfy((status: number) => status === 0 || status >= 400),
+      ]);
     }
   });
 });

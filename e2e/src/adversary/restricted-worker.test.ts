@@ -76,7 +76,9 @@ afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   await ownerWorks();
 });
-async function guest(options: { readonly token?: string; readonly name?: string; readonly kind?: string } = {}): Promise<Client> {
+async function guest(
+  options: { readonly token?: string; readonly name?: string; readonly kind?: string } = {},
+): Promise<Client> {
   const client = await site.connect({ token: GUEST, name: "guest", ...options });
   clients.push(client);
   return client;
@@ -126,16 +128,25 @@ describe("a connection behind a middleware, without rules", () => {
       "engine::logs::list",
       "state::get",
     ]) {
-      expect([id, await client.codeOf(id, { name: "svc-state", queue: "default", scope: "s", key: "k" })]).toEqual([id, "failed"]);
+      expect([id, await client.codeOf(id, { name: "svc-state", queue: "default", scope: "s", key: "k" })]).toEqual([
+        id,
+        "failed",
+      ]);
       expect(seenByMiddleware).toContain(id);
     }
   });
 
   it("cannot go around it by a job, by a trigger or by a route of its own (A5)", async () => {
     const client = await behind();
-    expect(await client.codeOf("engine::queue::enqueue", { queue: "default", function_id: "secret::job", data: "stolen" })).toBe("failed");
-    expect(await client.codeOf("secret::job", "stolen", { action: { type: "enqueue", queue: "default" } })).toBe("failed");
-    expect(await client.codeOf("queue::enqueue", { queue: "default", function_id: "secret::job", data: "stolen" })).toBe("failed");
+    expect(
+      await client.codeOf("engine::queue::enqueue", { queue: "default", function_id: "secret::job", data: "stolen" }),
+    ).toBe("failed");
+    expect(await client.codeOf("secret::job", "stolen", { action: { type: "enqueue", queue: "default" } })).toBe(
+      "failed",
+    );
+    expect(
+      await client.codeOf("queue::enqueue", { queue: "default", function_id: "secret::job", data: "stolen" }),
+    ).toBe("failed");
     for (const [type, config] of [
       ["http", { api_path: "/around" }],
       ["cron", { expression: "* * * * * *" }],
@@ -143,10 +154,16 @@ describe("a connection behind a middleware, without rules", () => {
       ["queue", { queue: "default" }],
       ["state", {}],
     ] as const) {
-      expect([type, await client.bind(type, "secret::job", config)]).toMatchObject([type, { error: { code: "FORBIDDEN" } }]);
+      expect([type, await client.bind(type, "secret::job", config)]).toMatchObject([
+        type,
+        { error: { code: "FORBIDDEN" } },
+      ]);
     }
     await client.serve("behind::own", () => "own");
-    const condition = await client.bind("http", "behind::own", { api_path: "/behind", condition_function_id: "secret::job" });
+    const condition = await client.bind("http", "behind::own", {
+      api_path: "/behind",
+      condition_function_id: "secret::job",
+    });
     expect(condition).toMatchObject({ error: { code: "FORBIDDEN" } });
     expect((await fetch(`${site.http}/around`)).status).toBe(404);
     // Its own function behind its own route works.
@@ -159,14 +176,31 @@ describe("a restricted worker's calls", () => {
   it("reach what is exposed and allowed, whichever way they go", async () => {
     const client = await guest();
     expect(await client.result("api::hello", 3)).toEqual({ hello: 3 });
-    for (const id of ["secret::pay", "not::there", "engine::config::effective", "worker::list", "worker::stop", "state::set", "engine::traces::list"]) {
+    for (const id of [
+      "secret::pay",
+      "not::there",
+      "engine::config::effective",
+      "worker::list",
+      "worker::stop",
+      "state::set",
+      "engine::traces::list",
+    ]) {
       expect([id, await client.codeOf(id)]).toEqual([id, "FORBIDDEN"]);
     }
     for (const id of ["engine::queue::enqueue", "queue::enqueue"]) {
-      expect([id, await client.codeOf(id, { queue: "default", function_id: "secret::job", data: "stolen" })]).toEqual([id, "FORBIDDEN"]);
+      expect([id, await client.codeOf(id, { queue: "default", function_id: "secret::job", data: "stolen" })]).toEqual([
+        id,
+        "FORBIDDEN",
+      ]);
     }
-    expect(await client.codeOf("queue::enqueue_many", { jobs: [{ queue: "default", function_id: "secret::job", data: "stolen" }] })).toBe("FORBIDDEN");
-    expect(await client.codeOf("secret::job", "stolen", { action: { type: "enqueue", queue: "default" } })).toBe("FORBIDDEN");
+    expect(
+      await client.codeOf("queue::enqueue_many", {
+        jobs: [{ queue: "default", function_id: "secret::job", data: "stolen" }],
+      }),
+    ).toBe("FORBIDDEN");
+    expect(await client.codeOf("secret::job", "stolen", { action: { type: "enqueue", queue: "default" } })).toBe(
+      "FORBIDDEN",
+    );
     client.say({ type: "invokefunction", function_id: "secret::job", data: "stolen", action: { type: "void" } });
     await client.settled();
   });
@@ -174,20 +208,38 @@ describe("a restricted worker's calls", () => {
   it("gain no rights by a job or a trigger that calls a function of the engine (A2, A6, A7)", async () => {
     const [client, reader] = [await guest(), await guest({ token: READER, name: "reader" })];
     const stolen = { queue: "default", function_id: "secret::job", data: "stolen" };
-    for (const id of ["engine::queue::enqueue", "queue::enqueue", "queue::redrive", "engine::register_trigger", "engine::traces::list", "state::set"]) {
+    for (const id of [
+      "engine::queue::enqueue",
+      "queue::enqueue",
+      "queue::redrive",
+      "engine::register_trigger",
+      "engine::traces::list",
+      "state::set",
+    ]) {
       const job = { queue: "default", function_id: id, data: stolen };
       expect([id, await client.codeOf("queue::enqueue", job)]).toEqual([id, "FORBIDDEN"]);
       // The queue rejects those that it may call.
       const refusal = id.startsWith("queue::") ? "enqueue_error" : "FORBIDDEN";
-      expect([id, await client.codeOf(id, stolen, { action: { type: "enqueue", queue: "default" } })]).toEqual([id, refusal]);
+      expect([id, await client.codeOf(id, stolen, { action: { type: "enqueue", queue: "default" } })]).toEqual([
+        id,
+        refusal,
+      ]);
       for (const [type, config] of [
         ["http", { api_path: "/engine", http_method: "POST" }],
         ["cron", { expression: "* * * * * *" }],
         ["subscribe", { topic: "t" }],
         ["state", {}],
       ] as const) {
-        expect([id, type, await client.bind(type, id, config)]).toMatchObject([id, type, { error: { code: "FORBIDDEN" } }]);
-        expect([id, type, await reader.bind(type, id, config)]).toMatchObject([id, type, { error: { code: "FORBIDDEN" } }]);
+        expect([id, type, await client.bind(type, id, config)]).toMatchObject([
+          id,
+          type,
+          { error: { code: "FORBIDDEN" } },
+        ]);
+        expect([id, type, await reader.bind(type, id, config)]).toMatchObject([
+          id,
+          type,
+          { error: { code: "FORBIDDEN" } },
+        ]);
       }
     }
   });
@@ -197,7 +249,12 @@ describe("a restricted worker's calls", () => {
     let pending: unknown;
     await owner.serve("secret::slow", (_data, frame) => {
       pending = frame.invocation_id;
-      client.say({ type: "invocationresult", invocation_id: String(pending), function_id: "secret::slow", result: "forged" });
+      client.say({
+        type: "invocationresult",
+        invocation_id: String(pending),
+        function_id: "secret::slow",
+        result: "forged",
+      });
       return client.settled().then(() => "real");
     });
     const other = await site.connectTrusted("other");
@@ -206,8 +263,14 @@ describe("a restricted worker's calls", () => {
   });
 
   it("cannot send a dead job of another function back with data of its own (A6)", async () => {
-    const { job_id } = (await owner.result("queue::enqueue", { queue: "strict", function_id: "secret::job", data: { fails: true } })) as { job_id: string };
-    await expect.poll(async () => ((await owner.result("queue::stats", { queue: "strict" })) as { dead: number }).dead).toBe(1);
+    const { job_id } = (await owner.result("queue::enqueue", {
+      queue: "strict",
+      function_id: "secret::job",
+      data: { fails: true },
+    })) as { job_id: string };
+    await expect
+      .poll(async () => ((await owner.result("queue::stats", { queue: "strict" })) as { dead: number }).dead)
+      .toBe(1);
     const client = await guest();
     for (const payload of [{ payload: "stolen" }, { payload: "stolen", job_ids: [job_id] }, {}]) {
       expect(await client.codeOf("queue::redrive", { queue: "strict", ...payload })).toBe("FORBIDDEN");
@@ -215,7 +278,9 @@ describe("a restricted worker's calls", () => {
     for (const id of ["queue::purge", "queue::discard", "queue::cancel", "queue::pause"]) {
       expect([id, await client.codeOf(id, { queue: "strict", job_id, job_ids: [job_id] })]).toEqual([id, "FORBIDDEN"]);
     }
-    expect(await owner.result("queue::redrive", { queue: "strict", payload: "redriven by the owner" })).toMatchObject({ redriven: 1 });
+    expect(await owner.result("queue::redrive", { queue: "strict", payload: "redriven by the owner" })).toMatchObject({
+      redriven: 1,
+    });
     await expect.poll(() => ran).toContain("redriven by the owner");
   });
 });
@@ -228,10 +293,16 @@ describe("a restricted worker's registrations", () => {
     const client = await guest();
     const attempts = async (): Promise<void> => {
       for (const id of ["payments::charge", "secret::pay", "engine::queue::enqueue", "engine::x", "state::get"]) {
-        expect([id, await client.register({ type: "registerfunction", id })]).toEqual([id, expect.stringMatching(/registration_refused|FORBIDDEN|reserved/)]);
+        expect([id, await client.register({ type: "registerfunction", id })]).toEqual([
+          id,
+          expect.stringMatching(/registration_refused|FORBIDDEN|reserved/),
+        ]);
       }
       for (const id of ["bell", "cron", "http"]) {
-        expect([id, await client.register({ type: "registertriggertype", id, description: "" })]).toEqual([id, expect.any(String)]);
+        expect([id, await client.register({ type: "registertriggertype", id, description: "" })]).toEqual([
+          id,
+          expect.any(String),
+        ]);
       }
     };
     await attempts();
@@ -252,7 +323,9 @@ describe("a restricted worker's registrations", () => {
       ["/files/*rest", "file"],
     ] as const) {
       await owner.serve(`secret::${name}`, () => ({ status_code: 200, body: name }));
-      expect(await owner.bind("http", `secret::${name}`, { api_path: path, http_method: "GET" })).toMatchObject({ status: "active" });
+      expect(await owner.bind("http", `secret::${name}`, { api_path: path, http_method: "GET" })).toMatchObject({
+        status: "active",
+      });
     }
     const client = await guest();
     await client.serve("guest::hijack", () => ({ status_code: 200, body: "hijacked" }));
@@ -273,7 +346,8 @@ describe("a restricted worker's registrations", () => {
     for (const path of ["/users/me", "/users/7"]) expect(await body(path)).toEqual([200, '"user"']);
     for (const path of ["/files/a/b", "/files/a"]) expect(await body(path)).toEqual([200, '"file"']);
     for (const method of ["POST", "DELETE", "PUT", "OPTIONS", "HEAD"]) {
-      for (const path of ["/users/me", "/users/7", "/files/a/b"]) expect([method, path, (await body(path, { method }))[1]]).not.toContain("hijacked");
+      for (const path of ["/users/me", "/users/7", "/files/a/b"])
+        expect([method, path, (await body(path, { method }))[1]]).not.toContain("hijacked");
     }
     expect(await body("/healthz")).not.toContain("hijacked");
     // Paths that no trusted route matches are served.
@@ -288,14 +362,19 @@ describe("a restricted worker's registrations", () => {
       ["cron", { expression: "* * * * * *" }],
       ["subscribe", { topic: "t" }],
     ] as const) {
-      expect([type, await client.bind(type, "secret::pay", config)]).toMatchObject([type, { error: { code: "FORBIDDEN" } }]);
-      expect([type, await client.bind(type, "guest::spy", { ...config, condition_function_id: "secret::pay" })]).toMatchObject([
+      expect([type, await client.bind(type, "secret::pay", config)]).toMatchObject([
         type,
         { error: { code: "FORBIDDEN" } },
       ]);
+      expect([
+        type,
+        await client.bind(type, "guest::spy", { ...config, condition_function_id: "secret::pay" }),
+      ]).toMatchObject([type, { error: { code: "FORBIDDEN" } }]);
     }
     expect(await client.register({ type: "registertriggertype", id: "guest.bell", description: "" })).toBeUndefined();
-    expect(await owner.bind("guest.bell", "secret::pay", { note: "private-config" })).toMatchObject({ status: "inactive" });
+    expect(await owner.bind("guest.bell", "secret::pay", { note: "private-config" })).toMatchObject({
+      status: "inactive",
+    });
     await client.settled();
     expect(JSON.stringify(client.received)).not.toContain("private-config");
   });
@@ -306,12 +385,18 @@ describe("a restricted worker's identity (A12)", () => {
     const client = await guest({ name: "svc console", kind: "console" });
     await owner.serve("api::frame", (_data, { metadata, caller }) => ({ metadata, caller }));
     const forged = { svc: { job: { id: "forged" }, topic: "orders" }, own: 1 };
-    const { metadata } = (await client.result("api::frame", {}, { metadata: forged, caller: { worker_id: owner.id, name: "owner" } })) as {
+    const { metadata } = (await client.result(
+      "api::frame",
+      {},
+      { metadata: forged, caller: { worker_id: owner.id, name: "owner" } },
+    )) as {
       metadata: unknown;
       caller: unknown;
     };
     expect(metadata).toEqual({ own: 1 });
-    const { workers } = (await owner.result("engine::workers::list")) as { workers: { id: string; kind?: string; internal: boolean; name: string }[] };
+    const { workers } = (await owner.result("engine::workers::list")) as {
+      workers: { id: string; kind?: string; internal: boolean; name: string }[];
+    };
     const shown = workers.find(({ id }) => id === client.id);
     expect([shown?.name, shown?.internal]).toEqual(["svc console", false]);
     expect(JSON.stringify(shown)).not.toMatch(/"kind":"console"/);
@@ -319,9 +404,14 @@ describe("a restricted worker's identity (A12)", () => {
 
   it("is what its telemetry is listed under, whatever service it names", async () => {
     const client = await guest({ name: "guest-of-logs" });
-    await client.result("engine::log::error", { message: "forged log line \u001b[2J\r\nowner: all is well", service_name: "owner" });
+    await client.result("engine::log::error", {
+      message: "forged log line \u001b[2J\r\nowner: all is well",
+      service_name: "owner",
+    });
     type Logs = { logs: { body: string; service_name: string }[] };
-    await expect.poll(async () => ((await owner.result("engine::logs::list", { text: "forged log line" })) as Logs).logs.length).toBeGreaterThan(0);
+    await expect
+      .poll(async () => ((await owner.result("engine::logs::list", { text: "forged log line" })) as Logs).logs.length)
+      .toBeGreaterThan(0);
     const { logs } = (await owner.result("engine::logs::list", { text: "forged log line" })) as Logs;
     for (const log of logs) expect(JSON.stringify(log)).not.toContain('"service_name":"owner"');
     // No control characters reach the engine's own output.
@@ -347,8 +437,12 @@ describe("a restricted worker's view (A7, K11)", () => {
     expect(await reader.result("api::outer")).toBe("done");
     await owner.result("engine::log::warn", { message: "a line about private-payload of secret::with-card" });
     type Spans = { spans: { name: string; trace_id: string }[]; total: number };
-    await expect.poll(async () => ((await reader.result("engine::traces::list", { text: "api::outer" })) as Spans).total).toBeGreaterThan(0);
-    await expect.poll(async () => ((await owner.result("engine::traces::list", { text: "secret::with-card" })) as Spans).total).toBeGreaterThan(0);
+    await expect
+      .poll(async () => ((await reader.result("engine::traces::list", { text: "api::outer" })) as Spans).total)
+      .toBeGreaterThan(0);
+    await expect
+      .poll(async () => ((await owner.result("engine::traces::list", { text: "secret::with-card" })) as Spans).total)
+      .toBeGreaterThan(0);
     const own = (await reader.result("engine::traces::list", { text: "api::outer" })) as Spans;
     const hidden = (await owner.result("engine::traces::list", { text: "secret::with-card" })) as Spans;
     const seen: unknown[] = [own];
@@ -364,7 +458,10 @@ describe("a restricted worker's view (A7, K11)", () => {
       "engine::logs::list",
       "engine::logs::facets",
     ]) {
-      seen.push([id, await reader.call(id, { data: id.endsWith("traces::facets") ? { facets: ["function_id", "service"] } : {} })]);
+      seen.push([
+        id,
+        await reader.call(id, { data: id.endsWith("traces::facets") ? { facets: ["function_id", "service"] } : {} }),
+      ]);
     }
     await expect.poll(() => told.length).toBeGreaterThan(0);
     await reader.settled();
@@ -375,7 +472,8 @@ describe("a restricted worker's view (A7, K11)", () => {
   it("does not include values that others write: state, stream items, events, jobs and log lines", async () => {
     const client = await guest({ token: READER });
     const told: string[] = [];
-    const notice = (data: unknown): void => void told.push(...(JSON.stringify(data).match(/.{0,100}private-value.{0,100}/g) ?? []));
+    const notice = (data: unknown): void =>
+      void told.push(...(JSON.stringify(data).match(/.{0,100}private-value.{0,100}/g) ?? []));
     const types: readonly (readonly [string, unknown])[] = [
       ["state", {}],
       ["state:created", {}],
@@ -416,7 +514,9 @@ describe("a restricted worker's view (A7, K11)", () => {
 
   it("does not include the stream of live updates: a role's token does not open it", async () => {
     const { WebSocket } = await import("ws");
-    const socket = new WebSocket(`ws://127.0.0.1:${site.ports.realtime}/`, { headers: { authorization: `Bearer ${READER}` } });
+    const socket = new WebSocket(`ws://127.0.0.1:${site.ports.realtime}/`, {
+      headers: { authorization: `Bearer ${READER}` },
+    });
     const [error] = (await once(socket, "error")) as [Error];
     expect(error.message).toContain("401");
   });
@@ -426,10 +526,17 @@ describe("a restricted worker's use of resources", () => {
   it("cannot hold up the engine by patterns that backtrack (A9, K8)", async () => {
     const client = await guest();
     for (let n = 0; n < 120; n++) {
-      client.say({ type: "registerfunction", id: `guest::slow-${n}`, validate: true, request_format: { type: "string", pattern: `^(a+)+$|x${n}` } });
+      client.say({
+        type: "registerfunction",
+        id: `guest::slow-${n}`,
+        validate: true,
+        request_format: { type: "string", pattern: `^(a+)+$|x${n}` },
+      });
     }
     await client.settled();
-    const attack = Promise.all(Array.from({ length: 120 }, (_, n) => client.codeOf(`guest::slow-${n}`, `${"a".repeat(60)}b`)));
+    const attack = Promise.all(
+      Array.from({ length: 120 }, (_, n) => client.codeOf(`guest::slow-${n}`, `${"a".repeat(60)}b`)),
+    );
     await ownerWorks();
     // A matcher that backtracks would exceed the test's time limit. Calls that take above a tenth of the engine's time
     // are rejected.
@@ -444,7 +551,9 @@ describe("a restricted worker's use of resources", () => {
     }
     const refusals = [one, other].flatMap(({ received }) => received.filter(({ type }) => type === "error"));
     expect(refusals.length).toBe(800);
-    expect(JSON.stringify(refusals[0])).toContain("all connections of role guest together have 1000 trigger types of 1000");
+    expect(JSON.stringify(refusals[0])).toContain(
+      "all connections of role guest together have 1000 trigger types of 1000",
+    );
     expect(await owner.register({ type: "registertriggertype", id: "owner.type", description: "" })).toBeUndefined();
     // The log has about one line per second for refusals, not one per refusal.
     const lines = site.records().filter(({ message }) => String(message).includes("refused"));
@@ -480,11 +589,20 @@ describe("a restricted worker's use of resources", () => {
   it("is limited in telemetry records, so that the owner's stay (A10, K13)", async () => {
     const client = await guest();
     await owner.result("engine::log::warn", { message: "the owner's line before the flood" });
-    await Promise.all(Array.from({ length: 3_000 }, (_, n) => client.call("engine::log::info", { data: { message: `flood ${n}` } })));
-    const flood = (await owner.result("engine::logs::list", { text: "flood", limit: 1_000 })) as { total: number; logs: unknown[] };
+    await Promise.all(
+      Array.from({ length: 3_000 }, (_, n) => client.call("engine::log::info", { data: { message: `flood ${n}` } })),
+    );
+    const flood = (await owner.result("engine::logs::list", { text: "flood", limit: 1_000 })) as {
+      total: number;
+      logs: unknown[];
+    };
     expect(flood.total).toBeLessThan(2_500);
     await expect
-      .poll(async () => ((await owner.result("engine::logs::list", { text: "the owner's line before" })) as { logs: unknown[] }).logs.length)
+      .poll(
+        async () =>
+          ((await owner.result("engine::logs::list", { text: "the owner's line before" })) as { logs: unknown[] }).logs
+            .length,
+      )
       .toBeGreaterThan(0);
   });
 
@@ -513,7 +631,9 @@ describe("a restricted worker's use of resources", () => {
         await client.bind("cron", `guest::hang-${n}`, { expression: "* * * * * *" });
       }
       await client.bind("http", "guest::hang-0", { api_path: "/hang" });
-      expect(await client.register({ type: "registerfunction", id: "guest::url", invocation: { url, timeout_ms: 60_000 } })).toBeUndefined();
+      expect(
+        await client.register({ type: "registerfunction", id: "guest::url", invocation: { url, timeout_ms: 60_000 } }),
+      ).toBeUndefined();
       await owner.serve("secret::url-owner", () => 1);
       const stopped = new AbortController();
       const requests = Array.from({ length: 40 }, () =>

@@ -22,7 +22,10 @@ let owner: Client;
 const clients: Client[] = [];
 
 const role = (name: string, token: string): string => `{ token: ${token}, role: ${name} }`;
-const config = ({ restricted }: SitePorts, options: { readonly narrowed: string; readonly tokens: readonly string[] }): string => `
+const config = (
+  { restricted }: SitePorts,
+  options: { readonly narrowed: string; readonly tokens: readonly string[] },
+): string => `
 engine:
   mode: production
   bridges:
@@ -97,10 +100,18 @@ const invoke = (headers: Readonly<Record<string, string>>, query = "") =>
 
 describe("without a valid token", () => {
   it("nothing but the owner's routes is open in production, from this machine either", async () => {
-    const wrong = [undefined, "", "a-wrong-token-of-some-length", ENGINE.slice(0, -1), `${ENGINE}x`, ENGINE.toUpperCase()];
+    const wrong = [
+      undefined,
+      "",
+      "a-wrong-token-of-some-length",
+      ENGINE.slice(0, -1),
+      `${ENGINE}x`,
+      ENGINE.toUpperCase(),
+    ];
     for (const token of wrong) {
       const headers = token === undefined ? {} : bearer(token).headers;
-      for (const url of everySocket()) expect([url, token, await handshake(url, { headers })]).toEqual([url, token, 401]);
+      for (const url of everySocket())
+        expect([url, token, await handshake(url, { headers })]).toEqual([url, token, 401]);
       const { status, body } = await invoke(headers);
       expect([token, status, body.includes("secret")]).toEqual([token, 401, false]);
     }
@@ -109,7 +120,11 @@ describe("without a valid token", () => {
 
   it("a token in the query string, a cookie or a channel's key opens nothing", async () => {
     const query = `?token=${ENGINE}&access_token=${ENGINE}&svc_token=${ENGINE}&key=${ENGINE}`;
-    const headers = { cookie: `token=${ENGINE}; SVC_TOKEN=${ENGINE}`, "x-svc-token": ENGINE, "proxy-authorization": `Bearer ${ENGINE}` };
+    const headers = {
+      cookie: `token=${ENGINE}; SVC_TOKEN=${ENGINE}`,
+      "x-svc-token": ENGINE,
+      "proxy-authorization": `Bearer ${ENGINE}`,
+    };
     for (const url of everySocket()) expect([url, await handshake(url + query, { headers })]).toEqual([url, 401]);
     expect((await invoke(headers, query)).status).toBe(401);
     const channel = `ws://localhost:${site.ports.bridge}/ws/channels/00000000-0000-4000-8000-000000000000?key=${ENGINE}&dir=read`;
@@ -121,11 +136,20 @@ describe("the token of a role", () => {
   it("opens only its listener, with the rights of the role", async () => {
     const [bridge, otel, , realtime] = everySocket() as [string, string, string, string];
     for (const token of [GUEST, ANYTHING]) {
-      for (const url of [bridge, otel, realtime]) expect([url, await handshake(url, bearer(token))]).toEqual([url, 401]);
+      for (const url of [bridge, otel, realtime])
+        expect([url, await handshake(url, bearer(token))]).toEqual([url, 401]);
       expect((await invoke(bearer(token).headers)).status).toBe(401);
     }
     const guest = await connected(GUEST);
-    for (const id of ["owner::secret", "state::get", "state::set", "stream::list", "engine::traces::list", "engine::logs::list", "engine::functions::list"]) {
+    for (const id of [
+      "owner::secret",
+      "state::get",
+      "state::set",
+      "stream::list",
+      "engine::traces::list",
+      "engine::logs::list",
+      "engine::functions::list",
+    ]) {
       expect([id, await guest.codeOf(id)]).toEqual([id, "FORBIDDEN"]);
     }
   });
@@ -143,10 +167,14 @@ describe("the token of a role", () => {
       "engine::config::check",
       "engine::shutdown",
     ]) {
-      expect([id, await anything.codeOf(id, { name: "svc-state" })]).toEqual([id, expect.stringMatching(/^(FORBIDDEN|function_not_found)$/)]);
+      expect([id, await anything.codeOf(id, { name: "svc-state" })]).toEqual([
+        id,
+        expect.stringMatching(/^(FORBIDDEN|function_not_found)$/),
+      ]);
     }
     // These exist: the control of the list above.
-    for (const id of ["worker::list", "engine::config::effective"]) expect([id, await anything.codeOf(id)]).toEqual([id, "FORBIDDEN"]);
+    for (const id of ["worker::list", "engine::config::effective"])
+      expect([id, await anything.codeOf(id)]).toEqual([id, "FORBIDDEN"]);
   });
 });
 
@@ -157,9 +185,18 @@ it("no token is in the log, the traces or the settings that the engine shows", a
   await send(`${site.http}/page${query}`, bearer(GUEST));
   await send(`${site.http}/not-there${query}`, bearer(GUEST));
   await owner.result("api::hello");
-  await expect.poll(async () => ((await owner.result("engine::traces::list", { text: "/page" })) as { total: number }).total).toBeGreaterThan(0);
+  await expect
+    .poll(async () => ((await owner.result("engine::traces::list", { text: "/page" })) as { total: number }).total)
+    .toBeGreaterThan(0);
   const seen: unknown[] = [];
-  for (const id of ["engine::traces::list", "engine::logs::list", "engine::config::effective", "engine::workers::list", "worker::list", "engine::info"]) {
+  for (const id of [
+    "engine::traces::list",
+    "engine::logs::list",
+    "engine::config::effective",
+    "engine::workers::list",
+    "worker::list",
+    "engine::info",
+  ]) {
     seen.push([id, await owner.call(id, { data: { include_internal: true, limit: 100 } })]);
   }
   for (const token of TOKENS) {
@@ -206,7 +243,10 @@ it("a program that takes the port of a crashed engine gets no token from a comma
     socket.destroy();
   });
   await once(imposter.listen(site.ports.bridge, "localhost"), "listening");
-  const command = await svc(["trigger", "--function-id", "owner::secret", "--payload", "{}"], { cwd: site.folder, env: { SVC_TOKEN: ENGINE } });
+  const command = await svc(["trigger", "--function-id", "owner::secret", "--payload", "{}"], {
+    cwd: site.folder,
+    env: { SVC_TOKEN: ENGINE },
+  });
   imposter.closeAllConnections();
   await new Promise((resolve) => imposter.close(resolve));
   expect([command.code, heads.length > 0, heads.join("\n").includes(ENGINE)]).toEqual([3, true, false]);

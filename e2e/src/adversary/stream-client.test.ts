@@ -64,7 +64,9 @@ workers:
     asked.push(group_id);
     return { unauthorized: group_id !== context.user };
   });
-  expect(await owner.bind("stream:join", "rooms::may_join", { stream_name: "rooms" })).toMatchObject({ status: "active" });
+  expect(await owner.bind("stream:join", "rooms::may_join", { stream_name: "rooms" })).toMatchObject({
+    status: "active",
+  });
   for (const group_id of ["ada", "eve"]) {
     await owner.result("stream::set", { stream_name: "rooms", group_id, item_id: "card", data: `card of ${group_id}` });
   }
@@ -92,7 +94,10 @@ afterEach(async () => {
 });
 
 /** Opens a socket. The engine may still close it, since it identifies the client after the handshake. */
-async function open(target: string, options: { readonly headers?: Readonly<Record<string, string>> } = {}): Promise<StreamSocket> {
+async function open(
+  target: string,
+  options: { readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<StreamSocket> {
   const socket = new WebSocket(`ws://127.0.0.1:${site.ports.realtime}/${target}`, options);
   const messages: Message[] = [];
   const looks = new Set<() => void>();
@@ -103,13 +108,15 @@ async function open(target: string, options: { readonly headers?: Readonly<Recor
   const closed = new Promise<number>((resolve) => void socket.once("close", resolve));
   await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
   socket.on("error", () => {});
-  const say = (message: unknown): void => socket.send(typeof message === "string" || Buffer.isBuffer(message) ? message : JSON.stringify(message));
+  const say = (message: unknown): void =>
+    socket.send(typeof message === "string" || Buffer.isBuffer(message) ? message : JSON.stringify(message));
   return {
     socket,
     messages,
     closed,
     say,
-    join: (streamName, groupId, more = {}) => say({ type: "join", data: { subscriptionId: "s", streamName, groupId, ...more } }),
+    join: (streamName, groupId, more = {}) =>
+      say({ type: "join", data: { subscriptionId: "s", streamName, groupId, ...more } }),
     next: (wanted) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
@@ -126,7 +133,10 @@ async function open(target: string, options: { readonly headers?: Readonly<Recor
 }
 
 /** Opens a socket that is terminated after the test. */
-async function opened(target: string, options: { readonly headers?: Readonly<Record<string, string>> } = {}): Promise<StreamSocket> {
+async function opened(
+  target: string,
+  options: { readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<StreamSocket> {
   const stream = await open(target, options);
   sockets.push(stream.socket);
   return stream;
@@ -142,7 +152,12 @@ async function extended(key: string): Promise<StreamSocket> {
 
 let subscriptions = 0;
 /** Resolves with the code of the refusal of a join, or `joined`. */
-async function joinCode(stream: StreamSocket, streamName: unknown, groupId: unknown, more: object = {}): Promise<unknown> {
+async function joinCode(
+  stream: StreamSocket,
+  streamName: unknown,
+  groupId: unknown,
+  more: object = {},
+): Promise<unknown> {
   const subscriptionId = `join ${++subscriptions}`;
   stream.join(streamName, groupId, { subscriptionId, ...more });
   const { type, data } = await stream.next((message) => message.data?.subscriptionId === subscriptionId);
@@ -177,7 +192,10 @@ describe("a client that the auth function does not know", () => {
   it("is refused with a wrong token, and a token in the query string is no credential", async () => {
     for (const token of ["a-wrong-token-of-some-length", "token-of-the-guest-role"]) {
       // If there is an auth function, it decides about the credentials of clients.
-      expect([token, await (await opened("", { headers: { authorization: `Bearer ${token}` } })).closed]).toEqual([token, 4401]);
+      expect([token, await (await opened("", { headers: { authorization: `Bearer ${token}` } })).closed]).toEqual([
+        token,
+        4401,
+      ]);
     }
     for (const query of [`?token=${engineToken}`, `?access_token=${engineToken}`, `?key=${engineToken}`]) {
       expect(await (await opened(query)).closed).toBe(4401);
@@ -274,7 +292,12 @@ describe("a client that is let in", () => {
     const eve = await extended("eve");
     const write = { stream_name: "rooms", group_id: "eve", item_id: "forged", data: "forged" };
     const frames = [
-      { type: "invokefunction", invocation_id: "00000000-0000-4000-8000-000000000000", function_id: "stream::set", data: write },
+      {
+        type: "invokefunction",
+        invocation_id: "00000000-0000-4000-8000-000000000000",
+        function_id: "stream::set",
+        data: write,
+      },
       { type: "registerfunction", id: "clients::authenticate" },
       { type: "stream::set", data: write },
       { type: "stream", streamName: "rooms", groupId: "eve", id: "forged", event: { type: "create", data: "forged" } },
@@ -328,7 +351,12 @@ describe("a client that uses up resources", () => {
     // The size of the kernel's buffers, which fill before the engine's, depends on the machine.
     let sent = 0;
     while (sent < 64 && (await subscribers("eve")) === 2) {
-      await owner.result("stream::send", { stream_name: "rooms", group_id: "eve", type: `large ${++sent}`, data: text });
+      await owner.result("stream::send", {
+        stream_name: "rooms",
+        group_id: "eve",
+        type: `large ${++sent}`,
+        data: text,
+      });
     }
     expect(await subscribers("eve")).toBe(1);
     await reader.next(({ event }) => event?.event?.type === `large ${sent}`);

@@ -38,7 +38,14 @@ workers:
     const tenant = query_params.tenant?.[0];
     if (tenant !== "acme" && tenant !== "evil" && tenant !== "evil2") throw new Error("unknown tenant");
     return {
-      allowed_functions: ["event::list", "publish", "engine::functions::list", "engine::workers::list", "engine::triggers::list", "engine::invocations::list"],
+      allowed_functions: [
+        "event::list",
+        "publish",
+        "engine::functions::list",
+        "engine::workers::list",
+        "engine::triggers::list",
+        "engine::invocations::list",
+      ],
       function_registration_prefix: tenant,
       http_path_prefix: `/${tenant}`,
       allow_trigger_type_registration: true,
@@ -88,7 +95,9 @@ describe("a tenant", () => {
       expect([type, await evil.bind(type, "trusted", config)]).toMatchObject([type, { error: { code: "FORBIDDEN" } }]);
     }
     // Bound while there is no provider, and removed when a trusted worker provides it.
-    expect(await evil.bind("http", "later", { api_path: "/evil/later" })).toMatchObject({ status: expect.stringMatching(/^(in)?active$/) });
+    expect(await evil.bind("http", "later", { api_path: "/evil/later" })).toMatchObject({
+      status: expect.stringMatching(/^(in)?active$/),
+    });
     await evil.bind("cron", "later", { expression: "* * * * * *" });
     await owner.serve("evil::later", () => void calls++);
     for (const path of ["/evil/trusted", "/evil/later"]) expect(await status(path)).toBe(404);
@@ -112,7 +121,8 @@ describe("a tenant", () => {
     evil.say({ type: "reattach", previous_worker_id: owner.id, reattach_token: "guess" });
     await evil.settled();
     expect(await owner.codeOf("evil::acme::greet")).toBe("function_not_found");
-    for (const id of ["auth::check", "../auth::check", "evil::auth::check"]) await evil.register({ type: "registerfunction", id });
+    for (const id of ["auth::check", "../auth::check", "evil::auth::check"])
+      await evil.register({ type: "registerfunction", id });
     expect(await owner.codeOf("auth::check", { query_params: { tenant: ["acme"] } })).toBeUndefined();
   });
 
@@ -133,13 +143,19 @@ describe("a tenant", () => {
       expect([api_path, await evil.bind("http", "route", { api_path })]).toMatchObject([api_path, { status: "error" }]);
     }
     expect(await evil.bind("http", "route", { api_path: "/evil/:any" })).toMatchObject({ status: "active" });
-    for (const path of ["/", "/acme/other", "/evilx", "/x/greet"]) expect([path, await status(path)]).toEqual([path, 404]);
+    for (const path of ["/", "/acme/other", "/evilx", "/x/greet"])
+      expect([path, await status(path)]).toEqual([path, 404]);
     expect(await (await fetch(`${site.http}/evil/x`)).json()).toBe("stolen");
   });
 
   it("sees nothing of another tenant in lists of functions, workers, triggers and calls", async () => {
     await acme.result("acme::greet", { card: "private-payload" });
-    for (const id of ["engine::functions::list", "engine::workers::list", "engine::triggers::list", "engine::invocations::list"]) {
+    for (const id of [
+      "engine::functions::list",
+      "engine::workers::list",
+      "engine::triggers::list",
+      "engine::invocations::list",
+    ]) {
       const shown = JSON.stringify(await evil.result(id, { include_internal: true }));
       expect([id, /acme::|private-payload|"acme"|owner::/.exec(shown)?.[0]]).toEqual([id, undefined]);
     }
@@ -220,7 +236,13 @@ describe("a tenant", () => {
         what: "triggers",
         async fill() {
           // Of a type without a provider, because a provider would only slow the test down.
-          await many(10_000, () => ({ type: "registertrigger", id: randomUUID(), trigger_type: "missing", function_id: "hang", config: null }));
+          await many(10_000, () => ({
+            type: "registertrigger",
+            id: randomUUID(),
+            trigger_type: "missing",
+            function_id: "hang",
+            config: null,
+          }));
         },
         async take(client) {
           const { error } = await client.bind("subscribe", "greet", { topic: name() });
@@ -259,20 +281,24 @@ describe("a tenant", () => {
         what: "HTTP requests",
         async fill() {
           // An eighth of concurrency_request_limit.
-          for (let n = 0; n < 5; n++) requests.push(fetch(`${site.http}/evil/hang`, { signal: stopped.signal }).catch(() => {}));
+          for (let n = 0; n < 5; n++)
+            requests.push(fetch(`${site.http}/evil/hang`, { signal: stopped.signal }).catch(() => {}));
           await hanging.more(5);
         },
         async take(client) {
           const path = { owner: "/owner", acme: "/acme/greet" }[client.name] ?? "/evil/hang";
           const response = await fetch(site.http + path, { signal: stopped.signal });
-          return response.status === 200 ? undefined : ((await response.json()) as { error: { code: string } }).error.code;
+          return response.status === 200
+            ? undefined
+            : ((await response.json()) as { error: { code: string } }).error.code;
         },
       },
     ];
     for (const { fill } of resources) await fill();
     const refused: unknown[] = [];
     for (const { what, tenant = "evil", take } of resources) {
-      for (const client of [acme, owner]) expect([what, client.name, await take(client)]).toEqual([what, client.name, undefined]);
+      for (const client of [acme, owner])
+        expect([what, client.name, await take(client)]).toEqual([what, client.name, undefined]);
       // A new connection, so that the share of the tenant is exceeded and not only a limit of one connection.
       refused.push([what, await take(await connected(tenant))]);
     }

@@ -37,7 +37,11 @@ workers:
   await owner.serve("owner::touch", () => ++calls);
   await owner.serve("owner::page", () => ({ status_code: 200, headers: { "x-own": "1" }, body: { secret: 4711 } }));
   expect(await owner.bind("http", "owner::page", { api_path: "/page" })).toMatchObject({ status: "active" });
-  await owner.result("state::set", { scope: "s", key: '<img src=x onerror="steal()">', value: "<script>steal()</script>" });
+  await owner.result("state::set", {
+    scope: "s",
+    key: '<img src=x onerror="steal()">',
+    value: "<script>steal()</script>",
+  });
   consoleProcess = await startConsole({ engine: site.ports });
   pageToken = /svc-page-token" content="([^"]+)"/.exec((await send(consoleProcess.url)).body)?.[1] ?? "";
 });
@@ -69,37 +73,79 @@ afterEach(async () => {
 const bridge = (): string => `ws://localhost:${site.ports.bridge}/`;
 const realtime = (): string => `ws://localhost:${site.ports.realtime}/`;
 /** Addresses of every WebSocket of the engine. */
-const everySocket = (): string[] => [bridge(), `${bridge()}otel`, `${bridge()}ws/channels/x`, `ws://localhost:${site.ports.restricted}/`, realtime()];
+const everySocket = (): string[] => [
+  bridge(),
+  `${bridge()}otel`,
+  `${bridge()}ws/channels/x`,
+  `ws://localhost:${site.ports.restricted}/`,
+  realtime(),
+];
 const consoleCall = (headers: Readonly<Record<string, string>>) =>
-  send(`${consoleProcess.url}/api/call`, { method: "POST", headers: { ...JSON_TYPE, ...headers }, body: '{"function_id":"engine::info","payload":{}}' });
+  send(`${consoleProcess.url}/api/call`, {
+    method: "POST",
+    headers: { ...JSON_TYPE, ...headers },
+    body: '{"function_id":"engine::info","payload":{}}',
+  });
 const invoke = (headers: Readonly<Record<string, string>>) =>
-  send(`${site.http}/_console/invoke`, { method: "POST", headers, body: '{"function_id":"owner::touch","payload":{}}' });
+  send(`${site.http}/_console/invoke`, {
+    method: "POST",
+    headers,
+    body: '{"function_id":"owner::touch","payload":{}}',
+  });
 
 describe("a page of another site", () => {
   it("opens no WebSocket of the engine or the console (W1), nor from a sandboxed frame (W2)", async () => {
-    for (const origin of [EVIL, "null", `http://localhost:${site.ports.bridge}`, `${ALLOWED}.evil.example`, "http://localhost:51730", ""]) {
-      for (const url of everySocket()) expect([url, origin, await handshake(url, { headers: { origin } })]).toEqual([url, origin, 403]);
+    for (const origin of [
+      EVIL,
+      "null",
+      `http://localhost:${site.ports.bridge}`,
+      `${ALLOWED}.evil.example`,
+      "http://localhost:51730",
+      "",
+    ]) {
+      for (const url of everySocket())
+        expect([url, origin, await handshake(url, { headers: { origin } })]).toEqual([url, origin, 403]);
       const socket = `${consoleProcess.url.replace("http", "ws")}/ws/console`;
-      expect([origin, await handshake(socket, { headers: { origin }, protocols: [`svc.console.${pageToken}`] })]).toEqual([origin, 403]);
+      expect([
+        origin,
+        await handshake(socket, { headers: { origin }, protocols: [`svc.console.${pageToken}`] }),
+      ]).toEqual([origin, 403]);
     }
   });
 
   it("has no call carried out by a request that needs no preflight (W3), nor by a form or an image (W4)", async () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
       expect([type, (await invoke({ "content-type": type })).status]).toEqual([type, 415]);
-      expect([type, (await invoke({ "content-type": type, origin: EVIL, "sec-fetch-site": "cross-site" })).status]).toEqual([type, 403]);
+      expect([
+        type,
+        (await invoke({ "content-type": type, origin: EVIL, "sec-fetch-site": "cross-site" })).status,
+      ]).toEqual([type, 403]);
     }
     expect((await invoke({})).status).toBe(415);
-    for (const headers of [{ origin: EVIL }, { origin: "null" }, { "sec-fetch-site": "cross-site" }, { "sec-fetch-site": "same-site" }]) {
+    for (const headers of [
+      { origin: EVIL },
+      { origin: "null" },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+    ]) {
       expect([headers, (await invoke({ ...JSON_TYPE, ...headers })).status]).toEqual([headers, 403]);
       expect([headers, (await consoleCall({ ...headers, "x-svc-console": pageToken })).status]).toEqual([headers, 403]);
     }
-    for (const query of ["", "?function_id=owner::touch"]) expect((await send(`${site.http}/_console/invoke${query}`)).status).toBe(405);
+    for (const query of ["", "?function_id=owner::touch"])
+      expect((await send(`${site.http}/_console/invoke${query}`)).status).toBe(405);
     // A preflight is refused, so the browser does not send the request.
-    const preflight = { origin: EVIL, "access-control-request-method": "POST", "access-control-request-headers": "content-type" };
+    const preflight = {
+      origin: EVIL,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-type",
+    };
     for (const url of [`${site.http}/_console/invoke`, `${consoleProcess.url}/api/call`]) {
       const { status, headers } = await send(url, { method: "OPTIONS", headers: preflight });
-      expect([url, status >= 400, Object.keys(headers).filter((name) => name.startsWith("access-control"))]).toEqual([url, true, []]);
+      expect([url, status >= 400, Object.keys(headers).filter((name) => name.startsWith("access-control"))]).toEqual([
+        url,
+        true,
+        [],
+      ]);
     }
     // Requests of the allowed page and of the console are handled.
     expect((await invoke({ ...JSON_TYPE, origin: ALLOWED, "sec-fetch-site": "same-site" })).status).toBe(200);
@@ -112,7 +158,12 @@ describe("a page of another site", () => {
         const host = `${name}:${new URL(url).port}`;
         expect([url, host, await handshake(url, { headers: { host } })]).toEqual([url, host, 421]);
       }
-      for (const url of [`${site.http}/page`, `${site.http}/_console/invoke`, consoleProcess.url, `${consoleProcess.url}/api/hello`]) {
+      for (const url of [
+        `${site.http}/page`,
+        `${site.http}/_console/invoke`,
+        consoleProcess.url,
+        `${consoleProcess.url}/api/hello`,
+      ]) {
         const host = `${name}:${new URL(url).port}`;
         const answer = await send(url, { headers: { host, "x-svc-console": pageToken } });
         expect([url, host, answer.status]).toEqual([url, host, 421]);
@@ -122,13 +173,25 @@ describe("a page of another site", () => {
   });
 
   it("loads nothing of the engine or the console as a script (W7), and shows nothing of them in a frame (W8)", async () => {
-    for (const url of [`${site.http}/_console/invoke`, `${site.http}/_console/x`, consoleProcess.url, `${consoleProcess.url}/api/hello`]) {
+    for (const url of [
+      `${site.http}/_console/invoke`,
+      `${site.http}/_console/x`,
+      consoleProcess.url,
+      `${consoleProcess.url}/api/hello`,
+    ]) {
       const { headers } = await send(url);
       expect([url, headers]).toMatchObject([
         url,
-        { "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY" },
+        {
+          "x-content-type-options": "nosniff",
+          "cross-origin-resource-policy": "same-origin",
+          "x-frame-options": "DENY",
+        },
       ]);
-      expect([url, headers["content-security-policy"]]).toEqual([url, expect.stringContaining("frame-ancestors 'none'")]);
+      expect([url, headers["content-security-policy"]]).toEqual([
+        url,
+        expect.stringContaining("frame-ancestors 'none'"),
+      ]);
     }
     const framed = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" };
     expect((await send(consoleProcess.url, { headers: framed })).status).toBe(403);
@@ -138,7 +201,11 @@ describe("a page of another site", () => {
     const page = await send(consoleProcess.url);
     expect(page.headers["set-cookie"]).toBeUndefined();
     expect(pageToken).toMatch(/^[\w-]{43}$/);
-    for (const headers of [{}, { cookie: `svc-page-token=${pageToken}; x-svc-console=${pageToken}` }, { "x-svc-console": "a".repeat(43) }]) {
+    for (const headers of [
+      {},
+      { cookie: `svc-page-token=${pageToken}; x-svc-console=${pageToken}` },
+      { "x-svc-console": "a".repeat(43) },
+    ]) {
       expect([headers, (await consoleCall(headers)).status]).toEqual([headers, 401]);
     }
     // Neither page may read the token from the console's page: the response has no CORS header.
@@ -153,7 +220,11 @@ describe("a page of another site", () => {
   it("reads no route of the owner: there are no CORS headers unless configured (W10)", async () => {
     for (const origin of [EVIL, "null", ALLOWED]) {
       const { headers, status } = await send(`${site.http}/page`, { headers: { origin } });
-      expect([origin, status, Object.keys(headers).filter((name) => name.startsWith("access-control"))]).toEqual([origin, 200, []]);
+      expect([origin, status, Object.keys(headers).filter((name) => name.startsWith("access-control"))]).toEqual([
+        origin,
+        200,
+        [],
+      ]);
     }
   });
 
@@ -181,7 +252,9 @@ describe("a page of another site", () => {
 
   it("cannot have its text become part of the console's page: content is data, scripts are the console's own (W12)", async () => {
     const script = '"><script>steal()</script>';
-    const page = await send(`${consoleProcess.url}/functions/${encodeURIComponent(script)}?q=${encodeURIComponent(script)}`);
+    const page = await send(
+      `${consoleProcess.url}/functions/${encodeURIComponent(script)}?q=${encodeURIComponent(script)}`,
+    );
     expect(page.status).toBe(200);
     expect(page.body).not.toContain("steal()");
     const policy = String(page.headers["content-security-policy"]);

@@ -22,7 +22,10 @@ describe.each(publishedClients)("a token in the address of $name", (client) => {
     const address = withToken(engine.address, TOKEN);
     const worker = await connected(client, address);
     await offer(worker, `token::${client.program}`, { kind: "readChannel" });
-    const { answer } = await worker.run<{ answer: unknown }>("channelTo", { function_id: `token::${client.program}`, write: { bytes: 100_000 } });
+    const { answer } = await worker.run<{ answer: unknown }>("channelTo", {
+      function_id: `token::${client.program}`,
+      write: { bytes: 100_000 },
+    });
     expect(answer).toMatchObject({ isReader: true, bytes: 100_000 });
   });
 });
@@ -30,7 +33,12 @@ describe.each(publishedClients)("a token in the address of $name", (client) => {
 describe.each([node11, node22])("telemetry of $name", (client) => {
   it("sends the token", async () => {
     const wire = await tap(engine.address);
-    const worker = await connected(client, withToken(wire.address, TOKEN), { otel: {} }, { env: { OTEL_ENABLED: "true" } });
+    const worker = await connected(
+      client,
+      withToken(wire.address, TOKEN),
+      { otel: {} },
+      { env: { OTEL_ENABLED: "true" } },
+    );
     await wire.connection("/otel");
     await worker.run("shutdown");
   });

@@ -36,14 +36,22 @@ describe.each(publishedClients)("calls of $name", (client) => {
     ]);
   });
 
-  const bOffers = (name: string, behaviour: Readonly<Record<string, unknown>>): Promise<string> => offer(b, `${prefix}::${name}`, behaviour);
-  const called = (id: string) => b.next((event) => event.event === "called" && event.function === id, `${id} is called`);
+  const bOffers = (name: string, behaviour: Readonly<Record<string, unknown>>): Promise<string> =>
+    offer(b, `${prefix}::${name}`, behaviour);
+  const called = (id: string) =>
+    b.next((event) => event.event === "called" && event.function === id, `${id} is called`);
   const invocation = (of: typeof bTap, from: "client" | "engine", type: string, id: string) =>
-    of.frame((frame) => frame.from === from && frame.json?.type === type && frame.json.function_id === id, `${type} of ${id} from the ${from}`);
+    of.frame(
+      (frame) => frame.from === from && frame.json?.type === type && frame.json.function_id === id,
+      `${type} of ${id} from the ${from}`,
+    );
 
   it("statement 9: an unknown id with an invocation id fails with function_not_found and the published text", async () => {
     const error = await failureOf(a.run("trigger", { function_id: "no::such", payload: {} }));
-    expect(error).toMatchObject({ code: "function_not_found", message: "function_not_found: Function no::such not found" });
+    expect(error).toMatchObject({
+      code: "function_not_found",
+      message: "function_not_found: Function no::such not found",
+    });
     const { json } = await invocation(aTap, "engine", "invocationresult", "no::such");
     expect(json).toMatchObject({ error: { code: "function_not_found", message: "Function no::such not found" } });
   });
@@ -89,7 +97,9 @@ describe.each(publishedClients)("calls of $name", (client) => {
     const error = await failureOf(a.run("trigger", { function_id: id, payload: {} }));
     expect(error).toMatchObject({ code: "invocation_failed", message: "invocation_failed: boom" });
     const { json } = await invocation(aTap, "engine", "invocationresult", id);
-    expect(json).toMatchObject({ error: { code: "invocation_failed", message: "boom", stacktrace: expect.stringContaining("boom") } });
+    expect(json).toMatchObject({
+      error: { code: "invocation_failed", message: "boom", stacktrace: expect.stringContaining("boom") },
+    });
   });
 
   it("statement 14: a handler that returns nothing sends neither result nor error, and the call resolves with nothing", async () => {
@@ -123,14 +133,18 @@ describe.each(publishedClients)("calls of $name", (client) => {
     await invocation(bTap, "client", "invocationresult", id);
     await invocation(aTap, "engine", "invocationresult", id);
     expect(aTap.frames.filter((frame) => frame.from === "client")).toHaveLength(sent);
-    expect(await a.run("trigger", { function_id: await bOffers("after-late", { kind: "value", value: 1 }), payload: {} })).toBe(1);
+    expect(
+      await a.run("trigger", { function_id: await bOffers("after-late", { kind: "value", value: 1 }), payload: {} }),
+    ).toBe(1);
     expect(engine.logged("error")).toEqual([]);
     expect(engine.logged("warn")).toEqual([]);
   });
 
   it("statements 18 and 19: two workers share an id, calls of one that disconnects go to the other, and only without both it is not found", async () => {
     const id = `${prefix}::shared`;
-    const workers = await Promise.all([1, 2].map((n) => connected(client, engine.address, { workerName: `${prefix}-shared-${n}` })));
+    const workers = await Promise.all(
+      [1, 2].map((n) => connected(client, engine.address, { workerName: `${prefix}-shared-${n}` })),
+    );
     for (const [at, worker] of workers.entries()) {
       await offer(worker, id, { kind: "value", value: at });
     }
@@ -141,7 +155,9 @@ describe.each(publishedClients)("calls of $name", (client) => {
     const [earlier, later] = workers as [ClientProcess, ClientProcess];
     await earlier.kill();
     // A call in flight to the disconnected worker may fail. None fails after the engine has detected it.
-    await expect.poll(() => engine.workers().then((names) => names.includes(`${prefix}-shared-1`)), { timeout: 30_000 }).toBe(false);
+    await expect
+      .poll(() => engine.workers().then((names) => names.includes(`${prefix}-shared-1`)), { timeout: 30_000 })
+      .toBe(false);
     for (let n = 0; n < 5; n++) expect(await ask()).toBe(1);
     await later.run("unregisterFunction", { id });
     await settled(later);
@@ -150,8 +166,13 @@ describe.each(publishedClients)("calls of $name", (client) => {
 
   it("statement 21: without a queue, enqueue fails with enqueue_error", async () => {
     const id = await bOffers("queued", { kind: "nothing" });
-    const error = await failureOf(a.run("trigger", { function_id: id, payload: {}, action: { type: "enqueue", queue: "default" } }));
-    expect(error).toMatchObject({ code: "enqueue_error", message: expect.stringMatching(/^enqueue_error: .*svc-queue/) });
+    const error = await failureOf(
+      a.run("trigger", { function_id: id, payload: {}, action: { type: "enqueue", queue: "default" } }),
+    );
+    expect(error).toMatchObject({
+      code: "enqueue_error",
+      message: expect.stringMatching(/^enqueue_error: .*svc-queue/),
+    });
   });
 
   it("calls itself and receives its own answer", async () => {
@@ -166,7 +187,9 @@ describe.each(publishedClients)("calls of $name", (client) => {
     expect(await a.run("trigger", { function_id: id, payload: {} })).toBe("second");
     await b.run("unregisterFunction", { id });
     await settled(b);
-    expect(await failureOf(a.run("trigger", { function_id: id, payload: {} }))).toMatchObject({ code: "function_not_found" });
+    expect(await failureOf(a.run("trigger", { function_id: id, payload: {} }))).toMatchObject({
+      code: "function_not_found",
+    });
   });
 
   it("calls without a payload, which sends no data, and the function receives nothing", async () => {
@@ -176,7 +199,9 @@ describe.each(publishedClients)("calls of $name", (client) => {
   });
 
   it(
-    client.isLater ? "carries a call's metadata to the handler's second argument" : "is called without a second argument, whatever metadata the caller gave",
+    client.isLater
+      ? "carries a call's metadata to the handler's second argument"
+      : "is called without a second argument, whatever metadata the caller gave",
     async () => {
       const id = await bOffers("metadata", { kind: "echo" });
       const { call } = await raw(engine.address);
@@ -191,7 +216,9 @@ describe.each(publishedClients)("calls of $name", (client) => {
 
 describe("calls between the published clients", () => {
   it("work between each pair, many concurrently", async () => {
-    const workers = await Promise.all(publishedClients.map((client) => connected(client, engine.address, { workerName: `mixed ${client.name}` })));
+    const workers = await Promise.all(
+      publishedClients.map((client) => connected(client, engine.address, { workerName: `mixed ${client.name}` })),
+    );
     await Promise.all(
       workers.map(async (worker, at) => {
         await offer(worker, `mixed::${at}`, { kind: "echo" });
@@ -214,7 +241,10 @@ describe("calls between the published clients", () => {
     const [caller, callee] = await Promise.all([connected(later, engine.address), connected(later, engine.address)]);
     await offer(callee, "later::metadata", { kind: "echo" });
     await caller.run("trigger", { function_id: "later::metadata", payload: {}, metadata: { trace: ["a"] } });
-    expect(await callee.next(({ event }) => event === "called", "the call")).toMatchObject({ arguments: 2, metadata: { trace: ["a"] } });
+    expect(await callee.next(({ event }) => event === "called", "the call")).toMatchObject({
+      arguments: 2,
+      metadata: { trace: ["a"] },
+    });
   });
 });
 
@@ -225,14 +255,32 @@ describe("frames that cannot be read", () => {
     ["no type", "{}"],
     ["an array", "[1]"],
     ["a missing id", JSON.stringify({ type: "registerfunction" })],
-    ["an id of the wrong type", JSON.stringify({ type: "registertrigger", id: 1, trigger_type: "http", function_id: "a" })],
-    ["an invocation id that is no UUID", JSON.stringify({ type: "invokefunction", invocation_id: "x", function_id: "a", data: {} })],
-    ["an action of no known shape", JSON.stringify({ type: "invokefunction", function_id: "a", data: {}, action: { type: "later" } })],
+    [
+      "an id of the wrong type",
+      JSON.stringify({ type: "registertrigger", id: 1, trigger_type: "http", function_id: "a" }),
+    ],
+    [
+      "an invocation id that is no UUID",
+      JSON.stringify({ type: "invokefunction", invocation_id: "x", function_id: "a", data: {} }),
+    ],
+    [
+      "an action of no known shape",
+      JSON.stringify({ type: "invokefunction", function_id: "a", data: {}, action: { type: "later" } }),
+    ],
     ["blanks", "  \n"],
-    ["registerservice, of the earlier clients", JSON.stringify({ type: "registerservice", id: "s", name: "s", description: "d" })],
+    [
+      "registerservice, of the earlier clients",
+      JSON.stringify({ type: "registerservice", id: "s", name: "s", description: "d" }),
+    ],
     [
       "registerservice with stray keys",
-      JSON.stringify({ type: "registerservice", id: "s", name: "", parent_service_id: "p", message_type: "registerservice" }),
+      JSON.stringify({
+        type: "registerservice",
+        id: "s",
+        name: "",
+        parent_service_id: "p",
+        message_type: "registerservice",
+      }),
     ],
     ["pong", JSON.stringify({ type: "pong" })],
   ])("statement 22: after %s the connection stays open and later frames work", async (_what, frame) => {
@@ -241,7 +289,12 @@ describe("frames that cannot be read", () => {
     worker.say({ type: "registerfunction", id: "raw::after", message_type: "registerfunction" });
     const answer = worker.call("raw::after", { data: { a: 1 } });
     const invoked = await worker.next(({ type }) => type === "invokefunction", "the call");
-    worker.say({ type: "invocationresult", invocation_id: invoked.invocation_id, function_id: "raw::after", result: invoked.data });
+    worker.say({
+      type: "invocationresult",
+      invocation_id: invoked.invocation_id,
+      function_id: "raw::after",
+      result: invoked.data,
+    });
     expect((await answer).result).toEqual({ a: 1 });
     worker.close();
   });

@@ -56,20 +56,31 @@ describe.each(publishedClients)("channels of $name", (client) => {
   });
 
   it.each([
-    ["statement 34: one made without a size asks with {} and is answered with two ends of one id and key", undefined, {}],
+    [
+      "statement 34: one made without a size asks with {} and is answered with two ends of one id and key",
+      undefined,
+      {},
+    ],
     ["one made with a size asks for it", 7, { buffer_size: 7 }],
   ])("%s", async (_title, size, data) => {
     const before = wire.frames.length;
     const since = (wanted: (frame: TappedFrame) => boolean): Promise<TappedFrame> =>
       wire.until(
-        () => wire.frames.slice(before).find((frame) => frame.json?.function_id === "engine::channels::create" && wanted(frame)),
+        () =>
+          wire.frames
+            .slice(before)
+            .find((frame) => frame.json?.function_id === "engine::channels::create" && wanted(frame)),
         "a frame of the creation",
       );
     const { refs } = await writes.run<Outcome>("channelTo", { hold: true, size });
     expect((await since(({ from }) => from === "client")).json).toMatchObject({ type: "invokefunction", data });
     expect((await since(({ from }) => from === "engine")).json?.result).toEqual(refs);
     const { writer, reader } = refs;
-    expect(writer).toEqual({ channel_id: expect.stringMatching(/./), access_key: expect.stringMatching(/./), direction: "write" });
+    expect(writer).toEqual({
+      channel_id: expect.stringMatching(/./),
+      access_key: expect.stringMatching(/./),
+      direction: "write",
+    });
     expect(reader).toEqual({ ...writer, direction: "read" });
   });
 
@@ -77,30 +88,51 @@ describe.each(publishedClients)("channels of $name", (client) => {
     "statement 37: a reader deep inside a call's data is revived, and the written %i bytes arrive completely",
     async (bytes) => {
       // The Node clients connect a writer at its first use, so with no bytes there is still a string.
-      const { answer } = await writes.run<Outcome>("channelTo", { function_id: `${prefix}::read`, write: { bytes, texts: ["first", "second ü"] } });
-      expect(answer).toMatchObject({ isReader: true, bytes, sha256: sha256OfPattern(bytes), texts: ["first", "second ü"] });
+      const { answer } = await writes.run<Outcome>("channelTo", {
+        function_id: `${prefix}::read`,
+        write: { bytes, texts: ["first", "second ü"] },
+      });
+      expect(answer).toMatchObject({
+        isReader: true,
+        bytes,
+        sha256: sha256OfPattern(bytes),
+        texts: ["first", "second ü"],
+      });
     },
   );
 
   it("statement 37: a writer deep inside a call's data is revived, and sends to the caller", async () => {
     const outcome = await reads.run<Outcome>("channelTo", { function_id: `${prefix}::write` });
-    expect(outcome).toMatchObject({ answer: { isWriter: true }, bytes: 1_000_000, sha256: sha256OfPattern(1_000_000), texts: ["t"] });
+    expect(outcome).toMatchObject({
+      answer: { isWriter: true },
+      bytes: 1_000_000,
+      sha256: sha256OfPattern(1_000_000),
+      texts: ["t"],
+    });
   });
 
   // The Python client's frames have the same size, but its end differs.
   const itOfNode = client.runtime === "node" ? it : () => {};
-  itOfNode("statement 35: 150,000 bytes are frames of 65,536, 65,536 and 18,928, and the end is close 1000 stream_complete", async () => {
-    const [frames, closes] = [wire.frames.length, wire.closes.length];
-    await writes.run("channelTo", { function_id: `${prefix}::read`, write: { bytes: 150_000 } });
-    const closed = await wire.until(() => wire.closes.slice(closes).find(({ path }) => path.startsWith("/ws/channels/")), "the channel's end");
-    expect(closed).toMatchObject({ code: 1000, reason: "stream_complete" });
-    const sent = wire.frames.slice(frames).filter(({ path, from }) => path.startsWith("/ws/channels/") && from === "client");
-    expect(sent.map(({ kind, bytes }) => [kind, bytes.length])).toEqual([
-      ["binary", 65_536],
-      ["binary", 65_536],
-      ["binary", 18_928],
-    ]);
-  });
+  itOfNode(
+    "statement 35: 150,000 bytes are frames of 65,536, 65,536 and 18,928, and the end is close 1000 stream_complete",
+    async () => {
+      const [frames, closes] = [wire.frames.length, wire.closes.length];
+      await writes.run("channelTo", { function_id: `${prefix}::read`, write: { bytes: 150_000 } });
+      const closed = await wire.until(
+        () => wire.closes.slice(closes).find(({ path }) => path.startsWith("/ws/channels/")),
+        "the channel's end",
+      );
+      expect(closed).toMatchObject({ code: 1000, reason: "stream_complete" });
+      const sent = wire.frames
+        .slice(frames)
+        .filter(({ path, from }) => path.startsWith("/ws/channels/") && from === "client");
+      expect(sent.map(({ kind, bytes }) => [kind, bytes.length])).toEqual([
+        ["binary", 65_536],
+        ["binary", 65_536],
+        ["binary", 18_928],
+      ]);
+    },
+  );
 });
 
 describe("channels between the published clients", () => {
@@ -113,7 +145,10 @@ describe("channels between the published clients", () => {
     );
     for (const worker of workers) {
       for (const at of workers.keys()) {
-        const { answer } = await worker.run<Outcome>("channelTo", { function_id: `mixed-channel::${at}`, write: { bytes: 300_000, texts: ["a"] } });
+        const { answer } = await worker.run<Outcome>("channelTo", {
+          function_id: `mixed-channel::${at}`,
+          write: { bytes: 300_000, texts: ["a"] },
+        });
         expect(answer).toMatchObject({ bytes: 300_000, sha256: sha256OfPattern(300_000), texts: ["a"] });
       }
     }
@@ -122,7 +157,9 @@ describe("channels between the published clients", () => {
 
 describe("channel sockets", () => {
   /** Opens one end and records what it receives. */
-  async function openEnd(url: string): Promise<{ socket: WebSocket; items: [string, boolean][]; closed: Promise<number> }> {
+  async function openEnd(
+    url: string,
+  ): Promise<{ socket: WebSocket; items: [string, boolean][]; closed: Promise<number> }> {
     const socket = new WebSocket(url);
     const items: [string, boolean][] = [];
     socket.on("message", (data: RawData, isBinary) => items.push([String(data), isBinary]));
@@ -133,7 +170,10 @@ describe("channel sockets", () => {
   async function statusOf(url: string): Promise<number | undefined> {
     const socket = new WebSocket(url);
     socket.on("error", () => {});
-    const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode?: number; resume(): void }];
+    const [, response] = (await once(socket, "unexpected-response")) as [
+      unknown,
+      { statusCode?: number; resume(): void },
+    ];
     response.resume();
     return response.statusCode;
   }
@@ -176,7 +216,8 @@ describe("channel sockets", () => {
     expect(await statusOf(urlOf(reader, "wrong"))).toBe(404);
     expect(await statusOf(urlOf({ ...reader, channel_id: "00000000-0000-4000-8000-000000000000" }))).toBe(404);
     const [base] = urlOf(reader).split("?");
-    for (const query of ["", "?key=x", "?dir=read", "?key=x&dir=sideways"]) expect(await statusOf(`${base}${query}`)).toBe(400);
+    for (const query of ["", "?key=x", "?dir=read", "?key=x&dir=sideways"])
+      expect(await statusOf(`${base}${query}`)).toBe(400);
     // None of these attempts has opened the end.
     const { socket } = await openEnd(urlOf(reader));
     expect(socket.readyState).toBe(WebSocket.OPEN);

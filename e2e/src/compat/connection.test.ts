@@ -19,7 +19,8 @@ afterAll(() => engine.stop());
 
 const fromClient = (frame: TappedFrame): boolean => frame.from === "client" && frame.path === "/";
 /** The frame with which a worker introduces itself. */
-const isIntroduction = ({ json }: TappedFrame): boolean => json?.type === "invokefunction" && json.function_id === "engine::workers::register";
+const isIntroduction = ({ json }: TappedFrame): boolean =>
+  json?.type === "invokefunction" && json.function_id === "engine::workers::register";
 /** Type and subject of each frame of a connection, in order. */
 function kinds(frames: readonly TappedFrame[], connection: number): unknown[] {
   return frames
@@ -38,14 +39,21 @@ function gate(): { readonly hold: Promise<void>; open(): void } {
 describe("the worker socket", () => {
   it("statement 1: the first frame is workerregistered with a UUID of this connection", async () => {
     const [one, other] = await Promise.all([raw(engine.address), raw(engine.address)]);
-    expect(one.received[0]).toMatchObject({ type: "workerregistered", worker_id: expect.stringMatching(UUID), reattach_token: expect.stringMatching(UUID) });
+    expect(one.received[0]).toMatchObject({
+      type: "workerregistered",
+      worker_id: expect.stringMatching(UUID),
+      reattach_token: expect.stringMatching(UUID),
+    });
     expect(one.id).not.toBe(other.id);
   });
 
   it.each(["/nope", "/otel/x", "//", "/ws/channels"])("statement 2: an upgrade of %s fails with 404", async (path) => {
     const socket = new WebSocket(`${engine.address}${path}`);
     socket.on("error", () => {});
-    const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode: number; resume(): void }];
+    const [, response] = (await once(socket, "unexpected-response")) as [
+      unknown,
+      { statusCode: number; resume(): void },
+    ];
     response.resume();
     expect(response.statusCode).toBe(404);
   });
@@ -70,7 +78,12 @@ describe.each([node11, node22])("sockets of $name", (client) => {
 describe.each(publishedClients)("sockets of $name", (client) => {
   it("statement 4: no upgrade of /otel when telemetry is off", async () => {
     const wire = await tap(engine.address);
-    const worker = await connected(client, wire.address, { otel: { enabled: false } }, { env: { III_URL: wire.address } });
+    const worker = await connected(
+      client,
+      wire.address,
+      { otel: { enabled: false } },
+      { env: { III_URL: wire.address } },
+    );
     await worker.run("registerFunction", { id: "off::a", behaviour: { kind: "echo" } });
     await worker.run("trigger", { function_id: "off::a", payload: {} });
     await worker.run("shutdown");
@@ -89,15 +102,23 @@ describe.each(publishedClients)("sockets of $name", (client) => {
     const id = `replay::${client.program}`;
     const type = `replay-type-${client.program}`;
     await worker.run("registerTriggerType", { id: type, description: "of the test" });
-    if (!client.isLater) await worker.run("registerService", { id: `service-${client.program}`, name: "s", description: "d" });
-    await worker.run("registerFunction", { id, behaviour: { kind: "echo" }, options: { description: "replayed", metadata: { x: 1 } } });
+    if (!client.isLater)
+      await worker.run("registerService", { id: `service-${client.program}`, name: "s", description: "d" });
+    await worker.run("registerFunction", {
+      id,
+      behaviour: { kind: "echo" },
+      options: { description: "replayed", metadata: { x: 1 } },
+    });
     await worker.run("registerTrigger", { type, function_id: id, config: { every: 1 }, metadata: { m: 1 } });
     const bound = await worker.next(({ event }) => event === "bound", "its own binding arrives");
 
     const first = await wire.connection("/");
     const greeting = wire.frames.find((frame) => frame.connection === first.number && frame.from === "engine");
     first.client.terminate();
-    const { connection: second } = await wire.until(() => wire.upgrades.find(({ connection }) => connection > first.number), "it comes back");
+    const { connection: second } = await wire.until(
+      () => wire.upgrades.find(({ connection }) => connection > first.number),
+      "it comes back",
+    );
     // Made while offline: queued and sent after the reconnect, before the client has introduced itself.
     const queued = worker.run("trigger", { function_id: id, payload: { queued: true } });
     // An answered command: the previous one has been handled, so its call is queued.
@@ -119,10 +140,16 @@ describe.each(publishedClients)("sockets of $name", (client) => {
     expect(sent.indexOf("introduction")).toBeGreaterThan(calls);
     if (client.isLater) {
       const reattach = wire.frames.find((frame) => fromClient(frame) && frame.connection === second);
-      expect(reattach?.json).toEqual({ type: "reattach", previous_worker_id: greeting?.json?.worker_id, reattach_token: greeting?.json?.reattach_token });
+      expect(reattach?.json).toEqual({
+        type: "reattach",
+        previous_worker_id: greeting?.json?.worker_id,
+        reattach_token: greeting?.json?.reattach_token,
+      });
     }
     // The binding has its previous id, at the reconnected provider.
-    expect((await worker.next(({ event }) => event === "bound", "the binding again")).config?.id).toBe(bound.config?.id);
+    expect((await worker.next(({ event }) => event === "bound", "the binding again")).config?.id).toBe(
+      bound.config?.id,
+    );
   });
 });
 
@@ -151,16 +178,24 @@ describe.each([node11, node22])("what $name did before its socket opened", (clie
       "invokefunction",
       "introduction",
     ]);
-    expect((await worker.next(({ event }) => event === "bound", "its own binding arrives")).config?.function_id).toBe(id);
+    expect((await worker.next(({ event }) => event === "bound", "its own binding arrives")).config?.function_id).toBe(
+      id,
+    );
   });
 });
 
 describe("reattach", () => {
   it.each([
-    ["a wrong token", (id: string) => ({ previous_worker_id: id, reattach_token: "00000000-0000-4000-8000-000000000000" })],
+    [
+      "a wrong token",
+      (id: string) => ({ previous_worker_id: id, reattach_token: "00000000-0000-4000-8000-000000000000" }),
+    ],
     ["no token", (id: string) => ({ previous_worker_id: id })],
     ["an id that is no UUID", () => ({ previous_worker_id: "x", reattach_token: "y" })],
-    ["an id that nobody has", () => ({ previous_worker_id: "00000000-0000-4000-8000-000000000000", reattach_token: "y" })],
+    [
+      "an id that nobody has",
+      () => ({ previous_worker_id: "00000000-0000-4000-8000-000000000000", reattach_token: "y" }),
+    ],
   ])("statement 7: with %s the old connection stays open and keeps its functions", async (_what, claim) => {
     const [old, other] = await Promise.all([raw(engine.address), raw(engine.address)]);
     old.say({ type: "registerfunction", id: "kept::a" });
@@ -168,7 +203,12 @@ describe("reattach", () => {
     other.say({ type: "reattach", ...claim(old.id) });
     const answer = other.call("kept::a");
     const invoked = await old.next(({ type }) => type === "invokefunction", "the call");
-    old.say({ type: "invocationresult", invocation_id: invoked.invocation_id, function_id: "kept::a", result: "still here" });
+    old.say({
+      type: "invocationresult",
+      invocation_id: invoked.invocation_id,
+      function_id: "kept::a",
+      result: "still here",
+    });
     expect((await answer).result).toBe("still here");
     expect(other.received.map(({ type }) => type)).toEqual(["workerregistered", "invocationresult"]);
     old.close();
@@ -180,7 +220,13 @@ describe("reattach", () => {
     old.say({ type: "registertriggertype", id: "moved-type", description: "d" });
     old.say({ type: "registerfunction", id: "moved::a" });
     await old.settled();
-    watcher.say({ type: "registertrigger", id: "00000000-0000-4000-8000-00000000aaaa", trigger_type: "moved-type", function_id: "moved::a", config: {} });
+    watcher.say({
+      type: "registertrigger",
+      id: "00000000-0000-4000-8000-00000000aaaa",
+      trigger_type: "moved-type",
+      function_id: "moved::a",
+      config: {},
+    });
     await old.next(({ type }) => type === "registertrigger", "the binding");
     const held = watcher.call("moved::a");
     await old.next(({ type }) => type === "invokefunction", "the call");
@@ -197,7 +243,12 @@ describe("reattach", () => {
     await next.next(({ type }) => type === "registertrigger", "the binding, again");
     const answer = watcher.call("moved::a");
     const invoked = await next.next(({ type }) => type === "invokefunction", "the call");
-    next.say({ type: "invocationresult", invocation_id: invoked.invocation_id, function_id: "moved::a", result: "moved" });
+    next.say({
+      type: "invocationresult",
+      invocation_id: invoked.invocation_id,
+      function_id: "moved::a",
+      result: "moved",
+    });
     expect((await answer).result).toBe("moved");
   });
 
@@ -209,10 +260,14 @@ describe("reattach", () => {
     const first = await wire.connection("/");
     first.part();
     first.client.terminate();
-    const second = await wire.until(() => [...wire.connections].find(({ path, number }) => path === "/" && number !== first.number), "the second connection");
+    const second = await wire.until(
+      () => [...wire.connections].find(({ path, number }) => path === "/" && number !== first.number),
+      "the second connection",
+    );
     await wire.frame((frame) => frame.connection === second.number && isIntroduction(frame), "the introduction");
     await settled(worker);
-    for (let n = 0; n < 10; n++) expect(await caller.run("trigger", { function_id: "half-open::a", payload: {} })).toBe("back");
+    for (let n = 0; n < 10; n++)
+      expect(await caller.run("trigger", { function_id: "half-open::a", payload: {} })).toBe("back");
     expect((await engine.workers()).filter((name) => name === "half-open")).toHaveLength(1);
   });
 });

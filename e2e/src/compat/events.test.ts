@@ -21,8 +21,12 @@ describe.each(publishedClients)("events for $name", (client) => {
 
   const publish = (payload: Readonly<Record<string, unknown>>, more: object = {}): Promise<unknown> =>
     worker.run("trigger", { function_id: "publish", payload, ...more });
-  const heard = async (id: string): Promise<unknown> => (await worker.next((seen) => seen.function === id, `${id} hears an event`)).data;
-  const subscribe = async (name: string, config: Readonly<Record<string, unknown>>): Promise<{ readonly id: string; readonly handle: unknown }> => {
+  const heard = async (id: string): Promise<unknown> =>
+    (await worker.next((seen) => seen.function === id, `${id} hears an event`)).data;
+  const subscribe = async (
+    name: string,
+    config: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly id: string; readonly handle: unknown }> => {
     const id = await offer(worker, `${name}::${client.program}`, { kind: "echo" });
     const handle = await worker.run("registerTrigger", { type: "subscribe", function_id: id, config });
     await settled(worker);
@@ -65,6 +69,9 @@ describe.each(publishedClients)("events for $name", (client) => {
   it("publish without a topic fails as in published engines", async () => {
     const failure = await publish({ topic: "", data: 1 }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ClientFailure);
-    expect((failure as ClientFailure).error).toMatchObject({ code: "topic_not_set", message: expect.stringContaining("Topic is not set") });
+    expect((failure as ClientFailure).error).toMatchObject({
+      code: "topic_not_set",
+      message: expect.stringContaining("Topic is not set"),
+    });
   });
 });

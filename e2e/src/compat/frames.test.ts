@@ -19,7 +19,11 @@ describe.each(publishedClients)("frames to $name", (client) => {
     const worker = await connected(client, wire.address);
     const { client: socket } = await wire.connection("/");
     const before = wire.frames.length;
-    for (const frame of [{ type: "somethingnew", id: "x" }, { type: "error", error: { code: "registration_refused", message: "m" } }, { type: "pong" }]) {
+    for (const frame of [
+      { type: "somethingnew", id: "x" },
+      { type: "error", error: { code: "registration_refused", message: "m" } },
+      { type: "pong" },
+    ]) {
       socket.send(JSON.stringify(frame));
     }
     await settled(worker);
@@ -33,10 +37,18 @@ describe.each(publishedClients)("frames to $name", (client) => {
     const worker = await connected(client, wire.address);
     await worker.run("registerFunction", { id: "binary::a", behaviour: { kind: "echo" } });
     const { client: socket } = await wire.connection("/");
-    const call = { type: "invokefunction", invocation_id: "11111111-1111-4111-8111-111111111111", function_id: "binary::a", data: { a: 1 } };
+    const call = {
+      type: "invokefunction",
+      invocation_id: "11111111-1111-4111-8111-111111111111",
+      function_id: "binary::a",
+      data: { a: 1 },
+    };
     socket.send(Buffer.from(JSON.stringify(call)), { binary: true });
     expect((await worker.next(({ event }) => event === "called", "the call")).data).toEqual({ a: 1 });
-    const answer = await wire.frame(({ from, json }) => from === "client" && json?.invocation_id === call.invocation_id, "the answer");
+    const answer = await wire.frame(
+      ({ from, json }) => from === "client" && json?.invocation_id === call.invocation_id,
+      "the answer",
+    );
     expect(answer.json).toMatchObject({ type: "invocationresult", result: { a: 1 } });
   });
 });
@@ -121,7 +133,9 @@ describe("large frames to the Python client", () => {
     const caller = await connected(python11, wire.address);
     const callee = await connected(node22, engine.address);
     await offer(callee, "big::answer", { kind: "value", value: overSize });
-    const failure = await caller.run("trigger", { function_id: "big::answer", payload: {} }).catch((error: unknown) => error);
+    const failure = await caller
+      .run("trigger", { function_id: "big::answer", payload: {} })
+      .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ClientFailure);
     expect((failure as ClientFailure).error).toMatchObject({ code: "payload_too_large" });
     expect(upgradesOf(wire)).toBe(1);

@@ -41,7 +41,12 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
   ): Promise<string> {
     const id = `${prefix}::${path.split("/")[0]}`;
     await offer(worker, id, behaviour);
-    await worker.run("registerTrigger", { type: "http", function_id: id, config: { api_path: `${prefix}/${path}`, ...more }, metadata });
+    await worker.run("registerTrigger", {
+      type: "http",
+      function_id: id,
+      config: { api_path: `${prefix}/${path}`, ...more },
+      metadata,
+    });
     await settled(worker);
     return `${engine.http}/${prefix}/${path}`;
   }
@@ -62,12 +67,17 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
   it("statement 38: many concurrent streamed responses, each complete", async () => {
     const url = await route("many", { kind: "stream", status: 200, headers: {}, chunks: 20, chunkBytes: 65_536 });
     const expected = sha256(Buffer.concat(Array.from({ length: 20 }, () => pattern(65_536))));
-    const answers = await Promise.all(Array.from({ length: 8 }, async () => sha256(new Uint8Array(await (await visit(url)).arrayBuffer()))));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, async () => sha256(new Uint8Array(await (await visit(url)).arrayBuffer()))),
+    );
     expect(new Set(answers)).toEqual(new Set([expected]));
   });
 
   it("statement 38: a handler that returns {status_code, body} without writing: the client receives status and JSON", async () => {
-    const url = await route("buffered", { kind: "value", value: { status_code: 201, headers: { "x-own": "yes" }, body: { made: [1, "ü"] } } });
+    const url = await route("buffered", {
+      kind: "value",
+      value: { status_code: 201, headers: { "x-own": "yes" }, body: { made: [1, "ü"] } },
+    });
     const response = await visit(url);
     expect(response.status).toBe(201);
     expect(response.headers.get("content-type")).toMatch(/^application\/json/);
@@ -77,7 +87,11 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
 
   it("a handler receives the same as from published engines: both ends, and the parsed request", async () => {
     const url = await route("things/:name", { kind: "describe", status: 200, headers: {} }, { http_method: "PUT" });
-    const response = await visit(`${url.replace(":name", "a%20b")}?q=1&r=two`, { method: "PUT", headers: { ...json, "X-Test": "T" }, body: '{"a":[1]}' });
+    const response = await visit(`${url.replace(":name", "a%20b")}?q=1&r=two`, {
+      method: "PUT",
+      headers: { ...json, "X-Test": "T" },
+      body: '{"a":[1]}',
+    });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({
       path_params: { name: "a b" },
@@ -95,7 +109,11 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
   it("a handler reads a body that is not JSON from its channel completely", async () => {
     const url = await route("upload", { kind: "digest" }, { http_method: "POST" });
     const bytes = pattern(3_000_000);
-    const response = await visit(url, { method: "POST", headers: { "content-type": "application/octet-stream" }, body: new Uint8Array(bytes) });
+    const response = await visit(url, {
+      method: "POST",
+      headers: { "content-type": "application/octet-stream" },
+      body: new Uint8Array(bytes),
+    });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ bytes: bytes.length, sha256: sha256(bytes), body: null });
   });
@@ -133,11 +151,18 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
   it("a middleware function of the client responds in place of the handler", async () => {
     const refusal = { action: "respond", response: { status_code: 401, body: { who: "nobody" } } };
     await offer(worker, `${prefix}::middleware`, { kind: "value", value: refusal });
-    const url = await route("behind", { kind: "value", value: {} }, { middleware_function_ids: [`${prefix}::middleware`] });
+    const url = await route(
+      "behind",
+      { kind: "value", value: {} },
+      { middleware_function_ids: [`${prefix}::middleware`] },
+    );
     const response = await visit(url);
     expect(response.status).toBe(401);
     expect(await response.json()).toEqual({ who: "nobody" });
-    const { data } = await worker.next(({ function: id }) => id === `${prefix}::middleware`, "the middleware is called");
+    const { data } = await worker.next(
+      ({ function: id }) => id === `${prefix}::middleware`,
+      "the middleware is called",
+    );
     expect(data).toMatchObject({ phase: "preHandler", request: { method: "GET" }, context: {} });
   });
 
@@ -152,7 +177,11 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
   it("a route that is unregistered does not exist any more", async () => {
     const id = `${prefix}::gone`;
     await offer(worker, id, { kind: "value", value: {} });
-    const handle = await worker.run("registerTrigger", { type: "http", function_id: id, config: { api_path: `/${prefix}/gone`, http_method: "GET" } });
+    const handle = await worker.run("registerTrigger", {
+      type: "http",
+      function_id: id,
+      config: { api_path: `/${prefix}/gone`, http_method: "GET" },
+    });
     await settled(worker);
     expect((await visit(`${engine.http}/${prefix}/gone`)).status).toBe(200);
     await worker.run("unregisterTrigger", { handle });

@@ -29,10 +29,12 @@ describe.each(publishedClients)("queues for $name", (client) => {
     worker = await connected(client, engine.address);
   });
 
-  const call = (function_id: string, payload: Readonly<Record<string, unknown>>): Promise<unknown> => worker.run("trigger", { function_id, payload });
+  const call = (function_id: string, payload: Readonly<Record<string, unknown>>): Promise<unknown> =>
+    worker.run("trigger", { function_id, payload });
   const enqueue = (function_id: string, queue: string, payload: unknown): Promise<unknown> =>
     worker.run("trigger", { function_id, payload, action: { type: "enqueue", queue } });
-  const called = async (id: string): Promise<unknown> => (await worker.next((seen) => seen.event === "called" && seen.function === id, `${id} is called`)).data;
+  const called = async (id: string): Promise<unknown> =>
+    (await worker.next((seen) => seen.event === "called" && seen.function === id, `${id} is called`)).data;
 
   it("statement 20: enqueue returns a receipt before the target runs", async () => {
     const id = `later::${client.program}`;
@@ -47,9 +49,15 @@ describe.each(publishedClients)("queues for $name", (client) => {
       const thrown = await enqueue("any::fn", queue, payload).catch((error: unknown) => error);
       return (thrown as ClientFailure).error;
     };
-    expect(await failure("nowhere", {})).toMatchObject({ code: "enqueue_error", message: expect.stringContaining("Queue 'nowhere' not found") });
+    expect(await failure("nowhere", {})).toMatchObject({
+      code: "enqueue_error",
+      message: expect.stringContaining("Queue 'nowhere' not found"),
+    });
     const noField = "FIFO queue 'orders' requires field 'customer' in data, but it was not found";
-    expect(await failure("orders", {})).toMatchObject({ code: "enqueue_error", message: expect.stringContaining(noField) });
+    expect(await failure("orders", {})).toMatchObject({
+      code: "enqueue_error",
+      message: expect.stringContaining(noField),
+    });
   });
 
   it("a durable subscriber receives what was published before and after it connected; publish returns nothing", async () => {
@@ -57,13 +65,20 @@ describe.each(publishedClients)("queues for $name", (client) => {
     const publish = (data: unknown): Promise<unknown> => call("iii::durable::publish", { topic, data });
     expect((await publish({ n: 1 })) ?? null).toBeNull();
     const id = await offer(worker, `on-order::${client.program}`, { kind: "echo" });
-    await worker.run("registerTrigger", { type: "durable:subscriber", function_id: id, config: { topic, queue_config: { type: "fifo", maxRetries: 1 } } });
+    await worker.run("registerTrigger", {
+      type: "durable:subscriber",
+      function_id: id,
+      config: { topic, queue_config: { type: "fifo", maxRetries: 1 } },
+    });
     await settled(worker);
     await publish([2]);
     expect([await called(id), await called(id)]).toEqual([{ n: 1 }, [2]]);
     const failure = await call("iii::durable::publish", { data: 1 }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ClientFailure);
-    expect((failure as ClientFailure).error).toMatchObject({ code: "topic_not_set", message: expect.stringContaining("Topic is not set") });
+    expect((failure as ClientFailure).error).toMatchObject({
+      code: "topic_not_set",
+      message: expect.stringContaining("Topic is not set"),
+    });
   });
 
   it("a job without attempts left is in the dead-letter queue with the true error, and can be redriven", async () => {
@@ -72,12 +87,21 @@ describe.each(publishedClients)("queues for $name", (client) => {
     expect([await called(id), await called(id)]).toEqual([{ n: 7 }, { n: 7 }]);
     type Letter = { readonly id: string; readonly payload: unknown; readonly error: string; readonly retries: number };
     const letters = async (): Promise<readonly Letter[]> =>
-      ((await call("engine::queue::dlq_messages", { topic: "mail" })) as readonly Letter[]).filter((letter) => letter.id === messageReceiptId);
+      ((await call("engine::queue::dlq_messages", { topic: "mail" })) as readonly Letter[]).filter(
+        (letter) => letter.id === messageReceiptId,
+      );
     await expect.poll(letters, { timeout: 10_000 }).toHaveLength(1);
-    expect(await letters()).toMatchObject([{ payload: { n: 7 }, error: expect.stringContaining("out of paper"), retries: 2 }]);
-    expect(await call("iii::queue::redrive_message", { queue: "mail", message_id: messageReceiptId })).toMatchObject({ queue: "mail", redriven: 1 });
+    expect(await letters()).toMatchObject([
+      { payload: { n: 7 }, error: expect.stringContaining("out of paper"), retries: 2 },
+    ]);
+    expect(await call("iii::queue::redrive_message", { queue: "mail", message_id: messageReceiptId })).toMatchObject({
+      queue: "mail",
+      redriven: 1,
+    });
     expect(await called(id)).toEqual({ n: 7 });
-    const unknown = await call("iii::queue::redrive_message", { queue: "mail", message_id: "none" }).catch((error: unknown) => error);
+    const unknown = await call("iii::queue::redrive_message", { queue: "mail", message_id: "none" }).catch(
+      (error: unknown) => error,
+    );
     expect((unknown as ClientFailure).error).toMatchObject({ code: "job_not_found" });
   });
 });

@@ -17,7 +17,10 @@ describe.each([node11, node22])("refused connections of $name", (client) => {
   /** Milliseconds between six attempts. */
   async function gapsOfSixAttempts(wire: WireTap): Promise<number[]> {
     const worker = await start(client);
-    await worker.run("connect", { address: wire.address, options: { ...quiet, reconnectionConfig: { initialDelayMs: 150, jitterFactor: 0 } } });
+    await worker.run("connect", {
+      address: wire.address,
+      options: { ...quiet, reconnectionConfig: { initialDelayMs: 150, jitterFactor: 0 } },
+    });
     await comesBack(wire, 6);
     const times = wire.upgrades.slice(0, 6).map(({ atMs }) => atMs);
     return times.slice(1).map((time, at) => time - (times[at] as number));
@@ -40,7 +43,9 @@ describe.each([node11, node22])("refused connections of $name", (client) => {
 
 describe("a refused connection of the Python client", () => {
   it("is its last attempt, which is why the svc engine stops listening before it disconnects its workers", async () => {
-    const wire = await tap(engine.address, { onUpgrade: (_path, nth) => (nth === 0 ? "forward" : { refuse: "503 Service Unavailable" }) });
+    const wire = await tap(engine.address, {
+      onUpgrade: (_path, nth) => (nth === 0 ? "forward" : { refuse: "503 Service Unavailable" }),
+    });
     await connected(python11, wire.address);
     (await wire.connection("/")).client.terminate();
     await comesBack(wire);
@@ -67,7 +72,9 @@ describe.each(publishedClients)("closed connections of $name", (client) => {
     await closed;
     if (client !== python11 || !isClean) {
       await comesBack(wire);
-      expect(await worker.run("trigger", { function_id: `closed::${client.program}`, payload: { a: 1 } })).toEqual({ a: 1 });
+      expect(await worker.run("trigger", { function_id: `closed::${client.program}`, payload: { a: 1 } })).toEqual({
+        a: 1,
+      });
       return;
     }
     // Its attempts start at 100 ms: within a second there would be three.
@@ -77,31 +84,44 @@ describe.each(publishedClients)("closed connections of $name", (client) => {
 });
 
 describe.each(publishedClients)("an engine that is restarted under $name", (client: PublishedClient) => {
-  it.each(["SIGTERM", "SIGKILL"] as const)("after %s the client reconnects with all its registrations", async (signal) => {
-    const own = await startTestEngine();
-    try {
-      // No tap in between: the Python client gives up when an upgrade fails, and retries only while nothing listens.
-      const worker = await connected(client, own.address, { workerName: "survivor" });
-      await worker.run("registerTriggerType", { id: "restart-type", description: "d" });
-      await offer(worker, "restart::a", { kind: "echo" });
-      await offer(worker, "restart::page", { kind: "value", value: { body: "page" } });
-      await worker.run("registerTrigger", { type: "http", function_id: "restart::page", config: { api_path: "restart", http_method: "POST" } });
-      await worker.run("registerTrigger", { type: "restart-type", function_id: "restart::a", config: { n: 1 } });
-      await worker.next(({ event }) => event === "bound", "the binding");
-      await own.kill(signal);
-      await own.start();
-      await worker.next(({ event }) => event === "bound", "the binding, again");
+  it.each(["SIGTERM", "SIGKILL"] as const)(
+    "after %s the client reconnects with all its registrations",
+    async (signal) => {
+      const own = await startTestEngine();
+      try {
+        // No tap in between: the Python client gives up when an upgrade fails, and retries only while nothing listens.
+        const worker = await connected(client, own.address, { workerName: "survivor" });
+        await worker.run("registerTriggerType", { id: "restart-type", description: "d" });
+        await offer(worker, "restart::a", { kind: "echo" });
+        await offer(worker, "restart::page", { kind: "value", value: { body: "page" } });
+        await worker.run("registerTrigger", {
+          type: "http",
+          function_id: "restart::page",
+          config: { api_path: "restart", http_method: "POST" },
+        });
+        await worker.run("registerTrigger", { type: "restart-type", function_id: "restart::a", config: { n: 1 } });
+        await worker.next(({ event }) => event === "bound", "the binding");
+        await own.kill(signal);
+        await own.start();
+        await worker.next(({ event }) => event === "bound", "the binding, again");
 
-      const caller = await raw(own.address);
-      await expect.poll(async () => (await caller.call("restart::a", { data: { b: 2 } })).result, { timeout: 30_000 }).toEqual({ b: 2 });
-      await expect.poll(() => own.workers(), { timeout: 30_000 }).toContain("survivor");
-      const response = await fetch(`${own.http}/restart`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"a":1}' });
-      expect(response.status).toBe(200);
-      expect(await response.json()).toBe("page");
-      expect(await worker.run("trigger", { function_id: "restart::a", payload: { c: 3 } })).toEqual({ c: 3 });
-      expect(own.logged("error")).toEqual([]);
-    } finally {
-      await own.stop();
-    }
-  });
+        const caller = await raw(own.address);
+        await expect
+          .poll(async () => (await caller.call("restart::a", { data: { b: 2 } })).result, { timeout: 30_000 })
+          .toEqual({ b: 2 });
+        await expect.poll(() => own.workers(), { timeout: 30_000 }).toContain("survivor");
+        const response = await fetch(`${own.http}/restart`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: '{"a":1}',
+        });
+        expect(response.status).toBe(200);
+        expect(await response.json()).toBe("page");
+        expect(await worker.run("trigger", { function_id: "restart::a", payload: { c: 3 } })).toEqual({ c: 3 });
+        expect(own.logged("error")).toEqual([]);
+      } finally {
+        await own.stop();
+      }
+    },
+  );
 });

@@ -16,9 +16,18 @@ describe.each(publishedClients)("shutting down $name", (client) => {
   it.each([true, false])("ends its process soon and leaves no registrations, telemetry on: %s", async (telemetry) => {
     // The Python client reads the address of its telemetry here.
     const env = telemetry ? { OTEL_ENABLED: "true", III_URL: engine.address } : {};
-    const worker = await connected(client, engine.address, { workerName: "leaving", otel: telemetry ? {} : { enabled: false } }, { env });
+    const worker = await connected(
+      client,
+      engine.address,
+      { workerName: "leaving", otel: telemetry ? {} : { enabled: false } },
+      { env },
+    );
     await offer(worker, `leaving::${client.program}`, { kind: "echo" });
-    await worker.run("registerTrigger", { type: "http", function_id: `leaving::${client.program}`, config: { api_path: "leaving" } });
+    await worker.run("registerTrigger", {
+      type: "http",
+      function_id: `leaving::${client.program}`,
+      config: { api_path: "leaving" },
+    });
     const caller = await raw(engine.address);
     expect((await caller.call(`leaving::${client.program}`, { data: { a: 1 } })).result).toEqual({ a: 1 });
     const startedAt = performance.now();
@@ -36,7 +45,9 @@ describe.each(publishedClients)("shutting down $name", (client) => {
   it("statement 40: rejects its pending calls", async () => {
     const worker = await connected(client, engine.address);
     await offer(worker, `pending::${client.program}`, { kind: "hold" });
-    const pending = worker.run("trigger", { function_id: `pending::${client.program}`, payload: {} }).catch((error: Error) => error.message);
+    const pending = worker
+      .run("trigger", { function_id: `pending::${client.program}`, payload: {} })
+      .catch((error: Error) => error.message);
     await worker.next(({ event }) => event === "called", "the call");
     await worker.run("shutdown");
     expect(await pending).toMatch(/shutting down/i);
@@ -44,7 +55,9 @@ describe.each(publishedClients)("shutting down $name", (client) => {
 });
 
 describe("shutting down while /otel is refused", () => {
-  const refuseOtel = { onUpgrade: (path: string) => (path === "/otel" ? { refuse: "404 Not Found" } : ("forward" as const)) };
+  const refuseOtel = {
+    onUpgrade: (path: string) => (path === "/otel" ? { refuse: "404 Not Found" } : ("forward" as const)),
+  };
 
   it("statement 40: does not hang iii-sdk 0.22.1 after a handled call", async () => {
     const wire = await tap(engine.address, refuseOtel);
@@ -78,12 +91,20 @@ describe.each([node11, node22])("telemetry of $name", (client) => {
   it("is accepted on /otel in its three kinds, and nothing is sent back", async () => {
     const wire = await tap(engine.address);
     const otel = { metricsExportIntervalMs: 200, spansFlushIntervalMs: 50 };
-    const worker = await connected(client, wire.address, { otel, enableMetricsReporting: true }, { env: { OTEL_ENABLED: "true" } });
+    const worker = await connected(
+      client,
+      wire.address,
+      { otel, enableMetricsReporting: true },
+      { env: { OTEL_ENABLED: "true" } },
+    );
     await offer(worker, `traced::${client.version}`, { kind: "echo" });
     await worker.run("trigger", { function_id: `traced::${client.version}`, payload: { a: 1 } });
     await worker.run("log", { message: "hello from the worker", data: { n: 1 } });
     for (const prefix of ["OTLP", "LOGS", "MTRC"]) {
-      const frame = await wire.frame(({ path, bytes }) => path === "/otel" && bytes.toString("latin1", 0, 4) === prefix, `a ${prefix} frame`);
+      const frame = await wire.frame(
+        ({ path, bytes }) => path === "/otel" && bytes.toString("latin1", 0, 4) === prefix,
+        `a ${prefix} frame`,
+      );
       expect(frame.kind).toBe("binary");
       expect(() => JSON.parse(frame.bytes.toString("utf8", 4))).not.toThrow();
     }
@@ -103,8 +124,14 @@ describe.each([node11, node22])("telemetry of $name", (client) => {
     await worker.run("log", { message, data: { n: 1 } });
     const caller = await raw(engine.address);
     const found = async (): Promise<unknown> =>
-      ((await caller.call("engine::logs::list", { data: { text: message } })).result as { readonly logs: readonly unknown[] }).logs[0];
-    await expect.poll(found, { timeout: 30_000 }).toMatchObject({ body: message, service_name: `logging-${client.version}` });
+      (
+        (await caller.call("engine::logs::list", { data: { text: message } })).result as {
+          readonly logs: readonly unknown[];
+        }
+      ).logs[0];
+    await expect
+      .poll(found, { timeout: 30_000 })
+      .toMatchObject({ body: message, service_name: `logging-${client.version}` });
     await worker.run("shutdown");
   });
 
@@ -116,8 +143,14 @@ describe.each([node11, node22])("telemetry of $name", (client) => {
     const caller = await raw(engine.address);
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const answer = await caller.call(id, { data: {}, traceparent, baggage: "tenant=t1" });
-    const received = await wire.frame(({ from, json }) => from === "engine" && json?.type === "invokefunction" && json.function_id === id, "the call");
-    expect(received.json).toMatchObject({ traceparent: expect.stringMatching(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/), baggage: "tenant=t1" });
+    const received = await wire.frame(
+      ({ from, json }) => from === "engine" && json?.type === "invokefunction" && json.function_id === id,
+      "the call",
+    );
+    expect(received.json).toMatchObject({
+      traceparent: expect.stringMatching(/^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/),
+      baggage: "tenant=t1",
+    });
     expect(received.json?.traceparent).not.toBe(traceparent);
     expect(String(answer.traceparent)).toContain("0af7651916cd43dd8448eb211c80319c");
   });

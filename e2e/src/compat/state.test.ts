@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestEngine, type TestEngine } from "./support/engine.ts";
-import { type ClientEvent, ClientFailure, type ClientProcess, publishedClients, python11 } from "./support/published-client.ts";
+import {
+  type ClientEvent,
+  ClientFailure,
+  type ClientProcess,
+  publishedClients,
+  python11,
+} from "./support/published-client.ts";
 import { offer, settled, workshop } from "./support/workshop.ts";
 
 // Capabilities 7 as the published clients use it: calls of state::*, triggers of the type `state`, and the clients' own
@@ -24,7 +30,10 @@ describe.each(publishedClients)("state for $name", (client) => {
     worker.run("trigger", { function_id: `state::${name}`, payload });
 
   it("set returns the old and the new value, get the value, delete the old value, each of them nothing if there is none", async () => {
-    expect(await call("set", { scope, key: "a", value: { n: 1 } })).toMatchObject({ old_value: null, new_value: { n: 1 } });
+    expect(await call("set", { scope, key: "a", value: { n: 1 } })).toMatchObject({
+      old_value: null,
+      new_value: { n: 1 },
+    });
     expect(await call("set", { scope, key: "a", data: [2] })).toMatchObject({ old_value: { n: 1 }, new_value: [2] });
     expect(await call("get", { scope, key: "a" })).toEqual([2]);
     expect(await call("delete", { scope, key: "a" })).toEqual([2]);
@@ -43,14 +52,21 @@ describe.each(publishedClients)("state for $name", (client) => {
   });
 
   it("a void call writes", async () => {
-    await worker.run("trigger", { function_id: "state::set", payload: { scope, key: "void", value: 1 }, action: { type: "void" } });
+    await worker.run("trigger", {
+      function_id: "state::set",
+      payload: { scope, key: "void", value: 1 },
+      action: { type: "void" },
+    });
     await settled(worker);
     expect(await call("get", { scope, key: "void" })).toBe(1);
   });
 
   it("the six operations of update work as their names say", async () => {
     const update = (ops: readonly unknown[]): Promise<unknown> => call("update", { scope, key: "ops", ops });
-    expect(await update([{ type: "set", path: "n", value: 1 }])).toMatchObject({ old_value: null, new_value: { n: 1 } });
+    expect(await update([{ type: "set", path: "n", value: 1 }])).toMatchObject({
+      old_value: null,
+      new_value: { n: 1 },
+    });
     expect(
       await update([
         { type: "increment", path: "n", by: 5 },
@@ -63,16 +79,26 @@ describe.each(publishedClients)("state for $name", (client) => {
         { type: "set", path: "a.b", value: null },
         { type: "remove", path: "more" },
       ]),
-    ).toMatchObject({ old_value: { n: 1 }, new_value: { n: 4, list: [7], text: "xy", deep: { er: { a: 1 } }, "a.b": null } });
+    ).toMatchObject({
+      old_value: { n: 1 },
+      new_value: { n: 4, list: [7], text: "xy", deep: { er: { a: 1 } }, "a.b": null },
+    });
     const refused = await update([{ type: "increment", path: "list", by: 1 }]);
     const [error] = (refused as { readonly errors: readonly unknown[] }).errors;
-    expect(error).toEqual({ op_index: 0, code: "increment.not_number", message: "Expected number at path 'list', got array." });
+    expect(error).toEqual({
+      op_index: 0,
+      code: "increment.not_number",
+      message: "Expected number at path 'list', got array.",
+    });
   });
 
   it("an invalid payload fails the call", async () => {
     const failure = await call("set", { scope }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ClientFailure);
-    expect((failure as ClientFailure).error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("key") });
+    expect((failure as ClientFailure).error).toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("key"),
+    });
   });
 
   it("a trigger calls its function with the payload of the client's types, after its condition returned true", async () => {
@@ -87,7 +113,8 @@ describe.each(publishedClients)("state for $name", (client) => {
     await call("set", { scope: watched, key: "k", value: { n: 2 } });
     await call("delete", { scope: watched, key: "k" });
 
-    const called = async (): Promise<ClientEvent["data"]> => (await worker.next((seen) => seen.function === id, "the trigger fires")).data;
+    const called = async (): Promise<ClientEvent["data"]> =>
+      (await worker.next((seen) => seen.function === id, "the trigger fires")).data;
     const events = [await called(), await called(), await called()];
     const { Created, Updated, Deleted } = await worker.run<Readonly<Record<string, string>>>("stateEventTypes");
     const shared = { type: "state", scope: watched, key: "k" };
@@ -97,7 +124,9 @@ describe.each(publishedClients)("state for $name", (client) => {
       { ...shared, event_type: Deleted, old_value: { n: 2 }, new_value: null },
     ]);
     // Condition functions receive the same payload.
-    expect((await worker.next((seen) => seen.function === condition, "the condition is asked")).data).toEqual(events[0]);
+    expect((await worker.next((seen) => seen.function === condition, "the condition is asked")).data).toEqual(
+      events[0],
+    );
 
     await worker.run("unregisterTrigger", { handle });
     await settled(worker);
@@ -113,7 +142,8 @@ describe("the types of iii-sdk 0.11.6 (Python) for state", () => {
     worker = await connected(python11, engine.address);
   });
 
-  const call = (name: string, payload: unknown): Promise<unknown> => worker.run("trigger", { function_id: `state::${name}`, payload });
+  const call = (name: string, payload: unknown): Promise<unknown> =>
+    worker.run("trigger", { function_id: `state::${name}`, payload });
   /** The value as converted by the client's own type. Rejects if it does not match. */
   const model = (name: string, value: unknown): Promise<unknown> => worker.run("model", { name, value });
 
@@ -137,7 +167,10 @@ describe("the types of iii-sdk 0.11.6 (Python) for state", () => {
 
   it("accept the results", async () => {
     const address = { scope: "answers", key: "k" };
-    expect(await model("StateSetResult", await call("set", { ...address, value: 1 }))).toEqual({ old_value: null, new_value: 1 });
+    expect(await model("StateSetResult", await call("set", { ...address, value: 1 }))).toEqual({
+      old_value: null,
+      new_value: 1,
+    });
     const updated = await call("update", { ...address, ops: [{ type: "increment", path: "", by: 1 }] });
     expect(await model("StateUpdateResult", updated)).toMatchObject({ old_value: 1, new_value: 2 });
     const id = await offer(worker, "on-state::model", { kind: "nothing" });
@@ -145,6 +178,11 @@ describe("the types of iii-sdk 0.11.6 (Python) for state", () => {
     await settled(worker);
     await call("delete", address);
     const { data } = await worker.next((seen) => seen.function === id, "the trigger fires");
-    expect(await model("StateEventData", data)).toEqual({ ...{ type: "state", event_type: "state:deleted" }, ...address, old_value: 2, new_value: null });
+    expect(await model("StateEventData", data)).toEqual({
+      ...{ type: "state", event_type: "state:deleted" },
+      ...address,
+      old_value: 2,
+      new_value: null,
+    });
   });
 });

@@ -48,7 +48,10 @@ describe.each(publishedClients)("streams for $name", (client) => {
     const group = { stream_name: `${name}-shapes`, group_id: "g" };
     const item = { ...group, item_id: "i" };
     expect(await call("set", { ...item, data: { n: 1 } })).toMatchObject({ old_value: null, new_value: { n: 1 } });
-    expect(await call("update", { ...item, ops: [{ type: "increment", path: "n", by: 1 }] })).toMatchObject({ old_value: { n: 1 }, new_value: { n: 2 } });
+    expect(await call("update", { ...item, ops: [{ type: "increment", path: "n", by: 1 }] })).toMatchObject({
+      old_value: { n: 1 },
+      new_value: { n: 2 },
+    });
     expect(await call("get", item)).toEqual({ n: 2 });
     expect((await call("get", { ...item, item_id: "no" })) ?? null).toBeNull();
     expect(await call("list", group)).toEqual([{ n: 2 }]);
@@ -139,7 +142,13 @@ describe.each(publishedClients)("streams for $name", (client) => {
     // The published members, and version and sequence number.
     expect(await called("item")).toMatchObject(message(streamName, "g", "i", { type: "create", data: [1] }) as object);
     expect(await called("item")).toMatchObject(message(streamName, "g", "i", { type: "delete", data: [1] }) as object);
-    expect(await called("refusal")).toEqual({ subscription_id: "s1", stream_name: `${streamName}-secret`, group_id: "g", id: null, context: null });
+    expect(await called("refusal")).toEqual({
+      subscription_id: "s1",
+      stream_name: `${streamName}-secret`,
+      group_id: "g",
+      id: null,
+      context: null,
+    });
   });
 
   it("a stream that the client stores itself (createStream) replaces the engine's storage, for joins too", async () => {
@@ -150,7 +159,10 @@ describe.each(publishedClients)("streams for $name", (client) => {
     const kept = async (method: string): Promise<unknown> =>
       (await worker.next((seen) => seen.event === "kept" && seen.function === method, `${method} is called`)).data;
 
-    expect(await call("set", { ...group, item_id: "i", data: { n: 1 } })).toMatchObject({ old_value: null, new_value: { n: 1 } });
+    expect(await call("set", { ...group, item_id: "i", data: { n: 1 } })).toMatchObject({
+      old_value: null,
+      new_value: { n: 1 },
+    });
     expect(await kept("set")).toMatchObject({ ...group, item_id: "i", data: { n: 1 } });
     const page = await streams();
     page.join({ subscriptionId: "s", streamName, groupId: "g" });
@@ -186,17 +198,28 @@ describe("the types of iii-sdk 0.11.6 (Python) for streams", () => {
     page.join({ subscriptionId: "s", streamName: "models", groupId: "g" });
     expect(await page.next()).toEqual(message("models", "g", null, { type: "sync", data: [] }));
 
-    expect(await model("StreamSetResult", await call("set", model("StreamSetInput", { ...item, data: {} })))).toEqual({ old_value: null, new_value: {} });
+    expect(await model("StreamSetResult", await call("set", model("StreamSetInput", { ...item, data: {} })))).toEqual({
+      old_value: null,
+      new_value: {},
+    });
     const ops = [await model("UpdateMerge", { value: { a: 1 } })];
     const updated = await call("update", model("StreamUpdateInput", { ...item, ops }));
     expect(await model("StreamUpdateResult", updated)).toEqual({ old_value: {}, new_value: { a: 1 }, errors: [] });
     expect(await call("get", model("StreamGetInput", item))).toEqual({ a: 1 });
     expect(await call("list", model("StreamListInput", group))).toEqual([{ a: 1 }]);
     expect(await call("list_groups", model("StreamListGroupsInput", { stream_name: "models" }))).toEqual(["g"]);
-    expect(await model("StreamDeleteResult", await call("delete", model("StreamDeleteInput", item)))).toEqual({ old_value: { a: 1 } });
+    expect(await model("StreamDeleteResult", await call("delete", model("StreamDeleteInput", item)))).toEqual({
+      old_value: { a: 1 },
+    });
 
-    const called = async (what: string): Promise<unknown> => (await worker.next((seen) => seen.function === `on-model::${what}`, `${what} is called`)).data;
-    expect(await model("StreamJoinLeaveEvent", await called("join"))).toEqual({ subscription_id: "s", ...group, id: null, context: null });
+    const called = async (what: string): Promise<unknown> =>
+      (await worker.next((seen) => seen.function === `on-model::${what}`, `${what} is called`)).data;
+    expect(await model("StreamJoinLeaveEvent", await called("join"))).toEqual({
+      subscription_id: "s",
+      ...group,
+      id: null,
+      context: null,
+    });
     for (const event of [
       { type: "create", data: {} },
       { type: "update", data: { a: 1 } },

@@ -24,17 +24,33 @@ describe.each(pairs)("a trigger type of $provider.name for $requester.name", ({ 
 
   it("statements 29, 31 and 33: receives each binding, fires by calling, and is notified when the binding or its owner is removed", async () => {
     const [providerTap, requesterTap] = await Promise.all([tap(engine.address), tap(engine.address)]);
-    const [offers, asks] = await Promise.all([connected(provider, providerTap.address), connected(requester, requesterTap.address)]);
+    const [offers, asks] = await Promise.all([
+      connected(provider, providerTap.address),
+      connected(requester, requesterTap.address),
+    ]);
     await offers.run("registerTriggerType", { id: type, description: "of the test" });
     await settled(offers);
     await asks.run("registerFunction", { id: functionId, behaviour: { kind: "echo" } });
-    const handle = await asks.run("registerTrigger", { type, function_id: functionId, config: { every: { ms: [5] } }, metadata: { m: 1 } });
+    const handle = await asks.run("registerTrigger", {
+      type,
+      function_id: functionId,
+      config: { every: { ms: [5] } },
+      metadata: { m: 1 },
+    });
 
     // 29
     const bound = await offers.next(bindingOf(type), "the binding");
-    expect(bound.config).toEqual({ id: expect.any(String), function_id: functionId, config: { every: { ms: [5] } }, metadata: { m: 1 } });
+    expect(bound.config).toEqual({
+      id: expect.any(String),
+      function_id: functionId,
+      config: { every: { ms: [5] } },
+      metadata: { m: 1 },
+    });
     const id = bound.config?.id;
-    const told = await providerTap.frame(({ from, json }) => from === "engine" && json?.type === "registertrigger", "the frame of the binding");
+    const told = await providerTap.frame(
+      ({ from, json }) => from === "engine" && json?.type === "registertrigger",
+      "the frame of the binding",
+    );
     expect(told.json).toEqual({
       type: "registertrigger",
       id,
@@ -43,15 +59,22 @@ describe.each(pairs)("a trigger type of $provider.name for $requester.name", ({ 
       config: { every: { ms: [5] } },
       metadata: { m: 1 },
     });
-    const answered = await providerTap.frame(({ json }) => json?.type === "triggerregistrationresult", "the provider's answer");
+    const answered = await providerTap.frame(
+      ({ json }) => json?.type === "triggerregistrationresult",
+      "the provider's answer",
+    );
     expect(answered.json).toMatchObject({ id, trigger_type: type, function_id: functionId });
     expect(answered.json?.error).toBeUndefined();
     expect(await offers.run("trigger", { function_id: functionId, payload: { fired: true } })).toEqual({ fired: true });
 
     // 31
     await asks.run("unregisterTrigger", { handle });
-    const isEnd = (json: Readonly<Record<string, unknown>> | undefined, of: unknown): boolean => json?.type === "unregistertrigger" && json.id === of;
-    const ended = await providerTap.frame(({ from, json }) => from === "engine" && isEnd(json, id), "the end of the binding");
+    const isEnd = (json: Readonly<Record<string, unknown>> | undefined, of: unknown): boolean =>
+      json?.type === "unregistertrigger" && json.id === of;
+    const ended = await providerTap.frame(
+      ({ from, json }) => from === "engine" && isEnd(json, id),
+      "the end of the binding",
+    );
     expect(ended.json).toEqual({ type: "unregistertrigger", id, trigger_type: type });
     if (provider.isLater) {
       const { config } = await offers.next(bindingOf(type, "unbound"), "the provider's unregister handler");
@@ -62,9 +85,15 @@ describe.each(pairs)("a trigger type of $provider.name for $requester.name", ({ 
     // 33
     await asks.run("registerTrigger", { type, function_id: functionId, config: { n: 2 } });
     await asks.run("registerTrigger", { type, function_id: functionId, config: { n: 3 } });
-    const left = [await offers.next(bindingOf(type), "a binding"), await offers.next(bindingOf(type), "another")].map(({ config }) => config?.id);
+    const left = [await offers.next(bindingOf(type), "a binding"), await offers.next(bindingOf(type), "another")].map(
+      ({ config }) => config?.id,
+    );
     await asks.run("shutdown");
-    for (const binding of left) await providerTap.frame(({ from, json }) => from === "engine" && isEnd(json, binding), `the end of binding ${binding}`);
+    for (const binding of left)
+      await providerTap.frame(
+        ({ from, json }) => from === "engine" && isEnd(json, binding),
+        `the end of binding ${binding}`,
+      );
     await settled(offers);
     // If the client ignores the frame, its handler was not called for any of the three.
     if (!provider.isLater) expect(offers.events().filter(bindingOf(type, "unbound"))).toEqual([]);
@@ -86,7 +115,10 @@ describe.each([
     await offers.run("registerTriggerType", { id: type, description: "of the test", failure: "not this one" });
     await settled(offers);
     await asks.run("registerTrigger", { type, function_id: "on::fussy", config: {} });
-    const { json } = await wire.frame(({ from, json }) => from === "engine" && json?.type === "triggerregistrationresult", "the refusal");
+    const { json } = await wire.frame(
+      ({ from, json }) => from === "engine" && json?.type === "triggerregistrationresult",
+      "the refusal",
+    );
     expect(json).toEqual({
       type: "triggerregistrationresult",
       id: expect.any(String),

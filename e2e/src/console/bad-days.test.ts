@@ -44,19 +44,43 @@ let facts: Readonly<Record<string, string>>;
 beforeAll(async () => {
   const worker = await system.worker("bookkeeper");
   worker.registerFunction("books::add", () => 1);
-  await worker.registerTrigger({ type: "http", function_id: "books::add", config: { api_path: "/books", http_method: "POST" } }).registered;
-  await worker.registerTrigger({ type: "durable:subscriber", function_id: "books::add", config: { topic: "audit" } }).registered;
-  await worker.registerTrigger({ type: "cron", function_id: "books::add", config: { expression: "0 0 5 1 1 *" } }).registered;
+  await worker.registerTrigger({
+    type: "http",
+    function_id: "books::add",
+    config: { api_path: "/books", http_method: "POST" },
+  }).registered;
+  await worker.registerTrigger({ type: "durable:subscriber", function_id: "books::add", config: { topic: "audit" } })
+    .registered;
+  await worker.registerTrigger({ type: "cron", function_id: "books::add", config: { expression: "0 0 5 1 1 *" } })
+    .registered;
   await worker.call({ function_id: "books::add" });
   await worker.call({ function_id: "state::set", payload: { scope: "shelves", key: "top", value: 1 } });
   await worker.call({ function_id: "state::set", payload: { scope: NASTY, key: NASTY, value: NASTY } });
-  await worker.call({ function_id: "stream::set", payload: { stream_name: "chapters", group_id: "one", item_id: "1", data: {} } });
+  await worker.call({
+    function_id: "stream::set",
+    payload: { stream_name: "chapters", group_id: "one", item_id: "1", data: {} },
+  });
   await worker.call({ function_id: "engine::log::info", payload: { message: "a book was added" } });
-  const ask = <Answer>(functionId: string, payload: object): Promise<Answer> => worker.call({ function_id: functionId, payload }) as Promise<Answer>;
-  const { registered_triggers: triggers } = await ask<{ registered_triggers: { id: string; trigger_type: string }[] }>("engine::registered-triggers::list", {});
-  const { invocations } = await ask<{ invocations: { invocation_id: string }[] }>("engine::invocations::list", { function_id: "books::add" });
-  const { job_id } = await ask<{ job_id: string }>("queue::enqueue", { queue: "emails", function_id: "books::add", data: 1, delay_ms: 3_600_000 });
-  facts = { ...Object.fromEntries(triggers.map(({ id, trigger_type }) => [trigger_type, id])), call: invocations[0]?.invocation_id ?? "", job: job_id };
+  const ask = <Answer>(functionId: string, payload: object): Promise<Answer> =>
+    worker.call({ function_id: functionId, payload }) as Promise<Answer>;
+  const { registered_triggers: triggers } = await ask<{ registered_triggers: { id: string; trigger_type: string }[] }>(
+    "engine::registered-triggers::list",
+    {},
+  );
+  const { invocations } = await ask<{ invocations: { invocation_id: string }[] }>("engine::invocations::list", {
+    function_id: "books::add",
+  });
+  const { job_id } = await ask<{ job_id: string }>("queue::enqueue", {
+    queue: "emails",
+    function_id: "books::add",
+    data: 1,
+    delay_ms: 3_600_000,
+  });
+  facts = {
+    ...Object.fromEntries(triggers.map(({ id, trigger_type }) => [trigger_type, id])),
+    call: invocations[0]?.invocation_id ?? "",
+    job: job_id,
+  };
 });
 
 const open = (path: string, of: ConsoleProcess = console, options: PageOptions = {}): Promise<WatchedPage> =>
@@ -73,7 +97,9 @@ describe.each(PAGES)("%s", (path, shows) => {
     await page.getByRole("heading", { level: 1 }).waitFor();
     expect(
       await content(page)
-        .getByText(/^(?:No .* is (?:connected|registered)|Nothing is stored|There is no queue|No traces yet|There are no log entries yet)/)
+        .getByText(
+          /^(?:No .* is (?:connected|registered)|Nothing is stored|There is no queue|No traces yet|There are no log entries yet)/,
+        )
         .count(),
     ).toBe(0);
     await engine.comeBack();
@@ -143,7 +169,10 @@ it("recovers after every connection broke, and keeps the state of the page", asy
 it("names the port that is wrong", async () => {
   const wrong = await startConsole({ engine: { ...system.ports, realtime: 1 } });
   const { page } = await open("/workers", wrong);
-  await page.getByRole("alert").filter({ hasText: "its WebSocket port (WebSocket server: nothing listens there)" }).waitFor();
+  await page
+    .getByRole("alert")
+    .filter({ hasText: "its WebSocket port (WebSocket server: nothing listens there)" })
+    .waitFor();
   expect(await away(page).filter({ hasText: "its worker port" }).count()).toBe(0);
   await wrong.stop();
 });

@@ -7,7 +7,20 @@ import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts
 import { visit } from "./support/visit.ts";
 import { live, openLive, openPage, type WatchedPage } from "./support/watched-page.ts";
 
-const SECTIONS = ["overview", "connectivity", "ports", "telemetry", "versions", "flags", "settings", "modules", "health", "storage", "alerts", "preferences"];
+const SECTIONS = [
+  "overview",
+  "connectivity",
+  "ports",
+  "telemetry",
+  "versions",
+  "flags",
+  "settings",
+  "modules",
+  "health",
+  "storage",
+  "alerts",
+  "preferences",
+];
 /** Console messages of the browser about failed requests and closed sockets, which the tests cause. */
 const BROKEN = [/Failed to load resource/, /WebSocket connection/];
 const system = systemOfFile();
@@ -196,7 +209,11 @@ describe.each([
     expect(await shown(page).count()).toBe(0);
     engine.fail(call, "storage_failed", "the disk has gone for a walk");
     await page.reload();
-    const alert = page.locator("#content").getByRole("alert").filter({ hasText: "the disk has gone for a walk" }).first();
+    const alert = page
+      .locator("#content")
+      .getByRole("alert")
+      .filter({ hasText: "the disk has gone for a walk" })
+      .first();
     await alert.waitFor();
     arrive();
     engine.asIs();

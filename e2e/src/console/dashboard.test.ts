@@ -10,11 +10,15 @@ const system = systemOfFile();
 
 /** Locates a counter that shows `value`. */
 function counter(page: Page, name: string, value: string | RegExp) {
-  return page.getByRole("region", { name: "Counters" }).getByRole("link", { name: new RegExp(`^${name}: ${value instanceof RegExp ? value.source : value}`) });
+  return page
+    .getByRole("region", { name: "Counters" })
+    .getByRole("link", { name: new RegExp(`^${name}: ${value instanceof RegExp ? value.source : value}`) });
 }
 
 /** Returns by how many pixels an element is wider than the visible part of its parent. */
-function cutOff(element: { readonly parentElement: { readonly scrollWidth: number; readonly clientWidth: number } | null }): number {
+function cutOff(element: {
+  readonly parentElement: { readonly scrollWidth: number; readonly clientWidth: number } | null;
+}): number {
   const { parentElement: parent } = element;
   return parent === null ? 0 : parent.scrollWidth - parent.clientWidth;
 }
@@ -37,12 +41,22 @@ it("links each counter to a list of the same length", async () => {
   const worker = await system.worker("lists");
   worker.registerFunction("lists::first", () => 1);
   worker.registerFunction("lists::second", () => 2);
-  await worker.registerTrigger({ type: "http", function_id: "lists::first", config: { api_path: "/lists" } }).registered;
-  await worker.registerTrigger({ type: "cron", function_id: "lists::second", config: { expression: "0 0 5 1 1 *" } }).registered;
-  await worker.call({ function_id: "stream::set", payload: { stream_name: "lists", group_id: "g", item_id: "i", data: {} } });
+  await worker.registerTrigger({ type: "http", function_id: "lists::first", config: { api_path: "/lists" } })
+    .registered;
+  await worker.registerTrigger({ type: "cron", function_id: "lists::second", config: { expression: "0 0 5 1 1 *" } })
+    .registered;
+  await worker.call({
+    function_id: "stream::set",
+    payload: { stream_name: "lists", group_id: "g", item_id: "i", data: {} },
+  });
   const { page } = await openPage(system.console.url);
   for (const [name, count, path, inList] of [
-    ["Workers", 1, "/workers", page.getByRole("grid", { name: "Workers" }).locator("[aria-selected]").filter({ hasText: "Connected" })],
+    [
+      "Workers",
+      1,
+      "/workers",
+      page.getByRole("grid", { name: "Workers" }).locator("[aria-selected]").filter({ hasText: "Connected" }),
+    ],
     ["Functions", 2, "/functions", page.getByRole("grid", { name: "Functions" }).locator("[aria-selected]")],
     // The list includes cron triggers, which the page loads from the engine.
     ["Triggers", 2, "/triggers", page.getByRole("grid", { name: "Triggers" }).locator("[aria-selected]")],
@@ -67,7 +81,11 @@ it("opens a counter's list by keyboard alone", async () => {
   const { page } = await openPage(system.console.url);
   const link = counter(page, "Triggers", /\d/);
   await link.waitFor();
-  for (let presses = 0; presses < 60 && !(await link.evaluate((element) => element.ownerDocument.activeElement === element)); presses++) {
+  for (
+    let presses = 0;
+    presses < 60 && !(await link.evaluate((element) => element.ownerDocument.activeElement === element));
+    presses++
+  ) {
     await page.keyboard.press("Tab");
   }
   await page.keyboard.press("Enter");
@@ -134,7 +152,9 @@ it("keeps its figures and marks them as stale while the engine is unreachable", 
 it("is accessible and fits the window in both themes, wide and narrow", async () => {
   const worker = await system.worker("axe");
   worker.registerFunction("axe::look", () => 1);
-  worker.registerFunction("axe::a_function_with_a_name_that_is_rather_long", () => worker.call({ function_id: "axe::look" }));
+  worker.registerFunction("axe::a_function_with_a_name_that_is_rather_long", () =>
+    worker.call({ function_id: "axe::look" }),
+  );
   await worker.call({ function_id: "axe::a_function_with_a_name_that_is_rather_long", payload: {} });
   const { page } = await openPage(`${system.console.url}/`);
   await checkAccessibility(page, "the Dashboard", async () => {

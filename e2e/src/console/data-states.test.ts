@@ -30,9 +30,27 @@ interface List {
 const NO_PAGE = { cursor: null, next_cursor: null, total: 0 };
 
 const LISTS: readonly List[] = [
-  { path: "/workers", source: { stream: "svc.workers" }, shows: "bookkeeper", emptyTitle: "No worker is connected", fitsNothing: "q=zzz" },
-  { path: "/functions", source: { stream: "svc.functions" }, shows: "books::add", emptyTitle: "No functions", fitsNothing: "q=zzz" },
-  { path: "/triggers", source: { stream: "svc.triggers" }, shows: "/books", emptyTitle: "No trigger is registered", fitsNothing: "q=zzz&type=http" },
+  {
+    path: "/workers",
+    source: { stream: "svc.workers" },
+    shows: "bookkeeper",
+    emptyTitle: "No worker is connected",
+    fitsNothing: "q=zzz",
+  },
+  {
+    path: "/functions",
+    source: { stream: "svc.functions" },
+    shows: "books::add",
+    emptyTitle: "No functions",
+    fitsNothing: "q=zzz",
+  },
+  {
+    path: "/triggers",
+    source: { stream: "svc.triggers" },
+    shows: "/books",
+    emptyTitle: "No trigger is registered",
+    fitsNothing: "q=zzz&type=http",
+  },
   {
     path: "/states",
     source: { call: "state::groups", nothing: { ...NO_PAGE, items: [] } },
@@ -68,7 +86,13 @@ const LISTS: readonly List[] = [
     emptyTitle: "No delayed jobs",
     fitsNothing: undefined,
   },
-  { path: "/queues", source: { call: "queue::list", nothing: { queues: [] } }, shows: "emails", emptyTitle: "No queues", fitsNothing: "q=zzz" },
+  {
+    path: "/queues",
+    source: { call: "queue::list", nothing: { queues: [] } },
+    shows: "emails",
+    emptyTitle: "No queues",
+    fitsNothing: "q=zzz",
+  },
   {
     path: "/traces",
     source: { call: "engine::traces::list", nothing: { ...NO_PAGE, spans: [] } },
@@ -99,11 +123,21 @@ const console = consoleOfFile(() => ({ engine: engine.ports }));
 beforeAll(async () => {
   const worker = await system.worker("bookkeeper");
   worker.registerFunction("books::add", () => 1);
-  await worker.registerTrigger({ type: "http", function_id: "books::add", config: { api_path: "/books", http_method: "POST" } }).registered;
+  await worker.registerTrigger({
+    type: "http",
+    function_id: "books::add",
+    config: { api_path: "/books", http_method: "POST" },
+  }).registered;
   await worker.call({ function_id: "books::add" });
-  await worker.call({ function_id: "queue::enqueue", payload: { queue: "emails", function_id: "books::add", data: "a lent book", delay_ms: 3_600_000 } });
+  await worker.call({
+    function_id: "queue::enqueue",
+    payload: { queue: "emails", function_id: "books::add", data: "a lent book", delay_ms: 3_600_000 },
+  });
   await worker.call({ function_id: "state::set", payload: { scope: "shelves", key: "top", value: 1 } });
-  await worker.call({ function_id: "stream::set", payload: { stream_name: "chapters", group_id: "one", item_id: "1", data: {} } });
+  await worker.call({
+    function_id: "stream::set",
+    payload: { stream_name: "chapters", group_id: "one", item_id: "1", data: {} },
+  });
   await worker.call({ function_id: "engine::log::info", payload: { message: "a book was added" } });
 });
 
@@ -201,7 +235,8 @@ it("/traces continues a partial search, and shows neither an empty state nor a t
   const searchOn = content(page).getByRole("button", { name: "Continue search" });
   await searchOn.waitFor();
   const row = content(page).getByRole("row").filter({ hasText: "books::add" });
-  for (const none of [content(page).getByText(/No traces yet|Nothing matches/), row]) expect(await none.count()).toBe(0);
+  for (const none of [content(page).getByText(/No traces yet|Nothing matches/), row])
+    expect(await none.count()).toBe(0);
   await searchOn.click();
   await row.first().waitFor();
   await searchOn.waitFor({ state: "detached" });
@@ -211,18 +246,23 @@ it.each([
   ["/states/shelves/top", ["Add item", "Import", "Delete the item"]],
   ["/queues/emails", ["Pause"]],
   ["/functions/books::add?tab=invoke", ["Invoke"]],
-] as const)("%s disables what changes something while the engine is disconnected, and says why", async (path, names) => {
-  const { page } = await open(path);
-  await live(page);
-  for (const name of names) await expect.poll(() => content(page).getByRole("button", { name, exact: true }).first().isEnabled()).toBe(true);
-  await engine.goAway();
-  await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor();
-  for (const name of names) {
-    const button = content(page).getByRole("button", { name, exact: true }).first();
-    expect(await button.isDisabled()).toBe(true);
-    expect(await button.getAttribute("title")).toBe("The engine cannot be reached");
-  }
-  await engine.comeBack();
-  await live(page);
-  for (const name of names) await expect.poll(() => content(page).getByRole("button", { name, exact: true }).first().isEnabled()).toBe(true);
-});
+] as const)(
+  "%s disables what changes something while the engine is disconnected, and says why",
+  async (path, names) => {
+    const { page } = await open(path);
+    await live(page);
+    for (const name of names)
+      await expect.poll(() => content(page).getByRole("button", { name, exact: true }).first().isEnabled()).toBe(true);
+    await engine.goAway();
+    await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor();
+    for (const name of names) {
+      const button = content(page).getByRole("button", { name, exact: true }).first();
+      expect(await button.isDisabled()).toBe(true);
+      expect(await button.getAttribute("title")).toBe("The engine cannot be reached");
+    }
+    await engine.comeBack();
+    await live(page);
+    for (const name of names)
+      await expect.poll(() => content(page).getByRole("button", { name, exact: true }).first().isEnabled()).toBe(true);
+  },
+);

@@ -23,18 +23,26 @@ let facts: Readonly<Record<string, string>>;
 beforeAll(async () => {
   const worker = await system.worker("reader");
   const other = await system.worker("writer");
-  const ask = <Answer>(functionId: string, payload: object): Promise<Answer> => worker.call({ function_id: functionId, payload }) as Promise<Answer>;
+  const ask = <Answer>(functionId: string, payload: object): Promise<Answer> =>
+    worker.call({ function_id: functionId, payload }) as Promise<Answer>;
   worker.registerFunction("books::read", () => 1);
   worker.registerFunction("books::burn", () => {
     throw new Error("books do not burn");
   });
   worker.registerFunction("books::copy", async () => {
-    await worker.call({ function_id: "engine::log::info", payload: { message: "a line of the copy", service_name: "copier" } });
+    await worker.call({
+      function_id: "engine::log::info",
+      payload: { message: "a line of the copy", service_name: "copier" },
+    });
     return worker.call({ function_id: "notes::write", payload: {} });
   });
   other.registerFunction("notes::write", () => 1);
   const triggers = [
-    worker.registerTrigger({ type: "http", function_id: "books::read", config: { api_path: "/books", http_method: "GET" } }),
+    worker.registerTrigger({
+      type: "http",
+      function_id: "books::read",
+      config: { api_path: "/books", http_method: "GET" },
+    }),
     worker.registerTrigger({ type: "cron", function_id: "books::read", config: { expression: "0 0 5 1 1 *" } }),
     worker.registerTrigger({ type: "durable:subscriber", function_id: "books::read", config: { topic: "audit" } }),
     other.registerTrigger({ type: "durable:subscriber", function_id: "notes::write", config: { topic: "billing" } }),
@@ -44,7 +52,11 @@ beforeAll(async () => {
     for (const key of ["top", "bottom"]) await ask("state::set", { scope, key, value: 1 });
   }
   // Before the calls, whose traces must be the newest.
-  await Promise.all(Array.from({ length: MANY }, (_, at) => ask("state::set", { scope: "many", key: `key-${String(at).padStart(2, "0")}`, value: at })));
+  await Promise.all(
+    Array.from({ length: MANY }, (_, at) =>
+      ask("state::set", { scope: "many", key: `key-${String(at).padStart(2, "0")}`, value: at }),
+    ),
+  );
   await ask("books::read", {});
   await ask("books::burn", {}).catch(() => undefined);
   await ask("books::copy", {});
@@ -54,12 +66,20 @@ beforeAll(async () => {
     ["info", "shop"],
     ["error", "api"],
   ]) {
-    await ask(`engine::log::${level}`, { message: `a line of ${service_name}`, service_name, data: { floor: level === "error" ? 2 : 1 } });
+    await ask(`engine::log::${level}`, {
+      message: `a line of ${service_name}`,
+      service_name,
+      data: { floor: level === "error" ? 2 : 1 },
+    });
   }
   const { workers } = await ask<{ workers: { id: string; name: string }[] }>("engine::workers::list", {});
-  const { logs } = await ask<{ logs: { body: string; trace_id: string; span_id: string }[] }>("engine::logs::list", { text: "a line of the copy" });
+  const { logs } = await ask<{ logs: { body: string; trace_id: string; span_id: string }[] }>("engine::logs::list", {
+    text: "a line of the copy",
+  });
   const { spans } = await ask<{ spans: { trace_id: string }[] }>("engine::traces::list", { name: "books::burn" });
-  const { invocations } = await ask<{ invocations: { invocation_id: string }[] }>("engine::invocations::list", { function_id: "books::read" });
+  const { invocations } = await ask<{ invocations: { invocation_id: string }[] }>("engine::invocations::list", {
+    function_id: "books::read",
+  });
   const { cursor } = await ask<{ cursor: string }>("state::entries", { scope: "many", limit: 50 });
   const { job_id } = await ask<{ job_id: string }>("queue::enqueue", {
     queue: "emails",
@@ -189,7 +209,12 @@ const LINKS: readonly Link[] = [
   ["/traces?op=books%3A%3Aburn", ["books::burn"], ["notes::write"]],
   ["/traces?trigger=http", ["/books"], ["notes::write"]],
   ["/traces?attr=%5B%22svc.function_id%3Aequals%3Abooks%3A%3Aburn%22%5D", ["books::burn"], ["notes::write"]],
-  ["/traces?group=svc.function_id", ["books::burn"], [], (page) => content(page).getByRole("grid", { name: "Groups of traces" })],
+  [
+    "/traces?group=svc.function_id",
+    ["books::burn"],
+    [],
+    (page) => content(page).getByRole("grid", { name: "Groups of traces" }),
+  ],
   ["/traces?min=60000", [], [], says("Nothing matches")],
   ["/traces?max=60000", ["books::burn"], [], chip("dur")],
   ["/traces?range=1h", ["books::burn"], [], range("Last hour")],
@@ -252,7 +277,8 @@ it("tests exactly the parameters that pages keep in their address", async () => 
   expect([...tested].filter((parameter) => !every.includes(parameter))).toEqual([]);
 });
 
-const withFacts = (text: string, encode: (value: string) => string): string => text.replace(/\{(\w+)\}/g, (_, name: string) => encode(facts[name] ?? name));
+const withFacts = (text: string, encode: (value: string) => string): string =>
+  text.replace(/\{(\w+)\}/g, (_, name: string) => encode(facts[name] ?? name));
 
 const pageOf = (address: string): string => new URL(address, "http://x").pathname.split("/")[1] ?? "";
 
@@ -262,34 +288,44 @@ const routeOf = (address: string): string => `${pageOf(address)} ${address.split
 it("the console serves the page at each address", async () => {
   const answers = LINKS.map(async ([address]) => {
     const response = await fetch(`${system.console.url}${withFacts(address, encodeURIComponent)}`);
-    return [address, response.status, response.headers.get("content-type"), (await response.text()).includes('<div id="root">')];
+    return [
+      address,
+      response.status,
+      response.headers.get("content-type"),
+      (await response.text()).includes('<div id="root">'),
+    ];
   });
-  expect(await Promise.all(answers)).toEqual(LINKS.map(([address]) => [address, 200, "text/html; charset=utf-8", true]));
+  expect(await Promise.all(answers)).toEqual(
+    LINKS.map(([address]) => [address, 200, "text/html; charset=utf-8", true]),
+  );
 });
 
 // The first address of each route is loaded with the document, the others are navigated to inside it.
-it.each([...new Set(LINKS.map(([address]) => pageOf(address)))])("/%s applies the parameters of each address, and keeps them", async (name) => {
-  const links = LINKS.filter(([address]) => pageOf(address) === name);
-  const urlOf = (address: string): string => `${system.console.url}${withFacts(address, encodeURIComponent)}`;
-  const first = links[0]?.[0] ?? "";
-  const { page } = await openLive(urlOf(first), { document: "new" });
-  const loaded = new Set([routeOf(first)]);
-  const parameters = (url: string): string[] => [...new URL(url, "http://x").searchParams.keys()].sort();
-  await checkEach(
-    links,
-    ([address]) => address,
-    async ([address, shown, hidden, sees]) => {
-      if (!loaded.has(routeOf(address))) await page.goto(urlOf(address));
-      else if (address !== first) await visit(page, withFacts(address, encodeURIComponent));
-      loaded.add(routeOf(address));
-      for (const text of shown) await row(page, text).first().waitFor();
-      await sees?.(page).waitFor();
-      for (const text of hidden) await expect.poll(() => row(page, text).count(), { message: text }).toBe(0);
-      expect(await page.getByText("in the address").count()).toBe(0);
-      expect(parameters(page.url())).toEqual(parameters(address));
-    },
-  );
-});
+it.each([...new Set(LINKS.map(([address]) => pageOf(address)))])(
+  "/%s applies the parameters of each address, and keeps them",
+  async (name) => {
+    const links = LINKS.filter(([address]) => pageOf(address) === name);
+    const urlOf = (address: string): string => `${system.console.url}${withFacts(address, encodeURIComponent)}`;
+    const first = links[0]?.[0] ?? "";
+    const { page } = await openLive(urlOf(first), { document: "new" });
+    const loaded = new Set([routeOf(first)]);
+    const parameters = (url: string): string[] => [...new URL(url, "http://x").searchParams.keys()].sort();
+    await checkEach(
+      links,
+      ([address]) => address,
+      async ([address, shown, hidden, sees]) => {
+        if (!loaded.has(routeOf(address))) await page.goto(urlOf(address));
+        else if (address !== first) await visit(page, withFacts(address, encodeURIComponent));
+        loaded.add(routeOf(address));
+        for (const text of shown) await row(page, text).first().waitFor();
+        await sees?.(page).waitFor();
+        for (const text of hidden) await expect.poll(() => row(page, text).count(), { message: text }).toBe(0);
+        expect(await page.getByText("in the address").count()).toBe(0);
+        expect(parameters(page.url())).toEqual(parameters(address));
+      },
+    );
+  },
+);
 
 it.each([
   ["/workers", "reader", "writer"],

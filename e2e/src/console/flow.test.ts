@@ -27,7 +27,11 @@ beforeAll(async () => {
   worker.registerFunction("shop::tick", () => 1);
   worker.registerFunction("plain", () => 1);
   const triggers = [
-    worker.registerTrigger({ type: "http", function_id: "shop::save", config: { api_path: "/carts", http_method: "DELETE" } }),
+    worker.registerTrigger({
+      type: "http",
+      function_id: "shop::save",
+      config: { api_path: "/carts", http_method: "DELETE" },
+    }),
     worker.registerTrigger({ type: "cron", function_id: "shop::tick", config: { expression: "0 0 1 1 *" } }),
   ];
   await Promise.all(triggers.map(({ registered }) => registered));
@@ -35,10 +39,12 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  for (const key of ["flow:system", "flow:system@tb"]) await shop.call({ function_id: "state::delete", payload: { scope: "__console", key } });
+  for (const key of ["flow:system", "flow:system@tb"])
+    await shop.call({ function_id: "state::delete", payload: { scope: "__console", key } });
 });
 
-const open = (path = "", options: PageOptions = {}): Promise<WatchedPage> => openPage(`${console.url}/flow${path}`, options);
+const open = (path = "", options: PageOptions = {}): Promise<WatchedPage> =>
+  openPage(`${console.url}/flow${path}`, options);
 
 const node = (page: Page, id: string) => page.getByTestId(`rf__node-${id}`);
 const content = (page: Page) => page.locator("#content");
@@ -47,7 +53,9 @@ const content = (page: Page) => page.locator("#content");
 async function positionOf(page: Page, id: string): Promise<{ readonly x: number; readonly y: number }> {
   await node(page, id).waitFor();
   const found = await node(page, id).evaluate((element) =>
-    /translate\((-?[\d.]+)px, ?(-?[\d.]+)px\)/.exec((element as { style?: { transform?: string } }).style?.transform ?? ""),
+    /translate\((-?[\d.]+)px, ?(-?[\d.]+)px\)/.exec(
+      (element as { style?: { transform?: string } }).style?.transform ?? "",
+    ),
   );
   return { x: Number(found?.[1]), y: Number(found?.[2]) };
 }
@@ -76,13 +84,16 @@ describe("the graph", () => {
     const [trigger, caller, called] = ["http", "function", "state"].map((kind) =>
       page.locator(`.react-flow__node:has([data-kind="${kind}"])`).filter({ hasText: /carts|shop::save/ }),
     );
-    const at = async (which: typeof trigger): Promise<{ x: number; y: number }> => (await which?.boundingBox()) ?? { x: Number.NaN, y: Number.NaN };
+    const at = async (which: typeof trigger): Promise<{ x: number; y: number }> =>
+      (await which?.boundingBox()) ?? { x: Number.NaN, y: Number.NaN };
     await called?.waitFor();
     expect((await at(trigger)).x).toBeLessThan((await at(caller)).x);
     expect((await at(caller)).x).toBeLessThan((await at(called)).x);
     await page.getByLabel("Direction").selectOption("tb");
     await page.waitForURL(/dir=tb/);
-    await expect.poll(async () => (await at(caller)).y < (await at(called)).y && (await at(trigger)).y < (await at(caller)).y).toBe(true);
+    await expect
+      .poll(async () => (await at(caller)).y < (await at(called)).y && (await at(trigger)).y < (await at(caller)).y)
+      .toBe(true);
   });
 
   it("marks nodes that are called now, also in words", async () => {
@@ -157,7 +168,10 @@ describe("the graph", () => {
   it.each(["svg", "json", "png"] as const)("downloads the graph as %s", async (format) => {
     const { page } = await open("?dir=tb");
     await node(page, "function plain").waitFor();
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByLabel("Export the graph").selectOption(format)]);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByLabel("Export the graph").selectOption(format),
+    ]);
     expect(download.suggestedFilename()).toBe(`flow.${format}`);
     const bytes = await readFile(await download.path());
     if (format === "png") expect(bytes.subarray(1, 4).toString()).toBe("PNG");
@@ -194,7 +208,10 @@ describe("the layout", () => {
   });
 
   it("ignores nodes that no longer exist", async () => {
-    const value = { positions: { "function gone": [0, 0], "function plain": [1234, 567], "function shop::tick": "nowhere" }, saved_at_ms: 1 };
+    const value = {
+      positions: { "function gone": [0, 0], "function plain": [1234, 567], "function shop::tick": "nowhere" },
+      saved_at_ms: 1,
+    };
     await shop.call({ function_id: "state::set", payload: { scope: "__console", key: "flow:system", value } });
     const { page } = await open();
     expect(await positionOf(page, "function plain")).toEqual({ x: 1234, y: 567 });
@@ -206,7 +223,9 @@ describe("the layout", () => {
     engine.fail("state::set", "storage_failed", "the disk has gone for a walk");
     const { page } = await open("", { expected: BROKEN });
     await moveDown(page, "function shop::tick");
-    const alert = page.getByRole("alert").filter({ hasText: "Failed to save the layout: the disk has gone for a walk" });
+    const alert = page
+      .getByRole("alert")
+      .filter({ hasText: "Failed to save the layout: the disk has gone for a walk" });
     await alert.waitFor();
     engine.asIs();
     await alert.getByRole("button", { name: "Try again" }).click();
@@ -224,25 +243,33 @@ describe("the layout", () => {
     await page.getByText("Automatic layout").waitFor();
   });
 
-  it.each(["Load it", "Overwrite it"] as const)("does not overwrite another browser's layout without confirmation: %s", async (choice) => {
-    const mine = await open("", { expected: BROKEN });
-    await mine.page.getByText("Automatic layout").waitFor();
-    await node(mine.page, "function plain").waitFor();
-    const theirs = await open();
-    await moveDown(theirs.page, "function plain");
-    await theirs.page.getByText("Layout saved").waitFor();
-    const [plain, tick] = [await positionOf(theirs.page, "function plain"), await positionOf(theirs.page, "function shop::tick")];
-    await theirs.close();
-    await moveDown(mine.page, "function shop::tick");
-    const alert = mine.page.getByRole("alert").filter({ hasText: "Another browser saved this layout" });
-    const moved = await positionOf(mine.page, "function shop::tick");
-    await alert.getByRole("button", { name: choice }).click();
-    await mine.page.getByText("Layout saved").waitFor();
-    await expect.poll(() => positionOf(mine.page, "function shop::tick")).toEqual(choice === "Overwrite it" ? moved : tick);
-    if (choice === "Load it") expect(await positionOf(mine.page, "function plain")).toEqual(plain);
-    expect([...mine.faults, ...theirs.faults]).toEqual([]);
-    await mine.close();
-  });
+  it.each(["Load it", "Overwrite it"] as const)(
+    "does not overwrite another browser's layout without confirmation: %s",
+    async (choice) => {
+      const mine = await open("", { expected: BROKEN });
+      await mine.page.getByText("Automatic layout").waitFor();
+      await node(mine.page, "function plain").waitFor();
+      const theirs = await open();
+      await moveDown(theirs.page, "function plain");
+      await theirs.page.getByText("Layout saved").waitFor();
+      const [plain, tick] = [
+        await positionOf(theirs.page, "function plain"),
+        await positionOf(theirs.page, "function shop::tick"),
+      ];
+      await theirs.close();
+      await moveDown(mine.page, "function shop::tick");
+      const alert = mine.page.getByRole("alert").filter({ hasText: "Another browser saved this layout" });
+      const moved = await positionOf(mine.page, "function shop::tick");
+      await alert.getByRole("button", { name: choice }).click();
+      await mine.page.getByText("Layout saved").waitFor();
+      await expect
+        .poll(() => positionOf(mine.page, "function shop::tick"))
+        .toEqual(choice === "Overwrite it" ? moved : tick);
+      if (choice === "Load it") expect(await positionOf(mine.page, "function plain")).toEqual(plain);
+      expect([...mine.faults, ...theirs.faults]).toEqual([]);
+      await mine.close();
+    },
+  );
 
   it("does not report a conflict with its own slow save", async () => {
     const { page } = await open();
@@ -265,7 +292,10 @@ describe("the layout", () => {
     await moveDown(page, "function shop::tick");
     await page.getByText("Layout not saved: This console is read-only").waitFor();
     const reset = page.getByRole("button", { name: "Reset layout" });
-    expect([await reset.isDisabled(), await reset.getAttribute("title")]).toEqual([true, "This console is read-only: it was started with --read-only"]);
+    expect([await reset.isDisabled(), await reset.getAttribute("title")]).toEqual([
+      true,
+      "This console is read-only: it was started with --read-only",
+    ]);
   });
 });
 
@@ -349,7 +379,9 @@ describe("its states", () => {
     const { page } = await open("", { expected: BROKEN });
     await node(page, "function plain").waitFor();
     await page.getByRole("alert").filter({ hasText: "Failed to load calls: no traces today" }).waitFor();
-    const missing = page.getByRole("alert").filter({ hasText: "State may be incomplete: the disk has gone for a walk" });
+    const missing = page
+      .getByRole("alert")
+      .filter({ hasText: "State may be incomplete: the disk has gone for a walk" });
     await missing.waitFor();
     engine.asIs();
     await missing.getByRole("button", { name: "Try again" }).click();

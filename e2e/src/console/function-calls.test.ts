@@ -32,7 +32,10 @@ beforeAll(async () => {
   mkdirSync(join(project, "node_modules/@svc"), { recursive: true });
   symlinkSync(join(root, "packages/sdk"), join(project, "node_modules/@svc/sdk"));
   mkdirSync(join(project, "bin"));
-  writeFileSync(join(project, "bin/svc"), `#!/bin/sh\nexec '${process.execPath}' '${join(root, "packages/cli/bin/svc.js")}' "$@"\n`);
+  writeFileSync(
+    join(project, "bin/svc"),
+    `#!/bin/sh\nexec '${process.execPath}' '${join(root, "packages/cli/bin/svc.js")}' "$@"\n`,
+  );
   chmodSync(join(project, "bin/svc"), 0o755);
 });
 
@@ -40,7 +43,8 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> => openLive(`${system.console.url}${path}`, options);
+const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> =>
+  openLive(`${system.console.url}${path}`, options);
 
 const textOf = async (locator: Locator): Promise<string> => (await locator.textContent()) ?? "";
 const result = (page: Page) => page.getByRole("region", { name: "Result" });
@@ -52,7 +56,12 @@ async function runCopied(page: Page, name: string): Promise<string> {
   const section = page.getByRole("region", { name, exact: true });
   const text = await copiedBy(section.getByRole("button", { name: `Copy as ${name}` }));
   await page.keyboard.press("Escape");
-  const env = { ...process.env, NO_COLOR: "1", PYTHONPATH: join(root, "python/src"), PATH: `${join(project, "bin")}${delimiter}${process.env.PATH ?? ""}` };
+  const env = {
+    ...process.env,
+    NO_COLOR: "1",
+    PYTHONPATH: join(root, "python/src"),
+    PATH: `${join(project, "bin")}${delimiter}${process.env.PATH ?? ""}`,
+  };
   const commands: Readonly<Record<string, readonly [string, string]>> = {
     TypeScript: [process.execPath, "call.mjs"],
     Python: [join(root, ".venv/bin/python"), "call.py"],
@@ -62,18 +71,21 @@ async function runCopied(page: Page, name: string): Promise<string> {
   return (await run(command, [file], { cwd: project, env, timeout: 60_000 })).stdout;
 }
 
-it.each(["curl", "CLI", "TypeScript", "Python"])("copies a call as %s that makes the same call, with all digits", async (name) => {
-  const { page } = await open("/functions/state::set?tab=invoke");
-  // State stores the input exactly. A handler in JavaScript would round the number.
-  const value = `{"text":"it's $HOME \\"${name}\\"","n":9007199254740993,"none":null}`;
-  await pasteIntoEditor(page, `{"scope":"copied","key":"${name}","value":${value}}`);
-  expect(await runCopied(page, name)).toContain("9007199254740993");
-  await visit(page, "/functions/state::get?tab=invoke");
-  await pasteIntoEditor(page, `{"scope":"copied","key":"${name}"}`);
-  await page.getByRole("button", { name: "Invoke", exact: true }).click();
-  await result(page).getByText("9007199254740993").waitFor();
-  expect(await textOf(result(page))).toContain(`it's $HOME \\"${name}\\"`);
-});
+it.each(["curl", "CLI", "TypeScript", "Python"])(
+  "copies a call as %s that makes the same call, with all digits",
+  async (name) => {
+    const { page } = await open("/functions/state::set?tab=invoke");
+    // State stores the input exactly. A handler in JavaScript would round the number.
+    const value = `{"text":"it's $HOME \\"${name}\\"","n":9007199254740993,"none":null}`;
+    await pasteIntoEditor(page, `{"scope":"copied","key":"${name}","value":${value}}`);
+    expect(await runCopied(page, name)).toContain("9007199254740993");
+    await visit(page, "/functions/state::get?tab=invoke");
+    await pasteIntoEditor(page, `{"scope":"copied","key":"${name}"}`);
+    await page.getByRole("button", { name: "Invoke", exact: true }).click();
+    await result(page).getByText("9007199254740993").waitFor();
+    expect(await textOf(result(page))).toContain(`it's $HOME \\"${name}\\"`);
+  },
+);
 
 it.each([
   ["Fire and forget", "TypeScript"],

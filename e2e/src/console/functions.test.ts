@@ -13,7 +13,11 @@ import { openLive, type PageOptions, type WatchedPage } from "./support/watched-
 const ORDER = {
   type: "object",
   required: ["item", "amount"],
-  properties: { item: { type: "string", minLength: 1 }, amount: { type: "integer", minimum: 2 }, size: { enum: ["s", "m"], default: "m" } },
+  properties: {
+    item: { type: "string", minLength: 1 },
+    amount: { type: "integer", minimum: 2 },
+    size: { enum: ["s", "m"], default: "m" },
+  },
 };
 /** Console message of the browser about a failed request, which the tests cause. */
 const FAILED = /Failed to load resource: the server responded with a status of (?:404|500|503)/;
@@ -27,11 +31,18 @@ let cancelled: Promise<void>;
 
 beforeAll(async () => {
   worker = await system.worker("orders");
-  worker.registerFunction("orders::create", (input) => ({ got: input }), { description: "Takes an order", request_format: ORDER });
+  worker.registerFunction("orders::create", (input) => ({ got: input }), {
+    description: "Takes an order",
+    request_format: ORDER,
+  });
   worker.registerFunction("orders::fail", () => Promise.reject(new TypeError("no stock")));
   worker.registerFunction("echo", (input) => input);
   worker.registerFunction("noted", (input) => noted.push(input));
-  worker.registerFunction("keys", () => ({ user: "ada", password: "hunter2", inner: [{ api_key: { live: "k-123" } }] }));
+  worker.registerFunction("keys", () => ({
+    user: "ada",
+    password: "hunter2",
+    inner: [{ api_key: { live: "k-123" } }],
+  }));
   worker.registerFunction("big", () => "x".repeat(5 * 1024 * 1024));
   cancelled = new Promise((resolve) => {
     worker.registerFunction(
@@ -45,10 +56,15 @@ beforeAll(async () => {
         ),
     );
   });
-  worker.registerTrigger({ type: "http", function_id: "orders::create", config: { api_path: "/orders", http_method: "POST" } });
+  worker.registerTrigger({
+    type: "http",
+    function_id: "orders::create",
+    config: { api_path: "/orders", http_method: "POST" },
+  });
 });
 
-const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> => openLive(`${system.console.url}${path}`, options);
+const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> =>
+  openLive(`${system.console.url}${path}`, options);
 
 const textOf = async (locator: Locator): Promise<string> => (await locator.textContent()) ?? "";
 const result = (page: Page) => page.getByRole("region", { name: "Result" });
@@ -102,16 +118,20 @@ it("invokes with the schema's proposal by keyboard alone, and shows the result",
   expect(await textOf(result(page))).toMatch(/"item": "x"[\s\S]*"amount": 2[\s\S]*"size": "m"/);
 });
 
-it.each(["0", "false", "null", '""', "9007199254740993", "[1.50,12345678901234567890]"])("returns %s with all digits", async (value) => {
-  const { page } = await open("/functions/state::set?tab=invoke");
-  // State stores the input exactly. A handler in JavaScript would round the numbers.
-  await pasteIntoEditor(page, `{"scope":"digits","key":"k","value":${value}}`);
-  // The validation message moves the button.
-  await page.getByText("Fits the schema").waitFor();
-  await page.getByRole("button", { name: "Invoke", exact: true }).click();
-  await result(page).getByText("OK", { exact: true }).waitFor();
-  for (const part of value.match(/[\d.]{2,}|^(?:0|false|null|"")$/g) ?? []) expect(await textOf(result(page))).toContain(part);
-});
+it.each(["0", "false", "null", '""', "9007199254740993", "[1.50,12345678901234567890]"])(
+  "returns %s with all digits",
+  async (value) => {
+    const { page } = await open("/functions/state::set?tab=invoke");
+    // State stores the input exactly. A handler in JavaScript would round the numbers.
+    await pasteIntoEditor(page, `{"scope":"digits","key":"k","value":${value}}`);
+    // The validation message moves the button.
+    await page.getByText("Fits the schema").waitFor();
+    await page.getByRole("button", { name: "Invoke", exact: true }).click();
+    await result(page).getByText("OK", { exact: true }).waitFor();
+    for (const part of value.match(/[\d.]{2,}|^(?:0|false|null|"")$/g) ?? [])
+      expect(await textOf(result(page))).toContain(part);
+  },
+);
 
 it("shows an error in place of the result, and a big result only on request", async () => {
   const { page } = await open("/functions/orders::fail?tab=invoke", { expected: [FAILED] });
@@ -120,7 +140,10 @@ it("shows an error in place of the result, and a big result only on request", as
   await visit(page, "/functions/big?tab=invoke");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText("Show it anyway").waitFor();
-  const [download] = await Promise.all([page.waitForEvent("download"), result(page).getByRole("button", { name: "Download" }).click()]);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    result(page).getByRole("button", { name: "Download" }).click(),
+  ]);
   expect(JSON.parse(readFileSync(await download.path(), "utf8"))).toBe("x".repeat(5 * 1024 * 1024));
 });
 
@@ -191,9 +214,13 @@ it("masks secrets on the page, in copies and in downloads, until they are reveal
   const { page } = await open("/functions/keys?tab=invoke");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText('"ada"').waitFor();
-  const copied = async (): Promise<unknown> => JSON.parse(await copiedBy(result(page).getByRole("button", { name: "Copy the result" })));
+  const copied = async (): Promise<unknown> =>
+    JSON.parse(await copiedBy(result(page).getByRole("button", { name: "Copy the result" })));
   const downloaded = async (): Promise<unknown> => {
-    const [download] = await Promise.all([page.waitForEvent("download"), result(page).getByRole("button", { name: "Download" }).click()]);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      result(page).getByRole("button", { name: "Download" }).click(),
+    ]);
     return JSON.parse(readFileSync(await download.path(), "utf8"));
   };
   const masked = { user: "ada", password: "***", inner: [{ api_key: "***" }] };

@@ -15,7 +15,9 @@ let calls = 0;
 beforeAll(async () => {
   const worker = await system.worker("victim");
   worker.registerFunction("victim::touch", () => ++calls);
-  site = createServer((_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>another site</title>"));
+  site = createServer((_request, response) =>
+    response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>another site</title>"),
+  );
   await once(site.listen(0, "127.0.0.1"), "listening");
   page = await (await (await sharedBrowser()).newContext()).newPage();
   await page.goto(`http://localhost:${(site.address() as AddressInfo).port}/`);
@@ -41,14 +43,23 @@ it("opens no socket (W1) (gap 59)", async () => {
 
 it("reads no response, and makes no call (W3) (gap 59)", async () => {
   const body = JSON.stringify({ function_id: "victim::touch", payload: {} });
-  const tried = (path: string, init: string): Promise<unknown> => attempt(`fetch("CONSOLE${path}", ${init}).then((r) => r.type, () => "refused")`);
+  const tried = (path: string, init: string): Promise<unknown> =>
+    attempt(`fetch("CONSOLE${path}", ${init}).then((r) => r.type, () => "refused")`);
   expect(await tried("/", "{}")).toBe("refused");
-  expect(await tried("/api/call", `{ method: "POST", headers: { "content-type": "application/json" }, body: ${JSON.stringify(body)} }`)).toBe("refused");
+  expect(
+    await tried(
+      "/api/call",
+      `{ method: "POST", headers: { "content-type": "application/json" }, body: ${JSON.stringify(body)} }`,
+    ),
+  ).toBe("refused");
   // Sent without preflight, as a form would be; the response is opaque in any case.
   for (const path of ["/api/call", "/_console/invoke"]) {
-    expect(await tried(path, `{ method: "POST", mode: "no-cors", headers: { "content-type": "text/plain" }, body: ${JSON.stringify(body)} }`)).not.toBe(
-      "basic",
-    );
+    expect(
+      await tried(
+        path,
+        `{ method: "POST", mode: "no-cors", headers: { "content-type": "text/plain" }, body: ${JSON.stringify(body)} }`,
+      ),
+    ).not.toBe("basic");
   }
   expect(calls).toBe(0);
 });

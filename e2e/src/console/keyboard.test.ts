@@ -11,12 +11,18 @@ beforeAll(async () => {
   worker.registerFunction("piano::play", ({ note }: { note: string }) => ({ played: note }));
   worker.registerFunction("piano::stop", () => 1);
   for (const path of ["/play", "/stop"]) {
-    await worker.registerTrigger({ type: "http", function_id: "piano::play", config: { api_path: path, http_method: "POST" } }).registered;
+    await worker.registerTrigger({
+      type: "http",
+      function_id: "piano::play",
+      config: { api_path: path, http_method: "POST" },
+    }).registered;
   }
   for (const topic of ["audit", "billing"]) {
-    await worker.registerTrigger({ type: "durable:subscriber", function_id: "piano::play", config: { topic } }).registered;
+    await worker.registerTrigger({ type: "durable:subscriber", function_id: "piano::play", config: { topic } })
+      .registered;
   }
-  for (const key of ["a", "b"]) await worker.call({ function_id: "state::set", payload: { scope: "keys", key, value: 1 } });
+  for (const key of ["a", "b"])
+    await worker.call({ function_id: "state::set", payload: { scope: "keys", key, value: 1 } });
   await worker.call({ function_id: "piano::play", payload: { note: "c" } });
   await worker.call({ function_id: "engine::log::info", payload: { message: "a note was played" } });
 });
@@ -95,7 +101,8 @@ it("calls a function by keyboard alone, from the palette to the result", async (
   await page.waitForURL(/tab=/);
   await tabTo(page, page.getByRole("tab", { name: "Invoke" }).first());
   await page.locator(".cm-content").waitFor();
-  for (let presses = 0; presses < 30 && (await page.locator(".cm-content:focus").count()) === 0; presses++) await page.keyboard.press("Tab");
+  for (let presses = 0; presses < 30 && (await page.locator(".cm-content:focus").count()) === 0; presses++)
+    await page.keyboard.press("Tab");
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText('{"note":"f sharp"}');
   await page.keyboard.press("Control+Enter");
@@ -140,7 +147,18 @@ it("reaches every page and its content by Tab and Enter alone", async () => {
   const { page } = await open("/");
   const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
   const names = await links.allTextContents();
-  expect(names).toEqual(["Dashboard", "Workers", "Functions", "Triggers", "States", "Streams", "Queues", "Traces", "Logs", "Config"]);
+  expect(names).toEqual([
+    "Dashboard",
+    "Workers",
+    "Functions",
+    "Triggers",
+    "States",
+    "Streams",
+    "Queues",
+    "Traces",
+    "Logs",
+    "Config",
+  ]);
   for (const name of names) {
     await tabTo(page, page.getByRole("link", { name: name }).first());
     await page.keyboard.press("Enter");

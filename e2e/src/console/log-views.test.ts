@@ -29,7 +29,11 @@ beforeAll(async () => {
   worker = await system.worker("writer");
   began = Date.now();
   await write("info", "the shop opened", { service_name: "shop", data: { floor: 1, "http.route": "/a:b" } });
-  await write("error", "\u001b[31mthe till\u001b[0m broke", { trace_id: traceId("till"), span_id: spanId("till"), data: { floor: 2 } });
+  await write("error", "\u001b[31mthe till\u001b[0m broke", {
+    trace_id: traceId("till"),
+    span_id: spanId("till"),
+    data: { floor: 2 },
+  });
   await write("debug", `counting ${HTML}`, { data: { floor: 3, api_key: "key-secret", function_id: "till::count" } });
   await write("warn", JSON.stringify({ user: "ann", password: "body-secret" }), { service_name: "door" });
   await keepTrace(worker, "shop", [{ id: "shop", name: "shop", ago: 1_000, took: 10 }]);
@@ -41,7 +45,8 @@ async function write(level: string, message: string, more: object): Promise<void
 
 const list = (page: Page): Locator => page.getByRole("grid", { name: "Log entries" });
 const row = (page: Page, text: string): Locator => list(page).getByRole("row").filter({ hasText: text });
-const param = (name: string, ...values: readonly string[]): string => `${name}=${encodeURIComponent(JSON.stringify(values))}`;
+const param = (name: string, ...values: readonly string[]): string =>
+  `${name}=${encodeURIComponent(JSON.stringify(values))}`;
 
 /** Messages above that each query shows, and messages that it hides. */
 const QUERIES: readonly (readonly [query: () => string, there: readonly string[], hidden: readonly string[]])[] = [
@@ -87,7 +92,9 @@ it(deepLink("logs", ["tab"], "keeps the open entry and its tab in the URL"), asy
   await page.waitForURL(/\/logs\/\d+\?.*tab=around/);
   const url = page.url();
   await close();
-  await checkDeepLinks([{ url, holds: (at) => at.getByRole("listitem").filter({ hasText: "the shop opened" }).first().waitFor() }]);
+  await checkDeepLinks([
+    { url, holds: (at) => at.getByRole("listitem").filter({ hasText: "the shop opened" }).first().waitFor() },
+  ]);
 });
 
 it("shows columns in the order of the URL, including attributes, and masks secrets in them", async () => {
@@ -137,7 +144,10 @@ describe("an entry", () => {
   });
 
   it("opens with a message and an attribute of 5 MB, of which the engine stores the beginning", async () => {
-    await write("info", `huge ${"x".repeat(5 * 1024 * 1024)}`, { service_name: "huge", data: { body: "y".repeat(5 * 1024 * 1024) } });
+    await write("info", `huge ${"x".repeat(5 * 1024 * 1024)}`, {
+      service_name: "huge",
+      data: { body: "y".repeat(5 * 1024 * 1024) },
+    });
     const { page } = await openPage(`${logs}?${param("source", "huge")}`);
     await row(page, "huge").first().click();
     await page.getByLabel("Message", { exact: true }).getByText("…[cut]").waitFor();
@@ -209,7 +219,10 @@ describe("an export", () => {
   it.each(["NDJSON", "CSV"])("as %s masks what the page masks", async (format) => {
     const { page } = await openLive(logs);
     await row(page, "counting").first().waitFor();
-    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: `Export as ${format}` }).click()]);
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: `Export as ${format}` }).click(),
+    ]);
     const text = await readFile(await file.path(), "utf8");
     expect(text).toContain("counting");
     expect(text).not.toMatch(/key-secret|body-secret/);

@@ -8,7 +8,9 @@ import { systemOfFile } from "./support/of-file.ts";
 import { live, openPage } from "./support/watched-page.ts";
 
 // The console of an engine in production: everyone has to log in, whatever token the console itself has.
-const system = systemOfFile({ config: "engine: {mode: production}\nworkers:\n  - name: svc-stream\n  - name: svc-state\n" });
+const system = systemOfFile({
+  config: "engine: {mode: production}\nworkers:\n  - name: svc-stream\n  - name: svc-state\n",
+});
 /** Browser messages about rejected requests. */
 const expected = [/Failed to load resource|WebSocket connection/];
 let token: string;
@@ -26,7 +28,10 @@ afterAll(async () => {
 async function started(port: number): Promise<ConsoleProcess> {
   const one = await startConsole({ engine: system.ports, port, env: { SVC_TOKEN: token } });
   const page = async (): Promise<string> => (await fetch(one.url)).text();
-  await vi.waitFor(async () => expect(await page()).toContain('svc-page-token" content=""'), { timeout: 20_000, interval: 50 });
+  await vi.waitFor(async () => expect(await page()).toContain('svc-page-token" content=""'), {
+    timeout: 20_000,
+    interval: 50,
+  });
   return one;
 }
 
@@ -48,7 +53,10 @@ it("asks for a token, rejects a wrong one, and then shows the address that was o
   await page.getByRole("alert").getByText("Enter a token.").waitFor();
   await page.keyboard.type("this-is-not-the-token");
   await page.keyboard.press("Enter");
-  await page.getByRole("alert").getByText("The login failed: the engine does not accept this token; tokens of roles work only on the listener").waitFor();
+  await page
+    .getByRole("alert")
+    .getByText("The login failed: the engine does not accept this token; tokens of roles work only on the listener")
+    .waitFor();
   await page.keyboard.type(token);
   await page.keyboard.press("Enter");
   await live(page);

@@ -16,9 +16,15 @@ beforeAll(async () => {
   const worker = await system.worker("writer");
   worker.registerFunction("order::place", () => 1);
   await worker.call({ function_id: "order::place", payload: {} });
-  log = (level, message, more = {}) => worker.call({ function_id: `engine::log::${level}`, payload: { message, service_name: "api", ...more } });
-  await log("error", "\u001b[31mfailed\u001b[0m <img src=x onerror=alert(1)>", { trace_id: TRACE, span_id: SPAN, data: { status: 503 } });
-  for (let at = 0; at < 30; at++) await log("info", `order ${at} took ${at} ms`, { service_name: "shop", data: { status: 200 } });
+  log = (level, message, more = {}) =>
+    worker.call({ function_id: `engine::log::${level}`, payload: { message, service_name: "api", ...more } });
+  await log("error", "\u001b[31mfailed\u001b[0m <img src=x onerror=alert(1)>", {
+    trace_id: TRACE,
+    span_id: SPAN,
+    data: { status: 503 },
+  });
+  for (let at = 0; at < 30; at++)
+    await log("info", `order ${at} took ${at} ms`, { service_name: "shop", data: { status: 200 } });
 });
 
 describe("the Logs page", () => {
@@ -115,10 +121,19 @@ describe("the Logs page", () => {
     await log("info", '=HYPERLINK("http://x")', { service_name: "sheet" });
     const { page } = await openLive(`${system.console.url}/logs?source=sheet`);
     await page.getByRole("row").filter({ hasText: "HYPERLINK" }).waitFor();
-    const [csv] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as CSV" }).click()]);
+    const [csv] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export as CSV" }).click(),
+    ]);
     expect(await readFile(await csv.path(), "utf8")).toContain(`"'=HYPERLINK(""http://x"")"`);
-    const [ndjson] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as NDJSON" }).click()]);
-    expect(JSON.parse(await readFile(await ndjson.path(), "utf8"))).toMatchObject({ body: '=HYPERLINK("http://x")', service_name: "sheet" });
+    const [ndjson] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export as NDJSON" }).click(),
+    ]);
+    expect(JSON.parse(await readFile(await ndjson.path(), "utf8"))).toMatchObject({
+      body: '=HYPERLINK("http://x")',
+      service_name: "sheet",
+    });
   });
 
   it("copies an entry with all digits, also before the exact entry is loaded", async () => {
@@ -132,7 +147,10 @@ describe("the Logs page", () => {
       if (route.request().postData()?.includes("engine::logs::get") !== true) return route.continue();
       const answer = await route.fetch();
       await arrived;
-      return route.fulfill({ response: answer, body: (await answer.text()).replace('"total":200', '"total":9007199254740993') });
+      return route.fulfill({
+        response: answer,
+        body: (await answer.text()).replace('"total":200', '"total":9007199254740993'),
+      });
     });
     await page.getByRole("row").filter({ hasText: "a large number" }).first().click();
     await page.getByRole("button", { name: "Copy as JSON" }).click();

@@ -13,7 +13,10 @@ let installed: string;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "svc-console-package-"));
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: join(root, "packages/console"), stdio: "ignore" });
+  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], {
+    cwd: join(root, "packages/console"),
+    stdio: "ignore",
+  });
   const [tarball = ""] = readdirSync(folder);
   execFileSync("tar", ["-xzf", tarball], { cwd: folder });
   installed = join(folder, "package");
@@ -27,17 +30,33 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it("contains the program and the page, also compressed, and no tests", () => {
-  const files = readdirSync(installed, { recursive: true, encoding: "utf8" }).filter((file) => !file.startsWith("node_modules"));
+  const files = readdirSync(installed, { recursive: true, encoding: "utf8" }).filter(
+    (file) => !file.startsWith("node_modules"),
+  );
   expect(files).toEqual(expect.arrayContaining(["bin/svc-console.js", "dist/server/main.js", "dist/web/index.html"]));
   expect(files.some((file) => /^dist\/web\/assets\/.*\.js\.br$/.test(file))).toBe(true);
   expect(files.filter((file) => /\.test|tsbuildinfo|^src/.test(file))).toEqual([]);
 });
 
 it("runs, serves the page, and exits with 0 at SIGTERM", async () => {
-  const child = spawn(process.execPath, [join(installed, "bin/svc-console.js"), "--port", "0", "--bridge-port", "1", "--ws-port", "1", "--engine-port", "1"], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    [
+      join(installed, "bin/svc-console.js"),
+      "--port",
+      "0",
+      "--bridge-port",
+      "1",
+      "--ws-port",
+      "1",
+      "--engine-port",
+      "1",
+    ],
+    {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   const closed = once(child, "close");
   let output = "";
   const url = await new Promise<string>((resolve, reject) => {

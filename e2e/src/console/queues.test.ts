@@ -35,7 +35,11 @@ beforeAll(async () => {
     published.push(message);
     return null;
   });
-  await worker.registerTrigger({ type: "durable:subscriber", function_id: "audit::log", config: { topic: "orders/created" } }).registered;
+  await worker.registerTrigger({
+    type: "durable:subscriber",
+    function_id: "audit::log",
+    config: { topic: "orders/created" },
+  }).registered;
 });
 
 const call = (functionId: string, payload: unknown) => worker.call({ function_id: functionId, payload });
@@ -43,13 +47,21 @@ const stats = (queue: string) => call("queue::stats", { queue }) as Promise<Reco
 
 /** Leaves the queue with `count` dead letters and no other jobs. */
 async function bury(count: number, data: Readonly<Record<string, unknown>> = {}): Promise<void> {
-  const { jobs } = (await call("queue::peek", { queue: "emails", state: "dead" })) as { readonly jobs: readonly { readonly job_id: string }[] };
+  const { jobs } = (await call("queue::peek", { queue: "emails", state: "dead" })) as {
+    readonly jobs: readonly { readonly job_id: string }[];
+  };
   if (jobs.length > 0) await call("queue::discard", { queue: "emails", job_ids: jobs.map(({ job_id }) => job_id) });
-  for (let at = 0; at < count; at++) await call("queue::enqueue", { queue: "emails", function_id: "mail::send", data: { to: "nobody", n: at, ...data } });
+  for (let at = 0; at < count; at++)
+    await call("queue::enqueue", {
+      queue: "emails",
+      function_id: "mail::send",
+      data: { to: "nobody", n: at, ...data },
+    });
   await expect.poll(async () => (await stats("emails")).dead).toBe(count);
 }
 
-const queues = (path: string, options: PageOptions = {}): Promise<WatchedPage> => openLive(`${system.console.url}/queues${path}`, options);
+const queues = (path: string, options: PageOptions = {}): Promise<WatchedPage> =>
+  openLive(`${system.console.url}/queues${path}`, options);
 
 const row = (page: Page, text: string) => page.getByRole("row").filter({ hasText: text });
 
@@ -208,7 +220,11 @@ it("distinguishes no match, an empty list, an unknown queue or job, loading, and
   let answer: "hold" | "fail" = "hold";
   await held.page.route("**/api/call", async (route) => {
     if (answer === "hold") return;
-    await route.fulfill({ status: 500, contentType: "application/json", body: '{"ok":false,"error":{"code":"storage_failed","message":"the disk is full"}}' });
+    await route.fulfill({
+      status: 500,
+      contentType: "application/json",
+      body: '{"ok":false,"error":{"code":"storage_failed","message":"the disk is full"}}',
+    });
   });
   await held.page.goto(`${system.console.url}/queues`);
   await held.page.getByRole("status", { name: "Loading" }).waitFor();
@@ -222,10 +238,20 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
   await bury(1);
   const { jobs } = (await call("queue::peek", { queue: "emails", state: "dead" })) as { jobs: { job_id: string }[] };
   const { page } = await queues("");
-  for (const path of ["", "/emails?tab=dead", `/emails?job=${jobs[0]?.job_id}`, "/emails?tab=enqueue", "/orders%2Fcreated"]) {
+  for (const path of [
+    "",
+    "/emails?tab=dead",
+    `/emails?job=${jobs[0]?.job_id}`,
+    "/emails?tab=enqueue",
+    "/orders%2Fcreated",
+  ]) {
     await visit(page, `/queues${path}`);
     const shown =
-      path === "" ? row(page, "emails") : path.includes("tab=dead") ? row(page, "550") : page.getByRole("button", { name: /^(Redrive|Enqueue|Publish)$/ });
+      path === ""
+        ? row(page, "emails")
+        : path.includes("tab=dead")
+          ? row(page, "550")
+          : page.getByRole("button", { name: /^(Redrive|Enqueue|Publish)$/ });
     await checkAccessibility(page, `/queues${path}`, async () => {
       await shown.first().waitFor();
       if (/enqueue|orders/.test(path)) await page.locator(".cm-content").waitFor();

@@ -46,10 +46,17 @@ it("changes pages by two keys, skips to the content, and lists every shortcut", 
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
   await page.keyboard.press("Enter");
   expect(await page.evaluate("document.activeElement.id")).toBe("content");
-  for (const [key, path] of ["w/workers", "f/functions", "t/triggers", "s/states", "m/streams", "q/queues", "r/traces", "l/logs", "c/config"].map((each) => [
-    each[0],
-    each.slice(1),
-  ])) {
+  for (const [key, path] of [
+    "w/workers",
+    "f/functions",
+    "t/triggers",
+    "s/states",
+    "m/streams",
+    "q/queues",
+    "r/traces",
+    "l/logs",
+    "c/config",
+  ].map((each) => [each[0], each.slice(1)])) {
     await page.keyboard.press("g");
     await page.keyboard.press(key as string);
     await page.waitForURL(`**${path}`);

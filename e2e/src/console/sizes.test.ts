@@ -98,19 +98,25 @@ describe("what a browser loads, gzipped", () => {
       .filter((loaded) => [...loaded].some((each) => manifest[each]?.dynamicImports?.includes(name) === true));
     // Of several pages the one that has loaded least of it; a part that no page opens directly counts from the first
     // load.
-    expect(Math.max(...(from.length === 0 ? [initial] : from).map((loaded) => added([name], loaded)))).toBeLessThanOrEqual(40);
+    expect(
+      Math.max(...(from.length === 0 ? [initial] : from).map((loaded) => added([name], loaded))),
+    ).toBeLessThanOrEqual(40);
   });
 
   it("adds at most 125 KB for the editor, and little for differences", () => {
     expect(added(["ui/json-editor-impl.tsx"])).toBeLessThanOrEqual(125);
-    expect(added(["ui/json-diff-impl.tsx"], closure(["ui/json-editor-impl.tsx"], new Set(initial)))).toBeLessThanOrEqual(15);
+    expect(
+      added(["ui/json-diff-impl.tsx"], closure(["ui/json-editor-impl.tsx"], new Set(initial))),
+    ).toBeLessThanOrEqual(15);
   });
 
   it.each([
     ["pages/flow/flow-canvas.tsx", "/flow"],
     ["pages/traces/detail/map-graph.tsx", "/traces/x"],
   ])("adds at most 75 KB for the graph %s, its layout included", async (graph, page) => {
-    const layouts = (await readdir(new URL("assets", built))).filter((file) => /-layout\.worker-[\w-]+\.js$/.test(file));
+    const layouts = (await readdir(new URL("assets", built))).filter((file) =>
+      /-layout\.worker-[\w-]+\.js$/.test(file),
+    );
     expect(layouts.length).toBeGreaterThan(0);
     const drawn = added([graph], closure(PAGES[page] ?? [], new Set(initial)));
     expect(drawn + total(layouts.map((file) => `assets/${file}`))).toBeLessThanOrEqual(75);

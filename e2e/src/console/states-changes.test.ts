@@ -164,7 +164,8 @@ it("exports a group as NDJSON, and imports NDJSON after a report", async () => {
 
   await raw("state::set", '{"scope":"moved","key":"big","value":1}');
   await page.getByRole("button", { name: "Import" }).click();
-  const file = (content: string) => page.getByLabel("File").setInputFiles({ name: "a.ndjson", mimeType: "text/plain", buffer: Buffer.from(content) });
+  const file = (content: string) =>
+    page.getByLabel("File").setInputFiles({ name: "a.ndjson", mimeType: "text/plain", buffer: Buffer.from(content) });
   await file(`${text}nonsense\n`);
   await page.getByText("line 3:").waitFor();
   await file(`${text}{"scope":"moved","key":"new","value":null}\n`);

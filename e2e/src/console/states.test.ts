@@ -23,7 +23,21 @@ it("opens an item from the groups, and goes back by the browser's history", asyn
 });
 
 it("shows and reopens items with unusual keys and values", async () => {
-  const odd = ["a/b", "c:d", "50%", "with space", "ünïcode ✓", "..", ".", "~tilde", "%2F", "q?x#y", "back\\slash", "<b>x</b>", "[]"];
+  const odd = [
+    "a/b",
+    "c:d",
+    "50%",
+    "with space",
+    "ünïcode ✓",
+    "..",
+    ".",
+    "~tilde",
+    "%2F",
+    "q?x#y",
+    "back\\slash",
+    "<b>x</b>",
+    "[]",
+  ];
   for (const key of odd) await set("odd / keys", key, `value of ${key}`);
   const values = [
     ["null", "null"],
@@ -51,7 +65,11 @@ it("shows and reopens items with unusual keys and values", async () => {
 
 it("pages through 50,000 items on the server, and searches there", async () => {
   for (let part = 0; part < 50; part++) {
-    const items = Array.from({ length: 1_000 }, (_, at) => ({ scope: "many", key: `item-${String(part * 1_000 + at).padStart(5, "0")}`, value: at }));
+    const items = Array.from({ length: 1_000 }, (_, at) => ({
+      scope: "many",
+      key: `item-${String(part * 1_000 + at).padStart(5, "0")}`,
+      value: at,
+    }));
     await scene.worker.call({ function_id: "state::set_many", payload: { items } });
   }
   const { page } = await states("/many?size=500");
@@ -131,7 +149,11 @@ it("distinguishes loading, no items, no matches and failure", async () => {
   let answer: "hold" | "fail" = "hold";
   await held.page.route("**/api/call", async (route) => {
     if (answer === "hold") return;
-    await route.fulfill({ status: 500, contentType: "application/json", body: '{"ok":false,"error":{"code":"storage_failed","message":"the disk is full"}}' });
+    await route.fulfill({
+      status: 500,
+      contentType: "application/json",
+      body: '{"ok":false,"error":{"code":"storage_failed","message":"the disk is full"}}',
+    });
   });
   await held.page.goto(`${scene.system.console.url}/states`);
   await held.page.getByRole("status", { name: "Loading" }).waitFor();
@@ -148,7 +170,12 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
   const { page } = await states("");
   for (const path of ["", "/users", "/users/ada", "/users/ada?tab=edit"]) {
     await visit(page, `/states${path}`);
-    const shown = path === "" ? row(page, "users") : path === "/users" ? row(page, "ada") : page.getByRole("tab", { name: "Value" });
+    const shown =
+      path === ""
+        ? row(page, "users")
+        : path === "/users"
+          ? row(page, "ada")
+          : page.getByRole("tab", { name: "Value" });
     await checkAccessibility(page, `/states${path}`, async () => {
       await shown.first().waitFor();
       if (path.includes("edit")) await ready(page);

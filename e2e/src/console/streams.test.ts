@@ -21,7 +21,9 @@ function send(text: string, stream = "chat", group = "room-1"): Promise<unknown>
 /** All counters by name. Reads them in one step, since messages may arrive at any time. */
 async function counters(page: Page): Promise<Readonly<Record<string, number>>> {
   const texts = await page.getByLabel("Counters").locator("dt, dd").allTextContents();
-  return Object.fromEntries(texts.flatMap((text, at) => (at % 2 === 0 ? [[text, Number(texts[at + 1]?.replaceAll(",", ""))]] : [])));
+  return Object.fromEntries(
+    texts.flatMap((text, at) => (at % 2 === 0 ? [[text, Number(texts[at + 1]?.replaceAll(",", ""))]] : [])),
+  );
 }
 
 describe("the Streams page", () => {
@@ -61,7 +63,8 @@ describe("the Streams page", () => {
   it("counts every message under load, and applies the filters of its address", async () => {
     const { page } = await openLive(`${system.console.url}/streams?sub=flood:a&stream=flood&type=event&dir=outbound`);
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
-    for (let batch = 0; batch < 20; batch++) await Promise.all(Array.from({ length: 50 }, (_, at) => send(String(at), "flood", "a")));
+    for (let batch = 0; batch < 20; batch++)
+      await Promise.all(Array.from({ length: 50 }, (_, at) => send(String(at), "flood", "a")));
     await page.getByRole("button", { name: "Outbound 1000" }).waitFor({ timeout: 20_000 });
     // More than one batch, but less than the engine buffers for a slow client. The button counts this page as a
     // subscriber.
@@ -99,7 +102,10 @@ describe("the Streams page", () => {
     await send("kept", "export", "a");
     await send("other", "export", "a");
     await page.getByRole("row").filter({ hasText: "kept" }).waitFor();
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "NDJSON" }).click()]);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "NDJSON" }).click(),
+    ]);
     const lines = (await readFile(await download.path(), "utf8")).trim().split("\n");
     expect(lines.map((line) => (JSON.parse(line) as { stream: string }).stream)).toEqual(["export"]);
     await page.getByLabel("File with messages").setInputFiles(await download.path());

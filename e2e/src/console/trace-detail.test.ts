@@ -30,19 +30,46 @@ beforeAll(async () => {
     keepTrace(worker, trace, [
       {
         ...{ id: `${trace} root`, name: "checkout", ago: 5_000, took: 1_000 },
-        attributes: { note: HTML, api_token: "tok-12345", "order.total": 12, deep: `{"password":"deep-pass","items":[${"1,".repeat(60)}1]}` },
+        attributes: {
+          note: HTML,
+          api_token: "tok-12345",
+          "order.total": 12,
+          deep: `{"password":"deep-pass","items":[${"1,".repeat(60)}1]}`,
+        },
         baggage: { tenant: "north", authorization: "bag-secret" },
         links: [{ trace: "other", span: "other root" }],
       },
       { id: `${trace} pay`, parent: `${trace} root`, name: "pay", ago: 4_900, took: slow, service: "bank" },
       {
-        ...{ id: `${trace} card`, parent: `${trace} pay`, name: "card", ago: 4_800, took: slow / 2, service: "bank", failed: "the card was refused" },
+        ...{
+          id: `${trace} card`,
+          parent: `${trace} pay`,
+          name: "card",
+          ago: 4_800,
+          took: slow / 2,
+          service: "bank",
+          failed: "the card was refused",
+        },
         events: [
           { name: "asked", attributes: { cookie: "event-secret", way: "post" } },
-          { name: "exception", attributes: { "exception.type": "CardError", "exception.message": "refused", "exception.stacktrace": "at card.ts:1" } },
+          {
+            name: "exception",
+            attributes: {
+              "exception.type": "CardError",
+              "exception.message": "refused",
+              "exception.stacktrace": "at card.ts:1",
+            },
+          },
         ],
       },
-      { id: `${trace} mail`, parent: `${trace} root`, name: `mail ${HTML}`, ago: 4_300, took: 0.455, service: "mailer" },
+      {
+        id: `${trace} mail`,
+        parent: `${trace} root`,
+        name: `mail ${HTML}`,
+        ago: 4_300,
+        took: 0.455,
+        service: "mailer",
+      },
     ]);
   await checkout("one", 200);
   await checkout("other", 400);
@@ -53,9 +80,18 @@ beforeAll(async () => {
     { id: "egg", parent: "hen", name: "egg", ago: 2_940, took: 5 },
     { id: "hen", parent: "egg", name: "hen", ago: 2_930, took: 5 },
   ]);
-  await keepTrace(worker, "too large", [{ id: "too large", name: "too large", ago: 2_000, took: 10, attributes: { body: "x".repeat(5 * 1024 * 1024) } }]);
-  await keepTrace(worker, "large", [{ id: "large root", name: "large", ago: 2_000, took: 10, attributes: { body: "x".repeat(LARGE) } }]);
-  const log = { message: `charging ${HTML}`, service_name: "bank", trace_id: traceId("one"), span_id: spanId("one card") };
+  await keepTrace(worker, "too large", [
+    { id: "too large", name: "too large", ago: 2_000, took: 10, attributes: { body: "x".repeat(5 * 1024 * 1024) } },
+  ]);
+  await keepTrace(worker, "large", [
+    { id: "large root", name: "large", ago: 2_000, took: 10, attributes: { body: "x".repeat(LARGE) } },
+  ]);
+  const log = {
+    message: `charging ${HTML}`,
+    service_name: "bank",
+    trace_id: traceId("one"),
+    span_id: spanId("one card"),
+  };
   await worker.call({ function_id: "engine::log::warn", payload: log });
 });
 
@@ -141,7 +177,8 @@ it("warns about unusual traces, and shows each of their spans once", async () =>
   await page.getByText("Partial trace").waitFor();
   await page.getByText("1 spans reference a parent that has not arrived").waitFor();
   await page.getByText("in a cycle").waitFor();
-  for (const name of ["second top", "missing parent", "orphan", "egg", "hen"]) expect(await treeRow(page, name).count(), name).toBe(1);
+  for (const name of ["second top", "missing parent", "orphan", "egg", "hen"])
+    expect(await treeRow(page, name).count(), name).toBe(1);
 });
 
 /** An element that is visible, and a span that is not. */
@@ -149,34 +186,61 @@ type Shown = readonly [there: (page: Page) => Locator, hidden?: string];
 
 const QUERIES: readonly (readonly [span: string | undefined, query: string, shown: Shown])[] = [
   [undefined, "view=flame", [(page) => page.getByRole("tree", { name: "Flame graph of the spans" })]],
-  [undefined, "view=flame&colors=self", [(page) => page.locator("select").filter({ has: page.locator('option[value="self"]:checked') })]],
+  [
+    undefined,
+    "view=flame&colors=self",
+    [(page) => page.locator("select").filter({ has: page.locator('option[value="self"]:checked') })],
+  ],
   [undefined, "view=services", [(page) => page.getByRole("row").filter({ hasText: "mailer" })]],
-  [undefined, "view=services&rows=operation", [(page) => page.getByRole("grid", { name: "Operations of the trace" }).getByText("card")]],
+  [
+    undefined,
+    "view=services&rows=operation",
+    [(page) => page.getByRole("grid", { name: "Operations of the trace" }).getByText("card")],
+  ],
   [undefined, "view=map", [(page) => page.locator(".react-flow__node").filter({ hasText: "bank" })]],
-  [undefined, "view=map&list=true", [(page) => page.getByRole("grid", { name: "Calls between services" }).getByText("mailer")]],
-  [undefined, `compare=${traceId("other")}`, [(page) => page.getByRole("grid", { name: "Differences" }).getByText("slower")]],
-  [undefined, `compare=${traceId("other")}&change=same`, [(page) => page.getByRole("button", { name: /^Same/, pressed: true })]],
+  [
+    undefined,
+    "view=map&list=true",
+    [(page) => page.getByRole("grid", { name: "Calls between services" }).getByText("mailer")],
+  ],
+  [
+    undefined,
+    `compare=${traceId("other")}`,
+    [(page) => page.getByRole("grid", { name: "Differences" }).getByText("slower")],
+  ],
+  [
+    undefined,
+    `compare=${traceId("other")}&change=same`,
+    [(page) => page.getByRole("button", { name: /^Same/, pressed: true })],
+  ],
   [undefined, "span=card", [(page) => page.getByText("1 of 4 match"), "mail"]],
   [undefined, "errors=true", [(page) => treeRow(page, "card"), "mail"]],
   [undefined, "least=150", [(page) => treeRow(page, "pay"), "mail"]],
   [undefined, "part=mailer", [(page) => treeRow(page, "mail"), "card"]],
   [undefined, "critical=true", [(page) => page.getByRole("checkbox", { name: "Critical path", checked: true })]],
-  ["one card", "", [(page) => page.getByRole("treegrid").locator('[aria-selected="true"]').filter({ hasText: "card" })]],
+  [
+    "one card",
+    "",
+    [(page) => page.getByRole("treegrid").locator('[aria-selected="true"]').filter({ hasText: "card" })],
+  ],
   ["one card", "tab=errors", [(page) => panel(page).getByText("CardError")]],
   ["one card", "view=flame&tab=tags", [(page) => panel(page).getByText("This span has no attributes")]],
 ];
 
-it(deepLink("traces", ["rows", "colors", "list", "change"], "of a trace shows the view, the span and the filters in it"), async () => {
-  await checkDeepLinks(
-    QUERIES.map(([span, query, [there, hidden]]) => ({
-      url: pathOf("one", span, query),
-      holds: async (page) => {
-        await there(page).first().waitFor();
-        if (hidden !== undefined) await expect.poll(() => treeRow(page, hidden).count()).toBe(0);
-      },
-    })),
-  );
-});
+it(
+  deepLink("traces", ["rows", "colors", "list", "change"], "of a trace shows the view, the span and the filters in it"),
+  async () => {
+    await checkDeepLinks(
+      QUERIES.map(([span, query, [there, hidden]]) => ({
+        url: pathOf("one", span, query),
+        holds: async (page) => {
+          await there(page).first().waitFor();
+          if (hidden !== undefined) await expect.poll(() => treeRow(page, hidden).count()).toBe(0);
+        },
+      })),
+    );
+  },
+);
 
 describe("with the keyboard alone", () => {
   it("each view leads to its spans", async () => {
@@ -226,7 +290,8 @@ describe("with the keyboard alone", () => {
   });
 });
 
-const visitTrace = (page: Page, ...of: Parameters<typeof pathOf>): Promise<void> => visit(page, pathOf(...of).slice(system.console.url.length));
+const visitTrace = (page: Page, ...of: Parameters<typeof pathOf>): Promise<void> =>
+  visit(page, pathOf(...of).slice(system.console.url.length));
 
 it("each view is accessible and fits the window in both themes, wide and narrow", async () => {
   const { page } = await openLive(traces);

@@ -22,8 +22,13 @@ beforeAll(async () => {
     if (a < 0) throw new Error("negative numbers are not added here");
     return { c: a + b };
   });
-  math.registerFunction("math::wait", () => new Promise<{ waited: true }>((resolve) => (release = () => resolve({ waited: true }))));
-  caller.registerFunction("orders::sum", async (payload: { a: number; b: number }) => caller.call({ function_id: "math::add", payload }));
+  math.registerFunction(
+    "math::wait",
+    () => new Promise<{ waited: true }>((resolve) => (release = () => resolve({ waited: true }))),
+  );
+  caller.registerFunction("orders::sum", async (payload: { a: number; b: number }) =>
+    caller.call({ function_id: "math::add", payload }),
+  );
   caller.registerFunction("orders::wait", async () => caller.call({ function_id: "math::wait", payload: {} }));
 });
 
@@ -130,15 +135,24 @@ it("finds spans by their attributes, and copies the trace with all of them", asy
   await page.getByText("No span matches").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.getByRole("treegrid").getByRole("row").filter({ hasText: "math::add" }).first().waitFor();
-  const copied = JSON.parse(await copiedBy(page.getByRole("button", { name: "Copy JSON" }))) as readonly { readonly attributes: readonly string[][] }[];
+  const copied = JSON.parse(await copiedBy(page.getByRole("button", { name: "Copy JSON" }))) as readonly {
+    readonly attributes: readonly string[][];
+  }[];
   expect(copied.flatMap(({ attributes }) => attributes)).toContainEqual(["svc.function_id", "math::add"]);
-  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export OTLP" }).click()]);
-  expect(await readFile(await file.path(), "utf8")).toContain('"key":"svc.function_id","value":{"stringValue":"math::add"}');
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Export OTLP" }).click(),
+  ]);
+  expect(await readFile(await file.path(), "utf8")).toContain(
+    '"key":"svc.function_id","value":{"stringValue":"math::add"}',
+  );
 });
 
 it("opens a trace of 10,000 spans at the span in the address", async () => {
   // The engine stores 10,000 spans by default. A separate system does not evict the spans of the other tests.
-  const large = await startSystem({ config: "workers:\n  - name: svc-observability\n    config: {exporter: memory, memory_max_spans: 50000}\n" });
+  const large = await startSystem({
+    config: "workers:\n  - name: svc-observability\n    config: {exporter: memory, memory_max_spans: 50000}\n",
+  });
   const worker = await large.worker("orders-worker");
   worker.registerFunction("orders::one", () => 1);
   worker.registerFunction("orders::fan", async ({ calls }: { calls: number }) => {
@@ -174,7 +188,11 @@ it("distinguishes a trace that is not found from a failed call, which can be ret
   await visit(page, "/traces");
   await row(page, "orders::sum").first().waitFor();
   await page.route("**/api/call", (route) =>
-    route.fulfill({ status: 500, contentType: "application/json", body: '{"ok":false,"error":{"code":"broken","message":"on purpose"}}' }),
+    route.fulfill({
+      status: 500,
+      contentType: "application/json",
+      body: '{"ok":false,"error":{"code":"broken","message":"on purpose"}}',
+    }),
   );
   await visit(page, "/traces?q=another");
   await page.getByRole("alert").getByText("on purpose").waitFor();
@@ -226,7 +244,9 @@ describe("the list of traces", () => {
     await page.keyboard.press("p");
     await page.getByRole("button", { name: "Resume" }).waitFor();
     math.registerFunction("math::add_later", () => 1);
-    await expect.poll(() => caller.call({ function_id: "math::add_later", payload: {} }).catch(() => undefined)).toBe(1);
+    await expect
+      .poll(() => caller.call({ function_id: "math::add_later", payload: {} }).catch(() => undefined))
+      .toBe(1);
     await page.getByRole("button", { name: /^Resume \(\d+\)/ }).waitFor();
     expect(await row(page, "math::add_later").count()).toBe(0);
     await page.keyboard.press("p");

@@ -13,7 +13,11 @@ import { openLive, type PageOptions, type WatchedPage } from "./support/watched-
 
 const system = systemOfFile();
 /** Invalid UTF-8, with a readable name in the middle. */
-const BYTES = Buffer.concat([Buffer.from([0, 1, 2, 255, 254, 13, 10]), Buffer.from("<b>svc</b>"), Buffer.alloc(40, 0x80)]);
+const BYTES = Buffer.concat([
+  Buffer.from([0, 1, 2, 255, 254, 13, 10]),
+  Buffer.from("<b>svc</b>"),
+  Buffer.alloc(40, 0x80),
+]);
 const mails: unknown[] = [];
 let reports = 0;
 
@@ -25,7 +29,11 @@ beforeAll(async () => {
     body: { path: request.path_params, query: request.query, body: request.body },
   }));
   worker.registerFunction("http::empty", () => ({ status_code: 204 }));
-  worker.registerFunction("http::boom", () => ({ status_code: 500, headers: { "content-type": "text/plain" }, body: "it broke" }));
+  worker.registerFunction("http::boom", () => ({
+    status_code: 500,
+    headers: { "content-type": "text/plain" },
+    body: "it broke",
+  }));
   worker.registerFunction(
     "http::bytes",
     http(async (_request, response) => {
@@ -33,7 +41,11 @@ beforeAll(async () => {
       await response.write(BYTES);
     }),
   );
-  worker.registerFunction("http::big", () => ({ status_code: 200, headers: { "content-type": "text/plain" }, body: "x".repeat(5 * 1024 * 1024) }));
+  worker.registerFunction("http::big", () => ({
+    status_code: 200,
+    headers: { "content-type": "text/plain" },
+    body: "x".repeat(5 * 1024 * 1024),
+  }));
   worker.registerFunction("http::slow", () => new Promise(() => {}));
   worker.registerFunction("cron::report", () => ++reports);
   worker.registerFunction("events::mail", (event) => mails.push(event), {
@@ -55,7 +67,8 @@ beforeAll(async () => {
   await bind("state", "jobs::run", { scope: "math", key: "total" });
 });
 
-const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> => openLive(`${system.console.url}${path}`, options);
+const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> =>
+  openLive(`${system.console.url}${path}`, options);
 
 /** Opens a trigger by clicking the left end of its row; the middle contains the link to its function. */
 async function choose(page: Page, text: string): Promise<void> {
@@ -158,7 +171,10 @@ it("shows binary bytes as a hex dump, and downloads them unchanged", async () =>
   await page.getByRole("button", { name: "Send", exact: true }).click();
   await response(page).getByText("00000000  00 01 02 ff fe 0d 0a 3c 62 3e").waitFor();
   expect(await textOf(response(page))).toContain("<b>svc</b");
-  const [download] = await Promise.all([page.waitForEvent("download"), response(page).getByRole("button", { name: "Download" }).click()]);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    response(page).getByRole("button", { name: "Download" }).click(),
+  ]);
   expect(readFileSync(await download.path()).equals(BYTES)).toBe(true);
 });
 
@@ -286,7 +302,9 @@ it("enqueues a job, and links to the state item of a trigger", async () => {
   await page.getByText("Enqueued as job").waitFor();
   await visit(page, "/triggers?type=state");
   await choose(page, "scope math");
-  expect(await page.getByRole("link", { name: "Edit total in scope math" }).getAttribute("href")).toBe("/states/math/total");
+  expect(await page.getByRole("link", { name: "Edit total in scope math" }).getAttribute("href")).toBe(
+    "/states/math/total",
+  );
 });
 
 it("is accessible and fits the window in both themes, wide and narrow", async () => {

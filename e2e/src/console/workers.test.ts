@@ -35,7 +35,10 @@ it("shows promptly, without a reload, that a worker connects and that it is kill
   const killed = performance.now();
   await row.filter({ hasText: "Disconnected" }).waitFor();
   const goneMs = performance.now() - killed;
-  await annotate(`connected on screen after ${Math.round(shownMs)} ms, killed after ${Math.round(goneMs)} ms`, "figures");
+  await annotate(
+    `connected on screen after ${Math.round(shownMs)} ms, killed after ${Math.round(goneMs)} ms`,
+    "figures",
+  );
   // Takes a second on an idle machine; this one may be busy.
   expect(shownMs).toBeLessThan(5_000);
   expect(goneMs).toBeLessThan(5_000);
@@ -133,10 +136,14 @@ it("restarts, stops and starts a configured worker, and follows its state until 
   const sdk = new URL("../../../packages/sdk/dist/node.js", import.meta.url);
   const code = `import { connect } from ${JSON.stringify(sdk.href)};\nconnect().registerFunction("counter::pid", () => process.pid);\n`;
   writeFileSync(join(folder, "worker.mjs"), code);
-  writeFileSync(join(folder, "svc.worker.yaml"), "name: counter\nruntime: {kind: node, entry: worker.mjs}\nscripts: {start: node worker.mjs}\n");
+  writeFileSync(
+    join(folder, "svc.worker.yaml"),
+    "name: counter\nruntime: {kind: node, entry: worker.mjs}\nscripts: {start: node worker.mjs}\n",
+  );
   const own = await startSystem({ config: `workers:\n  - name: counter\n    path: ${folder}\n` });
   const caller = await own.worker("caller");
-  const ready = () => caller.call({ function_id: "worker::wait", payload: { name: "counter", timeout_ms: 60_000 }, timeout_ms: 70_000 });
+  const ready = () =>
+    caller.call({ function_id: "worker::wait", payload: { name: "counter", timeout_ms: 60_000 }, timeout_ms: 70_000 });
   const pid = () => caller.call<number>({ function_id: "counter::pid", payload: {} });
   await ready();
   const before = await pid();
@@ -234,7 +241,13 @@ it("keeps tab, status and order in the address", async () => {
   await page.reload();
   await page.getByRole("tab", { name: "Events", selected: true }).waitFor();
   await page.getByRole("button", { name: /^Connected 1/, pressed: true }).waitFor();
-  expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ q: "tabs", status: "connected", sort: "since", dir: "desc", tab: "events" });
+  expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+    q: "tabs",
+    status: "connected",
+    sort: "since",
+    dir: "desc",
+    tab: "events",
+  });
   await worker.shutdown();
 });
 

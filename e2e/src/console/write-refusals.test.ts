@@ -15,10 +15,19 @@ const SDK = new URL("../../../packages/sdk/dist/node.js", import.meta.url).href;
 
 const folder = mkdtempSync(join(tmpdir(), "svc-run-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-writeFileSync(join(folder, "worker.mjs"), `import { connect } from ${JSON.stringify(SDK)};\nconnect().registerFunction("run::it", () => 1);\n`);
-writeFileSync(join(folder, "svc.worker.yaml"), "name: run\nruntime: {kind: node, entry: worker.mjs}\nscripts: {start: node worker.mjs}\n");
-const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event"].map((name) => `  - name: ${name}\n`).join("");
-const QUEUES = "  - name: svc-queue\n    config: {queue_configs: {default: {}, letters: {max_attempts: 1}, later: {}}}\n";
+writeFileSync(
+  join(folder, "worker.mjs"),
+  `import { connect } from ${JSON.stringify(SDK)};\nconnect().registerFunction("run::it", () => 1);\n`,
+);
+writeFileSync(
+  join(folder, "svc.worker.yaml"),
+  "name: run\nruntime: {kind: node, entry: worker.mjs}\nscripts: {start: node worker.mjs}\n",
+);
+const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event"]
+  .map((name) => `  - name: ${name}\n`)
+  .join("");
+const QUEUES =
+  "  - name: svc-queue\n    config: {queue_configs: {default: {}, letters: {max_attempts: 1}, later: {}}}\n";
 
 const system = systemOfFile({ config: `workers:\n${MODULES}${QUEUES}  - name: run\n    path: ${folder}\n` });
 const engine = standInOfFile(system);
@@ -38,7 +47,9 @@ beforeAll(async () => {
     ["queue", { queue: "default" }],
     ["durable:subscriber", { topic: "letters/sent" }],
   ] as const) {
-    await worker.registerTrigger({ type, function_id: "clerk::work", config } as Parameters<typeof worker.registerTrigger>[0]).registered;
+    await worker.registerTrigger({ type, function_id: "clerk::work", config } as Parameters<
+      typeof worker.registerTrigger
+    >[0]).registered;
   }
   await worker.call({ function_id: "clerk::work", payload: {} });
   const { registered_triggers } = await worker.call<{ registered_triggers: { id: string; trigger_type: string }[] }>({
@@ -47,19 +58,27 @@ beforeAll(async () => {
   });
   for (const { id, trigger_type } of registered_triggers) addresses.set(trigger_type, `/triggers/${id}`);
   await worker.call({ function_id: "worker::wait", payload: { name: "run", timeout_ms: 60_000 }, timeout_ms: 70_000 });
-  const { workers } = await worker.call<{ workers: { id: string; name: string }[] }>({ function_id: "engine::workers::list", payload: { search: "run" } });
+  const { workers } = await worker.call<{ workers: { id: string; name: string }[] }>({
+    function_id: "engine::workers::list",
+    payload: { search: "run" },
+  });
   await call("state::set", { scope: "users", key: "ada", value: 1 });
   worker.registerFunction("clerk::fail", () => {
     throw new Error("no");
   });
-  const enqueue = (queue: string, more: object) => call<{ job_id: string }>("queue::enqueue", { queue, function_id: "clerk::fail", data: {}, ...more });
+  const enqueue = (queue: string, more: object) =>
+    call<{ job_id: string }>("queue::enqueue", { queue, function_id: "clerk::fail", data: {}, ...more });
   addresses.set("dead letter", `/queues/letters?job=${(await enqueue("letters", {})).job_id}`);
   addresses.set("job", `/queues/later?job=${(await enqueue("later", { delay_ms: 3_600_000 })).job_id}`);
-  await vi.waitFor(async () => expect((await call<{ dead: number }>("queue::stats", { queue: "letters" })).dead).toBe(1), { timeout: 20_000 });
+  await vi.waitFor(
+    async () => expect((await call<{ dead: number }>("queue::stats", { queue: "letters" })).dead).toBe(1),
+    { timeout: 20_000 },
+  );
   addresses.set("worker", `/workers/${workers.find(({ name }) => name === "run")?.id}`);
 });
 
-const call = async <Result>(function_id: string, payload: object): Promise<Result> => (await worker.call({ function_id, payload })) as Result;
+const call = async <Result>(function_id: string, payload: object): Promise<Result> =>
+  (await worker.call({ function_id, payload })) as Result;
 
 /** A place with its buttons that change something, and the steps that lead there. */
 interface Place {
@@ -94,7 +113,11 @@ const PLACES: readonly Place[] = [
   { at: "/queues/later", names: ["Pause", "Purge"] },
   { at: "/queues/later?tab=enqueue", names: ["Enqueue"] },
   { at: "job", names: ["Cancel the job …"] },
-  { at: "/queues/letters?tab=dead", names: ["Redrive 1 selected", "Discard 1", "Redrive all"], before: (page) => page.getByRole("checkbox").first().check() },
+  {
+    at: "/queues/letters?tab=dead",
+    names: ["Redrive 1 selected", "Discard 1", "Redrive all"],
+    before: (page) => page.getByRole("checkbox").first().check(),
+  },
   { at: "dead letter", names: ["Redrive", "Edit and redrive …", "Discard …"] },
   { at: "/queues/letters%2Fsent", names: ["Publish"] },
   {
@@ -149,5 +172,6 @@ it.each(PLACES)("on $at $names is disabled without the engine, and enabled again
     await expect.poll(() => button(page, name).getAttribute("title")).toBe("The engine cannot be reached");
   }
   await engine.comeBack();
-  for (const name of place.names) await expect.poll(() => button(page, name).isEnabled(), { timeout: 30_000 }).toBe(true);
+  for (const name of place.names)
+    await expect.poll(() => button(page, name).isEnabled(), { timeout: 30_000 }).toBe(true);
 });

@@ -1,4 +1,16 @@
-import { closeSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { freePorts } from "@svc/protocol/testing";
 import type { Worker } from "@svc/sdk";
@@ -40,7 +52,9 @@ async function isReported(engine: EngineProcess, worker: Worker): Promise<boolea
     payload: {},
   });
   // A busy machine makes the event loop unhealthy.
-  const isUnwell = Object.entries(components).some(([name, { status }]) => name !== "event_loop" && name !== "disk" && status !== "healthy");
+  const isUnwell = Object.entries(components).some(
+    ([name, { status }]) => name !== "event_loop" && name !== "disk" && status !== "healthy",
+  );
   return isUnwell || /"level":"(?:warn|error)"[^\n]*(?:damage|corrupt|malformed|integrity)/i.test(engine.output());
 }
 
@@ -74,14 +88,24 @@ it("a flipped bit in a write-ahead log is reported, or changes nothing that was 
     }
     const text = `item ${n} `.repeat(20);
     await writer.call({ function_id: "state::set", payload: { scope: "flips", key: String(n), value: { n, text } } });
-    if (n % 4 === 0) await writer.call({ function_id: "stream::set", payload: { stream_name: "flips", group_id: "g", item_id: String(n), data: { n, text } } });
-    if (n % 4 === 1) await writer.call({ function_id: "queue::enqueue", payload: { queue: "held", function_id: "nobody", data: { n, text } } });
+    if (n % 4 === 0)
+      await writer.call({
+        function_id: "stream::set",
+        payload: { stream_name: "flips", group_id: "g", item_id: String(n), data: { n, text } },
+      });
+    if (n % 4 === 1)
+      await writer.call({
+        function_id: "queue::enqueue",
+        payload: { queue: "held", function_id: "nobody", data: { n, text } },
+      });
   }
   const expected = await contents(writer);
   await kill(engine);
   await writer.shutdown({ timeout_ms: 100 });
   cpSync(dataDir, master, { recursive: true });
-  const files = readdirSync(master).filter((name) => /\.db(?:-wal)?$/.test(name) && statSync(join(master, name)).size > 0);
+  const files = readdirSync(master).filter(
+    (name) => /\.db(?:-wal)?$/.test(name) && statSync(join(master, name)).size > 0,
+  );
   expect(files.some((name) => name.endsWith("-wal"))).toBe(true);
 
   const silent: string[] = [];
@@ -112,7 +136,12 @@ it("a flipped bit in a write-ahead log is reported, or changes nothing that was 
   expect(existsSync(folder)).toBe(false);
 });
 
-async function outcomeOf(start: () => Promise<EngineProcess>, kill: (engine: EngineProcess) => Promise<void>, url: string, expected: string): Promise<Outcome> {
+async function outcomeOf(
+  start: () => Promise<EngineProcess>,
+  kill: (engine: EngineProcess) => Promise<void>,
+  url: string,
+  expected: string,
+): Promise<Outcome> {
   let engine: EngineProcess;
   try {
     engine = await start();

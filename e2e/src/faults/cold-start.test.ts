@@ -19,7 +19,10 @@ const READY_WITHIN_MS = 5_000;
 it(`an engine with ${KEYS} keys and ${JOBS} jobs is ready within 5 s, also after a kill -9 (X-4)`, async () => {
   const project = join(faultsFolder("cold-start"), "project");
   mkdirSync(project);
-  writeFileSync(join(project, "config.yaml"), "workers:\n  - name: svc-http\n  - name: svc-state\n  - name: svc-queue\n");
+  writeFileSync(
+    join(project, "config.yaml"),
+    "workers:\n  - name: svc-http\n  - name: svc-state\n  - name: svc-queue\n",
+  );
   const ports = await freePorts();
   const url = `ws://127.0.0.1:${ports.bridge}`;
   const clients = { name: "filler", handleSignals: false, logger: silentLogger } as const;
@@ -31,9 +34,17 @@ it(`an engine with ${KEYS} keys and ${JOBS} jobs is ready within 5 s, also after
 
   const filler = connect(url, clients);
   const keysFrom = (first: number) =>
-    Array.from({ length: AT_ONCE }, (_, n) => ({ scope: "many", key: `key-${first + n}`, value: { n: first + n, text: TEXT } }));
+    Array.from({ length: AT_ONCE }, (_, n) => ({
+      scope: "many",
+      key: `key-${first + n}`,
+      value: { n: first + n, text: TEXT },
+    }));
   for (let first = 0; first < KEYS; first += AT_ONCE) await filler.state.setMany(keysFrom(first));
-  const jobs = Array.from({ length: AT_ONCE }, (_, n) => ({ queue: "default", functionId: "cold::nobody", data: { n, text: TEXT } }));
+  const jobs = Array.from({ length: AT_ONCE }, (_, n) => ({
+    queue: "default",
+    functionId: "cold::nobody",
+    data: { n, text: TEXT },
+  }));
   for (let stored = 0; stored < JOBS; stored += AT_ONCE) await filler.queue.enqueueMany(jobs);
   await filler.shutdown();
   say(`cold start: ${KEYS} keys and ${JOBS} jobs are stored`);
@@ -46,7 +57,8 @@ it(`an engine with ${KEYS} keys and ${JOBS} jobs is ready within 5 s, also after
       execFileSync("sh", ["-c", "sync; echo 3 > /proc/sys/vm/drop_caches"]);
       const from = performance.now();
       engine = await startEngine({ cwd: project, ports });
-      while ((await fetch(`http://127.0.0.1:${ports.http}/readyz`)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+      while ((await fetch(`http://127.0.0.1:${ports.http}/readyz`)).status !== 200)
+        await new Promise((resolve) => setTimeout(resolve, 20));
       readyAfterMs.push(performance.now() - from);
       const reader = connect(url, clients);
       expect(await reader.state.get("many", `key-${KEYS - 1}`)).toMatchObject({ n: KEYS - 1 });
@@ -57,6 +69,9 @@ it(`an engine with ${KEYS} keys and ${JOBS} jobs is ready within 5 s, also after
     await end("SIGTERM");
   }
   const seconds = readyAfterMs.map((ms) => (ms / 1_000).toFixed(2));
-  figure(`a cold start with ${KEYS} keys and ${JOBS} jobs`, `ready after ${seconds[0]} s, after a kill -9 after ${seconds[1]} s`);
+  figure(
+    `a cold start with ${KEYS} keys and ${JOBS} jobs`,
+    `ready after ${seconds[0]} s, after a kill -9 after ${seconds[1]} s`,
+  );
   expect(Math.max(...readyAfterMs)).toBeLessThan(READY_WITHIN_MS);
 });

@@ -6,7 +6,10 @@ import { join } from "node:path";
 /** This test's folder below that of the run. */
 export function faultsFolder(name: string): string {
   const folder = process.env.SVC_FAULTS_DIR;
-  if (folder === undefined) throw new Error("these tests mount and break disks: start them by `npm run faults`, as root, which cleans up after them");
+  if (folder === undefined)
+    throw new Error(
+      "these tests mount and break disks: start them by `npm run faults`, as root, which cleans up after them",
+    );
   return mkdtempSync(join(folder, `${name}-`));
 }
 

@@ -13,9 +13,24 @@ describe("an engine whose disk fails one sync in 150", () => {
   it("acknowledges nothing that was not synced, recovers automatically, and has lost nothing, even after a kill -9 (F6)", async () => {
     const folder = faultsFolder("fsync-error");
     const shim = join(folder, "fsync-error.so");
-    run("cc", "-shared", "-fPIC", "-O1", "-o", shim, fileURLToPath(new URL("../../src/faults/fsync-error.c", import.meta.url)), "-ldl");
+    run(
+      "cc",
+      "-shared",
+      "-fPIC",
+      "-O1",
+      "-o",
+      shim,
+      fileURLToPath(new URL("../../src/faults/fsync-error.c", import.meta.url)),
+      "-ldl",
+    );
     const env = { LD_PRELOAD: shim, FAULT_EVERY: String(EVERY) };
-    const scene = await Scene.open({ name: "fsync error", folder, dataDir: join(folder, "data"), operations: OPERATIONS, env });
+    const scene = await Scene.open({
+      name: "fsync error",
+      folder,
+      dataDir: join(folder, "data"),
+      operations: OPERATIONS,
+      env,
+    });
     try {
       const { load, looker } = scene;
       load.begin();

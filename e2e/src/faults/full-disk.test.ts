@@ -60,7 +60,12 @@ describe("an engine whose disk is full four times for a while", () => {
     const ballast = join(disk.mountPoint, "ballast");
     let scene: Scene | undefined;
     try {
-      scene = await Scene.open({ name: "full disk", folder, dataDir: join(disk.mountPoint, "data"), operations: OPERATIONS });
+      scene = await Scene.open({
+        name: "full disk",
+        folder,
+        dataDir: join(disk.mountPoint, "data"),
+        operations: OPERATIONS,
+      });
       const { load, looker, random } = scene;
       load.begin();
       for (const moment of moments(TIMES, OPERATIONS * 0.8, random)) {

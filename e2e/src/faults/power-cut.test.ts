@@ -16,7 +16,13 @@ describe("an engine with repeated power cuts under sets and updates from four wo
       const disk = new ImageDisk(folder, 256);
       let scene: Scene | undefined;
       try {
-        scene = await Scene.open({ name: "power cut", folder, dataDir: join(disk.mountPoint, "data"), operations: OPERATIONS, node });
+        scene = await Scene.open({
+          name: "power cut",
+          folder,
+          dataDir: join(disk.mountPoint, "data"),
+          operations: OPERATIONS,
+          node,
+        });
         const { load, random } = scene;
         load.begin();
         for (const moment of moments(CUTS, OPERATIONS, random)) {

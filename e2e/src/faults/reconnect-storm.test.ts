@@ -57,7 +57,9 @@ it(`${WORKERS} workers are back within 10 s after a kill -9 and a start of the e
     }
     const backAfterMs = performance.now() - upAt;
     expect(back, `workers that are back after ${Math.round(backAfterMs)} ms`).toBe(WORKERS);
-    const answers = await Promise.all(Array.from({ length: WORKERS }, (_, n) => looker.call({ function_id: `storm::${n}`, payload: null })));
+    const answers = await Promise.all(
+      Array.from({ length: WORKERS }, (_, n) => looker.call({ function_id: `storm::${n}`, payload: null })),
+    );
     await pause(upAt + CALM_AFTER_MS - performance.now());
     const [usedBefore, measuredFrom] = [processorSeconds(engine.pid), performance.now()];
     await pause(MEASURED_MS);

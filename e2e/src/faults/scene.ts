@@ -72,7 +72,12 @@ export class Scene {
 
   async startAgain(): Promise<void> {
     const node = this.#node;
-    this.engine = await startEngine({ cwd: this.#project, ports: this.#ports, env: this.#env, ...(node === undefined ? {} : { node }) });
+    this.engine = await startEngine({
+      cwd: this.#project,
+      ports: this.#ports,
+      env: this.#env,
+      ...(node === undefined ? {} : { node }),
+    });
   }
 
   /** Waits until everything is written and reported, records the result, and returns the problems; see `problemsOf`. */
@@ -95,7 +100,9 @@ export class Scene {
 
 /** This many points between the first and the last operations, in order. */
 export function moments(count: number, operations: number, random: () => number): number[] {
-  return Array.from({ length: count }, () => Math.floor(random() * operations * 0.9 + operations * 0.02)).sort((a, b) => a - b);
+  return Array.from({ length: count }, () => Math.floor(random() * operations * 0.9 + operations * 0.02)).sort(
+    (a, b) => a - b,
+  );
 }
 
 export function pause(ms: number): Promise<void> {

@@ -36,7 +36,11 @@ it("an engine under a steady load for an hour neither grows nor leaks handles, a
   worker.registerFunction("soak::echo", (value: unknown) => value);
   worker.registerFunction("soak::route", () => ({ status_code: 200, body: { ok: true } }));
   worker.registerFunction("soak::job", () => null);
-  worker.registerTrigger({ type: "http", function_id: "soak::route", config: { api_path: "/soak", http_method: "GET" } });
+  worker.registerTrigger({
+    type: "http",
+    function_id: "soak::route",
+    config: { api_path: "/soak", http_method: "GET" },
+  });
   worker.registerTrigger({ type: "event", function_id: "soak::job", config: { topic: "soak" } });
   await worker.connected();
 
@@ -56,8 +60,18 @@ it("an engine under a steady load for an hour neither grows nor leaks handles, a
     Promise.all([
       timed(() => worker.call({ function_id: "soak::echo", payload: { n, text: "x".repeat(500) } })),
       timed(() => worker.state.set("soak", String(n % KEYS), { n })),
-      timed(() => worker.call({ function_id: "stream::set", payload: { stream_name: "soak", group_id: "g", item_id: String(n % KEYS), data: { n } } })),
-      timed(() => worker.call({ function_id: "queue::enqueue", payload: { queue: "default", function_id: "soak::job", data: { n } } })),
+      timed(() =>
+        worker.call({
+          function_id: "stream::set",
+          payload: { stream_name: "soak", group_id: "g", item_id: String(n % KEYS), data: { n } },
+        }),
+      ),
+      timed(() =>
+        worker.call({
+          function_id: "queue::enqueue",
+          payload: { queue: "default", function_id: "soak::job", data: { n } },
+        }),
+      ),
       timed(() => worker.call({ function_id: "event::emit", payload: { event: "soak", data: { n } } })),
       timed(async () => {
         const response = await fetch(`http://localhost:${ports.http}/soak`);
@@ -74,10 +88,15 @@ it("an engine under a steady load for an hour neither grows nor leaks handles, a
       if (performance.now() >= nextSampleAt) {
         nextSampleAt += SAMPLE_MS;
         latencies.sort((a, b) => a - b);
-        const sample = { minute: (performance.now() - begin) / 60_000, ...look(engine.pid), p99Ms: latencies[Math.floor(latencies.length * 0.99)] ?? 0 };
+        const sample = {
+          minute: (performance.now() - begin) / 60_000,
+          ...look(engine.pid),
+          p99Ms: latencies[Math.floor(latencies.length * 0.99)] ?? 0,
+        };
         latencies = [];
         samples.push(sample);
-        if (samples.length % 30 === 0) say(`soak: ${sample.minute.toFixed(0)} min, ${sample.rssMb.toFixed(0)} MB, ${sample.handles} handles`);
+        if (samples.length % 30 === 0)
+          say(`soak: ${sample.minute.toFixed(0)} min, ${sample.rssMb.toFixed(0)} MB, ${sample.handles} handles`);
       }
       const due = begin + ((n + 1) * 1_000) / ROUNDS_PER_SECOND;
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
@@ -88,7 +107,8 @@ it("an engine under a steady load for an hour neither grows nor leaks handles, a
     await engine.exited;
   }
   const steady = samples.filter(({ minute }) => minute >= WARM_UP_MINUTES);
-  const perHour = (of: (sample: Sample) => number): number => 60 * slope(steady.map((sample) => [sample.minute, of(sample)]));
+  const perHour = (of: (sample: Sample) => number): number =>
+    60 * slope(steady.map((sample) => [sample.minute, of(sample)]));
   const mean = (of: Sample[]): number => of.reduce((sum, { p99Ms }) => sum + p99Ms, 0) / of.length;
   const quarter = Math.max(1, Math.floor(steady.length / 4));
   const [rss, handles] = [perHour(({ rssMb }) => rssMb), perHour((sample) => sample.handles)];

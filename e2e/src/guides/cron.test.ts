@@ -14,7 +14,9 @@ describe("the guide to cron", () => {
     const report = await guide.run("report", quiet);
     await report.printed("the report of");
     const { output } = await guide.finish("by-hand", quiet);
-    expect(output).toMatch(/"status": ?"paused"[\s\S]*"outcome": ?"ok"[\s\S]*"manual": ?true[\s\S]*"runs"[\s\S]*"status": ?"active"/);
+    expect(output).toMatch(
+      /"status": ?"paused"[\s\S]*"outcome": ?"ok"[\s\S]*"manual": ?true[\s\S]*"runs"[\s\S]*"status": ?"active"/,
+    );
     await report.stop();
   });
 

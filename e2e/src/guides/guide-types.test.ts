@@ -46,8 +46,9 @@ it.each([
 ])("compile in strict mode, %s", async (_what, options) => {
   expect(files.length).toBeGreaterThan(30);
   const tsc = join(root, "node_modules/typescript-7/bin/tsc");
-  const compiled = await promisify(execFile)(process.execPath, [tsc, "-p", folder, "--checkers", "1", ...options], { cwd: folder, timeout: 120_000 }).catch(
-    (error: unknown) => ({ stdout: (error as { stdout?: string }).stdout || String(error) }),
-  );
+  const compiled = await promisify(execFile)(process.execPath, [tsc, "-p", folder, "--checkers", "1", ...options], {
+    cwd: folder,
+    timeout: 120_000,
+  }).catch((error: unknown) => ({ stdout: (error as { stdout?: string }).stdout || String(error) }));
   expect(compiled.stdout).toBe("");
 });

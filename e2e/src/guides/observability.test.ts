@@ -32,7 +32,10 @@ describe("the guide to observability", () => {
   afterAll(() => close(guide));
 
   it("follows a request through both languages and custom spans, with their log lines", async () => {
-    const [orders, prices] = await Promise.all([guide.run("orders", quiet), guide.run("prices", { env: { SVC_LOG_LEVEL: "info" } })]);
+    const [orders, prices] = await Promise.all([
+      guide.run("orders", quiet),
+      guide.run("prices", { env: { SVC_LOG_LEVEL: "info" } }),
+    ]);
     await Promise.all([orders.printed("ready"), prices.printed("ready")]);
     const { output } = await guide.finish("look");
     expect(output).toContain('"price":12');
@@ -52,9 +55,13 @@ describe("the guide to observability", () => {
   });
 
   it("calls the configured recipient when a function fails too often (gap 46)", async () => {
-    const [orders, oncall] = await Promise.all([guide.run("orders", { env: { SVC_LOG_LEVEL: "silent" } }), guide.run("oncall", quiet)]);
+    const [orders, oncall] = await Promise.all([
+      guide.run("orders", { env: { SVC_LOG_LEVEL: "silent" } }),
+      guide.run("oncall", quiet),
+    ]);
     await Promise.all([orders.printed("ready"), oncall.printed("ready")]);
-    for (let failure = 0; failure < 3; failure++) await guide.worker.call({ function_id: "orders::take", payload: {} }).catch(() => undefined);
+    for (let failure = 0; failure < 3; failure++)
+      await guide.worker.call({ function_id: "orders::take", payload: {} }).catch(() => undefined);
     await oncall.printed("orders fail firing 3");
     await Promise.all([orders.stop(), oncall.stop()]);
   });
@@ -69,7 +76,10 @@ describe("the configs of the guide to observability", () => {
 
   it("store traces and logs on the disk", async () => {
     guide = await openGuide(FILE, { config: "storage-config" });
-    const { spans, logs } = (await guide.worker.call({ function_id: "engine::telemetry::status", payload: {} })) as Record<string, { max_bytes: number }>;
+    const { spans, logs } = (await guide.worker.call({
+      function_id: "engine::telemetry::status",
+      payload: {},
+    })) as Record<string, { max_bytes: number }>;
     // Spans and logs share the configured size. A tenth is reserved for data that is being written.
     const limit = 536_870_912;
     expect((spans?.max_bytes ?? 0) + (logs?.max_bytes ?? 0)).toBeGreaterThan(limit * 0.8);
@@ -128,7 +138,10 @@ describe("the configs of the guide to observability", () => {
     ["collector-http-config", 4318],
   ] as const)("send spans to a collector: %s (Done when 6)", async (config, port) => {
     const receiver = await otlpReceiver();
-    guide = await openGuide(FILE, { config, morePorts: { [port]: port === 4317 ? receiver.grpcPort : receiver.httpPort } });
+    guide = await openGuide(FILE, {
+      config,
+      morePorts: { [port]: port === 4317 ? receiver.grpcPort : receiver.httpPort },
+    });
     guide.worker.registerFunction("guide::sent", () => 1);
     await until(
       "the function answers",

@@ -73,7 +73,10 @@ export interface Guide {
   /** Starts a ts, python or sh sample. `env` is added to its environment. */
   run(name: string, options?: { readonly env?: Readonly<Record<string, string>> }): Promise<RunningSample>;
   /** Runs a sample and waits for its end. Rejects if the exit code is not 0, or after `timeoutMs` (default 30,000). */
-  finish(name: string, options?: { readonly env?: Readonly<Record<string, string>>; readonly timeoutMs?: number }): Promise<{ readonly output: string }>;
+  finish(
+    name: string,
+    options?: { readonly env?: Readonly<Record<string, string>>; readonly timeoutMs?: number },
+  ): Promise<{ readonly output: string }>;
   /** Names of all samples. */
   samples(): string[];
   /** Names of samples that were neither run nor read with `text`. */
@@ -108,7 +111,8 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
 
   const sampleOf = (name: string): Sample => {
     const sample = samples.get(name);
-    if (sample === undefined) throw new Error(`${file} has no sample named ${name}; it has ${[...samples.keys()].join(", ")}`);
+    if (sample === undefined)
+      throw new Error(`${file} has no sample named ${name}; it has ${[...samples.keys()].join(", ")}`);
     used.add(name);
     return { ...sample, code: inThisRun(sample.code) };
   };
@@ -116,10 +120,14 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
   let engine: EngineProcess | undefined;
   try {
     for (const [path, text] of Object.entries(options.files ?? {})) writeFileSync(join(project, path), text);
-    writeFileSync(join(project, "config.yaml"), options.config === undefined ? (options.configText ?? "workers: []\n") : sampleOf(options.config).code);
+    writeFileSync(
+      join(project, "config.yaml"),
+      options.config === undefined ? (options.configText ?? "workers: []\n") : sampleOf(options.config).code,
+    );
     symlinkSync(join(root, "node_modules"), join(project, "node_modules"), "dir");
     installSvcCommand(project);
-    for (const { name, code } of programsOf(samples)) writeFileSync(join(project, `${name}.mjs`), transformSync(`${name}.mts`, inThisRun(code)).code);
+    for (const { name, code } of programsOf(samples))
+      writeFileSync(join(project, `${name}.mjs`), transformSync(`${name}.mts`, inThisRun(code)).code);
     engine = await startEngine({ cwd: project, ports });
   } catch (error) {
     engine?.child.kill("SIGKILL");
@@ -130,7 +138,10 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
   const url = `ws://localhost:${ports.bridge}`;
   const worker = connect(url, { name: "guide-test", handleSignals: false });
 
-  async function run(name: string, { env = {} }: { readonly env?: Readonly<Record<string, string>> } = {}): Promise<RunningSample> {
+  async function run(
+    name: string,
+    { env = {} }: { readonly env?: Readonly<Record<string, string>> } = {},
+  ): Promise<RunningSample> {
     const [command, args] = commandOf(sampleOf(name), project);
     const child = spawn(command, args, {
       cwd: project,

@@ -17,10 +17,12 @@ const MARK = /^<!-- sample:/gm;
 export function samplesOf(guide: string): ReadonlyMap<string, Sample> {
   const samples = new Map<string, Sample>();
   const marked = [...guide.matchAll(MARKED)];
-  if (marked.length !== [...guide.matchAll(MARK)].length) throw new Error("a sample mark stands before no fenced block, or names no sample");
+  if (marked.length !== [...guide.matchAll(MARK)].length)
+    throw new Error("a sample mark stands before no fenced block, or names no sample");
   for (const [, name = "", language = "", code = ""] of marked) {
     const earlier = samples.get(name);
-    if (earlier !== undefined && earlier.language !== language) throw new Error(`the sample ${name} is in ${earlier.language} and in ${language}`);
+    if (earlier !== undefined && earlier.language !== language)
+      throw new Error(`the sample ${name} is in ${earlier.language} and in ${language}`);
     samples.set(name, { name, language, code: earlier === undefined ? code : `${earlier.code}\n${code}` });
   }
   return samples;

@@ -17,10 +17,13 @@ afterAll(async () => {
 });
 
 describe("the guide to state", () => {
-  it.each(["visits", "reader", "updates", "reserve", "session", "copy-users"])("prints the documented output: %s", async (name) => {
-    const { output } = await guide.finish(name, { env: { SVC_LOG_LEVEL: "warn" } });
-    expect(output).toBe(guide.text(`${name}-output`));
-  });
+  it.each(["visits", "reader", "updates", "reserve", "session", "copy-users"])(
+    "prints the documented output: %s",
+    async (name) => {
+      const { output } = await guide.finish(name, { env: { SVC_LOG_LEVEL: "warn" } });
+      expect(output).toBe(guide.text(`${name}-output`));
+    },
+  );
 
   it("calls a function by its id", async () => {
     const { output } = await guide.finish("by-id");
@@ -38,7 +41,10 @@ describe("the guide to state", () => {
 
   it("restores a snapshot (gap 77)", async () => {
     await guide.finish("snapshot");
-    await guide.worker.call({ function_id: "state::set", payload: { scope: "orders", key: "7", value: "written after the snapshot" } });
+    await guide.worker.call({
+      function_id: "state::set",
+      payload: { scope: "orders", key: "7", value: "written after the snapshot" },
+    });
     const exited = once(guide.engine.child, "close");
     guide.engine.child.kill("SIGTERM");
     await exited;

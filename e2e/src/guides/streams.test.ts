@@ -47,8 +47,13 @@ describe("the guide to streams", () => {
 
   it("serves the plain protocol to any WebSocket", async () => {
     const plain = await guide.run("plain");
-    await plain.printed('"streamName":"todos","groupId":"mine","id":null,"event":{"type":"sync","data":[{"text":"buy tea","done":true}]}}');
-    await guide.worker.call({ function_id: "stream::send", payload: { stream_name: "todos", group_id: "mine", type: "typing", data: { who: "ada" } } });
+    await plain.printed(
+      '"streamName":"todos","groupId":"mine","id":null,"event":{"type":"sync","data":[{"text":"buy tea","done":true}]}}',
+    );
+    await guide.worker.call({
+      function_id: "stream::send",
+      payload: { stream_name: "todos", group_id: "mine", type: "typing", data: { who: "ada" } },
+    });
     await plain.printed('"event":{"type":"event","event":{"type":"typing","data":{"who":"ada"}}}}');
     await plain.stop();
   });

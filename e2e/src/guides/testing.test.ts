@@ -27,14 +27,25 @@ describe("the guide to testing", () => {
     const modules = join(project, "node_modules");
     mkdirSync(join(modules, "@svc"), { recursive: true });
     // Packages that npm would download. svc's own come from their archives.
-    for (const name of readdirSync(join(root, "node_modules"))) if (name !== "@svc") symlinkSync(join(root, "node_modules", name), join(modules, name));
+    for (const name of readdirSync(join(root, "node_modules")))
+      if (name !== "@svc") symlinkSync(join(root, "node_modules", name), join(modules, name));
     for (const name of ["engine", "sdk"]) {
       const target = join(modules, "@svc", name);
       mkdirSync(target);
-      await run("tar", ["xzf", join(root, `packages/cli/assets/svc-${name}-0.1.0.tgz`), "-C", target, "--strip-components=1"]);
+      await run("tar", [
+        "xzf",
+        join(root, `packages/cli/assets/svc-${name}-0.1.0.tgz`),
+        "-C",
+        target,
+        "--strip-components=1",
+      ]);
     }
     writeFileSync(join(project, "sessions.test.mjs"), readFileSync(join(guide.project, "sessions.mjs")));
-    const { stdout } = await run(process.execPath, ["--test"], { cwd: project, timeout: 60_000, env: { PATH: process.env.PATH } });
+    const { stdout } = await run(process.execPath, ["--test"], {
+      cwd: project,
+      timeout: 60_000,
+      env: { PATH: process.env.PATH },
+    });
     expect(stdout).toMatch(/pass 1\b/);
     rmSync(project, { recursive: true });
   });

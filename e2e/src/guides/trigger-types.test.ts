@@ -20,7 +20,10 @@ const say = (text: string): Promise<unknown> => guide.worker.call({ function_id:
 /** `unconfirmed` until the provider has answered. */
 const statusOf = async (word: string): Promise<string | undefined> => {
   const payload = { trigger_type: "keyword" };
-  const { registered_triggers } = await guide.worker.call<Listed>({ function_id: "engine::registered-triggers::list", payload });
+  const { registered_triggers } = await guide.worker.call<Listed>({
+    function_id: "engine::registered-triggers::list",
+    payload,
+  });
   const found = registered_triggers.find(({ config }) => config.word === word);
   return found?.status === "active" && found.reason !== null ? "unconfirmed" : found?.status;
 };
@@ -51,12 +54,19 @@ describe("the guide to trigger types", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(types).toMatchObject({ trigger_types: expect.arrayContaining([expect.objectContaining({ id: "keyword", validated: true, instance_count: 1 })]) });
-    expect(triggers).toMatchObject({ registered_triggers: [{ config: { word: "tea" }, status: "active", reason: null }] });
+    expect(types).toMatchObject({
+      trigger_types: expect.arrayContaining([
+        expect.objectContaining({ id: "keyword", validated: true, instance_count: 1 }),
+      ]),
+    });
+    expect(triggers).toMatchObject({
+      registered_triggers: [{ config: { word: "tea" }, status: "active", reason: null }],
+    });
   });
 
   it("rejects configs by the format and by the provider", async () => {
-    const ask = (config: object) => guide.worker.registerTrigger({ type: "keyword", function_id: "kitchen::boil", config }).registered;
+    const ask = (config: object) =>
+      guide.worker.registerTrigger({ type: "keyword", function_id: "kitchen::boil", config }).registered;
     expect(await ask({ word: "" })).toMatchObject({ status: "error", reason: expect.stringContaining("/word must") });
     expect(await ask({ word: "silence" })).toMatchObject({ status: "error", reason: "nobody ever says silence" });
   });

@@ -4,7 +4,14 @@ import type { End, History, Start } from "./journal.ts";
 import type { Kind } from "./plan.ts";
 
 let time = 0;
-const start = (order: number, kind: Kind = "well", attempt = 1): Start => ({ name: `0/0/${order}`, group: "0/0", order, kind, attempt, at: ++time });
+const start = (order: number, kind: Kind = "well", attempt = 1): Start => ({
+  name: `0/0/${order}`,
+  group: "0/0",
+  order,
+  kind,
+  attempt,
+  at: ++time,
+});
 const end = (order: number, ok = true, attempt = 1): End => ({ name: `0/0/${order}`, attempt, ok, at: ++time });
 const history = (acks: readonly string[], runs: readonly (Start | End)[]): History => ({
   acks: new Set(acks),
@@ -27,7 +34,10 @@ describe("the check of a history of jobs", () => {
   });
 
   it("accepts a dead-letter entry whose last attempt was lost with the killed worker, and with no other", () => {
-    const final = { waiting: 0, dead: [{ name: "0/0/0", error: "Invocation stopped: the worker's connection ended (runner-1)" }] };
+    const final = {
+      waiting: 0,
+      dead: [{ name: "0/0/0", error: "Invocation stopped: the worker's connection ended (runner-1)" }],
+    };
     const runs = [start(0, "poison", 3)];
     expect(problemsOf(history(["0/0/0"], runs), final, "runner-1")).toEqual([]);
     expect(problemsOf(history(["0/0/0"], runs), final, "runner-2")).not.toEqual([]);
@@ -37,7 +47,12 @@ describe("the check of a history of jobs", () => {
     ["a lost job", history(["0/0/0"], []), nothingLeft, "0/0/0 was acknowledged and is lost"],
     ["a stuck job", history([], []), { waiting: 1, dead: [] }, "1 jobs are neither done nor dead"],
     ["a broken order", history([], [start(1), end(1), start(0), end(0)]), nothingLeft, "0/0/0 was run after 0/0/1"],
-    ["a healthy job that is dead", history([], [start(0)]), { waiting: 0, dead: [{ name: "0/0/0", error: "x" }] }, "0/0/0 is dead and need not be: x"],
+    [
+      "a healthy job that is dead",
+      history([], [start(0)]),
+      { waiting: 0, dead: [{ name: "0/0/0", error: "x" }] },
+      "0/0/0 is dead and need not be: x",
+    ],
     [
       "a dead letter with another reason",
       history([], [start(0, "poison")]),

@@ -27,11 +27,13 @@ export function problemsOf(history: History, final: Final, killedWorker?: string
   if (final.waiting > 0) problems.push(`${final.waiting} jobs are neither done nor dead`);
   const done = new Set(history.ends.filter(({ ok }) => ok).map(({ name }) => name));
   const dead = new Map(final.dead.map(({ name, error }) => [name, error]));
-  for (const name of history.acks) if (!done.has(name) && !dead.has(name)) problems.push(`${name} was acknowledged and is lost`);
+  for (const name of history.acks)
+    if (!done.has(name) && !dead.has(name)) problems.push(`${name} was acknowledged and is lost`);
   const poison = new Set(history.starts.filter(({ kind }) => kind === "poison").map(({ name }) => name));
   for (const [name, error] of dead) {
     if (!poison.has(name)) problems.push(`${name} is dead and need not be: ${error}`);
-    else if (!error.includes(poisonText(name)) && !isEndOf(killedWorker, error)) problems.push(`${name} is dead, but not with its true error: ${error}`);
+    else if (!error.includes(poisonText(name)) && !isEndOf(killedWorker, error))
+      problems.push(`${name} is dead, but not with its true error: ${error}`);
     if (done.has(name)) problems.push(`${name} is dead and done`);
   }
   checkOrder(history.starts, problems);
@@ -80,7 +82,8 @@ function checkOverlaps({ starts, ends }: History, problems: string[]): void {
   const endOf = new Map<string, End>(ends.map((end) => [`${end.name}#${end.attempt}`, end]));
   const busyUntil = new Map<string, number>();
   for (const start of starts.filter(isOrdered)) {
-    if (start.at < (busyUntil.get(start.group) ?? 0)) problems.push(`${start.name} began while another of its group ran`);
+    if (start.at < (busyUntil.get(start.group) ?? 0))
+      problems.push(`${start.name} began while another of its group ran`);
     busyUntil.set(start.group, endOf.get(`${start.name}#${start.attempt}`)?.at ?? Number.POSITIVE_INFINITY);
   }
 }

@@ -92,7 +92,9 @@ class WorkerProcess {
   async start(): Promise<void> {
     const { url, seed, operations } = this.#options;
     const [command, program] =
-      this.#number < WORKERS / 2 ? [process.execPath, join(root, "e2e/dist/queue-load/worker.js")] : [python, join(root, "e2e/src/queue-load/worker.py")];
+      this.#number < WORKERS / 2
+        ? [process.execPath, join(root, "e2e/dist/queue-load/worker.js")]
+        : [python, join(root, "e2e/src/queue-load/worker.py")];
     const child = spawn(command, [program], {
       env: {
         ...process.env,

@@ -32,7 +32,10 @@ async function deadLetters(worker: Worker): Promise<DeadLetter[]> {
   const letters: DeadLetter[] = [];
   for (const topic of QUEUES) {
     for (let offset = 0; ; offset += PAGE) {
-      const page = await worker.call<DlqMessage[]>({ function_id: "engine::queue::dlq_messages", payload: { topic, offset, limit: PAGE } });
+      const page = await worker.call<DlqMessage[]>({
+        function_id: "engine::queue::dlq_messages",
+        payload: { topic, offset, limit: PAGE },
+      });
       letters.push(...page.map(({ payload, error }) => ({ name: payload.name, error })));
       if (page.length < PAGE) break;
     }
@@ -50,7 +53,8 @@ export async function settled(worker: Worker): Promise<Final> {
 export function summaryOf(history: History, final: Final): string {
   const codes = new Map<string, number>();
   for (const code of history.failures.values()) codes.set(code, (codes.get(code) ?? 0) + 1);
-  const failed = history.failures.size === 0 ? "" : ` (${[...codes].map(([code, count]) => `${count} ${code}`).join(", ")})`;
+  const failed =
+    history.failures.size === 0 ? "" : ` (${[...codes].map(([code, count]) => `${count} ${code}`).join(", ")})`;
   const accepted = `${history.acks.size} jobs accepted, ${history.failures.size} perhaps${failed}`;
   return `${accepted}; ${history.starts.length} attempts, ${repetitions(history)} more than were needed, ${final.dead.length} dead`;
 }

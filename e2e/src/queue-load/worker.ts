@@ -18,11 +18,15 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const begun: number[] = Array.from({ length: LANES }, () => 0);
 for (const line of readFileSync(journal, "utf8").split("\n")) {
   if (!line.startsWith(`{"begun"`)) continue;
-  const { lane, order } = (JSON.parse(line) as { readonly begun: { readonly lane: number; readonly order: number } }).begun;
+  const { lane, order } = (JSON.parse(line) as { readonly begun: { readonly lane: number; readonly order: number } })
+    .begun;
   begun[lane] = order + 1;
 }
 
-const worker = connect(process.env.SVC_URL ?? "", { name: `runner-${number}`, reconnect: { initialDelayMs: 100, maxDelayMs: 500 } });
+const worker = connect(process.env.SVC_URL ?? "", {
+  name: `runner-${number}`,
+  reconnect: { initialDelayMs: 100, maxDelayMs: 500 },
+});
 
 worker.registerFunction(FUNCTION_ID, async (job: JobData, context) => {
   const attempt = context.job?.attempt ?? 0;
@@ -59,5 +63,7 @@ async function lane(own: number): Promise<void> {
 await worker.connected();
 process.stdout.write("ready\n");
 process.stdin.once("data", () => {
-  void Promise.all(Array.from({ length: LANES }, (_, own) => lane(own))).then(() => process.stdout.write(`done ${done}\nfinished\n`));
+  void Promise.all(Array.from({ length: LANES }, (_, own) => lane(own))).then(() =>
+    process.stdout.write(`done ${done}\nfinished\n`),
+  );
 });

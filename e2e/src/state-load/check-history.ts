@@ -36,7 +36,12 @@ export function problemsOf(history: History, items: readonly FinalItem[]): strin
   return problems;
 }
 
-function checkAcks(acks: readonly Ack[], items: readonly FinalItem[], first: ReadonlyMap<string, readonly ToldEvent[]>, problems: string[]): void {
+function checkAcks(
+  acks: readonly Ack[],
+  items: readonly FinalItem[],
+  first: ReadonlyMap<string, readonly ToldEvent[]>,
+  problems: string[],
+): void {
   const final = new Map(items.map(({ key, version }) => [key, version]));
   const seen = new Set<string>();
   for (const { key, version, value } of acks) {
@@ -46,16 +51,21 @@ function checkAcks(acks: readonly Ack[], items: readonly FinalItem[], first: Rea
     seen.add(name);
     if (version > reached) problems.push(`${name} was acknowledged, but the item is at version ${reached}`);
     const event = first.get(key)?.[version - 1];
-    if (event !== undefined && !isDeepStrictEqual(event.value, value)) problems.push(`${name} was acknowledged with another value than its event had`);
+    if (event !== undefined && !isDeepStrictEqual(event.value, value))
+      problems.push(`${name} was acknowledged with another value than its event had`);
   }
 }
 
 function checkEvents({ key, version, value }: FinalItem, events: readonly ToldEvent[], problems: string[]): void {
-  if (events.length !== version) problems.push(`${key} is at version ${version}, but events were told up to ${events.length}`);
-  else if (!isDeepStrictEqual(events[version - 1]?.value, value)) problems.push(`${key} is not what its last event said`);
+  if (events.length !== version)
+    problems.push(`${key} is at version ${version}, but events were told up to ${events.length}`);
+  else if (!isDeepStrictEqual(events[version - 1]?.value, value))
+    problems.push(`${key} is not what its last event said`);
   for (const [at, event] of events.entries()) {
-    if (event.type !== (at === 0 ? "state:created" : "state:updated")) problems.push(`${key}@${at + 1} was told as ${event.type}`);
-    if (!isDeepStrictEqual(event.old, at === 0 ? null : events[at - 1]?.value)) problems.push(`the old value of ${key}@${at + 1} is not the one before`);
+    if (event.type !== (at === 0 ? "state:created" : "state:updated"))
+      problems.push(`${key}@${at + 1} was told as ${event.type}`);
+    if (!isDeepStrictEqual(event.old, at === 0 ? null : events[at - 1]?.value))
+      problems.push(`the old value of ${key}@${at + 1} is not the one before`);
   }
 }
 
@@ -72,8 +82,10 @@ function firstTold(events: readonly ToldEvent[], problems: string[]): ReadonlyMa
     first.set(event.key, told);
     const last = told[told.length - 1];
     if (event.version === told.length + 1) told.push(event);
-    else if (event.version !== told.length) problems.push(`${event.key}@${event.version} was told after ${event.key}@${told.length}`);
-    else if (!isDeepStrictEqual(event, last)) problems.push(`${event.key}@${event.version} was told again in other words`);
+    else if (event.version !== told.length)
+      problems.push(`${event.key}@${event.version} was told after ${event.key}@${told.length}`);
+    else if (!isDeepStrictEqual(event, last))
+      problems.push(`${event.key}@${event.version} was told again in other words`);
   }
   return first;
 }

@@ -76,7 +76,9 @@ class Writer {
     writeFileSync(this.journal, "");
     const own = Math.floor(operations / WORKERS);
     const [command, program] =
-      number < WORKERS / 2 ? [process.execPath, join(root, "e2e/dist/state-load/writer.js")] : [python, join(root, "e2e/src/state-load/writer.py")];
+      number < WORKERS / 2
+        ? [process.execPath, join(root, "e2e/dist/state-load/writer.js")]
+        : [python, join(root, "e2e/src/state-load/writer.py")];
     this.#child = spawn(command, [program], {
       env: {
         ...process.env,

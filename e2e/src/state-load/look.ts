@@ -8,23 +8,35 @@ import { WORKERS } from "./plan.ts";
 /** A worker that only reads. It expects that the engine disconnects. */
 export function connectLooker(url: string): Worker {
   const logger = createLogger({ level: "silent", write: () => {} });
-  return connect(url, { name: "looker", handleSignals: false, logger, reconnect: { initialDelayMs: 100, maxDelayMs: 500 } });
+  return connect(url, {
+    name: "looker",
+    handleSignals: false,
+    logger,
+    reconnect: { initialDelayMs: 100, maxDelayMs: 500 },
+  });
 }
 
 /** Resolves when each worker's trigger is active: from then on no event may be missed. */
 export async function watchersAreBound(worker: Worker): Promise<void> {
   await eventually("the triggers of all four workers are active", async () => {
-    const { registered_triggers: triggers } = await worker.call<{ registered_triggers: { trigger_type: string; status: string }[] }>({
+    const { registered_triggers: triggers } = await worker.call<{
+      registered_triggers: { trigger_type: string; status: string }[];
+    }>({
       function_id: "engine::registered-triggers::list",
       payload: {},
     });
-    return triggers.filter(({ trigger_type, status }) => trigger_type === "state" && status === "active").length === WORKERS;
+    return (
+      triggers.filter(({ trigger_type, status }) => trigger_type === "state" && status === "active").length === WORKERS
+    );
   });
 }
 
 /** Returns the items of the load, sorted by key. */
 export async function finalItems(worker: Worker): Promise<FinalItem[]> {
-  const { items } = await worker.call<{ items: FinalItem[] }>({ function_id: "state::entries", payload: { scope: "load", limit: 1_000 } });
+  const { items } = await worker.call<{ items: FinalItem[] }>({
+    function_id: "state::entries",
+    payload: { scope: "load", limit: 1_000 },
+  });
   return items;
 }
 

@@ -14,11 +14,17 @@ export function operation(seed: number, worker: number, number: number): Operati
   const first = scramble((seed + worker * 1_000_003 + number * 7_919) >>> 0);
   const second = scramble(first);
   const third = scramble(second);
-  return { key: `k${(first >>> 16) % WORKERS}/${(second >>> 16) % KEYS_PER_PREFIX}`, kind: (third >>> 16) % 2 === 0 ? "set" : "update" };
+  return {
+    key: `k${(first >>> 16) % WORKERS}/${(second >>> 16) % KEYS_PER_PREFIX}`,
+    kind: (third >>> 16) % 2 === 0 ? "set" : "update",
+  };
 }
 
 export function allKeys(): readonly string[] {
-  return Array.from({ length: WORKERS * KEYS_PER_PREFIX }, (_, at) => `k${Math.floor(at / KEYS_PER_PREFIX)}/${at % KEYS_PER_PREFIX}`);
+  return Array.from(
+    { length: WORKERS * KEYS_PER_PREFIX },
+    (_, at) => `k${Math.floor(at / KEYS_PER_PREFIX)}/${at % KEYS_PER_PREFIX}`,
+  );
 }
 
 /** One step of a linear congruential generator modulo 2^32. Only the upper bits are random enough. */

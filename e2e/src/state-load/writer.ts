@@ -12,7 +12,10 @@ const journal = process.env.LOAD_JOURNAL ?? "";
 
 const note = (line: unknown): void => appendFileSync(journal, `${JSON.stringify(line)}\n`);
 
-const worker = connect(process.env.SVC_URL ?? "", { name: `writer-${number}`, reconnect: { initialDelayMs: 100, maxDelayMs: 500 } });
+const worker = connect(process.env.SVC_URL ?? "", {
+  name: `writer-${number}`,
+  reconnect: { initialDelayMs: 100, maxDelayMs: 500 },
+});
 
 interface Event {
   readonly event_type: string;
@@ -23,17 +26,32 @@ interface Event {
 }
 
 worker.registerFunction(`load::told-${number}`, (event: Event) => {
-  note({ event: { type: event.event_type, key: event.key, version: event.version, old: event.old_value, value: event.new_value } });
+  note({
+    event: {
+      type: event.event_type,
+      key: event.key,
+      version: event.version,
+      old: event.old_value,
+      value: event.new_value,
+    },
+  });
   return null;
 });
-worker.registerTrigger({ type: "state", function_id: `load::told-${number}`, config: { scope: "load", prefix: `k${number}/` } });
+worker.registerTrigger({
+  type: "state",
+  function_id: `load::told-${number}`,
+  config: { scope: "load", prefix: `k${number}/` },
+});
 
 let next = 0;
 let done = 0;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-function write(functionId: string, payload: unknown): Promise<{ readonly new_value: unknown; readonly version: number }> {
+function write(
+  functionId: string,
+  payload: unknown,
+): Promise<{ readonly new_value: unknown; readonly version: number }> {
   return worker.call({ function_id: functionId, payload, timeout_ms: 20_000 });
 }
 

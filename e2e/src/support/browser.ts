@@ -31,7 +31,9 @@ function chromiumPath(): string {
       if (isExecutable(path)) return path;
     }
   }
-  throw new Error(`no Chromium was found (${NAMES.join(", ")} on the PATH): install it, e.g. \`apt-get install chromium\`, or name it in SVC_CHROMIUM`);
+  throw new Error(
+    `no Chromium was found (${NAMES.join(", ")} on the PATH): install it, e.g. \`apt-get install chromium\`, or name it in SVC_CHROMIUM`,
+  );
 }
 
 function isExecutable(path: string): boolean {

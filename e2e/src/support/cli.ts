@@ -30,8 +30,18 @@ interface RunOptions {
 
 /** Runs `svc` as a user does. Killed after `timeoutMs`. */
 export async function svc(args: readonly string[], options: RunOptions): Promise<CliResult> {
-  const env = { ...process.env, ...INSTALL_ENV, NO_COLOR: "1", ...(options.url === undefined ? {} : { SVC_URL: options.url }), ...options.env };
-  const child = spawn(process.execPath, [options.program ?? svcBin, ...args], { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const env = {
+    ...process.env,
+    ...INSTALL_ENV,
+    NO_COLOR: "1",
+    ...(options.url === undefined ? {} : { SVC_URL: options.url }),
+    ...options.env,
+  };
+  const child = spawn(process.execPath, [options.program ?? svcBin, ...args], {
+    cwd: options.cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => {
@@ -70,11 +80,15 @@ export async function startEngine(options: {
   const { bridge, http, realtime } = options.ports;
   const flags = ["--bridge-port", String(bridge), "--http-port", String(http), "--ws-port", String(realtime)];
   const { SVC_URL: _, ...env } = process.env;
-  const child = spawn(options.node ?? process.execPath, [options.program ?? svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags], {
-    cwd: options.cwd,
-    env: { ...env, ...INSTALL_ENV, ...options.env, NO_COLOR: "1" },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    options.node ?? process.execPath,
+    [options.program ?? svcBin, "--config", options.config ?? "config.yaml", "--log", "json", ...flags],
+    {
+      cwd: options.cwd,
+      env: { ...env, ...INSTALL_ENV, ...options.env, NO_COLOR: "1" },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   let output = "";
   const watchers = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
@@ -94,7 +108,9 @@ export async function startEngine(options: {
       };
       watchers.add(look);
       look();
-      void exited.then((code) => reject(new Error(`the engine ended (${code}) before it logged ${JSON.stringify(text)}:\n${output}`)));
+      void exited.then((code) =>
+        reject(new Error(`the engine ended (${code}) before it logged ${JSON.stringify(text)}:\n${output}`)),
+      );
     });
   await logged("the engine is up");
   return { child, pid: child.pid as number, output: () => output, logged, exited };

@@ -24,6 +24,8 @@ export async function runToEnd(
     return stdout;
   } catch (error) {
     const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
-    throw new Error(`${program} ${args.join(" ")} failed: ${(error as Error).message}\n${stdout}\n${stderr}`, { cause: error });
+    throw new Error(`${program} ${args.join(" ")} failed: ${(error as Error).message}\n${stdout}\n${stderr}`, {
+      cause: error,
+    });
   }
 }

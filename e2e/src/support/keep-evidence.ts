@@ -21,7 +21,9 @@ async function keepEvidence(task: Readonly<RunnerTask>): Promise<void> {
   const file = relative(root, task.file.filepath).replaceAll(/[\\/]/g, "-");
   const folder = join(root, "test-results", file, nameOf(task));
   for (const { fileName, read } of registeredEvidence()) {
-    const content = await Promise.race([read(), expired()]).catch((error: unknown) => `could not be read: ${String(error)}`);
+    const content = await Promise.race([read(), expired()]).catch(
+      (error: unknown) => `could not be read: ${String(error)}`,
+    );
     if (content.length === 0) continue;
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, fileName), content);
@@ -29,7 +31,9 @@ async function keepEvidence(task: Readonly<RunnerTask>): Promise<void> {
 }
 
 function expired(): Promise<string> {
-  return new Promise((resolve) => setTimeout(resolve, READ_TIMEOUT_MS, `not read within ${READ_TIMEOUT_MS} ms`).unref());
+  return new Promise((resolve) =>
+    setTimeout(resolve, READ_TIMEOUT_MS, `not read within ${READ_TIMEOUT_MS} ms`).unref(),
+  );
 }
 
 function nameOf(task: Readonly<RunnerTask>): string {

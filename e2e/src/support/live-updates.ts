@@ -14,7 +14,10 @@ export interface StreamMessage {
 export async function follow(
   port: number,
   streamName: string,
-): Promise<{ next(wanted: (message: StreamMessage) => boolean, what: string, timeoutMs?: number): Promise<StreamMessage>; close(): void }> {
+): Promise<{
+  next(wanted: (message: StreamMessage) => boolean, what: string, timeoutMs?: number): Promise<StreamMessage>;
+  close(): void;
+}> {
   const socket = new WebSocket(`ws://localhost:${port}/`);
   await once(socket, "open");
   const seen: StreamMessage[] = [];

@@ -2,7 +2,8 @@
 // the port.
 import { createServer } from "node:http";
 
-const records = (groups, scopes, items) => (groups ?? []).flatMap((group) => (group[scopes] ?? []).flatMap((scope) => scope[items] ?? []));
+const records = (groups, scopes, items) =>
+  (groups ?? []).flatMap((group) => (group[scopes] ?? []).flatMap((scope) => scope[items] ?? []));
 
 const server = createServer((request, response) => {
   const parts = [];
@@ -13,7 +14,9 @@ const server = createServer((request, response) => {
     const logs = records(body.resourceLogs, "scopeLogs", "logRecords").map(({ body: text }) => text?.stringValue);
     const metrics = records(body.resourceMetrics, "scopeMetrics", "metrics").map(({ name }) => name);
     // Printed before the response, so everything that the sender sees as received has been counted.
-    process.stdout.write(`${JSON.stringify({ spans, logs, metrics })}\n`, () => response.writeHead(200, { "content-type": "application/json" }).end("{}"));
+    process.stdout.write(`${JSON.stringify({ spans, logs, metrics })}\n`, () =>
+      response.writeHead(200, { "content-type": "application/json" }).end("{}"),
+    );
   });
 });
 server.listen(Number(process.argv[2]), "127.0.0.1", () => process.stdout.write('{"listening":true}\n'));

@@ -5,7 +5,11 @@ import { Server, ServerCredentials, type ServiceDefinition, type UntypedServiceI
 import { until } from "./traces.ts";
 
 type Signal = "traces" | "logs" | "metrics";
-const SERVICES: Readonly<Record<Signal, string>> = { traces: "trace.v1.TraceService", logs: "logs.v1.LogsService", metrics: "metrics.v1.MetricsService" };
+const SERVICES: Readonly<Record<Signal, string>> = {
+  traces: "trace.v1.TraceService",
+  logs: "logs.v1.LogsService",
+  metrics: "metrics.v1.MetricsService",
+};
 
 export interface OtlpReceiver {
   readonly grpcPort: number;
@@ -45,7 +49,9 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
     grpc.addService(definition, implementation);
   }
   const grpcPort = await new Promise<number>((resolve, reject) => {
-    grpc.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => (error === null ? resolve(port) : reject(error)));
+    grpc.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    );
   });
 
   const http = createServer((request, response) => {

@@ -15,7 +15,10 @@ export async function servePage(): Promise<PageServer> {
   const script = await bundledSdk();
   const server = createServer((request, response) => {
     if (request.url === "/svc.js") response.setHeader("content-type", "text/javascript").end(script);
-    else if (request.url === "/") response.setHeader("content-type", "text/html").end('<!doctype html><title>page</title><script src="/svc.js"></script>');
+    else if (request.url === "/")
+      response
+        .setHeader("content-type", "text/html")
+        .end('<!doctype html><title>page</title><script src="/svc.js"></script>');
     else response.writeHead(404).end();
   });
   server.listen(0, "127.0.0.1");

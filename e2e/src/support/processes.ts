@@ -64,7 +64,11 @@ function workingFolder(pid: number): string {
  * Resolves when the condition is true; rejects after `timeoutMs`. For events without a notification, such as a process
  * that exits.
  */
-export async function eventually(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+export async function eventually(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 20_000,
+): Promise<void> {
   const until = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > until) throw new Error(`not within ${timeoutMs} ms: ${what}`);

@@ -24,6 +24,8 @@ watch(net.Socket.prototype, "connect", (args) => {
   if (typeof target !== "object" || target === null) record("tcp", typeof second === "string" ? second : "localhost");
   else if (target.path === undefined) record("tcp", target.host ?? "localhost");
 });
-watch(dgram.Socket.prototype, "send", (args) => record("udp", args.findLast((arg) => typeof arg === "string") ?? "localhost"));
+watch(dgram.Socket.prototype, "send", (args) =>
+  record("udp", args.findLast((arg) => typeof arg === "string") ?? "localhost"),
+);
 watch(dns, "lookup", ([name]) => record("dns", name));
 record("watching", process.pid);

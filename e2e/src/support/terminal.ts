@@ -59,7 +59,11 @@ export async function openTerminal({ cwd, columns = 100, rows = 40, env = {} }: 
   // like it.
   writeFileSync(rcFile, "PS1='[\\# $?]$ '\nHISTFILE=/dev/null\n");
   const size = ["-x", String(columns), "-y", String(rows)];
-  const client = new TmuxClient(join(folder, "socket"), [...size, "-c", cwd, `bash --rcfile ${rcFile} -i`], terminalEnvironment(env));
+  const client = new TmuxClient(
+    join(folder, "socket"),
+    [...size, "-c", cwd, `bash --rcfile ${rcFile} -i`],
+    terminalEnvironment(env),
+  );
   return new TmuxTerminal(client, () => rmSync(folder, { recursive: true, force: true })).ready();
 }
 
@@ -113,7 +117,10 @@ class TmuxTerminal implements Terminal {
     // On an empty screen the effect of the key would not be visible, and what it clears goes into the history, perhaps
     // after it was cleared.
     if (!(await this.#isEmpty())) await this.press("C-l");
-    await this.#until(`an empty screen with the prompt [${this.#number}`, async () => (await this.#isEmpty()) || undefined);
+    await this.#until(
+      `an empty screen with the prompt [${this.#number}`,
+      async () => (await this.#isEmpty()) || undefined,
+    );
     await this.#tmux.command("clear-history");
     await this.type(command);
     await this.press("Enter");
@@ -139,7 +146,10 @@ class TmuxTerminal implements Terminal {
     return await this.#tmux.command("capture-pane", "-p", "-e");
   }
 
-  async shows(pattern: string | RegExp, { timeoutMs = DEFAULT_TIMEOUT_MS }: { readonly timeoutMs?: number } = {}): Promise<RegExpExecArray> {
+  async shows(
+    pattern: string | RegExp,
+    { timeoutMs = DEFAULT_TIMEOUT_MS }: { readonly timeoutMs?: number } = {},
+  ): Promise<RegExpExecArray> {
     const wanted = typeof pattern === "string" ? new RegExp(pattern.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")) : pattern;
     return await this.#until(String(pattern), async () => wanted.exec(await this.#all()) ?? undefined, timeoutMs);
   }
@@ -167,7 +177,11 @@ class TmuxTerminal implements Terminal {
   }
 
   /** Checks again after each output of the terminal. */
-  async #until<Found>(what: string, look: () => Promise<Found | undefined>, timeoutMs = DEFAULT_TIMEOUT_MS): Promise<Found> {
+  async #until<Found>(
+    what: string,
+    look: () => Promise<Found | undefined>,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+  ): Promise<Found> {
     let timer: NodeJS.Timeout | undefined;
     const expired = new Promise<true>((resolve) => {
       timer = setTimeout(resolve, timeoutMs, true);
@@ -177,7 +191,8 @@ class TmuxTerminal implements Terminal {
         const output = this.#tmux.output();
         const found = await look();
         if (found !== undefined) return found;
-        if (await Promise.race([output, expired])) throw new Error(`The terminal did not show ${what} within ${timeoutMs} ms. It shows:\n${await this.#all()}`);
+        if (await Promise.race([output, expired]))
+          throw new Error(`The terminal did not show ${what} within ${timeoutMs} ms. It shows:\n${await this.#all()}`);
       }
     } finally {
       clearTimeout(timer);

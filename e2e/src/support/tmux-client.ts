@@ -29,7 +29,10 @@ export class TmuxClient {
 
   /** Starts `args` of `tmux new-session` on a server of its own. */
   constructor(socket: string, args: readonly string[], env: NodeJS.ProcessEnv) {
-    this.#child = spawn("tmux", ["-S", socket, "-f", "/dev/null", "-C", "new-session", ...args], { env, stdio: ["pipe", "pipe", "pipe"] });
+    this.#child = spawn("tmux", ["-S", socket, "-f", "/dev/null", "-C", "new-session", ...args], {
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
     this.#closed = once(this.#child, "close").then(() => this.#end());
     this.#child.stdin?.on("error", () => {});
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {

@@ -71,7 +71,12 @@ export async function logsOf(ask: Ask, traceId: string, count: number, timeoutMs
  * Polls 20 times a second until the result is accepted. Another process produces it, without an event that a test could
  * await.
  */
-export async function until<Answer>(what: string, timeoutMs: number, ask: () => Promise<Answer>, willDo: (answer: Answer) => boolean): Promise<Answer> {
+export async function until<Answer>(
+  what: string,
+  timeoutMs: number,
+  ask: () => Promise<Answer>,
+  willDo: (answer: Answer) => boolean,
+): Promise<Answer> {
   return vi.waitFor(
     async () => {
       const answer = await ask();

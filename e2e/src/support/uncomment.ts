@@ -8,7 +8,9 @@ export function uncomment(file: string, marker: string, from: string, to: string
   const last = lines.findLastIndex((line) => line.includes(to));
   expect(first).toBeGreaterThan(-1);
   expect(last).toBeGreaterThan(first);
-  const opened = lines.map((line, at) => (at > first && at < last ? line.replace(new RegExp(`^(\\s*)${marker} `), "$1") : line));
+  const opened = lines.map((line, at) =>
+    at > first && at < last ? line.replace(new RegExp(`^(\\s*)${marker} `), "$1") : line,
+  );
   writeFileSync(file, opened.join("\n"));
 }
 

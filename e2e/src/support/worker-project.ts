@@ -52,7 +52,10 @@ export function workerProject({ configured, installHello = INSTALL }: WorkerProj
       `name: ${name}\nruntime: {kind: typescript, entry: src/worker.mjs}\nscripts: {install: ${install}, start: node src/worker.mjs}\n`,
     );
   }
-  writeFileSync(join(folder, "config.yaml"), `workers: [${configured.map((name) => `{name: ${name}, path: ./workers/${name}}`).join(", ")}]\n`);
+  writeFileSync(
+    join(folder, "config.yaml"),
+    `workers: [${configured.map((name) => `{name: ${name}, path: ./workers/${name}}`).join(", ")}]\n`,
+  );
   const processes = (): readonly number[] => processesIn(folder).filter((pid) => !/\bbash\b/.test(commandOf(pid)));
   return {
     folder,

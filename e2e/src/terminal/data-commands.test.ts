@@ -38,19 +38,38 @@ beforeAll(async () => {
   writeFileSync(join(project, "order.json"), '{"a": 20, "b": 22}');
   ports = await freePorts();
   engine = await startEngine({ cwd: project, ports });
-  worker = connect(`ws://localhost:${ports.bridge}`, { name: "math-worker", logger: silentLogger, handleSignals: false });
-  const format = { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] } as const;
-  worker.registerFunction("math::add", ({ a, b }: { a: number; b: number }) => ({ c: a + b }), { description: "Adds two numbers", request_format: format });
-  worker.registerFunction("math::double", async ({ a }: { a: number }, { call }) => call({ function_id: "math::add", payload: { a, b: a } }));
+  worker = connect(`ws://localhost:${ports.bridge}`, {
+    name: "math-worker",
+    logger: silentLogger,
+    handleSignals: false,
+  });
+  const format = {
+    type: "object",
+    properties: { a: { type: "number" }, b: { type: "number" } },
+    required: ["a", "b"],
+  } as const;
+  worker.registerFunction("math::add", ({ a, b }: { a: number; b: number }) => ({ c: a + b }), {
+    description: "Adds two numbers",
+    request_format: format,
+  });
+  worker.registerFunction("math::double", async ({ a }: { a: number }, { call }) =>
+    call({ function_id: "math::add", payload: { a, b: a } }),
+  );
   worker.registerFunction("math::forever", (_, { signal }) => once(signal, "abort"));
   worker.registerFunction("orders::note", () => null);
   worker.registerFunction("orders::fail", () => {
     throw new Error("no stock");
   });
   await Promise.all([
-    worker.registerTrigger({ type: "http", function_id: "math::add", config: { api_path: "math/add", http_method: "POST" } }).registered,
-    worker.registerTrigger({ type: "event", function_id: "orders::note", config: { topic: "orders.created" } }).registered,
-    worker.registerTrigger({ type: "cron", function_id: "orders::note", config: { expression: "0 3 * * *" } }).registered,
+    worker.registerTrigger({
+      type: "http",
+      function_id: "math::add",
+      config: { api_path: "math/add", http_method: "POST" },
+    }).registered,
+    worker.registerTrigger({ type: "event", function_id: "orders::note", config: { topic: "orders.created" } })
+      .registered,
+    worker.registerTrigger({ type: "cron", function_id: "orders::note", config: { expression: "0 3 * * *" } })
+      .registered,
   ]);
   terminal = await openTerminal({ cwd: project, columns: COLUMNS });
 }, 60_000);
@@ -70,7 +89,8 @@ async function shown(command: string): Promise<string> {
 }
 
 const failed = (command: string): Promise<Executed> => terminal.execute(command);
-const log = (message: string): Promise<unknown> => worker.call({ function_id: "engine::log::warn", payload: { message, service_name: "math-worker" } });
+const log = (message: string): Promise<unknown> =>
+  worker.call({ function_id: "engine::log::warn", payload: { message, service_name: "math-worker" } });
 
 describe("svc trigger", () => {
   it("calls with arguments, a file and a pipe, and draws the trace below the result", async () => {
@@ -124,7 +144,10 @@ it("svc state stores, shows, lists, and asks before it deletes a prefix", async 
   await terminal.type("y");
   await terminal.press("Enter");
   expect(await terminal.ended()).toMatchObject({ status: 0, text: expect.stringContaining("Deleted 1 of users") });
-  expect(await failed("svc state get users ada")).toMatchObject({ status: 1, text: expect.stringContaining("users/ada not found") });
+  expect(await failed("svc state get users ada")).toMatchObject({
+    status: 1,
+    text: expect.stringContaining("users/ada not found"),
+  });
 });
 
 it("svc queue shows dead-letter jobs, redrives them, and purges a queue after confirmation", async () => {
@@ -132,7 +155,10 @@ it("svc queue shows dead-letter jobs, redrives them, and purges a queue after co
   await expect.poll(() => shown("svc queue list"), { timeout: 20_000 }).toMatch(/^default +0 +0 +0 +1 /m);
   expect(await shown("svc queue peek default --state dead")).toMatch(/orders::fail +1\/1 .*no stock +\{"order":7\}$/m);
   expect(await shown("svc queue redrive default")).toContain("Moved 1 dead-letter job back to default");
-  await worker.call({ function_id: "queue::enqueue", payload: { queue: "later", function_id: "orders::note", delay_ms: 3_600_000 } });
+  await worker.call({
+    function_id: "queue::enqueue",
+    payload: { queue: "later", function_id: "orders::note", delay_ms: 3_600_000 },
+  });
   await terminal.start("svc queue purge later");
   await terminal.shows(/Delete 1 job from later\? \[y\/N\]/);
   await terminal.press("Enter");
@@ -141,7 +167,9 @@ it("svc queue shows dead-letter jobs, redrives them, and purges a queue after co
 });
 
 it("svc event emit and svc cron report the outcome", async () => {
-  expect(await shown("svc event emit orders.created id=7")).toContain("Published orders.created: 1 trigger received it");
+  expect(await shown("svc event emit orders.created id=7")).toContain(
+    "Published orders.created: 1 trigger received it",
+  );
   expect(await shown("svc cron list")).toMatch(/^orders::note +0 3 \* \* \* +in \d.* +never +active/m);
   expect(await shown("svc cron run orders::note")).toContain("Ran orders::note");
 });
@@ -161,7 +189,9 @@ it("svc completion completes commands and the names of functions at Tab", async 
   await terminal.execute("clear");
   await terminal.type("svc trigger math::ad");
   // On a busy machine the names may arrive too late and nothing is completed; press Tab again, as a user would.
-  await expect.poll(async () => terminal.press("Tab").then(() => terminal.screen()), { timeout: 30_000, interval: 500 }).toMatch(/svc trigger math::add/);
+  await expect
+    .poll(async () => terminal.press("Tab").then(() => terminal.screen()), { timeout: 30_000, interval: 500 })
+    .toMatch(/svc trigger math::add/);
   await terminal.press("C-u");
   await terminal.start("svc trigger math::add a=1 b=1");
   expect((await terminal.ended()).text).toMatch(/^\{"c":2\}$/m);

@@ -27,7 +27,8 @@ async function inProject(options: Partial<TerminalOptions> = {}): Promise<Termin
 
 async function isUp(): Promise<void> {
   await terminal.shows("svc dev is running", STARTED);
-  for (const name of ["hello", "there"]) await terminal.shows(new RegExp(`^${name} +[|] [\\d:.]+ process is ready`, "m"), STARTED);
+  for (const name of ["hello", "there"])
+    await terminal.shows(new RegExp(`^${name} +[|] [\\d:.]+ process is ready`, "m"), STARTED);
 }
 
 /** Raw mode would not echo keys and would not translate Enter. */
@@ -68,7 +69,9 @@ it("prefixes output with its source, restarts, shows help, and quits at q withou
 
   expect(await terminal.ended(STARTED)).toMatchObject({
     status: 0,
-    text: expect.stringMatching(/Stopping the console, the engine and its workers\.(?:.|\n)*the engine has stopped/) as string,
+    text: expect.stringMatching(
+      /Stopping the console, the engine and its workers\.(?:.|\n)*the engine has stopped/,
+    ) as string,
   });
   await takesLines();
 });
@@ -79,11 +82,15 @@ it("applies what a second terminal adds and calls, honours NO_COLOR, and quits a
   await isUp();
 
   expect(await svc(["worker", "add", "svc-state"], { cwd: project.folder })).toMatchObject({ code: 0 });
-  expect((await svc(["trigger", "hello::greet", "whom=Ada"], { cwd: project.folder })).stdout).toBe('{"greeting":"Hello Ada"}\n');
+  expect((await svc(["trigger", "hello::greet", "whom=Ada"], { cwd: project.folder })).stdout).toBe(
+    '{"greeting":"Hello Ada"}\n',
+  );
 
   await terminal.shows(/^hello +[|] [\d:.]+ greeting Ada$/m);
   await terminal.shows(/^engine +[|] [\d:.]+ info {2}the config file was applied added=\["svc-state"\]/m);
-  const second = await svc(["dev", "--bridge-port", "0", "--http-port", "0", "--ws-port", "0", "--console-port", "0"], { cwd: project.folder });
+  const second = await svc(["dev", "--bridge-port", "0", "--http-port", "0", "--ws-port", "0", "--console-port", "0"], {
+    cwd: project.folder,
+  });
   expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining("error: ") as string });
   expect(await terminal.colouredScreen()).not.toMatch(/\[\d+m/);
   await terminal.press("C-c");

@@ -39,7 +39,10 @@ describe("svc create", () => {
     await terminal.start("svc create");
     await terminal.shows(/● quickstart +a Python and a TypeScript worker[\s\S]*○ blank/);
     await terminal.press("C-c");
-    expect(await terminal.ended()).toMatchObject({ status: 1, text: expect.stringContaining("Nothing was created.") as string });
+    expect(await terminal.ended()).toMatchObject({
+      status: 1,
+      text: expect.stringContaining("Nothing was created.") as string,
+    });
 
     await terminal.start("svc create");
     await terminal.shows("● quickstart");
@@ -73,8 +76,14 @@ describe("in the project", () => {
   });
 
   it("svc config check and explain need no engine", async () => {
-    expect(await terminal.execute("svc config check")).toMatchObject({ status: 0, text: expect.stringMatching(/config\.yaml.*ok/) as string });
-    expect(await terminal.execute("svc config explain engine.bridge.port")).toMatchObject({ status: 0, text: expect.stringContaining("49134") as string });
+    expect(await terminal.execute("svc config check")).toMatchObject({
+      status: 0,
+      text: expect.stringMatching(/config\.yaml.*ok/) as string,
+    });
+    expect(await terminal.execute("svc config explain engine.bridge.port")).toMatchObject({
+      status: 0,
+      text: expect.stringContaining("49134") as string,
+    });
 
     expect(await terminal.execute("sed -i 's/svc-state/svc-sate/' config.yaml; svc config check")).toMatchObject({
       status: 1,
@@ -84,7 +93,9 @@ describe("in the project", () => {
   });
 
   it("svc doctor finds problems before the engine runs, and none with it", async () => {
-    expect(await terminal.execute("svc doctor", INSTALL)).toMatchObject({ text: expect.stringMatching(/Node[\s\S]*svc dev/) as string });
+    expect(await terminal.execute("svc doctor", INSTALL)).toMatchObject({
+      text: expect.stringMatching(/Node[\s\S]*svc dev/) as string,
+    });
 
     engine = await startEngine({ cwd: project, ports });
     expect(await terminal.execute(UP, INSTALL)).toMatchObject({ status: 0 });
@@ -94,7 +105,10 @@ describe("in the project", () => {
     });
 
     const { status, text } = await terminal.execute("svc doctor", INSTALL);
-    expect({ status, text }).toMatchObject({ status: 0, text: expect.stringMatching(/^ok +worker greeter +ready/m) as string });
+    expect({ status, text }).toMatchObject({
+      status: 0,
+      text: expect.stringMatching(/^ok +worker greeter +ready/m) as string,
+    });
     expect(text).not.toMatch(/^problem /m);
   });
 
@@ -103,14 +117,18 @@ describe("in the project", () => {
 
     expect({ status, text }).toMatchObject({
       status: 2,
-      text: expect.stringContaining("No functions are allowed; give the functions that agents may call with --allow") as string,
+      text: expect.stringContaining(
+        "No functions are allowed; give the functions that agents may call with --allow",
+      ) as string,
     });
     expect(text).toMatch(/^For example: svc mcp --allow 'shop::\*'$/m);
   });
 
   it("svc mcp prints its tools and its address, serves there, and exits with 0 at Ctrl-C", async () => {
     await terminal.start("svc mcp --allow 'greeter::*' --http 0");
-    const [, url = ""] = await terminal.shows(/Served at (http:\/\/localhost:\d+\/mcp) [\s\S]*^ {2}Authorization: Bearer \S+$\s^Press Ctrl-C to stop\.$/m);
+    const [, url = ""] = await terminal.shows(
+      /Served at (http:\/\/localhost:\d+\/mcp) [\s\S]*^ {2}Authorization: Bearer \S+$\s^Press Ctrl-C to stop\.$/m,
+    );
     expect(await terminal.screen()).toMatch(/^Tools: greeter::greet, greeter::http$/m);
     expect((await fetch(url, { method: "POST" })).status).toBe(401);
 
@@ -132,9 +150,15 @@ describe("in the project", () => {
   });
 
   it("svc generate types writes types for the worker's formats", async () => {
-    const generate = "svc generate types --lang typescript --include 'greeter::*' --out workers/greeter/src/functions.ts";
-    expect(await terminal.execute(generate)).toMatchObject({ status: 0, text: expect.stringMatching(/functions\.ts written: 1 typed/) as string });
-    expect(readFileSync(join(project, "workers/greeter/src/functions.ts"), "utf8")).toContain('"greeter::greet": { payload: GreeterGreetPayload');
+    const generate =
+      "svc generate types --lang typescript --include 'greeter::*' --out workers/greeter/src/functions.ts";
+    expect(await terminal.execute(generate)).toMatchObject({
+      status: 0,
+      text: expect.stringMatching(/functions\.ts written: 1 typed/) as string,
+    });
+    expect(readFileSync(join(project, "workers/greeter/src/functions.ts"), "utf8")).toContain(
+      '"greeter::greet": { payload: GreeterGreetPayload',
+    );
     // The file is in the worker's watched folder, so the worker restarts meanwhile.
     await expect
       .poll(() => terminal.execute(`${generate} --check`), { timeout: 30_000 })

@@ -14,7 +14,10 @@ afterEach(async () => {
 it("returns a command's text and status, keeps scrolled-off lines, and accepts keys and a new size", async () => {
   terminal = await openTerminal({ cwd: tmpdir(), columns: 80, rows: 10 });
 
-  expect(await terminal.execute("seq 30; (exit 7)")).toMatchObject({ status: 7, text: expect.stringContaining("\n12\n13\n") as string });
+  expect(await terminal.execute("seq 30; (exit 7)")).toMatchObject({
+    status: 7,
+    text: expect.stringContaining("\n12\n13\n") as string,
+  });
   await terminal.resize({ columns: 60, rows: 20 });
   await terminal.start("trap 'echo stopped; exit 3' INT; stty size; sleep 100");
   await terminal.shows("20 60");

@@ -48,8 +48,12 @@ describe("svc worker at a terminal", () => {
     const { status, text } = await terminal.ended(SLOW);
 
     expect(status, text).toBe(0);
-    expect(text).toMatch(/^\[1\/3\] \.\/workers\/hello\n(?:.*\n)*Dependencies installed in [\d.]+ m?s\n(?:.*\n)*Ready: hello::greet \(1 function\)$/m);
-    expect(text).toMatch(/^\[2\/3\] \.\/workers\/there\n(?:.*\n)*^\[3\/3\] state\nWorker svc-state added to config\.yaml$/m);
+    expect(text).toMatch(
+      /^\[1\/3\] \.\/workers\/hello\n(?:.*\n)*Dependencies installed in [\d.]+ m?s\n(?:.*\n)*Ready: hello::greet \(1 function\)$/m,
+    );
+    expect(text).toMatch(
+      /^\[2\/3\] \.\/workers\/there\n(?:.*\n)*^\[3\/3\] state\nWorker svc-state added to config\.yaml$/m,
+    );
     // Nothing of the spinner is left.
     expect(text).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
   });
@@ -86,7 +90,9 @@ describe("svc worker at a terminal", () => {
 
     await terminal.start("svc worker status hello --watch");
     await terminal.shows("Updated every second; press Ctrl-C to stop.");
-    const { replicas } = JSON.parse((await sideways("svc worker status hello --json")).text) as { replicas: { pid: number }[] };
+    const { replicas } = JSON.parse((await sideways("svc worker status hello --json")).text) as {
+      replicas: { pid: number }[];
+    };
     killHard(replicas[0]?.pid);
     await terminal.shows(/^last exit +SIGKILL, /m, SLOW);
     await terminal.shows(/^restarts +1 after a crash$/m, SLOW);
@@ -128,10 +134,17 @@ describe("svc worker at a terminal", () => {
     expect((await worker("list")).text).toMatch(/^hello +local +stopped +- +- +0 +- *$/m);
     expect(pids.length).toBeGreaterThanOrEqual(2);
     expect(pids.filter(isRunning)).toEqual([]);
-    expect((await worker("start --all")).text).toMatch(/^\[2\/2\] there\nWorker there started\nReady: there::greet \(1 function\)$/m);
-    expect((await worker("restart hello")).text).toMatch(/^Restarting worker hello\nReady: hello::greet \(1 function\)$/m);
+    expect((await worker("start --all")).text).toMatch(
+      /^\[2\/2\] there\nWorker there started\nReady: there::greet \(1 function\)$/m,
+    );
+    expect((await worker("restart hello")).text).toMatch(
+      /^Restarting worker hello\nReady: hello::greet \(1 function\)$/m,
+    );
     const updated = await worker("update there");
-    expect(updated).toMatchObject({ status: 0, text: expect.stringMatching(/^Installing the dependencies of there again\nReady: /m) as string });
+    expect(updated).toMatchObject({
+      status: 0,
+      text: expect.stringMatching(/^Installing the dependencies of there again\nReady: /m) as string,
+    });
     expect((await worker("logs there --stream install --tail 1")).text).toMatch(/^[\d:.]+ [|] nothing to fetch$/m);
   });
 
@@ -149,7 +162,10 @@ describe("svc worker at a terminal", () => {
     await terminal.start("svc worker remove there");
     await terminal.shows("Remove there from config.yaml? [y/N]");
     await terminal.press("Enter");
-    expect(await terminal.ended()).toMatchObject({ status: 1, text: expect.stringContaining("Nothing was changed.") as string });
+    expect(await terminal.ended()).toMatchObject({
+      status: 1,
+      text: expect.stringContaining("Nothing was changed.") as string,
+    });
 
     await terminal.start("svc worker remove hello there state");
     await terminal.shows("calls of state::");
@@ -162,18 +178,21 @@ describe("svc worker at a terminal", () => {
     expect((await worker("list; ls workers")).text).toMatch(/^svc-observability +module(?:.|\n)*hello\s+there/m);
   });
 
-  it.each(["add", "remove", "list", "status", "logs", "start", "stop", "restart", "update", "inspect"])("%s --help fits 80 columns", async (command) => {
-    // The terminal is wider than it reports, to show lines that would not fit.
-    await terminal.resize({ columns: 160, rows: 60 });
+  it.each(["add", "remove", "list", "status", "logs", "start", "stop", "restart", "update", "inspect"])(
+    "%s --help fits 80 columns",
+    async (command) => {
+      // The terminal is wider than it reports, to show lines that would not fit.
+      await terminal.resize({ columns: 160, rows: 60 });
 
-    const { status, text } = await terminal.execute(`stty cols 80; svc worker ${command} --help`);
+      const { status, text } = await terminal.execute(`stty cols 80; svc worker ${command} --help`);
 
-    expect(status).toBe(0);
-    expect(text).toContain(`Usage: svc worker ${command}`);
-    expect(text).toContain("--json");
-    expect(text).toMatch(/^Examples:\n {2}svc worker /m);
-    expect(widest(text)).toBeLessThanOrEqual(80);
-  });
+      expect(status).toBe(0);
+      expect(text).toContain(`Usage: svc worker ${command}`);
+      expect(text).toContain("--json");
+      expect(text).toMatch(/^Examples:\n {2}svc worker /m);
+      expect(widest(text)).toBeLessThanOrEqual(80);
+    },
+  );
 
   it.each([
     ["stop helo", 1, "no worker is named helo"],

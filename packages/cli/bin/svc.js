@@ -8,10 +8,14 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const built = new URL("../dist/main.js", import.meta.url);
 
 if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`svc needs Node 20.19 or later; this is ${process.version}. Install a newer one from https://nodejs.org and try again.`);
+  console.error(
+    `svc needs Node 20.19 or later; this is ${process.version}. Install a newer one from https://nodejs.org and try again.`,
+  );
   process.exitCode = 1;
 } else if (!existsSync(built)) {
-  console.error(`svc is not built yet: ${fileURLToPath(built)} is missing. Run \`npm run build\` at the root of the repository.`);
+  console.error(
+    `svc is not built yet: ${fileURLToPath(built)} is missing. Run \`npm run build\` at the root of the repository.`,
+  );
   process.exitCode = 1;
 } else {
   // The bundle holds the same code in a few files and starts in half the time. Without a current bundle, run the

@@ -48,21 +48,32 @@ export interface Added {
  * written, the config file is unchanged.
  */
 export async function addWorker(shell: Shell, target: WorkerTarget, request: AddRequest): Promise<Added> {
-  return target.kind === "built-in" ? await addBuiltIn(shell, target.worker, request) : await addLocal(shell, target, request);
+  return target.kind === "built-in"
+    ? await addBuiltIn(shell, target.worker, request)
+    : await addLocal(shell, target, request);
 }
 
 async function addBuiltIn(shell: Shell, worker: BuiltInWorker, request: AddRequest): Promise<Added> {
   if (request.name !== undefined || request.replicas !== undefined || request.env !== undefined) {
-    throw usageFailure(`${worker.name} is part of the engine; --name, --replicas and --env are only for your own workers.`);
+    throw usageFailure(
+      `${worker.name} is part of the engine; --name, --replicas and --env are only for your own workers.`,
+    );
   }
   const { addWorkerToConfig } = await import("@svc/engine");
   const { project } = request;
   checkListed({ name: worker.name, folder: undefined }, request);
   await requireValidConfig(shell, project);
   const entry = { name: worker.name, config: worker.config };
-  const { changed } = await editing(shell, (check) => addWorkerToConfig(project.configFile, entry, { comment: worker.comment, check }));
+  const { changed } = await editing(shell, (check) =>
+    addWorkerToConfig(project.configFile, entry, { comment: worker.comment, check }),
+  );
   noteEntry(shell, worker.name, { project, changed });
-  return finish(shell, { name: worker.name, kind: "built-in", request, ready: await awaitReady(shell, worker.name, request) });
+  return finish(shell, {
+    name: worker.name,
+    kind: "built-in",
+    request,
+    ready: await awaitReady(shell, worker.name, request),
+  });
 }
 
 async function addLocal(shell: Shell, target: FolderTarget, request: AddRequest): Promise<Added> {
@@ -78,9 +89,15 @@ async function addLocal(shell: Shell, target: FolderTarget, request: AddRequest)
   const listed = checkListed({ name, folder: target.folder }, request);
   // Installs before the config changes, so that a failed install leaves no entry that the engine would try to start.
   const installed = await install(shell, { ...manifest, name }, request);
-  const { changed } = await editing(shell, (check) => addWorkerToConfig(project.configFile, { name, path: target.folder, replicas, env }, { check }));
+  const { changed } = await editing(shell, (check) =>
+    addWorkerToConfig(project.configFile, { name, path: target.folder, replicas, env }, { check }),
+  );
   noteEntry(shell, name, { project, changed });
-  shell.note(installed.status === "cached" ? "Using cached deps\n" : `Dependencies installed in ${formatDuration(installed.durationMs)}\n`);
+  shell.note(
+    installed.status === "cached"
+      ? "Using cached deps\n"
+      : `Dependencies installed in ${formatDuration(installed.durationMs)}\n`,
+  );
   if (engine !== undefined && listed) await controlWorker(engine, "restart", name);
   return finish(shell, { name, kind: "local", request, ready: await awaitReady(shell, name, request), installed });
 }
@@ -107,12 +124,19 @@ async function entryName(manifest: WorkerManifest, { name }: AddRequest): Promis
  * Returns true if the config file lists the worker already. Throws without --force, and always if the name or the
  * folder belongs to another entry.
  */
-function checkListed({ name, folder }: Pick<ListedEntry, "name" | "folder">, { project, force, replicas, env }: AddRequest): boolean {
+function checkListed(
+  { name, folder }: Pick<ListedEntry, "name" | "folder">,
+  { project, force, replicas, env }: AddRequest,
+): boolean {
   const { shownConfig } = project;
   const entries = listedEntries(project.configFile);
-  const sharer = [...entries.values()].find((entry) => folder !== undefined && entry.folder !== undefined && isSameFile(entry.folder, folder));
+  const sharer = [...entries.values()].find(
+    (entry) => folder !== undefined && entry.folder !== undefined && isSameFile(entry.folder, folder),
+  );
   if (sharer !== undefined && sharer.name !== name) {
-    throw new CommandFailure(`The folder ${folder} is already in ${shownConfig}, as ${sharer.name}.`, { advice: [moreProcesses(sharer.name, shownConfig)] });
+    throw new CommandFailure(`The folder ${folder} is already in ${shownConfig}, as ${sharer.name}.`, {
+      advice: [moreProcesses(sharer.name, shownConfig)],
+    });
   }
   const listed = entries.get(name);
   if (listed === undefined) return false;
@@ -122,9 +146,12 @@ function checkListed({ name, folder }: Pick<ListedEntry, "name" | "folder">, { p
     });
   }
   if (folder !== undefined && sharer === undefined) {
-    throw new CommandFailure(`The name ${name} is already used in ${shownConfig} by ${listed.folder ?? "a module"}, not by ${folder}.`, {
-      advice: [otherName(folder), `Or remove the other worker first: svc worker remove ${name}`],
-    });
+    throw new CommandFailure(
+      `The name ${name} is already used in ${shownConfig} by ${listed.folder ?? "a module"}, not by ${folder}.`,
+      {
+        advice: [otherName(folder), `Or remove the other worker first: svc worker remove ${name}`],
+      },
+    );
   }
   if (replicas !== undefined || env !== undefined) {
     throw new CommandFailure(`Worker ${name} is already in ${shownConfig}; its entry was not changed.`, {
@@ -165,11 +192,21 @@ export async function requireValidConfig(shell: Shell, { configFile }: Project):
   }
 }
 
-async function install(shell: Shell, manifest: WorkerManifest, { project, force, signal }: AddRequest): Promise<InstallResult> {
+async function install(
+  shell: Shell,
+  manifest: WorkerManifest,
+  { project, force, signal }: AddRequest,
+): Promise<InstallResult> {
   const { InstallError, installWorker } = await import("@svc/engine/local-workers");
   const progress = showProgress(shell, `Installing dependencies of ${manifest.name}`);
   try {
-    return await installWorker({ manifest, projectDir: project.dir, onProgress: (line) => progress.say(line), signal, force });
+    return await installWorker({
+      manifest,
+      projectDir: project.dir,
+      onProgress: (line) => progress.say(line),
+      signal,
+      force,
+    });
   } catch (error) {
     if (!(error instanceof InstallError)) throw error;
     progress.end();
@@ -180,22 +217,38 @@ async function install(shell: Shell, manifest: WorkerManifest, { project, force,
 }
 
 /** Edits the config file unless the result would be invalid. Config errors become command failures. */
-export async function editing<Result>(shell: Shell, edit: (check: NonNullable<EditOptions["check"]>) => Promise<Result>): Promise<Result> {
+export async function editing<Result>(
+  shell: Shell,
+  edit: (check: NonNullable<EditOptions["check"]>) => Promise<Result>,
+): Promise<Result> {
   const { ConfigEditError, ConfigError, configurableModules } = await import("@svc/engine");
   try {
     return await edit({ env: shell.env, modules: configurableModules, cwd: shell.cwd });
   } catch (error) {
-    if (error instanceof ConfigEditError || error instanceof ConfigError) throw new CommandFailure(error.message, { cause: error });
+    if (error instanceof ConfigEditError || error instanceof ConfigError)
+      throw new CommandFailure(error.message, { cause: error });
     throw error;
   }
 }
 
-function noteEntry(shell: Shell, name: string, { project, changed }: { readonly project: Project; readonly changed: boolean }): void {
-  shell.note(changed ? `Worker ${name} added to ${project.shownConfig}\n` : `Worker ${name} is already in ${project.shownConfig}\n`);
+function noteEntry(
+  shell: Shell,
+  name: string,
+  { project, changed }: { readonly project: Project; readonly changed: boolean },
+): void {
+  shell.note(
+    changed
+      ? `Worker ${name} added to ${project.shownConfig}\n`
+      : `Worker ${name} is already in ${project.shownConfig}\n`,
+  );
 }
 
 /** Returns undefined if the command does not wait. */
-async function awaitReady(shell: Shell, name: string, { engine, wait, signal, project }: AddRequest): Promise<WorkerReport | undefined> {
+async function awaitReady(
+  shell: Shell,
+  name: string,
+  { engine, wait, signal, project }: AddRequest,
+): Promise<WorkerReport | undefined> {
   if (engine === undefined || !wait) return undefined;
   const adviceIfStopped = [
     `It stays in ${project.shownConfig}, and the engine keeps starting it. Show its state: svc worker status ${name}`,

@@ -28,7 +28,14 @@ export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: s
   const facts = readFacts(join(dataDir, "engine.json"));
   if (facts === undefined || !isRunning(facts.pid) || !isSocketUrl(facts.bridge)) return undefined;
   const { bridge, http, realtime, tokenFile, proofKey } = facts;
-  return { url: bridge, http, realtime, token: tokenFile === undefined ? undefined : readToken(tokenFile), tokenFile, proofKey };
+  return {
+    url: bridge,
+    http,
+    realtime,
+    token: tokenFile === undefined ? undefined : readToken(tokenFile),
+    tokenFile,
+    proofKey,
+  };
 }
 
 /** 16 to 512 printable characters without blanks, as the engine writes it. */
@@ -77,7 +84,14 @@ function readFacts(file: string): Facts | undefined {
     const value = textOf(name);
     return value !== undefined && URL.canParse(value) ? value : undefined;
   };
-  return { pid: Number(pid), bridge, http: addressOf("http"), realtime: addressOf("realtime"), tokenFile: textOf("token_file"), proofKey: textOf("proof_key") };
+  return {
+    pid: Number(pid),
+    bridge,
+    http: addressOf("http"),
+    realtime: addressOf("realtime"),
+    tokenFile: textOf("token_file"),
+    proofKey: textOf("proof_key"),
+  };
 }
 
 function isSocketUrl(text: string): boolean {

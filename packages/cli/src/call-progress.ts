@@ -9,7 +9,11 @@ const QUIET_MS = 1_000;
  * Makes a call that Ctrl-C cancels. On a terminal, a call longer than a second shows its elapsed time and how to cancel
  * it. `title` describes the call, e.g. `Calling math::add`.
  */
-export async function cancellable<Result>(shell: Shell, title: string, call: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+export async function cancellable<Result>(
+  shell: Shell,
+  title: string,
+  call: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const cancelled = new AbortController();
   let progress: Progress | undefined;
   const begin = setTimeout(() => {

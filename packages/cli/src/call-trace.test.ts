@@ -5,12 +5,19 @@ import { printTraceOfCall } from "./call-trace.ts";
 import { nearestTopic } from "./commands/event.ts";
 import { recordedShell } from "./shell.test-support.ts";
 
-const refusing = { id: "cli", connectionState: "connected" as const, call: () => Promise.reject(new CallError("forbidden", "not for \u001b[31m you")) };
+const refusing = {
+  id: "cli",
+  connectionState: "connected" as const,
+  call: () => Promise.reject(new CallError("forbidden", "not for \u001b[31m you")),
+};
 
 it("only prints a note if the trace of a call cannot be read", async () => {
   const shell = recordedShell();
   await printTraceOfCall(shell, refusing, "math::add");
-  expect(shell.written).toEqual({ out: "", notes: "note: cannot show the trace of this call: not for \\u001b[31m you\n" });
+  expect(shell.written).toEqual({
+    out: "",
+    notes: "note: cannot show the trace of this call: not for \\u001b[31m you\n",
+  });
 });
 
 it("does not wait for an engine that disconnected during the call", async () => {

@@ -35,7 +35,10 @@ async function printTrace(shell: Shell, engine: Caller, functionId: string): Pro
   const traceId = await traceOfCall(engine, functionId);
   const spans = traceId === undefined ? undefined : await settledSpans(engine, traceId);
   if (traceId === undefined || spans === undefined || spans.total === 0) {
-    sayNote(shell, "this call has no stored trace. Calls of built-in functions from the CLI are not recorded, and sampling drops some calls.");
+    sayNote(
+      shell,
+      "this call has no stored trace. Calls of built-in functions from the CLI are not recorded, and sampling drops some calls.",
+    );
     return;
   }
   shell.note(`\n${drawTrace(traceId, spans, { columns: shell.noteColumns, paint: shell.paint })}`);

@@ -33,11 +33,14 @@ describe.each(own)("%s", (path, { summary, description, after }) => {
   });
 });
 
-it.each(commands.map(({ path }) => path))("%s --help fits into 80 columns, except for commands to be copied", async (path) => {
-  const shell = recordedShell({ outColumns: 80 });
-  await run([...path.split(" ").slice(1), "--help"], shell);
-  expect(shell.written.out.split("\n").filter((line) => line.length > 80 && !/^ {2}.*\bsvc /.test(line))).toEqual([]);
-});
+it.each(commands.map(({ path }) => path))(
+  "%s --help fits into 80 columns, except for commands to be copied",
+  async (path) => {
+    const shell = recordedShell({ outColumns: 80 });
+    await run([...path.split(" ").slice(1), "--help"], shell);
+    expect(shell.written.out.split("\n").filter((line) => line.length > 80 && !/^ {2}.*\bsvc /.test(line))).toEqual([]);
+  },
+);
 
 describe.each(own.filter(([, { commands: below }]) => below.length === 0))("%s", (path, { options }) => {
   it("has --json, unless it prints no data or only JSON (gap 65)", () => {

@@ -26,7 +26,10 @@ export interface ConfigReport {
 /**
  * Validates a config file as the engine does at startup, and the manifests of its workers. Starts and changes nothing.
  */
-export async function checkConfig(shell: Pick<Shell, "cwd" | "env">, config: string | undefined): Promise<ConfigReport> {
+export async function checkConfig(
+  shell: Pick<Shell, "cwd" | "env">,
+  config: string | undefined,
+): Promise<ConfigReport> {
   // Imported lazily: other commands must not wait for the engine's code.
   const { ConfigError, configurableModules, loadConfig } = await import("@svc/engine");
   const file = projectConfigFile(shell, config);
@@ -43,12 +46,23 @@ export async function checkConfig(shell: Pick<Shell, "cwd" | "env">, config: str
     if (!(error instanceof ConfigError)) throw error;
     const shown = shownPath(shell, file);
     const problems = error.problems.map(
-      ({ line, column, key, message }): ConfigFinding => ({ file: shown, line: line ?? null, column: column ?? null, key: key ?? null, message }),
+      ({ line, column, key, message }): ConfigFinding => ({
+        file: shown,
+        line: line ?? null,
+        column: column ?? null,
+        key: key ?? null,
+        message,
+      }),
     );
     // Also reports problems of the workers themselves.
     const folders = [...new Map(error.folders.map((folder) => [folder.path, folder])).values()];
     const manifests = await Promise.all(folders.map((folder) => manifestFindings(shell, folder)));
-    return { file, config: undefined, problems: [...problems, ...manifests.flatMap((manifest) => manifest.problems)], warnings: [] };
+    return {
+      file,
+      config: undefined,
+      problems: [...problems, ...manifests.flatMap((manifest) => manifest.problems)],
+      warnings: [],
+    };
   }
 }
 

@@ -18,7 +18,11 @@ function configFile(text: string): string {
 }
 
 it("lists the entries under workers and under the older key modules", () => {
-  expect([...listedEntries(configFile("workers:\n  - name: a\n    path: ./a\n  - name: svc-state\nmodules:\n  - name: svc-http\n")).values()]).toEqual([
+  expect([
+    ...listedEntries(
+      configFile("workers:\n  - name: a\n    path: ./a\n  - name: svc-state\nmodules:\n  - name: svc-http\n"),
+    ).values(),
+  ]).toEqual([
     { name: "a", kind: "local", folder: join(dir, "a"), dependsOn: [] },
     { name: "svc-state", kind: "module", folder: undefined, dependsOn: [] },
     { name: "svc-http", kind: "module", folder: undefined, dependsOn: [] },

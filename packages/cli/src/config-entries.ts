@@ -27,7 +27,8 @@ export function listedEntries(configFile: string): ReadonlyMap<string, ListedEnt
     if (!isSeq(list)) continue;
     for (const entry of list.items) {
       if (!isMap(entry)) continue;
-      for (const listed of [entryOf(entry, configFile), ...commandsOf(entry)]) if (listed !== undefined) entries.set(listed.name, listed);
+      for (const listed of [entryOf(entry, configFile), ...commandsOf(entry)])
+        if (listed !== undefined) entries.set(listed.name, listed);
     }
   }
   return entries;
@@ -46,17 +47,24 @@ function commandsOf(entry: YAMLMap): ListedEntry[] {
   if (entry.has("path") || !isSeq(commands)) return [];
   return commands.items.flatMap((command): ListedEntry[] => {
     const name = isMap(command) ? command.get("name") : undefined;
-    return isMap(command) && typeof name === "string" ? [{ name, kind: "command", folder: undefined, dependsOn: dependsOnOf(command) }] : [];
+    return isMap(command) && typeof name === "string"
+      ? [{ name, kind: "command", folder: undefined, dependsOn: dependsOnOf(command) }]
+      : [];
   });
 }
 
 function dependsOnOf(entry: YAMLMap): readonly string[] {
   const names = entry.get("depends_on");
-  return isSeq(names) ? names.items.flatMap((name) => (isScalar(name) && typeof name.value === "string" ? [name.value] : [])) : [];
+  return isSeq(names)
+    ? names.items.flatMap((name) => (isScalar(name) && typeof name.value === "string" ? [name.value] : []))
+    : [];
 }
 
 /** Returns the port of the workers' listener with variables replaced, or undefined if the file has no valid one. */
-export function listedBridgePort(configFile: string, env: Readonly<Record<string, string | undefined>>): number | undefined {
+export function listedBridgePort(
+  configFile: string,
+  env: Readonly<Record<string, string | undefined>>,
+): number | undefined {
   const written = parseDocument(readIfThere(configFile)).getIn(["engine", "bridge", "port"]);
   const variable = wholeVariable(written, env);
   const port = variable === undefined ? written : Number(variable);

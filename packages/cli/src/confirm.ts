@@ -5,7 +5,11 @@ import type { Shell } from "./shell.ts";
  * Asks for confirmation unless `--yes` is given. Without a terminal, `--yes` is required (exit 2). Any answer other
  * than yes ends the command with exit 1.
  */
-export async function confirm(shell: Shell, question: string, options: { readonly yes?: true | undefined }): Promise<void> {
+export async function confirm(
+  shell: Shell,
+  question: string,
+  options: { readonly yes?: true | undefined },
+): Promise<void> {
   if (options.yes) return;
   if (shell.ask === undefined) throw usageFailure(`${question} There is no terminal to ask on; pass --yes to confirm.`);
   const answer = await shell.ask(`${question} [y/N] `);

@@ -5,7 +5,15 @@ import { providedBy } from "./provided-by.ts";
 import { runForEach } from "./run-for-each.ts";
 import type { Shell } from "./shell.ts";
 import { unlessStopped, waitForWorker, withProgress } from "./wait-for-worker.ts";
-import { awaitWorker, controlWorker, fullName, listWorkers, type WorkerAction, type WorkerReport, workerStatus } from "./worker-functions.ts";
+import {
+  awaitWorker,
+  controlWorker,
+  fullName,
+  listWorkers,
+  type WorkerAction,
+  type WorkerReport,
+  workerStatus,
+} from "./worker-functions.ts";
 
 /** A worker is killed after 10 s. */
 const STOP_TIMEOUT_MS = 30_000;
@@ -21,7 +29,11 @@ export interface ControlRequest {
 }
 
 /** Starts, stops, restarts or updates workers, one after another. Throws (exit 1) if one of them fails. */
-export async function controlWorkers(shell: Shell, engine: Worker, { action, names, all, wait, json }: ControlRequest): Promise<void> {
+export async function controlWorkers(
+  shell: Shell,
+  engine: Worker,
+  { action, names, all, wait, json }: ControlRequest,
+): Promise<void> {
   const chosen = all ? await processNames(engine) : await known(engine, names);
   if (chosen.length === 0) shell.note(`The engine runs no workers; there is nothing to ${action}.\n`);
   await runForEach(shell, {
@@ -35,11 +47,17 @@ export async function controlWorkers(shell: Shell, engine: Worker, { action, nam
 /** Checks the names before the engine is asked. */
 export function requireNames(names: readonly string[], all: boolean): void {
   if (all && names.length > 0) throw usageFailure("--all means all workers; omit the names or omit --all.");
-  if (!all && names.length === 0) throw usageFailure("Give a worker's name, or pass --all for all workers that the engine runs.", "See: svc worker list");
+  if (!all && names.length === 0)
+    throw usageFailure(
+      "Give a worker's name, or pass --all for all workers that the engine runs.",
+      "See: svc worker list",
+    );
 }
 
 async function processNames(engine: Worker): Promise<readonly string[]> {
-  return (await listWorkers(engine)).filter(({ kind }) => kind === "local" || kind === "command").map(({ name }) => name);
+  return (await listWorkers(engine))
+    .filter(({ kind }) => kind === "local" || kind === "command")
+    .map(({ name }) => name);
 }
 
 /** Reports a mistyped name before anything is changed. */
@@ -55,9 +73,19 @@ interface Step {
   readonly signal: AbortSignal;
 }
 
-const VERBS: Readonly<Record<WorkerAction, string>> = { start: "be started", stop: "be stopped", restart: "be restarted", update: "be updated" };
+const VERBS: Readonly<Record<WorkerAction, string>> = {
+  start: "be started",
+  stop: "be stopped",
+  restart: "be restarted",
+  update: "be updated",
+};
 
-const ACTIONS: Readonly<Record<WorkerAction, (shell: Shell, engine: Worker, step: Step) => Promise<WorkerReport>>> = { start, stop, restart, update };
+const ACTIONS: Readonly<Record<WorkerAction, (shell: Shell, engine: Worker, step: Step) => Promise<WorkerReport>>> = {
+  start,
+  stop,
+  restart,
+  update,
+};
 
 async function start(shell: Shell, engine: Worker, step: Step): Promise<WorkerReport> {
   const { name } = step;
@@ -81,11 +109,18 @@ async function stop(shell: Shell, engine: Worker, { name, wait, signal }: Step):
   const ending = withProgress(shell, `Waiting until ${name} has stopped`, () =>
     awaitWorker(engine, { name, until: "stopped", timeoutMs: STOP_TIMEOUT_MS, signal }),
   );
-  const after = await unlessStopped(ending, signal, () => new CommandFailure(`Stopped waiting; the engine is still stopping ${name}.`));
+  const after = await unlessStopped(
+    ending,
+    signal,
+    () => new CommandFailure(`Stopped waiting; the engine is still stopping ${name}.`),
+  );
   if (after.state !== "stopped") {
-    throw new CommandFailure(`Worker ${name} did not stop within ${STOP_TIMEOUT_MS / 1000} s; it is ${after.state.replace("_", " ")}.`, {
-      advice: [`Show its state: svc worker status ${name}`],
-    });
+    throw new CommandFailure(
+      `Worker ${name} did not stop within ${STOP_TIMEOUT_MS / 1000} s; it is ${after.state.replace("_", " ")}.`,
+      {
+        advice: [`Show its state: svc worker status ${name}`],
+      },
+    );
   }
   say(shell, `Worker ${name} stopped. Start it again with: svc worker start ${name}`);
   return after;
@@ -126,7 +161,9 @@ async function untilReady(shell: Shell, engine: Worker, { step, report, onProble
   const ready = await waitForWorker(shell, engine, { name, signal, adviceIfStopped });
   if (onProblem !== undefined && ready.problem !== null) {
     const { what, advice } = onProblem;
-    throw new CommandFailure(`Worker ${name} was not ${what}: ${ready.problem}\nThe previous processes keep running.`, { advice: [advice] });
+    throw new CommandFailure(`Worker ${name} was not ${what}: ${ready.problem}\nThe previous processes keep running.`, {
+      advice: [advice],
+    });
   }
   sayBehind(shell, shell.paint.green("Ready:"), providedBy(ready));
   return ready;

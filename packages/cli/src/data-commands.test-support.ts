@@ -12,7 +12,10 @@ export interface TestSystem {
   /** Runs `svc …` on the engine. */
   svc(args: readonly string[], options?: RecordedShellOptions): Promise<Ended>;
   /** Starts `svc …` and returns its shell while it runs. */
-  started(args: readonly string[], options?: RecordedShellOptions): { readonly shell: RecordedShell; readonly ended: Promise<ExitCode> };
+  started(
+    args: readonly string[],
+    options?: RecordedShellOptions,
+  ): { readonly shell: RecordedShell; readonly ended: Promise<ExitCode> };
   stop(): Promise<void>;
 }
 
@@ -23,7 +26,10 @@ export interface Ended {
 }
 
 /** `prepare` writes to the project's folder before the engine starts. */
-export async function testSystem(configText?: string, prepare?: (project: TestProject) => Promise<void>): Promise<TestSystem> {
+export async function testSystem(
+  configText?: string,
+  prepare?: (project: TestProject) => Promise<void>,
+): Promise<TestSystem> {
   const project = testProject(configText);
   await prepare?.(project);
   const engine = await startTestEngine(project);

@@ -36,16 +36,20 @@ export function drawTrace(
   ];
   const widths = widthsFor(rows, columns);
   const lines = rows.map((row) => lineOf(row, { widths, scale, columns, paint }));
-  const more = total > spans.length ? [paint.dim(`and ${total - spans.length} more spans; at most ${MAX_SPANS} are shown`)] : [];
+  const more =
+    total > spans.length ? [paint.dim(`and ${total - spans.length} more spans; at most ${MAX_SPANS} are shown`)] : [];
   return `${[head.join("  "), ...lines, ...more].join("\n")}\n`;
 }
 
 /** Iterative, because a trace may be thousands of spans deep. */
 function rowsOf(root: SpanTree): readonly Row[] {
   const rows: Row[] = [];
-  const waiting: { readonly tree: SpanTree; readonly depth: number; readonly lead: string; readonly isLast: boolean }[] = [
-    { tree: root, depth: 0, lead: "", isLast: true },
-  ];
+  const waiting: {
+    readonly tree: SpanTree;
+    readonly depth: number;
+    readonly lead: string;
+    readonly isLast: boolean;
+  }[] = [{ tree: root, depth: 0, lead: "", isLast: true }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { tree, depth, lead, isLast } = next;
     const isDrawn = depth > 0 && depth <= MAX_DRAWN_DEPTH;
@@ -82,7 +86,11 @@ const DURATION_WIDTH = 8;
 const MARK_WIDTH = 2;
 
 function widthsFor(rows: readonly Row[], columns: number): Widths {
-  const name = Math.min(MAX_NAME, MARK_WIDTH + widest(rows.map(({ span, branch }) => branch + span.name)), Math.floor(columns * 0.5));
+  const name = Math.min(
+    MAX_NAME,
+    MARK_WIDTH + widest(rows.map(({ span, branch }) => branch + span.name)),
+    Math.floor(columns * 0.5),
+  );
   const service = Math.min(MAX_SERVICE, widest(rows.map(({ span }) => span.service_name)), Math.floor(columns * 0.2));
   const left = columns - name - service - DURATION_WIDTH - 6;
   return { name, service, bar: left < MIN_BAR ? 0 : Math.min(MAX_BAR, left) };
@@ -90,7 +98,12 @@ function widthsFor(rows: readonly Row[], columns: number): Widths {
 
 function lineOf(
   { span, branch }: Row,
-  { widths, scale, columns, paint }: { readonly widths: Widths; readonly scale: Scale; readonly columns: number; readonly paint: Shell["paint"] },
+  {
+    widths,
+    scale,
+    columns,
+    paint,
+  }: { readonly widths: Widths; readonly scale: Scale; readonly columns: number; readonly paint: Shell["paint"] },
 ): string {
   const isError = span.status === "error";
   const mark = isError ? "✗ " : "";

@@ -16,7 +16,9 @@ describe("the address of the engine", () => {
   it("is --url before everything else", () => {
     writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
 
-    expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), { url: "ws://box:50001" })).toMatchObject({
+    expect(
+      engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), { url: "ws://box:50001" }),
+    ).toMatchObject({
       url: "ws://box:50001",
       from: "--url",
     });
@@ -25,17 +27,26 @@ describe("the address of the engine", () => {
   it("is SVC_URL before the config file", () => {
     writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
 
-    expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), {})).toMatchObject({ url: "ws://other:1", from: "SVC_URL" });
+    expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), {})).toMatchObject({
+      url: "ws://other:1",
+      from: "SVC_URL",
+    });
   });
 
   it("uses the bridge port of ./config.yaml before the default", () => {
     writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
 
-    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:50000", from: "config" });
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({
+      url: "ws://localhost:50000",
+      from: "config",
+    });
   });
 
   it("falls back to the default port", () => {
-    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:49134", from: "default" });
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({
+      url: "ws://localhost:49134",
+      from: "default",
+    });
   });
 
   it("is that of the project's running engine before the port of the file", () => {
@@ -43,8 +54,13 @@ describe("the address of the engine", () => {
     mkdirSync(join(dir, "store"));
     writeFileSync(join(dir, "store/engine.json"), JSON.stringify({ pid: process.pid, bridge: "ws://localhost:50007" }));
 
-    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:50007", from: "announced" });
-    expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), {})).toMatchObject({ from: "SVC_URL" });
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({
+      url: "ws://localhost:50007",
+      from: "announced",
+    });
+    expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), {})).toMatchObject({
+      from: "SVC_URL",
+    });
   });
 
   it("comes with the token of the engine in the data folder, and of no other", () => {
@@ -53,7 +69,10 @@ describe("the address of the engine", () => {
     const facts = { pid: process.pid, bridge: "ws://localhost:50007", token_file: join(dir, ".svc/token") };
     writeFileSync(join(dir, ".svc/data/engine.json"), JSON.stringify(facts));
 
-    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ from: "announced", token: "token-of-the-engine" });
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({
+      from: "announced",
+      token: "token-of-the-engine",
+    });
     expect(engineAddress(recordedShell({ cwd: dir }), { url: "ws://box:1" }).token).toBeUndefined();
     writeFileSync(join(dir, ".svc/data/engine.json"), JSON.stringify({ ...facts, token_file: undefined }));
     expect(engineAddress(recordedShell({ cwd: dir }), {}).token).toBeUndefined();
@@ -64,7 +83,10 @@ describe("the address of the engine", () => {
     writeFileSync(join(dir, ".npmrc"), "//registry.example/:_authToken=secret-of-the-user\n");
     symlinkSync(join(dir, ".npmrc"), join(dir, ".svc/token"));
     for (const token_file of [join(dir, ".npmrc"), join(dir, ".svc/token")]) {
-      writeFileSync(join(dir, ".svc/data/engine.json"), JSON.stringify({ pid: process.pid, bridge: "wss://box.example", token_file }));
+      writeFileSync(
+        join(dir, ".svc/data/engine.json"),
+        JSON.stringify({ pid: process.pid, bridge: "wss://box.example", token_file }),
+      );
       expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ from: "announced", token: undefined });
     }
     rmSync(join(dir, ".svc/token"));
@@ -83,7 +105,10 @@ describe("the address of the engine", () => {
     mkdirSync(join(dir, ".svc/data"), { recursive: true });
     writeFileSync(join(dir, ".svc/data/engine.json"), text);
 
-    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:50000", from: "config" });
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({
+      url: "ws://localhost:50000",
+      from: "config",
+    });
   });
 
   it("hides a password when it shows the address", () => {
@@ -96,7 +121,8 @@ describe("the address of the engine", () => {
 });
 
 it("suggests svc create without a project, and svc dev with one", () => {
-  const advice = (): readonly string[] => noEngine(engineAddress(recordedShell({ cwd: dir }), {}), "nothing listens there").advice;
+  const advice = (): readonly string[] =>
+    noEngine(engineAddress(recordedShell({ cwd: dir }), {}), "nothing listens there").advice;
   expect(advice()[0]).toBe(`${join(dir, "config.yaml")} not found; create a project: svc create`);
 
   writeFileSync(join(dir, "config.yaml"), "workers: []\n");

@@ -38,7 +38,10 @@ export interface EngineAddress {
  * Returns `--url`, then `SVC_URL`, then the address of the running engine of the config file, then the config file's
  * bridge port, then the default port.
  */
-export function engineAddress(shell: Shell, options: { readonly url?: string | undefined; readonly config?: string | undefined }): EngineAddress {
+export function engineAddress(
+  shell: Shell,
+  options: { readonly url?: string | undefined; readonly config?: string | undefined },
+): EngineAddress {
   if (options.url !== undefined) return checked(options.url, "--url");
   const variable = shell.env.SVC_URL ?? "";
   if (variable !== "") return checked(variable, "SVC_URL");
@@ -51,12 +54,17 @@ export function engineAddress(shell: Shell, options: { readonly url?: string | u
 }
 
 /** Returns the address of an engine that was found in the data folder. */
-export function announcedAddress(shell: Pick<Shell, "env" | "cwd">, configFile: string, announced: AnnouncedEngine): EngineAddress {
+export function announcedAddress(
+  shell: Pick<Shell, "env" | "cwd">,
+  configFile: string,
+  announced: AnnouncedEngine,
+): EngineAddress {
   const { url, token } = announced;
   const prove = async (): Promise<string> => {
     // Reads the announcement again: a restarted engine has another key.
     const now = announcedEngine(shell, configFile);
-    if (now?.url !== url) throw new CommandFailure(`The engine of this folder no longer listens at ${url}.`, { exitCode: EXIT.noEngine });
+    if (now?.url !== url)
+      throw new CommandFailure(`The engine of this folder no longer listens at ${url}.`, { exitCode: EXIT.noEngine });
     return requireProof(now);
   };
   return { ...checked(url, "announced"), token, prove };
@@ -105,7 +113,10 @@ export function noEngine(address: EngineAddress, problem: string): CommandFailur
     advice: [
       ...(address.missingConfig === undefined
         ? ["Start one in your project's folder: svc dev"]
-        : [`${address.missingConfig} not found; create a project: svc create`, "Or start the engine in the folder of an existing project: svc dev"]),
+        : [
+            `${address.missingConfig} not found; create a project: svc create`,
+            "Or start the engine in the folder of an existing project: svc dev",
+          ]),
       "For an engine at another address, pass --url ws://HOST:PORT or set SVC_URL.",
     ],
   });
@@ -114,7 +125,10 @@ export function noEngine(address: EngineAddress, problem: string): CommandFailur
 /** Returns undefined if something listens at the address, otherwise the reason. */
 export async function probe(address: EngineAddress): Promise<string | undefined> {
   const { hostname, port, protocol } = new URL(address.url);
-  const socket = connectSocket({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (protocol === "wss:" ? 443 : 80) });
+  const socket = connectSocket({
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port) || (protocol === "wss:" ? 443 : 80),
+  });
   try {
     return await new Promise<string | undefined>((settle) => {
       socket.setTimeout(PROBE_TIMEOUT_MS, () => settle(`no response within ${PROBE_TIMEOUT_MS / 1000} s`));
@@ -126,7 +140,9 @@ export async function probe(address: EngineAddress): Promise<string | undefined>
   }
 }
 
-function connectionProblem(error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }): string {
+function connectionProblem(
+  error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] },
+): string {
   // A name with an IPv4 and an IPv6 address fails with one error per address.
   const code = error.code ?? error.errors?.[0]?.code;
   if (code === "ECONNREFUSED") return "nothing listens there";

@@ -40,12 +40,15 @@ async function imposter(answer?: (message: IncomingMessage) => Promise<string>, 
   };
   const server = createServer((message, response) => {
     keep(message);
-    if (answer === undefined) response.writeHead(426).end('{"error":{"code":"invalid_message","message":"this port speaks WebSocket"}}');
+    if (answer === undefined)
+      response.writeHead(426).end('{"error":{"code":"invalid_message","message":"this port speaks WebSocket"}}');
     else void answer(message).then((body) => response.end(body));
   });
   server.on("upgrade", (message, socket) => {
     keep(message);
-    socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 52\r\nConnection: close\r\n\r\n{"error":{"code":"AUTH_ERROR","message":"no entry"}}');
+    socket.end(
+      'HTTP/1.1 401 Unauthorized\r\nContent-Length: 52\r\nConnection: close\r\n\r\n{"error":{"code":"AUTH_ERROR","message":"no entry"}}',
+    );
   });
   await once(server.listen(atPort, "127.0.0.1"), "listening");
   const stop = async (): Promise<void> => {
@@ -73,16 +76,28 @@ function project(config?: string): TestProject {
 }
 
 /** A folder whose engine was killed: engine.json still exists, and its pid is reused by a live process. */
-function crashed(bridge: string, facts: Readonly<Record<string, unknown>> = { proof_key: "k".repeat(43) }): TestProject {
+function crashed(
+  bridge: string,
+  facts: Readonly<Record<string, unknown>> = { proof_key: "k".repeat(43) },
+): TestProject {
   const made = project();
   mkdirSync(join(made.dir, ".svc/data"), { recursive: true });
   writeFileSync(join(made.dir, ".svc/token"), `${TOKEN}\n`, { mode: 0o600 });
-  const announced = { pid: process.pid, started_at: new Date().toISOString(), bridge, token_file: join(made.dir, ".svc/token"), ...facts };
+  const announced = {
+    pid: process.pid,
+    started_at: new Date().toISOString(),
+    bridge,
+    token_file: join(made.dir, ".svc/token"),
+    ...facts,
+  };
   writeFileSync(join(made.dir, ".svc/data/engine.json"), JSON.stringify(announced));
   return made;
 }
 
-async function svc(dir: string, args: readonly string[]): Promise<{ readonly status: number; readonly notes: string; readonly shell: RecordedShell }> {
+async function svc(
+  dir: string,
+  args: readonly string[],
+): Promise<{ readonly status: number; readonly notes: string; readonly shell: RecordedShell }> {
   const shell = recordedShell({ cwd: dir, env: { PATH: process.env.PATH } });
   return { status: await run(args, shell), notes: shell.written.notes, shell };
 }
@@ -149,13 +164,16 @@ it("an imposter cannot forward the proof of the running engine", { timeout: 30_0
     (message) =>
       new Promise((resolve, reject) => {
         const { port } = new URL(engine.url);
-        const passed = request({ host: "127.0.0.1", port, path: message.url, headers: { host: `127.0.0.1:${port}` }, agent: false }, (answer) => {
-          let body = "";
-          answer.on("data", (chunk: Buffer) => {
-            body += chunk.toString();
-          });
-          answer.on("end", () => resolve(body));
-        });
+        const passed = request(
+          { host: "127.0.0.1", port, path: message.url, headers: { host: `127.0.0.1:${port}` }, agent: false },
+          (answer) => {
+            let body = "";
+            answer.on("data", (chunk: Buffer) => {
+              body += chunk.toString();
+            });
+            answer.on("end", () => resolve(body));
+          },
+        );
         passed.on("error", reject).end();
       }),
   );
@@ -171,7 +189,9 @@ it("an imposter cannot forward the proof of the running engine", { timeout: 30_0
   expect(notes).toContain(`${url} is not the engine of this folder`);
 });
 
-it("svc console sends no token to an imposter on any announced port, and shows why it is not connected", { timeout: 20_000 }, async () => {
+it("svc console sends no token to an imposter on any announced port, and shows why it is not connected", {
+  timeout: 20_000,
+}, async () => {
   const { url, heads } = await imposter();
   const http = url.replace("ws:", "http:");
   const { dir } = crashed(url, { proof_key: "k".repeat(43), http, realtime: url });
@@ -191,14 +211,18 @@ it("svc console sends no token to an imposter on any announced port, and shows w
       body: JSON.stringify(body),
     });
 
-  expect(await (await call("/api/call", { function_id: "engine::info", payload: {} })).text()).toContain(`${url} is not the engine of this folder`);
+  expect(await (await call("/api/call", { function_id: "engine::info", payload: {} })).text()).toContain(
+    `${url} is not the engine of this folder`,
+  );
   await call("/_console/invoke", { function_id: "engine::info", payload: {} });
   expect(await (await call("/api/probes", {})).text()).toContain("is not the engine of this folder");
   expect(heads.join("\n")).toContain("/engine-proof/");
   expect(heads.join("\n")).not.toContain(TOKEN);
 });
 
-it("a disconnected command sends no token to a process that took the port, and reconnects to the engine", { timeout: 60_000 }, async () => {
+it("a disconnected command sends no token to a process that took the port, and reconnects to the engine", {
+  timeout: 60_000,
+}, async () => {
   const made = project("workers: []\nengine: {mode: production}\n");
   const bridgePort = await freePort();
   const first = await startTestEngine(made, { bridgePort });
@@ -216,7 +240,9 @@ it("a disconnected command sends no token to a process that took the port, and r
     await stop();
     const second = await startTestEngine(made, { bridgePort });
     undo.push(() => second.stop());
-    await expect(engine.call({ function_id: "engine::info", payload: {} })).resolves.toMatchObject({ data_dir: join(made.dir, ".svc/data") });
+    await expect(engine.call({ function_id: "engine::info", payload: {} })).resolves.toMatchObject({
+      data_dir: join(made.dir, ".svc/data"),
+    });
     expect(heads.join("\n")).not.toContain(token);
   });
 });

@@ -26,10 +26,13 @@ interface Answer {
  */
 export async function requireProof({ url, proofKey, token, tokenFile }: AnnouncedEngine): Promise<string> {
   if (proofKey === undefined) {
-    throw new CommandFailure(`The engine at ${url} cannot prove that it is the engine of this folder: an older svc started it. No token was sent.`, {
-      exitCode: EXIT.noEngine,
-      advice: ["Restart it with this version of svc: stop it, then run: svc dev", useAnywayAdvice(url)],
-    });
+    throw new CommandFailure(
+      `The engine at ${url} cannot prove that it is the engine of this folder: an older svc started it. No token was sent.`,
+      {
+        exitCode: EXIT.noEngine,
+        advice: ["Restart it with this version of svc: stop it, then run: svc dev", useAnywayAdvice(url)],
+      },
+    );
   }
   if (tokenFile !== undefined && token === undefined) {
     throw new CommandFailure(`Cannot read the token file of the engine at ${url}: ${tokenFile}`, {
@@ -47,7 +50,9 @@ export async function requireProof({ url, proofKey, token, tokenFile }: Announce
   const { status, body, address, port } = answer;
   if (!isOwnAddress(address)) throw notThisEngine(url, `${address} is an address of another machine`);
   if (status !== 200) throw notThisEngine(url, `it responded to the proof request with HTTP ${status}`);
-  const expected = createHmac("sha256", engineProofKey(proofKey, token)).update(engineProofText({ nonce, address, port })).digest();
+  const expected = createHmac("sha256", engineProofKey(proofKey, token))
+    .update(engineProofText({ nonce, address, port }))
+    .digest();
   if (!isValidProof(body, expected)) throw notThisEngine(url, "its proof is not valid");
   const named = new URL(url);
   // With TLS the host name must stay, because the certificate is for it.
@@ -60,7 +65,10 @@ async function requestProof(url: string, nonce: string): Promise<Answer> {
   const isTls = protocol === "wss:";
   const send = isTls ? (await import("node:https")).request : plainRequest;
   return new Promise((resolve, reject) => {
-    const request = send(`${isTls ? "https" : "http"}://${host}${ENGINE_PROOF_PATH}${nonce}`, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const request = send(`${isTls ? "https" : "http"}://${host}${ENGINE_PROOF_PATH}${nonce}`, {
+      agent: false,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
     request.on("error", reject);
     request.on("response", (response) => {
       const { remoteAddress: address = "", remotePort: port = 0 } = response.socket;
@@ -91,14 +99,22 @@ function isValidProof(body: string, expected: Buffer): boolean {
 function isOwnAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:/i, "").replace(/%.*$/, "");
   if (plain.startsWith("127.")) return true;
-  return Object.values(networkInterfaces()).some((addresses) => addresses?.some((own) => own.address === plain) === true);
+  return Object.values(networkInterfaces()).some(
+    (addresses) => addresses?.some((own) => own.address === plain) === true,
+  );
 }
 
 function notThisEngine(url: string, why: string): CommandFailure {
-  return new CommandFailure(`The process that listens at ${url} is not the engine of this folder: ${why}. No token was sent.`, {
-    exitCode: EXIT.noEngine,
-    advice: ["engine.json in the data folder may be left over from a killed engine. Start the engine of this folder: svc dev", useAnywayAdvice(url)],
-  });
+  return new CommandFailure(
+    `The process that listens at ${url} is not the engine of this folder: ${why}. No token was sent.`,
+    {
+      exitCode: EXIT.noEngine,
+      advice: [
+        "engine.json in the data folder may be left over from a killed engine. Start the engine of this folder: svc dev",
+        useAnywayAdvice(url),
+      ],
+    },
+  );
 }
 
 function useAnywayAdvice(url: string): string {

@@ -33,7 +33,8 @@ export async function askEngine<Result>(
     if (isGuess && access === "changes") await requireOwnEngine(shell, engine, { address, config: options.config });
     if (isGuess && access === "reads") {
       const foreign = await foreignConfigFile(shell, engine, { address, config: options.config });
-      if (foreign !== undefined) sayNote(shell, `the engine at ${address.shownUrl} is another project's; it runs with ${foreign}`);
+      if (foreign !== undefined)
+        sayNote(shell, `the engine at ${address.shownUrl} is another project's; it runs with ${foreign}`);
     }
     try {
       return await action(engine);
@@ -52,7 +53,10 @@ export function codeOf(error: unknown): string | undefined {
  * Returns the JSON payload of a call. The member `raw` is JSON text already and is copied unchanged, so that numbers
  * are not rounded.
  */
-export function payloadWith(members: Readonly<Record<string, unknown>>, raw: { readonly name: string; readonly json: string }): string {
+export function payloadWith(
+  members: Readonly<Record<string, unknown>>,
+  raw: { readonly name: string; readonly json: string },
+): string {
   const others = JSON.stringify(members).slice(1, -1);
   return `{${others}${others === "" ? "" : ","}${JSON.stringify(raw.name)}:${raw.json}}`;
 }

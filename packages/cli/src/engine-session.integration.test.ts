@@ -18,18 +18,25 @@ afterEach(() => {
 /** Responds to every upgrade with the status and body. Returns its address. */
 async function refusing(status: number, body: string): Promise<string> {
   server = createServer().on("upgrade", (_request, socket) => {
-    socket.end(`HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+    socket.end(
+      `HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function list(url: string, shell: RecordedShell = recordedShell()): Promise<{ readonly status: number; readonly notes: string }> {
+async function list(
+  url: string,
+  shell: RecordedShell = recordedShell(),
+): Promise<{ readonly status: number; readonly notes: string }> {
   const status = await run(["worker", "list", "--url", url], shell);
   return { status, notes: shell.written.notes };
 }
 
-it("a command sends the token of its own project's engine, and reports a missing token for another", { timeout: 30_000 }, async () => {
+it("a command sends the token of its own project's engine, and reports a missing token for another", {
+  timeout: 30_000,
+}, async () => {
   const project = testProject("workers: []\nengine: {mode: production}\n");
   try {
     const engine = await startTestEngine(project);
@@ -58,7 +65,9 @@ describe("a command that is rejected for another reason", () => {
     const url = await refusing(code, JSON.stringify({ error: { code: "x", message: "auth::check not found" } }));
     expect(await list(url)).toEqual({
       status: EXIT.failed,
-      notes: expect.stringContaining(`The engine at ${url} rejected the connection (HTTP ${code}): auth::check not found.`),
+      notes: expect.stringContaining(
+        `The engine at ${url} rejected the connection (HTTP ${code}): auth::check not found.`,
+      ),
     });
   });
 

@@ -9,7 +9,11 @@ const CONNECT_TIMEOUT_MS = 5000;
  * Runs `action` on a connection to the engine and closes it afterwards. Throws with exit 3 if no engine responds or the
  * engine does not own the data folder, and with exit 1 if the engine rejects the connection.
  */
-export async function withEngine<Result>(address: EngineAddress, commandName: string, action: (worker: Worker) => Promise<Result>): Promise<Result> {
+export async function withEngine<Result>(
+  address: EngineAddress,
+  commandName: string,
+  action: (worker: Worker) => Promise<Result>,
+): Promise<Result> {
   await requireListener(address);
   // Imported lazily: running the engine does not need it.
   const { connect, silentLogger } = await import("@svc/sdk");
@@ -66,7 +70,10 @@ async function connected(worker: Worker, address: EngineAddress): Promise<void> 
   } catch (error) {
     const rejection = rejectionOf(error);
     if (rejection !== undefined) throw connectionRejected(address, rejection);
-    throw noEngine(address, `something listens there, but it did not respond like an engine (${(error as Error).message})`);
+    throw noEngine(
+      address,
+      `something listens there, but it did not respond like an engine (${(error as Error).message})`,
+    );
   } finally {
     stopListening();
   }
@@ -79,7 +86,14 @@ function rejectionOf(error: unknown): EngineRejection | undefined {
   return { status: details.status, message: details.engine_message };
 }
 
-const TRANSIENT: ReadonlySet<string> = new Set(["disconnected", "draining", "call_timeout", "function_not_found", "call_cancelled", "invocation_stopped"]);
+const TRANSIENT: ReadonlySet<string> = new Set([
+  "disconnected",
+  "draining",
+  "call_timeout",
+  "function_not_found",
+  "call_cancelled",
+  "invocation_stopped",
+]);
 
 /** Returns true if the engine is disconnected, starting or stopping, so that a retry may succeed. */
 export function isTransient(error: unknown): boolean {

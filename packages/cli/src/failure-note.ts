@@ -19,7 +19,9 @@ export function noteFailure(shell: Shell, error: unknown): ExitCode | undefined 
   }
   // The engine rejected the call or failed; its message is readable.
   if (CallError.is(error)) {
-    shell.note(`${errorLines(shell, `${escapeUnprintableLines(error.message)} ${shell.paint.dim(`(${error.code})`)}`).join("\n")}\n`);
+    shell.note(
+      `${errorLines(shell, `${escapeUnprintableLines(error.message)} ${shell.paint.dim(`(${error.code})`)}`).join("\n")}\n`,
+    );
     return EXIT.failed;
   }
   return undefined;

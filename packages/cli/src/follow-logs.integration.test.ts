@@ -74,7 +74,10 @@ describe("following the log", () => {
   });
 
   it("continues after a transient error", async () => {
-    const seen = await followed([NOTHING, { logs: [entry(1)] }, "overloaded", "draining", NOTHING], [NOTHING, { logs: [entry(1)] }]);
+    const seen = await followed(
+      [NOTHING, { logs: [entry(1)] }, "overloaded", "draining", NOTHING],
+      [NOTHING, { logs: [entry(1)] }],
+    );
     expect(seen).toEqual({ ids: ["1"], dropped: [], states: ["lost", "back"] });
   });
 });

@@ -33,9 +33,16 @@ export async function lastLogs(engine: Caller, query: LogQuery, limit: number): 
 }
 
 /** Also returns the total number of matching entries. */
-async function newest(engine: Caller, query: LogQuery, limit: number): Promise<{ readonly logs: readonly StoredLog[]; readonly total: number }> {
+async function newest(
+  engine: Caller,
+  query: LogQuery,
+  limit: number,
+): Promise<{ readonly logs: readonly StoredLog[]; readonly total: number }> {
   const payload = { ...query, limit };
-  const { logs, total } = await engine.call<{ readonly logs: readonly StoredLog[]; readonly total: number }>({ function_id: "engine::logs::list", payload });
+  const { logs, total } = await engine.call<{ readonly logs: readonly StoredLog[]; readonly total: number }>({
+    function_id: "engine::logs::list",
+    payload,
+  });
   return { logs: logs.toReversed(), total };
 }
 
@@ -57,7 +64,9 @@ export async function followLogs(engine: Caller, follower: Follower): Promise<vo
   let isLost = false;
   while (!signal.aborted) {
     try {
-      const page = isLost ? await resumed(engine, follower, seen) : await tailAfter(engine, follower, { after: cursor, waitMs: WAIT_MS });
+      const page = isLost
+        ? await resumed(engine, follower, seen)
+        : await tailAfter(engine, follower, { after: cursor, waitMs: WAIT_MS });
       const fresh = mayOverlap || isLost ? seen.unseen(page.logs) : page.logs;
       if (isLost) follower.connection("back");
       if (page.dropped > 0) follower.dropped(page.dropped);
@@ -87,7 +96,12 @@ async function tailAfter(
   { after: cursor, waitMs }: { readonly after?: string | null; readonly waitMs: number },
 ): Promise<Page> {
   const payload = { ...query, after: cursor, wait_ms: waitMs, limit: PAGE };
-  return engine.call<Page>({ function_id: "engine::logs::tail", payload, timeout_ms: waitMs + ANSWER_MARGIN_MS, signal });
+  return engine.call<Page>({
+    function_id: "engine::logs::tail",
+    payload,
+    timeout_ms: waitMs + ANSWER_MARGIN_MS,
+    signal,
+  });
 }
 
 /** A cursor is valid for one run of the engine. After a restart, new entries are found by time. */
@@ -117,7 +131,8 @@ class SeenLogs {
       this.#timesByKey.set(keyOf(entry), entry.timestamp_ms);
       this.latestMs = Math.max(this.latestMs, entry.timestamp_ms);
     }
-    while (this.#timesByKey.size > 2 * PAGE) for (const key of [...this.#timesByKey.keys()].slice(0, PAGE)) this.#timesByKey.delete(key);
+    while (this.#timesByKey.size > 2 * PAGE)
+      for (const key of [...this.#timesByKey.keys()].slice(0, PAGE)) this.#timesByKey.delete(key);
     return entries;
   }
 

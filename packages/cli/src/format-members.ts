@@ -36,7 +36,9 @@ export function typeOf(schema: unknown, depth = 0): string {
   if (options !== undefined) return [...new Set(options.map((option) => typeOf(option, depth + 1)))].join(" or ");
   const types = (Array.isArray(schema.type) ? schema.type : [schema.type]).filter((type) => typeof type === "string");
   if (types.length === 0) return "any JSON";
-  return types.map((type) => (type === "array" ? `list of ${typeOf(schema.items, depth + 1)}` : (WORDS[type] ?? type))).join(" or ");
+  return types
+    .map((type) => (type === "array" ? `list of ${typeOf(schema.items, depth + 1)}` : (WORDS[type] ?? type)))
+    .join(" or ");
 }
 
 const WORDS: Readonly<Record<string, string>> = { string: "text", integer: "whole number" };

@@ -12,7 +12,9 @@ const TRIES = 20;
 /** Returns a free port near the given one that is not in `avoided`, or 0 (any free port) if it finds none. */
 export async function freePortLike(port: number, avoided: readonly number[]): Promise<number> {
   const start = port + STEP * TRIES < FIRST_EPHEMERAL_PORT ? port : LOWER_START;
-  const candidates = Array.from({ length: TRIES }, (_, index) => start + (index + 1) * STEP).filter((candidate) => !avoided.includes(candidate));
+  const candidates = Array.from({ length: TRIES }, (_, index) => start + (index + 1) * STEP).filter(
+    (candidate) => !avoided.includes(candidate),
+  );
   for (const candidate of candidates) if (await isFree(candidate)) return candidate;
   return 0;
 }

@@ -23,9 +23,19 @@ function page(format: unknown, registered_triggers: readonly unknown[] = []): st
 
 describe("the page of a function", () => {
   it.each([
-    ["a default", { type: "object", properties: { name: { type: "string", default: "\u001b[2J\nfaked\u{e0041}" } }, required: ["name"] }],
+    [
+      "a default",
+      {
+        type: "object",
+        properties: { name: { type: "string", default: "\u001b[2J\nfaked\u{e0041}" } },
+        required: ["name"],
+      },
+    ],
     ["the name of a type", { type: "\u001b[2J\u202e" }],
-    ["the name of a member", { type: "object", properties: { "\u009b2J": { type: "\u001b[31m" } }, required: ["\u009b2J"] }],
+    [
+      "the name of a member",
+      { type: "object", properties: { "\u009b2J": { type: "\u001b[31m" } }, required: ["\u009b2J"] },
+    ],
   ])("escapes control characters in %s", (_by, format) => {
     for (const line of page(format).split("\n")) expect(line).not.toMatch(UNPRINTABLE);
     expect(page(format)).not.toMatch(/^faked/m);
@@ -41,7 +51,10 @@ describe("the page of a function", () => {
 
   it("shows an example call with the same value if it must be escaped", () => {
     const sample = "two\nlines \u001b[31m\u{e0041}";
-    const [, word = ""] = /name='(.*)'$/m.exec(page({ type: "object", properties: { name: { type: "string", default: sample } }, required: ["name"] })) ?? [];
+    const [, word = ""] =
+      /name='(.*)'$/m.exec(
+        page({ type: "object", properties: { name: { type: "string", default: sample } }, required: ["name"] }),
+      ) ?? [];
     expect(JSON.parse(word)).toBe(sample);
   });
 });

@@ -8,7 +8,8 @@ import { conditionOf } from "./trigger-condition.ts";
 
 /** Formats everything about one function: providers, formats, triggers and an example call. */
 export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
-  const { function_id, description, status, workers, validated, format_problem, request_format, response_format } = detail;
+  const { function_id, description, status, workers, validated, format_problem, request_format, response_format } =
+    detail;
   const fact = (name: string, value: string): string => `${paint.dim(name.padEnd(12))}${escapeUnprintable(value)}`;
   const typeWidth = widest(detail.registered_triggers.map(({ trigger_type }) => trigger_type));
   const triggers = detail.registered_triggers.map(({ trigger_type, config }) =>
@@ -45,7 +46,11 @@ function formatLines(title: string, format: unknown, paint: Shell["paint"]): rea
   const members = membersOf(format);
   if (members === undefined) return [`${head}  ${escapeUnprintable(typeOf(format))}`, ""];
   if (members.length === 0) return [`${head}  {}`, ""];
-  const shown = members.map((member) => ({ ...member, name: escapeUnprintable(member.name), type: escapeUnprintable(member.type) }));
+  const shown = members.map((member) => ({
+    ...member,
+    name: escapeUnprintable(member.name),
+    type: escapeUnprintable(member.type),
+  }));
   const nameWidth = widest(shown.map(({ name }) => name));
   const typeWidth = widest(shown.map(({ type }) => type));
   const rows = shown.map(({ name, type, isRequired, description }) =>
@@ -62,8 +67,12 @@ export function exampleCall(functionId: string, format: unknown): string {
   const required = (membersOf(format) ?? []).filter(({ isRequired }) => isRequired);
   const call = `svc trigger ${quoteWord(functionId)}`;
   if (membersOf(format) === undefined)
-    return format === null || format === undefined ? call : `${call} --payload=${quoteWord(JSON.stringify(sampleOf(format)))}`;
-  const isFlat = required.every(({ name, sample }) => /^[\w.-]+$/.test(name) && (typeof sample !== "object" || sample === null));
+    return format === null || format === undefined
+      ? call
+      : `${call} --payload=${quoteWord(JSON.stringify(sampleOf(format)))}`;
+  const isFlat = required.every(
+    ({ name, sample }) => /^[\w.-]+$/.test(name) && (typeof sample !== "object" || sample === null),
+  );
   if (!isFlat) return `${call} --payload=${quoteWord(JSON.stringify(sampleOf(format)))}`;
   const fields = required.map(
     ({ name, sample }) =>

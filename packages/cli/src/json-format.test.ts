@@ -15,15 +15,20 @@ const VALUES: readonly unknown[] = [
 ];
 
 describe("JSON text", () => {
-  it.each(VALUES.map((value) => [JSON.stringify(value), value]))("%s is formatted like JSON.stringify", (_title, value) => {
-    for (const json of [JSON.stringify(value), JSON.stringify(value, null, "\t"), JSON.stringify(value, null, 3)]) {
-      expect(formatJson(json, "line")).toBe(JSON.stringify(value));
-      expect(formatJson(json, "indented")).toBe(JSON.stringify(value, null, 2));
-    }
-  });
+  it.each(VALUES.map((value) => [JSON.stringify(value), value]))(
+    "%s is formatted like JSON.stringify",
+    (_title, value) => {
+      for (const json of [JSON.stringify(value), JSON.stringify(value, null, "\t"), JSON.stringify(value, null, 3)]) {
+        expect(formatJson(json, "line")).toBe(JSON.stringify(value));
+        expect(formatJson(json, "indented")).toBe(JSON.stringify(value, null, 2));
+      }
+    },
+  );
 
   it("keeps numbers exactly, and duplicate members", () => {
-    expect(formatJson('{"n": [9007199254740993 ,1e400, 1.10, -0], "n" : 2E+3}', "line")).toBe('{"n":[9007199254740993,1e400,1.10,-0],"n":2E+3}');
+    expect(formatJson('{"n": [9007199254740993 ,1e400, 1.10, -0], "n" : 2E+3}', "line")).toBe(
+      '{"n":[9007199254740993,1e400,1.10,-0],"n":2E+3}',
+    );
   });
 
   it("escapes control characters and stays equal JSON", () => {

@@ -18,13 +18,17 @@ afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 describe("the input of a command", () => {
   it("is limited even if its size is unknown", async () => {
     await expect(textOfFile(recordedShell({ cwd }), "/dev/zero")).rejects.toThrow("/dev/zero is longer than 16 MiB");
-    await expect(textOfStdin(recordedShell({ stdin: new Uint8Array(17 * 1024 * 1024) }), "value")).rejects.toThrow("standard input is longer than 16 MiB");
+    await expect(textOfStdin(recordedShell({ stdin: new Uint8Array(17 * 1024 * 1024) }), "value")).rejects.toThrow(
+      "standard input is longer than 16 MiB",
+    );
   });
 
   it("is rejected if it is not text", async () => {
     writeFileSync(join(cwd, "bytes"), NO_TEXT);
     await expect(textOfFile(recordedShell({ cwd }), "bytes")).rejects.toThrow("bytes is not UTF-8 text");
-    await expect(textOfStdin(recordedShell({ stdin: NO_TEXT }), "value")).rejects.toThrow("standard input is not UTF-8 text");
+    await expect(textOfStdin(recordedShell({ stdin: NO_TEXT }), "value")).rejects.toThrow(
+      "standard input is not UTF-8 text",
+    );
   });
 
   it("may start with a byte order mark", async () => {
@@ -34,7 +38,9 @@ describe("the input of a command", () => {
   });
 
   it("has an error with the reason if it cannot be read", async () => {
-    await expect(textOfFile(recordedShell({ cwd }), "none")).rejects.toThrow("none cannot be read: there is no such file");
+    await expect(textOfFile(recordedShell({ cwd }), "none")).rejects.toThrow(
+      "none cannot be read: there is no such file",
+    );
     await expect(textOfFile(recordedShell({ cwd }), ".")).rejects.toThrow(". cannot be read: it is a folder");
   });
 });

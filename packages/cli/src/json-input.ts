@@ -43,7 +43,8 @@ export async function textOfFile(shell: Shell, file: string): Promise<string> {
   // Read as a stream, because pipes and devices report a size of 0.
   const bytes = await readToEnd(createReadStream(resolve(shell.cwd, file)), MAX_BYTES).catch((error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "there is no such file" : code === "EISDIR" ? "it is a folder" : (error as Error).message;
+    const why =
+      code === "ENOENT" ? "there is no such file" : code === "EISDIR" ? "it is a folder" : (error as Error).message;
     throw new CommandFailure(`${file} cannot be read: ${why}`, { cause: error });
   });
   return textOf(bytes, file);
@@ -57,7 +58,8 @@ export async function textOfStdin(shell: Shell, noun: string): Promise<string> {
 
 /** Decodes UTF-8 without a byte order mark. Throws on invalid bytes instead of replacing them. */
 function textOf(bytes: Uint8Array | undefined, from: string): string {
-  if (bytes === undefined) throw new CommandFailure(`${from} is longer than ${MAX_BYTES / 1024 / 1024} MiB, the maximum for one call.`);
+  if (bytes === undefined)
+    throw new CommandFailure(`${from} is longer than ${MAX_BYTES / 1024 / 1024} MiB, the maximum for one call.`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
@@ -90,7 +92,10 @@ export function checkedJson(text: string, { noun, example, from }: JsonSource & 
 /** Returns advice on quoting JSON in a shell. */
 export function quotingAdvice(example: string): readonly string[] {
   const onWindows = example.replace(/'(.*)'/, (_, json: string) => `"${json.replaceAll('"', '\\"')}"`);
-  return [`Put the JSON in single quotes, so that the shell does not change it: ${example}`, `On Windows: ${onWindows}`];
+  return [
+    `Put the JSON in single quotes, so that the shell does not change it: ${example}`,
+    `On Windows: ${onWindows}`,
+  ];
 }
 
 /**

@@ -16,7 +16,11 @@ export interface FunctionRow {
 }
 
 export interface FunctionDetail extends FunctionRow {
-  readonly registered_triggers: readonly { readonly id: string; readonly trigger_type: string; readonly config: unknown }[];
+  readonly registered_triggers: readonly {
+    readonly id: string;
+    readonly trigger_type: string;
+    readonly config: unknown;
+  }[];
 }
 
 export interface TriggerRow {

@@ -23,7 +23,9 @@ export class LiveScreen {
   show(lines: readonly string[], footer: string): void {
     const room = Math.max(1, (this.#shell.outRows() ?? DEFAULT_ROWS) - 2);
     const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), "…"];
-    this.#shell.out(`${HOME}${[...shown, "", footer].map((line) => `${line}${TO_LINE_END}`).join("\r\n")}${TO_SCREEN_END}`);
+    this.#shell.out(
+      `${HOME}${[...shown, "", footer].map((line) => `${line}${TO_LINE_END}`).join("\r\n")}${TO_SCREEN_END}`,
+    );
   }
 
   end(): void {

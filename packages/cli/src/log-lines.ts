@@ -7,7 +7,9 @@ export type LogForm = "text" | "json";
 /** Formats a local time, e.g. `14:05:09.123`. */
 export function timeOfDay(ms: number): string {
   const time = new Date(ms);
-  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
   return `${clock}.${String(time.getMilliseconds()).padStart(3, "0")}`;
 }
 
@@ -22,7 +24,8 @@ export function parseLogLine(line: string): LogRecord | undefined {
   }
   if (typeof parsed !== "object" || parsed === null) return undefined;
   const { time, level, message, ...rest } = parsed as Readonly<Record<string, unknown>>;
-  if (typeof time !== "string" || Number.isNaN(Date.parse(time)) || typeof message !== "string" || !isLevel(level)) return undefined;
+  if (typeof time !== "string" || Number.isNaN(Date.parse(time)) || typeof message !== "string" || !isLevel(level))
+    return undefined;
   const fields = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, asError(value) ?? value]));
   return { time: Date.parse(time), level, message, fields };
 }
@@ -35,7 +38,9 @@ function isLevel(level: unknown): level is LogRecord["level"] {
 function asError(value: unknown): Error | undefined {
   if (typeof value !== "object" || value === null || !("message" in value) || !("stack" in value)) return undefined;
   const { message, stack } = value;
-  return typeof message === "string" && typeof stack === "string" ? Object.assign(new Error(message), { stack }) : undefined;
+  return typeof message === "string" && typeof stack === "string"
+    ? Object.assign(new Error(message), { stack })
+    : undefined;
 }
 
 /**
@@ -48,7 +53,12 @@ export function textLine(record: LogRecord, paint: Shell["paint"]): string {
 
 /** Like `textLine`, without the time. */
 export function recordText(record: LogRecord, paint: Shell["paint"]): string {
-  const label = { debug: paint.dim("debug"), info: paint.green("info "), warn: paint.yellow("warn "), error: paint.red("error") }[record.level];
+  const label = {
+    debug: paint.dim("debug"),
+    info: paint.green("info "),
+    warn: paint.yellow("warn "),
+    error: paint.red("error"),
+  }[record.level];
   const fields: string[] = [];
   const stacks: string[] = [];
   for (const [name, value] of Object.entries(record.fields)) {
@@ -75,7 +85,8 @@ export function stackLines(stack: string): readonly string[] {
 
 /** Formats a value on one line. Control characters are escaped, because workers choose some of the values. */
 export function printable(value: unknown): string {
-  if (typeof value === "string") return /^[^\s"=\p{Cc}\p{Cf}]+$/u.test(value) ? value : escapeUnprintable(JSON.stringify(value));
+  if (typeof value === "string")
+    return /^[^\s"=\p{Cc}\p{Cf}]+$/u.test(value) ? value : escapeUnprintable(JSON.stringify(value));
   try {
     return escapeUnprintable(JSON.stringify(value) ?? String(value));
   } catch {

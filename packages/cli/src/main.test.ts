@@ -17,21 +17,26 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 describe("help", () => {
   const all = [[], ...pathsOf(buildProgram(recordedShell()))];
 
-  it.each(all.map((path) => [path.join(" "), path] as const))("of `svc %s` goes to standard output, exits with 0 and has examples", async (_name, path) => {
-    const shell = recordedShell();
+  it.each(all.map((path) => [path.join(" "), path] as const))(
+    "of `svc %s` goes to standard output, exits with 0 and has examples",
+    async (_name, path) => {
+      const shell = recordedShell();
 
-    expect(await run([...path, "--help"], shell)).toBe(EXIT.done);
-    expect(shell.written.out).toContain("Usage: svc");
-    expect(shell.written.out).toContain("Examples:");
-    expect(shell.written.notes).toBe("");
-  });
+      expect(await run([...path, "--help"], shell)).toBe(EXIT.done);
+      expect(shell.written.out).toContain("Usage: svc");
+      expect(shell.written.out).toContain("Examples:");
+      expect(shell.written.notes).toBe("");
+    },
+  );
 });
 
 it("wraps usage errors at words on a narrow terminal", async () => {
   const shell = recordedShell({ noteColumns: 80 });
   expect(await run(["logs", "--since", "yesterday"], shell)).toBe(EXIT.usage);
   expect(shell.written.notes.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  expect(shell.written.notes).toMatch(/^error: option '--since <time>' argument 'yesterday' is invalid\.[\s\S]*\nSee: svc logs --help\n$/);
+  expect(shell.written.notes).toMatch(
+    /^error: option '--since <time>' argument 'yesterday' is invalid\.[\s\S]*\nSee: svc logs --help\n$/,
+  );
 });
 
 it("leaves space for the summaries of commands on a narrow terminal", async () => {

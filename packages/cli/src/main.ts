@@ -27,7 +27,9 @@ export async function runAsProcess(process: NodeJS.Process): Promise<never> {
   process.on("uncaughtException", crash);
   process.on("unhandledRejection", crash);
   const status = await run(process.argv.slice(2), processShell(process));
-  await Promise.all([process.stdout, process.stderr].map((stream) => new Promise<void>((flushed) => stream.write("", () => flushed()))));
+  await Promise.all(
+    [process.stdout, process.stderr].map((stream) => new Promise<void>((flushed) => stream.write("", () => flushed()))),
+  );
   process.exit(status);
 }
 
@@ -37,6 +39,8 @@ function reportError(error: unknown, shell: Shell): ExitCode {
   const status = noteFailure(shell, error);
   if (status !== undefined) return status;
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  shell.note(`${shell.paint.red("internal error:")} ${detail}\nThis is a bug in svc. Please report it with the lines above.\n`);
+  shell.note(
+    `${shell.paint.red("internal error:")} ${detail}\nThis is a bug in svc. Please report it with the lines above.\n`,
+  );
   return EXIT.internal;
 }

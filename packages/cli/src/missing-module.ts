@@ -16,7 +16,9 @@ const PROVIDERS: readonly (readonly [prefix: string, module: string])[] = [
 
 /** Returns the built-in worker that provides the function, or undefined for other functions. */
 export function moduleOf(functionId: string): string | undefined {
-  return PROVIDERS.find(([prefix]) => (prefix.endsWith("::") ? functionId.startsWith(prefix) : functionId === prefix))?.[1];
+  return PROVIDERS.find(([prefix]) =>
+    prefix.endsWith("::") ? functionId.startsWith(prefix) : functionId === prefix,
+  )?.[1];
 }
 
 /**
@@ -27,7 +29,10 @@ export function missingModule(error: unknown): CommandFailure | undefined {
   const functionId = notFound(error);
   const module = functionId === undefined ? undefined : moduleOf(functionId);
   if (module === undefined) return undefined;
-  return new CommandFailure(`The engine runs without ${module}, which provides ${functionId}.`, { advice: [addModule(module)], cause: error });
+  return new CommandFailure(`The engine runs without ${module}, which provides ${functionId}.`, {
+    advice: [addModule(module)],
+    cause: error,
+  });
 }
 
 export function addModule(module: string): string {

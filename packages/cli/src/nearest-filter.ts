@@ -23,7 +23,9 @@ export async function nearestOfFilters(engine: Worker, { functionId, services = 
 /** Returns the connected workers and all services that have logged. */
 export async function servicesOf(engine: Worker): Promise<readonly string[]> {
   const connected = await listConnected(engine, { include_internal: true });
-  const { facets } = await engine.call<{ readonly facets: { readonly service?: readonly { readonly value: string }[] } }>({
+  const { facets } = await engine.call<{
+    readonly facets: { readonly service?: readonly { readonly value: string }[] };
+  }>({
     function_id: "engine::logs::facets",
     payload: { facets: ["service"] },
   });

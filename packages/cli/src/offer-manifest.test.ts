@@ -7,7 +7,8 @@ import { type RecordedShell, recordedShell } from "./shell.test-support.ts";
 
 let folder: string;
 const manifest = (): string => join(folder, "svc.worker.yaml");
-const offer = (shell: RecordedShell, yes = false): Promise<void> => offerManifest(shell, { kind: "local", folder, shown: "./shop" }, { yes });
+const offer = (shell: RecordedShell, yes = false): Promise<void> =>
+  offerManifest(shell, { kind: "local", folder, shown: "./shop" }, { yes });
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "svc-offer-"));

@@ -6,18 +6,27 @@ import type { Shell } from "./shell.ts";
 import type { FolderTarget } from "./worker-target.ts";
 
 /** Proposes a manifest for a folder without one and writes it. On a terminal it asks first, unless `yes`. */
-export async function offerManifest(shell: Shell, { folder, shown }: FolderTarget, { yes }: { readonly yes: boolean }): Promise<void> {
+export async function offerManifest(
+  shell: Shell,
+  { folder, shown }: FolderTarget,
+  { yes }: { readonly yes: boolean },
+): Promise<void> {
   const { ManifestError, MANIFEST_FILE, proposeManifest } = await import("@svc/engine/local-workers");
   try {
     const proposal = await proposeManifest(folder);
     if (proposal === undefined) return;
     const indented = proposal.text.replaceAll(/^(?=.)/gm, "  ");
-    say(shell, `${shown} has no ${MANIFEST_FILE}. With its ${proposal.evidence} it looks like a ${proposal.kind} worker. Proposed manifest:\n\n${indented}`);
+    say(
+      shell,
+      `${shown} has no ${MANIFEST_FILE}. With its ${proposal.evidence} it looks like a ${proposal.kind} worker. Proposed manifest:\n\n${indented}`,
+    );
     if (!yes && shell.ask !== undefined) {
       const answer = await shell.ask("Write it? [Y/n] ");
       if (answer === undefined) shell.note("\n");
       if (!/^(?:y|yes|)$/i.test(answer?.trim() ?? "no")) {
-        throw new CommandFailure("Nothing was changed.", { advice: [`Write ${join(shown, MANIFEST_FILE)} yourself, then add the worker again.`] });
+        throw new CommandFailure("Nothing was changed.", {
+          advice: [`Write ${join(shown, MANIFEST_FILE)} yourself, then add the worker again.`],
+        });
       }
     }
     // Never overwrites a manifest that was created meanwhile.
@@ -26,6 +35,8 @@ export async function offerManifest(shell: Shell, { folder, shown }: FolderTarge
   } catch (error) {
     if (error instanceof ManifestError) throw new CommandFailure(error.message, { cause: error });
     if (error instanceof CommandFailure) throw error;
-    throw new CommandFailure(`${join(shown, MANIFEST_FILE)} cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new CommandFailure(`${join(shown, MANIFEST_FILE)} cannot be written: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }

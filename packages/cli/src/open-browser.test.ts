@@ -22,5 +22,8 @@ it.each([
 });
 
 it("opens on Wayland too", () => {
-  expect(browserCommand(address, { env: { WAYLAND_DISPLAY: "wayland-0" }, noteColumns: 80 }, "linux")).toEqual(["xdg-open", address]);
+  expect(browserCommand(address, { env: { WAYLAND_DISPLAY: "wayland-0" }, noteColumns: 80 }, "linux")).toEqual([
+    "xdg-open",
+    address,
+  ]);
 });

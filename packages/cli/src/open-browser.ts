@@ -2,7 +2,11 @@ import { spawn } from "node:child_process";
 import type { Shell } from "./shell.ts";
 
 /** Returns the command that opens an address in the user's browser, or undefined without a screen. */
-export function browserCommand(address: string, shell: Pick<Shell, "env" | "noteColumns">, platform: NodeJS.Platform): readonly string[] | undefined {
+export function browserCommand(
+  address: string,
+  shell: Pick<Shell, "env" | "noteColumns">,
+  platform: NodeJS.Platform,
+): readonly string[] | undefined {
   const { env, noteColumns } = shell;
   if (noteColumns === undefined || (env.CI ?? "") !== "" || (env.SSH_CONNECTION ?? "") !== "") return undefined;
   if (platform === "darwin") return ["open", address];

@@ -20,7 +20,9 @@ it("lists the folders with a manifest, relative to the working directory", () =>
   for (const folder of ["workers/math worker", "workers/caller", "greeter"]) putWorker(folder);
   mkdirSync(join(dir, "workers/notes"));
 
-  expect(addOwnWorkers(dir, join(dir, "config.yaml"))).toBe("svc worker add ./workers/caller './workers/math worker' ./greeter");
+  expect(addOwnWorkers(dir, join(dir, "config.yaml"))).toBe(
+    "svc worker add ./workers/caller './workers/math worker' ./greeter",
+  );
   expect(addOwnWorkers(join(dir, "greeter"), join(dir, "config.yaml"))).toContain(" ../workers/caller ");
 });
 

@@ -11,7 +11,9 @@ const MAX_NAMED = 3;
  */
 export function addOwnWorkers(cwd: string, configFile: string): string {
   const project = dirname(configFile);
-  const folders = [...foldersIn(join(project, "workers")), ...foldersIn(project)].filter((folder) => existsSync(join(folder, "svc.worker.yaml")));
+  const folders = [...foldersIn(join(project, "workers")), ...foldersIn(project)].filter((folder) =>
+    existsSync(join(folder, "svc.worker.yaml")),
+  );
   const shown = folders.slice(0, MAX_NAMED).map((folder) => quoteWord(fromHere(cwd, folder)));
   return `svc worker add ${shown.length === 0 ? "FOLDER" : shown.join(" ")}`;
 }
@@ -24,7 +26,9 @@ function fromHere(cwd: string, folder: string): string {
 /** Returns nothing for a missing or unreadable folder, because this is only an example. */
 function foldersIn(folder: string): readonly string[] {
   try {
-    const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+    const entries = readdirSync(folder, { withFileTypes: true }).filter(
+      (entry) => entry.isDirectory() && !entry.name.startsWith("."),
+    );
     return entries.map(({ name }) => join(folder, name)).toSorted();
   } catch {
     return [];

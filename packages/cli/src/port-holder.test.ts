@@ -24,19 +24,22 @@ it("finds no process on a free port", async () => {
   expect(await findPortHolder(port)).toBeUndefined();
 });
 
-it.runIf(process.platform === "linux")("distinguishes a port of an outgoing connection from one with a listener", async () => {
-  const accepted = new Set<Socket>();
-  const server = createServer((socket) => accepted.add(socket)).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const outgoing = connect({ host: "127.0.0.1", port });
-  await once(outgoing, "connect");
-  try {
-    expect(await isUsedByConnection(outgoing.localPort ?? 0)).toBe(true);
-    expect(await isUsedByConnection(port)).toBe(false);
-  } finally {
-    outgoing.destroy();
-    for (const socket of accepted) socket.destroy();
-    server.close();
-  }
-});
+it.runIf(process.platform === "linux")(
+  "distinguishes a port of an outgoing connection from one with a listener",
+  async () => {
+    const accepted = new Set<Socket>();
+    const server = createServer((socket) => accepted.add(socket)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const outgoing = connect({ host: "127.0.0.1", port });
+    await once(outgoing, "connect");
+    try {
+      expect(await isUsedByConnection(outgoing.localPort ?? 0)).toBe(true);
+      expect(await isUsedByConnection(port)).toBe(false);
+    } finally {
+      outgoing.destroy();
+      for (const socket of accepted) socket.destroy();
+      server.close();
+    }
+  },
+);

@@ -18,7 +18,8 @@ export async function findPortHolder(port: number): Promise<PortHolder | undefin
   if (inodes.size === 0) return undefined;
   const names = await readdir("/proc").catch(() => []);
   for (const name of names) {
-    if (/^\d+$/.test(name) && (await holdsAny(name, inodes))) return { pid: Number(name), command: await commandOf(name) };
+    if (/^\d+$/.test(name) && (await holdsAny(name, inodes)))
+      return { pid: Number(name), command: await commandOf(name) };
   }
   return undefined;
 }
@@ -33,7 +34,9 @@ export async function isUsedByConnection(port: number): Promise<boolean> {
 }
 
 async function listeningInodes(port: number): Promise<ReadonlySet<string>> {
-  return new Set((await socketsOn(port)).filter(({ state }) => state === LISTENING).map(({ inode }) => `socket:[${inode}]`));
+  return new Set(
+    (await socketsOn(port)).filter(({ state }) => state === LISTENING).map(({ inode }) => `socket:[${inode}]`),
+  );
 }
 
 interface SocketRow {
@@ -43,7 +46,9 @@ interface SocketRow {
 
 async function socketsOn(port: number): Promise<readonly SocketRow[]> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const tables = await Promise.all(["/proc/net/tcp", "/proc/net/tcp6"].map((table) => readFile(table, "utf8").catch(() => "")));
+  const tables = await Promise.all(
+    ["/proc/net/tcp", "/proc/net/tcp6"].map((table) => readFile(table, "utf8").catch(() => "")),
+  );
   const rows: SocketRow[] = [];
   for (const line of tables.join("\n").split("\n")) {
     const columns = line.trim().split(/\s+/);
@@ -55,7 +60,9 @@ async function socketsOn(port: number): Promise<readonly SocketRow[]> {
 
 async function holdsAny(pid: string, inodes: ReadonlySet<string>): Promise<boolean> {
   const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
-  const targets = await Promise.all(descriptors.map((descriptor) => readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "")));
+  const targets = await Promise.all(
+    descriptors.map((descriptor) => readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => "")),
+  );
   return targets.some((target) => inodes.has(target));
 }
 

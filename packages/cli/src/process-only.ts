@@ -19,6 +19,9 @@ export async function processOnly<Answer>(
     // If the status fails too, the first error is more useful.
     const status = await workerStatus(engine, name, { tail: 0 }).catch(() => undefined);
     if (status?.kind !== "module") throw error;
-    throw new CommandFailure(`${name} is a module of the engine and has no ${lacks} of its own.`, { advice: [instead], cause: error });
+    throw new CommandFailure(`${name} is a module of the engine and has no ${lacks} of its own.`, {
+      advice: [instead],
+      cause: error,
+    });
   }
 }

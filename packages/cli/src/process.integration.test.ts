@@ -63,7 +63,11 @@ describe("the exit status of svc", () => {
   });
 
   it("is 1 if there is no config file", async () => {
-    expect(await svc("--config", "none.yaml")).toMatchObject({ status: EXIT.failed, out: "", notes: expect.stringContaining("none.yaml") });
+    expect(await svc("--config", "none.yaml")).toMatchObject({
+      status: EXIT.failed,
+      out: "",
+      notes: expect.stringContaining("none.yaml"),
+    });
   });
 
   it("is 2 for a payload that is not JSON", async () => {
@@ -75,7 +79,10 @@ describe("the exit status of svc", () => {
   });
 
   it("is 3 if no engine is reachable", async () => {
-    expect(await svc("trigger", "--function-id=math::add", "--url=ws://127.0.0.1:1")).toMatchObject({ status: EXIT.noEngine, out: "" });
+    expect(await svc("trigger", "--function-id=math::add", "--url=ws://127.0.0.1:1")).toMatchObject({
+      status: EXIT.noEngine,
+      out: "",
+    });
   });
 });
 
@@ -85,7 +92,8 @@ describe("an engine in the foreground", () => {
     const lines: Record<string, unknown>[] = [];
     const ended = once(child, "close");
     for await (const chunk of child.stderr.setEncoding("utf8")) {
-      for (const line of (chunk as string).split("\n").filter((part) => part !== "")) lines.push(JSON.parse(line) as Record<string, unknown>);
+      for (const line of (chunk as string).split("\n").filter((part) => part !== ""))
+        lines.push(JSON.parse(line) as Record<string, unknown>);
       if (lines.at(-1)?.message === "the engine is up") child.kill("SIGTERM");
     }
 
@@ -101,7 +109,9 @@ describe("an engine in the foreground", () => {
     ["an exception that nothing catches", 'throw new Error("injected")'],
     ["a rejection that nothing handles", 'Promise.reject(new Error("injected"))'],
   ])("exits with 70 after %s, and prints the error with its stack (X-7)", async (_, defect) => {
-    const child = start(FREE_PORTS, [`--import=data:text/javascript,process.on("SIGUSR2", () => { ${encodeURIComponent(defect)} })`]);
+    const child = start(FREE_PORTS, [
+      `--import=data:text/javascript,process.on("SIGUSR2", () => { ${encodeURIComponent(defect)} })`,
+    ]);
     const ended = once(child, "close");
     let log = "";
     let isInjected = false;
@@ -144,7 +154,16 @@ describe("an engine in the foreground", () => {
     const taken = await bridgePortOf(first.stderr.setEncoding("utf8"));
     const other = testProject();
 
-    const second = await svc("--config", other.configFile, "--bridge-port", taken, "--http-port", "0", "--ws-port", "0");
+    const second = await svc(
+      "--config",
+      other.configFile,
+      "--bridge-port",
+      taken,
+      "--http-port",
+      "0",
+      "--ws-port",
+      "0",
+    );
 
     other.remove();
     first.kill("SIGTERM");

@@ -7,7 +7,9 @@ import { pathOf, rejectUnknownCommands } from "./commands/unknown-command.ts";
 import { say, sayBehind } from "./notes.ts";
 import type { Shell } from "./shell.ts";
 
-const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  readonly version: string;
+};
 
 /** Minimum columns of a description for wrapping at words. */
 const MIN_HELP_WIDTH = 16;
@@ -15,7 +17,9 @@ const MIN_HELP_WIDTH = 16;
 /** Builds the command line. It never exits the process: commander's exits become errors. */
 export function buildProgram(shell: Shell): Command {
   const program = new Command("svc")
-    .description("One runtime for functions, triggers and workers. Without a command: run the engine in the foreground.")
+    .description(
+      "One runtime for functions, triggers and workers. Without a command: run the engine in the foreground.",
+    )
     .version(version, "-v, --version", "print the version")
     .helpOption("-h, --help", "print help; for a command: svc <command> --help")
     // Options after a command belong to that command, because both `svc` and its commands have --config.

@@ -25,7 +25,11 @@ it("leaves space for the terminal's ^C, which could not be cleared beyond the ed
 it("starts a new line after a call that is cancelled at once", async () => {
   const shell = recordedShell({ noteColumns: 80 });
 
-  const cancelled = cancellable(shell, "Calling math::add", (signal) => new Promise<void>((settle) => signal.addEventListener("abort", () => settle())));
+  const cancelled = cancellable(
+    shell,
+    "Calling math::add",
+    (signal) => new Promise<void>((settle) => signal.addEventListener("abort", () => settle())),
+  );
   shell.stop("SIGINT");
   await cancelled;
 

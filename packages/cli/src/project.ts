@@ -25,9 +25,12 @@ interface Found {
 export async function projectOfEngine(shell: Shell, worker: Worker, found: Found): Promise<Project> {
   const configFile = await requireOwnEngine(shell, worker, found);
   if (!existsSync(configFile)) {
-    throw new CommandFailure(`The engine at ${found.address.shownUrl} has its config file ${configFile} on another machine.`, {
-      advice: ["Run this command there."],
-    });
+    throw new CommandFailure(
+      `The engine at ${found.address.shownUrl} has its config file ${configFile} on another machine.`,
+      {
+        advice: ["Run this command there."],
+      },
+    );
   }
   return project(shell, configFile);
 }
@@ -45,21 +48,34 @@ export async function requireOwnEngine(shell: Shell, worker: Worker, { address, 
     });
   }
   if (isExplicit(address) || !existsSync(projectFile)) return engineFile;
-  throw new CommandFailure(`The engine at ${address.shownUrl} belongs to another project: it runs with ${engineFile}, not with ${projectFile}.`, {
-    advice: [
-      "Start an engine for this project on free ports: svc --bridge-port 0 --http-port 0 --ws-port 0",
-      `Or use that engine: pass --url ${address.shownUrl}`,
-    ],
-  });
+  throw new CommandFailure(
+    `The engine at ${address.shownUrl} belongs to another project: it runs with ${engineFile}, not with ${projectFile}.`,
+    {
+      advice: [
+        "Start an engine for this project on free ports: svc --bridge-port 0 --http-port 0 --ws-port 0",
+        `Or use that engine: pass --url ${address.shownUrl}`,
+      ],
+    },
+  );
 }
 
 /** Returns the engine's config file if it belongs to another project, otherwise undefined. */
-export async function foreignConfigFile(shell: Shell, worker: Worker, { address, config }: Found): Promise<string | undefined> {
+export async function foreignConfigFile(
+  shell: Shell,
+  worker: Worker,
+  { address, config }: Found,
+): Promise<string | undefined> {
   const { engineFile, projectFile } = await configFiles(shell, worker, config);
-  return isExplicit(address) || !existsSync(projectFile) || isSameFile(engineFile, projectFile) ? undefined : engineFile;
+  return isExplicit(address) || !existsSync(projectFile) || isSameFile(engineFile, projectFile)
+    ? undefined
+    : engineFile;
 }
 
-async function configFiles(shell: Shell, worker: Worker, config: string | undefined): Promise<{ readonly engineFile: string; readonly projectFile: string }> {
+async function configFiles(
+  shell: Shell,
+  worker: Worker,
+  config: string | undefined,
+): Promise<{ readonly engineFile: string; readonly projectFile: string }> {
   const info = await worker.call<{ readonly config_file: string }>({ function_id: "engine::info", payload: {} });
   return { engineFile: info.config_file, projectFile: projectConfigFile(shell, config) };
 }
@@ -79,14 +95,23 @@ function realPath(path: string): string {
 }
 
 /** Returns the local project when no engine runs. Throws (exit 3) if there is none. */
-export function localProject(shell: Shell, address: EngineAddress, options: { readonly config?: string | undefined; readonly problem: string }): Project {
+export function localProject(
+  shell: Shell,
+  address: EngineAddress,
+  options: { readonly config?: string | undefined; readonly problem: string },
+): Project {
   const configFile = projectConfigFile(shell, options.config);
   // A wrong --url is a mistake and must not edit another project's file.
-  if (!existsSync(configFile) || (address.from === "--url" && options.config === undefined)) throw noEngine(address, options.problem);
+  if (!existsSync(configFile) || (address.from === "--url" && options.config === undefined))
+    throw noEngine(address, options.problem);
   return project(shell, configFile);
 }
 
 function project(shell: Shell, configFile: string): Project {
   const fromHere = relative(shell.cwd, configFile);
-  return { configFile, dir: dirname(configFile), shownConfig: fromHere === basename(configFile) ? fromHere : configFile };
+  return {
+    configFile,
+    dir: dirname(configFile),
+    shownConfig: fromHere === basename(configFile) ? fromHere : configFile,
+  };
 }

@@ -8,14 +8,20 @@ const MAX_IDS = 5;
  * Describes what a worker provides, e.g. `math::add (1 function)`. For many ids it shows their number and the first
  * few. Has no trailing newline.
  */
-export function providedBy({ name, functions, trigger_types }: Pick<WorkerReport, "name" | "functions" | "trigger_types">): string {
+export function providedBy({
+  name,
+  functions,
+  trigger_types,
+}: Pick<WorkerReport, "name" | "functions" | "trigger_types">): string {
   const kinds = [
     { ids: functions, noun: "function" },
     { ids: trigger_types, noun: "trigger type" },
   ].filter(({ ids }) => ids.length > 0);
   if (kinds.length === 0) return name;
-  const number = (ids: readonly string[], noun: string): string => `${ids.length} ${noun}${ids.length === 1 ? "" : "s"}`;
-  if (functions.length + trigger_types.length <= MAX_IDS) return kinds.map(({ ids, noun }) => `${ids.join(", ")} (${number(ids, noun)})`).join(", ");
+  const number = (ids: readonly string[], noun: string): string =>
+    `${ids.length} ${noun}${ids.length === 1 ? "" : "s"}`;
+  if (functions.length + trigger_types.length <= MAX_IDS)
+    return kinds.map(({ ids, noun }) => `${ids.join(", ")} (${number(ids, noun)})`).join(", ");
   const few = firstFew(name, functions);
   const examples = few.length === 0 ? "" : `, e.g. ${few.join(", ")}`;
   const rest = functions.length > few.length ? `\n  List all: svc functions --worker ${name}` : "";

@@ -18,7 +18,10 @@ export interface QueueCounts {
 }
 
 export async function listQueues(engine: Worker): Promise<readonly QueueCounts[]> {
-  const { queues } = await engine.call<{ readonly queues: readonly QueueCounts[] }>({ function_id: "queue::list", payload: {} });
+  const { queues } = await engine.call<{ readonly queues: readonly QueueCounts[] }>({
+    function_id: "queue::list",
+    payload: {},
+  });
   return queues;
 }
 
@@ -29,6 +32,9 @@ export async function withQueue<Result>(engine: Worker, queue: string, action: (
   } catch (error) {
     if (codeOf(error) !== "queue_not_found") throw error;
     const known = (await listQueues(engine)).map(({ queue: name }) => name);
-    throw new CommandFailure(`There is no queue ${queue}${(await didYouMean(queue, known)) || "."}`, { advice: [`Queues: ${known.join(", ")}`], cause: error });
+    throw new CommandFailure(`There is no queue ${queue}${(await didYouMean(queue, known)) || "."}`, {
+      advice: [`Queues: ${known.join(", ")}`],
+      cause: error,
+    });
   }
 }

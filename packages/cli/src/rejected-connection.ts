@@ -10,8 +10,15 @@ export interface EngineRejection {
 }
 
 /** Returns the error (exit 1) for an engine that rejected the connection. */
-export function connectionRejected(address: EngineAddress, { status, message }: EngineRejection, env: NodeJS.ProcessEnv = process.env): CommandFailure {
-  if (status !== 401) return new CommandFailure(`The engine at ${address.shownUrl} rejected the connection (HTTP ${status}): ${message}.`);
+export function connectionRejected(
+  address: EngineAddress,
+  { status, message }: EngineRejection,
+  env: NodeJS.ProcessEnv = process.env,
+): CommandFailure {
+  if (status !== 401)
+    return new CommandFailure(
+      `The engine at ${address.shownUrl} rejected the connection (HTTP ${status}): ${message}.`,
+    );
   const origin = originOfToken(address, env);
   return new CommandFailure(
     `The engine at ${address.shownUrl} ${origin === undefined ? "requires a token, but none was sent" : "rejected the token"}: ${message}.`,

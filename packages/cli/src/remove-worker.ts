@@ -39,9 +39,12 @@ export async function entryNamed(name: string, { configFile, shownConfig }: Proj
   const { nearestName } = await import("@svc/engine/local-workers");
   const known = [...entries.values()].flatMap((listed) => (listed.kind === "command" ? [] : [listed.name]));
   const nearest = nearestName(name, known);
-  throw new CommandFailure(`There is no worker ${name} in ${shownConfig}${nearest === undefined ? "." : `; did you mean ${nearest}?`}`, {
-    advice: [known.length === 0 ? "It lists none." : `It lists: ${known.join(", ")}`],
-  });
+  throw new CommandFailure(
+    `There is no worker ${name} in ${shownConfig}${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,
+    {
+      advice: [known.length === 0 ? "It lists none." : `It lists: ${known.join(", ")}`],
+    },
+  );
 }
 
 /**
@@ -66,7 +69,11 @@ export function dependentsFirst(entries: ReadonlyMap<string, ListedEntry>): read
 export async function removeWorker(
   shell: Shell,
   entry: ListedEntry,
-  { project, engine, signal }: { readonly project: Project; readonly engine: Worker | undefined; readonly signal: AbortSignal },
+  {
+    project,
+    engine,
+    signal,
+  }: { readonly project: Project; readonly engine: Worker | undefined; readonly signal: AbortSignal },
 ): Promise<Removed> {
   const { removeWorkerFromConfig } = await import("@svc/engine");
   const before = engine === undefined ? undefined : (await listWorkers(engine)).find(({ name }) => name === entry.name);
@@ -99,7 +106,10 @@ async function waitForRemoval(shell: Shell, engine: Worker, { before, project, s
   const until = performance.now() + REMOVAL_TIMEOUT_MS;
   try {
     while ((await listWorkers(engine)).some((worker) => worker.name === name) || pids.some(isRunning)) {
-      if (signal.aborted) throw new CommandFailure(`Stopped waiting; ${name} was removed from ${project.shownConfig}, and the engine is stopping it.`);
+      if (signal.aborted)
+        throw new CommandFailure(
+          `Stopped waiting; ${name} was removed from ${project.shownConfig}, and the engine is stopping it.`,
+        );
       if (performance.now() > until) throw stillRunning(before, project);
       await pause(POLL_INTERVAL_MS);
     }
@@ -109,9 +119,12 @@ async function waitForRemoval(shell: Shell, engine: Worker, { before, project, s
 }
 
 function stillRunning({ name }: WorkerReport, { shownConfig }: Project): CommandFailure {
-  return new CommandFailure(`Worker ${name} was removed from ${shownConfig}, but it is still running after ${REMOVAL_TIMEOUT_MS / 1000} s.`, {
-    advice: [`The engine may have rejected the file; check its log for a problem in ${shownConfig}.`],
-  });
+  return new CommandFailure(
+    `Worker ${name} was removed from ${shownConfig}, but it is still running after ${REMOVAL_TIMEOUT_MS / 1000} s.`,
+    {
+      advice: [`The engine may have rejected the file; check its log for a problem in ${shownConfig}.`],
+    },
+  );
 }
 
 function isRunning(pid: number): boolean {

@@ -19,7 +19,10 @@ export interface SeveralOptions<Result> {
  * exits with 1, or with the failure's own status if there was only one name. With `json`, the results are printed on
  * standard output.
  */
-export async function runForEach<Result>(shell: Shell, { names, verb, json, action }: SeveralOptions<Result>): Promise<void> {
+export async function runForEach<Result>(
+  shell: Shell,
+  { names, verb, json, action }: SeveralOptions<Result>,
+): Promise<void> {
   const stop = new AbortController();
   const undo = shell.onStopSignal(() => stop.abort());
   const workers: Result[] = [];
@@ -40,11 +43,13 @@ export async function runForEach<Result>(shell: Shell, { names, verb, json, acti
   } finally {
     undo();
   }
-  if (json) shell.out(`${JSON.stringify({ workers, failed: failed.map(({ worker, message }) => ({ worker, message })) })}\n`);
+  if (json)
+    shell.out(`${JSON.stringify({ workers, failed: failed.map(({ worker, message }) => ({ worker, message })) })}\n`);
   const left = names.slice(started);
   const [only] = failed;
   if (only !== undefined && names.length === 1) throw only.error;
-  if (failed.length > 0 || left.length > 0) throw new CommandFailure(summary({ names, verb, failed: failed.map(({ worker }) => worker), left }));
+  if (failed.length > 0 || left.length > 0)
+    throw new CommandFailure(summary({ names, verb, failed: failed.map(({ worker }) => worker), left }));
 }
 
 function summary(outcome: {

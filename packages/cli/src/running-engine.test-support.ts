@@ -31,11 +31,18 @@ export interface TestEngine {
   stop(): Promise<ExitCode>;
 }
 
-export async function startTestEngine(project: TestProject, { bridgePort = 0 }: { readonly bridgePort?: number } = {}): Promise<TestEngine> {
+export async function startTestEngine(
+  project: TestProject,
+  { bridgePort = 0 }: { readonly bridgePort?: number } = {},
+): Promise<TestEngine> {
   const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH } });
-  const ended = run(["--log", "text", "--bridge-port", String(bridgePort), "--http-port", "0", "--ws-port", "0"], shell);
+  const ended = run(
+    ["--log", "text", "--bridge-port", String(bridgePort), "--http-port", "0", "--ws-port", "0"],
+    shell,
+  );
   const running = shell.noted("is running").then(() => "running" as const);
-  if ((await Promise.race([running, ended])) !== "running") throw new Error(`the engine failed to start:\n${shell.written.notes}`);
+  if ((await Promise.race([running, ended])) !== "running")
+    throw new Error(`the engine failed to start:\n${shell.written.notes}`);
   const url = /ws:\/\/localhost:\d+/.exec(shell.written.notes)?.[0];
   if (url === undefined) throw new Error(`the summary has no address:\n${shell.written.notes}`);
   return {

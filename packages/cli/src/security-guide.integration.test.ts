@@ -11,7 +11,8 @@ import { ModuleKind, ScriptTarget, transpileModule } from "typescript";
 import { afterEach, describe, expect, it } from "vitest";
 
 const guide = readFileSync(new URL("../../../docs/guide/security.md", import.meta.url), "utf8");
-const samples = (language: string): string[] => [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(([, text]) => text as string);
+const samples = (language: string): string[] =>
+  [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(([, text]) => text as string);
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -34,7 +35,9 @@ function guest(url: string, headers: Readonly<Record<string, string>> = {}) {
 }
 
 describe("the samples of docs/guide/security.md", () => {
-  it("accept clients of the auth function and of a role's token, each with its own permissions", { timeout: 30_000 }, async () => {
+  it("accept clients of the auth function and of a role's token, each with its own permissions", {
+    timeout: 30_000,
+  }, async () => {
     const dir = folder();
     writeFileSync(join(dir, "config.yaml"), samples("yaml")[0] as string);
     const engine = await startEngine({
@@ -52,7 +55,9 @@ describe("the samples of docs/guide/security.md", () => {
     const available = new Promise<void>((resolve) => own.registerFunction("ready", () => resolve()));
 
     const program = `${samples("ts")[0]}\nvoid worker.call({ function_id: "ready" });\n`;
-    const { outputText } = transpileModule(program, { compilerOptions: { module: ModuleKind.ESNext, target: ScriptTarget.ES2022 } });
+    const { outputText } = transpileModule(program, {
+      compilerOptions: { module: ModuleKind.ESNext, target: ScriptTarget.ES2022 },
+    });
     writeFileSync(join(dir, "worker.mjs"), outputText);
     symlinkSync(fileURLToPath(new URL("../../../node_modules", import.meta.url)), join(dir, "node_modules"));
     const child = spawn(process.execPath, ["worker.mjs"], {

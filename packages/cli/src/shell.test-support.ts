@@ -13,7 +13,8 @@ export interface RecordedShell extends Shell {
   readonly listeners: () => number;
 }
 
-export interface RecordedShellOptions extends Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns" | "onKey">> {
+export interface RecordedShellOptions
+  extends Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns" | "onKey">> {
   /** Content of standard input. */
   readonly stdin?: string | Uint8Array;
   /** Answers to questions and choices, in order. If given, the shell can ask. */

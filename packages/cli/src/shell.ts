@@ -122,7 +122,11 @@ async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise
   }
 }
 
-async function choose({ stdin, stderr }: NodeJS.Process, question: string, choices: readonly Choice[]): Promise<string | undefined> {
+async function choose(
+  { stdin, stderr }: NodeJS.Process,
+  question: string,
+  choices: readonly Choice[],
+): Promise<string | undefined> {
   const { isCancel, select } = await import("@clack/prompts");
   const width = widest(choices.map(({ value }) => value));
   // Shows all hints at once, so that new users can compare them; by default the library shows only the hint of the

@@ -9,10 +9,14 @@ import { retyped } from "./typed-command.ts";
  * command that started it.
  */
 export async function explainStartFailure(error: unknown, typed: readonly string[]): Promise<unknown> {
-  if (error instanceof ConfigError) return new CommandFailure(`The engine failed to start: the config file is invalid.\n${error.message}`, { cause: error });
+  if (error instanceof ConfigError)
+    return new CommandFailure(`The engine failed to start: the config file is invalid.\n${error.message}`, {
+      cause: error,
+    });
   if (error instanceof ListenError) return portFailure(error, typed);
   // For example a locked data folder or a failed module. The engine's message is enough.
-  if (error instanceof Error && !isBug(error)) return new CommandFailure(`The engine failed to start: ${error.message}`, { cause: error });
+  if (error instanceof Error && !isBug(error))
+    return new CommandFailure(`The engine failed to start: ${error.message}`, { cause: error });
   return error;
 }
 
@@ -25,10 +29,13 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 
 async function portFailure(error: ListenError, typed: readonly string[]): Promise<CommandFailure> {
   const { port } = error.address;
-  if (isInUse(error) && (await isUsedByConnection(port))) return connectionFailure(error, await otherPort(error, typed));
+  if (isInUse(error) && (await isUsedByConnection(port)))
+    return connectionFailure(error, await otherPort(error, typed));
   const holder = isInUse(error) ? await findPortHolder(port) : undefined;
   const advice = [
-    ...(holder === undefined ? [] : [`Port ${port} is in use by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`]),
+    ...(holder === undefined
+      ? []
+      : [`Port ${port} is in use by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`]),
     `Or use another port: ${await otherPort(error, typed)}`,
   ];
   return new CommandFailure(`The engine failed to start: ${error.message}.`, { advice, cause: error });
@@ -36,7 +43,10 @@ async function portFailure(error: ListenError, typed: readonly string[]): Promis
 
 function connectionFailure(error: ListenError, other: string): CommandFailure {
   const { port } = error.address;
-  const why = port < FIRST_EPHEMERAL_PORT ? "" : ` The system uses ports from ${FIRST_EPHEMERAL_PORT} up for outgoing connections.`;
+  const why =
+    port < FIRST_EPHEMERAL_PORT
+      ? ""
+      : ` The system uses ports from ${FIRST_EPHEMERAL_PORT} up for outgoing connections.`;
   return new CommandFailure(`The engine failed to start: port ${port} is in use, although no process listens on it.`, {
     advice: [
       `An outgoing connection is using it, or one that closed within the last minute.${why}`,
@@ -58,5 +68,10 @@ function isInUse(error: ListenError): boolean {
 }
 
 function isBug(error: Error): boolean {
-  return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError;
+  return (
+    error instanceof TypeError ||
+    error instanceof ReferenceError ||
+    error instanceof RangeError ||
+    error instanceof SyntaxError
+  );
 }

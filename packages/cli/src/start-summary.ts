@@ -5,11 +5,15 @@ import type { Shell } from "./shell.ts";
 import { hangingIndent } from "./word-wrap.ts";
 
 /** Summary after the engine has started: addresses, modules, workers and next steps. */
-export function startSummary(engine: RunningEngine, { cwd, paint, noteColumns }: Pick<Shell, "cwd" | "paint" | "noteColumns">): string {
+export function startSummary(
+  engine: RunningEngine,
+  { cwd, paint, noteColumns }: Pick<Shell, "cwd" | "paint" | "noteColumns">,
+): string {
   const { boundTo, config } = engine;
   const modules = engine.modules();
   const workers = config.localWorkers;
-  const row = (name: string, value: string): string => hangingIndent(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n");
+  const row = (name: string, value: string): string =>
+    hangingIndent(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n");
   const lines = [
     "",
     `${paint.bold(`svc ${engine.version}`)} ${paint.green("is running")}`,
@@ -19,10 +23,17 @@ export function startSummary(engine: RunningEngine, { cwd, paint, noteColumns }:
     row("HTTP API", paint.cyan(boundTo.http)),
     row("live updates", paint.cyan(boundTo.realtime)),
     row("config", relative(cwd, config.file) || config.file),
-    row("modules", modules.length === 0 ? "none configured" : modules.map(({ name, state }) => (state === "running" ? name : `${name} (${state})`)).join(", ")),
+    row(
+      "modules",
+      modules.length === 0
+        ? "none configured"
+        : modules.map(({ name, state }) => (state === "running" ? name : `${name} (${state})`)).join(", "),
+    ),
     row(
       "local workers",
-      workers.length === 0 ? "none configured" : workers.map(({ name, replicas }) => (replicas === 1 ? name : `${name} ×${replicas}`)).join(", "),
+      workers.length === 0
+        ? "none configured"
+        : workers.map(({ name, replicas }) => (replicas === 1 ? name : `${name} ×${replicas}`)).join(", "),
     ),
     "",
     ...nextSteps(workers.length > 0, addOwnWorkers(cwd, config.file)).map((step) => `  ${step}`),
@@ -36,5 +47,8 @@ export function startSummary(engine: RunningEngine, { cwd, paint, noteColumns }:
 
 function nextSteps(hasWorkers: boolean, add: string): readonly string[] {
   if (hasWorkers) return ["Try in a second terminal:  svc worker list"];
-  return [`Add a worker, in a second terminal:  ${add}`, "Or a module of the engine:           svc worker add svc-state"];
+  return [
+    `Add a worker, in a second terminal:  ${add}`,
+    "Or a module of the engine:           svc worker add svc-state",
+  ];
 }

@@ -5,11 +5,16 @@ import { nearestOf } from "./did-you-mean.ts";
 const MAX_NAMES = 1_000;
 
 /** Returns `; did you mean X?` with the nearest scope or key for one that does not exist, or a full stop. */
-export async function nearestItem(engine: Worker, { scope, key }: { readonly scope: string; readonly key?: string | undefined }): Promise<string> {
+export async function nearestItem(
+  engine: Worker,
+  { scope, key }: { readonly scope: string; readonly key?: string | undefined },
+): Promise<string> {
   const scopes = await scopeNames(engine);
   if (!scopes.includes(scope)) {
     const nearest = await nearestOf(scope, scopes);
-    return nearest === undefined ? `; there is no scope ${scope}.` : `; there is no scope ${scope}, did you mean ${nearest}?`;
+    return nearest === undefined
+      ? `; there is no scope ${scope}.`
+      : `; there is no scope ${scope}, did you mean ${nearest}?`;
   }
   if (key === undefined) return ".";
   const nearest = await nearestOf(key, await keysOf(engine, scope));

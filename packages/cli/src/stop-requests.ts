@@ -38,7 +38,10 @@ export function leaveInterruptedLine(shell: Shell, signal: StopSignal): void {
 }
 
 /** Listens for requests to stop: signals and, with `stdin: "stops"`, the end of standard input. */
-export function listenForStop(shell: Shell, options: { readonly stdin: "stops" | "ignored"; readonly nowMs: () => number }): StopRequests {
+export function listenForStop(
+  shell: Shell,
+  options: { readonly stdin: "stops" | "ignored"; readonly nowMs: () => number },
+): StopRequests {
   const first = deferred<StopSignal>();
   const second = deferred<StopSignal>();
   let firstMs: number | undefined;

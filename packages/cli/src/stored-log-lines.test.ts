@@ -29,5 +29,7 @@ it("shows a stack below its entry, and nothing twice", () => {
 
 it("keeps exception attributes without a stack, and the name of another worker", () => {
   const attributes = { worker: "mail-worker", "exception.message": "no stock" };
-  expect(storedLogLine({ ...entry, attributes }, pc.createColors(false))).toMatch(/ lost worker=mail-worker exception\.message="no stock"$/);
+  expect(storedLogLine({ ...entry, attributes }, pc.createColors(false))).toMatch(
+    / lost worker=mail-worker exception\.message="no stock"$/,
+  );
 });

@@ -37,13 +37,22 @@ export function storedLogLine(entry: StoredLog, paint: Shell["paint"]): string {
   const { [STACK]: stack, ...attributes } = entry.attributes;
   const stackText = typeof stack === "string" ? stack : "";
   const isShown = (name: string, value: unknown): boolean =>
-    isAddedBySvc(name) || (name === "worker" && value === entry.service_name) || (IN_STACK.includes(name) && stackText.includes(String(value)));
+    isAddedBySvc(name) ||
+    (name === "worker" && value === entry.service_name) ||
+    (IN_STACK.includes(name) && stackText.includes(String(value)));
   const fields = Object.entries(attributes)
     .filter(([name, value]) => !isShown(name, value))
     .map(([name, value]) => `${paint.dim(`${escapeUnprintable(name)}=`)}${printable(value)}`);
   const trace = entry.trace_id === null ? [] : [paint.dim(`trace=${entry.trace_id.slice(0, 12)}`)];
   const service = paint[colorOf(entry.service_name)](escapeUnprintable(entry.service_name));
-  const head = [paint.dim(dayAndTime(entry.timestamp_ms)), levelOf(entry, paint), service, first, ...fields, ...trace].join(" ");
+  const head = [
+    paint.dim(dayAndTime(entry.timestamp_ms)),
+    levelOf(entry, paint),
+    service,
+    first,
+    ...fields,
+    ...trace,
+  ].join(" ");
   return [head, ...more.map((line) => `    ${line}`), ...(stackText === "" ? [] : stackLines(stackText))].join("\n");
 }
 

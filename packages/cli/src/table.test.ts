@@ -22,7 +22,9 @@ describe("a table that is wider than the terminal", () => {
 
   it("gives the space of an omitted column to shortened ones", () => {
     const rows = [["abcdefghijkl", "mnopqrstuvwxyz", "1234567890"]];
-    expect(table(["ID", "TEXT", "MORE"], rows, { columns: 30, whole: ["ID"], first: ["MORE"] })).toContain("abcdefghijkl  mnopqrstuvwxyz\n");
+    expect(table(["ID", "TEXT", "MORE"], rows, { columns: 30, whole: ["ID"], first: ["MORE"] })).toContain(
+      "abcdefghijkl  mnopqrstuvwxyz\n",
+    );
   });
 
   it("prints one column below its rows, wrapped at words", () => {

@@ -23,7 +23,11 @@ const MIN_WIDTH = 8;
  * Formats rows as aligned columns below upper-case headings. Control characters are escaped, because workers choose
  * many of the values.
  */
-export function table(heads: readonly string[], rows: readonly (readonly string[])[], options: TableOptions = {}): string {
+export function table(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  options: TableOptions = {},
+): string {
   const { columns, style } = options;
   const all = heads.map((head, column) => columnOf(head, column, rows));
   const isNarrow = columns !== undefined && widthOf(all) > columns;
@@ -75,7 +79,9 @@ function fitted(all: readonly Column[], columns: number, { whole = [], first = [
 function narrowed(all: readonly Column[], columns: number, canShrink: (column: Column) => boolean): readonly Column[] {
   const result = [...all];
   for (let excess = widthOf(all) - columns; excess > 0; excess -= 1) {
-    const spare = result.map((column) => (canShrink(column) && column.width > Math.max(MIN_WIDTH, column.head.length) ? column.width : 0));
+    const spare = result.map((column) =>
+      canShrink(column) && column.width > Math.max(MIN_WIDTH, column.head.length) ? column.width : 0,
+    );
     const at = spare.indexOf(Math.max(...spare));
     const column = result[at];
     if (column === undefined || (spare[at] ?? 0) === 0) break;
@@ -105,5 +111,7 @@ function linesBelow(text: string, columns: number | undefined): readonly string[
   const lines = wrapped(text, width);
   const shown = lines.slice(0, LINES_BELOW).map((line) => clipped(line, width));
   const last = shown.length - 1;
-  return shown.map((line, index) => `${INDENT}${index === last && lines.length > LINES_BELOW ? clipped(`${line} …`, width) : line}`);
+  return shown.map(
+    (line, index) => `${INDENT}${index === last && lines.length > LINES_BELOW ? clipped(`${line} …`, width) : line}`,
+  );
 }

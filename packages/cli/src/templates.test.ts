@@ -21,7 +21,9 @@ it("has descriptions that fit into 80 columns", async () => {
   const templates = await listTemplates(bundledTemplates);
   const width = Math.max(...templates.map(({ name }) => name.length));
 
-  expect(templates.filter(({ description }) => "● ".length + width + "  ".length + description.length > 79)).toEqual([]);
+  expect(templates.filter(({ description }) => "● ".length + width + "  ".length + description.length > 79)).toEqual(
+    [],
+  );
 });
 
 it("copies gitignore as .gitignore and omits template.json", async () => {
@@ -44,9 +46,13 @@ it("copies gitignore as .gitignore and omits template.json", async () => {
 it("omits generated files, but no file only because the package is in node_modules", async () => {
   const folder = await mkdtemp(join(tmpdir(), "svc-templates-"));
   try {
-    const source = { templatesDir: join(folder, "node_modules/svc/templates"), assetsDir: join(folder, "node_modules/svc/assets") };
+    const source = {
+      templatesDir: join(folder, "node_modules/svc/templates"),
+      assetsDir: join(folder, "node_modules/svc/assets"),
+    };
     await mkdir(join(source.templatesDir, "t/node_modules/x"), { recursive: true });
-    for (const file of ["config.yaml", "node_modules/x/index.js"]) await writeFile(join(source.templatesDir, "t", file), "");
+    for (const file of ["config.yaml", "node_modules/x/index.js"])
+      await writeFile(join(source.templatesDir, "t", file), "");
     expect((await templateFiles(source, "t")).map((file) => file.to)).toEqual(["config.yaml"]);
   } finally {
     await rm(folder, { recursive: true });
@@ -54,7 +60,9 @@ it("omits generated files, but no file only because the package is in node_modul
 });
 
 it("refers to the SDK packages of this version", async () => {
-  const { version } = JSON.parse(await readFile(join(repository, "packages/sdk/package.json"), "utf8")) as { version: string };
+  const { version } = JSON.parse(await readFile(join(repository, "packages/sdk/package.json"), "utf8")) as {
+    version: string;
+  };
   const read = (file: string): Promise<string> => readFile(join(bundledTemplates.templatesDir, file), "utf8");
 
   for (const file of ["quickstart/workers/caller-worker/package.json", "typescript/workers/greeter/package.json"]) {
@@ -71,9 +79,12 @@ it("refers to the SDK packages of this version", async () => {
 it("has no watcher of its own and has state and HTTP commented out", async () => {
   const workers = join(bundledTemplates.templatesDir, "quickstart/workers");
   const texts = await Promise.all(
-    ["math-worker/svc.worker.yaml", "math-worker/math_worker.py", "caller-worker/svc.worker.yaml", "caller-worker/src/worker.ts"].map((file) =>
-      readFile(join(workers, file), "utf8"),
-    ),
+    [
+      "math-worker/svc.worker.yaml",
+      "math-worker/math_worker.py",
+      "caller-worker/svc.worker.yaml",
+      "caller-worker/src/worker.ts",
+    ].map((file) => readFile(join(workers, file), "utf8")),
   );
 
   for (const text of texts) expect(text).not.toMatch(/watch/);

@@ -16,7 +16,10 @@ export interface TemplateSource {
 }
 
 /** The templates of this package. */
-export const bundledTemplates: TemplateSource = { templatesDir: join(packageDir, "templates"), assetsDir: join(packageDir, "assets") };
+export const bundledTemplates: TemplateSource = {
+  templatesDir: join(packageDir, "templates"),
+  assetsDir: join(packageDir, "assets"),
+};
 
 /** Contents of a template's `template.json`. The file is not copied. */
 export interface Template {
@@ -40,7 +43,9 @@ export async function listTemplates(source: TemplateSource): Promise<readonly Te
   const entries = await readdir(source.templatesDir, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   const rank = (name: string): number => ORDER.indexOf(name) + 1 || ORDER.length + 1;
-  return Promise.all(names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((name) => readTemplate(source, name)));
+  return Promise.all(
+    names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((name) => readTemplate(source, name)),
+  );
 }
 
 async function readTemplate(source: TemplateSource, name: string): Promise<Template> {
@@ -77,7 +82,11 @@ export async function sdkFiles(source: TemplateSource): Promise<readonly Templat
 export type Written = "created" | "replaced" | "same" | "kept";
 
 /** Writes one file. `existing` decides about an existing file with other content. */
-export async function placeFile(file: TemplateFile, projectDir: string, existing: "keep" | "replace"): Promise<Written> {
+export async function placeFile(
+  file: TemplateFile,
+  projectDir: string,
+  existing: "keep" | "replace",
+): Promise<Written> {
   const target = join(projectDir, file.to);
   const exists = await isFile(target);
   if (exists) {

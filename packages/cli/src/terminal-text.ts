@@ -6,7 +6,10 @@ const ESCAPE = "\u001b";
 const STYLE_SEQUENCES = new RegExp(`${ESCAPE}\\[[\\d;:]*m`, "g");
 const RESET = `${ESCAPE}[0m`;
 /** All other escape sequences: cursor movements, titles, links. */
-const OTHER_SEQUENCES = new RegExp(`${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\u0007${ESCAPE}]*(?:\\u0007|${ESCAPE}\\\\)?|[@-Z\\\\^_])`, "g");
+const OTHER_SEQUENCES = new RegExp(
+  `${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\u0007${ESCAPE}]*(?:\\u0007|${ESCAPE}\\\\)?|[@-Z\\\\^_])`,
+  "g",
+);
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
 
 /** Returns colours for standard output. They do nothing if it is not a terminal or NO_COLOR is set. */

@@ -6,7 +6,9 @@ import { hangingIndent } from "./word-wrap.ts";
 
 describe("columns on a terminal", () => {
   it("are two for an East Asian character or an emoji, none for a combining mark or a colour", () => {
-    expect(["abc", "订单", "👩‍👩‍👧", "e\u0301", pc.createColors(true).red("abc")].map(textWidth)).toEqual([3, 4, 2, 1, 3]);
+    expect(["abc", "订单", "👩‍👩‍👧", "e\u0301", pc.createColors(true).red("abc")].map(textWidth)).toEqual([
+      3, 4, 2, 1, 3,
+    ]);
   });
 
   it("are used to pad and clip text without splitting a character", () => {
@@ -24,7 +26,9 @@ describe("columns on a terminal", () => {
       ["订单::创建订单", "ready"],
       ["orders::create", "ready"],
     ];
-    expect(table(["FUNCTION", "STATUS"], rows)).toBe("FUNCTION        STATUS\n订单::创建订单  ready\norders::create  ready\n");
+    expect(table(["FUNCTION", "STATUS"], rows)).toBe(
+      "FUNCTION        STATUS\n订单::创建订单  ready\norders::create  ready\n",
+    );
     expect(hangingIndent("", "创建订单 创建订单 创建订单", 20)).toEqual(["创建订单 创建订单", "创建订单"]);
   });
 });

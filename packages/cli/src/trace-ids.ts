@@ -53,12 +53,17 @@ export async function fullTraceId(engine: Pick<Worker, "call">, prefix: string):
   }
   const [only, ...others] = matching;
   if (only === undefined)
-    throw cursor === null ? traceNotFound(prefix) : new CommandFailure(`None of the latest ${MAX_PAGES * PAGE_SIZE} traces begins with ${prefix}.`);
+    throw cursor === null
+      ? traceNotFound(prefix)
+      : new CommandFailure(`None of the latest ${MAX_PAGES * PAGE_SIZE} traces begins with ${prefix}.`);
   if (others.length === 0) return only.trace_id;
   throw new CommandFailure(`${prefix} matches several traces; give more characters of the id:`, {
     advice: matching
       .slice(0, MAX_SHOWN)
-      .map(({ trace_id, start_time_ms, root_name }) => `  ${trace_id}  ${dayAndTime(start_time_ms)}  ${escapeUnprintable(root_name ?? "")}`),
+      .map(
+        ({ trace_id, start_time_ms, root_name }) =>
+          `  ${trace_id}  ${dayAndTime(start_time_ms)}  ${escapeUnprintable(root_name ?? "")}`,
+      ),
   });
 }
 

@@ -49,9 +49,16 @@ export function treesOf(spans: readonly Span[]): readonly SpanTree[] {
 }
 
 /** Returns true if the parents of `from` lead back to the span. Spans from outside may form cycles. */
-function isAncestor(span: Span, { trees, from }: { readonly trees: ReadonlyMap<string, SpanTree>; readonly from: Span }): boolean {
+function isAncestor(
+  span: Span,
+  { trees, from }: { readonly trees: ReadonlyMap<string, SpanTree>; readonly from: Span },
+): boolean {
   const seen = new Set<string>();
-  for (let at: Span | undefined = from; at !== undefined && !seen.has(at.span_id); at = trees.get(at.parent_span_id ?? "")?.span) {
+  for (
+    let at: Span | undefined = from;
+    at !== undefined && !seen.has(at.span_id);
+    at = trees.get(at.parent_span_id ?? "")?.span
+  ) {
     if (at.span_id === span.span_id) return true;
     seen.add(at.span_id);
   }

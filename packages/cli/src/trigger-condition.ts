@@ -11,7 +11,8 @@ type Config = Readonly<Record<string, unknown>>;
 
 const KNOWN: Readonly<Record<string, (config: Config) => string | undefined>> = {
   http: ({ http_method, api_path }) => `${text(http_method) ?? "GET"} /${(text(api_path) ?? "").replace(/^\//, "")}`,
-  cron: ({ expression, timezone }) => joined(text(expression), text(timezone) === undefined ? undefined : `(${text(timezone)})`),
+  cron: ({ expression, timezone }) =>
+    joined(text(expression), text(timezone) === undefined ? undefined : `(${text(timezone)})`),
   event: topic,
   subscribe: topic,
   "durable:subscriber": topic,

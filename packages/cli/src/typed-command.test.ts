@@ -31,6 +31,8 @@ it("repeats a command with only the given options", async () => {
 });
 
 it("changes one option", () => {
-  expect(retyped(["svc", "dev", "--http-port", "1", "--open"], "--http-port", 3121)).toBe("svc dev --open --http-port 3121");
+  expect(retyped(["svc", "dev", "--http-port", "1", "--open"], "--http-port", 3121)).toBe(
+    "svc dev --open --http-port 3121",
+  );
   expect(retyped(["svc", "--config", "a b"], "--ws-port", 3122)).toBe("svc --config 'a b' --ws-port 3122");
 });

@@ -25,10 +25,17 @@ export async function unreadyWorkers(engine: Worker): Promise<readonly string[]>
   const lines = workers.flatMap(({ name, kind, state }) => {
     if (kind === "module" || state === "ready") return [];
     const remedy = REMEDY[state];
-    return [`${name} is ${stateText(state)}${remedy === undefined ? "; try again in a moment" : `: svc worker ${remedy} ${name}`}`];
+    return [
+      `${name} is ${stateText(state)}${remedy === undefined ? "; try again in a moment" : `: svc worker ${remedy} ${name}`}`,
+    ];
   });
   const more = lines.length - MAX_NAMED;
-  return more <= 0 ? lines : [...lines.slice(0, MAX_NAMED), `${more} more ${more === 1 ? "worker is" : "workers are"} not ready: svc worker list`];
+  return more <= 0
+    ? lines
+    : [
+        ...lines.slice(0, MAX_NAMED),
+        `${more} more ${more === 1 ? "worker is" : "workers are"} not ready: svc worker list`,
+      ];
 }
 
 function stateText(state: Exclude<WorkerState, "ready">): string {

@@ -26,11 +26,19 @@ export interface AwaitedWorker {
  */
 export async function waitForWorker(shell: Shell, engine: EngineCalls, awaited: AwaitedWorker): Promise<WorkerReport> {
   const { name, signal, adviceIfStopped: advice } = awaited;
-  return await unlessStopped(watch(shell, engine, awaited), signal, () => new CommandFailure(`Stopped waiting; ${name} may not be ready.`, { advice }));
+  return await unlessStopped(
+    watch(shell, engine, awaited),
+    signal,
+    () => new CommandFailure(`Stopped waiting; ${name} may not be ready.`, { advice }),
+  );
 }
 
 /** Resolves with the step's result, or rejects as soon as the user stops the wait. */
-export async function unlessStopped<Result>(step: Promise<Result>, signal: AbortSignal, stopped: () => CommandFailure): Promise<Result> {
+export async function unlessStopped<Result>(
+  step: Promise<Result>,
+  signal: AbortSignal,
+  stopped: () => CommandFailure,
+): Promise<Result> {
   let undo = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
     const stop = (): void => reject(stopped());
@@ -47,7 +55,9 @@ export async function unlessStopped<Result>(step: Promise<Result>, signal: Abort
 
 async function watch(shell: Shell, engine: EngineCalls, awaited: AwaitedWorker): Promise<WorkerReport> {
   const { name, signal } = awaited;
-  const { first, readyByMs } = await withProgress(shell, `Waiting until ${name} is ready`, () => firstOutcome(engine, awaited));
+  const { first, readyByMs } = await withProgress(shell, `Waiting until ${name} is ready`, () =>
+    firstOutcome(engine, awaited),
+  );
   if (first.state !== "backing_off") return requireReady(first, { showsOutput: true });
   shell.note(`${shell.paint.yellow(`Worker ${name} crashed:`)} ${first.reason ?? ""}\n${outputOf(first).join("\n")}\n`);
   const timeoutMs = Math.max(0, Math.round(readyByMs - performance.now()));
@@ -58,7 +68,10 @@ async function watch(shell: Shell, engine: EngineCalls, awaited: AwaitedWorker):
 }
 
 /** Waits until the worker is ready, has crashed, cannot become ready or times out. The time of an install is added. */
-async function firstOutcome(engine: EngineCalls, { name, signal }: AwaitedWorker): Promise<{ readonly first: WorkerReport; readonly readyByMs: number }> {
+async function firstOutcome(
+  engine: EngineCalls,
+  { name, signal }: AwaitedWorker,
+): Promise<{ readonly first: WorkerReport; readonly readyByMs: number }> {
   const installedByMs = performance.now() + INSTALL_TIMEOUT_MS;
   let readyByMs = performance.now() + READY_TIMEOUT_MS;
   for (;;) {
@@ -92,13 +105,16 @@ function requireReady(report: WorkerReport, { showsOutput }: { readonly showsOut
   if (state === "ready") return report;
   const waits = waits_for.length === 0 ? undefined : `it waits for ${waits_for.join(", ")}, which it depends on`;
   const why = reason ?? waits ?? TIMEOUT_REASONS[state] ?? "";
-  throw new CommandFailure(`Worker ${name} is not ready; it is ${state.replace("_", " ")}${why === "" ? "" : `: ${why}`}.`, {
-    advice: [
-      ...(showsOutput ? outputOf(report) : []),
-      ...(report.log_file === null ? [] : [`Full output: ${report.log_file}`]),
-      `It stays in the config file. It restarts when its files change, or with: svc worker restart ${name}`,
-    ],
-  });
+  throw new CommandFailure(
+    `Worker ${name} is not ready; it is ${state.replace("_", " ")}${why === "" ? "" : `: ${why}`}.`,
+    {
+      advice: [
+        ...(showsOutput ? outputOf(report) : []),
+        ...(report.log_file === null ? [] : [`Full output: ${report.log_file}`]),
+        `It stays in the config file. It restarts when its files change, or with: svc worker restart ${name}`,
+      ],
+    },
+  );
 }
 
 /** Returns the output of its latest run, because output of earlier runs repeats itself. */

@@ -21,7 +21,9 @@ export function hangingIndent(head: string, text: string, columns: number | unde
   const indent = textWidth(head);
   if (columns === undefined || columns - indent < MIN_WIDTH) return [`${head}${text}`];
   const bound = text.replace(WHOLE, (words) => words.replaceAll(" ", NO_BREAK_BLANK));
-  return wrapped(bound, columns - indent).map((line, index) => `${index === 0 ? head : " ".repeat(indent)}${line.replaceAll(NO_BREAK_BLANK, " ")}`);
+  return wrapped(bound, columns - indent).map(
+    (line, index) => `${index === 0 ? head : " ".repeat(indent)}${line.replaceAll(NO_BREAK_BLANK, " ")}`,
+  );
 }
 
 /** Wraps text after a heading. Further lines of the text start at the margin. */

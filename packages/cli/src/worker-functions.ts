@@ -8,7 +8,16 @@ const CONTROL_TIMEOUT_MS = 60_000;
 /** Part of the SDK's worker that calls functions of the engine. */
 export type EngineCalls = Pick<Worker, "call">;
 
-export type WorkerState = "installing" | "starting" | "ready" | "replacing" | "stopping" | "stopped" | "backing_off" | "crash_looping" | "failed";
+export type WorkerState =
+  | "installing"
+  | "starting"
+  | "ready"
+  | "replacing"
+  | "stopping"
+  | "stopped"
+  | "backing_off"
+  | "crash_looping"
+  | "failed";
 
 /** One process of a worker, or one connection of a remote worker. */
 export interface ReplicaReport {
@@ -38,7 +47,12 @@ export interface WorkerReport {
   readonly replicas: readonly ReplicaReport[];
   /** Number of restarts after unexpected exits. */
   readonly restarts: number;
-  readonly last_exit: { readonly code: number | null; readonly signal: string | null; readonly at: string; readonly lines: readonly string[] } | null;
+  readonly last_exit: {
+    readonly code: number | null;
+    readonly signal: string | null;
+    readonly at: string;
+    readonly lines: readonly string[];
+  } | null;
   /** ISO 8601. */
   readonly next_start_at: string | null;
   readonly ready_at: string | null;
@@ -65,9 +79,15 @@ export function fullName(name: string): string {
   return findBuiltIn(name)?.name ?? name;
 }
 
-export async function listWorkers(engine: EngineCalls, options: { readonly includeRemote?: boolean } = {}): Promise<readonly WorkerReport[]> {
+export async function listWorkers(
+  engine: EngineCalls,
+  options: { readonly includeRemote?: boolean } = {},
+): Promise<readonly WorkerReport[]> {
   const payload = { include_remote: options.includeRemote ?? false };
-  const { workers } = await engine.call<{ readonly workers: readonly WorkerReport[] }>({ function_id: "worker::list", payload });
+  const { workers } = await engine.call<{ readonly workers: readonly WorkerReport[] }>({
+    function_id: "worker::list",
+    payload,
+  });
   return workers;
 }
 
@@ -99,10 +119,18 @@ export interface AwaitedState {
 }
 
 /** Waits until the worker reaches the state or the timeout ends. Returns its report. */
-export async function awaitWorker(engine: EngineCalls, { name, until, timeoutMs, signal }: AwaitedState): Promise<WorkerReport> {
+export async function awaitWorker(
+  engine: EngineCalls,
+  { name, until, timeoutMs, signal }: AwaitedState,
+): Promise<WorkerReport> {
   return engine.call<WorkerReport>({
     function_id: "worker::wait",
-    payload: { name, timeout_ms: timeoutMs, on_crash: until === "first crash", until: until === "stopped" ? "stopped" : "settled" },
+    payload: {
+      name,
+      timeout_ms: timeoutMs,
+      on_crash: until === "first crash",
+      until: until === "stopped" ? "stopped" : "settled",
+    },
     timeout_ms: timeoutMs + ANSWER_MARGIN_MS,
     signal,
   });
@@ -112,5 +140,9 @@ export type WorkerAction = "start" | "stop" | "restart" | "update";
 
 /** Sends the command and returns the worker's report without waiting. */
 export async function controlWorker(engine: EngineCalls, action: WorkerAction, name: string): Promise<WorkerReport> {
-  return engine.call<WorkerReport>({ function_id: `worker::${action}`, payload: { name }, timeout_ms: CONTROL_TIMEOUT_MS });
+  return engine.call<WorkerReport>({
+    function_id: `worker::${action}`,
+    payload: { name },
+    timeout_ms: CONTROL_TIMEOUT_MS,
+  });
 }

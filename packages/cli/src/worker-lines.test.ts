@@ -5,7 +5,13 @@ import type { WorkerLine } from "./worker-logs.ts";
 
 const plain = pc.createColors(false);
 const time = "2026-01-31T10:00:00.000Z";
-const line = (text: string, stream: WorkerLine["stream"] = "err", worker = "math"): WorkerLine => ({ worker, time, stream, replica: null, text });
+const line = (text: string, stream: WorkerLine["stream"] = "err", worker = "math"): WorkerLine => ({
+  worker,
+  time,
+  stream,
+  replica: null,
+  text,
+});
 
 it("marks standard error and removes control characters", () => {
   expect(shownLine(line("careful\u001b[2J"), plain)).toEqual({ bar: "!", time, text: "careful" });
@@ -15,8 +21,14 @@ it("marks standard error and removes control characters", () => {
 it("formats the lines of loggers with level and message, without the worker's name", () => {
   const record = { time: "2026-01-31T10:00:00.100Z", level: "warn", message: "late", worker: "math", ms: 7 };
 
-  expect(shownLine(line(JSON.stringify(record)), plain)).toEqual({ bar: "|", time: record.time, text: "warn  late ms=7" });
-  expect(shownLine(line(JSON.stringify({ ...record, worker: "other" })), plain).text).toBe("warn  late worker=other ms=7");
+  expect(shownLine(line(JSON.stringify(record)), plain)).toEqual({
+    bar: "|",
+    time: record.time,
+    text: "warn  late ms=7",
+  });
+  expect(shownLine(line(JSON.stringify({ ...record, worker: "other" })), plain).text).toBe(
+    "warn  late worker=other ms=7",
+  );
   expect(shownLine(line('{"level":"warn"}'), plain)).toMatchObject({ bar: "!", text: '{"level":"warn"}' });
 });
 

@@ -13,7 +13,10 @@ export function writerOf({ worker, replica }: WorkerLine): string {
 }
 
 /** Formats a line of output: separator, text, and the record's time if the line is a log record. */
-export function shownLine(line: WorkerLine, paint: Shell["paint"]): { readonly bar: string; readonly time: string; readonly text: string } {
+export function shownLine(
+  line: WorkerLine,
+  paint: Shell["paint"],
+): { readonly bar: string; readonly time: string; readonly text: string } {
   const { worker, stream, time, text } = line;
   const record = stream === "out" || stream === "err" ? parseLogLine(text) : undefined;
   if (record === undefined) {

@@ -44,7 +44,10 @@ export async function readLogs(
   worker: string,
   { tail, sinceMs, stream }: LogQuery,
 ): Promise<{ readonly lines: readonly WorkerLine[]; readonly cursor: string; readonly logFile: string }> {
-  const page = await engine.call<LogPage>({ function_id: "worker::logs", payload: { name: worker, tail, since_ms: sinceMs, stream } });
+  const page = await engine.call<LogPage>({
+    function_id: "worker::logs",
+    payload: { name: worker, tail, since_ms: sinceMs, stream },
+  });
   return { lines: page.lines.map((line) => ({ ...line, worker })), cursor: page.cursor, logFile: page.log_file };
 }
 
@@ -82,7 +85,12 @@ export async function followLogs(
   while (!signal.aborted) {
     try {
       const payload = { name: worker, cursor: at, stream, tail: PAGE_LINES, wait_ms: WAIT_MS };
-      const page = await engine.call<LogPage>({ function_id: "worker::logs", payload, timeout_ms: WAIT_MS + ANSWER_MARGIN_MS, signal });
+      const page = await engine.call<LogPage>({
+        function_id: "worker::logs",
+        payload,
+        timeout_ms: WAIT_MS + ANSWER_MARGIN_MS,
+        signal,
+      });
       if (isLost) onBack?.();
       isLost = false;
       at = page.cursor;

@@ -29,7 +29,14 @@ const line = (text: string): WorkerLine => ({ worker: "math", time, stream: "err
 const stack = `Error: no\n${Array.from({ length: 20 }, (_, frame) => `    at frame${frame} (math.ts:1:1)`).join("\n")}\n`;
 const failure = line(JSON.stringify({ time, level: "error", message: "it failed", error: { message: "no", stack } }));
 const traceback = `Traceback (most recent call last):\n${'  File "worker.py", line 8, in answer\n    return {}["a"]\n'.repeat(9)}RuntimeError: no database\n`;
-const pythonFailure = line(JSON.stringify({ time, level: "error", message: "a handler failed", error: { message: "no database", stack: traceback } }));
+const pythonFailure = line(
+  JSON.stringify({
+    time,
+    level: "error",
+    message: "a handler failed",
+    error: { message: "no database", stack: traceback },
+  }),
+);
 
 function output(lines: readonly WorkerLine[], tail: number): readonly string[] {
   const page = workerPage({ report, triggers: [], lines, tail }, pc.createColors(false));
@@ -57,14 +64,21 @@ describe("the last output on a worker's page", () => {
     expect(shown[0]).toContain("error a handler failed");
     expect(shown[5]).toBe("    …");
     expect(shown.at(-1)).toBe("    RuntimeError: no database");
-    expect(output([pythonFailure, line("at last")], 3)).toEqual([shown[0], "    … RuntimeError: no database", expect.stringContaining("at last")]);
+    expect(output([pythonFailure, line("at last")], 3)).toEqual([
+      shown[0],
+      "    … RuntimeError: no database",
+      expect.stringContaining("at last"),
+    ]);
   });
 });
 
 describe("the last exit on a worker's page", () => {
   it("formats a logger's lines, limited and with the end of the stack", () => {
     const last_exit = { code: 1, signal: null, at: time, lines: ["starting up", pythonFailure.text] };
-    const page = workerPage({ report: { ...report, state: "backing_off", last_exit }, triggers: [], lines: [], tail: 10 }, pc.createColors(false));
+    const page = workerPage(
+      { report: { ...report, state: "backing_off", last_exit }, triggers: [], lines: [], tail: 10 },
+      pc.createColors(false),
+    );
     const shown = page.filter((row) => row.includes("| ")).map((row) => row.trim());
     expect(shown).toHaveLength(12);
     expect(shown[0]).toMatch(/^\| error a handler failed/);
@@ -73,6 +87,9 @@ describe("the last exit on a worker's page", () => {
 });
 
 it("counts only restarts after a crash on a worker's page", () => {
-  const page = workerPage({ report: { ...report, restarts: 2 }, triggers: [], lines: [], tail: 10 }, pc.createColors(false));
+  const page = workerPage(
+    { report: { ...report, restarts: 2 }, triggers: [], lines: [], tail: 10 },
+    pc.createColors(false),
+  );
   expect(page).toContainEqual(expect.stringMatching(/^restarts +2 after a crash$/));
 });

@@ -32,7 +32,11 @@ const KINDS: Readonly<Record<WorkerReport["kind"], string>> = {
 };
 
 /** Formats all about one worker as lines without newlines, wrapped to the terminal's columns. */
-export function workerPage({ report, triggers, lines, tail }: WorkerStatus, paint: Shell["paint"], columns?: number): readonly string[] {
+export function workerPage(
+  { report, triggers, lines, tail }: WorkerStatus,
+  paint: Shell["paint"],
+  columns?: number,
+): readonly string[] {
   const { name, kind, state, reason, ready_at, next_start_at, waits_for, log_file } = report;
   const runsHere = kind === "local" || kind === "command";
   const fact = factsIn(paint, columns);
@@ -40,7 +44,9 @@ export function workerPage({ report, triggers, lines, tail }: WorkerStatus, pain
   const isDown = state === "backing_off" || state === "crash_looping";
   return [
     `${paint.bold(escapeUnprintable(name))}  ${paint[stateColor(state)](state)}`,
-    ...(reason === null ? [] : reason.split("\n").flatMap((line) => hangingIndent("", escapeUnprintable(line), columns))),
+    ...(reason === null
+      ? []
+      : reason.split("\n").flatMap((line) => hangingIndent("", escapeUnprintable(line), columns))),
     "",
     ...fact("kind", [KINDS[kind]]),
     ...fact("ready since", ready_at === null ? [] : [when(ready_at)]),
@@ -96,16 +102,27 @@ function outputLines(line: WorkerLine, paint: Shell["paint"]): readonly string[]
 }
 
 /** Formats a name with its values below each other, or nothing if there are no values. */
-function factsIn(paint: Shell["paint"], columns: number | undefined): (name: string, values: readonly string[]) => readonly string[] {
-  return (name, values) => values.flatMap((value, index) => hangingIndent(paint.dim((index === 0 ? name : "").padEnd(NAME_WIDTH)), value, columns));
+function factsIn(
+  paint: Shell["paint"],
+  columns: number | undefined,
+): (name: string, values: readonly string[]) => readonly string[] {
+  return (name, values) =>
+    values.flatMap((value, index) =>
+      hangingIndent(paint.dim((index === 0 ? name : "").padEnd(NAME_WIDTH)), value, columns),
+    );
 }
 
 function lastExit({ name, last_exit }: WorkerReport, paint: Shell["paint"]): readonly string[] {
   if (last_exit === null) return [];
   const { code, signal, at, lines } = last_exit;
   const how = signal ?? (code === null ? "it did not start" : `exit code ${code}`);
-  const entries = lines.map((text) => shownLine({ worker: name, time: at, stream: "err", replica: null, text }, paint).text.split("\n"));
-  return [`${how}, ${ago(Date.parse(at))}`, ...lastLines(entries, EXIT_LINES, paint).map((line) => `${paint.dim("|")} ${line}`)];
+  const entries = lines.map((text) =>
+    shownLine({ worker: name, time: at, stream: "err", replica: null, text }, paint).text.split("\n"),
+  );
+  return [
+    `${how}, ${ago(Date.parse(at))}`,
+    ...lastLines(entries, EXIT_LINES, paint).map((line) => `${paint.dim("|")} ${line}`),
+  ];
 }
 
 function processes({ replicas, pids }: WorkerReport): readonly string[] {
@@ -113,19 +130,27 @@ function processes({ replicas, pids }: WorkerReport): readonly string[] {
   const [only] = replicas;
   if (only === undefined || (replicas.length === 1 && only.pid === null)) return [];
   const children = pids.length - replicas.filter(({ pid }) => pid !== null && pids.includes(pid)).length;
-  const more = children <= 0 ? [] : [`and ${children} ${children === 1 ? "process" : "processes"} that ${replicas.length === 1 ? "it" : "they"} started`];
+  const more =
+    children <= 0
+      ? []
+      : [
+          `and ${children} ${children === 1 ? "process" : "processes"} that ${replicas.length === 1 ? "it" : "they"} started`,
+        ];
   if (replicas.length === 1) return [[pidText(only.pid), ...more].join(" ")];
   return [...replicas.map(({ index, state, pid }) => `#${index}  ${state}  ${pidText(pid)}`), ...more];
 }
 
 function triggerText({ trigger_type, config, function_id, status, reason }: TriggerRow): string {
   const condition = [trigger_type, conditionOf(trigger_type, config)].filter((part) => part !== "").join("  ");
-  const shownStatus = status.toLowerCase() === "active" ? "" : `  (${status.toLowerCase()}${reason === null ? "" : `: ${reason}`})`;
+  const shownStatus =
+    status.toLowerCase() === "active" ? "" : `  (${status.toLowerCase()}${reason === null ? "" : `: ${reason}`})`;
   return escapeUnprintable(`${condition} → ${function_id}${shownStatus}`);
 }
 
 function capped(rows: readonly string[], command: string): readonly string[] {
-  return rows.length <= MAX_ROWS ? rows : [...rows.slice(0, MAX_ROWS - 1), `and ${rows.length - MAX_ROWS + 1} more: ${command}`];
+  return rows.length <= MAX_ROWS
+    ? rows
+    : [...rows.slice(0, MAX_ROWS - 1), `and ${rows.length - MAX_ROWS + 1} more: ${command}`];
 }
 
 /** Returns green for running, yellow for a transition or retry, red for states that need attention. */

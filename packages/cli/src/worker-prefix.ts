@@ -12,7 +12,10 @@ export class Prefixes {
   readonly #painted = new Map<string, Paint>();
   #width: number;
 
-  constructor(paint: Shell["paint"], { names, minWidth = 0 }: { readonly names: readonly string[]; readonly minWidth?: number }) {
+  constructor(
+    paint: Shell["paint"],
+    { names, minWidth = 0 }: { readonly names: readonly string[]; readonly minWidth?: number },
+  ) {
     this.#paints = [
       paint.cyan,
       paint.yellow,

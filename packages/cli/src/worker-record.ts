@@ -19,9 +19,15 @@ export function workerRecordOf(line: LogRecord): WorkerRecord | undefined {
   if (line.message !== WORKER_LOGS) return undefined;
   const { service, text, module: _module, worker, data, traceId, spanId: _spanId, ...more } = line.fields;
   // Truncated text is no longer an object.
-  const members = typeof data === "object" && data !== null ? Object.entries(data) : data === undefined ? [] : [["data", data] as const];
+  const members =
+    typeof data === "object" && data !== null
+      ? Object.entries(data)
+      : data === undefined
+        ? []
+        : [["data", data] as const];
   // The writer's name is shown before the message.
-  const namesWriter = (name: string, value: unknown): boolean => name === "worker_id" || (name === "worker" && (value === service || value === worker));
+  const namesWriter = (name: string, value: unknown): boolean =>
+    name === "worker_id" || (name === "worker" && (value === service || value === worker));
   const shown = members.filter(([name, value]) => !namesWriter(name, value) && !isAddedBySvc(name));
   // The engine adds the worker only if the service has another name.
   const named = worker === undefined ? {} : { worker };
@@ -29,7 +35,11 @@ export function workerRecordOf(line: LogRecord): WorkerRecord | undefined {
   return {
     service: String(service),
     isOutput: members.some(([name]) => name === OUTPUT_STREAM),
-    record: { ...line, message: String(text), fields: { ...named, ...withError(Object.fromEntries(shown)), ...more, ...trace } },
+    record: {
+      ...line,
+      message: String(text),
+      fields: { ...named, ...withError(Object.fromEntries(shown)), ...more, ...trace },
+    },
   };
 }
 

@@ -15,7 +15,9 @@ export interface FolderTarget {
 }
 
 /** Argument of `svc worker add`. */
-export type WorkerTarget = FolderTarget | { readonly kind: "built-in"; readonly worker: BuiltInWorker; readonly shown: string };
+export type WorkerTarget =
+  | FolderTarget
+  | { readonly kind: "built-in"; readonly worker: BuiltInWorker; readonly shown: string };
 
 /** Returns true if the text starts with `.`, `/` or `~`, or contains a separator. Anything else is a name. */
 export function looksLikePath(text: string): boolean {
@@ -51,7 +53,9 @@ export async function targetOf(shell: Shell, name: string): Promise<WorkerTarget
 
 /** Returns the folder that the user probably nearest, as one types it. */
 function ownFolder(shell: Shell, name: string): string | undefined {
-  return [`./${name}`, `./workers/${name}`].find((path) => statSync(resolve(shell.cwd, path), { throwIfNoEntry: false })?.isDirectory() ?? false);
+  return [`./${name}`, `./workers/${name}`].find(
+    (path) => statSync(resolve(shell.cwd, path), { throwIfNoEntry: false })?.isDirectory() ?? false,
+  );
 }
 
 export function requireFolder({ folder, shown }: FolderTarget): void {
@@ -61,14 +65,22 @@ export function requireFolder({ folder, shown }: FolderTarget): void {
 }
 
 /** Returns notes on the location of the folder for users who move the project. */
-export function locationNotes({ folder, shown }: FolderTarget, { dir, shownConfig }: Pick<Project, "dir" | "shownConfig">): readonly string[] {
+export function locationNotes(
+  { folder, shown }: FolderTarget,
+  { dir, shownConfig }: Pick<Project, "dir" | "shownConfig">,
+): readonly string[] {
   const notes: string[] = [];
   const isLink = lstatSync(folder).isSymbolicLink();
   const real = realpathSync(folder);
-  if (isLink) notes.push(`${shown} is a symbolic link to ${real}; ${shownConfig} contains the link, so that you can change its target later.`);
+  if (isLink)
+    notes.push(
+      `${shown} is a symbolic link to ${real}; ${shownConfig} contains the link, so that you can change its target later.`,
+    );
   const written = relative(realpathSync(dir), isLink ? folder : real);
   if (written === ".." || written.startsWith(`..${sep}`) || isAbsolute(written)) {
-    notes.push(`${shown} is outside the project's folder ${dir}; ${shownConfig} finds it only while neither of them is moved.`);
+    notes.push(
+      `${shown} is outside the project's folder ${dir}; ${shownConfig} finds it only while neither of them is moved.`,
+    );
   }
   return notes;
 }

@@ -7,10 +7,14 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const built = new URL("../dist/server/main.js", import.meta.url);
 
 if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`svc-console needs Node 20.19 or later; this is ${process.version}. Install a newer one from https://nodejs.org and try again.`);
+  console.error(
+    `svc-console needs Node 20.19 or later; this is ${process.version}. Install a newer one from https://nodejs.org and try again.`,
+  );
   process.exitCode = 1;
 } else if (!existsSync(built)) {
-  console.error(`svc-console is not built yet: ${fileURLToPath(built)} is missing. Run \`npm run build\` at the root of the repository.`);
+  console.error(
+    `svc-console is not built yet: ${fileURLToPath(built)} is missing. Run \`npm run build\` at the root of the repository.`,
+  );
   process.exitCode = 1;
 } else {
   const { main } = await import(built);

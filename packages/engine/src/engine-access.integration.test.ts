@@ -1,6 +1,18 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as tlsRequest } from "node:https";
 import { connect as connectTcp } from "node:net";
@@ -45,7 +57,10 @@ function folder(): string {
   return dir;
 }
 
-async function start(config: string, { dir = folder(), env = {}, overrides = {}, hasHttpPort = false }: Options = {}): Promise<Site> {
+async function start(
+  config: string,
+  { dir = folder(), env = {}, overrides = {}, hasHttpPort = false }: Options = {},
+): Promise<Site> {
   const file = join(dir, "config.yaml");
   writeFileSync(file, config);
   const records: LogRecord[] = [];
@@ -91,7 +106,10 @@ interface Refused {
 }
 
 /** Returns the open socket with its first message, or how the upgrade was refused. */
-async function dial(url: string, options: ClientOptions & { readonly protocols?: string[] } = {}): Promise<WebSocket | Refused> {
+async function dial(
+  url: string,
+  options: ClientOptions & { readonly protocols?: string[] } = {},
+): Promise<WebSocket | Refused> {
   const { protocols = [], ...rest } = options;
   const socket = new WebSocket(url, protocols, { handshakeTimeout: 5_000, ...rest });
   undo.push(() => socket.terminate());
@@ -110,7 +128,12 @@ async function read(response: IncomingMessage): Promise<Refused> {
 
 async function send(
   url: string,
-  options: { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string; readonly ca?: Buffer } = {},
+  options: {
+    readonly method?: string;
+    readonly headers?: Record<string, string>;
+    readonly body?: string;
+    readonly ca?: Buffer;
+  } = {},
 ): Promise<Refused & { readonly headers: IncomingMessage["headers"] }> {
   const { body, ...rest } = options;
   const sent = (url.startsWith("https") ? tlsRequest : plainRequest)(url, rest);
@@ -126,17 +149,22 @@ const at = (url: string, host: string): string => url.replace("localhost", host)
 
 describe("the proof that an engine is that of its data folder", () => {
   const nonce = "n".repeat(43);
-  const proofUrl = (bridge: string, asked = nonce): string => `${at(bridge, "127.0.0.1").replace("ws:", "http:")}/engine-proof/${asked}`;
+  const proofUrl = (bridge: string, asked = nonce): string =>
+    `${at(bridge, "127.0.0.1").replace("ws:", "http:")}/engine-proof/${asked}`;
 
   it("is an HMAC over the nonce, the address and the port, by the key in engine.json and the token of the file", async () => {
     const { engine, dir } = await start(`${empty}engine: {mode: production}\n`);
-    const { proof_key: key } = JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8")) as { readonly proof_key: string };
+    const { proof_key: key } = JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8")) as {
+      readonly proof_key: string;
+    };
     const token = readFileSync(join(dir, ".svc", "token"), "utf8").trim();
     expect(Buffer.from(key, "base64url")).toHaveLength(32);
     const { status, body, headers } = await send(proofUrl(engine.addresses.bridge));
     const text = engineProofText({ nonce, address: "127.0.0.1", port: Number(new URL(engine.addresses.bridge).port) });
     expect(status).toBe(200);
-    expect(JSON.parse(body)).toEqual({ proof: createHmac("sha256", engineProofKey(key, token)).update(text).digest("base64url") });
+    expect(JSON.parse(body)).toEqual({
+      proof: createHmac("sha256", engineProofKey(key, token)).update(text).digest("base64url"),
+    });
     expect(headers["cache-control"]).toBe("no-store");
     const { proof } = JSON.parse(body) as { readonly proof: string };
     expect(await dial(engine.addresses.bridge, bearer(proof))).toMatchObject({ status: 401 });
@@ -144,7 +172,9 @@ describe("the proof that an engine is that of its data folder", () => {
 
   it("has another key in each run, and without a token file does not depend on the token", async () => {
     const dir = folder();
-    const keyOf = (): string => (JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8")) as { readonly proof_key: string }).proof_key;
+    const keyOf = (): string =>
+      (JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8")) as { readonly proof_key: string })
+        .proof_key;
     const first = await start(empty, { dir });
     const before = keyOf();
     await first.engine.stop({ graceMs: 0 });
@@ -152,7 +182,9 @@ describe("the proof that an engine is that of its data folder", () => {
     expect(keyOf()).not.toBe(before);
     const { body } = await send(proofUrl(engine.addresses.bridge));
     const text = engineProofText({ nonce, address: "127.0.0.1", port: Number(new URL(engine.addresses.bridge).port) });
-    expect(JSON.parse(body)).toEqual({ proof: createHmac("sha256", engineProofKey(keyOf(), undefined)).update(text).digest("base64url") });
+    expect(JSON.parse(body)).toEqual({
+      proof: createHmac("sha256", engineProofKey(keyOf(), undefined)).update(text).digest("base64url"),
+    });
   });
 
   it("is refused to pages, to requests for another host, and for a nonce of another size", async () => {
@@ -160,9 +192,12 @@ describe("the proof that an engine is that of its data folder", () => {
     const { bridge, bridges } = engine.addresses;
     expect(await send(proofUrl(bridge), { headers: { host: "evil.example" } })).toMatchObject({ status: 421 });
     expect(await send(proofUrl(bridge), { headers: { origin: "http://evil.example" } })).toMatchObject({ status: 403 });
-    expect(await send(proofUrl(bridge), { headers: { "sec-fetch-site": "cross-site" } })).toMatchObject({ status: 403 });
+    expect(await send(proofUrl(bridge), { headers: { "sec-fetch-site": "cross-site" } })).toMatchObject({
+      status: 403,
+    });
     expect(await send(proofUrl(bridge), { method: "POST" })).toMatchObject({ status: 405 });
-    for (const asked of ["", "n".repeat(42), "n".repeat(44), `${"n".repeat(42)}.`]) expect(await send(proofUrl(bridge, asked))).toMatchObject({ status: 400 });
+    for (const asked of ["", "n".repeat(42), "n".repeat(44), `${"n".repeat(42)}.`])
+      expect(await send(proofUrl(bridge, asked))).toMatchObject({ status: 400 });
     // A further listener is not in engine.json.
     expect(await send(proofUrl(bridges[0] ?? ""))).toMatchObject({ status: 426 });
   });
@@ -176,7 +211,9 @@ describe("the token of an engine (gap 55)", () => {
     const token = readFileSync(file, "utf8").trim();
     expect(Buffer.from(token, "base64url")).toHaveLength(32);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8"))).toMatchObject({ token_file: file });
+    expect(JSON.parse(readFileSync(join(dir, ".svc", "data", "engine.json"), "utf8"))).toMatchObject({
+      token_file: file,
+    });
     await first.engine.stop({ graceMs: 0 });
     chmodSync(file, 0o644);
     const second = await start(empty, { dir });
@@ -189,22 +226,34 @@ describe("the token of an engine (gap 55)", () => {
     const dir = folder();
     await (await start(empty, { dir })).engine.stop({ graceMs: 0 });
     writeFileSync(join(dir, ".svc", "token"), "short\n");
-    await expect(start(empty, { dir })).rejects.toThrow(`the token file ${join(dir, ".svc", "token")} contains no valid token`);
+    await expect(start(empty, { dir })).rejects.toThrow(
+      `the token file ${join(dir, ".svc", "token")} contains no valid token`,
+    );
     expect(existsSync(join(dir, ".svc", "data", "engine.json"))).toBe(false);
     rmSync(join(dir, ".svc", "token"));
     await start(empty, { dir });
   });
 
   it("may come from SVC_TOKEN or the file, is then written nowhere, and no error or setting shows it", async () => {
-    const { engine, dir, records } = await start(`${empty}engine: {token: file-token-of-the-engine}\n`, { env: { SVC_TOKEN: TOKEN } });
+    const { engine, dir, records } = await start(`${empty}engine: {token: file-token-of-the-engine}\n`, {
+      env: { SVC_TOKEN: TOKEN },
+    });
     expect(existsSync(join(dir, ".svc", "token"))).toBe(false);
     expect(await dial(engine.addresses.bridge, bearer(TOKEN))).toBeInstanceOf(WebSocket);
     expect(await dial(engine.addresses.bridge, bearer("file-token-of-the-engine"))).toMatchObject({ status: 401 });
-    expect(engine.config.effective.find(({ key }) => key === "engine.token")).toEqual({ key: "engine.token", value: "***", source: "env", secret: true });
+    expect(engine.config.effective.find(({ key }) => key === "engine.token")).toEqual({
+      key: "engine.token",
+      value: "***",
+      source: "env",
+      secret: true,
+    });
     expect(JSON.stringify([records, engine.config.effective])).not.toContain(TOKEN);
     for (const [config, env] of [
       [`${empty}engine: {token: 's3cret thing that is bad'}\n`, {}],
-      [`${empty}engine: {bridge: {rbac: {roles: {r: {}}, tokens: [{token: "s3cret thing that is bad", role: r}]}}}\n`, {}],
+      [
+        `${empty}engine: {bridge: {rbac: {roles: {r: {}}, tokens: [{token: "s3cret thing that is bad", role: r}]}}}\n`,
+        {},
+      ],
       [empty, { SVC_TOKEN: "s3cret thing that is bad" }],
     ] as const) {
       const error = await start(config, { env }).catch((thrown: Error) => thrown.message);
@@ -222,7 +271,13 @@ describe("the token of an engine (gap 55)", () => {
       expect(await dial(url, basic(`svc:${TOKEN}`))).toBeInstanceOf(WebSocket);
       expect(await dial(url, basic(`anybody:${TOKEN}`))).toBeInstanceOf(WebSocket);
       expect(await dial(url.replace("://", `://svc:${TOKEN}@`))).toBeInstanceOf(WebSocket);
-      for (const wrong of [bearer("wrong"), bearer(`${TOKEN}x`), basic("svc:wrong"), basic(TOKEN), { headers: { authorization: "Digest x" } }]) {
+      for (const wrong of [
+        bearer("wrong"),
+        bearer(`${TOKEN}x`),
+        basic("svc:wrong"),
+        basic(TOKEN),
+        { headers: { authorization: "Digest x" } },
+      ]) {
         expect(await dial(url, wrong)).toMatchObject({
           status: 401,
           challenge: expect.stringContaining("Bearer"),
@@ -239,7 +294,9 @@ describe("the token of an engine (gap 55)", () => {
     const { engine } = await start(empty, { env: { SVC_TOKEN: TOKEN }, overrides: { mode: "production" } });
     const socket = (await dial(engine.addresses.realtime, { protocols: tokenSubprotocols(TOKEN) })) as WebSocket;
     expect(socket.protocol).toBe("svc");
-    expect(await dial(engine.addresses.realtime, { protocols: tokenSubprotocols("wrong") })).toMatchObject({ status: 401 });
+    expect(await dial(engine.addresses.realtime, { protocols: tokenSubprotocols("wrong") })).toMatchObject({
+      status: 401,
+    });
     const cookies = { headers: { cookie: `token=${TOKEN}; svc.token=${TOKEN}` } };
     expect(await dial(engine.addresses.realtime, cookies)).toMatchObject({ status: 401 });
   });
@@ -275,7 +332,8 @@ describe("an engine off loopback (gap 55)", () => {
   });
 
   it("wants the token of workers and console, and serves the user's routes without", async () => {
-    const config = "workers:\n  - name: svc-http\n    config: {host: 0.0.0.0, port: 0}\nengine: {bridge: {host: 0.0.0.0}}\n";
+    const config =
+      "workers:\n  - name: svc-http\n    config: {host: 0.0.0.0, port: 0}\nengine: {bridge: {host: 0.0.0.0}}\n";
     const { engine } = await start(config, { env: { SVC_TOKEN: TOKEN } });
     const { bridge, http } = engine.addresses;
     expect(bridge).toMatch(/^ws:\/\/localhost:/);
@@ -287,10 +345,18 @@ describe("an engine off loopback (gap 55)", () => {
     // Routes are published under names of the user's choice.
     expect(await send(`${local}/anything`, { headers: { host: "api.example" } })).toMatchObject({ status: 404 });
     // A bridge still checks its Host, so that pages cannot reach it (W5).
-    expect(await dial(at(bridge, "127.0.0.1"), { headers: { ...bearer(TOKEN).headers, host: `evil.example:${new URL(bridge).port}` } })).toMatchObject({
+    expect(
+      await dial(at(bridge, "127.0.0.1"), {
+        headers: { ...bearer(TOKEN).headers, host: `evil.example:${new URL(bridge).port}` },
+      }),
+    ).toMatchObject({
       status: 421,
     });
-    expect(await dial(at(bridge, "127.0.0.1"), { headers: { ...bearer(TOKEN).headers, host: `0.0.0.0:${new URL(bridge).port}` } })).toMatchObject({
+    expect(
+      await dial(at(bridge, "127.0.0.1"), {
+        headers: { ...bearer(TOKEN).headers, host: `0.0.0.0:${new URL(bridge).port}` },
+      }),
+    ).toMatchObject({
       status: 421,
     });
   });
@@ -298,12 +364,17 @@ describe("an engine off loopback (gap 55)", () => {
   it.each([
     ["of the host", "engine:\n  bridge: { host: 127.0.0.1 }\n"],
     ["that lets anybody in", "engine:\n  bridge: { host: 0.0.0.0 }\n  insecure_bind: true\n"],
-  ])("goes on wanting the token after a change %s: until it is started again, it listens where it did", async (_what, edited) => {
-    const { engine, edit, logged } = await start("engine:\n  bridge: { host: 0.0.0.0 }\n", { env: { SVC_TOKEN: TOKEN } });
-    edit(edited);
-    await logged("the config file was applied");
-    expect(await dial(`ws://127.0.0.1:${new URL(engine.addresses.bridge).port}/`)).toMatchObject({ status: 401 });
-  });
+  ])(
+    "goes on wanting the token after a change %s: until it is started again, it listens where it did",
+    async (_what, edited) => {
+      const { engine, edit, logged } = await start("engine:\n  bridge: { host: 0.0.0.0 }\n", {
+        env: { SVC_TOKEN: TOKEN },
+      });
+      edit(edited);
+      await logged("the config file was applied");
+      expect(await dial(`ws://127.0.0.1:${new URL(engine.addresses.bridge).port}/`)).toMatchObject({ status: 401 });
+    },
+  );
 
   it("starts with the token of an earlier start, and with --insecure-bind without any", async () => {
     const dir = folder();
@@ -313,22 +384,26 @@ describe("an engine off loopback (gap 55)", () => {
     const third = await start("engine: {bridge: {host: 0.0.0.0}}\n", { overrides: { insecureBind: true } });
     expect(await dial(third.engine.addresses.bridge)).toBeInstanceOf(WebSocket);
     const shown = `ws://0.0.0.0:${new URL(third.engine.addresses.bridge).port} (every interface)`;
-    expect(third.records.find(({ level, message }) => level === "warn" && message.includes("insecure_bind"))?.message).toBe(
+    expect(
+      third.records.find(({ level, message }) => level === "warn" && message.includes("insecure_bind"))?.message,
+    ).toBe(
       `listeners off loopback require no token (insecure_bind), so every client that reaches them can run functions: ${shown}`,
     );
     // The URL for local workers does not change.
     expect(third.engine.addresses.bridge).toMatch(/^ws:\/\/localhost:/);
     expect(third.engine.boundTo).toEqual({ ...third.engine.addresses, bridge: shown });
-    expect(third.records.find(({ message }) => message === "the engine is up")?.fields).toMatchObject({ exposed: [shown] });
+    expect(third.records.find(({ message }) => message === "the engine is up")?.fields).toMatchObject({
+      exposed: [shown],
+    });
     expect(second.records.find(({ message }) => message === "the engine is up")?.fields).toMatchObject({
       exposed: [expect.stringContaining("(every interface)")],
     });
   });
 
   it("does not start with an optional token and nothing that says what strangers may do", async () => {
-    await expect(start("engine: {bridges: [{host: 0.0.0.0, port: 0, token: optional}]}\n", { env: { SVC_TOKEN: TOKEN } })).rejects.toThrow(
-      "engine.bridges[0].token is optional: add engine.bridges[0].rbac",
-    );
+    await expect(
+      start("engine: {bridges: [{host: 0.0.0.0, port: 0, token: optional}]}\n", { env: { SVC_TOKEN: TOKEN } }),
+    ).rejects.toThrow("engine.bridges[0].token is optional: add engine.bridges[0].rbac");
   });
 });
 
@@ -337,7 +412,8 @@ describe("TLS", () => {
 
   function withCertificates(): string {
     const dir = folder();
-    for (const name of ["server.pem", "server.key", "ca.pem"] as const) copyFileSync(certificateFile(name), join(dir, name));
+    for (const name of ["server.pem", "server.key", "ca.pem"] as const)
+      copyFileSync(certificateFile(name), join(dir, name));
     return dir;
   }
 
@@ -356,19 +432,38 @@ describe("TLS", () => {
   });
 
   it("asks for a client's certificate where client_ca is set", async () => {
-    const { engine } = await start(`engine: {bridge: {${tls(", client_ca: ./ca.pem")}}}\n`, { dir: withCertificates() });
+    const { engine } = await start(`engine: {bridge: {${tls(", client_ca: ./ca.pem")}}}\n`, {
+      dir: withCertificates(),
+    });
     const ca = certificate("ca.pem");
     await expect(dial(engine.addresses.bridge, { ca })).rejects.toThrow();
-    expect(await dial(engine.addresses.bridge, { ca, cert: certificate("client.pem"), key: certificate("client.key") })).toBeInstanceOf(WebSocket);
+    expect(
+      await dial(engine.addresses.bridge, { ca, cert: certificate("client.pem"), key: certificate("client.key") }),
+    ).toBeInstanceOf(WebSocket);
   });
 
   it.each([
-    ["{cert: /dev/zero, key: ./server.key}", /the TLS certificate for workers cannot be read: \/dev\/zero: it is not a file of at most 4194304 bytes/],
-    ["{cert: ./missing.pem, key: ./server.key}", /the TLS certificate for workers cannot be read: .*missing\.pem: there is no such file/],
-    ["{cert: ./server.key, key: ./server.key}", /the TLS certificate for workers is not a PEM certificate: .*server\.key/],
+    [
+      "{cert: /dev/zero, key: ./server.key}",
+      /the TLS certificate for workers cannot be read: \/dev\/zero: it is not a file of at most 4194304 bytes/,
+    ],
+    [
+      "{cert: ./missing.pem, key: ./server.key}",
+      /the TLS certificate for workers cannot be read: .*missing\.pem: there is no such file/,
+    ],
+    [
+      "{cert: ./server.key, key: ./server.key}",
+      /the TLS certificate for workers is not a PEM certificate: .*server\.key/,
+    ],
     ["{cert: ./server.pem, key: ./server.pem}", /the TLS key for workers is not a PEM private key/],
-    [`{cert: ./server.pem, key: '${certificateFile("other.key")}'}`, /the TLS certificate and key for workers do not belong together: .*server\.pem/],
-    ["{cert: ./server.pem, key: ./server.key, client_ca: ./server.key}", /the client authority for workers is not a PEM certificate/],
+    [
+      `{cert: ./server.pem, key: '${certificateFile("other.key")}'}`,
+      /the TLS certificate and key for workers do not belong together: .*server\.pem/,
+    ],
+    [
+      "{cert: ./server.pem, key: ./server.key, client_ca: ./server.key}",
+      /the client authority for workers is not a PEM certificate/,
+    ],
   ])("refuses to start with %s and says what is wrong", async (files, message) => {
     await expect(start(`engine: {bridge: {tls: ${files}}}\n`, { dir: withCertificates() })).rejects.toThrow(message);
   });
@@ -414,7 +509,9 @@ describe("a hostile page", () => {
       expect(await dial(url, { headers: { host: `0.0.0.0:${port}` } })).toMatchObject({ status: 421 });
       expect(await dial(url, { headers: { host: "localhost:1" } })).toMatchObject({ status: 421 });
     }
-    expect(await send(`${engine.addresses.http}/`, { headers: { host: `0.0.0.0:${new URL(engine.addresses.http).port}` } })).toMatchObject({ status: 421 });
+    expect(
+      await send(`${engine.addresses.http}/`, { headers: { host: `0.0.0.0:${new URL(engine.addresses.http).port}` } }),
+    ).toMatchObject({ status: 421 });
   });
 
   it("calls nothing through the console's paths: not by forms, images, or methods that browsers send unasked (W3, W4), not from another port (W9, gap 59)", async () => {
@@ -430,13 +527,19 @@ describe("a hostile page", () => {
     expect(await post({})).toMatchObject({ status: 415 });
     expect(await post({ ...json, origin: "http://localhost:5173" })).toMatchObject({ status: 403 });
     expect(await post({ ...json, origin: "null" })).toMatchObject({ status: 403 });
-    for (const site of ["same-site", "cross-site"]) expect(await post({ ...json, "sec-fetch-site": site })).toMatchObject({ status: 403 });
+    for (const site of ["same-site", "cross-site"])
+      expect(await post({ ...json, "sec-fetch-site": site })).toMatchObject({ status: 403 });
     expect(await send(invoke)).toMatchObject({ status: 405 });
     for (const method of ["DELETE", "PUT", "PATCH"]) {
-      expect(await send(`${engine.addresses.http}/_console/x`, { method, headers: { origin: "http://evil.example" } })).toMatchObject({ status: 403 });
+      expect(
+        await send(`${engine.addresses.http}/_console/x`, { method, headers: { origin: "http://evil.example" } }),
+      ).toMatchObject({ status: 403 });
     }
     for (const method of ["OPTIONS", "TRACE", "PROPFIND", "REPORT"]) {
-      const answer = await send(`${engine.addresses.http}/_console/x`, { method, headers: { origin: "http://evil.example" } });
+      const answer = await send(`${engine.addresses.http}/_console/x`, {
+        method,
+        headers: { origin: "http://evil.example" },
+      });
       expect(answer.status).toBe(405);
       expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
     }
@@ -446,7 +549,11 @@ describe("a hostile page", () => {
     const { engine } = await start("workers: [{name: svc-http, config: {port: 0}}]\n");
     for (const path of ["/_console/x", "/_console/invoke", "/_console"]) {
       const { headers } = await send(`${engine.addresses.http}${path}`);
-      expect(headers).toMatchObject({ "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin", "x-frame-options": "DENY" });
+      expect(headers).toMatchObject({
+        "x-content-type-options": "nosniff",
+        "cross-origin-resource-policy": "same-origin",
+        "x-frame-options": "DENY",
+      });
       expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
     }
     const { headers } = await send(`${engine.addresses.http}/anything`, { headers: { origin: "http://evil.example" } });
@@ -467,10 +574,17 @@ describe("a hostile page", () => {
 describe("connections (gap 58)", () => {
   it("are closed when their token is removed or their rules change, others are not, also if a listener moves in the same save", async () => {
     const http = (port: number): string => `workers: [{name: svc-http, config: {port: ${port}}}]\n`;
-    const rules = (roles: string, tokens: string, port = 0): string => `${http(port)}engine: {bridge: {rbac: {roles: {${roles}}, tokens: [${tokens}]}}}\n`;
+    const rules = (roles: string, tokens: string, port = 0): string =>
+      `${http(port)}engine: {bridge: {rbac: {roles: {${roles}}, tokens: [${tokens}]}}}\n`;
     const token = (name: string): string => `{token: ${name}-token-that-is-long, role: ${name}}`;
-    const [three, two] = ["kept: {}, removed: {}, changed: {}", "kept: {}, removed: {}, changed: {allowed_functions: [a]}"];
-    const { engine, dir, edit, logged } = await start(rules(three, ["kept", "removed", "changed"].map(token).join(", ")), { hasHttpPort: true });
+    const [three, two] = [
+      "kept: {}, removed: {}, changed: {}",
+      "kept: {}, removed: {}, changed: {allowed_functions: [a]}",
+    ];
+    const { engine, dir, edit, logged } = await start(
+      rules(three, ["kept", "removed", "changed"].map(token).join(", ")),
+      { hasHttpPort: true },
+    );
     const url = engine.addresses.bridge;
     const open = async (credential: string): Promise<WebSocket> => {
       const socket = await dial(url, bearer(credential));
@@ -488,10 +602,16 @@ describe("connections (gap 58)", () => {
     const moved = await freePort();
     edit(rules(two, ["kept", "changed"].map(token).join(", "), moved));
     await Promise.all(closed);
-    expect(await logged("connections were closed, because the rules for them changed")).toMatchObject({ fields: { connections: 2 } });
+    expect(await logged("connections were closed, because the rules for them changed")).toMatchObject({
+      fields: { connections: 2 },
+    });
     expect(await dial(url, bearer("removed-token-that-is-long"))).toMatchObject({ status: 401 });
     expect(await dial(url, bearer("changed-token-that-is-long"))).toBeInstanceOf(WebSocket);
-    expect([holder, kept, anonymous].map(({ readyState }) => readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN, WebSocket.OPEN]);
+    expect([holder, kept, anonymous].map(({ readyState }) => readyState)).toEqual([
+      WebSocket.OPEN,
+      WebSocket.OPEN,
+      WebSocket.OPEN,
+    ]);
     expect(new URL(engine.addresses.http).port).toBe(String(moved));
     // Without rules there are no anonymous connections any more.
     const all = [kept, anonymous].map((socket) => once(socket, "close"));
@@ -502,9 +622,11 @@ describe("connections (gap 58)", () => {
 
   it("are closed when their token is removed, also if an address in engine.bridges changes or a listener is added in the same save", async () => {
     const [running, other] = [await freePort(), await freePort()];
-    const listener = (port: number, tokens: string): string => `{port: ${port}, rbac: {roles: {tenant: {}}, tokens: [${tokens}]}}`;
+    const listener = (port: number, tokens: string): string =>
+      `{port: ${port}, rbac: {roles: {tenant: {}}, tokens: [${tokens}]}}`;
     const config = (...listeners: string[]): string => `${empty}engine: {bridges: [${listeners.join(", ")}]}\n`;
-    const tokens = (...names: string[]): string => names.map((name) => `{token: ${name}-token-that-is-long, role: tenant}`).join(", ");
+    const tokens = (...names: string[]): string =>
+      names.map((name) => `{token: ${name}-token-that-is-long, role: tenant}`).join(", ");
     const url = `ws://127.0.0.1:${running}`;
     const open = async (name: string): Promise<WebSocket> => {
       const socket = await dial(url, bearer(`${name}-token-that-is-long`));
@@ -537,7 +659,8 @@ describe("connections (gap 58)", () => {
     await Promise.all(allClosed);
     expect(await logged("a listener was removed from engine.bridges")).toMatchObject({ fields: { port: running } });
     for (const token of ["kept-token-that-is-long", engineToken]) {
-      for (const path of ["/", "/otel", "/ws/channels/x?key=y&dir=read"]) expect(await dial(url + path, bearer(token))).toMatchObject({ status: 503 });
+      for (const path of ["/", "/otel", "/ws/channels/x?key=y&dir=read"])
+        expect(await dial(url + path, bearer(token))).toMatchObject({ status: 503 });
     }
     edit(config(listener(running, tokens("kept"))));
     await expect.poll(async () => (await dial(url, bearer("kept-token-that-is-long"))) instanceof WebSocket).toBe(true);
@@ -563,7 +686,9 @@ describe("connections (gap 58)", () => {
       return result;
     };
     const trigger = { trigger_type: "bell", function_id: "guest::ring", config: {} };
-    const { id } = (await ask("a-guest-token-that-is-long", "engine::register_trigger", trigger)) as { readonly id: string };
+    const { id } = (await ask("a-guest-token-that-is-long", "engine::register_trigger", trigger)) as {
+      readonly id: string;
+    };
     const engineToken = readFileSync(join(site.dir, ".svc", "token"), "utf8").trim();
     const ids = async (): Promise<readonly string[]> => {
       const { registered_triggers: rows } = (await ask(engineToken, "engine::registered-triggers::list", {})) as {
@@ -573,12 +698,20 @@ describe("connections (gap 58)", () => {
     };
     // Another token of the same role.
     site.edit(config(role("guest", "{token: another-guest-token-that-is-long, role: guest}")));
-    await expect.poll(async () => (await dial(site.engine.addresses.bridge, bearer("a-guest-token-that-is-long"))) instanceof WebSocket).toBe(false);
+    await expect
+      .poll(
+        async () =>
+          (await dial(site.engine.addresses.bridge, bearer("a-guest-token-that-is-long"))) instanceof WebSocket,
+      )
+      .toBe(false);
     expect(await ids()).toContain(id);
     // A change that fails removes nothing.
     const failed = site.logged("the config file could not be applied; the running configuration stays");
-    const unreachable = 'workers: [{name: svc-state, config: {adapter: {name: redis, config: {redis_url: "redis://127.0.0.1:1"}}}}]\n';
-    site.edit(`${unreachable}${config(role("other", "{token: another-guest-token-that-is-long, role: other}")).slice(empty.length)}`);
+    const unreachable =
+      'workers: [{name: svc-state, config: {adapter: {name: redis, config: {redis_url: "redis://127.0.0.1:1"}}}}]\n';
+    site.edit(
+      `${unreachable}${config(role("other", "{token: another-guest-token-that-is-long, role: other}")).slice(empty.length)}`,
+    );
     await failed;
     expect(await ids()).toContain(id);
     const removed = site.logged("a trigger was removed");
@@ -599,7 +732,10 @@ describe("connections (gap 58)", () => {
       const errors: string[] = [];
       const done = new Promise<void>((resolve) => {
         socket.on("message", (data) => {
-          const frame = JSON.parse(String(data)) as { readonly type: string; readonly error?: { readonly message: string } };
+          const frame = JSON.parse(String(data)) as {
+            readonly type: string;
+            readonly error?: { readonly message: string };
+          };
           if (frame.error !== undefined) errors.push(frame.error.message);
           if (frame.type === "pong") resolve();
         });
@@ -621,7 +757,8 @@ describe("connections (gap 58)", () => {
   });
 
   it("that are restricted cannot take the function of a stored job, nor ids below the prefix of a tenant that is away, after a restart", async () => {
-    const access = "auth_function_id: auth::check, roles: {guest: {}}, tokens: [{token: a-guest-token-that-is-long, role: guest}]";
+    const access =
+      "auth_function_id: auth::check, roles: {guest: {}}, tokens: [{token: a-guest-token-that-is-long, role: guest}]";
     const config = `workers: [{name: svc-queue}]\nengine: {bridge: {rbac: {${access}}}}\n`;
     const first = await start(config);
     const token = readFileSync(join(first.dir, ".svc", "token"), "utf8").trim();
@@ -631,13 +768,16 @@ describe("connections (gap 58)", () => {
       owner.on("message", (data) => {
         const { type, invocation_id, function_id } = JSON.parse(String(data)) as Readonly<Record<string, string>>;
         const result = { function_registration_prefix: "acme" };
-        if (type === "invokefunction") owner.send(JSON.stringify({ type: "invocationresult", invocation_id, function_id, result }));
+        if (type === "invokefunction")
+          owner.send(JSON.stringify({ type: "invocationresult", invocation_id, function_id, result }));
         if (type === "invocationresult") resolve();
       });
     });
     owner.send(JSON.stringify({ type: "registerfunction", id: "auth::check" }));
     const job = { queue: "default", function_id: "orders::late", data: 1 };
-    owner.send(JSON.stringify({ type: "invokefunction", invocation_id: randomUUID(), function_id: "queue::enqueue", data: job }));
+    owner.send(
+      JSON.stringify({ type: "invokefunction", invocation_id: randomUUID(), function_id: "queue::enqueue", data: job }),
+    );
     await isEnqueued;
     expect(await dial(url)).toBeInstanceOf(WebSocket);
     await first.engine.stop({ graceMs: 0 });
@@ -647,12 +787,16 @@ describe("connections (gap 58)", () => {
     const refusals = new Promise<readonly string[]>((resolve) => {
       const found: string[] = [];
       guest.on("message", (data) => {
-        const { type, error } = JSON.parse(String(data)) as { readonly type: string; readonly error?: { readonly message: string } };
+        const { type, error } = JSON.parse(String(data)) as {
+          readonly type: string;
+          readonly error?: { readonly message: string };
+        };
         if (error !== undefined) found.push(error.message);
         if (type === "pong") resolve(found);
       });
     });
-    for (const id of ["orders::late", "acme::greet", "guest::own"]) guest.send(JSON.stringify({ type: "registerfunction", id }));
+    for (const id of ["orders::late", "acme::greet", "guest::own"])
+      guest.send(JSON.stringify({ type: "registerfunction", id }));
     guest.send(JSON.stringify({ type: "ping" }));
     expect(await refusals).toEqual([
       expect.stringContaining("orders::late is called by a job or an alert of a trusted worker"),
@@ -689,50 +833,79 @@ describe("connections (gap 58)", () => {
         "http-reserved-routes.json": '{"version":1,"entries":["GET /pay","FETCH /pay"]}',
       },
     ],
-  ])("that are restricted get no ids and routes of trusted workers when the files of reserved ones %s", async (_how, files) => {
-    const tokens = ["tenant", "prefixed"].map((role) => `{token: a-${role}-token-that-is-long, role: ${role}}`).join(", ");
-    const roles = "tenant: {allow_trigger_type_registration: true}, prefixed: {function_registration_prefix: acme, http_path_prefix: /acme}";
-    const config = `workers: [{name: svc-http}, {name: svc-observability}]\nengine: {bridge: {rbac: {roles: {${roles}}, tokens: [${tokens}]}}}\n`;
-    const dir = folder();
-    const data = join(dir, ".svc", "data");
-    mkdirSync(data, { recursive: true });
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(data, name), text);
-    const { engine, logged } = await start(config, { dir });
-    const damaged = readdirSync(data).filter((name) => name.includes(".json.damaged-"));
-    expect(damaged).toHaveLength(2);
-    expect(await logged("the list of ids of trusted workers of an earlier run cannot be read")).toMatchObject({ level: "error" });
-
-    /** Messages of the refusals of the frames. */
-    const refusals = async (credential: string, messages: readonly object[]): Promise<readonly string[]> => {
-      const socket = (await dial(engine.addresses.bridge, bearer(credential))) as WebSocket;
-      const errors: string[] = [];
-      const done = new Promise<void>((resolve) => {
-        socket.on("message", (frame) => {
-          const { type, error } = JSON.parse(String(frame)) as { readonly type: string; readonly error?: { readonly message: string } };
-          if (error !== undefined) errors.push(error.message);
-          if (type === "pong") resolve();
-        });
+  ])(
+    "that are restricted get no ids and routes of trusted workers when the files of reserved ones %s",
+    async (_how, files) => {
+      const tokens = ["tenant", "prefixed"]
+        .map((role) => `{token: a-${role}-token-that-is-long, role: ${role}}`)
+        .join(", ");
+      const roles =
+        "tenant: {allow_trigger_type_registration: true}, prefixed: {function_registration_prefix: acme, http_path_prefix: /acme}";
+      const config = `workers: [{name: svc-http}, {name: svc-observability}]\nengine: {bridge: {rbac: {roles: {${roles}}, tokens: [${tokens}]}}}\n`;
+      const dir = folder();
+      const data = join(dir, ".svc", "data");
+      mkdirSync(data, { recursive: true });
+      for (const [name, text] of Object.entries(files)) writeFileSync(join(data, name), text);
+      const { engine, logged } = await start(config, { dir });
+      const damaged = readdirSync(data).filter((name) => name.includes(".json.damaged-"));
+      expect(damaged).toHaveLength(2);
+      expect(await logged("the list of ids of trusted workers of an earlier run cannot be read")).toMatchObject({
+        level: "error",
       });
-      for (const message of [...messages, { type: "ping" }]) socket.send(JSON.stringify(message));
-      await done;
-      return errors;
-    };
-    const route = (path: string, id: string) => ({ type: "registertrigger", id: "t", trigger_type: "http", function_id: id, config: { api_path: path } });
-    const own = { type: "registerfunction", id: "charge" };
-    const tenant = [own, { type: "registertriggertype", id: "card", description: "" }];
-    const unknown = (file: string) => expect.stringContaining(`${join(data, file)}.damaged-`);
-    expect(await refusals("a-tenant-token-that-is-long", tenant)).toEqual([unknown("trusted-ids.json"), unknown("trusted-ids.json")]);
-    expect(await refusals("a-prefixed-token-that-is-long", [own, route("/acme/pay", "charge")])).toEqual([]);
-    const trusted = readFileSync(join(dir, ".svc", "token"), "utf8").trim();
-    expect(await refusals(trusted, [{ type: "registerfunction", id: "payments::charge" }, route("/pay", "payments::charge")])).toEqual([]);
 
-    const health = await send(`${engine.addresses.http}/readyz`, { headers: { authorization: `Bearer ${trusted}` } });
-    expect(JSON.parse(health.body)).toMatchObject({
-      components: expect.arrayContaining([
-        expect.objectContaining({ component: "access", status: "degraded", details: expect.stringContaining(damaged[0] ?? "") }),
-      ]),
-    });
-  });
+      /** Messages of the refusals of the frames. */
+      const refusals = async (credential: string, messages: readonly object[]): Promise<readonly string[]> => {
+        const socket = (await dial(engine.addresses.bridge, bearer(credential))) as WebSocket;
+        const errors: string[] = [];
+        const done = new Promise<void>((resolve) => {
+          socket.on("message", (frame) => {
+            const { type, error } = JSON.parse(String(frame)) as {
+              readonly type: string;
+              readonly error?: { readonly message: string };
+            };
+            if (error !== undefined) errors.push(error.message);
+            if (type === "pong") resolve();
+          });
+        });
+        for (const message of [...messages, { type: "ping" }]) socket.send(JSON.stringify(message));
+        await done;
+        return errors;
+      };
+      const route = (path: string, id: string) => ({
+        type: "registertrigger",
+        id: "t",
+        trigger_type: "http",
+        function_id: id,
+        config: { api_path: path },
+      });
+      const own = { type: "registerfunction", id: "charge" };
+      const tenant = [own, { type: "registertriggertype", id: "card", description: "" }];
+      const unknown = (file: string) => expect.stringContaining(`${join(data, file)}.damaged-`);
+      expect(await refusals("a-tenant-token-that-is-long", tenant)).toEqual([
+        unknown("trusted-ids.json"),
+        unknown("trusted-ids.json"),
+      ]);
+      expect(await refusals("a-prefixed-token-that-is-long", [own, route("/acme/pay", "charge")])).toEqual([]);
+      const trusted = readFileSync(join(dir, ".svc", "token"), "utf8").trim();
+      expect(
+        await refusals(trusted, [
+          { type: "registerfunction", id: "payments::charge" },
+          route("/pay", "payments::charge"),
+        ]),
+      ).toEqual([]);
+
+      const health = await send(`${engine.addresses.http}/readyz`, { headers: { authorization: `Bearer ${trusted}` } });
+      expect(JSON.parse(health.body)).toMatchObject({
+        components: expect.arrayContaining([
+          expect.objectContaining({
+            component: "access",
+            status: "degraded",
+            details: expect.stringContaining(damaged[0] ?? ""),
+          }),
+        ]),
+      });
+    },
+  );
 
   it("have a limit for each address on every listener, and room again when one goes (W11)", async () => {
     const { engine } = await start("engine: {max_connections_per_address: 3}\n");
@@ -809,7 +982,9 @@ describe("what a role left behind", () => {
     await owner.call("state::set", { scope: "s", key: "before", value: "one" });
     await expect.poll(() => guest.delivered.length).toBe(1);
     const closed = once(guest.socket, "close");
-    const removed = site.logged("a trigger was removed, because the rules for the role that made it changed in the config");
+    const removed = site.logged(
+      "a trigger was removed, because the rules for the role that made it changed in the config",
+    );
     site.edit(config("[]"));
     await closed;
     expect(await removed).toMatchObject({ fields: { id: (made.result as { readonly id: string }).id, role: "guest" } });
@@ -828,16 +1003,28 @@ describe("what a role left behind", () => {
     owner.say({ type: "registerfunction", id: "api::notify" });
     await owner.call("engine::info", {});
     const action = { type: "function", path: "api::notify" };
-    const alert = { metric: "svc.workers", threshold: 1_000, operator: ">=", window_seconds: 60, cooldown_seconds: 0, action };
+    const alert = {
+      metric: "svc.workers",
+      threshold: 1_000,
+      operator: ">=",
+      window_seconds: 60,
+      cooldown_seconds: 0,
+      action,
+    };
     for (const role of ["guest", "second"]) {
       const worker = await workerOf(site, `a-${role}-token-that-is-long`);
-      expect(await worker.call("engine::alerts::create", { ...alert, name: role })).toMatchObject({ result: { name: role } });
+      expect(await worker.call("engine::alerts::create", { ...alert, name: role })).toMatchObject({
+        result: { name: role },
+      });
     }
     const names = async (from: typeof owner): Promise<readonly string[]> => {
-      const { result } = (await from.call("engine::alerts::list", {})) as { readonly result: { readonly alerts: readonly { readonly name: string }[] } };
+      const { result } = (await from.call("engine::alerts::list", {})) as {
+        readonly result: { readonly alerts: readonly { readonly name: string }[] };
+      };
       return result.alerts.map(({ name }) => name);
     };
-    const text = "an alert was removed, because the role that made it, or every token of it, was removed from the config";
+    const text =
+      "an alert was removed, because the role that made it, or every token of it, was removed from the config";
     const removed = site.logged(text);
     site.edit(config("second"));
     expect(await removed).toMatchObject({ fields: { alert: "guest", role: "guest" } });

@@ -56,9 +56,21 @@ async function startAt(time: number | string, expression: string): Promise<void>
       const frame = JSON.parse(String(data)) as { readonly type: string; readonly [member: string]: unknown };
       if (frame.type === "workerregistered") {
         const introduction = { runtime: "test", name: "ticking", features: FEATURES };
-        say({ type: "invokefunction", function_id: "engine::workers::register", action: { type: "void" }, data: introduction });
+        say({
+          type: "invokefunction",
+          function_id: "engine::workers::register",
+          action: { type: "void" },
+          data: introduction,
+        });
         for (const id of FUNCTIONS) say({ type: "registerfunction", id });
-        for (const id of FUNCTIONS) say({ type: "registertrigger", id, trigger_type: "cron", function_id: id, config: { expression, ...CONFIGS[id] } });
+        for (const id of FUNCTIONS)
+          say({
+            type: "registertrigger",
+            id,
+            trigger_type: "cron",
+            function_id: id,
+            config: { expression, ...CONFIGS[id] },
+          });
       } else if (frame.type === "triggerregistrationresult") {
         if (frame.error != null) reject(new Error(JSON.stringify(frame.error)));
         else if (++bound === FUNCTIONS.length) resolve();
@@ -93,7 +105,10 @@ async function settled(): Promise<void> {
   await vi.waitFor(
     async () => {
       const runs = await Promise.all(FUNCTIONS.map((trigger_id) => call("cron::history", { trigger_id, limit: 100 })));
-      const stats = (await call("queue::stats", { queue: "default" })) as { readonly waiting: number; readonly active: number };
+      const stats = (await call("queue::stats", { queue: "default" })) as {
+        readonly waiting: number;
+        readonly active: number;
+      };
       const now = JSON.stringify([runs, stats.waiting, stats.active, told]);
       const last = before;
       before = now;

@@ -53,7 +53,8 @@ describe("changes of state as events", () => {
     const told = new Collected<unknown>();
     worker.serve("told", (data) => void told.add((data as { readonly key: string }).key));
     await bindTrigger(worker, "event", "told", { topic: "state:created" });
-    const modules = (more: readonly { readonly name: string; readonly config: unknown }[]) => engine.applyModules([{ name: "svc-event", config: {} }, ...more]);
+    const modules = (more: readonly { readonly name: string; readonly config: unknown }[]) =>
+      engine.applyModules([{ name: "svc-event", config: {} }, ...more]);
     for (const key of ["later", "anew"]) {
       await modules([{ name: "svc-state", config: IN_MEMORY }]);
       await engine.call("state::set", { scope: "s", key, value: 1 });
@@ -69,7 +70,13 @@ describe("changes of state as events", () => {
     const answers: Record<string, unknown>[] = [];
     const update = async (traceparent: unknown): Promise<unknown> => {
       const ops = [{ type: "increment", path: "n", by: 1 }];
-      return answers.push(await worker.call("state::update", { scope: "s", key: "k", ops }, traceparent === undefined ? {} : { traceparent }));
+      return answers.push(
+        await worker.call(
+          "state::update",
+          { scope: "s", key: "k", ops },
+          traceparent === undefined ? {} : { traceparent },
+        ),
+      );
     };
     worker.serve("again", (_data, frame) => void update(frame.traceparent));
     await bindTrigger(worker, "event", "again", { topic: "state:**" });

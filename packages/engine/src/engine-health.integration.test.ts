@@ -19,7 +19,10 @@ interface Started {
   readonly token: string;
   /** With or without the engine's token. */
   ready(token?: string): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
-  call(functionId: string, payload: unknown): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
+  call(
+    functionId: string,
+    payload: unknown,
+  ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
   check(): Promise<{ readonly status: string; readonly components: Readonly<Record<string, Record<string, unknown>>> }>;
 }
 
@@ -27,9 +30,16 @@ async function start(workers: string): Promise<Started> {
   const dir = mkdtempSync(join(tmpdir(), "svc-engine-health-"));
   cleanUps.push(() => rmSync(dir, { recursive: true, force: true }));
   const configFile = join(dir, "config.yaml");
-  writeFileSync(configFile, `workers:\n  - name: svc-http\n    config: {port: 0}\n${workers}engine:\n  bridge: {port: 0}\n`);
+  writeFileSync(
+    configFile,
+    `workers:\n  - name: svc-http\n    config: {port: 0}\n${workers}engine:\n  bridge: {port: 0}\n`,
+  );
   const lines: string[] = [];
-  const logger = createLogger({ level: "info", now: () => Date.now(), write: ({ level, message }) => lines.push(`${level} ${message}`) });
+  const logger = createLogger({
+    level: "info",
+    now: () => Date.now(),
+    write: ({ level, message }) => lines.push(`${level} ${message}`),
+  });
   const engine = await startEngine({ configFile, logger, env: {}, overrides: { bridgePort: 0, realtimePort: 0 } });
   cleanUps.push(() => engine.stop({ graceMs: 0 }));
   const call: Started["call"] = async (functionId, payload) => {
@@ -45,11 +55,15 @@ async function start(workers: string): Promise<Started> {
     lines,
     token: readFileSync(join(dir, ".svc", "token"), "utf8").trim(),
     async ready(token) {
-      const response = await fetch(`${engine.addresses.http}/readyz`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+      const response = await fetch(
+        `${engine.addresses.http}/readyz`,
+        token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } },
+      );
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     },
     call,
-    check: async () => (await call("engine::health::check", {})).body as unknown as Awaited<ReturnType<Started["check"]>>,
+    check: async () =>
+      (await call("engine::health::check", {})).body as unknown as Awaited<ReturnType<Started["check"]>>,
   };
 }
 
@@ -57,7 +71,11 @@ describe("the health of an engine", () => {
   it("shows its parts, those that modules report among them (gap 48)", async () => {
     const { check, ready } = await start("  - name: svc-queue\n  - name: svc-state\n");
     const { components } = await check();
-    expect(components).toMatchObject({ store: { status: "healthy" }, queues: { status: "healthy" }, adapters: { status: "disabled" } });
+    expect(components).toMatchObject({
+      store: { status: "healthy" },
+      queues: { status: "healthy" },
+      adapters: { status: "disabled" },
+    });
     expect((await ready()).status).toBe(200);
   });
 
@@ -80,7 +98,9 @@ describe("the health of an engine", () => {
     await vi.waitFor(async () => expect((await ready()).status).toBe(503), patience);
   });
 
-  it("names the Redis server that is gone, in /readyz and engine::health::check, and is well once it is back (gap 48)", { timeout: 60_000 }, async () => {
+  it("names the Redis server that is gone, in /readyz and engine::health::check, and is well once it is back (gap 48)", {
+    timeout: 60_000,
+  }, async () => {
     const redis = await startRedisServer();
     cleanUps.push(() => redis.stop());
     const { engine, check, ready, lines, token } = await start(
@@ -98,9 +118,14 @@ describe("the health of an engine", () => {
     expect((await ready(token)).body).toMatchObject({
       status: "not_ready",
       reasons: [expect.stringMatching(new RegExp(`^adapters: svc-state: .*${redis.port}`))],
-      components: expect.arrayContaining([expect.objectContaining({ component: "adapters", status: "unhealthy", since_ms: expect.any(Number) })]),
+      components: expect.arrayContaining([
+        expect.objectContaining({ component: "adapters", status: "unhealthy", since_ms: expect.any(Number) }),
+      ]),
     });
-    expect(await check()).toMatchObject({ status: "unhealthy", components: { adapters: { status: "unhealthy" }, store: { status: "disabled" } } });
+    expect(await check()).toMatchObject({
+      status: "unhealthy",
+      components: { adapters: { status: "unhealthy" }, store: { status: "disabled" } },
+    });
     expect((await fetch(`${engine.addresses.http}/healthz`)).status).toBe(200);
     await redis.restart();
     await vi.waitFor(async () => expect((await ready()).status).toBe(200), patience);

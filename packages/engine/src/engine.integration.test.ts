@@ -36,7 +36,12 @@ async function start(config: string, dir = mkdtempSync(join(tmpdir(), "svc-engin
       for (const watcher of watchers) watcher();
     },
   });
-  const engine = await startEngine({ configFile: file, logger, env: {}, overrides: { bridgePort: 0, realtimePort: 0 } });
+  const engine = await startEngine({
+    configFile: file,
+    logger,
+    env: {},
+    overrides: { bridgePort: 0, realtimePort: 0 },
+  });
   undo.push(() => rmSync(dir, { recursive: true, force: true }));
   undo.push(() => engine.stop({ graceMs: 0 }));
   return {
@@ -65,7 +70,8 @@ async function start(config: string, dir = mkdtempSync(join(tmpdir(), "svc-engin
   };
 }
 
-const base = (more = ""): string => `workers:\n  - name: svc-http\n    config: {port: 0}\n${more}engine:\n  bridge: {port: 0}\n`;
+const base = (more = ""): string =>
+  `workers:\n  - name: svc-http\n    config: {port: 0}\n${more}engine:\n  bridge: {port: 0}\n`;
 
 describe("a running engine", () => {
   it("keeps its own lines as log entries of its own service, each once", async () => {
@@ -114,11 +120,15 @@ describe("a running engine", () => {
   });
 
   it("reports a bad edit with file, line, key and expectation, and goes on as it was (gap 50)", async () => {
-    const { edit, logged, invoke, dir } = await start(base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"));
+    const { edit, logged, invoke, dir } = await start(
+      base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"),
+    );
     expect((await invoke("state::set", { scope: "s", key: "k", value: 1 })).status).toBe(200);
     edit(base("  - name: svc-state\n    config: {adaptor: {name: in_memory}}\n"));
     const { fields } = await logged("the config file is invalid; the running configuration stays");
-    expect(fields.problems).toMatch(new RegExp(`${join(dir, "config.yaml")}:5:\\d+: workers\\[1\\]\\.config\\.adaptor: .*adapter`));
+    expect(fields.problems).toMatch(
+      new RegExp(`${join(dir, "config.yaml")}:5:\\d+: workers\\[1\\]\\.config\\.adaptor: .*adapter`),
+    );
     expect((await invoke("state::get", { scope: "s", key: "k" })).body).toBe(1);
     edit("workers: [oops");
     expect((await logged("the config file is invalid")).fields.problems).toContain(join(dir, "config.yaml"));
@@ -127,7 +137,11 @@ describe("a running engine", () => {
 
   it("shows no secret of a bad edit", async () => {
     const { edit, logged } = await start(base());
-    for (const headers of ['"authorization=Bearer 70707070707070"', '["authorization: Bearer 70707070707070"]', "{authorization: 70707070707070}"]) {
+    for (const headers of [
+      '"authorization=Bearer 70707070707070"',
+      '["authorization: Bearer 70707070707070"]',
+      "{authorization: 70707070707070}",
+    ]) {
       edit(base(`  - name: svc-observability\n    config: {headers: ${headers}}\n`));
       const { fields } = await logged("the config file is invalid; the running configuration stays");
       expect(fields.problems).toContain("workers[1].config.headers");
@@ -136,7 +150,9 @@ describe("a running engine", () => {
   });
 
   it("reports an edit that names a variable which is not set, and goes on as it was (gap 50)", async () => {
-    const { edit, logged, invoke, dir } = await start(base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"));
+    const { edit, logged, invoke, dir } = await start(
+      base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"),
+    );
     expect((await invoke("state::set", { scope: "s", key: "k", value: 1 })).status).toBe(200);
     edit(base(`  - name: svc-state\n    config:\n      adapter:\n        name: $${"{NOT_SET_ANYWHERE}"}\n`));
     const { fields } = await logged("the config file is invalid; the running configuration stays");
@@ -146,9 +162,15 @@ describe("a running engine", () => {
   });
 
   it("takes back all of an edit that is right in itself when a module cannot start with it (gap 50)", async () => {
-    const { edit, logged, invoke, dir } = await start(base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"));
+    const { edit, logged, invoke, dir } = await start(
+      base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"),
+    );
     writeFileSync(join(dir, "file"), "");
-    edit(base(`  - name: svc-state\n    config: {adapter: {name: file_based, config: {file_path: ${join(dir, "file", "state.db")}}}}\n`));
+    edit(
+      base(
+        `  - name: svc-state\n    config: {adapter: {name: file_based, config: {file_path: ${join(dir, "file", "state.db")}}}}\n`,
+      ),
+    );
     const { fields } = await logged("the config file could not be applied; the running configuration stays");
     expect(String(fields.problems)).toContain("svc-state");
     expect((await invoke("state::set", { scope: "s", key: "k", value: 1 })).status).toBe(200);
@@ -177,7 +199,11 @@ describe("a running engine", () => {
     const dir = mkdtempSync(join(tmpdir(), "svc-engine-test-"));
     undo.push(() => rmSync(dir, { recursive: true, force: true }));
     writeFileSync(join(dir, "config.yaml"), base());
-    const attempt = startEngine({ configFile: join(dir, "config.yaml"), env: {}, overrides: { bridgePort: taken, realtimePort: 0 } });
+    const attempt = startEngine({
+      configFile: join(dir, "config.yaml"),
+      env: {},
+      overrides: { bridgePort: taken, realtimePort: 0 },
+    });
     await expect(attempt).rejects.toThrow(`port ${taken} is in use`);
     await start(base(), dir);
   });

@@ -81,7 +81,9 @@ export interface RunningEngine {
 const SYSTEM_MODULES: readonly string[] = ["engine-functions", "console-api", "live-updates", "http-functions"];
 const SUPERVISOR = "supervisor";
 
-export const ENGINE_VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
+export const ENGINE_VERSION: string = (
+  JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }
+).version;
 
 /**
  * Starts an engine from a config file: locks the data folder, binds the listeners, starts modules and local workers,
@@ -90,7 +92,8 @@ export const ENGINE_VERSION: string = (JSON.parse(readFileSync(new URL("../packa
  */
 export async function startEngine(options: StartOptions): Promise<RunningEngine> {
   const env = options.env ?? process.env;
-  const load = (): LoadedConfig => loadConfig(options.configFile, { env, overrides: options.overrides ?? {}, modules: configurableModules });
+  const load = (): LoadedConfig =>
+    loadConfig(options.configFile, { env, overrides: options.overrides ?? {}, modules: configurableModules });
   const config = load();
   const log = options.logger ?? silentLogger;
   // Lock first: if the folder is in use, there is nothing to undo yet.
@@ -100,7 +103,17 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
     const token = config.engine.token ?? storedToken(tokenFileOf(config.file));
     const proofKey = randomBytes(32).toString("base64url");
     const clock = options.clock ?? systemClock;
-    engine = new Engine({ config, load, env, token, proofKey, lock, log, clock, moduleClock: options.moduleClock ?? clock });
+    engine = new Engine({
+      config,
+      load,
+      env,
+      token,
+      proofKey,
+      lock,
+      log,
+      clock,
+      moduleClock: options.moduleClock ?? clock,
+    });
   } catch (error) {
     lock.release();
     throw error;
@@ -171,7 +184,9 @@ class Engine implements RunningEngine {
     });
     const { token, clock } = parts;
     // The command line does not know a configured token, only the one in the file that engine.json names.
-    const proof = new EngineProof(engineProofKey(parts.proofKey, parts.config.engine.token === undefined ? token : undefined));
+    const proof = new EngineProof(
+      engineProofKey(parts.proofKey, parts.config.engine.token === undefined ? token : undefined),
+    );
     this.#listeners = new Listeners({ kernel, token, proof, clock, log: this.#log, config: () => this.#config });
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost({
@@ -179,7 +194,8 @@ class Engine implements RunningEngine {
         engineFunctions(() => this.#info(), { config: () => effectiveConfig(this.#config, configurableModules) }),
         consoleApi(() => ({
           enabled: settings().consoleInvoke,
-          originIsAllowed: (origin) => originIsAllowed(origin, settings()) || origin === new URL(this.addresses.http).origin,
+          originIsAllowed: (origin) =>
+            originIsAllowed(origin, settings()) || origin === new URL(this.addresses.http).origin,
           fetchSiteIsSafe: (request) => fetchSiteIsSafe(request, settings()),
         })),
         liveUpdates,
@@ -191,7 +207,9 @@ class Engine implements RunningEngine {
           bridgeUrl: () => this.addresses.bridge,
           token: parts.token,
           tokenInUrl: () =>
-            settings().bridgeAccess.tokenRequired || settings().bridgeAccess.rbac !== undefined || settings().bridgeAccess.middlewareFunctionId !== undefined,
+            settings().bridgeAccess.tokenRequired ||
+            settings().bridgeAccess.rbac !== undefined ||
+            settings().bridgeAccess.middlewareFunctionId !== undefined,
           claims: kernel.triggers,
           moduleStates: () => this.modules(),
         }),
@@ -205,7 +223,10 @@ class Engine implements RunningEngine {
       outboundRules: () => settings().httpFunctions,
       // Observability measures real time. A test clock that jumps by days must not make its sampler run once for
       // every step.
-      clockOf: (name) => (name !== OBSERVABILITY && configurableModules.some((module) => module.name === name) ? parts.moduleClock : parts.clock),
+      clockOf: (name) =>
+        name !== OBSERVABILITY && configurableModules.some((module) => module.name === name)
+          ? parts.moduleClock
+          : parts.clock,
     });
     directory.setModuleHost(this.#host);
   }
@@ -253,7 +274,8 @@ class Engine implements RunningEngine {
     const watch = watchConfig(this.#config.file, {
       revision: this.#config.revision,
       onChange: (change) => this.#fileChanged(change),
-      onError: (error) => this.#log.error("the config file could not be applied; the running configuration stays", { error }),
+      onError: (error) =>
+        this.#log.error("the config file could not be applied; the running configuration stays", { error }),
     });
     this.#stopWatching = () => watch.close();
     this.#stopWatchingCertificates = this.#listeners.watchCertificates();
@@ -273,7 +295,10 @@ class Engine implements RunningEngine {
     const { inFlight } = this.#kernel.router.counts;
     if (inFlight > 0) this.#log.info("finishing calls in flight", { in_flight: inFlight, grace_ms: graceMs });
     const isIdle = await this.#kernel.router.drain(graceMs);
-    if (!isIdle) this.#log.warn("calls were still in flight when the grace period ended", { in_flight: this.#kernel.router.counts.inFlight });
+    if (!isIdle)
+      this.#log.warn("calls were still in flight when the grace period ended", {
+        in_flight: this.#kernel.router.counts.inFlight,
+      });
     await this.#tearDown();
     this.#log.info("the engine has stopped");
   }
@@ -324,7 +349,10 @@ class Engine implements RunningEngine {
         this.#kernel.roles.set(accessOf(this.#config));
         this.#kernel.unownedTriggers.removeTriggersOfChangedRoles();
         const moved = diff.http !== undefined || diff.realtime !== undefined;
-        this.#log.info("the config file was applied", { ...describeDiff(diff), ...(moved ? this.#listeners.exposure() : {}) });
+        this.#log.info("the config file was applied", {
+          ...describeDiff(diff),
+          ...(moved ? this.#listeners.exposure() : {}),
+        });
         if (moved) this.#listeners.warnOfOpenListeners();
         return;
       }
@@ -341,7 +369,8 @@ class Engine implements RunningEngine {
 
   #dropOutdated(): void {
     const dropped = this.#listeners.dropOutdated();
-    if (dropped > 0) this.#log.warn("connections were closed, because the rules for them changed", { connections: dropped });
+    if (dropped > 0)
+      this.#log.warn("connections were closed, because the rules for them changed", { connections: dropped });
   }
 
   /** Logs a warning that names what the shrunk file would stop. */
@@ -370,13 +399,17 @@ class Engine implements RunningEngine {
 
   /** Changed access rules apply to running listeners at once. Added or removed listeners apply after a restart. */
   #warnOfOtherBridges(before: LoadedConfig, next: LoadedConfig): void {
-    const addressesOf = ({ engine }: LoadedConfig): readonly ListenAddress[] => engine.bridges.map(({ address }) => address);
+    const addressesOf = ({ engine }: LoadedConfig): readonly ListenAddress[] =>
+      engine.bridges.map(({ address }) => address);
     if (isDeepStrictEqual(addressesOf(before), addressesOf(next))) return;
     this.#log.warn("the listeners of engine.bridges changed; restart the engine to apply the change");
     for (const [index, { address, access }] of this.#config.engine.bridges.entries()) {
       if (access.isRemoved !== true || before.engine.bridges[index]?.access.isRemoved === true) continue;
       const { host, port } = address;
-      this.#log.warn("a listener was removed from engine.bridges; it refuses every connection until the engine is restarted", { host, port });
+      this.#log.warn(
+        "a listener was removed from engine.bridges; it refuses every connection until the engine is restarted",
+        { host, port },
+      );
     }
   }
 
@@ -387,7 +420,10 @@ class Engine implements RunningEngine {
 
   #announce(): void {
     const { file, engine } = this.#config;
-    this.#lock.announce(this.addresses, { proofKey: this.#proofKey, ...(engine.token === undefined ? { tokenFile: tokenFileOf(file) } : {}) });
+    this.#lock.announce(this.addresses, {
+      proofKey: this.#proofKey,
+      ...(engine.token === undefined ? { tokenFile: tokenFileOf(file) } : {}),
+    });
   }
 
   /**
@@ -397,7 +433,10 @@ class Engine implements RunningEngine {
     try {
       this.#announce();
     } catch (error) {
-      this.#log.error("the addresses of the engine cannot be written into the data folder; commands do not find it there", { error });
+      this.#log.error(
+        "the addresses of the engine cannot be written into the data folder; commands do not find it there",
+        { error },
+      );
     }
   }
 

@@ -11,5 +11,8 @@ it.each([
   ["192.0.2.7", "ws://192.0.2.7:1", "ws://192.0.2.7:1 (other machines reach it)"],
   ["api.internal", "ws://api.internal:1", "ws://api.internal:1 (other machines reach it)"],
 ])("a listener at %s is reached at %s and shown as %s", (host, local, shown) => {
-  expect([localUrlOf("ws", { host, port: 1, isTls: false }), boundUrlOf("ws", { host, port: 1, isTls: false })]).toEqual([local, shown]);
+  expect([
+    localUrlOf("ws", { host, port: 1, isTls: false }),
+    boundUrlOf("ws", { host, port: 1, isTls: false }),
+  ]).toEqual([local, shown]);
 });

@@ -27,7 +27,14 @@ async function scene() {
   const config = loadConfig(file, { env: {}, overrides: { bridgePort: 0, httpPort: 0, realtimePort: 0 }, modules: [] });
   const clock = manualClock();
   const { kernel } = await inMemoryEngine({ clock });
-  const listeners = new Listeners({ kernel, token: TOKEN, proof: new EngineProof("key"), clock: systemClock, log: silentLogger, config: () => config });
+  const listeners = new Listeners({
+    kernel,
+    token: TOKEN,
+    proof: new EngineProof("key"),
+    clock: systemClock,
+    log: silentLogger,
+    config: () => config,
+  });
   await listeners.bind(config);
   undo.push(() => listeners.close());
   /** Returns the response to an upgrade. */
@@ -100,14 +107,19 @@ describe("the listener of streams", () => {
       authenticate(client) {
         asked.push(client);
         return Promise.resolve(
-          client.headers.authorization === "Bearer theirs" ? { ok: true, context: null, systemStreams: false } : { ok: false, code: 4403, reason: "not you" },
+          client.headers.authorization === "Bearer theirs"
+            ? { ok: true, context: null, systemStreams: false }
+            : { ok: false, code: 4403, reason: "not you" },
         );
       },
     });
     expect(await upgrade(bearer("theirs"))).toBeInstanceOf(WebSocket);
     const [closed] = (await once((await upgrade()) as WebSocket, "close")) as [number];
     expect(closed).toBe(4403);
-    expect(asked).toMatchObject([{ trusted: false, path: "/", address: expect.stringMatching(/^(127\.0\.0\.1|::1):\d+$/) }, { trusted: false }]);
+    expect(asked).toMatchObject([
+      { trusted: false, path: "/", address: expect.stringMatching(/^(127\.0\.0\.1|::1):\d+$/) },
+      { trusted: false },
+    ]);
     expect(await upgrade(bearer(TOKEN))).toBeInstanceOf(WebSocket);
     expect(asked).toHaveLength(2);
     streams.stop();

@@ -70,11 +70,14 @@ export class Listeners {
         guard.refusal(request, { required: tokenRequiredAt(address(), settings()) });
     this.#bridges = [
       bridge("workers", () => settings().bridgeAccess, { proof }),
-      ...settings().bridges.map((listener, index) => bridge("workers of engine.bridges", () => (settings().bridges[index] ?? listener).access)),
+      ...settings().bridges.map((listener, index) =>
+        bridge("workers of engine.bridges", () => (settings().bridges[index] ?? listener).access),
+      ),
     ];
     this.#http = new HttpApi(log, rules, {
       tokenRefusal: tokenRefusalAt(() => config().http),
-      takesAnyHost: (isConsole) => !isLoopback(config().http.host) && (!isConsole || tokenRequiredAt(config().http, settings())),
+      takesAnyHost: (isConsole) =>
+        !isLoopback(config().http.host) && (!isConsole || tokenRequiredAt(config().http, settings())),
       isTrusted: (request) => guard.isHolder(request),
       maxConnectionsPerAddress,
       health: () => kernel.health.read(),
@@ -169,7 +172,9 @@ export class Listeners {
     const open = this.#all().filter(({ listener, isOpen }) => isOffLoopback(listener) && isOpen);
     if (open.length === 0) return;
     const named = open.map(({ scheme, listener }) => boundUrlOf(scheme, listener)).join(", ");
-    this.#log.warn(`listeners off loopback require no token (insecure_bind), so every client that reaches them can run functions: ${named}`);
+    this.#log.warn(
+      `listeners off loopback require no token (insecure_bind), so every client that reaches them can run functions: ${named}`,
+    );
   }
 
   /** Closes connections that were accepted by rules that have changed. Returns their number. */
@@ -203,17 +208,27 @@ export class Listeners {
 
   #addresses(shown: typeof localUrlOf): EngineAddresses {
     const [bridge, ...further] = this.#bridges.map(({ listener }) => shown("ws", listener)) as [string, ...string[]];
-    return { bridge, bridges: further, http: shown("http", this.#http.listener), realtime: shown("ws", this.#realtime.listener) };
+    return {
+      bridge,
+      bridges: further,
+      http: shown("http", this.#http.listener),
+      realtime: shown("ws", this.#realtime.listener),
+    };
   }
 
   /** `isOpen`: clients without a token are accepted and have no access rules. */
   #all(): { readonly scheme: "ws" | "http"; readonly listener: Listener; readonly isOpen: boolean }[] {
     const { engine, http, realtime } = this.#config();
-    const accessOf = (index: number): AccessSettings | undefined => (index === 0 ? engine.bridgeAccess : engine.bridges[index - 1]?.access);
+    const accessOf = (index: number): AccessSettings | undefined =>
+      index === 0 ? engine.bridgeAccess : engine.bridges[index - 1]?.access;
     return [
       ...this.#bridges.map(({ listener }, index) => {
         const access = accessOf(index);
-        return { scheme: "ws" as const, listener, isOpen: access !== undefined && !access.tokenRequired && access.rbac === undefined };
+        return {
+          scheme: "ws" as const,
+          listener,
+          isOpen: access !== undefined && !access.tokenRequired && access.rbac === undefined,
+        };
       }),
       { scheme: "http", listener: this.#http.listener, isOpen: !tokenRequiredAt(http, engine) },
       { scheme: "ws", listener: this.#realtime.listener, isOpen: !tokenRequiredAt(realtime, engine) },

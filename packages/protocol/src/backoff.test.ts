@@ -14,7 +14,9 @@ describe("the backoff", () => {
   });
 
   it("multiplies by its factor", () => {
-    expect([1, 2, 3].map((failures) => backoffMs({ ...options, factor: 3 }, failures, middle))).toEqual([1_000, 3_000, 9_000]);
+    expect([1, 2, 3].map((failures) => backoffMs({ ...options, factor: 3 }, failures, middle))).toEqual([
+      1_000, 3_000, 9_000,
+    ]);
   });
 
   it("is longer or shorter by its jitter", () => {

@@ -10,7 +10,11 @@ describe("CallError", () => {
   });
 
   it("has the facts of the table, and a handler's own code counts as run", () => {
-    expect(new CallError("function_not_found", "x")).toMatchObject({ retryable: true, httpStatus: 404, executed: "no" });
+    expect(new CallError("function_not_found", "x")).toMatchObject({
+      retryable: true,
+      httpStatus: 404,
+      executed: "no",
+    });
     expect(new CallError("order_expired", "x")).toMatchObject({ retryable: false, httpStatus: 500, executed: "yes" });
     expect(new CallError("invalid_input", "x", { details: { executed: "yes" } }).executed).toBe("yes");
     expect(new CallError("invalid_input", "x", { details: { executed: "never" } }).executed).toBe("no");
@@ -28,7 +32,11 @@ describe("CallError", () => {
   });
 
   it("does not send the cause", () => {
-    expect(JSON.stringify(new CallError("invalid_input", "m", { cause: new Error("secret"), details: { field: "a" } }).toWire())).not.toContain("secret");
+    expect(
+      JSON.stringify(
+        new CallError("invalid_input", "m", { cause: new Error("secret"), details: { field: "a" } }).toWire(),
+      ),
+    ).not.toContain("secret");
   });
 
   it("spells svc's codes in snake_case", () => {

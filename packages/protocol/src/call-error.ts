@@ -65,10 +65,17 @@ export class CallError extends Error {
   static from(thrown: unknown): CallError {
     if (CallError.is(thrown)) return thrown;
     if (thrown instanceof Error) {
-      const code = "code" in thrown && typeof thrown.code === "string" && /^[a-z]/.test(thrown.code) ? thrown.code : "invocation_failed";
+      const code =
+        "code" in thrown && typeof thrown.code === "string" && /^[a-z]/.test(thrown.code)
+          ? thrown.code
+          : "invocation_failed";
       return new CallError(code, thrown.message || thrown.name, { cause: thrown, stacktrace: thrown.stack });
     }
-    return new CallError("invocation_failed", typeof thrown === "string" ? thrown : `the handler threw ${describe(thrown)}`, { cause: thrown });
+    return new CallError(
+      "invocation_failed",
+      typeof thrown === "string" ? thrown : `the handler threw ${describe(thrown)}`,
+      { cause: thrown },
+    );
   }
 
   static fromWire(error: WireError): CallError {

@@ -28,7 +28,8 @@ interface InvalidVector {
   readonly message_type?: string;
 }
 
-const read = <Vector>(file: string): Vector[] => JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), "utf8")) as Vector[];
+const read = <Vector>(file: string): Vector[] =>
+  JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), "utf8")) as Vector[];
 const toText = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
 const id = "0b8e5c1c-6f0a-4d6e-9a51-3c7d3f2b1a00";
 
@@ -43,22 +44,31 @@ describe("decodeFrame", () => {
     expect(plain(decodeByParsing(frame))).toEqual(message);
   });
 
-  it.each(read<InvalidVector>("invalid.json"))("rejects $name and reports why", ({ frame, code, invocation_id, message_type }) => {
-    const refused = decodeFrame(frame, { payloadIsLast: false }) as UndecodableFrame;
-    expect(refused.type).toBe("undecodable");
-    expect(refused.error.code).toBe(code);
-    expect(refused.error.message).not.toBe("");
-    if (invocation_id !== undefined) expect(refused.invocationId).toBe(invocation_id);
-    if (message_type !== undefined) expect(refused.messageType).toBe(message_type);
-  });
+  it.each(read<InvalidVector>("invalid.json"))(
+    "rejects $name and reports why",
+    ({ frame, code, invocation_id, message_type }) => {
+      const refused = decodeFrame(frame, { payloadIsLast: false }) as UndecodableFrame;
+      expect(refused.type).toBe("undecodable");
+      expect(refused.error.code).toBe(code);
+      expect(refused.error.message).not.toBe("");
+      if (invocation_id !== undefined) expect(refused.invocationId).toBe(invocation_id);
+      if (message_type !== undefined) expect(refused.messageType).toBe(message_type);
+    },
+  );
 
   it("rejects a payload that is nested deeper than the limit", () => {
     const deep = `{"type":"invokefunction","function_id":"f","data":${"[".repeat(200)}${"]".repeat(200)}}`;
-    expect(decodeFrame(deep, { payloadIsLast: false })).toMatchObject({ type: "undecodable", error: { code: "invalid_message" } });
+    expect(decodeFrame(deep, { payloadIsLast: false })).toMatchObject({
+      type: "undecodable",
+      error: { code: "invalid_message" },
+    });
   });
 
   it("keeps the text of a payload, with every digit", () => {
-    const message = decodeFrame('{"type":"invokefunction","function_id":"f","data":{"big":12345678901234567890,"one":1.0}}', { payloadIsLast: false });
+    const message = decodeFrame(
+      '{"type":"invokefunction","function_id":"f","data":{"big":12345678901234567890,"one":1.0}}',
+      { payloadIsLast: false },
+    );
     expect(message.type === "invokefunction" && message.data.text()).toBe('{"big":12345678901234567890,"one":1.0}');
   });
 
@@ -112,10 +122,14 @@ describe("decodeFrame", () => {
       fc.tuple(fc.string(), fc.json()).map(([key, json]) => `${JSON.stringify(key)}:${json}`),
     );
     fc.assert(
-      fc.property(fc.array(member, { minLength: 1, maxLength: 8 }), fc.constantFrom("", " ", "\n"), (members, space) => {
-        const frame = `{${space}${members.join(`${space},${space}`)}${space}}`;
-        expect(plain(decodeFrame(frame, { payloadIsLast: false }))).toEqual(plain(decodeByParsing(frame)));
-      }),
+      fc.property(
+        fc.array(member, { minLength: 1, maxLength: 8 }),
+        fc.constantFrom("", " ", "\n"),
+        (members, space) => {
+          const frame = `{${space}${members.join(`${space},${space}`)}${space}}`;
+          expect(plain(decodeFrame(frame, { payloadIsLast: false }))).toEqual(plain(decodeByParsing(frame)));
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -131,7 +145,9 @@ describe("decodeFrame", () => {
         fc.boolean(),
         (frame, payloadIsLast) => {
           expect(decodeFrame(frame, { payloadIsLast })).toHaveProperty("type");
-          expect(decodeFrameBytes(Buffer.from(frame.padEnd(3_000, "}")), { payloadIsLast }, toText)).toHaveProperty("type");
+          expect(decodeFrameBytes(Buffer.from(frame.padEnd(3_000, "}")), { payloadIsLast }, toText)).toHaveProperty(
+            "type",
+          );
         },
       ),
       { numRuns: 500 },
@@ -185,11 +201,25 @@ describe("encoding", () => {
 
   it("writes the published wire without svc's own members", () => {
     const frame = JSON.parse(
-      frameText(encodePublishedInvoke({ ...trusted, data: Payload.fromValue({ a: 1 }), timeoutMs: 5, caller: { worker_id: "w", name: "n" } })),
+      frameText(
+        encodePublishedInvoke({
+          ...trusted,
+          data: Payload.fromValue({ a: 1 }),
+          timeoutMs: 5,
+          caller: { worker_id: "w", name: "n" },
+        }),
+      ),
     );
     expect(frame).toEqual({ type: "invokefunction", invocation_id: id, function_id: "math::add", data: { a: 1 } });
-    const failed = JSON.parse(frameText(encodePublishedResult({ ...trusted, error: { code: "c", message: "m", details: { secret: 1 } } })));
-    expect(failed).toEqual({ type: "invocationresult", invocation_id: id, function_id: "math::add", error: { code: "c", message: "m" } });
+    const failed = JSON.parse(
+      frameText(encodePublishedResult({ ...trusted, error: { code: "c", message: "m", details: { secret: 1 } } })),
+    );
+    expect(failed).toEqual({
+      type: "invocationresult",
+      invocation_id: id,
+      function_id: "math::add",
+      error: { code: "c", message: "m" },
+    });
     expect(JSON.parse(frameText(encodePublishedResult(trusted)))).not.toHaveProperty("result");
   });
 });

@@ -2,7 +2,15 @@ import { CallError } from "./call-error.ts";
 import { type Envelope, MAX_PAYLOAD_DEPTH, scanEnvelope } from "./envelope.ts";
 import { isUuid, nameProblem } from "./ids.ts";
 import { memberTexts, nestsDeeperThan } from "./json-text.ts";
-import { actionSchema, MAX_TIMEOUT_MS, type Message, type MessageOf, type MessageType, messageSchemas, wireErrorSchema } from "./messages.ts";
+import {
+  actionSchema,
+  MAX_TIMEOUT_MS,
+  type Message,
+  type MessageOf,
+  type MessageType,
+  messageSchemas,
+  wireErrorSchema,
+} from "./messages.ts";
 import { Payload } from "./payload.ts";
 
 export interface DecodeOptions {
@@ -37,7 +45,9 @@ export function decodeFrame(frame: string, options: DecodeOptions): Message | Un
     const isLarge = frame.length > LARGE_FRAME_BYTES;
     if (isLarge) detach(envelope);
     const message = fromEnvelope(envelope, (start, end) =>
-      Payload.fromText(isLarge && end - start <= LARGE_FRAME_BYTES ? copyOf(frame, start, end) : frame.slice(start, end)),
+      Payload.fromText(
+        isLarge && end - start <= LARGE_FRAME_BYTES ? copyOf(frame, start, end) : frame.slice(start, end),
+      ),
     );
     if (message !== undefined) return message;
   }
@@ -48,7 +58,11 @@ export function decodeFrame(frame: string, options: DecodeOptions): Message | Un
  * Decodes a frame of valid UTF-8 bytes. If the sender puts the payload last, a large payload stays an undecoded slice
  * of the bytes. Never throws.
  */
-export function decodeFrameBytes(bytes: Uint8Array, options: DecodeOptions, toText: (bytes: Uint8Array) => string): Message | UndecodableFrame {
+export function decodeFrameBytes(
+  bytes: Uint8Array,
+  options: DecodeOptions,
+  toText: (bytes: Uint8Array) => string,
+): Message | UndecodableFrame {
   if (options.payloadIsLast && bytes.length > LARGE_FRAME_BYTES && bytes[bytes.length - 1] === 0x7d) {
     const head = toText(bytes.subarray(0, LARGE_FRAME_HEAD_BYTES));
     const envelope = scanEnvelope(head, true, bytes.length);
@@ -115,7 +129,8 @@ function invokeFrom(envelope: Envelope, payload: Payload | undefined): MessageOf
 }
 
 function resultFrom(envelope: Envelope, payload: Payload | undefined): MessageOf<"invocationresult"> | undefined {
-  if (envelope.invocationId === undefined || envelope.action !== undefined || envelope.timeoutMs !== undefined) return undefined;
+  if (envelope.invocationId === undefined || envelope.action !== undefined || envelope.timeoutMs !== undefined)
+    return undefined;
   let error: MessageOf<"invocationresult">["error"];
   if (envelope.error !== undefined) {
     error = wireErrorSchema.safeParse(tryParse(envelope.error)).data;
@@ -143,19 +158,24 @@ function tryParse(text: string): unknown {
 /** Decodes a frame by parsing it: the slow path, which defines what a frame means. */
 export function decodeByParsing(frame: string): Message | UndecodableFrame {
   // Code that walks the value may recurse, so no value may be deep enough to exhaust the stack.
-  if (nestsDeeperThan(frame, MAX_PAYLOAD_DEPTH + 1)) return undecodable(`the frame is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`, {});
+  if (nestsDeeperThan(frame, MAX_PAYLOAD_DEPTH + 1))
+    return undecodable(`the frame is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`, {});
   let raw: unknown;
   try {
     raw = JSON.parse(frame);
   } catch (cause) {
     return undecodable(`the frame is not JSON: ${(cause as Error).message}`, {});
   }
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return undecodable("the frame is not a JSON object", {});
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
+    return undecodable("the frame is not a JSON object", {});
   const members = raw as Record<string, unknown>;
   const type = Object.hasOwn(members, "type") ? members.type : undefined;
   if (typeof type !== "string") return undecodable("the frame has no `type`", members);
   if (!Object.hasOwn(messageSchemas, type)) {
-    return undecodable(`unknown message type ${JSON.stringify(type.slice(0, 64))}; known: ${Object.keys(messageSchemas).join(", ")}`, members);
+    return undecodable(
+      `unknown message type ${JSON.stringify(type.slice(0, 64))}; known: ${Object.keys(messageSchemas).join(", ")}`,
+      members,
+    );
   }
   const fields: Record<string, unknown> = { ...members };
   if (type === "invokefunction" || type === "invocationresult") {
@@ -182,7 +202,8 @@ function keepPayloadTexts(frame: string, fields: Record<string, unknown>): void 
   const texts = memberTexts(frame);
   for (const name of PAYLOAD_MEMBERS) {
     const text = texts.get(name);
-    if (text !== undefined) fields[name] = Payload.fromText(text.length <= LARGE_FRAME_BYTES ? copyOf(text, 0, text.length) : text);
+    if (text !== undefined)
+      fields[name] = Payload.fromText(text.length <= LARGE_FRAME_BYTES ? copyOf(text, 0, text.length) : text);
   }
 }
 
@@ -205,7 +226,12 @@ function undecodable(message: string, members: Record<string, unknown>): Undecod
 }
 
 /** Messages whose ids must be valid names. A result repeats an id that was accepted before. */
-const NAMING_MESSAGES: ReadonlySet<string> = new Set(["registerfunction", "registertriggertype", "registertrigger", "invokefunction"]);
+const NAMING_MESSAGES: ReadonlySet<string> = new Set([
+  "registerfunction",
+  "registertriggertype",
+  "registertrigger",
+  "invokefunction",
+]);
 
 function nameProblemOf(members: Record<string, unknown>): string | undefined {
   for (const key of ["id", "function_id", "trigger_type"]) {
@@ -217,7 +243,9 @@ function nameProblemOf(members: Record<string, unknown>): string | undefined {
 }
 
 /** Encodes a message of plain values. The two messages with payloads have their own functions below. */
-export function encodeMessage(message: Exclude<Message, MessageOf<"invokefunction"> | MessageOf<"invocationresult">>): string {
+export function encodeMessage(
+  message: Exclude<Message, MessageOf<"invokefunction"> | MessageOf<"invocationresult">>,
+): string {
   return JSON.stringify(message);
 }
 
@@ -257,7 +285,9 @@ export function encodeGuardedInvoke(fields: InvokeFields): Frame {
     '{"data":',
     fields.data,
     `,"type":"invokefunction","invocation_id":"${fields.invocationId}","function_id":${quote(fields.functionId)},"traceparent":${quote(fields.traceparent)}${
-      fields.baggage === undefined && fields.metadata === undefined && fields.job === undefined ? cachedEnding(fields) : ending(fields)
+      fields.baggage === undefined && fields.metadata === undefined && fields.job === undefined
+        ? cachedEnding(fields)
+        : ending(fields)
     }`,
   );
 }
@@ -299,7 +329,14 @@ export interface ResultFields {
   readonly invocationId: string;
   readonly functionId: string;
   readonly result?: Payload | undefined;
-  readonly error?: { readonly code: string; readonly message: string; readonly stacktrace?: string | undefined; readonly details?: unknown } | undefined;
+  readonly error?:
+    | {
+        readonly code: string;
+        readonly message: string;
+        readonly stacktrace?: string | undefined;
+        readonly details?: unknown;
+      }
+    | undefined;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
 }

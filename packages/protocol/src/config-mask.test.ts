@@ -7,7 +7,11 @@ it.each([
   ["a user alone", "redis://ada@db", `redis://${MASK}@db`],
   ["several addresses", ["nats://a:b@x", "nats://y"], [`nats://${MASK}@x`, "nats://y"]],
   ["a list below a secret's name", { tokens: ["a", "b"] }, { tokens: MASK }],
-  ["headers, whatever they are called", { headers: { "x-honeycomb-team": "hunter2", Host: "a" } }, { headers: { "x-honeycomb-team": MASK, Host: MASK } }],
+  [
+    "headers, whatever they are called",
+    { headers: { "x-honeycomb-team": "hunter2", Host: "a" } },
+    { headers: { "x-honeycomb-team": MASK, Host: MASK } },
+  ],
   [
     "headers that are one text, as exporters take them from the environment",
     {
@@ -56,7 +60,11 @@ it.each([
     ],
   ],
   ["nothing", { token: null }, { token: null }],
-  ["a name that every object has", JSON.parse('{"__proto__":{"secret":"s"}}'), JSON.parse(`{"__proto__":{"secret":"${MASK}"}}`)],
+  [
+    "a name that every object has",
+    JSON.parse('{"__proto__":{"secret":"s"}}'),
+    JSON.parse(`{"__proto__":{"secret":"${MASK}"}}`),
+  ],
   [
     "what a listener says about tokens",
     {
@@ -64,7 +72,11 @@ it.each([
       bridges: [{ token: "optional", rbac: { tokens: [{ token: "sixteen-or-more-characters" }] } }],
       env: { SVC_TOKEN: "required" },
     },
-    { bridge: { token: "required" }, bridges: [{ token: "optional", rbac: { tokens: MASK } }], env: { SVC_TOKEN: MASK } },
+    {
+      bridge: { token: "required" },
+      bridges: [{ token: "optional", rbac: { tokens: MASK } }],
+      env: { SVC_TOKEN: MASK },
+    },
   ],
 ])("masks %s as it should", (_what, value, expected) => {
   expect(maskConfig(value)).toEqual(expected);

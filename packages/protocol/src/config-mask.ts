@@ -52,13 +52,21 @@ export function maskConfig(value: unknown, path: readonly string[] = []): unknow
 /** Masks a string of a config as `maskConfig` does. */
 export function maskConfigText(text: string): string {
   const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-  return mask.text(cut).replace(KEY_PARAMETER, `$1${MASK}`).replace(SCHEME_AND_TOKEN, `$1 ${MASK}`).replace(BARE_CREDENTIALS, `$1${MASK}@`);
+  return mask
+    .text(cut)
+    .replace(KEY_PARAMETER, `$1${MASK}`)
+    .replace(SCHEME_AND_TOKEN, `$1 ${MASK}`)
+    .replace(BARE_CREDENTIALS, `$1${MASK}@`);
 }
 
 function below(place: Place, name: string): Place {
   return {
     name,
-    isSecret: place.isSecret || mask.isSecretName(name) || isKey(place, name) || (place.name === "env" && ENVIRONMENT.test(name)),
+    isSecret:
+      place.isSecret ||
+      mask.isSecretName(name) ||
+      isKey(place, name) ||
+      (place.name === "env" && ENVIRONMENT.test(name)),
     isHeader: place.isHeader || HEADERS.test(name),
     isWebhook: place.isWebhook || WEBHOOK.test(name),
     isEnvironment: place.isEnvironment || place.name === "env",
@@ -89,7 +97,9 @@ function maskedMembers(value: object, place: Place): unknown {
     if (member === "value" && typeof label === "string") return label.slice(label.lastIndexOf(".") + 1);
     return member === "key" && "value" in value ? "name" : member;
   };
-  return Object.fromEntries(Object.entries(value).map(([member, item]) => [maskConfigText(member), masked(item, below(own, nameOf(member)))]));
+  return Object.fromEntries(
+    Object.entries(value).map(([member, item]) => [maskConfigText(member), masked(item, below(own, nameOf(member)))]),
+  );
 }
 
 /** A listener's `token: required` is not a token: tokens have at least 16 characters. */

@@ -238,7 +238,13 @@ function isNull(text: string, start: number, end: number): boolean {
 }
 
 /** Ends the scan at a payload that is the last member: it ends before the brace that closes the frame. */
-function closeAtPayload(found: Envelope, seen: number, key: string, start: number, frameLength: number): Envelope | undefined {
+function closeAtPayload(
+  found: Envelope,
+  seen: number,
+  key: string,
+  start: number,
+  frameLength: number,
+): Envelope | undefined {
   if (start >= frameLength - 1) return undefined;
   found.payloadIsResult = key === "result";
   found.payloadStart = start;

@@ -35,7 +35,14 @@ export {
   triggerTypeIdSchema,
   type WorkerId,
 } from "./ids.ts";
-export { closingQuote, elementTexts, findJsonFault, type JsonFault, memberTexts, nestsDeeperThan } from "./json-text.ts";
+export {
+  closingQuote,
+  elementTexts,
+  findJsonFault,
+  type JsonFault,
+  memberTexts,
+  nestsDeeperThan,
+} from "./json-text.ts";
 export {
   type Action,
   type Caller,

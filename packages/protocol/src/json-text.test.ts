@@ -1,6 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { closingQuote, elementTexts, endOfToken, endOfValue, findJsonFault, jsonEscape, memberTexts, nestsDeeperThan, skipSpace } from "./json-text.ts";
+import {
+  closingQuote,
+  elementTexts,
+  endOfToken,
+  endOfValue,
+  findJsonFault,
+  jsonEscape,
+  memberTexts,
+  nestsDeeperThan,
+  skipSpace,
+} from "./json-text.ts";
 import { character } from "./testing/arbitraries.ts";
 
 function isJson(text: string): boolean {
@@ -13,9 +23,14 @@ function isJson(text: string): boolean {
 }
 
 const space = fc.string({ unit: fc.constantFrom(" ", "\t", "\n", "\r"), maxLength: 2 });
-const name = fc.oneof(fc.constantFrom("", "a", "__proto__", '"', "\\", "]}", "\u{1F600}"), fc.string({ unit: character, maxLength: 4 }));
+const name = fc.oneof(
+  fc.constantFrom("", "a", "__proto__", '"', "\\", "]}", "\u{1F600}"),
+  fc.string({ unit: character, maxLength: 4 }),
+);
 /** A string as another program may write it: every unit escaped, or only those that must be. */
-const stringText = fc.tuple(name, fc.boolean()).map(([value, isEscaped]) => (isEscaped ? `"${jsonEscape(value)}"` : JSON.stringify(value)));
+const stringText = fc
+  .tuple(name, fc.boolean())
+  .map(([value, isEscaped]) => (isEscaped ? `"${jsonEscape(value)}"` : JSON.stringify(value)));
 const number = fc.constantFrom("0", "-0", "9007199254740993", "1e400", "0.10", "-1.5E+3");
 
 /** JSON text with the parts from which it was built. */
@@ -29,21 +44,37 @@ interface Built {
 
 const { built } = fc.letrec<{ built: Built; scalar: Built; list: Built; map: Built }>((tie) => ({
   built: fc.oneof({ depthSize: "small", withCrossShrink: true }, tie("scalar"), tie("list"), tie("map")),
-  scalar: fc.oneof(stringText, number, fc.constantFrom("true", "false", "null")).map((text) => ({ text, tokens: [text], depth: 0 })),
+  scalar: fc
+    .oneof(stringText, number, fc.constantFrom("true", "false", "null"))
+    .map((text) => ({ text, tokens: [text], depth: 0 })),
   list: fc.tuple(space, fc.array(fc.tuple(space, tie("built"), space), { maxLength: 4 })).map(([inside, parts]) => ({
-    text: parts.length === 0 ? `[${inside}]` : `[${parts.map(([before, { text }, after]) => before + text + after).join(",")}]`,
+    text:
+      parts.length === 0
+        ? `[${inside}]`
+        : `[${parts.map(([before, { text }, after]) => before + text + after).join(",")}]`,
     tokens: ["[", ...parts.flatMap(([, { tokens }], index) => (index === 0 ? tokens : [",", ...tokens])), "]"],
     depth: 1 + Math.max(0, ...parts.map(([, { depth }]) => depth)),
     elements: parts.map(([, { text }]) => text),
   })),
-  map: fc.tuple(space, fc.array(fc.tuple(space, stringText, space, space, tie("built"), space), { maxLength: 4 })).map(([inside, parts]) => ({
-    text: parts.length === 0 ? `{${inside}}` : `{${parts.map(([a, key, b, c, { text }, d]) => `${a}${key}${b}:${c}${text}${d}`).join(",")}}`,
-    tokens: ["{", ...parts.flatMap(([, key, , , { tokens }], index) => [...(index === 0 ? [] : [","]), key, ":", ...tokens]), "}"],
-    depth: 1 + Math.max(0, ...parts.map(([, , , , { depth }]) => depth)),
-    members: parts.map(([, key, , , { text }]) => [JSON.parse(key) as string, text] as const),
-  })),
+  map: fc
+    .tuple(space, fc.array(fc.tuple(space, stringText, space, space, tie("built"), space), { maxLength: 4 }))
+    .map(([inside, parts]) => ({
+      text:
+        parts.length === 0
+          ? `{${inside}}`
+          : `{${parts.map(([a, key, b, c, { text }, d]) => `${a}${key}${b}:${c}${text}${d}`).join(",")}}`,
+      tokens: [
+        "{",
+        ...parts.flatMap(([, key, , , { tokens }], index) => [...(index === 0 ? [] : [","]), key, ":", ...tokens]),
+        "}",
+      ],
+      depth: 1 + Math.max(0, ...parts.map(([, , , , { depth }]) => depth)),
+      members: parts.map(([, key, , , { text }]) => [JSON.parse(key) as string, text] as const),
+    })),
 }));
-const whole: fc.Arbitrary<Built> = fc.tuple(space, built, space).map(([before, value, after]) => ({ ...value, text: before + value.text + after }));
+const whole: fc.Arbitrary<Built> = fc
+  .tuple(space, built, space)
+  .map(([before, value, after]) => ({ ...value, text: before + value.text + after }));
 
 /** A text with one position changed, truncated or repeated. Often no longer JSON. */
 const damaged = fc
@@ -51,7 +82,27 @@ const damaged = fc
     whole,
     fc.nat(),
     fc.nat({ max: 3 }),
-    fc.constantFrom("", "}", "]", ",", ":", '"', "x", "\\", "0", "\n", "\u0001", "-", ".", "e", "\u00a0", "\ufeff", "[", "{", "null"),
+    fc.constantFrom(
+      "",
+      "}",
+      "]",
+      ",",
+      ":",
+      '"',
+      "x",
+      "\\",
+      "0",
+      "\n",
+      "\u0001",
+      "-",
+      ".",
+      "e",
+      "\u00a0",
+      "\ufeff",
+      "[",
+      "{",
+      "null",
+    ),
   )
   .map(([{ text }, place, removed, damage]) => {
     const at = place % (text.length + 1);
@@ -72,7 +123,8 @@ describe("the parts of a JSON text", () => {
           const parsed = [...memberTexts(text)].map(([key, json]) => [key, JSON.parse(json) as unknown]);
           expect(Object.fromEntries(parsed)).toEqual(value);
         }
-        if (elements !== undefined) expect(elementTexts(text).map((json) => JSON.parse(json) as unknown)).toEqual(value);
+        if (elements !== undefined)
+          expect(elementTexts(text).map((json) => JSON.parse(json) as unknown)).toEqual(value);
       }),
       { numRuns: 500 },
     );
@@ -144,9 +196,12 @@ describe("the parts of a JSON text", () => {
     expect(elementTexts("[ ]")).toEqual([]);
   });
 
-  it.each(["", "1", "[1", '{"a"', '{"a" 1}', '{"a":"x}', "{1:2}", '{"a":}', '["a"]'])("rejects %j as an object", (text) => {
-    expect(() => memberTexts(text)).toThrow(SyntaxError);
-  });
+  it.each(["", "1", "[1", '{"a"', '{"a" 1}', '{"a":"x}', "{1:2}", '{"a":}', '["a"]'])(
+    "rejects %j as an object",
+    (text) => {
+      expect(() => memberTexts(text)).toThrow(SyntaxError);
+    },
+  );
 
   it.each(["", "1", "[1", '["a', "[1 2]", '{"a":1}'])("rejects %j as an array", (text) => {
     expect(() => elementTexts(text)).toThrow(SyntaxError);
@@ -212,7 +267,12 @@ describe("the fault in a text that is not JSON", () => {
   });
 
   it("has line, column and the character", () => {
-    expect(findJsonFault('{\n  "a": \u{1F600}\n}')).toMatchObject({ offset: 9, line: 2, column: 8, found: '"\u{1F600}"' });
+    expect(findJsonFault('{\n  "a": \u{1F600}\n}')).toMatchObject({
+      offset: 9,
+      line: 2,
+      column: 8,
+      found: '"\u{1F600}"',
+    });
     expect(findJsonFault("[\n\n")).toMatchObject({ offset: 3, line: 3, column: 1, found: "end of the text" });
     expect(findJsonFault('"\n"')).toMatchObject({ offset: 1, line: 1, column: 2 });
   });

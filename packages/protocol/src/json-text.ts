@@ -60,7 +60,13 @@ export function endOfToken(text: string, from: number): number {
     const end = endOfString(text, from);
     return end === -1 ? text.length : end;
   }
-  const isPunctuation = code === COMMA || code === COLON || code === OPEN_BRACE || code === CLOSE_BRACE || code === OPEN_BRACKET || code === CLOSE_BRACKET;
+  const isPunctuation =
+    code === COMMA ||
+    code === COLON ||
+    code === OPEN_BRACE ||
+    code === CLOSE_BRACE ||
+    code === OPEN_BRACKET ||
+    code === CLOSE_BRACKET;
   return isPunctuation ? from + 1 : endOfLiteral(text, from);
 }
 
@@ -144,7 +150,8 @@ export function elementTexts(array: string): string[] {
 
 function firstPart(text: string, opening: number): number {
   const at = skipSpace(text, 0);
-  if (text.charCodeAt(at) !== opening) throw new SyntaxError(`expected "${String.fromCharCode(opening)}" at position ${at}`);
+  if (text.charCodeAt(at) !== opening)
+    throw new SyntaxError(`expected "${String.fromCharCode(opening)}" at position ${at}`);
   return skipSpace(text, at + 1);
 }
 
@@ -234,7 +241,11 @@ function findFaultyToken(text: string): FaultyToken | undefined {
     const end = endOfValidToken(text, at);
     if (end < 0) {
       const isBadValue = token === '"' && expected.tokens.includes("{");
-      return { offset: ~end, tokenStart: at, expected: isBadValue ? "a string that is closed and well escaped" : expected.words };
+      return {
+        offset: ~end,
+        tokenStart: at,
+        expected: isBadValue ? "a string that is closed and well escaped" : expected.words,
+      };
     }
     expected = expectedAfter(token, expected, open);
     at = end;

@@ -97,7 +97,9 @@ export const messageSchemas = {
     metadata: optional(anyJson),
     invocation: optional(httpInvocationSchema),
     timeout_ms: optional(timeoutMs),
-    validate: optional(z.boolean()).meta({ description: "Whether the engine checks payloads by request_format; default: engine.validate_requests" }),
+    validate: optional(z.boolean()).meta({
+      description: "Whether the engine checks payloads by request_format; default: engine.validate_requests",
+    }),
   }),
   unregisterfunction: z.object({ type: z.literal("unregisterfunction"), id: functionIdSchema }),
   invokefunction: z.object({
@@ -133,7 +135,9 @@ export const messageSchemas = {
     description: z.string(),
     trigger_request_format: optional(anyJson),
     call_request_format: optional(anyJson),
-    validate: optional(z.boolean()).meta({ description: "Whether the engine checks the config of triggers by trigger_request_format; default false" }),
+    validate: optional(z.boolean()).meta({
+      description: "Whether the engine checks the config of triggers by trigger_request_format; default false",
+    }),
   }),
   unregistertriggertype: z.object({ type: z.literal("unregistertriggertype"), id: triggerTypeIdSchema }),
   registertrigger: z.object({

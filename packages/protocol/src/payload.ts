@@ -47,7 +47,9 @@ export class Payload {
     try {
       text = JSON.stringify(value);
     } catch (cause) {
-      throw new CallError("serialization_error", `the value cannot be written as JSON: ${(cause as Error).message}`, { cause });
+      throw new CallError("serialization_error", `the value cannot be written as JSON: ${(cause as Error).message}`, {
+        cause,
+      });
     }
     // Functions and symbols have no JSON text. Like `undefined` they become null.
     if (text === undefined) return Payload.null;

@@ -8,7 +8,10 @@ describe("JSON is shown with the values of hidden members masked", () => {
     ['{"user":"ann","password":"x"}', '{"user":"ann","password":"***"}'],
     ['{"a":[{"Password":[1,{"b":"}"}],"c":2}]}', '{"a":[{"Password":"***","c":2}]}'],
     ['{"db_password_old" : {"a":"\\"]}"} , "n":1}', '{"db_password_old" : "***" , "n":1}'],
-    ['{"apiKey":12,"API-KEY":null,"api_key" : "","api key":true}', '{"apiKey":"***","API-KEY":null,"api_key" : "","api key":"***"}'],
+    [
+      '{"apiKey":12,"API-KEY":null,"api_key" : "","api key":true}',
+      '{"apiKey":"***","API-KEY":null,"api_key" : "","api key":"***"}',
+    ],
     ['{"p\\u0061ssword":"x"}', '{"p\\u0061ssword":"***"}'],
     ['["password","x"]', '["password","x"]'],
     ['"password"', '"password"'],
@@ -35,7 +38,9 @@ describe("JSON is shown with the values of hidden members masked", () => {
 
   test("also in JSON that is the text of a member, some levels deep", () => {
     const inner = JSON.stringify({ token: "t", n: 1 });
-    const shown = JSON.parse(mask.json(JSON.stringify({ body: JSON.stringify({ deeper: inner }) }))) as { body: string };
+    const shown = JSON.parse(mask.json(JSON.stringify({ body: JSON.stringify({ deeper: inner }) }))) as {
+      body: string;
+    };
     expect(JSON.parse((JSON.parse(shown.body) as { deeper: string }).deeper)).toEqual({ token: "***", n: 1 });
   });
 
@@ -50,7 +55,18 @@ describe("JSON is shown with the values of hidden members masked", () => {
   });
 
   test("what is not JSON comes through, and never throws", () => {
-    for (const text of ["", "{", '"', "\\", '{"password"', "not json at all", '{"a":\u0000}', '{"password" "x"}', "\ud800", '{"a\nb":1,"pass\nword":"x"}']) {
+    for (const text of [
+      "",
+      "{",
+      '"',
+      "\\",
+      '{"password"',
+      "not json at all",
+      '{"a":\u0000}',
+      '{"password" "x"}',
+      "\ud800",
+      '{"a\nb":1,"pass\nword":"x"}',
+    ]) {
       expect(typeof mask.json(text)).toBe("string");
     }
     expect(mask.json('{"pass\\qword":"x","a":"b"}')).toContain('"b"');
@@ -58,13 +74,25 @@ describe("JSON is shown with the values of hidden members masked", () => {
 
   test("a megabyte of quotes or braces is read once", () => {
     // Reading it again from each character would exceed the test's time limit.
-    for (const text of ['"'.repeat(1e6), "{".repeat(1e6), `{"password":${"[".repeat(1e6)}`, `"${"\\".repeat(1e6)}`, " ".repeat(1e6)]) mask.json(text);
+    for (const text of [
+      '"'.repeat(1e6),
+      "{".repeat(1e6),
+      `{"password":${"[".repeat(1e6)}`,
+      `"${"\\".repeat(1e6)}`,
+      " ".repeat(1e6),
+    ])
+      mask.json(text);
   });
 });
 
 describe("attributes are shown with hidden ones masked", () => {
   test("by their names, by names within them, and within JSON texts", () => {
-    const attributes = { "http.request.header.set-cookie": "a=b", plain: 1, nested: { password: "x", list: [{ token: 1 }] }, body: '{"token":"x"}' };
+    const attributes = {
+      "http.request.header.set-cookie": "a=b",
+      plain: 1,
+      nested: { password: "x", list: [{ token: 1 }] },
+      body: '{"token":"x"}',
+    };
     expect(mask.attributes(attributes)).toEqual({
       "http.request.header.set-cookie": "***",
       plain: 1,
@@ -84,11 +112,20 @@ describe("attributes are shown with hidden ones masked", () => {
 
   test("a megabyte of a URL is read once", () => {
     // Reading it again from each character would exceed the test's time limit.
-    for (const text of ["a".repeat(1e6), `?${"a".repeat(1e6)}`, "?=".repeat(5e5), `/x?a=${"b".repeat(1e6)}`, "a=&".repeat(3e5)]) mask.named("url.full", text);
+    for (const text of [
+      "a".repeat(1e6),
+      `?${"a".repeat(1e6)}`,
+      "?=".repeat(5e5),
+      `/x?a=${"b".repeat(1e6)}`,
+      "a=&".repeat(3e5),
+    ])
+      mask.named("url.full", text);
   });
 
   test("a name like one of objects' own is a name like any other", () => {
-    const shown = mask.attributes(JSON.parse('{"__proto__":{"password":"x"},"constructor":"c"}') as Record<string, string>);
+    const shown = mask.attributes(
+      JSON.parse('{"__proto__":{"password":"x"},"constructor":"c"}') as Record<string, string>,
+    );
     expect(JSON.stringify(shown)).toBe('{"__proto__":{"password":"***"},"constructor":"c"}');
   });
 });
@@ -100,16 +137,28 @@ test("without keys nothing is hidden", () => {
 
 test.each([
   ["the default of a variable", `\${API_TOKEN:hunter2}/x`, `\${API_TOKEN:***}/x`],
-  ["a header in quotation marks", `curl -H 'Cookie: a="b"; c=d' http://localhost`, "curl -H 'Cookie: ***' http://localhost"],
+  [
+    "a header in quotation marks",
+    `curl -H 'Cookie: a="b"; c=d' http://localhost`,
+    "curl -H 'Cookie: ***' http://localhost",
+  ],
   ["addresses in an address", "//u:p(//v:q@h and //w:r@i", "//***@h and //***@i"],
 ])("%s is masked, and nothing behind it", (_, text, shown) => {
   expect(new SecretMask().text(text)).toBe(shown);
 });
 
 // In quadratic time each of these would take minutes.
-test.each(["(//a:b", "=//a:b,", "(//a/", "(//a:1", "://a@", 'token="\\"', "Cookie: '", "'Cookie: x", "`cookie=x", `\${token: `])(
-  "a text of a million characters like %s is searched",
-  (part) => {
-    expect(new SecretMask().text(`${part.repeat(1_000_000 / part.length)}@x`)).toMatch(/@x$|\*$/);
-  },
-);
+test.each([
+  "(//a:b",
+  "=//a:b,",
+  "(//a/",
+  "(//a:1",
+  "://a@",
+  'token="\\"',
+  "Cookie: '",
+  "'Cookie: x",
+  "`cookie=x",
+  `\${token: `,
+])("a text of a million characters like %s is searched", (part) => {
+  expect(new SecretMask().text(`${part.repeat(1_000_000 / part.length)}@x`)).toMatch(/@x$|\*$/);
+});

@@ -60,8 +60,13 @@ export class SecretMask {
   constructor(names: readonly string[] = SECRET_NAMES) {
     this.#parts = names.map(plain).filter((part) => part !== "");
     // In a string, a name has separators only where the list has one. This means fewer alternatives per character.
-    const written = names.map((name) => name.split(SEPARATORS).filter(Boolean).map(escaped).join("[-_.]?")).filter(Boolean);
-    this.#named = written.length === 0 ? undefined : new RegExp(`(?:${written.join("|")})[\\w.-]{0,64}\\\\?["']?\\]?(?:\\s{0,3}=>?|\\s{0,3}:)\\s{0,3}`, "gi");
+    const written = names
+      .map((name) => name.split(SEPARATORS).filter(Boolean).map(escaped).join("[-_.]?"))
+      .filter(Boolean);
+    this.#named =
+      written.length === 0
+        ? undefined
+        : new RegExp(`(?:${written.join("|")})[\\w.-]{0,64}\\\\?["']?\\]?(?:\\s{0,3}=>?|\\s{0,3}:)\\s{0,3}`, "gi");
   }
 
   /** Returns whether the value of a member, attribute, header or variable of this name is a secret. */
@@ -123,7 +128,8 @@ export class SecretMask {
     // Not a JSON value, e.g. a number as a string.
     if (!isList && !isPlainObject(value)) return value;
     if (depth >= MAX_DEPTH) return MASK;
-    if (!isList) return this.#members(value, (name, member) => (this.hides(name, member) ? MASK : this.#value(member, depth + 1)));
+    if (!isList)
+      return this.#members(value, (name, member) => (this.hides(name, member) ? MASK : this.#value(member, depth + 1)));
     const masked = (value as readonly unknown[]).map((item) => this.#value(item, depth + 1));
     return masked.some((item, index) => item !== value[index]) ? masked : value;
   }
@@ -242,7 +248,8 @@ function secretAfter(text: string, match: RegExpExecArray): { readonly kept: num
   const isHeader = head.trimEnd().endsWith(":");
   const next = text[from];
   // A function id (`token::get`), an address (`token://`) or a comparison.
-  if (next === undefined || ((next === ":" || next === "=") && !/\s$/.test(head)) || text.startsWith("//", from)) return nothing;
+  if (next === undefined || ((next === ":" || next === "=") && !/\s$/.test(head)) || text.startsWith("//", from))
+    return nothing;
   const quote = /^\\?["']/.exec(text.slice(from, from + 2))?.[0];
   if (quote !== undefined) {
     const closing = quote.length === 1 ? endOfQuotation(text, from) : endOfEscapedQuotation(text, from + quote.length);
@@ -255,7 +262,8 @@ function secretAfter(text: string, match: RegExpExecArray): { readonly kept: num
     const isWord = /^(?:bearer|basic|token|apikey)/i.test(scheme[0]);
     return { kept, end: isWord ? endOf(WORD, text, from + kept) : endOfHeader(LINE, text, match.index, from + kept) };
   }
-  if (/authorization|cookie/i.test(head)) return { kept: 0, end: endOfHeader(isHeader ? LINE : LINE_OF_QUERY, text, match.index, from) };
+  if (/authorization|cookie/i.test(head))
+    return { kept: 0, end: endOfHeader(isHeader ? LINE : LINE_OF_QUERY, text, match.index, from) };
   if (isHeader && VARIABLE_START.test(text.slice(Math.max(0, match.index - MAX_VARIABLE), match.index))) {
     const brace = text.slice(from, from + MAX_DEFAULT).indexOf("}");
     if (brace !== -1) return { kept: 0, end: from + brace };
@@ -324,7 +332,9 @@ function endOfHeader(line: RegExp, text: string, name: number, from: number): nu
 }
 
 /** By quote: matches a string up to it. Ignores quotes after a backslash. */
-const UP_TO_QUOTE: ReadonlyMap<string, RegExp> = new Map(['"', "'", "`"].map((quote) => [quote, new RegExp(`(?:\\\\.|[^\\n\\r\\\\${quote}])*`, "y")]));
+const UP_TO_QUOTE: ReadonlyMap<string, RegExp> = new Map(
+  ['"', "'", "`"].map((quote) => [quote, new RegExp(`(?:\\\\.|[^\\n\\r\\\\${quote}])*`, "y")]),
+);
 
 /** Masks the user and the password of each address, even if a password contains `/`, `#` or `@`. */
 function withoutCredentials(text: string): string {
@@ -345,7 +355,8 @@ function withoutCredentials(text: string): string {
     }
     if (lastAt < from) continue;
     const [authority = ""] = text.slice(from, end).split(/[/?#]/, 1);
-    const mayHoldSlash = HAS_NO_PORT.test(authority) || OTHER_SCHEME.test(text.slice(Math.max(0, index - MAX_SCHEME), index));
+    const mayHoldSlash =
+      HAS_NO_PORT.test(authority) || OTHER_SCHEME.test(text.slice(Math.max(0, index - MAX_SCHEME), index));
     const at = mayHoldSlash ? lastAt : from + authority.lastIndexOf("@");
     if (at < from) continue;
     shown += `${text.slice(done, from)}${MASK}`;
@@ -401,7 +412,9 @@ function looksLikeJson(text: string): boolean {
   if (text[start] === "{") return next === undefined || next === '"' || next === "}";
   return (
     text[start] === "[" &&
-    (next === undefined || '"{[]-0123456789'.includes(next) || /^(?:true|false|null)\b/.test(text.slice(start + 1, start + 64).trimStart()))
+    (next === undefined ||
+      '"{[]-0123456789'.includes(next) ||
+      /^(?:true|false|null)\b/.test(text.slice(start + 1, start + 64).trimStart()))
   );
 }
 

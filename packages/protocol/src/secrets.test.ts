@@ -15,7 +15,9 @@ it("recognises the names of secrets in any spelling", () => {
 it("caches a limited number of names, with the same result for each", () => {
   const mask = new SecretMask(["iban"]);
   for (let at = 0; at < 10_000; at++) expect(mask.isSecretName(`n${at}`)).toBe(false);
-  expect([mask.isSecretName("n0"), mask.isSecretName("IBAN"), mask.isSecretName(`x${"y".repeat(1_000)}.iban`)]).toEqual([false, true, true]);
+  expect([mask.isSecretName("n0"), mask.isSecretName("IBAN"), mask.isSecretName(`x${"y".repeat(1_000)}.iban`)]).toEqual(
+    [false, true, true],
+  );
 });
 
 describe("a JSON value without its secrets", () => {
@@ -32,7 +34,14 @@ describe("a JSON value without its secrets", () => {
 
   it("is the same value if it contains none, numbers and dates included", () => {
     const at = new Date();
-    for (const value of [null, 1, true, "text", [1, { a: ["b"] }], { user: "ada", n: 1, at, password: "", token: null }])
+    for (const value of [
+      null,
+      1,
+      true,
+      "text",
+      [1, { a: ["b"] }],
+      { user: "ada", n: 1, at, password: "", token: null },
+    ])
       expect(maskSecrets(value)).toBe(value);
     expect(maskSecrets({ a: { n: 1 }, at, pin: { token: 1 } })).toEqual({ a: { n: 1 }, at, pin: { token: MASK } });
   });
@@ -62,7 +71,14 @@ describe("a setting is masked more strictly", () => {
   });
 
   it("keeps switches, empty values and the setting that requires a token", () => {
-    const value = { token: "required", require_token: true, password: "", cors: { credentials: false }, key_prefix: "svc:", redact_keys: ["iban"] };
+    const value = {
+      token: "required",
+      require_token: true,
+      password: "",
+      cors: { credentials: false },
+      key_prefix: "svc:",
+      redact_keys: ["iban"],
+    };
     expect(maskConfig(value)).toEqual(value);
     expect(maskConfig({ env: { token: "required" } })).toEqual({ env: { token: MASK } });
   });
@@ -82,7 +98,10 @@ describe("a string without its secrets", () => {
     ["A_TOKEN=x B=y node w.mjs", "A_TOKEN=*** B=y node w.mjs"],
     ["{'password': 'a b', 'user': 'ada'}", "{'password': '***', 'user': 'ada'}"],
     ["[info] token=abc1", "[info] token=***"],
-    ["redis://me:hunter2@db:6379/0 and https://x.example/?api_key=abc&x=1#top", "redis://***@db:6379/0 and https://x.example/?api_key=***&x=1#top"],
+    [
+      "redis://me:hunter2@db:6379/0 and https://x.example/?api_key=abc&x=1#top",
+      "redis://***@db:6379/0 and https://x.example/?api_key=***&x=1#top",
+    ],
     ["nats://a:b@x,nats://c@y,nats://z", "nats://***@x,nats://***@y,nats://z"],
     ["postgres://ada:p/w#@x@db/a", "postgres://***@db/a"],
     ["/login?api%5Fkey=x&n=1", "/login?api%5Fkey=***&n=1"],

@@ -65,7 +65,8 @@ describe("a pattern with * and ?", () => {
 
 describe("a sequence", () => {
   const rule = { any: "**", fits: (wanted: string, item: string) => wanted === item };
-  const fits = (pattern: string, path: string, where: "whole" | "beginning"): boolean => fitsInOrder(pattern.split("/"), path.split("/"), { ...rule, where });
+  const fits = (pattern: string, path: string, where: "whole" | "beginning"): boolean =>
+    fitsInOrder(pattern.split("/"), path.split("/"), { ...rule, where });
 
   it.each([
     ["src/**/made", "src/made", true, true],

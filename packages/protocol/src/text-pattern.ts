@@ -11,7 +11,11 @@ export interface OrderRule {
  * Returns whether items (the characters of a string, the names of a path) match a pattern. Backtracks at most to the
  * last `any`, so the worst-case time is proportional to the product of both lengths.
  */
-export function fitsInOrder(pattern: ArrayLike<string>, items: ArrayLike<string>, { any, fits, where }: OrderRule): boolean {
+export function fitsInOrder(
+  pattern: ArrayLike<string>,
+  items: ArrayLike<string>,
+  { any, fits, where }: OrderRule,
+): boolean {
   let at = 0;
   let inPattern = 0;
   let last = -1;
@@ -35,7 +39,11 @@ export function fitsInOrder(pattern: ArrayLike<string>, items: ArrayLike<string>
   return inPattern === pattern.length;
 }
 
-const CHARACTERS: OrderRule = { any: "*", fits: (wanted, character) => wanted === "?" || wanted === character, where: "whole" };
+const CHARACTERS: OrderRule = {
+  any: "*",
+  fits: (wanted, character) => wanted === "?" || wanted === character,
+  where: "whole",
+};
 
 /**
  * Compiles a pattern that matches whole strings. `*` matches any string and, unlike in `compileGlob`, `?` matches any

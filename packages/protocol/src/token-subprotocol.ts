@@ -20,7 +20,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  */
 export function tokenSubprotocols(token: string): [string, string] {
   const bytes = encoder.encode(token);
-  if (bytes.length === 0 || bytes.length > MAX_TOKEN_BYTES) throw new TypeError(`a token has 1 to ${MAX_TOKEN_BYTES} bytes, not ${bytes.length}`);
+  if (bytes.length === 0 || bytes.length > MAX_TOKEN_BYTES)
+    throw new TypeError(`a token has 1 to ${MAX_TOKEN_BYTES} bytes, not ${bytes.length}`);
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   return [SUBPROTOCOL, TOKEN_SUBPROTOCOL_PREFIX + base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")];
 }

@@ -105,7 +105,9 @@ export class ActiveCall implements CallContext, Active {
   /** A bound function, so that handlers may destructure the context: `({ call }) => ...`. */
   get call(): CallContext["call"] {
     this.#start ??= <Result = Inferred, const Id extends string = string>(request: CallRequest<Id>) =>
-      this.#host.startCall(request as CallRequest, this, request.signal ?? this.signal) as Promise<ResultType<Result, Id>>;
+      this.#host.startCall(request as CallRequest, this, request.signal ?? this.signal) as Promise<
+        ResultType<Result, Id>
+      >;
     return this.#start;
   }
 
@@ -147,7 +149,11 @@ export class ActiveCall implements CallContext, Active {
   abort(reason: string): void {
     if (this.#abortReason !== undefined) return;
     const code = reason === "disconnected" ? "disconnected" : "call_cancelled";
-    this.#abortReason = new CallError(code, `the call of function ${this.function_id} ended before its handler did: ${reason}`, { details: { reason } });
+    this.#abortReason = new CallError(
+      code,
+      `the call of function ${this.function_id} ended before its handler did: ${reason}`,
+      { details: { reason } },
+    );
     this.#controller?.abort(this.#abortReason);
     for (const end of this.#call.ends ?? []) end.breakOff(this.#abortReason);
   }

@@ -33,7 +33,9 @@ function checkAddress(address: string, source: string, example: string): void {
   try {
     url = new URL(address);
   } catch (cause) {
-    throw new TypeError(`${source} is not a URL: ${JSON.stringify(maskConfigText(address))}; give it as ${example}`, { cause });
+    throw new TypeError(`${source} is not a URL: ${JSON.stringify(maskConfigText(address))}; give it as ${example}`, {
+      cause,
+    });
   }
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
     throw new TypeError(`${source} must begin with ws:// or wss://, not ${url.protocol}//; give it as ${example}`);

@@ -33,7 +33,12 @@ export class Backoff {
     this.#multiplier = inRange("reconnect.multiplier", options.multiplier ?? 2, 1, 100);
     this.#maxDelayMs = inRange("reconnect.maxDelayMs", options.maxDelayMs ?? 30_000, 0, 86_400_000);
     this.#jitter = inRange("reconnect.jitter", options.jitter ?? 0.3, 0, 1);
-    this.#maxAttempts = inRange("reconnect.maxAttempts", options.maxAttempts ?? Number.POSITIVE_INFINITY, 0, Number.POSITIVE_INFINITY);
+    this.#maxAttempts = inRange(
+      "reconnect.maxAttempts",
+      options.maxAttempts ?? Number.POSITIVE_INFINITY,
+      0,
+      Number.POSITIVE_INFINITY,
+    );
     this.#random = random;
   }
 
@@ -46,7 +51,12 @@ export class Backoff {
   next(): number | undefined {
     if (this.#attempts >= this.#maxAttempts) return undefined;
     this.#attempts++;
-    const options = { firstMs: this.#initialDelayMs, maxMs: this.#maxDelayMs, jitter: this.#jitter, factor: this.#multiplier };
+    const options = {
+      firstMs: this.#initialDelayMs,
+      maxMs: this.#maxDelayMs,
+      jitter: this.#jitter,
+      factor: this.#multiplier,
+    };
     return backoffMs(options, this.#attempts, this.#random);
   }
 

@@ -35,7 +35,8 @@ export function browserSockets(token: string | undefined): OpenSocket {
 /** Opens a platform WebSocket without the address's credentials: some browsers reject addresses that contain them. */
 export function openPlatformSocket(address: string, protocols: readonly string[]): PlatformSocket {
   const { WebSocket } = globalThis as unknown as { readonly WebSocket?: PlatformConstructor };
-  if (WebSocket === undefined) throw new TypeError("this platform has no global WebSocket; on Node import @svc/sdk instead of @svc/sdk/browser");
+  if (WebSocket === undefined)
+    throw new TypeError("this platform has no global WebSocket; on Node import @svc/sdk instead of @svc/sdk/browser");
   const url = new URL(address);
   url.username = "";
   url.password = "";
@@ -55,7 +56,8 @@ class BrowserSocket implements Socket {
       if (!this.#ended) events.opened();
     });
     socket.addEventListener("message", (event) => {
-      if (!this.#ended) events.message(typeof event.data === "string" ? event.data : decoder.decode(event.data as ArrayBuffer));
+      if (!this.#ended)
+        events.message(typeof event.data === "string" ? event.data : decoder.decode(event.data as ArrayBuffer));
     });
     // `close` always follows, and the platform gives no details. Tests use `ws` as the platform's WebSocket: there, an
     // error without a listener ends the process.

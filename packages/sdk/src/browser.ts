@@ -31,7 +31,9 @@ export function connect(address: string, options?: BrowserWorkerOptions): Worker
 export function connect(options?: BrowserWorkerOptions): Worker;
 export function connect(first?: string | BrowserWorkerOptions, second?: BrowserWorkerOptions): Worker {
   const options = (typeof first === "string" ? second : first) ?? {};
-  const { navigator } = globalThis as { readonly navigator?: { readonly userAgent?: string; readonly language?: string } };
+  const { navigator } = globalThis as {
+    readonly navigator?: { readonly userAgent?: string; readonly language?: string };
+  };
   return new Worker(resolveAddress(typeof first === "string" ? first : undefined, undefined), options, {
     openSocket: browserSockets(options.token),
     openChannelSocket: browserChannelSockets,
@@ -39,7 +41,12 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
     clock: systemClock,
     newId: newUuid,
     name: "browser",
-    runtimeInfo: { runtime: "browser", os: navigator?.userAgent ?? "unknown", language: navigator?.language, framework: "svc-browser" },
+    runtimeInfo: {
+      runtime: "browser",
+      os: navigator?.userAgent ?? "unknown",
+      language: navigator?.language,
+      framework: "svc-browser",
+    },
     logger: consoleLogger(),
     telemetry: { byDefault: false, variable: undefined },
   });
@@ -52,7 +59,11 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
  */
 export function connectStreams(options: StreamClientOptions = {}): StreamClient {
   const address = streamsAddress(options.url, options.query);
-  return new StreamClient(address, options, { openSocket: browserSockets(options.token), clock: systemClock, logger: consoleLogger() });
+  return new StreamClient(address, options, {
+    openSocket: browserSockets(options.token),
+    clock: systemClock,
+    logger: consoleLogger(),
+  });
 }
 
 function consoleLogger(): Logger {

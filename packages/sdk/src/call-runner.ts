@@ -25,7 +25,11 @@ export class CallRunner {
   readonly #entries = new Map<string, FunctionEntry>();
   readonly #active = new Map<string, ActiveCall>();
 
-  constructor(options: { readonly host: ActiveCallHost; readonly asyncContext: AsyncContext; readonly answers: Answers }) {
+  constructor(options: {
+    readonly host: ActiveCallHost;
+    readonly asyncContext: AsyncContext;
+    readonly answers: Answers;
+  }) {
     this.#host = options.host;
     this.#asyncContext = options.asyncContext;
     this.#answers = options.answers;
@@ -43,7 +47,10 @@ export class CallRunner {
   run(call: AcceptedCall): void {
     const entry = this.#entries.get(call.functionId);
     if (entry === undefined) {
-      this.#answers.fail(call.invocationId, new CallError("function_not_found", `Function ${call.functionId} not found`));
+      this.#answers.fail(
+        call.invocationId,
+        new CallError("function_not_found", `Function ${call.functionId} not found`),
+      );
       return;
     }
     const active = new ActiveCall(call, this.#host);
@@ -103,9 +110,14 @@ export class CallRunner {
 function runHandler(entry: FunctionEntry, payload: unknown, active: ActiveCall): unknown {
   if (entry.schema === undefined) return entry.handler(payload, active);
   const { function_id } = active;
-  const input = parseBySchema(entry.schema, payload, () => ({ text: `the payload does not fit function ${function_id}`, details: { function_id } }));
+  const input = parseBySchema(entry.schema, payload, () => ({
+    text: `the payload does not fit function ${function_id}`,
+    details: { function_id },
+  }));
   // Only a schema with asynchronous checks returns a promise.
-  return input instanceof Promise ? input.then((parsed) => entry.handler(parsed, active)) : entry.handler(input, active);
+  return input instanceof Promise
+    ? input.then((parsed) => entry.handler(parsed, active))
+    : entry.handler(input, active);
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -4,7 +4,10 @@ import type { Socket, SocketEvents } from "./socket.ts";
 
 function recorded(): { readonly closed: string[]; readonly events: SocketEvents } {
   const closed: string[] = [];
-  return { closed, events: { opened: () => {}, message: () => {}, alive: () => {}, closed: (reason) => void closed.push(reason) } };
+  return {
+    closed,
+    events: { opened: () => {}, message: () => {}, alive: () => {}, closed: (reason) => void closed.push(reason) },
+  };
 }
 
 function inner(): Socket & { readonly did: string[] } {
@@ -52,25 +55,28 @@ it("passes everything on once the check has resolved", async () => {
   expect(closed).toEqual([]);
 });
 
-it.each(["close", "terminate"] as const)("ends at once by %s during the check, and opens nothing afterwards", async (end) => {
-  const { closed, events } = recorded();
-  let pass = (): void => {};
-  const below = inner();
-  let opened = 0;
-  const socket = new CheckedSocket(
-    () =>
-      new Promise((resolve) => {
-        pass = resolve;
-      }),
-    () => {
-      opened++;
-      return below;
-    },
-    events,
-  );
-  socket[end]();
-  expect(closed).toEqual(["closed before it was open"]);
-  pass();
-  await turn();
-  expect(opened).toBe(0);
-});
+it.each(["close", "terminate"] as const)(
+  "ends at once by %s during the check, and opens nothing afterwards",
+  async (end) => {
+    const { closed, events } = recorded();
+    let pass = (): void => {};
+    const below = inner();
+    let opened = 0;
+    const socket = new CheckedSocket(
+      () =>
+        new Promise((resolve) => {
+          pass = resolve;
+        }),
+      () => {
+        opened++;
+        return below;
+      },
+      events,
+    );
+    socket[end]();
+    expect(closed).toEqual(["closed before it was open"]);
+    pass();
+    await turn();
+    expect(opened).toBe(0);
+  },
+);

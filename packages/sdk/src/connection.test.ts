@@ -88,7 +88,9 @@ describe("the connection", () => {
     const { clock, socket, connection } = setUp();
     socket().events.closed("refused with HTTP 401: wrong token", { status: 401, message: "wrong token" });
     clock.advance(1000);
-    expect(notConnected(connection, "not connected to").message).toBe("not connected to ws://svc:***@engine:1/?***: refused with HTTP 401: wrong token");
+    expect(notConnected(connection, "not connected to").message).toBe(
+      "not connected to ws://svc:***@engine:1/?***: refused with HTTP 401: wrong token",
+    );
     expect(notConnected(connection, "").details).toMatchObject({ status: 401, engine_message: "wrong token" });
     socket().events.opened();
     expect([connection.lastProblem, connection.refusal]).toEqual(["", undefined]);
@@ -236,7 +238,13 @@ describe("the backoff", () => {
     expect(new Backoff({}, () => 0.999_999).next()).toBe(1300);
   });
 
-  it.each([{ initialDelayMs: -1 }, { multiplier: 0.5 }, { jitter: 2 }, { maxDelayMs: Number.NaN }, { maxAttempts: -1 }])("refuses %j", (options) => {
+  it.each([
+    { initialDelayMs: -1 },
+    { multiplier: 0.5 },
+    { jitter: 2 },
+    { maxDelayMs: Number.NaN },
+    { maxAttempts: -1 },
+  ])("refuses %j", (options) => {
     expect(() => new Backoff(options)).toThrow(TypeError);
   });
 });

@@ -255,6 +255,11 @@ export class Connection {
 export function notConnected(connection: Connection, why: string): CallError {
   const problem = connection.lastProblem === "" ? "" : `: ${connection.lastProblem}`;
   const { shownAddress: address, refusal } = connection;
-  const refused = refusal === undefined ? {} : { status: refusal.status, ...(refusal.message === undefined ? {} : { engine_message: refusal.message }) };
-  return new CallError("disconnected", `${why} ${address}${problem}`, { details: { address, executed: "no", ...refused } });
+  const refused =
+    refusal === undefined
+      ? {}
+      : { status: refusal.status, ...(refusal.message === undefined ? {} : { engine_message: refusal.message }) };
+  return new CallError("disconnected", `${why} ${address}${problem}`, {
+    details: { address, executed: "no", ...refused },
+  });
 }

@@ -12,7 +12,11 @@ export class DeadlineTimer {
   #cancel: (() => void) | undefined;
 
   /** `nextMs` returns a time not later than the next deadline. `expire` handles the deadlines that have passed. */
-  constructor(options: { readonly clock: Clock; readonly nextMs: () => number; readonly expire: (nowMs: number) => void }) {
+  constructor(options: {
+    readonly clock: Clock;
+    readonly nextMs: () => number;
+    readonly expire: (nowMs: number) => void;
+  }) {
     this.#clock = options.clock;
     this.#nextMs = options.nextMs;
     this.#expire = options.expire;

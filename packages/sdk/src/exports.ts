@@ -3,7 +3,16 @@
 export type { ChannelRef } from "@svc/protocol";
 export { CallError, type Caller, type ErrorCode, type Job } from "@svc/protocol";
 export type { ReconnectOptions } from "./backoff.ts";
-export type { CallContext, CallOptions, CallRequest, EnqueueReceipt, EnqueueRequest, Handler, PayloadOf, ResultOf } from "./calls.ts";
+export type {
+  CallContext,
+  CallOptions,
+  CallRequest,
+  EnqueueReceipt,
+  EnqueueRequest,
+  Handler,
+  PayloadOf,
+  ResultOf,
+} from "./calls.ts";
 export { ChannelReader, type CollectOptions, type ReadRef } from "./channels/channel-reader.ts";
 export type { ChannelItem } from "./channels/channel-socket.ts";
 export { ChannelWriter, type WriteRef } from "./channels/channel-writer.ts";
@@ -34,7 +43,16 @@ export type {
 } from "./items/item-types.ts";
 export type { UpdateOp, UpdateOpError, UpdatePath } from "./items/update-op.ts";
 export type { JsonCallRequest } from "./json-call.ts";
-export { createLogger, jsonLine, type LogFields, type Logger, type LoggerOptions, type LogLevel, type LogRecord, silentLogger } from "./logger.ts";
+export {
+  createLogger,
+  jsonLine,
+  type LogFields,
+  type Logger,
+  type LoggerOptions,
+  type LogLevel,
+  type LogRecord,
+  silentLogger,
+} from "./logger.ts";
 export type { WorkerOptions } from "./options.ts";
 export type { Binding } from "./provided-bindings.ts";
 export type {

@@ -42,7 +42,9 @@ export interface TelemetryFrame {
 function telemetryOf(bytes: Buffer): TelemetryFrame {
   const body = JSON.parse(bytes.toString("utf8", 4)) as Readonly<Record<string, readonly Frame[]>>;
   const [group] = Object.values(body)[0] ?? [];
-  const { resource, ...scopes } = group as { readonly resource: { readonly attributes: readonly OtlpAttribute[] } } & Frame;
+  const { resource, ...scopes } = group as {
+    readonly resource: { readonly attributes: readonly OtlpAttribute[] };
+  } & Frame;
   const [scope] = Object.values(scopes)[0] as readonly Frame[];
   const records = Object.entries(scope ?? {}).find(([name]) => name !== "scope")?.[1] as TelemetryFrame["records"];
   return { signal: bytes.toString("latin1", 0, 4), resource: plainAttributes(resource.attributes), records };
@@ -102,7 +104,14 @@ export class FakeEngine {
         if (reply !== undefined) socket.send(JSON.stringify(reply));
         this.#checkWaiting();
       });
-      socket.send(JSON.stringify({ type: "workerregistered", worker_id: `worker-${this.sockets.length}`, reattach_token: "token", ...this.greeting }));
+      socket.send(
+        JSON.stringify({
+          type: "workerregistered",
+          worker_id: `worker-${this.sockets.length}`,
+          reattach_token: "token",
+          ...this.greeting,
+        }),
+      );
     });
   }
 
@@ -150,9 +159,9 @@ export class FakeEngine {
   /** Resolves to the first frame, past or future, that has these members. */
   async frame(members: Frame, occurrence = 1): Promise<Frame> {
     for (;;) {
-      const found = this.frames.filter((frame) => Object.entries(members).every(([name, value]) => JSON.stringify(frame[name]) === JSON.stringify(value)))[
-        occurrence - 1
-      ];
+      const found = this.frames.filter((frame) =>
+        Object.entries(members).every(([name, value]) => JSON.stringify(frame[name]) === JSON.stringify(value)),
+      )[occurrence - 1];
       if (found !== undefined) return found;
       await this.#next();
     }

@@ -59,9 +59,13 @@ export function oversizeError(frame: string, what: string): CallError | undefine
   if (frame.length * 3 <= MAX_FRAME_BYTES) return undefined;
   const bytes = frame.length > MAX_FRAME_BYTES ? frame.length : encoder.encode(frame).length;
   if (bytes <= MAX_FRAME_BYTES) return undefined;
-  return new CallError("payload_too_large", `${what} makes a frame over ${MAX_FRAME_BYTES} bytes; send it in parts or send a reference to it`, {
-    details: { limit_bytes: MAX_FRAME_BYTES },
-  });
+  return new CallError(
+    "payload_too_large",
+    `${what} makes a frame over ${MAX_FRAME_BYTES} bytes; send it in parts or send a reference to it`,
+    {
+      details: { limit_bytes: MAX_FRAME_BYTES },
+    },
+  );
 }
 
 /** The call that a malformed frame belongs to. */

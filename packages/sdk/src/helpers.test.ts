@@ -73,7 +73,12 @@ it("worker.cron.list requests all pages", async () => {
   engine.reply = ({ type, invocation_id, function_id, data }) => {
     if (type !== "invokefunction" || invocation_id === undefined) return undefined;
     const isLast = (data as { cursor?: string }).cursor === "2";
-    return { type: "invocationresult", invocation_id, function_id, result: { triggers: [{ trigger_id: isLast ? "b" : "a" }], cursor: isLast ? null : "2" } };
+    return {
+      type: "invocationresult",
+      invocation_id,
+      function_id,
+      result: { triggers: [{ trigger_id: isLast ? "b" : "a" }], cursor: isLast ? null : "2" },
+    };
   };
   expect(await worker.cron.list()).toEqual([{ trigger_id: "a" }, { trigger_id: "b" }]);
 });
@@ -81,7 +86,9 @@ it("worker.cron.list requests all pages", async () => {
 it("runAt is a Date or RFC 3339, anything else rejects with TypeError", async () => {
   const { queue } = worker;
   await queue.enqueue("q", "f", 1, { runAt: "2026-03-01T09:00:00+01:00" });
-  expect(asked).toEqual([["queue::enqueue", { queue: "q", function_id: "f", run_at: "2026-03-01T09:00:00+01:00", data: 1 }]]);
+  expect(asked).toEqual([
+    ["queue::enqueue", { queue: "q", function_id: "f", run_at: "2026-03-01T09:00:00+01:00", data: 1 }],
+  ]);
   const message = "runAt must be a Date or an RFC 3339 string such as 2026-03-01T09:00:00Z; it is";
   for (const [runAt, shown] of [
     ["tomorrow", "'tomorrow'"],
@@ -95,12 +102,33 @@ it("runAt is a Date or RFC 3339, anything else rejects with TypeError", async ()
 
 it("worker.queue calls the functions of the same names with the wire's members", async () => {
   const { queue } = worker;
-  const options = { delayMs: 1, runAt: new Date(0), priority: 2, dedupeKey: "k", expiresInMs: 3, group: "g", maxAttempts: 4 };
-  const wire = { delay_ms: 1, run_at: "1970-01-01T00:00:00.000Z", priority: 2, dedupe_key: "k", expires_in_ms: 3, group: "g", max_attempts: 4 };
-  expect(await queue.enqueue("q", "f", { a: 1 }, { ...options, timeout_ms: 1_000 })).toEqual({ job_id: "j", duplicate: false });
+  const options = {
+    delayMs: 1,
+    runAt: new Date(0),
+    priority: 2,
+    dedupeKey: "k",
+    expiresInMs: 3,
+    group: "g",
+    maxAttempts: 4,
+  };
+  const wire = {
+    delay_ms: 1,
+    run_at: "1970-01-01T00:00:00.000Z",
+    priority: 2,
+    dedupe_key: "k",
+    expires_in_ms: 3,
+    group: "g",
+    max_attempts: 4,
+  };
+  expect(await queue.enqueue("q", "f", { a: 1 }, { ...options, timeout_ms: 1_000 })).toEqual({
+    job_id: "j",
+    duplicate: false,
+  });
   await queue.enqueue("q", "f");
   await queue.enqueue("q", null, 2);
-  expect(await queue.enqueueMany([{ queue: "q", functionId: "f", data: 1, ...options }])).toEqual([{ job_id: "j", duplicate: true }]);
+  expect(await queue.enqueueMany([{ queue: "q", functionId: "f", data: 1, ...options }])).toEqual([
+    { job_id: "j", duplicate: true },
+  ]);
   await queue.publish("t", 1);
   expect(await queue.list()).toEqual([{ queue: "q" }]);
   await queue.stats("q");

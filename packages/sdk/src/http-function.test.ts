@@ -26,7 +26,10 @@ describe("a function that is called over HTTP", () => {
       auth: { type: "hmac", secret_key: "PAY_SECRET" },
       retry: { statuses: [503], idempotent: true },
     };
-    worker.registerFunction("pay::charge", invocation, { description: "Charges a card", request_format: { type: "object" } });
+    worker.registerFunction("pay::charge", invocation, {
+      description: "Charges a card",
+      request_format: { type: "object" },
+    });
     expect(await engine.frame({ type: "registerfunction", id: "pay::charge" })).toEqual({
       type: "registerfunction",
       id: "pay::charge",
@@ -39,8 +42,12 @@ describe("a function that is called over HTTP", () => {
   it("cannot be called inside the worker", async () => {
     worker.registerFunction("f", { url: "https://a.example/" });
     await engine.frame({ type: "registerfunction", id: "f" });
-    engine.sockets[0]?.send(JSON.stringify({ type: "invokefunction", invocation_id: crypto.randomUUID(), function_id: "f", data: null }));
-    expect(await engine.frame({ type: "invocationresult", function_id: "f" })).toMatchObject({ error: { code: "function_not_invokable" } });
+    engine.sockets[0]?.send(
+      JSON.stringify({ type: "invokefunction", invocation_id: crypto.randomUUID(), function_id: "f", data: null }),
+    );
+    expect(await engine.frame({ type: "invocationresult", function_id: "f" })).toMatchObject({
+      error: { code: "function_not_invokable" },
+    });
   });
 
   it("can be unregistered and registered again", async () => {
@@ -51,10 +58,15 @@ describe("a function that is called over HTTP", () => {
     worker.registerFunction("f", () => 1);
   });
 
-  it.each([[undefined], [null], [{}], [{ url: 7 }], [{ url: "a.example" }], [{ url: "ftp://a.example/" }], [{ url: "https://a.example/", timeout_ms: 0 }]])(
-    "is rejected at registration if it is %j",
-    (value) => {
-      expect(() => worker.registerFunction("f", value as never)).toThrow(TypeError);
-    },
-  );
+  it.each([
+    [undefined],
+    [null],
+    [{}],
+    [{ url: 7 }],
+    [{ url: "a.example" }],
+    [{ url: "ftp://a.example/" }],
+    [{ url: "https://a.example/", timeout_ms: 0 }],
+  ])("is rejected at registration if it is %j", (value) => {
+    expect(() => worker.registerFunction("f", value as never)).toThrow(TypeError);
+  });
 });

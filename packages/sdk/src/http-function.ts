@@ -32,11 +32,15 @@ export interface HttpFunction {
 
 /** Returns why the value is not a valid HTTP function, or undefined. The engine checks the rest by its own rules. */
 export function httpFunctionProblem(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null || !("url" in value)) return "must be a function, or an object with the url to call";
+  if (typeof value !== "object" || value === null || !("url" in value))
+    return "must be a function, or an object with the url to call";
   if (typeof value.url !== "string" || !/^https?:\/\//i.test(value.url) || !URL.canParse(value.url))
     return "must have a url that begins with https:// or http://";
   const timeoutMs = "timeout_ms" in value ? value.timeout_ms : undefined;
-  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && (timeoutMs as number) >= 1 && (timeoutMs as number) <= MAX_TIMEOUT_MS)) {
+  if (
+    timeoutMs !== undefined &&
+    !(Number.isInteger(timeoutMs) && (timeoutMs as number) >= 1 && (timeoutMs as number) <= MAX_TIMEOUT_MS)
+  ) {
     return `must have a timeout_ms that is a whole number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`;
   }
   return undefined;

@@ -28,7 +28,15 @@ export interface InboundResult {
   readonly frame: string;
 }
 
-type SchemaType = "workerregistered" | "cancelinvocation" | "registertrigger" | "unregistertrigger" | "triggerregistrationresult" | "error" | "ping" | "pong";
+type SchemaType =
+  | "workerregistered"
+  | "cancelinvocation"
+  | "registertrigger"
+  | "unregistertrigger"
+  | "triggerregistrationresult"
+  | "error"
+  | "ping"
+  | "pong";
 
 export type Inbound =
   | InboundCall
@@ -59,9 +67,14 @@ export function decodeInbound(text: string): Inbound {
     if (text.trim() === "") return ignored;
     const call = readMalformedFrame(text);
     const what = call === undefined ? "frame" : "payload";
-    return { type: "malformed", problem: `the ${what} is not JSON${call === undefined ? `: ${(cause as Error).message}` : ""}`, call };
+    return {
+      type: "malformed",
+      problem: `the ${what} is not JSON${call === undefined ? `: ${(cause as Error).message}` : ""}`,
+      call,
+    };
   }
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return { type: "malformed", problem: "the frame is not a JSON object", call: undefined };
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
+    return { type: "malformed", problem: "the frame is not a JSON object", call: undefined };
   const members = raw as Readonly<Record<string, unknown>>;
   // The two messages of every call are checked by hand: validating them with a schema costs more than the rest of the
   // call.
@@ -71,7 +84,11 @@ export function decodeInbound(text: string): Inbound {
   const parsed = messageSchemas[members.type as SchemaType].safeParse(members);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  return { type: "malformed", problem: `${members.type}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? "malformed"}`, call: undefined };
+  return {
+    type: "malformed",
+    problem: `${members.type}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? "malformed"}`,
+    call: undefined,
+  };
 }
 
 function inboundCall(members: Readonly<Record<string, unknown>>, text: string): Inbound {
@@ -81,7 +98,8 @@ function inboundCall(members: Readonly<Record<string, unknown>>, text: string): 
     return { type: "malformed", problem: "invokefunction: `invocation_id` is not a UUID", call: undefined };
   }
   if (typeof functionId !== "string") {
-    const call = invocationId === undefined ? undefined : ({ type: "invokefunction", invocationId, functionId: "" } as const);
+    const call =
+      invocationId === undefined ? undefined : ({ type: "invokefunction", invocationId, functionId: "" } as const);
     return { type: "malformed", problem: "invokefunction: `function_id` is not a string", call };
   }
   return {
@@ -100,8 +118,15 @@ function inboundCall(members: Readonly<Record<string, unknown>>, text: string): 
 
 function inboundResult(members: Readonly<Record<string, unknown>>, frame: string): Inbound {
   const invocationId = members.invocation_id;
-  if (typeof invocationId !== "string") return { type: "malformed", problem: "invocationresult: `invocation_id` is not a string", call: undefined };
-  return { type: "invocationresult", invocationId, result: members.result, error: members.error ? wireErrorOf(members.error) : undefined, frame };
+  if (typeof invocationId !== "string")
+    return { type: "malformed", problem: "invocationresult: `invocation_id` is not a string", call: undefined };
+  return {
+    type: "invocationresult",
+    invocationId,
+    result: members.result,
+    error: members.error ? wireErrorOf(members.error) : undefined,
+    frame,
+  };
 }
 
 function optionalString(value: unknown): string | undefined {
@@ -117,7 +142,9 @@ function callerOf(value: unknown): Caller | undefined {
 function jobOf(value: unknown): Job | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { queue, id, attempt } = value as Readonly<Record<string, unknown>>;
-  return typeof queue === "string" && typeof id === "string" && typeof attempt === "number" ? { queue, id, attempt } : undefined;
+  return typeof queue === "string" && typeof id === "string" && typeof attempt === "number"
+    ? { queue, id, attempt }
+    : undefined;
 }
 
 /**
@@ -132,7 +159,10 @@ function wireErrorOf(value: unknown): WireError {
         code,
         message,
         stacktrace: optionalString(stacktrace),
-        details: typeof details === "object" && details !== null && !Array.isArray(details) ? (details as Record<string, unknown>) : undefined,
+        details:
+          typeof details === "object" && details !== null && !Array.isArray(details)
+            ? (details as Record<string, unknown>)
+            : undefined,
       };
     }
   }

@@ -3,7 +3,12 @@ import type { RuntimeInfo, WorkerOptions } from "./options.ts";
 import { VERSION } from "./version.ts";
 
 /** Returns the payload with which a worker introduces itself to the engine. */
-export function introductionOf(name: string, options: WorkerOptions, runtimeInfo: RuntimeInfo, sendsLogs: boolean): Readonly<Record<string, unknown>> {
+export function introductionOf(
+  name: string,
+  options: WorkerOptions,
+  runtimeInfo: RuntimeInfo,
+  sendsLogs: boolean,
+): Readonly<Record<string, unknown>> {
   return {
     runtime: runtimeInfo.runtime,
     version: VERSION,

@@ -19,7 +19,9 @@ describe("a call with JSON text", () => {
 
   const answered = async (result: string): Promise<void> => {
     const { invocation_id } = await engine.frame({ type: "invokefunction", function_id: "math::add" });
-    engine.send(`{${result}"type":"invocationresult","invocation_id":"${String(invocation_id)}","function_id":"math::add"}`);
+    engine.send(
+      `{${result}"type":"invocationresult","invocation_id":"${String(invocation_id)}","function_id":"math::add"}`,
+    );
   };
 
   it("returns the text of the result with every digit", async () => {
@@ -54,11 +56,16 @@ describe("a call with JSON text", () => {
     expect(texts.at(-1)).toContain('"data":{"a": 9007199254740993, "b":1e400}}');
   });
 
-  it.each(["", "{a: 1}", '1},"type":"ping"', "undefined"])("rejects %j, which is not JSON, and sends nothing", async (payload) => {
-    await worker.connected();
-    await expect(worker.callJson({ function_id: "math::add", payload })).rejects.toMatchObject({ code: "invalid_input" });
-    expect(engine.frames.some(({ function_id }) => function_id === "math::add")).toBe(false);
-  });
+  it.each(["", "{a: 1}", '1},"type":"ping"', "undefined"])(
+    "rejects %j, which is not JSON, and sends nothing",
+    async (payload) => {
+      await worker.connected();
+      await expect(worker.callJson({ function_id: "math::add", payload })).rejects.toMatchObject({
+        code: "invalid_input",
+      });
+      expect(engine.frames.some(({ function_id }) => function_id === "math::add")).toBe(false);
+    },
+  );
 
   it("rejects as any other call does", async () => {
     const result = worker.callJson({ function_id: "math::add", payload: "{}" });

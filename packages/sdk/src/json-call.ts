@@ -21,7 +21,11 @@ export class JsonPayload {
     try {
       JSON.parse(text);
     } catch (cause) {
-      throw new CallError("invalid_input", `the payload for function ${functionId} is not JSON: ${(cause as Error).message}`, { cause });
+      throw new CallError(
+        "invalid_input",
+        `the payload for function ${functionId} is not JSON: ${(cause as Error).message}`,
+        { cause },
+      );
     }
     this.text = text;
   }

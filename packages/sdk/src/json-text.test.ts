@@ -17,7 +17,9 @@ describe("the JSON text of a value", () => {
     [{ rows: [{ price: 1 }, { price: null, tax: Number.POSITIVE_INFINITY }] }, "rows[1].tax is Infinity"],
     [[Number.NEGATIVE_INFINITY], "[0] is -Infinity"],
   ])("refuses %j, which would arrive as null", (value, problem) => {
-    expect(() => jsonTextOf(value)).toThrow(new TypeError(`${problem}, which JSON cannot represent; send null or a string instead`));
+    expect(() => jsonTextOf(value)).toThrow(
+      new TypeError(`${problem}, which JSON cannot represent; send null or a string instead`),
+    );
   });
 
   it("is there for every depth that JSON.stringify can write", () => {

@@ -25,7 +25,8 @@ interface NonFinite {
 function findNonFinite(value: unknown): NonFinite | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : { number: value, path: "" };
   // An object with `toJSON` (a Date) chooses its own JSON form.
-  if (typeof value !== "object" || value === null || ("toJSON" in value && typeof value.toJSON === "function")) return undefined;
+  if (typeof value !== "object" || value === null || ("toJSON" in value && typeof value.toJSON === "function"))
+    return undefined;
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
       const found = findNonFinite(value[index]);

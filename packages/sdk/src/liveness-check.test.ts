@@ -5,7 +5,11 @@ import { ManualClock } from "./manual-clock.test.support.ts";
 function setUp() {
   const clock = new ManualClock();
   const calls: string[] = [];
-  const check = new LivenessCheck({ clock, ping: () => calls.push(`ping at ${clock.monotonicMs()}`), onDead: (ms) => calls.push(`dead after ${ms}`) });
+  const check = new LivenessCheck({
+    clock,
+    ping: () => calls.push(`ping at ${clock.monotonicMs()}`),
+    onDead: (ms) => calls.push(`dead after ${ms}`),
+  });
   check.start();
   return { clock, calls, check };
 }

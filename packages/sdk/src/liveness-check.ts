@@ -22,7 +22,11 @@ export class LivenessCheck {
   #pingedMs: number | undefined;
   #cancel: (() => void) | undefined;
 
-  constructor(options: { readonly clock: Clock; readonly ping: () => void; readonly onDead: (silentMs: number) => void }) {
+  constructor(options: {
+    readonly clock: Clock;
+    readonly ping: () => void;
+    readonly onDead: (silentMs: number) => void;
+  }) {
     this.#clock = options.clock;
     this.#ping = options.ping;
     this.#onDead = options.onDead;

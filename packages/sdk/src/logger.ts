@@ -61,17 +61,32 @@ export function jsonLine(record: LogRecord): string {
   try {
     return JSON.stringify({ ...head, ...record.fields, ...head }, toWritable);
   } catch (thrown) {
-    return JSON.stringify({ ...head, fields_error: `the fields cannot be written as JSON: ${thrown instanceof Error ? thrown.message : "unknown"}` });
+    return JSON.stringify({
+      ...head,
+      fields_error: `the fields cannot be written as JSON: ${thrown instanceof Error ? thrown.message : "unknown"}`,
+    });
   }
 }
 
 function toWritable(_key: string, value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (!(value instanceof Error)) return value;
-  return { type: value.name, code: "code" in value ? value.code : undefined, message: value.message, stack: value.stack, cause: value.cause };
+  return {
+    type: value.name,
+    code: "code" in value ? value.code : undefined,
+    message: value.message,
+    stack: value.stack,
+    cause: value.cause,
+  };
 }
 
-export const silentLogger: Logger = { level: "silent", debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+export const silentLogger: Logger = {
+  level: "silent",
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+};
 
 /** Wraps a user's logger so that it never throws. A failed log line must not stop the socket's event loop. */
 export function safeLogger(logger: Logger): Logger {
@@ -82,5 +97,11 @@ export function safeLogger(logger: Logger): Logger {
       // There is nothing left to report this to: the logger itself failed.
     }
   };
-  return { level: logger.level, debug: guard("debug"), info: guard("info"), warn: guard("warn"), error: guard("error") };
+  return {
+    level: logger.level,
+    debug: guard("debug"),
+    info: guard("info"),
+    warn: guard("warn"),
+    error: guard("error"),
+  };
 }

@@ -8,7 +8,9 @@ const active = new AsyncLocalStorage<Active>();
 export const nodeAsyncContext: AsyncContext = {
   run(next, body, ...args) {
     const tracing = openTelemetry();
-    return tracing === undefined ? active.run(next, body, ...args) : active.run(next, () => tracing.run(next, () => body(...args)));
+    return tracing === undefined
+      ? active.run(next, body, ...args)
+      : active.run(next, () => tracing.run(next, () => body(...args)));
   },
   current: () => active.getStore(),
   headers: (current) => openTelemetry()?.headers(current) ?? current,

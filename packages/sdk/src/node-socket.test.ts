@@ -102,14 +102,24 @@ describe("the Node socket", () => {
 
   const refusalBody = JSON.stringify({ error: { code: "AUTH_ERROR", message: "wrong token" } });
   it.each([
-    { what: "without a body", head: "401 Unauthorized", body: "", reason: "the connection was refused with HTTP 401; check the token (SVC_TOKEN)" },
+    {
+      what: "without a body",
+      head: "401 Unauthorized",
+      body: "",
+      reason: "the connection was refused with HTTP 401; check the token (SVC_TOKEN)",
+    },
     {
       what: "with the engine's words",
       head: "401 X",
       body: refusalBody,
       reason: "the connection was refused with HTTP 401: wrong token; check the token (SVC_TOKEN)",
     },
-    { what: "of another kind", head: "421 X", body: refusalBody, reason: "the connection was refused with HTTP 421: wrong token" },
+    {
+      what: "of another kind",
+      head: "421 X",
+      body: refusalBody,
+      reason: "the connection was refused with HTTP 421: wrong token",
+    },
     { what: "by something else", head: "404 X", body: "<html>", reason: "the connection was refused with HTTP 404" },
     {
       what: "at great length",
@@ -117,18 +127,30 @@ describe("the Node socket", () => {
       body: refusalBody.replace("wrong", "w".repeat(3000)),
       reason: `the connection was refused with HTTP 503: ${"w".repeat(500)}…`,
     },
-    { what: "without end", head: "503 X", body: "x".repeat(100_000), reason: "the connection was refused with HTTP 503" },
+    {
+      what: "without end",
+      head: "503 X",
+      body: "x".repeat(100_000),
+      reason: "the connection was refused with HTTP 503",
+    },
   ])("tells of an upgrade refused $what", async ({ head, body, reason }) => {
     const sockets = new Set<TcpSocket>();
     const server = createServer((socket) => {
       sockets.add(socket.on("error", () => {}));
       // Left open: the refusal must not wait for the end of the body.
-      socket.write(`HTTP/1.1 ${head}\r\nContent-Length: ${body === "" ? 0 : body.length + (body.startsWith("x") ? 1 : 0)}\r\n\r\n${body}`);
+      socket.write(
+        `HTTP/1.1 ${head}\r\nContent-Length: ${body === "" ? 0 : body.length + (body.startsWith("x") ? 1 : 0)}\r\n\r\n${body}`,
+      );
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as { port: number };
     const closed = await new Promise<readonly unknown[]>((resolve) => {
-      nodeSockets({})(`ws://127.0.0.1:${port}`, { opened: () => {}, message: () => {}, alive: () => {}, closed: (...args) => resolve(args) });
+      nodeSockets({})(`ws://127.0.0.1:${port}`, {
+        opened: () => {},
+        message: () => {},
+        alive: () => {},
+        closed: (...args) => resolve(args),
+      });
     });
     expect(closed).toMatchObject([reason, { status: Number(head.slice(0, 3)) }]);
     for (const socket of sockets) socket.destroy();

@@ -12,7 +12,10 @@ const MAX_INBOUND_BYTES = 2 * MAX_FRAME_BYTES;
  * Opens sockets with `ws`, with these headers on the upgrade request. If `beforeConnect` is given, each attempt waits
  * for it first.
  */
-export function nodeSockets(headers: Readonly<Record<string, string>>, beforeConnect?: () => Promise<void>): OpenSocket {
+export function nodeSockets(
+  headers: Readonly<Record<string, string>>,
+  beforeConnect?: () => Promise<void>,
+): OpenSocket {
   if (beforeConnect === undefined) return (address, events) => new NodeSocket(address, headers, events);
   return (address, events) => new CheckedSocket(beforeConnect, () => new NodeSocket(address, headers, events), events);
 }
@@ -51,7 +54,12 @@ class NodeSocket implements Socket {
     this.#socket.on("close", (code, reason) => {
       this.#flush();
       if (this.#refusal !== undefined) events.closed(describeRefusal(this.#refusal), this.#refusal);
-      else events.closed(this.#problem ?? `closed with code ${code}${reason.length === 0 ? "" : ` (${reason.toString()})`}`, undefined, code);
+      else
+        events.closed(
+          this.#problem ?? `closed with code ${code}${reason.length === 0 ? "" : ` (${reason.toString()})`}`,
+          undefined,
+          code,
+        );
     });
   }
 

@@ -94,10 +94,15 @@ export function connectStreams(options: NodeStreamClientOptions = {}): StreamCli
 
 function tokenHeader(address: string): Readonly<Record<string, string>> {
   const token = process.env.SVC_TOKEN?.trim();
-  return token === undefined || token === "" || new URL(address).password !== "" ? {} : { authorization: `Bearer ${token}` };
+  return token === undefined || token === "" || new URL(address).password !== ""
+    ? {}
+    : { authorization: `Bearer ${token}` };
 }
 
 /** Logs JSON lines to stderr: stdout belongs to the program. */
 function stderrLogger(): Logger {
-  return createLogger({ level: logLevelFrom(process.env.SVC_LOG_LEVEL), write: (record) => process.stderr.write(`${jsonLine(record)}\n`) });
+  return createLogger({
+    level: logLevelFrom(process.env.SVC_LOG_LEVEL),
+    write: (record) => process.stderr.write(`${jsonLine(record)}\n`),
+  });
 }

@@ -22,7 +22,11 @@ export interface OutboundCall {
  *
  * @throws CallError `invalid_input` if JSON cannot represent the call, `payload_too_large` if the frame is too large.
  */
-export function encodeOutbound(call: OutboundCall, invocationId: string | undefined, timeoutMs: number | undefined): string {
+export function encodeOutbound(
+  call: OutboundCall,
+  invocationId: string | undefined,
+  timeoutMs: number | undefined,
+): string {
   const frame = encodeCall({
     invocationId,
     functionId: call.functionId,
@@ -45,13 +49,23 @@ function jsonText(value: unknown, functionId: string, what: "payload" | "metadat
   try {
     text = jsonTextOf(value);
   } catch (cause) {
-    throw new CallError("invalid_input", `the ${what} for function ${functionId} cannot be written as JSON: ${(cause as Error).message}`, { cause });
+    throw new CallError(
+      "invalid_input",
+      `the ${what} for function ${functionId} cannot be written as JSON: ${(cause as Error).message}`,
+      { cause },
+    );
   }
-  if (text === undefined) throw new CallError("invalid_input", `the ${what} for function ${functionId} cannot be written as JSON: it is a ${typeof value}`);
+  if (text === undefined)
+    throw new CallError(
+      "invalid_input",
+      `the ${what} for function ${functionId} cannot be written as JSON: it is a ${typeof value}`,
+    );
   return text;
 }
 
 export function queueFull(functionId: string): CallError {
   const message = `not connected, and ${MAX_QUEUED_CALLS} calls already wait for the connection (the limit); function ${functionId} was not called`;
-  return new CallError("disconnected", message, { details: { function_id: functionId, max_queued_calls: MAX_QUEUED_CALLS, executed: "no" } });
+  return new CallError("disconnected", message, {
+    details: { function_id: functionId, max_queued_calls: MAX_QUEUED_CALLS, executed: "no" },
+  });
 }

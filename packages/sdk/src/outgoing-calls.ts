@@ -30,11 +30,20 @@ export class OutgoingCalls {
     const { session, clock } = parts;
     this.#parts = parts;
     this.#aborts = new AbortWatch((call) => session.abort(call));
-    this.#deadlines = new DeadlineTimer({ clock, nextMs: () => session.nextDeadlineMs, expire: (nowMs) => session.advance(nowMs) });
+    this.#deadlines = new DeadlineTimer({
+      clock,
+      nextMs: () => session.nextDeadlineMs,
+      expire: (nowMs) => session.advance(nowMs),
+    });
   }
 
   /** Rejects with CallError, by the call's deadline at the latest. `parent` is the call or span that makes the call. */
-  start(request: CallRequest, action: OutboundCall["action"], parent: Active | undefined, signal: AbortSignal | undefined): Promise<unknown> {
+  start(
+    request: CallRequest,
+    action: OutboundCall["action"],
+    parent: Active | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const refusal = this.#refusalOf(request, parent, signal);
       if (refusal !== undefined) throw refusal;
@@ -71,10 +80,17 @@ export class OutgoingCalls {
     const { connection, isShuttingDown } = this.#parts;
     const id = request.function_id;
     if (isShuttingDown() && (parent?.running !== true || connection.state === "closed")) {
-      return new CallError("draining", `the worker is shutting down and makes no new calls; function ${id} was not called`);
+      return new CallError(
+        "draining",
+        `the worker is shutting down and makes no new calls; function ${id} was not called`,
+      );
     }
-    if (connection.state === "failed") return notConnected(connection, `function ${id} was not called: gave up connecting to`);
+    if (connection.state === "failed")
+      return notConnected(connection, `function ${id} was not called: gave up connecting to`);
     if (connection.bufferedBytes <= MAX_BACKLOG_BYTES) return undefined;
-    return new CallError("overloaded", `over ${MAX_BACKLOG_BYTES} bytes to the engine are unsent; function ${id} was not called. Make fewer calls at a time`);
+    return new CallError(
+      "overloaded",
+      `over ${MAX_BACKLOG_BYTES} bytes to the engine are unsent; function ${id} was not called. Make fewer calls at a time`,
+    );
   }
 }

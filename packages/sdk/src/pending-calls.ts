@@ -126,7 +126,8 @@ export class PendingCalls {
 
   remove(call: PendingCall): void {
     this.#waiting.delete(call);
-    if (call.invocationId !== undefined && this.#sent.get(call.invocationId) === call) this.#sent.delete(call.invocationId);
+    if (call.invocationId !== undefined && this.#sent.get(call.invocationId) === call)
+      this.#sent.delete(call.invocationId);
   }
 
   /** Removes and returns the calls that wait for the connection, in the order they were made. */

@@ -48,13 +48,19 @@ export class ProvidedBindings {
 }
 
 /** Encodes the provider's answer to a binding. */
-export function encodeBindingResult(binding: Pick<Binding, "id" | "trigger_type" | "function_id">, error: WireError | undefined): string {
+export function encodeBindingResult(
+  binding: Pick<Binding, "id" | "trigger_type" | "function_id">,
+  error: WireError | undefined,
+): string {
   return encodeMessage({
     type: "triggerregistrationresult",
     id: binding.id as TriggerId,
     trigger_type: binding.trigger_type,
     function_id: binding.function_id,
-    error: error === undefined ? undefined : { code: error.code, message: error.message, stacktrace: error.stacktrace, details: error.details },
+    error:
+      error === undefined
+        ? undefined
+        : { code: error.code, message: error.message, stacktrace: error.stacktrace, details: error.details },
     status: undefined,
     reason: undefined,
   });

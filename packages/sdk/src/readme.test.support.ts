@@ -42,7 +42,11 @@ worker.registerFunction(
   }),
 );
 
-const trigger = worker.registerTrigger({ type: "http", function_id: "http::add", config: { api_path: "/math/add", http_method: "POST" } });
+const trigger = worker.registerTrigger({
+  type: "http",
+  function_id: "http::add",
+  config: { api_path: "/math/add", http_method: "POST" },
+});
 console.log(await trigger.registered); // { status: "active" }
 
 worker.registerFunction(
@@ -75,23 +79,41 @@ const { version } = await math.set("total", 1);
 await math.set("total", 2, { ifVersion: version }); // else CallError `state_conflict`, details { expected, actual }
 await math.update("total", [{ type: "increment", path: "", by: 40 }]);
 await worker.state.set("sessions", "ann", { cart: [] }, { expiresInMs: 3_600_000 });
-for await (const { key, value } of worker.state.entries<{ cart: string[] }>("sessions", { prefix: "a" })) console.log(key, value.cart.length);
+for await (const { key, value } of worker.state.entries<{ cart: string[] }>("sessions", { prefix: "a" }))
+  console.log(key, value.cart.length);
 
-worker.registerFunction("math::changed", (event: StateEvent<number>) => console.log(event.event_type, event.key, event.new_value));
-worker.registerTrigger({ type: "state", function_id: "math::changed", config: { scope: "math", key: "total", event_types: ["updated"] } });
+worker.registerFunction("math::changed", (event: StateEvent<number>) =>
+  console.log(event.event_type, event.key, event.new_value),
+);
+worker.registerTrigger({
+  type: "state",
+  function_id: "math::changed",
+  config: { scope: "math", key: "total", event_types: ["updated"] },
+});
 
 import type { CronEvent, EventMetadata } from "@svc/sdk";
 
-worker.registerFunction("shop::notice", (order: { id: number }, { metadata }) => console.log((metadata as EventMetadata).svc.topic, order.id));
+worker.registerFunction("shop::notice", (order: { id: number }, { metadata }) =>
+  console.log((metadata as EventMetadata).svc.topic, order.id),
+);
 worker.registerTrigger({ type: "event", function_id: "shop::notice", config: { topic: "orders.*" } });
 console.log(await worker.event.emit("orders.created", { id: 7 })); // how many triggers took it
 
-const { job_id } = await worker.queue.enqueue("mail", "mail::send", { to: "ada" }, { delayMs: 60_000, dedupeKey: "welcome-ada" });
+const { job_id } = await worker.queue.enqueue(
+  "mail",
+  "mail::send",
+  { to: "ada" },
+  { delayMs: 60_000, dedupeKey: "welcome-ada" },
+);
 console.log((await worker.queue.stats("mail")).delayed);
 await worker.queue.cancel(job_id);
 
 worker.registerFunction("shop::report", ({ scheduled_time }: CronEvent) => console.log("for", scheduled_time));
-worker.registerTrigger({ type: "cron", function_id: "shop::report", config: { expression: "0 7 * * MON-FRI", timezone: "Europe/Berlin" } });
+worker.registerTrigger({
+  type: "cron",
+  function_id: "shop::report",
+  config: { expression: "0 7 * * MON-FRI", timezone: "Europe/Berlin" },
+});
 for (const { trigger_id, next_runs } of await worker.cron.list()) console.log(trigger_id, next_runs[0]);
 
 import { connectStreams } from "@svc/sdk";
@@ -105,7 +127,10 @@ const streams = connectStreams();
 const mine = streams.collection<{ text: string; done: boolean }>({ streamName: "todos", groupId: "mine" });
 mine.onChange((_change, items) => console.log(items.size, "todos"));
 await mine.ready;
-streams.subscribe({ streamName: "todos", groupId: "mine" }, { onEvent: (update) => console.log(update.seq, update.type, update.id) });
+streams.subscribe(
+  { streamName: "todos", groupId: "mine" },
+  { onEvent: (update) => console.log(update.seq, update.type, update.id) },
+);
 
 worker.registerFunction("orders::load", (input: { table: string }, { span, call, log }) =>
   span(

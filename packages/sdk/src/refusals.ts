@@ -22,8 +22,12 @@ export function requestRefusal(
   const badTimeout = timeoutProblem(request.timeout_ms, "timeout_ms of the call");
   if (badTimeout !== undefined) return new CallError("invalid_input", badTimeout);
   if (signal?.aborted !== true) return undefined;
-  return new CallError("call_cancelled", `the call of function ${String(request.function_id)} was cancelled before it was made`, {
-    cause: signal.reason,
-    details: { executed: "no" },
-  });
+  return new CallError(
+    "call_cancelled",
+    `the call of function ${String(request.function_id)} was cancelled before it was made`,
+    {
+      cause: signal.reason,
+      details: { executed: "no" },
+    },
+  );
 }

@@ -1,6 +1,9 @@
 import type { Format, InputOf, JsonSchema, OutputOf, ZodSchema } from "./schema.ts";
 
-export interface FunctionOptions<Request extends Format | undefined = Format | undefined, Response extends Format | undefined = Format | undefined> {
+export interface FunctionOptions<
+  Request extends Format | undefined = Format | undefined,
+  Response extends Format | undefined = Format | undefined,
+> {
   readonly description?: string | undefined;
   /** Schema of the payload. A zod schema also types the handler's input and is enforced before the handler runs. */
   readonly request_format?: Request;
@@ -29,7 +32,10 @@ export interface Registration {
 }
 
 /** `Config` and `Call` are the types of the two formats. */
-export interface TriggerTypeInput<Config extends Format | undefined = Format | undefined, Call extends Format | undefined = Format | undefined> {
+export interface TriggerTypeInput<
+  Config extends Format | undefined = Format | undefined,
+  Call extends Format | undefined = Format | undefined,
+> {
   readonly id: string;
   readonly description: string;
   /**

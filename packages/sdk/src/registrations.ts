@@ -1,4 +1,11 @@
-import { encodeMessage, type FunctionId, type MessageOf, nameProblem, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import {
+  encodeMessage,
+  type FunctionId,
+  type MessageOf,
+  nameProblem,
+  type TriggerId,
+  type TriggerTypeId,
+} from "@svc/protocol";
 import type { HttpFunction } from "./http-function.ts";
 
 export interface FunctionRegistration {
@@ -32,7 +39,10 @@ export interface TriggerTypeRegistration {
 }
 
 type Kind = "functions" | "triggers" | "types";
-const NOUN = { functions: "function id", triggers: "trigger id", types: "trigger type" } as const satisfies Record<Kind, string>;
+const NOUN = { functions: "function id", triggers: "trigger id", types: "trigger type" } as const satisfies Record<
+  Kind,
+  string
+>;
 
 /** The registrations of this worker, as frames. Replayed on every open in the order types, functions, triggers. */
 export class Registrations {
@@ -86,12 +96,16 @@ export class Registrations {
 
   #add(kind: Kind, id: string, message: Parameters<typeof encodeMessage>[0]): string {
     requireName(id, NOUN[kind]);
-    if (this.#frames[kind].has(id)) throw new TypeError(`${NOUN[kind]} ${id} is already registered by this worker; unregister it first`);
+    if (this.#frames[kind].has(id))
+      throw new TypeError(`${NOUN[kind]} ${id} is already registered by this worker; unregister it first`);
     let frame: string;
     try {
       frame = encodeMessage(message);
     } catch (cause) {
-      throw new TypeError(`the registration of ${NOUN[kind]} ${id} cannot be written as JSON: ${(cause as Error).message}`, { cause });
+      throw new TypeError(
+        `the registration of ${NOUN[kind]} ${id} cannot be written as JSON: ${(cause as Error).message}`,
+        { cause },
+      );
     }
     this.#frames[kind].set(id, frame);
     return frame;

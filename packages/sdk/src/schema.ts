@@ -34,9 +34,12 @@ export function toJsonSchema(format: Format | undefined, what: string): unknown 
       throw new TypeError(`${what} cannot be written as JSON Schema: ${(cause as Error).message}`, { cause });
     }
   }
-  if (typeof format !== "object" || format === null || Array.isArray(format)) throw new TypeError(`${what} must be a zod schema or a JSON Schema object`);
+  if (typeof format !== "object" || format === null || Array.isArray(format))
+    throw new TypeError(`${what} must be a zod schema or a JSON Schema object`);
   if ("~standard" in format || "_def" in format)
-    throw new TypeError(`${what} is a schema of another library or of zod 3; give a zod 4 schema or a JSON Schema object`);
+    throw new TypeError(
+      `${what} is a schema of another library or of zod 3; give a zod 4 schema or a JSON Schema object`,
+    );
   return format;
 }
 
@@ -69,7 +72,9 @@ export function parseBySchema(schema: ZodSchema, value: unknown, mismatch: () =>
 const MAX_ISSUES = 20;
 
 function invalidInput({ text, details }: Mismatch, issues: readonly core.$ZodIssue[]): CallError {
-  const named = issues.slice(0, MAX_ISSUES).map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }));
+  const named = issues
+    .slice(0, MAX_ISSUES)
+    .map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }));
   const first = named.map(({ path, message }) => (path === "" ? message : `\`${path}\`: ${message}`)).join("; ");
   return new CallError("invalid_input", `${text}: ${first}`, { details: { ...details, issues: named } });
 }

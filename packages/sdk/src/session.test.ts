@@ -68,7 +68,14 @@ class Probe implements SessionOutput {
       );
     };
     const failed = (error: CallError): void => {
-      this.effects.push({ effect: "call_failed", call: name, code: error.code, message: error.message, executed: error.executed, details: error.details });
+      this.effects.push({
+        effect: "call_failed",
+        call: name,
+        code: error.code,
+        message: error.message,
+        executed: error.executed,
+        details: error.details,
+      });
     };
     try {
       this.calls.set(name, this.session.call(request, this.nowMs, settled, failed));
@@ -99,11 +106,17 @@ class Probe implements SessionOutput {
       },
       register_function: () => session.registerFunction({ ...step, id }),
       unregister_function: () => session.unregisterFunction(id),
-      register_trigger_type: () => session.registerTriggerType({ ...step, id, description: step.description as string }),
+      register_trigger_type: () =>
+        session.registerTriggerType({ ...step, id, description: step.description as string }),
       unregister_trigger_type: () => session.unregisterTriggerType(id),
       register_trigger: () => {
         const type = step.type as string;
-        const made = session.registerTrigger({ type, function_id: step.function_id as string, config: step.config, metadata: step.metadata });
+        const made = session.registerTrigger({
+          type,
+          function_id: step.function_id as string,
+          config: step.config,
+          metadata: step.metadata,
+        });
         this.triggerTypes.set(made, type);
       },
       unregister_trigger: () => session.unregisterTrigger(id, this.triggerTypes.get(id) as string),
@@ -116,7 +129,11 @@ class Probe implements SessionOutput {
         if (step.error === undefined) session.answer(invocationId, step.result);
         else session.fail(invocationId, step.error as { code: string; message: string });
       },
-      answer_binding: () => session.answerBinding(this.bindings.get(id) as Binding, step.error as { code: string; message: string } | undefined),
+      answer_binding: () =>
+        session.answerBinding(
+          this.bindings.get(id) as Binding,
+          step.error as { code: string; message: string } | undefined,
+        ),
     };
     const action = steps[step.do];
     if (action === undefined) throw new Error(`unknown step ${step.do}`);
@@ -133,7 +150,10 @@ describe("the session, by its scenarios", () => {
   it("has scenarios to run", () => expect(files.length).toBeGreaterThan(10));
 
   for (const file of files) {
-    const scenario = JSON.parse(readFileSync(new URL(file, folder), "utf8")) as { readonly name: string; readonly steps: readonly Step[] };
+    const scenario = JSON.parse(readFileSync(new URL(file, folder), "utf8")) as {
+      readonly name: string;
+      readonly steps: readonly Step[];
+    };
     it(scenario.name, () => {
       const probe = new Probe();
       for (const [index, step] of scenario.steps.entries()) {
@@ -174,7 +194,12 @@ describe("the session", () => {
     expect(probe.effects).toEqual([]);
     probe.call("last", { functionId: "f" });
     expect(probe.effects).toMatchObject([
-      { effect: "call_failed", call: "last", code: "disconnected", message: expect.stringContaining(`${MAX_QUEUED_CALLS} calls`) },
+      {
+        effect: "call_failed",
+        call: "last",
+        code: "disconnected",
+        message: expect.stringContaining(`${MAX_QUEUED_CALLS} calls`),
+      },
     ]);
     probe.take({ do: "open" });
     expect(probe.frames).toHaveLength(1 + MAX_QUEUED_CALLS);
@@ -232,9 +257,13 @@ describe("the session", () => {
   ])("refuses a payload or metadata that JSON cannot hold: %s", (_what, value) => {
     const probe = opened();
     probe.take({ do: "call", as: "bad", function_id: "f", payload: value });
-    expect(probe.effects).toMatchObject([{ code: "invalid_input", message: expect.stringContaining("payload for function f") }]);
+    expect(probe.effects).toMatchObject([
+      { code: "invalid_input", message: expect.stringContaining("payload for function f") },
+    ]);
     probe.take({ do: "call", as: "bad", function_id: "f", metadata: value });
-    expect(probe.effects).toMatchObject([{ code: "invalid_input", message: expect.stringContaining("metadata for function f") }]);
+    expect(probe.effects).toMatchObject([
+      { code: "invalid_input", message: expect.stringContaining("metadata for function f") },
+    ]);
     expect(probe.frames).toEqual([]);
   });
 
@@ -250,18 +279,28 @@ describe("the session", () => {
     const invocation_id = "11111111-1111-4111-8111-111111111111";
     probe.take({ do: "receive", frame: { type: "invokefunction", invocation_id, function_id: "f", data: 1 } });
     probe.take({ do: "answer", invocation_id, result: { ratio: Number.NaN } });
-    expect(JSON.parse(probe.frames[0] as string)).toMatchObject({ invocation_id, error: { code: "serialization_error" } });
+    expect(JSON.parse(probe.frames[0] as string)).toMatchObject({
+      invocation_id,
+      error: { code: "serialization_error" },
+    });
   });
 
   it("answers serialization_error for a result that JSON cannot represent, payload_too_large for one that is too large", () => {
     const probe = opened();
     probe.take({ do: "register_function", id: "f" });
     const ids = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"] as const;
-    for (const invocation_id of ids) probe.take({ do: "receive", frame: { type: "invokefunction", invocation_id, function_id: "f", data: 1 } });
+    for (const invocation_id of ids)
+      probe.take({ do: "receive", frame: { type: "invokefunction", invocation_id, function_id: "f", data: 1 } });
     probe.take({ do: "answer", invocation_id: ids[0], result: 1n });
-    expect(JSON.parse(probe.frames[0] as string)).toMatchObject({ invocation_id: ids[0], error: { code: "serialization_error" } });
+    expect(JSON.parse(probe.frames[0] as string)).toMatchObject({
+      invocation_id: ids[0],
+      error: { code: "serialization_error" },
+    });
     probe.take({ do: "answer", invocation_id: ids[1], result: "x".repeat(MAX_FRAME_BYTES) });
-    expect(JSON.parse(probe.frames[0] as string)).toMatchObject({ invocation_id: ids[1], error: { code: "payload_too_large" } });
+    expect(JSON.parse(probe.frames[0] as string)).toMatchObject({
+      invocation_id: ids[1],
+      error: { code: "payload_too_large" },
+    });
   });
 
   it("sends an error without its details if JSON cannot represent them", () => {
@@ -277,25 +316,35 @@ describe("the session", () => {
   it("runs a call once that arrives twice", () => {
     const probe = opened();
     probe.take({ do: "register_function", id: "f" });
-    const frame = { type: "invokefunction", invocation_id: "11111111-1111-4111-8111-111111111111", function_id: "f", data: 1 };
+    const frame = {
+      type: "invokefunction",
+      invocation_id: "11111111-1111-4111-8111-111111111111",
+      function_id: "f",
+      data: 1,
+    };
     probe.take({ do: "receive", frame });
     probe.take({ do: "receive", frame });
     expect(probe.effects).toEqual([]);
     expect(probe.logs).toContain("a call arrived twice; running it once");
   });
 
-  it.each(["", "  ", "x".repeat(257), "a\nb"])("rejects the id %j for functions, trigger types and triggers with a TypeError", (id) => {
-    const { session } = new Probe();
-    expect(() => session.registerFunction({ id })).toThrow(TypeError);
-    expect(() => session.registerTriggerType({ id, description: "d" })).toThrow(TypeError);
-    expect(() => session.registerTrigger({ type: id, function_id: "f", config: {} })).toThrow(TypeError);
-    expect(() => session.registerTrigger({ type: "http", function_id: id, config: {} })).toThrow(TypeError);
-  });
+  it.each(["", "  ", "x".repeat(257), "a\nb"])(
+    "rejects the id %j for functions, trigger types and triggers with a TypeError",
+    (id) => {
+      const { session } = new Probe();
+      expect(() => session.registerFunction({ id })).toThrow(TypeError);
+      expect(() => session.registerTriggerType({ id, description: "d" })).toThrow(TypeError);
+      expect(() => session.registerTrigger({ type: id, function_id: "f", config: {} })).toThrow(TypeError);
+      expect(() => session.registerTrigger({ type: "http", function_id: id, config: {} })).toThrow(TypeError);
+    },
+  );
 
   it("rejects an id that is registered, and accepts it after it was unregistered", () => {
     const { session } = new Probe();
     session.registerFunction({ id: "f" });
-    expect(() => session.registerFunction({ id: "f" })).toThrow("function id f is already registered by this worker; unregister it first");
+    expect(() => session.registerFunction({ id: "f" })).toThrow(
+      "function id f is already registered by this worker; unregister it first",
+    );
     session.unregisterFunction("f");
     session.registerFunction({ id: "f" });
     expect(() => session.registerFunction({ id: "f" })).toThrow("already registered");

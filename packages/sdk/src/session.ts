@@ -1,4 +1,13 @@
-import { CallError, type ChannelRef, DEFAULT_TIMEOUT_MS, encodeMessage, type InvocationId, type MessageOf, memberTexts, type WireError } from "@svc/protocol";
+import {
+  CallError,
+  type ChannelRef,
+  DEFAULT_TIMEOUT_MS,
+  encodeMessage,
+  type InvocationId,
+  type MessageOf,
+  memberTexts,
+  type WireError,
+} from "@svc/protocol";
 import { encodeCall, encodeFailure, encodeResult, oversizeError } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import { JsonPayload } from "./json-call.ts";
@@ -6,7 +15,12 @@ import { jsonTextOf } from "./json-text.ts";
 import { encodeOutbound, type OutboundCall, queueFull } from "./outbound-call.ts";
 import { callTimeout, PendingCall, PendingCalls } from "./pending-calls.ts";
 import { type Binding, encodeBindingResult, ProvidedBindings } from "./provided-bindings.ts";
-import { type FunctionRegistration, Registrations, type TriggerRegistration, type TriggerTypeRegistration } from "./registrations.ts";
+import {
+  type FunctionRegistration,
+  Registrations,
+  type TriggerRegistration,
+  type TriggerTypeRegistration,
+} from "./registrations.ts";
 
 /**
  * Status of a trigger. `inactive`: its function or its type is not registered at present. `error`: `reason` gives the
@@ -110,7 +124,13 @@ export class Session {
   opened(nowMs: number): void {
     this.#open = true;
     if (this.#previous !== undefined) {
-      this.#output.send(encodeMessage({ type: "reattach", previous_worker_id: this.#previous.workerId, reattach_token: this.#previous.token }));
+      this.#output.send(
+        encodeMessage({
+          type: "reattach",
+          previous_worker_id: this.#previous.workerId,
+          reattach_token: this.#previous.token,
+        }),
+      );
     }
     this.#output.send(this.#introduction);
     for (const frame of this.#registrations.replay()) this.#output.send(frame);
@@ -130,9 +150,13 @@ export class Session {
     this.#engineKeepsDeadlines = false;
     for (const call of this.#pending.takeSent()) {
       call.reject(
-        new CallError("disconnected", `the connection ended before function ${call.functionId} answered; it may have run`, {
-          details: { function_id: call.functionId },
-        }),
+        new CallError(
+          "disconnected",
+          `the connection ended before function ${call.functionId} answered; it may have run`,
+          {
+            details: { function_id: call.functionId },
+          },
+        ),
       );
     }
     const running = [...this.#inbound.keys()];
@@ -180,7 +204,8 @@ export class Session {
   }
 
   unregisterFunction(id: string): void {
-    if (this.#registrations.remove("functions", id)) this.#sendIfOpen(JSON.stringify({ type: "unregisterfunction", id }));
+    if (this.#registrations.remove("functions", id))
+      this.#sendIfOpen(JSON.stringify({ type: "unregisterfunction", id }));
   }
 
   /**
@@ -217,7 +242,8 @@ export class Session {
   }
 
   unregisterTrigger(id: string, type: string): void {
-    if (this.#registrations.remove("triggers", id)) this.#sendIfOpen(JSON.stringify({ type: "unregistertrigger", id, trigger_type: type }));
+    if (this.#registrations.remove("triggers", id))
+      this.#sendIfOpen(JSON.stringify({ type: "unregistertrigger", id, trigger_type: type }));
   }
 
   /**
@@ -228,7 +254,8 @@ export class Session {
   }
 
   unregisterTriggerType(id: string): void {
-    if (this.#registrations.remove("types", id)) this.#sendIfOpen(JSON.stringify({ type: "unregistertriggertype", id }));
+    if (this.#registrations.remove("types", id))
+      this.#sendIfOpen(JSON.stringify({ type: "unregistertriggertype", id }));
   }
 
   /** Sends nothing while the socket is closed: the next open replays the present registrations. */
@@ -243,14 +270,26 @@ export class Session {
    *
    * @throws CallError if the call cannot be made.
    */
-  call(request: OutboundCall, nowMs: number, resolve: (result: unknown) => void, reject: (error: CallError) => void): PendingCall {
+  call(
+    request: OutboundCall,
+    nowMs: number,
+    resolve: (result: unknown) => void,
+    reject: (error: CallError) => void,
+  ): PendingCall {
     const invocationId = request.action?.type === "void" ? undefined : this.#newId();
     const named = request.timeoutMs ?? this.#callTimeoutMs;
     const timeoutMs = named ?? DEFAULT_TIMEOUT_MS;
     const frame = encodeOutbound(request, invocationId, named);
     const wantsText = request.payload instanceof JsonPayload;
     const call = new PendingCall(
-      { functionId: request.functionId, invocationId, timeoutMs, hasOwnDeadline: named !== undefined, deadlineMs: nowMs + timeoutMs, wantsText },
+      {
+        functionId: request.functionId,
+        invocationId,
+        timeoutMs,
+        hasOwnDeadline: named !== undefined,
+        deadlineMs: nowMs + timeoutMs,
+        wantsText,
+      },
       resolve,
       reject,
     );
@@ -266,9 +305,13 @@ export class Session {
     const written = call.waiting === undefined;
     this.#pending.remove(call);
     if (written && call.invocationId !== undefined) this.#sendCancel(call.invocationId, "cancelled");
-    const error = new CallError("call_cancelled", `the call of function ${call.functionId} was cancelled by its caller`, {
-      details: { function_id: call.functionId },
-    });
+    const error = new CallError(
+      "call_cancelled",
+      `the call of function ${call.functionId} was cancelled by its caller`,
+      {
+        details: { function_id: call.functionId },
+      },
+    );
     call.reject(written ? error : neverSent(error));
   }
 
@@ -297,8 +340,15 @@ export class Session {
     try {
       text = jsonTextOf(result);
     } catch (cause) {
-      const error = new CallError("serialization_error", `the result of function ${functionId} cannot be written as JSON: ${(cause as Error).message}`);
-      this.#output.log("error", "failed to encode a handler's result as JSON", { function_id: functionId, invocation_id: invocationId, error });
+      const error = new CallError(
+        "serialization_error",
+        `the result of function ${functionId} cannot be written as JSON: ${(cause as Error).message}`,
+      );
+      this.#output.log("error", "failed to encode a handler's result as JSON", {
+        function_id: functionId,
+        invocation_id: invocationId,
+        error,
+      });
       this.#output.send(encodeFailure(invocationId, functionId, error.toWire()));
       return;
     }
@@ -312,7 +362,11 @@ export class Session {
     if (functionId === undefined) return;
     const frame = encodeFailure(invocationId, functionId, error);
     const tooLarge = oversizeError(frame, `the error of function ${functionId}`);
-    this.#output.send(tooLarge === undefined ? frame : encodeFailure(invocationId, functionId, { code: error.code, message: error.message.slice(0, 4096) }));
+    this.#output.send(
+      tooLarge === undefined
+        ? frame
+        : encodeFailure(invocationId, functionId, { code: error.code, message: error.message.slice(0, 4096) }),
+    );
   }
 
   /**
@@ -341,11 +395,14 @@ export class Session {
 
   // --- frames from the engine ---
 
-  readonly #handlers: { readonly [Type in Inbound["type"]]: (message: Extract<Inbound, { readonly type: Type }>) => void } = {
+  readonly #handlers: {
+    readonly [Type in Inbound["type"]]: (message: Extract<Inbound, { readonly type: Type }>) => void;
+  } = {
     invokefunction: (message) => this.#onCall(message),
     invocationresult: (message) => this.#onResult(message.invocationId, message.result, message.error, message.frame),
     cancelinvocation: (message) => {
-      if (this.#inbound.delete(message.invocation_id)) this.#output.cancel(message.invocation_id, message.reason ?? "cancelled");
+      if (this.#inbound.delete(message.invocation_id))
+        this.#output.cancel(message.invocation_id, message.reason ?? "cancelled");
     },
     workerregistered: (message) => {
       this.#previous = { workerId: message.worker_id, token: message.reattach_token };
@@ -376,11 +433,15 @@ export class Session {
     const invocationId = message.invocationId ?? this.#newId();
     if (!this.#registrations.has("functions", message.functionId) && !this.#unregistering.has(message.functionId)) {
       const error = new CallError("function_not_found", `Function ${message.functionId} not found`);
-      if (message.invocationId !== undefined) this.#sendIfOpen(encodeFailure(invocationId, message.functionId, error.toWire()));
+      if (message.invocationId !== undefined)
+        this.#sendIfOpen(encodeFailure(invocationId, message.functionId, error.toWire()));
       return;
     }
     if (this.#inbound.has(invocationId)) {
-      this.#output.log("warn", "a call arrived twice; running it once", { invocation_id: invocationId, function_id: message.functionId });
+      this.#output.log("warn", "a call arrived twice; running it once", {
+        invocation_id: invocationId,
+        function_id: message.functionId,
+      });
       return;
     }
     this.#inbound.set(invocationId, message.functionId);
@@ -396,7 +457,12 @@ export class Session {
 
   #onBind(message: MessageOf<"registertrigger">): void {
     if (!this.#registrations.has("types", message.trigger_type)) {
-      this.#sendIfOpen(encodeBindingResult(message, { code: "trigger_type_not_found", message: `Trigger type ${message.trigger_type} not found` }));
+      this.#sendIfOpen(
+        encodeBindingResult(message, {
+          code: "trigger_type_not_found",
+          message: `Trigger type ${message.trigger_type} not found`,
+        }),
+      );
       return;
     }
     const { binding, replaced } = this.#bindings.add(message);
@@ -417,11 +483,19 @@ export class Session {
 
   #onError(error: MessageOf<"error">["error"]): void {
     const id = error.details?.id;
-    if (error.details?.message_type === "registertrigger" && typeof id === "string" && this.#registrations.has("triggers", id)) {
+    if (
+      error.details?.message_type === "registertrigger" &&
+      typeof id === "string" &&
+      this.#registrations.has("triggers", id)
+    ) {
       this.#output.triggerResult(id, { status: "error", reason: error.message });
       return;
     }
-    this.#output.log("error", "the engine rejected a message of this worker", { code: error.code, error: error.message, details: error.details });
+    this.#output.log("error", "the engine rejected a message of this worker", {
+      code: error.code,
+      error: error.message,
+      details: error.details,
+    });
   }
 
   #onMalformed(message: Extract<Inbound, { type: "malformed" }>): void {

@@ -8,7 +8,9 @@ import { newUuid } from "./uuid.ts";
 import { VERSION } from "./version.ts";
 
 it("the version is the package's", () => {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
   expect(VERSION).toBe(version);
 });
 
@@ -18,7 +20,9 @@ it("the browser entry imports neither `ws` nor Node's modules", () => {
   const visit = (file: URL): void => {
     if (seen.has(file.href)) return;
     seen.add(file.href);
-    for (const [, typeOnly, specifier] of readFileSync(file, "utf8").matchAll(/^(?:import|export) (type )?[^"]*from "([^"]+)";$/gm)) {
+    for (const [, typeOnly, specifier] of readFileSync(file, "utf8").matchAll(
+      /^(?:import|export) (type )?[^"]*from "([^"]+)";$/gm,
+    )) {
       if (typeOnly !== undefined || specifier === undefined) continue;
       if (specifier.startsWith(".")) visit(new URL(specifier, file));
       else foreign.add(specifier);
@@ -57,12 +61,23 @@ describe("ids", () => {
 });
 
 describe("the logger", () => {
-  const record = (fields: Record<string, unknown>): LogRecord => ({ timeMs: 0, level: "info", message: "hello", fields });
+  const record = (fields: Record<string, unknown>): LogRecord => ({
+    timeMs: 0,
+    level: "info",
+    message: "hello",
+    fields,
+  });
 
   it("writes one line of JSON whose first members no field can replace", () => {
     const line = jsonLine(record({ a: 1, level: "fake", message: "fake", text: "a\nb" }));
     expect(line).not.toContain("\n");
-    expect(JSON.parse(line)).toEqual({ time: "1970-01-01T00:00:00.000Z", level: "info", message: "hello", a: 1, text: "a\nb" });
+    expect(JSON.parse(line)).toEqual({
+      time: "1970-01-01T00:00:00.000Z",
+      level: "info",
+      message: "hello",
+      a: 1,
+      text: "a\nb",
+    });
   });
 
   it("writes errors with type, code and stack, big integers as strings, and accepts cycles", () => {
@@ -86,7 +101,12 @@ describe("the logger", () => {
     expect(seen).toEqual(["warn", "error"]);
     createLogger({ level: "silent", write: ({ level }) => seen.push(level) }).error("x");
     expect(seen).toHaveLength(2);
-    expect([logLevelFrom(" DEBUG "), logLevelFrom("silent"), logLevelFrom("loud"), logLevelFrom(undefined)]).toEqual(["debug", "silent", "info", "info"]);
+    expect([logLevelFrom(" DEBUG "), logLevelFrom("silent"), logLevelFrom("loud"), logLevelFrom(undefined)]).toEqual([
+      "debug",
+      "silent",
+      "info",
+      "info",
+    ]);
   });
 
   it("never throws into the SDK", () => {

@@ -46,7 +46,10 @@ export class TriggerProviders {
   bind(binding: Binding): void {
     const provided = this.#types.get(binding.trigger_type);
     if (provided === undefined) {
-      this.#answer(binding, { code: "trigger_type_not_found", message: `Trigger type ${binding.trigger_type} not found` });
+      this.#answer(binding, {
+        code: "trigger_type_not_found",
+        message: `Trigger type ${binding.trigger_type} not found`,
+      });
       return;
     }
     this.#enqueue(binding, async () => {
@@ -78,7 +81,13 @@ export class TriggerProviders {
     const before = this.#tails.get(binding.id) ?? Promise.resolve();
     const tail = before
       .then(step)
-      .catch((error: unknown) => this.#logger.error("a trigger handler failed", { trigger_type: binding.trigger_type, trigger_id: binding.id, error }))
+      .catch((error: unknown) =>
+        this.#logger.error("a trigger handler failed", {
+          trigger_type: binding.trigger_type,
+          trigger_id: binding.id,
+          error,
+        }),
+      )
       .finally(() => {
         if (this.#tails.get(binding.id) === tail) this.#tails.delete(binding.id);
       });
@@ -92,5 +101,8 @@ export class TriggerProviders {
 }
 
 async function configOf({ config, trigger_type }: Binding, schema: ZodSchema): Promise<unknown> {
-  return parseBySchema(schema, config, () => ({ text: `the config does not fit trigger type ${trigger_type}`, details: { trigger_type } }));
+  return parseBySchema(schema, config, () => ({
+    text: `the config does not fit trigger type ${trigger_type}`,
+    details: { trigger_type },
+  }));
 }

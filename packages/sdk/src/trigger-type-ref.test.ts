@@ -11,7 +11,11 @@ let errors: string[];
 beforeEach(async () => {
   errors = [];
   engine = await FakeEngine.start();
-  worker = connect(engine.address, { name: "probe", logger: { ...silentLogger, error: (message) => errors.push(message) }, handleSignals: false });
+  worker = connect(engine.address, {
+    name: "probe",
+    logger: { ...silentLogger, error: (message) => errors.push(message) },
+    handleSignals: false,
+  });
   await worker.connected();
 });
 
@@ -26,7 +30,11 @@ describe("a trigger type with a zod format", () => {
   it("passes the schema's output to both handlers, as the same object, and rejects a config that does not match", async () => {
     const seen: unknown[] = [];
     worker.registerTriggerType(
-      { id: "timer", description: "d", trigger_request_format: z.object({ every_ms: z.number(), label: z.string().default("none") }) },
+      {
+        id: "timer",
+        description: "d",
+        trigger_request_format: z.object({ every_ms: z.number(), label: z.string().default("none") }),
+      },
       {
         registerTrigger: (binding) => {
           const every: number = binding.config.every_ms;
@@ -42,21 +50,31 @@ describe("a trigger type with a zod format", () => {
       engine.send({ type: "registertrigger", id, trigger_type: "timer", function_id: "f", config, metadata: 1 });
     bind("t1", { every_ms: "soon" });
     expect(await engine.frame({ type: "triggerregistrationresult", id: "t1" })).toMatchObject({
-      error: { code: "trigger_registration_failed", message: expect.stringContaining("`every_ms`"), details: { trigger_type: "timer" } },
+      error: {
+        code: "trigger_registration_failed",
+        message: expect.stringContaining("`every_ms`"),
+        details: { trigger_type: "timer" },
+      },
     });
     bind("t2", { every_ms: 5 });
     expect((await engine.frame({ type: "triggerregistrationresult", id: "t2" })).error).toBeUndefined();
     engine.send({ type: "unregistertrigger", id: "t2", trigger_type: "timer" });
     bind("t2", { every_ms: 6 });
     await engine.frame({ type: "triggerregistrationresult", id: "t2" }, 2);
-    expect(seen.slice(0, 2)).toEqual([{ id: "t2", trigger_type: "timer", function_id: "f", config: { every_ms: 5, label: "none" }, metadata: 1 }, 5]);
+    expect(seen.slice(0, 2)).toEqual([
+      { id: "t2", trigger_type: "timer", function_id: "f", config: { every_ms: 5, label: "none" }, metadata: 1 },
+      5,
+    ]);
     expect(seen[2]).toBe(seen[0]);
   });
 });
 
 describe("the ref of a trigger type", () => {
   it("registers triggers of its type, and functions with a trigger, and unregisters both", async () => {
-    const type = worker.registerTriggerType({ id: "timer", description: "d", call_request_format: z.object({ at: z.number() }) }, nothing);
+    const type = worker.registerTriggerType(
+      { id: "timer", description: "d", call_request_format: z.object({ at: z.number() }) },
+      nothing,
+    );
     const trigger = type.registerTrigger("f", { every_ms: 5 }, { m: 1 });
     expect(await engine.frame({ type: "registertrigger", id: trigger.id })).toMatchObject({
       trigger_type: "timer",
@@ -64,9 +82,18 @@ describe("the ref of a trigger type", () => {
       config: { every_ms: 5 },
       metadata: { m: 1 },
     });
-    const both = type.registerFunction("g", ({ at }) => at, { every_ms: 6 }, { description: "g", trigger_metadata: "m" });
+    const both = type.registerFunction(
+      "g",
+      ({ at }) => at,
+      { every_ms: 6 },
+      { description: "g", trigger_metadata: "m" },
+    );
     expect(await engine.frame({ type: "registerfunction", id: "g" })).toMatchObject({ description: "g" });
-    expect(await engine.frame({ type: "registertrigger", id: both.trigger.id })).toMatchObject({ function_id: "g", config: { every_ms: 6 }, metadata: "m" });
+    expect(await engine.frame({ type: "registertrigger", id: both.trigger.id })).toMatchObject({
+      function_id: "g",
+      config: { every_ms: 6 },
+      metadata: "m",
+    });
     both.unregister();
     await engine.frame({ type: "unregistertrigger", id: both.trigger.id });
     await engine.frame({ type: "unregisterfunction", id: "g" });
@@ -93,7 +120,14 @@ describe("a registered trigger", () => {
       throw new Error("a listener's own trouble");
     });
     const reported = (status: string, reason?: string): Promise<unknown> => {
-      engine.send({ type: "triggerregistrationresult", id: trigger.id, trigger_type: "timer", function_id: "f", status, reason });
+      engine.send({
+        type: "triggerregistrationresult",
+        id: trigger.id,
+        trigger_type: "timer",
+        function_id: "f",
+        status,
+        reason,
+      });
       engine.send({ type: "ping" });
       return engine.frame({ type: "pong" }, seen.length + 1);
     };
@@ -117,7 +151,14 @@ describe("a registered trigger", () => {
           resolve();
         });
       });
-      engine.send({ type: "triggerregistrationresult", id: trigger.id, trigger_type: "timer", function_id: "f", status, reason: "why" });
+      engine.send({
+        type: "triggerregistrationresult",
+        id: trigger.id,
+        trigger_type: "timer",
+        function_id: "f",
+        status,
+        reason: "why",
+      });
       await heard;
     };
     for (const status of ["inactive", "error", "active", "error"]) await reported(status);

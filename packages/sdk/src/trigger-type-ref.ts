@@ -24,7 +24,12 @@ export interface TriggerTypeRef<Config = unknown, Call = unknown> extends Regist
 /** The used methods of the worker. */
 interface Registrar {
   registerFunction(id: string, handler: Handler<unknown>, options: FunctionOptions<ShownFormat>): Registration;
-  registerTrigger(trigger: { readonly type: string; readonly function_id: string; readonly config: unknown; readonly metadata?: unknown }): RegisteredTrigger;
+  registerTrigger(trigger: {
+    readonly type: string;
+    readonly function_id: string;
+    readonly config: unknown;
+    readonly metadata?: unknown;
+  }): RegisteredTrigger;
 }
 
 /** Returns the ref of a type that the worker provides. */

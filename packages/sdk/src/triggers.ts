@@ -91,16 +91,20 @@ export class Triggers {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
     const fields = { trigger_id: id, trigger_type: entry.input.type, function_id: entry.input.function_id, ...result };
-    if (result.status === "error") this.#logger.error(entry.wasActive ? "a trigger failed" : "the engine rejected a trigger", fields);
+    if (result.status === "error")
+      this.#logger.error(entry.wasActive ? "a trigger failed" : "the engine rejected a trigger", fields);
     else this.#logger.debug("trigger status changed", fields);
     entry.status = result;
     entry.wasActive ||= result.status === "active";
     entry.settle?.(result);
-    entry.listeners.notify([result], (error) => this.#logger.error("a listener for a trigger's status failed", { ...fields, error }));
+    entry.listeners.notify([result], (error) =>
+      this.#logger.error("a listener for a trigger's status failed", { ...fields, error }),
+    );
   }
 
   close(): void {
-    for (const { settle } of this.#entries.values()) settle?.({ status: "inactive", reason: "the worker was shut down" });
+    for (const { settle } of this.#entries.values())
+      settle?.({ status: "inactive", reason: "the worker was shut down" });
     this.#entries.clear();
   }
 }

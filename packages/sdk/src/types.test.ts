@@ -28,7 +28,9 @@ declare module "@svc/sdk" {
 /** Never run: only the types are checked. */
 async function checks(worker: Worker): Promise<void> {
   // A known function's payload and result are inferred from its id.
-  expectTypeOf(await worker.call({ function_id: "typed::add", payload: { a: 1, b: 2 } })).toEqualTypeOf<{ c: number }>();
+  expectTypeOf(await worker.call({ function_id: "typed::add", payload: { a: 1, b: 2 } })).toEqualTypeOf<{
+    c: number;
+  }>();
   // @ts-expect-error the payload lacks b
   await worker.call({ function_id: "typed::add", payload: { a: 1 } });
   // @ts-expect-error the payload is missing
@@ -37,7 +39,9 @@ async function checks(worker: Worker): Promise<void> {
   await worker.callVoid({ function_id: "typed::note", payload: 7 });
   // @ts-expect-error the payload is not a string
   await worker.enqueue({ queue: "q", function_id: "typed::note", payload: 7 });
-  expectTypeOf(await worker.enqueue({ queue: "q", function_id: "typed::note", payload: "x" })).toEqualTypeOf<{ readonly messageReceiptId: string }>();
+  expectTypeOf(await worker.enqueue({ queue: "q", function_id: "typed::note", payload: "x" })).toEqualTypeOf<{
+    readonly messageReceiptId: string;
+  }>();
 
   // An unknown function's result is unknown, unless the caller gives a type.
   expectTypeOf(await worker.call({ function_id: "other", payload: 7 })).toEqualTypeOf<unknown>();
@@ -54,11 +58,17 @@ async function checks(worker: Worker): Promise<void> {
       expectTypeOf(context.call).toBeFunction();
       return { c: input.a + input.b };
     },
-    { request_format: z.object({ a: z.number(), b: z.number().default(1) }), response_format: z.object({ c: z.number() }) },
+    {
+      request_format: z.object({ a: z.number(), b: z.number().default(1) }),
+      response_format: z.object({ c: z.number() }),
+    },
   );
   worker.registerFunction("new::async", async (input) => input.toUpperCase(), { request_format: z.string() });
   // @ts-expect-error the handler's result does not match the response schema
-  worker.registerFunction("new::bad", () => ({ c: "x" }), { request_format: z.object({}), response_format: z.object({ c: z.number() }) });
+  worker.registerFunction("new::bad", () => ({ c: "x" }), {
+    request_format: z.object({}),
+    response_format: z.object({ c: z.number() }),
+  });
 
   // A known id types the handler. An annotation overrides it. Otherwise the input is unknown.
   worker.registerFunction("typed::add", (input) => {
@@ -72,7 +82,9 @@ async function checks(worker: Worker): Promise<void> {
 
   // In a handler, context.call has the types of worker.call.
   const handler: Handler<{ a: number }> = async (input, { call }) => {
-    expectTypeOf(await call({ function_id: "typed::add", payload: { a: input.a, b: 1 } })).toEqualTypeOf<{ c: number }>();
+    expectTypeOf(await call({ function_id: "typed::add", payload: { a: input.a, b: 1 } })).toEqualTypeOf<{
+      c: number;
+    }>();
     expectTypeOf(await call<number>({ function_id: "other" })).toEqualTypeOf<number>();
   };
   worker.registerFunction("new::handler", handler);
@@ -97,7 +109,11 @@ async function checks(worker: Worker): Promise<void> {
   worker.registerTrigger({ type: "cron", function_id: "f", config: { expression: "@daily", overlap: "queue_one" } });
   // @ts-expect-error no such policy
   worker.registerTrigger({ type: "cron", function_id: "f", config: { expression: "@daily", misfire: "twice" } });
-  worker.registerTrigger({ type: "durable:subscriber", function_id: "f", config: { topic: "t", queue_config: { maxRetries: 3 } } });
+  worker.registerTrigger({
+    type: "durable:subscriber",
+    function_id: "f",
+    config: { topic: "t", queue_config: { maxRetries: 3 } },
+  });
   // @ts-expect-error no queue
   worker.registerTrigger({ type: "queue", function_id: "f", config: { topic: "t" } });
   expectTypeOf((await worker.queue.peek<{ a: number }>("q")).jobs[0]?.data).toEqualTypeOf<{ a: number } | undefined>();
@@ -106,7 +122,12 @@ async function checks(worker: Worker): Promise<void> {
 
   // A trigger type's schemas type its bindings, its triggers and its functions.
   const timer = worker.registerTriggerType(
-    { id: "timer", description: "d", trigger_request_format: z.object({ every: z.coerce.string() }), call_request_format: z.object({ at: z.number() }) },
+    {
+      id: "timer",
+      description: "d",
+      trigger_request_format: z.object({ every: z.coerce.string() }),
+      call_request_format: z.object({ at: z.number() }),
+    },
     {
       registerTrigger: ({ config }) => {
         expectTypeOf(config).toEqualTypeOf<{ every: string }>();
@@ -175,7 +196,11 @@ async function stateChecks(worker: Worker): Promise<void> {
   await todos.set("a", {});
 
   // The configs of triggers are checked.
-  worker.registerTrigger({ type: "state", function_id: "f", config: { scope: "math", event_types: ["state:created", "updated"] } });
+  worker.registerTrigger({
+    type: "state",
+    function_id: "f",
+    config: { scope: "math", event_types: ["state:created", "updated"] },
+  });
   worker.registerTrigger({ type: "state:deleted", function_id: "f", config: { prefix: "a" } });
   worker.registerTrigger({ type: "stream", function_id: "f", config: { stream_name: "todos", group_id: "mine" } });
   worker.registerTrigger({ type: "stream:join", function_id: "f", config: {} });
@@ -194,12 +219,17 @@ async function stateChecks(worker: Worker): Promise<void> {
     if (event.type === "event") expectTypeOf(event.event.type).toEqualTypeOf<string>();
     else expectTypeOf(event.data).toEqualTypeOf<Todo>();
   });
-  worker.registerFunction("on::join", (join: StreamJoinEvent<{ user: string }>) => ({ unauthorized: join.context?.user !== "ann" }));
+  worker.registerFunction("on::join", (join: StreamJoinEvent<{ user: string }>) => ({
+    unauthorized: join.context?.user !== "ann",
+  }));
 }
 
 function streamChecks(): void {
   const client = connectStreams({ url: "ws://x" });
-  client.subscribe<Todo>({ streamName: "s", groupId: "g" }, { onSync: (data) => expectTypeOf(data).toEqualTypeOf<readonly Todo[]>() });
+  client.subscribe<Todo>(
+    { streamName: "s", groupId: "g" },
+    { onSync: (data) => expectTypeOf(data).toEqualTypeOf<readonly Todo[]>() },
+  );
   client.subscribe<Todo>(
     { streamName: "s", groupId: "g", id: "a" },
     {
@@ -210,7 +240,9 @@ function streamChecks(): void {
       },
     },
   );
-  expectTypeOf(client.collection<Todo>({ streamName: "s", groupId: "g" }).items).toEqualTypeOf<ReadonlyMap<string, Todo>>();
+  expectTypeOf(client.collection<Todo>({ streamName: "s", groupId: "g" }).items).toEqualTypeOf<
+    ReadonlyMap<string, Todo>
+  >();
 }
 
 describe("the types", () => {

@@ -12,7 +12,10 @@ export function waitConnected(
   connection: Connection,
   onState: (listener: (state: ConnectionState) => void) => () => void,
   clock: Clock,
-  { timeoutMs = DEFAULT_TIMEOUT_MS, processIsEnding }: { readonly timeoutMs: number | undefined; readonly processIsEnding: () => boolean },
+  {
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+    processIsEnding,
+  }: { readonly timeoutMs: number | undefined; readonly processIsEnding: () => boolean },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let cancelTimer: (() => void) | undefined;
@@ -35,5 +38,7 @@ export function waitConnected(
 }
 
 function shutdownMessage({ wasConfirmed }: Connection): string {
-  return wasConfirmed ? "the worker was shut down; it was connected to" : "the worker was shut down before it was connected to";
+  return wasConfirmed
+    ? "the worker was shut down; it was connected to"
+    : "the worker was shut down before it was connected to";
 }

@@ -14,7 +14,13 @@ let worker: Worker;
 const extra: Worker[] = [];
 
 function open(options: NodeWorkerOptions = {}): Worker {
-  const made = connect(engine.address, { name: "probe", logger: silentLogger, handleSignals: false, reconnect: { initialDelayMs: 1 }, ...options });
+  const made = connect(engine.address, {
+    name: "probe",
+    logger: silentLogger,
+    handleSignals: false,
+    reconnect: { initialDelayMs: 1 },
+    ...options,
+  });
   extra.push(made);
   return made;
 }
@@ -29,7 +35,13 @@ afterEach(async () => {
   await engine.stop();
 });
 
-const invoke = (function_id: string, data: unknown, more: Frame = {}): Frame => ({ data, type: "invokefunction", invocation_id: ID, function_id, ...more });
+const invoke = (function_id: string, data: unknown, more: Frame = {}): Frame => ({
+  data,
+  type: "invokefunction",
+  invocation_id: ID,
+  function_id,
+  ...more,
+});
 const answerOf = (invocation_id = ID): Promise<Frame> => engine.frame({ type: "invocationresult", invocation_id });
 
 describe("connecting", () => {
@@ -69,7 +81,11 @@ describe("connecting", () => {
     await engine.frame({ type: "registerfunction", id: "math::add" }, 2);
     await worker.connected();
     expect(states).toEqual(["reconnecting", "connected"]);
-    expect(engine.frames.find((frame) => frame.type === "reattach")).toEqual({ type: "reattach", previous_worker_id: "worker-1", reattach_token: "token" });
+    expect(engine.frames.find((frame) => frame.type === "reattach")).toEqual({
+      type: "reattach",
+      previous_worker_id: "worker-1",
+      reattach_token: "token",
+    });
     expect(worker.id).toBe("worker-2");
     stop();
   });
@@ -77,8 +93,16 @@ describe("connecting", () => {
   it("connected() rejects with disconnected, naming address and cause, when the allowed attempts are used up", async () => {
     const { address } = engine;
     await engine.stop();
-    const lonely = connect(address, { name: "lonely", logger: silentLogger, handleSignals: false, reconnect: { maxAttempts: 0 } });
-    await expect(lonely.connected()).rejects.toMatchObject({ code: "disconnected", message: expect.stringContaining(address) });
+    const lonely = connect(address, {
+      name: "lonely",
+      logger: silentLogger,
+      handleSignals: false,
+      reconnect: { maxAttempts: 0 },
+    });
+    await expect(lonely.connected()).rejects.toMatchObject({
+      code: "disconnected",
+      message: expect.stringContaining(address),
+    });
     expect(lonely.connectionState).toBe("failed");
     await expect(lonely.call({ function_id: "f" })).rejects.toMatchObject({ code: "disconnected" });
     await lonely.shutdown();
@@ -89,18 +113,27 @@ describe("connecting", () => {
     const { port } = engine;
     await engine.stop();
     const lonely = connect(`ws://127.0.0.1:${port}`, { name: "lonely", logger: silentLogger, handleSignals: false });
-    await expect(lonely.connected({ timeout_ms: 5 })).rejects.toMatchObject({ code: "disconnected", message: expect.stringContaining("within 5 ms") });
+    await expect(lonely.connected({ timeout_ms: 5 })).rejects.toMatchObject({
+      code: "disconnected",
+      message: expect.stringContaining("within 5 ms"),
+    });
     await lonely.shutdown();
     engine = await FakeEngine.start();
   });
 
-  it.each(["http://localhost", "localhost:49134", "", "ws://x/#y"])("rejects the address %j with a TypeError", (address) => {
-    expect(() => connect(address, { handleSignals: false })).toThrow(TypeError);
-  });
+  it.each(["http://localhost", "localhost:49134", "", "ws://x/#y"])(
+    "rejects the address %j with a TypeError",
+    (address) => {
+      expect(() => connect(address, { handleSignals: false })).toThrow(TypeError);
+    },
+  );
 
-  it.each([{ callTimeoutMs: 0 }, { callTimeoutMs: 1.5 }, { name: "" }, { name: "a\nb" }])("rejects the options %j with a TypeError", (options) => {
-    expect(() => connect(engine.address, { handleSignals: false, ...options })).toThrow(TypeError);
-  });
+  it.each([{ callTimeoutMs: 0 }, { callTimeoutMs: 1.5 }, { name: "" }, { name: "a\nb" }])(
+    "rejects the options %j with a TypeError",
+    (options) => {
+      expect(() => connect(engine.address, { handleSignals: false, ...options })).toThrow(TypeError);
+    },
+  );
 });
 
 describe("functions", () => {
@@ -185,11 +218,17 @@ describe("functions", () => {
     expect(await answerOf()).toMatchObject({ result: 2 });
     const other = ID.replaceAll("1", "2");
     engine.send(invoke("half", 3, { invocation_id: other }));
-    expect((await answerOf(other)).error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("must be even") });
+    expect((await answerOf(other)).error).toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("must be even"),
+    });
   });
 
   it("passes a JSON Schema on unchanged", async () => {
-    worker.registerFunction("f", () => 1, { request_format: { type: "object", additionalProperties: false }, response_format: true });
+    worker.registerFunction("f", () => 1, {
+      request_format: { type: "object", additionalProperties: false },
+      response_format: true,
+    });
     expect(await engine.frame({ type: "registerfunction", id: "f" })).toMatchObject({
       request_format: { type: "object", additionalProperties: false },
       response_format: true,
@@ -203,9 +242,21 @@ describe("functions", () => {
       { code: "too_small", message: "a is too small", details: { min: 1 } },
     ],
     ["an Error", new Error("boom"), { code: "invocation_failed", message: "boom" }],
-    ["an Error of another kind", new TypeError("x is not a function"), { code: "invocation_failed", message: "TypeError: x is not a function" }],
-    ["an Error of another kind without a message", new RangeError(), { code: "invocation_failed", message: "RangeError" }],
-    ["an Error with a code of its own", Object.assign(new TypeError("none left"), { code: "sold_out" }), { code: "sold_out", message: "none left" }],
+    [
+      "an Error of another kind",
+      new TypeError("x is not a function"),
+      { code: "invocation_failed", message: "TypeError: x is not a function" },
+    ],
+    [
+      "an Error of another kind without a message",
+      new RangeError(),
+      { code: "invocation_failed", message: "RangeError" },
+    ],
+    [
+      "an Error with a code of its own",
+      Object.assign(new TypeError("none left"), { code: "sold_out" }),
+      { code: "sold_out", message: "none left" },
+    ],
     ["a string", "plain", { code: "invocation_failed", message: "plain" }],
     ["undefined", undefined, { code: "invocation_failed" }],
   ])("answers with the error when the handler throws %s, now or later", async (_what, thrown, error) => {
@@ -246,7 +297,9 @@ describe("functions", () => {
     worker.registerFunction("slow", (_input, context) => {
       started.push(context);
       onStart();
-      return new Promise((_resolve, reject) => context.signal.addEventListener("abort", () => reject(context.signal.reason)));
+      return new Promise((_resolve, reject) =>
+        context.signal.addEventListener("abort", () => reject(context.signal.reason)),
+      );
     });
     await engine.frame({ type: "registerfunction", id: "slow" });
     const next = (): Promise<void> =>
@@ -280,7 +333,13 @@ describe("functions", () => {
     await answerOf();
     expect(records.find((record) => record.message === "hello")).toMatchObject({
       level: "info",
-      fields: { worker: "probe", function_id: "f", invocation_id: ID, trace_id: "0af7651916cd43dd8448eb211c80319c", a: 1 },
+      fields: {
+        worker: "probe",
+        function_id: "f",
+        invocation_id: ID,
+        trace_id: "0af7651916cd43dd8448eb211c80319c",
+        a: 1,
+      },
     });
   });
 
@@ -296,9 +355,17 @@ describe("functions", () => {
     await answerOf(other);
     engine.send(invoke("f", "defect"));
     await answerOf();
-    const lines = records.filter((record) => record.message === "a handler failed").map((record) => JSON.parse(jsonLine(record)) as unknown);
+    const lines = records
+      .filter((record) => record.message === "a handler failed")
+      .map((record) => JSON.parse(jsonLine(record)) as unknown);
     expect(lines).toMatchObject([
-      { level: "error", worker: "probe", function_id: "f", invocation_id: ID, error: { type: "TypeError", message: "boom", stack: expect.any(String) } },
+      {
+        level: "error",
+        worker: "probe",
+        function_id: "f",
+        invocation_id: ID,
+        error: { type: "TypeError", message: "boom", stack: expect.any(String) },
+      },
     ]);
   });
 
@@ -306,8 +373,12 @@ describe("functions", () => {
     worker.registerFunction("f", () => 1);
     expect(() => worker.registerFunction("f", () => 1)).toThrow(TypeError);
     expect(() => worker.registerFunction("g", 7 as unknown as () => unknown)).toThrow("must be a function");
-    expect(() => worker.registerFunction("g", () => 1, { request_format: { "~standard": {} } })).toThrow("another library");
-    expect(() => worker.registerFunction("g", () => 1, { request_format: z.object({ big: z.bigint() }) })).toThrow(TypeError);
+    expect(() => worker.registerFunction("g", () => 1, { request_format: { "~standard": {} } })).toThrow(
+      "another library",
+    );
+    expect(() => worker.registerFunction("g", () => 1, { request_format: z.object({ big: z.bigint() }) })).toThrow(
+      TypeError,
+    );
     expect(() => worker.registerFunction("g", () => 1, { timeout_ms: 0 })).toThrow("timeout_ms");
   });
 
@@ -327,25 +398,40 @@ describe("functions", () => {
 describe("calls", () => {
   const echo = (frame: Frame): Frame | undefined =>
     frame.type === "invokefunction" && typeof frame.invocation_id === "string"
-      ? { result: frame.data, type: "invocationresult", invocation_id: frame.invocation_id, function_id: frame.function_id, error: null }
+      ? {
+          result: frame.data,
+          type: "invocationresult",
+          invocation_id: frame.invocation_id,
+          function_id: frame.function_id,
+          error: null,
+        }
       : undefined;
 
   it("resolves with the result, also for a call made before the socket opened", async () => {
     engine.reply = echo;
-    await expect(open().call({ function_id: "echo", payload: { a: [1, "ü", null] } })).resolves.toEqual({ a: [1, "ü", null] });
+    await expect(open().call({ function_id: "echo", payload: { a: [1, "ü", null] } })).resolves.toEqual({
+      a: [1, "ü", null],
+    });
   });
 
   it("makes a thousand concurrent calls over one connection", async () => {
     engine.reply = echo;
     await worker.connected();
-    const results = await Promise.all(Array.from({ length: 1000 }, (_, n) => worker.call({ function_id: "echo", payload: n })));
+    const results = await Promise.all(
+      Array.from({ length: 1000 }, (_, n) => worker.call({ function_id: "echo", payload: n })),
+    );
     expect(results).toEqual(Array.from({ length: 1000 }, (_, n) => n));
   });
 
   it("rejects with the callee's error", async () => {
     engine.reply = (frame) =>
       typeof frame.invocation_id === "string"
-        ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: "f", error: { code: "mine", message: "no", details: { x: 1 } } }
+        ? {
+            type: "invocationresult",
+            invocation_id: frame.invocation_id,
+            function_id: "f",
+            error: { code: "mine", message: "no", details: { x: 1 } },
+          }
         : undefined;
     const thrown: unknown = await worker.call({ function_id: "f" }).catch((error: unknown) => error);
     expect(CallError.is(thrown)).toBe(true);
@@ -359,7 +445,11 @@ describe("calls", () => {
       details: { timeout_ms: 20, function_id: "slow" },
     });
     const { invocation_id } = await engine.frame({ type: "invokefunction", function_id: "slow" });
-    expect(await engine.frame({ type: "cancelinvocation" })).toEqual({ type: "cancelinvocation", invocation_id, reason: "timeout" });
+    expect(await engine.frame({ type: "cancelinvocation" })).toEqual({
+      type: "cancelinvocation",
+      invocation_id,
+      reason: "timeout",
+    });
   });
 
   it("cancels all calls of a signal when it aborts, and rejects an aborted signal", async () => {
@@ -368,21 +458,39 @@ describe("calls", () => {
     const calls = Array.from({ length: 20 }, () => worker.call({ function_id: "slow", signal: controller.signal }));
     const settled = Promise.allSettled(calls);
     controller.abort();
-    for (const result of await settled) expect(result).toMatchObject({ status: "rejected", reason: { code: "call_cancelled" } });
+    for (const result of await settled)
+      expect(result).toMatchObject({ status: "rejected", reason: { code: "call_cancelled" } });
     await engine.frame({ type: "cancelinvocation" }, 20);
-    await expect(worker.call({ function_id: "slow", signal: controller.signal })).rejects.toMatchObject({ code: "call_cancelled" });
+    await expect(worker.call({ function_id: "slow", signal: controller.signal })).rejects.toMatchObject({
+      code: "call_cancelled",
+    });
   });
 
   it("callVoid resolves once sent and sends no invocation id; enqueue resolves with the receipt", async () => {
     engine.reply = (frame) =>
       (frame.action as Frame | undefined)?.type === "enqueue"
-        ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: "f", result: { messageReceiptId: "r1" } }
+        ? {
+            type: "invocationresult",
+            invocation_id: frame.invocation_id,
+            function_id: "f",
+            result: { messageReceiptId: "r1" },
+          }
         : undefined;
     await worker.connected();
     await expect(worker.callVoid({ function_id: "note", payload: 1 })).resolves.toBeUndefined();
-    expect(await engine.frame({ function_id: "note" })).toEqual({ type: "invokefunction", function_id: "note", action: { type: "void" }, data: 1 });
-    await expect(worker.enqueue({ queue: "mails", function_id: "send", payload: 2 })).resolves.toEqual({ messageReceiptId: "r1" });
-    expect(await engine.frame({ function_id: "send" })).toMatchObject({ action: { type: "enqueue", queue: "mails" }, data: 2 });
+    expect(await engine.frame({ function_id: "note" })).toEqual({
+      type: "invokefunction",
+      function_id: "note",
+      action: { type: "void" },
+      data: 1,
+    });
+    await expect(worker.enqueue({ queue: "mails", function_id: "send", payload: 2 })).resolves.toEqual({
+      messageReceiptId: "r1",
+    });
+    expect(await engine.frame({ function_id: "send" })).toMatchObject({
+      action: { type: "enqueue", queue: "mails" },
+      data: 2,
+    });
   });
 
   it("fails sent calls with disconnected when the connection ends, and does not send them again", async () => {
@@ -418,7 +526,8 @@ describe("calls", () => {
     });
     await engine.frame({ type: "registerfunction", id: "outer" });
     engine.send(invoke("outer", 1, { traceparent: TRACE, baggage: "b=1" }));
-    for (const function_id of ["inner", "other", "free"]) expect(await engine.frame({ function_id })).toMatchObject({ traceparent: TRACE, baggage: "b=1" });
+    for (const function_id of ["inner", "other", "free"])
+      expect(await engine.frame({ function_id })).toMatchObject({ traceparent: TRACE, baggage: "b=1" });
     const { invocation_id } = await engine.frame({ function_id: "inner" });
     engine.send({ type: "cancelinvocation", invocation_id: ID });
     expect(await engine.frame({ type: "cancelinvocation" })).toMatchObject({ invocation_id, reason: "cancelled" });
@@ -432,7 +541,12 @@ describe("triggers", () => {
       frame.type === "registertrigger"
         ? { type: "triggerregistrationresult", id: frame.id, trigger_type: "http", function_id: "f", status: "active" }
         : undefined;
-    const trigger = worker.registerTrigger({ type: "http", function_id: "f", config: { api_path: "/a" }, metadata: { m: 1 } });
+    const trigger = worker.registerTrigger({
+      type: "http",
+      function_id: "f",
+      config: { api_path: "/a" },
+      metadata: { m: 1 },
+    });
     await expect(trigger.registered).resolves.toEqual({ status: "active", reason: undefined });
     expect(await engine.frame({ type: "registertrigger" })).toEqual({
       type: "registertrigger",
@@ -444,7 +558,11 @@ describe("triggers", () => {
     });
     trigger.unregister();
     trigger.unregister();
-    expect(await engine.frame({ type: "unregistertrigger" })).toEqual({ type: "unregistertrigger", id: trigger.id, trigger_type: "http" });
+    expect(await engine.frame({ type: "unregistertrigger" })).toEqual({
+      type: "unregistertrigger",
+      id: trigger.id,
+      trigger_type: "http",
+    });
     const silent = worker.registerTrigger({ type: "cron", function_id: "f", config: { expression: "@daily" } });
     silent.unregister();
     await expect(silent.registered).resolves.toMatchObject({ status: "inactive" });
@@ -468,7 +586,10 @@ describe("triggers", () => {
         },
       },
     );
-    expect(await engine.frame({ type: "registertriggertype" })).toMatchObject({ id: "webhook", trigger_request_format: { type: "object" } });
+    expect(await engine.frame({ type: "registertriggertype" })).toMatchObject({
+      id: "webhook",
+      trigger_request_format: { type: "object" },
+    });
     const bind = (id: string, config: unknown): void =>
       engine.send({ type: "registertrigger", id, trigger_type: "webhook", function_id: "shop::paid", config });
     bind("t1", { path: "/p" });
@@ -496,7 +617,9 @@ describe("shutdown", () => {
     engine.send({ type: "ping" });
     await engine.frame({ type: "pong" });
     engine.reply = (frame) =>
-      frame.function_id === "inner" ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: "inner", result: 7 } : undefined;
+      frame.function_id === "inner"
+        ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: "inner", result: 7 }
+        : undefined;
     const closed = worker.shutdown();
     await engine.frame({ type: "unregisterfunction", id: "outer" });
     await expect(worker.call({ function_id: "inner" })).rejects.toMatchObject({ code: "draining" });
@@ -563,15 +686,21 @@ describe("the browser entry", () => {
     Object.defineProperty(globalThis, "WebSocket", { value: WebSocket, configurable: true, writable: true });
     try {
       engine.reply = (frame) =>
-        frame.function_id === "echo" ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: "echo", result: frame.data } : undefined;
+        frame.function_id === "echo"
+          ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: "echo", result: frame.data }
+          : undefined;
       const page = connectBrowser(engine.address, { name: "page", kind: "console", logger: silentLogger });
       page.registerFunction("page::f", (input) => ({ input }));
       await page.connected();
       await expect(page.call({ function_id: "echo", payload: "hi" })).resolves.toBe("hi");
       engine.send(invoke("page::f", 1));
       expect(await answerOf()).toMatchObject({ result: { input: 1 } });
-      const introductions = engine.frames.filter((frame) => frame.function_id === "engine::workers::register").map((frame) => frame.data);
-      expect(introductions).toContainEqual(expect.objectContaining({ runtime: "browser", name: "page", kind: "console" }));
+      const introductions = engine.frames
+        .filter((frame) => frame.function_id === "engine::workers::register")
+        .map((frame) => frame.data);
+      expect(introductions).toContainEqual(
+        expect.objectContaining({ runtime: "browser", name: "page", kind: "console" }),
+      );
       await page.shutdown();
     } finally {
       if (before === undefined) Reflect.deleteProperty(globalThis, "WebSocket");

@@ -2,7 +2,16 @@ import { CallError, type ChannelRef } from "@svc/protocol";
 import type { Active, ActiveCall, AsyncContext } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
 import { CallRunner } from "./call-runner.ts";
-import type { CallRequest, EnqueueReceipt, EnqueueRequest, Handler, Inferred, PayloadOf, ResultOf, ResultType } from "./calls.ts";
+import type {
+  CallRequest,
+  EnqueueReceipt,
+  EnqueueRequest,
+  Handler,
+  Inferred,
+  PayloadOf,
+  ResultOf,
+  ResultType,
+} from "./calls.ts";
 import type { ChannelReader, ReadRef } from "./channels/channel-reader.ts";
 import type { ChannelWriter, WriteRef } from "./channels/channel-writer.ts";
 import { type Channel, type ChannelOptions, Channels } from "./channels/channels.ts";
@@ -22,7 +31,14 @@ import { OwnRegistrations } from "./own-registrations.ts";
 import type { Platform } from "./platform.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
 import { nameRefusal, timeoutProblem } from "./refusals.ts";
-import type { ConfigFor, FunctionOptions, Registration, ResultFor, ShownFormat, TriggerTypeInput } from "./registration-options.ts";
+import type {
+  ConfigFor,
+  FunctionOptions,
+  Registration,
+  ResultFor,
+  ShownFormat,
+  TriggerTypeInput,
+} from "./registration-options.ts";
 import type { Format, OutputOf, ZodSchema } from "./schema.ts";
 import { Session } from "./session.ts";
 import { whenIdle, within } from "./shutdown.ts";
@@ -90,7 +106,11 @@ export class Worker {
     const { clock, asyncContext, runtimeInfo } = platform;
     this.#clock = clock;
     this.#asyncContext = asyncContext;
-    const on = telemetryOf(options.telemetry, platform.telemetry.variable, platform.telemetry.byDefault && (options.kind ?? "worker") === "worker");
+    const on = telemetryOf(
+      options.telemetry,
+      platform.telemetry.variable,
+      platform.telemetry.byDefault && (options.kind ?? "worker") === "worker",
+    );
     this.#telemetry = new WorkerTelemetry({
       name,
       on,
@@ -108,7 +128,11 @@ export class Worker {
       },
     });
     const { logEntries } = this.#telemetry;
-    this.#logger = workerLogger(logger, { worker: name, traceparent: () => asyncContext.headers(asyncContext.current())?.traceparent }, logEntries);
+    this.#logger = workerLogger(
+      logger,
+      { worker: name, traceparent: () => asyncContext.headers(asyncContext.current())?.traceparent },
+      logEntries,
+    );
     this.#processIsEnding = platform.processIsEnding ?? (() => false);
     this.#session = new Session({
       introduction: introductionOf(name, options, platform.runtimeInfo, on.logs),
@@ -121,7 +145,8 @@ export class Worker {
           this.#connection.confirmed();
           if (takesTelemetry) this.#telemetry.registered(workerId);
         },
-        run: (call) => this.#runner.run(call.mayHoldChannels ? { ...call, ...this.#channels.revive(call.payload) } : call),
+        run: (call) =>
+          this.#runner.run(call.mayHoldChannels ? { ...call, ...this.#channels.revive(call.payload) } : call),
         cancel: (invocationId, reason) => this.#runner.cancel(invocationId, reason),
         bind: (binding) => this.#providers.bind(binding),
         unbind: (binding) => this.#providers.unbind(binding),
@@ -151,18 +176,26 @@ export class Worker {
       host: {
         loggerOf: (call) => {
           const traceparent = (): string | undefined => asyncContext.headers(this.#within(call))?.traceparent;
-          return workerLogger(logger, { worker: name, functionId: call.function_id, invocationId: call.invocation_id, traceparent }, logEntries);
+          return workerLogger(
+            logger,
+            { worker: name, functionId: call.function_id, invocationId: call.invocation_id, traceparent },
+            logEntries,
+          );
         },
         channels: this.#channels,
         startCall: (request, call, signal) => this.#calls.start(request, undefined, this.#within(call), signal),
-        span: (call, spanName, body, spanOptions) => this.#telemetry.span(spanName, body, spanOptions, this.#within(call)),
+        span: (call, spanName, body, spanOptions) =>
+          this.#telemetry.span(spanName, body, spanOptions, this.#within(call)),
       },
       answers: {
         answer: (invocationId, result) => this.#session.answer(invocationId, result),
         fail: (invocationId, error) => this.#session.fail(invocationId, error.toWire()),
       },
     });
-    this.#providers = new TriggerProviders({ logger: this.#logger, answer: (binding, error) => this.#session.answerBinding(binding, error) });
+    this.#providers = new TriggerProviders({
+      logger: this.#logger,
+      answer: (binding, error) => this.#session.answerBinding(binding, error),
+    });
     this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
     this.#own = new OwnRegistrations({ session: this.#session, runner: this.#runner, providers: this.#providers });
     this.#calls = new OutgoingCalls({
@@ -227,7 +260,11 @@ export class Worker {
     handler: Handler<PayloadOf<Id>, ResultOf<Id>>,
     options?: FunctionOptions<ShownFormat>,
   ): Registration;
-  registerFunction<Input = unknown>(id: string, handler: Handler<Input>, options?: FunctionOptions<ShownFormat>): Registration;
+  registerFunction<Input = unknown>(
+    id: string,
+    handler: Handler<Input>,
+    options?: FunctionOptions<ShownFormat>,
+  ): Registration;
   /**
    * Registers a function that the engine calls over HTTP. It does not run in this worker. It is removed when the worker
    * disconnects.
@@ -256,10 +293,10 @@ export class Worker {
    *
    * @throws TypeError in the same cases as `registerFunction`.
    */
-  registerTriggerType<const Config extends Format | undefined = undefined, const Call extends Format | undefined = undefined>(
-    type: TriggerTypeInput<Config, Call>,
-    handlers: TriggerHandlers<ConfigFor<Config>>,
-  ): TriggerTypeRef<Config, Call> {
+  registerTriggerType<
+    const Config extends Format | undefined = undefined,
+    const Call extends Format | undefined = undefined,
+  >(type: TriggerTypeInput<Config, Call>, handlers: TriggerHandlers<ConfigFor<Config>>): TriggerTypeRef<Config, Call> {
     this.#requireOpen();
     return triggerTypeRef(this, type.id, this.#own.addTriggerType(type, handlers as TriggerHandlers));
   }
@@ -269,7 +306,12 @@ export class Worker {
    * connected, up to 1,000 calls wait for the connection. A call that was sent is never sent again: at most once.
    */
   call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>> {
-    return this.#calls.start(request as CallRequest, undefined, this.#asyncContext.current(), request.signal) as Promise<ResultType<Result, Id>>;
+    return this.#calls.start(
+      request as CallRequest,
+      undefined,
+      this.#asyncContext.current(),
+      request.signal,
+    ) as Promise<ResultType<Result, Id>>;
   }
 
   /**
@@ -304,7 +346,12 @@ export class Worker {
     const action = { type: "enqueue", queue: request.queue } as const;
     const problem = nameRefusal(request.queue, "the queue's name");
     if (problem !== undefined) return Promise.reject(new CallError("invalid_name", problem));
-    return this.#calls.start(request as CallRequest, action, this.#asyncContext.current(), request.signal) as Promise<EnqueueReceipt>;
+    return this.#calls.start(
+      request as CallRequest,
+      action,
+      this.#asyncContext.current(),
+      request.signal,
+    ) as Promise<EnqueueReceipt>;
   }
 
   /**
@@ -377,7 +424,11 @@ export class Worker {
   }
 
   #requireOpen(): void {
-    if (this.#shutdown !== undefined) throw new CallError("draining", "the worker is shutting down or was shut down; nothing can be registered any more");
+    if (this.#shutdown !== undefined)
+      throw new CallError(
+        "draining",
+        "the worker is shutting down or was shut down; nothing can be registered any more",
+      );
   }
 
   /** Returns the running span of a call, or the call itself. */
@@ -388,12 +439,16 @@ export class Worker {
 
   #send(frame: string): void {
     this.#connection.send(frame);
-    if (this.#connection.bufferedBytes > STUCK_BACKLOG_BYTES) this.#connection.drop(`over ${STUCK_BACKLOG_BYTES} bytes are unsent: the engine does not read`);
+    if (this.#connection.bufferedBytes > STUCK_BACKLOG_BYTES)
+      this.#connection.drop(`over ${STUCK_BACKLOG_BYTES} bytes are unsent: the engine does not read`);
   }
 
   #onState(state: ConnectionState): void {
-    if (state === "connected") this.#logger.info("connected to the engine", { address: this.#connection.shownAddress, worker_id: this.#id });
+    if (state === "connected")
+      this.#logger.info("connected to the engine", { address: this.#connection.shownAddress, worker_id: this.#id });
     if (state === "failed") this.#session.failAll(notConnected(this.#connection, "gave up connecting to"));
-    this.#stateListeners.notify([state], (error) => this.#logger.error("a connection state listener failed", { state, error }));
+    this.#stateListeners.notify([state], (error) =>
+      this.#logger.error("a connection state listener failed", { state, error }),
+    );
   }
 }

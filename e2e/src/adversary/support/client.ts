@@ -27,7 +27,9 @@ export async function connectClient(
   options: { readonly name?: string; readonly token?: string; readonly kind?: string } = {},
 ): Promise<Client> {
   const { name = "client", token, kind } = options;
-  const raw = await connectRaw(token === undefined ? address : address.replace("://", `://svc:${encodeURIComponent(token)}@`));
+  const raw = await connectRaw(
+    token === undefined ? address : address.replace("://", `://svc:${encodeURIComponent(token)}@`),
+  );
   const handlers = new Map<string, (data: unknown, frame: RawFrame) => unknown>();
   raw.socket.on("error", () => {});
   const closed = new Promise<number>((resolve) => void raw.socket.once("close", resolve));
@@ -63,7 +65,10 @@ export async function connectClient(
     async bind(triggerType, functionId, config, more = {}) {
       const id = randomUUID();
       raw.say({ type: "registertrigger", id, trigger_type: triggerType, function_id: functionId, config, ...more });
-      return raw.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id, `the result of a ${triggerType} trigger`);
+      return raw.next(
+        (frame) => frame.type === "triggerregistrationresult" && frame.id === id,
+        `the result of a ${triggerType} trigger`,
+      );
     },
     async result(functionId, data = {}, more = {}) {
       const frame = await raw.call(functionId, { data, ...more });
@@ -76,6 +81,12 @@ export async function connectClient(
     },
   };
   const features = ["registration_results", "error_details", "deadlines", "cancel", "caller"];
-  await client.result("engine::workers::register", { name, runtime: "raw", pid: process.pid, features, ...(kind === undefined ? {} : { kind }) });
+  await client.result("engine::workers::register", {
+    name,
+    runtime: "raw",
+    pid: process.pid,
+    features,
+    ...(kind === undefined ? {} : { kind }),
+  });
   return client;
 }

@@ -11,7 +11,11 @@ export interface HttpAnswer {
 /** Sends a request with any headers, including those that `fetch` sets itself: Host, Origin, Sec-Fetch-Site. */
 export async function send(
   url: string,
-  options: { readonly method?: string; readonly headers?: Readonly<Record<string, string>>; readonly body?: string } = {},
+  options: {
+    readonly method?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: string;
+  } = {},
 ): Promise<HttpAnswer> {
   const { body, headers = {}, method = "GET" } = options;
   const sent = request(url, { method, headers: { connection: "close", ...headers }, agent: false });
@@ -23,7 +27,10 @@ export async function send(
 }
 
 /** Returns the result of a WebSocket handshake: `open`, or the HTTP status of the refusal. Closes an open socket. */
-export async function handshake(url: string, { protocols = [], ...options }: ClientOptions & { readonly protocols?: string[] } = {}): Promise<"open" | number> {
+export async function handshake(
+  url: string,
+  { protocols = [], ...options }: ClientOptions & { readonly protocols?: string[] } = {},
+): Promise<"open" | number> {
   const socket = new WebSocket(url, protocols, options);
   socket.on("error", () => {});
   try {

@@ -65,7 +65,8 @@ export async function startSite(
     owner: await connected(ports.bridge, { name: "owner", ...engineToken }),
     connect: (more = {}) => connected(ports.restricted, more),
     connectTrusted: (name) => connected(ports.bridge, { name, ...engineToken }),
-    connectBehindMiddleware: (name, kind) => connected(ports.behindMiddleware, { name, ...(kind === undefined ? {} : { kind }) }),
+    connectBehindMiddleware: (name, kind) =>
+      connected(ports.behindMiddleware, { name, ...(kind === undefined ? {} : { kind }) }),
     edit: (text) => writeFileSync(file, text),
     records: () =>
       engine

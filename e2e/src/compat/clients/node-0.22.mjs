@@ -6,4 +6,14 @@ import { createChannel, createStream } from "iii-sdk-0.22/helpers";
 import { StateEventType } from "iii-sdk-0.22/state";
 import { runWorker } from "./worker-program.mjs";
 
-runWorker({ registerWorker, TriggerAction, ChannelReader, ChannelWriter, createChannel, createStream, StateEventType, http, Logger });
+runWorker({
+  registerWorker,
+  TriggerAction,
+  ChannelReader,
+  ChannelWriter,
+  createChannel,
+  createStream,
+  StateEventType,
+  http,
+  Logger,
+});

@@ -54,7 +54,11 @@ export function runWorker(sdk) {
       ({ request_body, response, ...request }) => ({
         status_code: status,
         headers,
-        body: { ...request, hasReader: request_body instanceof sdk.ChannelReader, hasWriter: response instanceof sdk.ChannelWriter },
+        body: {
+          ...request,
+          hasReader: request_body instanceof sdk.ChannelReader,
+          hasWriter: response instanceof sdk.ChannelWriter,
+        },
       }),
     // HTTP: the body is bytes 0, 1, 2 …, so that loss and disorder are visible.
     stream: ({ status, headers, chunks, chunkBytes }) =>
@@ -62,7 +66,8 @@ export function runWorker(sdk) {
         response.status(status);
         response.headers(headers);
         for (let i = 0; i < chunks; i++) {
-          if (!response.stream.write(pattern(chunkBytes))) await new Promise((resolve) => response.stream.once("drain", resolve));
+          if (!response.stream.write(pattern(chunkBytes)))
+            await new Promise((resolve) => response.stream.once("drain", resolve));
         }
         response.stream.end();
       }),
@@ -145,7 +150,13 @@ export function runWorker(sdk) {
         client.registerFunction(
           id,
           async (...args) => {
-            say({ event: "called", function: id, data: isPlain(args[0]) ? args[0] : null, arguments: args.length, metadata: args[1] });
+            say({
+              event: "called",
+              function: id,
+              data: isPlain(args[0]) ? args[0] : null,
+              arguments: args.length,
+              metadata: args[1],
+            });
             return handle(...args);
           },
           options,
@@ -159,7 +170,10 @@ export function runWorker(sdk) {
       held.delete(id);
     },
     trigger({ action, ...request }) {
-      const made = { void: () => sdk.TriggerAction.Void(), enqueue: () => sdk.TriggerAction.Enqueue({ queue: action.queue }) }[action?.type];
+      const made = {
+        void: () => sdk.TriggerAction.Void(),
+        enqueue: () => sdk.TriggerAction.Enqueue({ queue: action.queue }),
+      }[action?.type];
       return client.trigger({ ...request, ...(made === undefined ? {} : { action: made() }) });
     },
     registerTrigger: (request) => keep(triggers, client.registerTrigger(request)),
@@ -169,7 +183,13 @@ export function runWorker(sdk) {
         say({ event, type: id, config: { ...config } });
         if (failure !== undefined && event === "bound") throw new Error(failure);
       };
-      triggerTypes.set(id, client.registerTriggerType({ id, description }, { registerTrigger: note("bound"), unregisterTrigger: note("unbound") }));
+      triggerTypes.set(
+        id,
+        client.registerTriggerType(
+          { id, description },
+          { registerTrigger: note("bound"), unregisterTrigger: note("unbound") },
+        ),
+      );
     },
     unregisterTriggerType: ({ id }) => triggerTypes.get(id).unregister(),
     registerService: (service) => client.registerService(service),

@@ -6,8 +6,18 @@ const DEADLINE_MS = 60_000;
 /** A client of the published stream protocol, which only joins and leaves. */
 export interface PlainStreamClient {
   readonly socket: WebSocket;
-  join(subscription: { readonly subscriptionId: string; readonly streamName: string; readonly groupId: string; readonly id?: string }): void;
-  leave(subscription: { readonly subscriptionId: string; readonly streamName: string; readonly groupId: string; readonly id?: string }): void;
+  join(subscription: {
+    readonly subscriptionId: string;
+    readonly streamName: string;
+    readonly groupId: string;
+    readonly id?: string;
+  }): void;
+  leave(subscription: {
+    readonly subscriptionId: string;
+    readonly streamName: string;
+    readonly groupId: string;
+    readonly id?: string;
+  }): void;
   say(message: unknown, options?: { readonly binary?: boolean }): void;
   /** The next message, in order. */
   next(): Promise<unknown>;
@@ -29,7 +39,8 @@ export async function joinStreams(address: string): Promise<PlainStreamClient> {
     else taker(message);
   });
   await once(socket, "open");
-  const say: PlainStreamClient["say"] = (message, { binary = false } = {}) => socket.send(JSON.stringify(message), { binary });
+  const say: PlainStreamClient["say"] = (message, { binary = false } = {}) =>
+    socket.send(JSON.stringify(message), { binary });
   return {
     socket,
     waiting,

@@ -18,8 +18,20 @@ export interface PublishedClient {
   readonly program: string;
 }
 
-export const node11: PublishedClient = { name: "iii-sdk 0.11.6 (Node)", runtime: "node", version: "0.11.6", isLater: false, program: "node-0.11.mjs" };
-export const node22: PublishedClient = { name: "iii-sdk 0.22.1 (Node)", runtime: "node", version: "0.22.1", isLater: true, program: "node-0.22.mjs" };
+export const node11: PublishedClient = {
+  name: "iii-sdk 0.11.6 (Node)",
+  runtime: "node",
+  version: "0.11.6",
+  isLater: false,
+  program: "node-0.11.mjs",
+};
+export const node22: PublishedClient = {
+  name: "iii-sdk 0.22.1 (Node)",
+  runtime: "node",
+  version: "0.22.1",
+  isLater: true,
+  program: "node-0.22.mjs",
+};
 export const python11: PublishedClient = {
   name: "iii-sdk 0.11.6 (Python)",
   runtime: "python",
@@ -64,7 +76,11 @@ export interface ConnectOptions {
   readonly workerName?: string;
   readonly workerDescription?: string;
   readonly invocationTimeoutMs?: number;
-  readonly reconnectionConfig?: { readonly initialDelayMs?: number; readonly jitterFactor?: number; readonly maxDelayMs?: number };
+  readonly reconnectionConfig?: {
+    readonly initialDelayMs?: number;
+    readonly jitterFactor?: number;
+    readonly maxDelayMs?: number;
+  };
   readonly enableMetricsReporting?: boolean;
   readonly otel?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -108,8 +124,14 @@ export async function startClient(
     throw new Error("The published Python client is not installed. Run: node scripts/published-clients.mjs");
   }
   const shim = options.timeFactor === undefined ? [] : ["--import", `${clients}faster-time.mjs`];
-  const [command, args] = client.runtime === "python" ? [python, ["-u", program]] : [process.execPath, [...shim, program]];
-  const env = { ...process.env, OTEL_ENABLED: "false", SVC_TEST_TIME_FACTOR: String(options.timeFactor ?? 1), ...options.env };
+  const [command, args] =
+    client.runtime === "python" ? [python, ["-u", program]] : [process.execPath, [...shim, program]];
+  const env = {
+    ...process.env,
+    OTEL_ENABLED: "false",
+    SVC_TEST_TIME_FACTOR: String(options.timeFactor ?? 1),
+    ...options.env,
+  };
   const child = spawn(command, args, { env, stdio: ["pipe", "pipe", "pipe", "pipe"] });
   const exited = once(child, "close").then(([code, signal]) => (code ?? signal) as number | string);
 
@@ -122,13 +144,20 @@ export async function startClient(
   // A killed process accepts no commands. The code below rejects the pending ones.
   child.stdin?.on("error", () => {});
 
-  const answers = new Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }>();
+  const answers = new Map<
+    number,
+    { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
+  >();
   const events: ClientEvent[] = [];
   const waiters = new Set<Waiter>();
   let next = 1;
   let isGone = false;
   createInterface({ input: child.stdio[3] as Readable }).on("line", (line) => {
-    const said = JSON.parse(line) as ClientEvent & { readonly n?: number; readonly value?: unknown; readonly error?: ClientError };
+    const said = JSON.parse(line) as ClientEvent & {
+      readonly n?: number;
+      readonly value?: unknown;
+      readonly error?: ClientError;
+    };
     if (said.n !== undefined) {
       const answer = answers.get(said.n);
       answers.delete(said.n);

@@ -67,7 +67,10 @@ export async function connectRaw(address: string): Promise<RawWorker> {
     call(functionId, more = {}) {
       const id = randomUUID();
       say({ type: "invokefunction", invocation_id: id, function_id: functionId, data: {}, ...more });
-      return next((frame) => frame.type === "invocationresult" && frame.invocation_id === id, `the answer of ${functionId}`);
+      return next(
+        (frame) => frame.type === "invocationresult" && frame.invocation_id === id,
+        `the answer of ${functionId}`,
+      );
     },
     async settled() {
       say({ type: "ping" });

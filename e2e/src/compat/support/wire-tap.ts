@@ -158,7 +158,14 @@ export async function startWireTap(engineAddress: string | undefined, options: W
     connections.add(connection);
     const pass = (from: TappedFrame["from"], to: WebSocket | undefined) => (data: RawData, isBinary: boolean) => {
       const bytes = data as Buffer;
-      frames.push({ from, path, connection: number, kind: isBinary ? "binary" : "text", bytes, json: isBinary ? undefined : parsed(bytes) });
+      frames.push({
+        from,
+        path,
+        connection: number,
+        kind: isBinary ? "binary" : "text",
+        bytes,
+        json: isBinary ? undefined : parsed(bytes),
+      });
       if (!parted) to?.send(bytes, { binary: isBinary });
       changed();
     };
@@ -208,7 +215,8 @@ export async function startWireTap(engineAddress: string | undefined, options: W
         watch();
       });
     },
-    connection: (path) => tap.until(() => [...connections].find((connection) => connection.path === path), `a connection to ${path}`),
+    connection: (path) =>
+      tap.until(() => [...connections].find((connection) => connection.path === path), `a connection to ${path}`),
     async close() {
       for (const { client, engine } of connections) {
         client.terminate();
@@ -251,7 +259,8 @@ function parsed(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
 function forwardable(headers: IncomingMessage["headers"]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(
-      (entry): entry is [string, string] => typeof entry[1] === "string" && !/^(host|connection|upgrade|sec-websocket-.*)$/.test(entry[0]),
+      (entry): entry is [string, string] =>
+        typeof entry[1] === "string" && !/^(host|connection|upgrade|sec-websocket-.*)$/.test(entry[0]),
     ),
   );
 }

@@ -27,7 +27,8 @@ interface Violation {
 /** Maximum number of runs on a page that keeps changing. */
 const MAX_RUNS = 5;
 /** Resolves when the page has drawn a change, e.g. a new window size. */
-const TWO_FRAMES = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))";
+const TWO_FRAMES =
+  "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))";
 
 /**
  * Runs axe. axe reads a page piece by piece: if an element changes meanwhile, it may combine what it read before with what it reads after, e.g. a button that
@@ -61,7 +62,10 @@ export async function axeViolations(page: Page, rules: object = ALL_RULES, withi
   if (!(await page.evaluate('typeof axe === "object"'))) await page.evaluate(source);
   let violations: readonly Violation[] = [];
   for (let run = 0; run < MAX_RUNS; run++) {
-    const result = (await page.evaluate(script(rules, within))) as { readonly violations: readonly Violation[]; readonly hasChanged: boolean };
+    const result = (await page.evaluate(script(rules, within))) as {
+      readonly violations: readonly Violation[];
+      readonly hasChanged: boolean;
+    };
     violations = result.violations;
     if (violations.length === 0 || !result.hasChanged) break;
   }
@@ -78,7 +82,11 @@ const checkedPages = new Set<string>();
  * when narrow and dark; else the rules about colours. Checks the document around `main` (title, landmarks, navigation) once for each page of a console. All of
  * it in one browser page: a new one for each costs more than axe. `ready` resolves when the page shows what is checked, in each of the windows.
  */
-export async function checkAccessibility(page: Page, what: string, ready: () => Promise<unknown> = async () => undefined): Promise<void> {
+export async function checkAccessibility(
+  page: Page,
+  what: string,
+  ready: () => Promise<unknown> = async () => undefined,
+): Promise<void> {
   const [wide, narrow] = SIZES;
   const checkedPage = pageWithoutIds(page);
   const within = checkedPages.has(checkedPage) ? "main" : undefined;

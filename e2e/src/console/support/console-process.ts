@@ -26,7 +26,16 @@ export interface ConsoleOptions {
 /** Starts `svc-console` and resolves when it prints its address. Works without an engine. */
 export async function startConsole(options: ConsoleOptions): Promise<ConsoleProcess> {
   const { bridge, http, realtime } = options.engine;
-  const flags = ["--engine-port", http, "--ws-port", realtime, "--bridge-port", bridge, "--port", options.port ?? 0].map(String);
+  const flags = [
+    "--engine-port",
+    http,
+    "--ws-port",
+    realtime,
+    "--bridge-port",
+    bridge,
+    "--port",
+    options.port ?? 0,
+  ].map(String);
   const child = spawn(process.execPath, [consoleBin, ...flags, ...(options.args ?? [])], {
     env: { ...process.env, ...options.env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
@@ -41,7 +50,9 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleProc
         if (found !== undefined) resolve(found);
       });
     }
-    child.once("close", (code) => reject(new Error(`the console ended (${code}) before it told its address:\n${output}`)));
+    child.once("close", (code) =>
+      reject(new Error(`the console ended (${code}) before it told its address:\n${output}`)),
+    );
   });
   return {
     child,

@@ -30,5 +30,7 @@ export async function everyParameter(): Promise<string[]> {
   const { searchSchemas } = (await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)) as {
     readonly searchSchemas: Readonly<Record<string, { readonly shape: object }>>;
   };
-  return Object.entries(searchSchemas).flatMap(([page, { shape }]) => Object.keys(shape).map((name) => `${page}.${name}`));
+  return Object.entries(searchSchemas).flatMap(([page, { shape }]) =>
+    Object.keys(shape).map((name) => `${page}.${name}`),
+  );
 }

@@ -31,8 +31,13 @@ export function spanId(name: string): string {
 export async function keepTrace(worker: Worker, trace: string, spans: readonly KeptSpan[]): Promise<void> {
   const nowMs = Date.now();
   const { reader, writer } = await worker.createChannel();
-  const answer = worker.call<{ readonly imported: number }>({ function_id: "engine::traces::import", payload: { lines: reader, format: "ndjson" } });
-  await writer.write(Buffer.from(spans.map((span) => `${JSON.stringify(lineOf(span, traceId(trace), nowMs))}\n`).join("")));
+  const answer = worker.call<{ readonly imported: number }>({
+    function_id: "engine::traces::import",
+    payload: { lines: reader, format: "ndjson" },
+  });
+  await writer.write(
+    Buffer.from(spans.map((span) => `${JSON.stringify(lineOf(span, traceId(trace), nowMs))}\n`).join("")),
+  );
   await writer.end();
   const { imported } = await answer;
   if (imported !== spans.length) throw new Error(`of ${spans.length} spans the engine took ${imported}`);
@@ -53,7 +58,11 @@ function lineOf(span: KeptSpan, trace: string, nowMs: number): object {
     ...(failed === undefined ? {} : { status_description: failed }),
     service_name: service,
     attributes_map: attributes,
-    events: events.map(({ name, attributes: of = {} }) => ({ name, timestamp_unix_nano_text: nano(beganMs + span.took / 2), attributes_map: of })),
+    events: events.map(({ name, attributes: of = {} }) => ({
+      name,
+      timestamp_unix_nano_text: nano(beganMs + span.took / 2),
+      attributes_map: of,
+    })),
     links: links.map((link) => ({ trace_id: traceId(link.trace), span_id: spanId(link.span), attributes_map: {} })),
     baggage,
     resource: { "host.name": "test-host" },

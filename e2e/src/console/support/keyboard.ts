@@ -1,6 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 
-export const hasFocus = (target: Locator): Promise<boolean> => target.evaluate((element) => element.ownerDocument.activeElement === element);
+export const hasFocus = (target: Locator): Promise<boolean> =>
+  target.evaluate((element) => element.ownerDocument.activeElement === element);
 
 /** Presses Tab until the element has the focus. */
 export async function tabTo(page: Page, target: Locator): Promise<void> {

@@ -146,7 +146,9 @@ const FORGET_ONCE = `if (location.protocol.startsWith("http") && sessionStorage.
 
 /** On localhost, like consoles, so the page keeps its process. */
 async function serveNothing(): Promise<string> {
-  const server = createServer((_request, response) => response.writeHead(200, { "content-type": "text/html", connection: "close" }).end());
+  const server = createServer((_request, response) =>
+    response.writeHead(200, { "content-type": "text/html", connection: "close" }).end(),
+  );
   await once(server.listen(0, "localhost"), "listening");
   server.unref();
   return `http://localhost:${(server.address() as AddressInfo).port}/`;

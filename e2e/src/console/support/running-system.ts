@@ -30,7 +30,10 @@ export interface SystemOptions {
 /** Starts an engine with every module and a console, on free ports, in their own folder. */
 export async function startSystem(options: SystemOptions = {}): Promise<RunningSystem> {
   const folder = mkdtempSync(join(tmpdir(), "svc-console-"));
-  writeFileSync(join(folder, "config.yaml"), options.config ?? `workers:\n${MODULES.map((name) => `  - name: ${name}\n`).join("")}`);
+  writeFileSync(
+    join(folder, "config.yaml"),
+    options.config ?? `workers:\n${MODULES.map((name) => `  - name: ${name}\n`).join("")}`,
+  );
   const ports = await freePorts();
   const workers: Worker[] = [];
   let engine = await startEngine({ cwd: folder, ports });

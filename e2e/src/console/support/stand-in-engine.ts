@@ -14,7 +14,10 @@ import { discardDocuments } from "./pages.ts";
 export type CallScript = (payload: unknown, real: () => Promise<unknown>) => unknown;
 
 /** What happens to a group of a stream: nothing arrives, it has other items, or joining is rejected. */
-export type StreamScript = { readonly kind: "hold" } | { readonly kind: "items"; readonly items: readonly unknown[] } | { readonly kind: "refuse" };
+export type StreamScript =
+  | { readonly kind: "hold" }
+  | { readonly kind: "items"; readonly items: readonly unknown[] }
+  | { readonly kind: "refuse" };
 
 /** Engine side of a connection. */
 interface Peer {
@@ -150,7 +153,8 @@ export class StandInEngine {
     client.on("message", (data, isBinary) => {
       const frame = frameOf(data, isBinary);
       const script = frame.type === "invokefunction" ? this.#calls.get(frame.function_id ?? "") : undefined;
-      if (frame.type === "invokefunction") this.#asked = { ...this.#asked, [frame.function_id ?? ""]: this.asked(frame.function_id ?? "") + 1 };
+      if (frame.type === "invokefunction")
+        this.#asked = { ...this.#asked, [frame.function_id ?? ""]: this.asked(frame.function_id ?? "") + 1 };
       if (script === undefined || frame.invocation_id === undefined) {
         engine.send(data, isBinary);
         return;
@@ -158,10 +162,13 @@ export class StandInEngine {
       const { invocation_id, function_id } = frame;
       const real = (): Promise<unknown> =>
         new Promise((resolve, reject) => {
-          awaited.set(invocation_id, ({ result, error }) => (error == null ? resolve(result) : reject(new CallError(error.code, error.message))));
+          awaited.set(invocation_id, ({ result, error }) =>
+            error == null ? resolve(result) : reject(new CallError(error.code, error.message)),
+          );
           engine.send(data, isBinary);
         });
-      const reply = (outcome: object): void => client.send(JSON.stringify({ type: "invocationresult", invocation_id, function_id, ...outcome }));
+      const reply = (outcome: object): void =>
+        client.send(JSON.stringify({ type: "invocationresult", invocation_id, function_id, ...outcome }));
       void (async () => script(frame.data, real))().then(
         (result) => reply({ result }),
         (thrown: unknown) => {
@@ -183,7 +190,11 @@ export class StandInEngine {
       const frame = frameOf(data, isBinary);
       const asked = frame.data as { readonly streamName?: string; readonly subscriptionId?: string } | undefined;
       if (frame.type === "join" && this.#streams.get(asked?.streamName ?? "")?.kind === "refuse") {
-        const refusal = { code: "forbidden", message: "you may not join it today", subscriptionId: asked?.subscriptionId };
+        const refusal = {
+          code: "forbidden",
+          message: "you may not join it today",
+          subscriptionId: asked?.subscriptionId,
+        };
         client.send(JSON.stringify({ type: "error", data: refusal }));
       } else engine.send(data, isBinary);
     });
@@ -215,7 +226,10 @@ function webSocketServer(port: number, take: (client: WebSocket, engine: Peer) =
   server.on("upgrade", (request, socket, head) => {
     sockets.handleUpgrade(request, socket, head, (client) => {
       const { authorization } = request.headers;
-      const engine = new WebSocket(`ws://127.0.0.1:${port}${request.url ?? "/"}`, authorization === undefined ? {} : { headers: { authorization } });
+      const engine = new WebSocket(
+        `ws://127.0.0.1:${port}${request.url ?? "/"}`,
+        authorization === undefined ? {} : { headers: { authorization } },
+      );
       const early: (() => void)[] = [];
       client.on("error", () => client.terminate());
       client.on("close", () => engine.terminate());

@@ -37,7 +37,8 @@ export async function navigate(page: Page, path: string): Promise<void> {
 }
 
 async function evaluateNavigation(page: Page, path: string, script: string): Promise<void> {
-  if (!(await page.evaluate(script))) throw new Error(`the console did not show ${path} within ${NAVIGATION_MS / 1_000} s`);
+  if (!(await page.evaluate(script)))
+    throw new Error(`the console did not show ${path} within ${NAVIGATION_MS / 1_000} s`);
 }
 
 /**
@@ -76,7 +77,11 @@ const REMOVE_QUERIES = `
     fiber.memoizedProps.client.removeQueries({ type: "inactive" });`;
 
 /** Runs a check for each case and reports all failures by name. */
-export async function checkEach<Case>(cases: readonly Case[], nameOf: (each: Case) => string, check: (each: Case) => Promise<void>): Promise<void> {
+export async function checkEach<Case>(
+  cases: readonly Case[],
+  nameOf: (each: Case) => string,
+  check: (each: Case) => Promise<void>,
+): Promise<void> {
   const failures: Error[] = [];
   for (const each of cases) {
     try {

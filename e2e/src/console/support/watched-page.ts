@@ -52,7 +52,11 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   const unwatch = watch(page, note, (asked) => (home ??= asked));
   const removeEvidence = [
     addEvidence({ kind: "page", extension: "png", read: () => page.screenshot() }),
-    addEvidence({ kind: "page", extension: "html", read: async () => `<!-- ${page.url()} -->\n${await page.content()}` }),
+    addEvidence({
+      kind: "page",
+      extension: "html",
+      read: async () => `<!-- ${page.url()} -->\n${await page.content()}`,
+    }),
     addEvidence({ kind: "page-faults", extension: "txt", read: async () => faults.join("\n") }),
   ];
   let isOpen = true;
@@ -78,19 +82,22 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
 /** Records problems of the page. `homeOf` gets each requested address and returns the origin of the page. */
 function watch(page: Page, note: (fault: string) => void, homeOf: (asked: URL) => URL): () => void {
   const onConsole = (message: ConsoleMessage): void => {
-    if (message.type() === "error" || message.type() === "warning") note(`console ${message.type()}: ${message.text()}`);
+    if (message.type() === "error" || message.type() === "warning")
+      note(`console ${message.type()}: ${message.text()}`);
   };
   const onError = (error: Error): void => note(`uncaught: ${error.message}`);
   const onRequest = (request: Request): void => {
     const asked = new URL(request.url());
-    if (asked.protocol.startsWith("http") && asked.origin !== homeOf(asked).origin) note(`a request to another origin: ${request.url()}`);
+    if (asked.protocol.startsWith("http") && asked.origin !== homeOf(asked).origin)
+      note(`a request to another origin: ${request.url()}`);
   };
   const onSocket = (socket: WebSocket): void => {
     const asked = new URL(socket.url());
     if (asked.host !== homeOf(asked).host) note(`a socket to another origin: ${socket.url()}`);
   };
   page.on("console", onConsole).on("pageerror", onError).on("request", onRequest).on("websocket", onSocket);
-  return () => page.off("console", onConsole).off("pageerror", onError).off("request", onRequest).off("websocket", onSocket);
+  return () =>
+    page.off("console", onConsole).off("pageerror", onError).off("request", onRequest).off("websocket", onSocket);
 }
 
 /** Resolves when the page shows that it is connected to the console and the engine. */
@@ -100,7 +107,9 @@ export async function live(page: Page): Promise<void> {
 
 /** Returns by how many pixels the page is wider than the window. */
 export async function widthOverflow(page: Page): Promise<number> {
-  return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") as Promise<number>;
+  return page.evaluate(
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+  ) as Promise<number>;
 }
 
 /** Opens a page of the console and resolves when it is live. */

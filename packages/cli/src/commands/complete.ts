@@ -30,7 +30,9 @@ interface Wanted {
 }
 
 async function printNames(shell: Shell, { kind, before, options }: Wanted): Promise<void> {
-  const names = await withinDeadline(async () => withEngine(engineAddress(shell, options), "svc completion", (engine) => namesOf(engine, kind, before)));
+  const names = await withinDeadline(async () =>
+    withEngine(engineAddress(shell, options), "svc completion", (engine) => namesOf(engine, kind, before)),
+  );
   shell.out(names.map((name) => `${name}\n`).join(""));
 }
 

@@ -30,7 +30,8 @@ export function configCheckCommand(shell: Shell): Command {
 }
 
 function chosenFile(file: string | undefined, option: string | undefined): string | undefined {
-  if (file !== undefined && option !== undefined && file !== option) throw usageFailure(`${file} and --config ${option} name different files; give only one`);
+  if (file !== undefined && option !== undefined && file !== option)
+    throw usageFailure(`${file} and --config ${option} name different files; give only one`);
   return file ?? option;
 }
 

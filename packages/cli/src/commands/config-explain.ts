@@ -26,7 +26,10 @@ export function configExplainCommand(shell: Shell): Command {
     .argument("[key]", "e.g. engine.bridge.port, svc-http.cors, workers[0].replicas")
     .addOption(configOption("config file to explain"))
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  svc config explain\n  svc config explain svc-http\n  svc config explain engine.bridge.port --json\n")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc config explain\n  svc config explain svc-http\n  svc config explain engine.bridge.port --json\n",
+    )
     .action((key: string | undefined, options: ExplainOptions, command: Command) =>
       explain(shell, key, { ...options, ...command.optsWithGlobals<{ config?: string }>() }),
     );
@@ -47,7 +50,13 @@ async function explain(shell: Shell, key: string | undefined, options: ExplainOp
   if (only !== undefined && chosen.length === 1) shell.out(inFull(only, shell.outColumns));
   else {
     const rows = chosen.filter(isShown(key)).map(row);
-    shell.out(table(["KEY", "VALUE", "FROM", "DESCRIPTION"], rows, { columns: shell.outColumns, whole: ["KEY"], below: "DESCRIPTION" }));
+    shell.out(
+      table(["KEY", "VALUE", "FROM", "DESCRIPTION"], rows, {
+        columns: shell.outColumns,
+        whole: ["KEY"],
+        below: "DESCRIPTION",
+      }),
+    );
   }
 }
 
@@ -68,7 +77,10 @@ async function flagsOfRunningEngine(shell: Shell, file: string): Promise<Readonl
       engineAddress({ ...shell, env: { ...shell.env, SVC_URL: "" } }, { config: file }),
       "svc config explain",
       async (engine) => {
-        const answer = await engine.call<{ readonly settings: readonly RunningSetting[] }>({ function_id: "engine::config::effective", payload: {} });
+        const answer = await engine.call<{ readonly settings: readonly RunningSetting[] }>({
+          function_id: "engine::config::effective",
+          payload: {},
+        });
         return answer.settings;
       },
     );
@@ -81,7 +93,11 @@ async function flagsOfRunningEngine(shell: Shell, file: string): Promise<Readonl
 }
 
 function withFlags(keys: readonly ExplainedKey[], flags: ReadonlyMap<string, unknown>): readonly ExplainedKey[] {
-  return keys.map((one) => (flags.has(one.key) ? { ...one, value: flags.get(one.key), source: "flag", where: undefined, written: undefined } : one));
+  return keys.map((one) =>
+    flags.has(one.key)
+      ? { ...one, value: flags.get(one.key), source: "flag", where: undefined, written: undefined }
+      : one,
+  );
 }
 
 /** Returns defaults and descriptions only if the file is missing or invalid. */
@@ -103,7 +119,9 @@ async function explainedKeys(
     if (!(error instanceof ConfigError)) throw error;
     const { length } = error.problems;
     return {
-      keys: explainConfig(file, undefined, options).map((one) => (one.default === undefined ? one : { ...one, value: one.default, source: "default" })),
+      keys: explainConfig(file, undefined, options).map((one) =>
+        one.default === undefined ? one : { ...one, value: one.default, source: "default" },
+      ),
       note: `only defaults: ${length === 1 ? error.message : `${file} has ${length} problems, see svc config check${named}`}`,
     };
   }
@@ -119,7 +137,8 @@ async function chosenKeys(
   const { nearestName } = await import("@svc/engine/local-workers");
   const ids = keys.map(({ key }) => key);
   const byLastPart = ids.filter((id) => id.endsWith(`.${wanted}`));
-  const nearest = byLastPart[0] ?? nearestName(wanted, [...ids, ...new Set(ids.map((id) => id.split(".", 1)[0] ?? ""))]);
+  const nearest =
+    byLastPart[0] ?? nearestName(wanted, [...ids, ...new Set(ids.map((id) => id.split(".", 1)[0] ?? ""))]);
   throw usageFailure(
     `Unknown key ${JSON.stringify(wanted)}${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,
     `All keys: svc config explain${named}`,
@@ -135,7 +154,12 @@ const MAX_VALUE_CHARACTERS = 40;
 
 function row(one: ExplainedKey): readonly string[] {
   const value = one.value === undefined ? "-" : JSON.stringify(one.value);
-  return [one.key, value.length > MAX_VALUE_CHARACTERS ? `${value.slice(0, MAX_VALUE_CHARACTERS - 1)}…` : value, origin(one), one.description];
+  return [
+    one.key,
+    value.length > MAX_VALUE_CHARACTERS ? `${value.slice(0, MAX_VALUE_CHARACTERS - 1)}…` : value,
+    origin(one),
+    one.description,
+  ];
 }
 
 /** Source of the value, in a word or two. */

@@ -11,7 +11,10 @@ import { recordedShell } from "../shell.test-support.ts";
 const project = testProject();
 afterAll(() => project.remove());
 mkdirSync(join(project.dir, "mine"));
-writeFileSync(join(project.dir, "mine/svc.worker.yaml"), "name: mine\nruntime: { kind: other }\nscripts: { start: 'true' }\n");
+writeFileSync(
+  join(project.dir, "mine/svc.worker.yaml"),
+  "name: mine\nruntime: { kind: other }\nscripts: { start: 'true' }\n",
+);
 
 const secrets = fc.stringMatching(/^[1-9][0-9]{13}$/);
 
@@ -47,20 +50,28 @@ describe("svc config check and explain show no secret", () => {
     );
   });
 
-  it.each(configKeys.filter(({ key }) => /token|headers/.test(key)))("at $key, whatever the type of the value", { timeout: 120_000 }, async (key) => {
-    const secret = "30303030303030";
-    for (const value of [secret, Number(secret), [secret], { a: secret }, { "x-team": Number(secret) }])
-      expect(await leaksOf(secret, configWith(key, value))).toEqual([]);
-  });
+  it.each(configKeys.filter(({ key }) => /token|headers/.test(key)))(
+    "at $key, whatever the type of the value",
+    { timeout: 120_000 },
+    async (key) => {
+      const secret = "30303030303030";
+      for (const value of [secret, Number(secret), [secret], { a: secret }, { "x-team": Number(secret) }])
+        expect(await leaksOf(secret, configWith(key, value))).toEqual([]);
+    },
+  );
 
-  it.each(Object.entries(freeFormPlaces))("whose name is that of a secret in %s", { timeout: 120_000 }, async (_name, place) => {
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...SECRET_NAMED), fc.boolean(), secrets, async (name, isNumber, secret) => {
-        expect(await leaksOf(secret, place({ [name]: isNumber ? Number(secret) : secret }))).toEqual([]);
-      }),
-      { numRuns: 8 },
-    );
-  });
+  it.each(Object.entries(freeFormPlaces))(
+    "whose name is that of a secret in %s",
+    { timeout: 120_000 },
+    async (_name, place) => {
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...SECRET_NAMED), fc.boolean(), secrets, async (name, isNumber, secret) => {
+          expect(await leaksOf(secret, place({ [name]: isNumber ? Number(secret) : secret }))).toEqual([]);
+        }),
+        { numRuns: 8 },
+      );
+    },
+  );
 
   it.each(settingForms("50505050505050"))("in a setting: %j", async (form) => {
     expect(await leaksOf("50505050505050", freeFormPlaces["the context of a role"]?.(form))).toEqual([]);
@@ -74,7 +85,9 @@ describe("svc config check and explain show no secret", () => {
   });
 
   it("in the headers of an exporter that are one string", async () => {
-    const config = { workers: [{ name: "svc-observability", config: { headers: "authorization=Bearer 70707070707070" } }] };
+    const config = {
+      workers: [{ name: "svc-observability", config: { headers: "authorization=Bearer 70707070707070" } }],
+    };
     expect(await shownOf(config)).toContain("workers[0].config.headers: must be a block of keys");
     expect(await leaksOf("70707070707070", config)).toEqual([]);
   });

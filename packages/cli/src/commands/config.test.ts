@@ -42,7 +42,11 @@ interface ExplainedRow {
   readonly written: string | null;
 }
 
-async function explained(project: TestProject, key: string, env: Readonly<Record<string, string>> = {}): Promise<ExplainedRow | undefined> {
+async function explained(
+  project: TestProject,
+  key: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ExplainedRow | undefined> {
   const { out } = await svc(project, ["explain", key, "--json"], env);
   return (JSON.parse(out) as { keys: ExplainedRow[] }).keys.find((row) => row.key === key);
 }
@@ -57,7 +61,9 @@ describe("svc config check", () => {
   });
 
   it("lists every problem with line, key and expected value, and exits with 1", async () => {
-    const project = projectWith("workers:\n  - name: svc-stat\n  - name: svc-http\n    config:\n      prot: 1\nengine:\n  log_level: loud\n");
+    const project = projectWith(
+      "workers:\n  - name: svc-stat\n  - name: svc-http\n    config:\n      prot: 1\nengine:\n  log_level: loud\n",
+    );
 
     const { status, out, notes } = await svc(project, ["check", "--json"]);
 
@@ -65,7 +71,12 @@ describe("svc config check", () => {
     expect(JSON.parse(out)).toMatchObject({
       valid: false,
       problems: [
-        { file: "config.yaml", line: 2, key: "workers[0].name", message: expect.stringContaining("did you mean svc-state") },
+        {
+          file: "config.yaml",
+          line: 2,
+          key: "workers[0].name",
+          message: expect.stringContaining("did you mean svc-state"),
+        },
         { line: 5, key: "workers[1].config.prot", message: expect.stringContaining("did you mean port") },
         { line: 7, key: "engine.log_level", message: expect.stringContaining("one of debug, info, warn, error") },
       ],
@@ -134,15 +145,30 @@ describe("svc config explain", () => {
   it("shows the value in effect and its source: the file, a variable or the default", async () => {
     const project = projectWith(GOOD);
 
-    expect(await explained(project, "engine.log_level")).toMatchObject({ value: "warn", source: "file", where: "config.yaml:9" });
+    expect(await explained(project, "engine.log_level")).toMatchObject({
+      value: "warn",
+      source: "file",
+      where: "config.yaml:9",
+    });
     expect(await explained(project, "engine.log_level", { SVC_LOG_LEVEL: "debug" })).toMatchObject({
       value: "debug",
       source: "env",
       variable: "SVC_LOG_LEVEL",
     });
-    expect(await explained(project, "engine.drain_ms")).toMatchObject({ value: 10_000, source: "default", where: null });
-    expect(await explained(project, "svc-http.port", { PORT: "4444" })).toMatchObject({ value: 4444, where: "config.yaml:7", written: `\${PORT:3333}` });
-    expect(await explained(project, "svc-state.max_value_bytes")).toMatchObject({ value: 8_388_608, source: "default" });
+    expect(await explained(project, "engine.drain_ms")).toMatchObject({
+      value: 10_000,
+      source: "default",
+      where: null,
+    });
+    expect(await explained(project, "svc-http.port", { PORT: "4444" })).toMatchObject({
+      value: 4444,
+      where: "config.yaml:7",
+      written: `\${PORT:3333}`,
+    });
+    expect(await explained(project, "svc-state.max_value_bytes")).toMatchObject({
+      value: 8_388_608,
+      source: "default",
+    });
   });
 
   it("masks secrets, including the default of their variable", async () => {
@@ -150,7 +176,11 @@ describe("svc config explain", () => {
 
     expect(out).not.toContain("hunter2");
     expect(out).not.toContain("a-default-token-of-mine");
-    expect(await explained(projectWith(GOOD), "engine.token")).toMatchObject({ value: "***", source: "file", where: "config.yaml:10" });
+    expect(await explained(projectWith(GOOD), "engine.token")).toMatchObject({
+      value: "***",
+      source: "file",
+      where: "config.yaml:10",
+    });
   });
 
   it("shows one key in full", async () => {
@@ -178,7 +208,9 @@ describe("svc config explain", () => {
 
     const lines = shell.written.out.split("\n");
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
-    expect(lines[lines.findIndex((line) => line.startsWith("svc-http.port ")) + 1]).toMatch(/^ {4}Port of the engine's HTTP listener/);
+    expect(lines[lines.findIndex((line) => line.startsWith("svc-http.port ")) + 1]).toMatch(
+      /^ {4}Port of the engine's HTTP listener/,
+    );
   });
 
   it("suggests the nearest key for an unknown one", async () => {

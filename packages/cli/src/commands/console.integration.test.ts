@@ -28,7 +28,8 @@ async function startConsole(args: readonly string[], env: Readonly<Record<string
   const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH, ...env } });
   const ended = run(["console", "--port", "0", ...args], shell);
   const announced = shell.noted("/workers\n").then(() => "announced" as const);
-  if ((await Promise.race([announced, ended])) !== "announced") throw new Error(`the console failed to start:\n${shell.written.notes}`);
+  if ((await Promise.race([announced, ended])) !== "announced")
+    throw new Error(`the console failed to start:\n${shell.written.notes}`);
   const url = /^The console is at (http:\/\/localhost:\d+)\/workers\n$/.exec(shell.written.notes)?.[1] ?? "";
   return {
     shell,
@@ -59,7 +60,8 @@ describe("svc console", () => {
     expect(hello.engine.bridge).toBe(engine.url.replace("localhost", "127.0.0.1"));
     expect(engine.shell.written.notes).toContain(`:${new URL(hello.engine.http).port}`);
     expect(engine.shell.written.notes).toContain(`:${new URL(hello.engine.realtime).port}`);
-    for (const flag of ["--engine-port", "--ws-port", "--bridge-port"]) expect(hello.settings.find((each) => each.flag === flag)?.source).toBe("project");
+    for (const flag of ["--engine-port", "--ws-port", "--bridge-port"])
+      expect(hello.settings.find((each) => each.flag === flag)?.source).toBe("project");
     expect(running.shell.written.out).toBe("");
     expect(await running.stop()).toBe(EXIT.done);
     expect(running.shell.listeners()).toBe(0);
@@ -73,7 +75,11 @@ describe("svc console", () => {
     expect(settings.find(({ flag }) => flag === "--ws-port")).toMatchObject({ value: 1, source: "flag" });
     await running.stop();
     const elsewhere = await startConsole(["--engine-host", "127.0.0.9"]);
-    expect((await helloOf(elsewhere)).engine).toEqual({ bridge: "ws://127.0.0.9:49134", http: "http://127.0.0.9:3111", realtime: "ws://127.0.0.9:3112" });
+    expect((await helloOf(elsewhere)).engine).toEqual({
+      bridge: "ws://127.0.0.9:49134",
+      http: "http://127.0.0.9:3111",
+      realtime: "ws://127.0.0.9:3112",
+    });
     await elsewhere.stop();
   });
 
@@ -102,7 +108,11 @@ describe("a console that cannot start", () => {
   });
 
   it.each([
-    ["without a token off loopback", ["--host", "0.0.0.0", "--port", "0", "--engine-host", "127.0.0.1"], "--token-file FILE or SVC_TOKEN"],
+    [
+      "without a token off loopback",
+      ["--host", "0.0.0.0", "--port", "0", "--engine-host", "127.0.0.1"],
+      "--token-file FILE or SVC_TOKEN",
+    ],
     ["without the token file", ["--token-file", "./nope"], "cannot be read"],
     ["with an invalid port", ["--port", "x"], "0 to 65535"],
     ["with an invalid host", ["--engine-host", "http://x"], "--engine-host"],

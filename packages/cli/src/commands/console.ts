@@ -1,5 +1,11 @@
 import { Command } from "commander";
-import { addConsoleOptions, type ConsoleOptions, type FoundEngine, readConsoleOptions, UsageError } from "svc-console/options";
+import {
+  addConsoleOptions,
+  type ConsoleOptions,
+  type FoundEngine,
+  readConsoleOptions,
+  UsageError,
+} from "svc-console/options";
 import { announcedEngine } from "../announced-engine.ts";
 import { engineAddress, projectConfigFile } from "../engine-address.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
@@ -28,13 +34,21 @@ export function consoleCommand(shell: Shell): Command {
     .addOption(configOption("config file of the engine"))
     .option("--no-open", "only print the address; without a terminal and a screen the browser is never opened")
     .addOption(askedAsOption())
-    .addHelpText("after", "\nExamples:\n  svc console\n  svc console --port 4000 --read-only\n  svc console --engine-host 10.0.0.5 --token-file ./token\n")
-    .action((options: OwnOptions, command: Command) => runConsole(shell, command, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc console\n  svc console --port 4000 --read-only\n  svc console --engine-host 10.0.0.5 --token-file ./token\n",
+    )
+    .action((options: OwnOptions, command: Command) =>
+      runConsole(shell, command, { ...options, ...command.optsWithGlobals<{ config?: string }>() }),
+    );
 }
 
 async function runConsole(shell: Shell, command: Command, options: OwnOptions): Promise<void> {
   const settings = read(shell, command, options);
-  const stop = listenForStop(shell, { stdin: options.stopWithStdin ? "stops" : "ignored", nowMs: () => performance.now() });
+  const stop = listenForStop(shell, {
+    stdin: options.stopWithStdin ? "stops" : "ignored",
+    nowMs: () => performance.now(),
+  });
   try {
     // Imported lazily: other commands do not need it.
     const { startConsole } = await import("svc-console");
@@ -67,14 +81,24 @@ function foundEngine(shell: Shell, command: Command, { config }: OwnOptions): Fo
   const address = engineAddress(shell, { config });
   if (address.from === "default") return undefined;
   const { hostname, port, protocol, password } = new URL(address.url);
-  if (protocol === "wss:") throw new CommandFailure(`The engine at ${address.shownUrl} listens with TLS, which the console does not support yet.`);
+  if (protocol === "wss:")
+    throw new CommandFailure(
+      `The engine at ${address.shownUrl} listens with TLS, which the console does not support yet.`,
+    );
   // Both names mean this machine. The console dials 127.0.0.1, the default of its flag.
   const engineHost = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
   const announced = address.from === "announced" ? announcedEngine(shell, projectConfigFile(shell, config)) : undefined;
   const token = address.token ?? (password === "" ? undefined : decodeURIComponent(password));
   const { prove } = address;
   const beforeConnect = prove === undefined ? undefined : async (): Promise<void> => void (await prove());
-  return { engineHost, bridgePort: Number(port) || 80, enginePort: portOf(announced?.http), wsPort: portOf(announced?.realtime), token, beforeConnect };
+  return {
+    engineHost,
+    bridgePort: Number(port) || 80,
+    enginePort: portOf(announced?.http),
+    wsPort: portOf(announced?.realtime),
+    token,
+    beforeConnect,
+  };
 }
 
 function portOf(url: string | undefined): number | undefined {
@@ -86,7 +110,10 @@ async function explained(error: unknown, port: number, typed: readonly string[])
   if (!(error instanceof Error) || error instanceof TypeError) return error;
   const isInUse = error.cause instanceof Error && "code" in error.cause && error.cause.code === "EADDRINUSE";
   const holder = isInUse ? await findPortHolder(port) : undefined;
-  const advice = holder === undefined ? [] : [`Port ${port} is in use by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`];
+  const advice =
+    holder === undefined
+      ? []
+      : [`Port ${port} is in use by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`];
   // `svc dev` has several listeners, so its flag has another name.
   const flag = typed[1] === "dev" ? "--console-port" : "--port";
   if (isInUse) advice.push(`Or use another port: ${retyped(typed, flag, await freePortLike(port, typed.map(Number)))}`);

@@ -28,7 +28,13 @@ describe("svc create", () => {
 
     await createProject(shell, quickstart, source);
 
-    expect((await readdir(join(dir, "project"))).sort()).toEqual([".gitignore", "README.md", "config.yaml", "sdk", "workers"]);
+    expect((await readdir(join(dir, "project"))).sort()).toEqual([
+      ".gitignore",
+      "README.md",
+      "config.yaml",
+      "sdk",
+      "workers",
+    ]);
     expect(await readdir(join(dir, "project/sdk"))).toEqual(["svc-0.1.0-py3-none-any.whl", "svc-sdk-0.1.0.tgz"]);
     expect(shell.written.notes).toContain("cd project\n  svc dev\n");
     expect(shell.written.notes).toContain("  config.yaml\n");
@@ -88,7 +94,9 @@ describe("svc create", () => {
   });
 
   it("lists the templates if the given one is unknown", async () => {
-    await expect(createProject(recordedShell({ cwd: dir }), { ...quickstart, template: "quikstart" }, source)).rejects.toMatchObject({
+    await expect(
+      createProject(recordedShell({ cwd: dir }), { ...quickstart, template: "quikstart" }, source),
+    ).rejects.toMatchObject({
       exitCode: EXIT.usage,
       advice: expect.arrayContaining([expect.stringContaining("quickstart: ")]),
     });
@@ -153,6 +161,8 @@ describe("svc create", () => {
     expect(shell.written.notes).toContain("is already a blank project");
 
     await rm(join(dir, "project/sdk"), { recursive: true });
-    await expect(createProject(recordedShell({ cwd: dir }), blank, source)).rejects.toMatchObject({ message: expect.stringContaining("not empty") });
+    await expect(createProject(recordedShell({ cwd: dir }), blank, source)).rejects.toMatchObject({
+      message: expect.stringContaining("not empty"),
+    });
   });
 });

@@ -37,7 +37,9 @@ interface CreateOptions extends RequestedOptions {
 export function createCommand(shell: Shell): Command {
   return new Command("create")
     .summary("scaffold a project from a template")
-    .description("Scaffold a project from a template. Prompts for missing values on a terminal. Works offline: templates and SDK packages come with svc.")
+    .description(
+      "Scaffold a project from a template. Prompts for missing values on a terminal. Works offline: templates and SDK packages come with svc.",
+    )
     .option("-t, --template <name>", "template to use: quickstart, blank, typescript or python")
     .option("-d, --directory <dir>", "folder of the new project; created if missing")
     .option("-f, --force", "write into a folder that is not empty and overwrite existing files")
@@ -55,8 +57,15 @@ export function createCommand(shell: Shell): Command {
  */
 export async function createProject(shell: Shell, requested: RequestedOptions, source: TemplateSource): Promise<void> {
   const known = await listTemplates(source);
-  const template = requested.template === undefined ? await chosenTemplate(shell, known) : await namedTemplate(requested.template, known);
-  const options: CreateOptions = { ...requested, template: template.name, directory: requested.directory ?? (await chosenDirectory(shell, template)) };
+  const template =
+    requested.template === undefined
+      ? await chosenTemplate(shell, known)
+      : await namedTemplate(requested.template, known);
+  const options: CreateOptions = {
+    ...requested,
+    template: template.name,
+    directory: requested.directory ?? (await chosenDirectory(shell, template)),
+  };
   const projectDir = folderAt(shell, options.directory);
   const files = await templateFiles(source, template.name);
   const sdk = await sdkFiles(source);
@@ -87,7 +96,8 @@ async function namedTemplate(name: string, known: readonly Template[]): Promise<
 }
 
 async function chosenTemplate(shell: Shell, known: readonly Template[]): Promise<Template> {
-  if (shell.choose === undefined) throw usageFailure("No terminal to prompt on; give the template with --template", ...described(known));
+  if (shell.choose === undefined)
+    throw usageFailure("No terminal to prompt on; give the template with --template", ...described(known));
   const name = await shell.choose(
     "Which template?",
     known.map(({ name: value, description: hint }) => ({ value, hint })),
@@ -122,7 +132,11 @@ type Found = "nothing" | "project" | "other";
  * A folder is a project of this template if it has the config file and one of the template's workers, or the SDK
  * packages for a template without workers.
  */
-async function inspect(projectDir: string, files: readonly TemplateFile[], sdk: readonly TemplateFile[]): Promise<Found> {
+async function inspect(
+  projectDir: string,
+  files: readonly TemplateFile[],
+  sdk: readonly TemplateFile[],
+): Promise<Found> {
   const entries = await entriesOf(projectDir);
   if (entries.length === 0) return "nothing";
   const manifests = files.filter((file) => file.to.endsWith("/svc.worker.yaml"));
@@ -137,7 +151,8 @@ async function entriesOf(dir: string): Promise<readonly string[]> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return [];
-    if (code === "ENOTDIR") throw new CommandFailure(`${dir} is a file, not a folder.`, { advice: ["Choose another --directory."] });
+    if (code === "ENOTDIR")
+      throw new CommandFailure(`${dir} is a file, not a folder.`, { advice: ["Choose another --directory."] });
     throw new CommandFailure(`${dir} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }
@@ -151,7 +166,11 @@ async function exists(path: string): Promise<boolean> {
 
 type Outcome = ReadonlyMap<string, Written>;
 
-async function writeAll(projectDir: string, files: readonly TemplateFile[], existing: "keep" | "replace"): Promise<Outcome> {
+async function writeAll(
+  projectDir: string,
+  files: readonly TemplateFile[],
+  existing: "keep" | "replace",
+): Promise<Outcome> {
   const outcome = new Map<string, Written>();
   try {
     for (const file of files) outcome.set(file.to, await placeFile(file, projectDir, existing));
@@ -169,19 +188,26 @@ interface Report {
   readonly sdkWritten: Outcome;
 }
 
-function report(shell: Shell, options: CreateOptions, { template, projectDir, reused, written, sdkWritten }: Report): void {
+function report(
+  shell: Shell,
+  options: CreateOptions,
+  { template, projectDir, reused, written, sdkWritten }: Report,
+): void {
   const { paint } = shell;
   const changed = named(written, "created", "replaced");
   const sdkChanged = reused ? named(sdkWritten, "created", "replaced") : [];
   if (options.json) {
     const files = Object.fromEntries([...written, ...sdkWritten]);
-    shell.out(`${JSON.stringify({ template: options.template, directory: projectDir, reused, sdk_changed: sdkChanged.length > 0, files })}\n`);
+    shell.out(
+      `${JSON.stringify({ template: options.template, directory: projectDir, reused, sdk_changed: sdkChanged.length > 0, files })}\n`,
+    );
   }
   const shown = relative(shell.cwd, projectDir) || ".";
   if (reused) {
     say(shell, `${shown} is already a ${options.template} project${changed.length === 0 ? "; no file changed" : ""}.`);
     for (const file of changed) shell.note(`  ${written.get(file)} ${file}\n`);
-    if (sdkChanged.length > 0) say(shell, "The SDK packages in sdk/ changed; install them with: svc worker add ./workers/NAME --force");
+    if (sdkChanged.length > 0)
+      say(shell, "The SDK packages in sdk/ changed; install them with: svc worker add ./workers/NAME --force");
   } else {
     shell.note(`${paint.green("Created")} ${shown} from the template ${options.template}.\n`);
     for (const file of [...changed, ...named(sdkWritten, "created", "replaced")]) shell.note(paint.dim(`  ${file}\n`));

@@ -27,12 +27,24 @@ interface Run {
 export function cronRunCommand(shell: Shell): Command {
   const command = new Command("run")
     .summary("run a schedule now")
-    .description("Run a trigger of type cron now, even if it is paused, and wait until the run ends. Exits with 1 if the run fails.")
-    .argument("<function>", "function of the trigger, or the trigger's id or its first characters, as shown by `svc cron list`")
-    .option("--timeout-ms <n>", "how long to wait for the run, in milliseconds", wholeNumber(1, MAX_TIMEOUT_MS), DEFAULT_TIMEOUT_MS)
+    .description(
+      "Run a trigger of type cron now, even if it is paused, and wait until the run ends. Exits with 1 if the run fails.",
+    )
+    .argument(
+      "<function>",
+      "function of the trigger, or the trigger's id or its first characters, as shown by `svc cron list`",
+    )
+    .option(
+      "--timeout-ms <n>",
+      "how long to wait for the run, in milliseconds",
+      wholeNumber(1, MAX_TIMEOUT_MS),
+      DEFAULT_TIMEOUT_MS,
+    )
     .addOption(jsonOption("print the run as JSON, with the function's result"))
     .addHelpText("after", "\nExamples:\n  svc cron run report::nightly\n  svc cron run report::nightly --json\n");
-  return withEngineOptions(command).action((name: string, own: RunOptions) => runNow(shell, command, name, allOptions(own, command)));
+  return withEngineOptions(command).action((name: string, own: RunOptions) =>
+    runNow(shell, command, name, allOptions(own, command)),
+  );
 }
 
 async function runNow(shell: Shell, command: Command, name: string, options: RunOptions): Promise<void> {
@@ -45,7 +57,9 @@ async function runNow(shell: Shell, command: Command, name: string, options: Run
   const { function_id, outcome, error } = JSON.parse(answer) as Run;
   if (outcome === "error") throw new CommandFailure(`The run of ${function_id} failed: ${error ?? "no reason given"}`);
   if (outcome === "skipped")
-    throw new CommandFailure(`The run of ${function_id} was skipped: ${error ?? "another run is in progress, and the trigger's overlap is skip"}.`);
+    throw new CommandFailure(
+      `The run of ${function_id} was skipped: ${error ?? "another run is in progress, and the trigger's overlap is skip"}.`,
+    );
   shell.note(`${shell.paint.green(outcome === "enqueued" ? "Enqueued" : "Ran")} ${function_id}\n`);
 }
 
@@ -53,14 +67,20 @@ async function triggerIdOf(engine: Worker, name: string): Promise<string> {
   const triggers = await listCronTriggers(engine);
   const exact = triggers.find(({ trigger_id }) => trigger_id === name);
   if (exact !== undefined) return exact.trigger_id;
-  const matching = triggers.filter(({ trigger_id, function_id }) => function_id === name || trigger_id.startsWith(name));
+  const matching = triggers.filter(
+    ({ trigger_id, function_id }) => function_id === name || trigger_id.startsWith(name),
+  );
   const [only, ...others] = matching;
   if (only !== undefined && others.length === 0) return only.trigger_id;
   if (only !== undefined) {
     throw new CommandFailure(`${name} matches several triggers; give the id of one:`, {
-      advice: matching.map(({ trigger_id, function_id, expression }) => `  ${trigger_id}  ${function_id}  ${expression}`),
+      advice: matching.map(
+        ({ trigger_id, function_id, expression }) => `  ${trigger_id}  ${function_id}  ${expression}`,
+      ),
     });
   }
   const known = triggers.flatMap(({ trigger_id, function_id }) => [function_id, trigger_id]);
-  throw new CommandFailure(`There is no trigger of type cron ${name}${(await didYouMean(name, known)) || "."}`, { advice: ["See: svc cron list"] });
+  throw new CommandFailure(`There is no trigger of type cron ${name}${(await didYouMean(name, known)) || "."}`, {
+    advice: ["See: svc cron list"],
+  });
 }

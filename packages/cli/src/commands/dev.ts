@@ -28,7 +28,10 @@ export function devCommand(shell: Shell): Command {
     .option("--http-port <port>", "port of the HTTP API; overrides the config file (default: 3111)", parsePort)
     .option("--ws-port <port>", "port of the real-time WebSocket; overrides the config file (default: 3112)", parsePort)
     .option("--console-port <port>", "port of the console (default: 3113)", parsePort)
-    .option("--log-level <level>", "minimum level that the engine logs: debug, info, warn or error; overrides the config file (default: info)")
+    .option(
+      "--log-level <level>",
+      "minimum level that the engine logs: debug, info, warn or error; overrides the config file (default: info)",
+    )
     .option("--no-console", "do not start the console")
     .option("--open", "open the console in the browser")
     .addHelpText(
@@ -45,7 +48,8 @@ async function dev(shell: Shell, options: DevCommandOptions, typed: readonly str
   requireConfigFile(configFile, options);
   // Imported lazily: other commands do not need it.
   const { runDev } = await import("../dev/run-dev.ts");
-  const flag = (name: string, value: string | number | undefined): readonly string[] => (value === undefined ? [] : [name, String(value)]);
+  const flag = (name: string, value: string | number | undefined): readonly string[] =>
+    value === undefined ? [] : [name, String(value)];
   const askedAs = ["--asked-as", JSON.stringify(typed)];
   await runDev(shell, {
     configFile,

@@ -23,7 +23,9 @@ export function doctorCommand(shell: Shell): Command {
     .addOption(configOption("config file of the project"))
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  svc doctor\n  svc doctor --json\n  svc doctor --url ws://10.0.0.5:49134\n")
-    .action((options: DoctorOptions, command: Command) => diagnose(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
+    .action((options: DoctorOptions, command: Command) =>
+      diagnose(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }),
+    );
 }
 
 async function diagnose(shell: Shell, options: DoctorOptions): Promise<void> {

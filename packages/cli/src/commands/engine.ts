@@ -33,7 +33,12 @@ export function configureEngineCommand(program: Command, shell: Shell): void {
     .option("--bridge-port <port>", "port for workers; overrides the config file (default: 49134)", parsePort)
     .option("--http-port <port>", "port of the HTTP API; overrides the config file (default: 3111)", parsePort)
     .option("--ws-port <port>", "port of the real-time WebSocket; overrides the config file (default: 3112)", parsePort)
-    .addOption(new Option("--log <form>", "format of the log on standard error (default: text on a terminal, otherwise json)").choices(["text", "json"]));
+    .addOption(
+      new Option(
+        "--log <form>",
+        "format of the log on standard error (default: text on a terminal, otherwise json)",
+      ).choices(["text", "json"]),
+    );
   for (const flag of engineFlags) program.addOption(optionOf(flag));
   program
     .option("--stop-with-stdin", "stop when standard input ends; for programs that start the engine as a child process")
@@ -61,7 +66,10 @@ ${Object.entries(EXIT_MEANINGS)
 }
 
 function optionOf({ usage, description, choices, default: fallback }: EngineFlag): Option {
-  const option = new Option(usage, fallback === undefined ? description : `${description} (default: ${String(fallback)})`);
+  const option = new Option(
+    usage,
+    fallback === undefined ? description : `${description} (default: ${String(fallback)})`,
+  );
   return choices === undefined ? option : option.choices(choices);
 }
 
@@ -78,7 +86,10 @@ async function runEngine(shell: Shell, options: EngineOptions): Promise<void> {
   const configFile = resolve(shell.cwd, options.config ?? DEFAULT_CONFIG_FILE);
   requireConfigFile(configFile, options);
   const form = options.log ?? (shell.noteColumns === undefined ? "json" : "text");
-  const stop = listenForStop(shell, { stdin: options.stopWithStdin ? "stops" : "ignored", nowMs: () => performance.now() });
+  const stop = listenForStop(shell, {
+    stdin: options.stopWithStdin ? "stops" : "ignored",
+    nowMs: () => performance.now(),
+  });
   const atOnce = stop.second.then((signal) => {
     throw new CommandFailure(`Stopped at once (${signal}); calls in flight were dropped.`);
   });
@@ -100,7 +111,8 @@ async function serve(shell: Shell, { configFile, form, stop, options }: Serving)
   const engine = await start(shell, { configFile, form, options });
   if (form === "text") shell.note(startSummary(engine, shell));
   const signal = await stop.first;
-  if (form === "text") shell.note(`Stopping (${signal}): finishing the calls in flight. Press Ctrl-C again to stop at once.\n`);
+  if (form === "text")
+    shell.note(`Stopping (${signal}): finishing the calls in flight. Press Ctrl-C again to stop at once.\n`);
   await engine.stop();
   if (form === "text") shell.note("Stopped.\n");
 }
@@ -111,7 +123,9 @@ export function requireConfigFile(configFile: string, options: { readonly config
   throw new CommandFailure(`There is no config file ${configFile}.`, {
     advice: [
       "A new project: svc create --template quickstart --directory quickstart",
-      options.config === undefined ? "An existing one: go to its folder, or pass --config FILE." : "An empty config file holds one line: workers: []",
+      options.config === undefined
+        ? "An existing one: go to its folder, or pass --config FILE."
+        : "An empty config file holds one line: workers: []",
     ],
   });
 }
@@ -119,12 +133,17 @@ export function requireConfigFile(configFile: string, options: { readonly config
 /** Shows a line that a worker logged as the worker's own. */
 function readable(record: LogRecord): LogRecord {
   const ofWorker = workerRecordOf(record);
-  return ofWorker === undefined ? record : { ...ofWorker.record, message: `${ofWorker.service}: ${ofWorker.record.message}` };
+  return ofWorker === undefined
+    ? record
+    : { ...ofWorker.record, message: `${ofWorker.service}: ${ofWorker.record.message}` };
 }
 
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
   // Imported lazily: other commands must not wait for the engine's code.
-  const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([import("@svc/engine"), import("../start-failure.ts")]);
+  const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([
+    import("@svc/engine"),
+    import("../start-failure.ts"),
+  ]);
   const overrides = {
     bridgePort: options.bridgePort,
     httpPort: options.httpPort,

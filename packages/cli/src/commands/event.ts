@@ -50,14 +50,20 @@ async function emit(shell: Shell, command: Command, { topic, words, options }: E
   });
   if (options.json) shell.out(`${JSON.stringify({ topic, delivered_to: delivered })}\n`);
   if (delivered === 0) sayNote(shell, `no trigger listens to ${topic}${hint === "" ? "." : hint}`);
-  else shell.note(`${shell.paint.green("Published")} ${topic}: ${delivered} trigger${delivered === 1 ? "" : "s"} received it\n`);
+  else
+    shell.note(
+      `${shell.paint.green("Published")} ${topic}: ${delivered} trigger${delivered === 1 ? "" : "s"} received it\n`,
+    );
 }
 
 async function dataOf(shell: Shell, words: readonly string[]): Promise<string> {
   const [first = "null"] = words;
   if (words.length > 0 && words.every(isField)) return objectOfFields(words);
   if (words.length > 1)
-    throw usageFailure(`Not key=value words, and more than one word of JSON: ${words.join(" ")}`, `Put JSON in single quotes: ${DATA.example}`);
+    throw usageFailure(
+      `Not key=value words, and more than one word of JSON: ${words.join(" ")}`,
+      `Put JSON in single quotes: ${DATA.example}`,
+    );
   return jsonArgument(shell, first, DATA);
 }
 
@@ -70,7 +76,8 @@ interface TopicRow {
 export async function nearestTopic(engine: Pick<Worker, "call">, topic: string): Promise<string> {
   let rows: readonly TopicRow[];
   try {
-    rows = (await engine.call<{ readonly topics: readonly TopicRow[] }>({ function_id: "event::list", payload: {} })).topics;
+    rows = (await engine.call<{ readonly topics: readonly TopicRow[] }>({ function_id: "event::list", payload: {} }))
+      .topics;
   } catch (error) {
     if (CallError.is(error)) return "";
     throw error;

@@ -48,7 +48,9 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
     const connected = await listConnected(engine, { include_internal: true });
     if (worker !== undefined && !connected.some(({ id, name }) => id === worker || name === worker)) {
       const names = connected.map(({ name }) => name);
-      throw new CommandFailure(`No worker ${worker} is connected${(await didYouMean(worker, names)) || "."}`, { advice: ["See: svc workers"] });
+      throw new CommandFailure(`No worker ${worker} is connected${(await didYouMean(worker, names)) || "."}`, {
+        advice: ["See: svc workers"],
+      });
     }
     if (isWhole || search !== undefined) return { shown: functions, hidden: 0 };
     const modules = new Set(connected.filter(({ kind }) => kind === "module").map(({ id }) => id));
@@ -60,12 +62,22 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
     shell.out(`${JSON.stringify({ functions: shown })}\n`);
     return;
   }
-  if (shown.length === 0) shell.note(search === undefined ? "No connected worker provides a function.\n" : `No function matches ${JSON.stringify(search)}.\n`);
+  if (shown.length === 0)
+    shell.note(
+      search === undefined
+        ? "No connected worker provides a function.\n"
+        : `No function matches ${JSON.stringify(search)}.\n`,
+    );
   else {
     const options = { columns: shell.outColumns, whole: ["FUNCTION"], below: "DESCRIPTION", style: statusStyle(shell) };
     shell.out(table(["FUNCTION", "WORKER", "TRIGGERS", "STATUS", "DESCRIPTION"], shown.map(row), options));
   }
-  if (hidden > 0) shell.note(shell.paint.dim(`${hidden} functions of the engine and its modules are hidden; show them with: svc functions --all\n`));
+  if (hidden > 0)
+    shell.note(
+      shell.paint.dim(
+        `${hidden} functions of the engine and its modules are hidden; show them with: svc functions --all\n`,
+      ),
+    );
 }
 
 function row({ function_id, workers, triggers, status, description }: FunctionRow): readonly string[] {
@@ -78,10 +90,17 @@ function row({ function_id, workers, triggers, status, description }: FunctionRo
   ];
 }
 
-async function describe(shell: Shell, command: Command, { id, options }: { readonly id: string; readonly options: FunctionsOptions }): Promise<void> {
+async function describe(
+  shell: Shell,
+  command: Command,
+  { id, options }: { readonly id: string; readonly options: FunctionsOptions },
+): Promise<void> {
   const detail = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
     try {
-      return await engine.call<FunctionDetail>({ function_id: "engine::functions::info", payload: { function_id: id } });
+      return await engine.call<FunctionDetail>({
+        function_id: "engine::functions::info",
+        payload: { function_id: id },
+      });
     } catch (error) {
       if (codeOf(error) !== "NOT_FOUND") throw error;
       const known = await listFunctions(engine, { include_internal: true });

@@ -14,7 +14,10 @@ const LANGUAGES = ["typescript", "python"] as const;
 type Language = (typeof LANGUAGES)[number];
 
 /** Common short names. They are only suggested, not accepted, so that the command in the file header has one form. */
-const SHORT_NAMES: Readonly<Record<Language, readonly string[]>> = { typescript: ["ts", "tsx", "js", "javascript", "node"], python: ["py", "python3"] };
+const SHORT_NAMES: Readonly<Record<Language, readonly string[]>> = {
+  typescript: ["ts", "tsx", "js", "javascript", "node"],
+  python: ["py", "python3"],
+};
 
 interface TypesOptions {
   readonly lang: Language;
@@ -31,7 +34,12 @@ export function generateTypesCommand(shell: Shell): Command {
     .description(
       "Write types for the request and response formats of the registered functions, so that tsc or mypy checks calls to them. The output is the same for the same functions.",
     )
-    .addOption(new Option("--lang <language>", "language to write").choices(LANGUAGES).argParser(parseLanguage).makeOptionMandatory())
+    .addOption(
+      new Option("--lang <language>", "language to write")
+        .choices(LANGUAGES)
+        .argParser(parseLanguage)
+        .makeOptionMandatory(),
+    )
     .option("-o, --out <file>", "file to write (default: standard output)")
     .option("--check", "write nothing; exit with 1 if the file of --out is out of date")
     .option("--include <pattern...>", "only functions whose id matches, e.g. 'math::*' (default: all)")
@@ -52,7 +60,10 @@ async function generate(shell: Shell, command: Command, options: TypesOptions & 
   const wanted = chosen(listed, options.include);
   const made = await source(wanted, options);
   for (const id of made.differing) {
-    sayWarning(shell, `the workers that provide ${id} register different formats; the types are those of the first one`);
+    sayWarning(
+      shell,
+      `the workers that provide ${id} register different formats; the types are those of the first one`,
+    );
   }
   if (options.out === undefined) shell.out(made.text);
   else await put(shell, { ...options, out: options.out }, made);
@@ -104,11 +115,18 @@ interface Named {
 }
 
 function commandLine({ lang, out, include }: Named): string {
-  const flags = [...(out === undefined ? [] : ["--out", out]), ...(include ?? []).flatMap((pattern) => ["--include", pattern])];
+  const flags = [
+    ...(out === undefined ? [] : ["--out", out]),
+    ...(include ?? []).flatMap((pattern) => ["--include", pattern]),
+  ];
   return ["svc generate types --lang", lang, ...flags.map(quoteWord)].join(" ");
 }
 
-async function put(shell: Shell, options: TypesOptions & { readonly out: string }, { text, typed, untyped, differing }: Made): Promise<void> {
+async function put(
+  shell: Shell,
+  options: TypesOptions & { readonly out: string },
+  { text, typed, untyped, differing }: Made,
+): Promise<void> {
   const file = resolve(shell.cwd, options.out);
   const before = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -117,16 +135,24 @@ async function put(shell: Shell, options: TypesOptions & { readonly out: string 
   const isChanged = before !== text;
   if (isChanged && !options.check) {
     await writeFile(file, text).catch((error: Error) => {
-      throw new CommandFailure(`${options.out} cannot be written: ${error.message}`, { advice: ["Create its folder first."], cause: error });
+      throw new CommandFailure(`${options.out} cannot be written: ${error.message}`, {
+        advice: ["Create its folder first."],
+        cause: error,
+      });
     });
   }
-  if (options.json) shell.out(`${JSON.stringify({ file, changed: isChanged, functions: typed, without_formats: untyped, formats_differ: differing })}\n`);
+  if (options.json)
+    shell.out(
+      `${JSON.stringify({ file, changed: isChanged, functions: typed, without_formats: untyped, formats_differ: differing })}\n`,
+    );
   if (isChanged && options.check) {
     throw new CommandFailure(`${options.out} ${before === undefined ? "does not exist" : "is out of date"}.`, {
       advice: [`Write it: ${commandLine(options)}`],
     });
   }
-  shell.note(`${options.out} ${isChanged ? "written" : "is up to date"}: ${typed.length} typed, ${untyped.length} without formats\n`);
+  shell.note(
+    `${options.out} ${isChanged ? "written" : "is up to date"}: ${typed.length} typed, ${untyped.length} without formats\n`,
+  );
 }
 
 function parseLanguage(text: string): Language {
@@ -134,7 +160,9 @@ function parseLanguage(text: string): Language {
   if (known !== undefined) return known;
   const short = text.toLowerCase();
   const meant = LANGUAGES.find((language) => language === short || SHORT_NAMES[language].includes(short));
-  throw new InvalidArgumentError(meant === undefined ? `Allowed choices are ${LANGUAGES.join(", ")}.` : `Did you mean ${meant}?`);
+  throw new InvalidArgumentError(
+    meant === undefined ? `Allowed choices are ${LANGUAGES.join(", ")}.` : `Did you mean ${meant}?`,
+  );
 }
 
 /** `svc generate`: generates source from the running system. */

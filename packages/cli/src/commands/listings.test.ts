@@ -18,7 +18,11 @@ beforeAll(async () => {
   });
   worker.registerFunction("math::odd", () => null, { description: "red \u001b[31m ink" });
   await Promise.all([
-    worker.registerTrigger({ type: "http", function_id: "math::add", config: { api_path: "math/add", http_method: "POST" } }).registered,
+    worker.registerTrigger({
+      type: "http",
+      function_id: "math::add",
+      config: { api_path: "math/add", http_method: "POST" },
+    }).registered,
     worker.registerTrigger({ type: "event", function_id: "math::none", config: { topic: "orders.*" } }).registered,
   ]);
 }, 60_000);
@@ -34,7 +38,9 @@ describe("svc functions", () => {
     expect(out).not.toContain("event::emit");
     const { out: all, notes: none } = await system.svc(["functions", "--all"]);
     const more = all.split("\n").length - out.split("\n").length;
-    expect(notes).toBe(`${more} functions of the engine and its modules are hidden; show them with: svc functions --all\n`);
+    expect(notes).toBe(
+      `${more} functions of the engine and its modules are hidden; show them with: svc functions --all\n`,
+    );
     expect(none).toBe("");
   });
 
@@ -59,7 +65,9 @@ describe("svc functions", () => {
     const { worker } = system;
     const long = "math::add_all_numbers_and_tell_everybody";
     const registered = worker.registerFunction(long, () => null, { description: "Adds all numbers" });
-    await expect.poll(async () => (await system.svc(["functions"], { outColumns: 60, env: { NO_COLOR: "1" } })).out).toContain(`${long} `);
+    await expect
+      .poll(async () => (await system.svc(["functions"], { outColumns: 60, env: { NO_COLOR: "1" } })).out)
+      .toContain(`${long} `);
     registered.unregister();
     const { out } = await system.svc(["workers"], { outColumns: 60, env: { NO_COLOR: "1" } });
     expect(out).toMatch(/^math-worker /m);
@@ -67,7 +75,9 @@ describe("svc functions", () => {
   });
 
   it("prints one JSON document with --json", async () => {
-    const { functions } = JSON.parse((await system.svc(["functions", "--json"])).out) as { functions: { function_id: string }[] };
+    const { functions } = JSON.parse((await system.svc(["functions", "--json"])).out) as {
+      functions: { function_id: string }[];
+    };
     expect(functions.map(({ function_id }) => function_id)).toContain("math::add");
   });
 
@@ -83,8 +93,14 @@ describe("svc functions", () => {
   });
 
   it("suggests the nearest function or the missing module", async () => {
-    expect(await system.svc(["functions", "math::ad"])).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean math::add?") });
-    expect(await system.svc(["functions", "state::get"])).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("svc worker add svc-state") });
+    expect(await system.svc(["functions", "math::ad"])).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("did you mean math::add?"),
+    });
+    expect(await system.svc(["functions", "state::get"])).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("svc worker add svc-state"),
+    });
   });
 });
 
@@ -98,7 +114,10 @@ describe("svc triggers", () => {
 
   it("filters by type and suggests the nearest known type", async () => {
     expect((await system.svc(["triggers", "--type", "http"])).out).not.toContain("orders");
-    expect(await system.svc(["triggers", "--type", "htpp"])).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean http?") });
+    expect(await system.svc(["triggers", "--type", "htpp"])).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("did you mean http?"),
+    });
     expect(JSON.parse((await system.svc(["triggers", "--type", "http", "--json"])).out)).toMatchObject({
       triggers: [{ function_id: "math::add", status: "active" }],
     });
@@ -113,6 +132,8 @@ describe("svc workers", () => {
     expect(out).toMatch(new RegExp(`^math-worker +remote +node .* ${process.pid} at 127\\.0\\.0\\.1 +2 +0 +`, "m"));
     expect(out).not.toContain("svc-http");
     expect((await system.svc(["workers", "--all"])).out).toMatch(/^svc-http +module/m);
-    expect(JSON.parse((await system.svc(["workers", "--json"])).out)).toMatchObject({ workers: [{ name: "math-worker" }] });
+    expect(JSON.parse((await system.svc(["workers", "--json"])).out)).toMatchObject({
+      workers: [{ name: "math-worker" }],
+    });
   });
 });

@@ -18,7 +18,9 @@ interface Row {
 }
 
 async function traceOf(functionId: string): Promise<string> {
-  const { traces } = JSON.parse((await svc("traces", "--function", functionId, "--json")).out) as { readonly traces: readonly Row[] };
+  const { traces } = JSON.parse((await svc("traces", "--function", functionId, "--json")).out) as {
+    readonly traces: readonly Row[];
+  };
   return traces[0]?.trace_id ?? "";
 }
 
@@ -26,7 +28,9 @@ beforeAll(async () => {
   system = await testSystem();
   const { worker } = system;
   worker.registerFunction("math::add", ({ a, b }: { a: number; b: number }) => ({ c: a + b }));
-  worker.registerFunction("math::double", async ({ a }: { a: number }, { call }) => call({ function_id: "math::add", payload: { a, b: a } }));
+  worker.registerFunction("math::double", async ({ a }: { a: number }, { call }) =>
+    call({ function_id: "math::add", payload: { a, b: a } }),
+  );
   worker.registerFunction("math::broken", () => {
     throw new Error("out of numbers");
   });
@@ -66,33 +70,52 @@ describe("svc logs", () => {
     expect((await svc("logs", "--search", "STOCK", "--since", "10m")).out.trimEnd().split("\n")).toHaveLength(1);
     expect((await svc("logs", "--service", "shop-worker", "--tail", "1")).out).not.toContain("stock");
     expect(await svc("logs", "--service", "shop-worker", "--tail", "0")).toMatchObject({ status: EXIT.done, out: "" });
-    const { logs } = JSON.parse((await svc("logs", "--search", "order paid", "--json")).out) as { logs: readonly object[] };
-    expect(logs).toEqual([expect.objectContaining({ body: "order paid", service_name: "shop-worker", attributes: expect.objectContaining({ order_id: 7 }) })]);
+    const { logs } = JSON.parse((await svc("logs", "--search", "order paid", "--json")).out) as {
+      logs: readonly object[];
+    };
+    expect(logs).toEqual([
+      expect.objectContaining({
+        body: "order paid",
+        service_name: "shop-worker",
+        attributes: expect.objectContaining({ order_id: 7 }),
+      }),
+    ]);
   });
 
   it("filters by the first characters of a trace id", async () => {
     const id = await traceOf("math::logged");
     const { out } = await svc("logs", "--trace", id.slice(0, 12));
     expect(out).toMatch(new RegExp(`adding up .*trace=${id.slice(0, 12)}\n$`));
-    expect(await svc("logs", "--trace", "nothing")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("32 hexadecimal digits") });
+    expect(await svc("logs", "--trace", "nothing")).toMatchObject({
+      status: EXIT.usage,
+      notes: expect.stringContaining("32 hexadecimal digits"),
+    });
   });
 
   it("suggests the nearest service or function if nothing matches", async () => {
-    expect(await svc("logs", "--service", "shop-wroker")).toMatchObject({ status: EXIT.done, notes: "No entry matches; did you mean shop-worker?\n" });
+    expect(await svc("logs", "--service", "shop-wroker")).toMatchObject({
+      status: EXIT.done,
+      notes: "No entry matches; did you mean shop-worker?\n",
+    });
     expect((await svc("logs", "--function", "math::ad")).notes).toBe("No entry matches; did you mean math::add?\n");
     expect((await svc("logs", "--search", "nothing says this")).notes).toBe("No entry matches.\n");
     expect(await svc("logs", "--level", "wran")).toMatchObject({ status: EXIT.usage });
   });
 
   it("rejects an invalid time", async () => {
-    expect(await svc("logs", "--since", "yesterday")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("duration ago") });
+    expect(await svc("logs", "--since", "yesterday")).toMatchObject({
+      status: EXIT.usage,
+      notes: expect.stringContaining("duration ago"),
+    });
   });
 
   it("follows until Ctrl-C and exits with 0", { timeout: 30_000 }, async () => {
     const { shell, ended } = system.started(["logs", "--follow", "--tail", "0", "--json", "--level", "warn"]);
     await expect.poll(() => shell.listeners(), { timeout: 10_000 }).toBeGreaterThan(0);
     // Repeats until the first entry arrives, because the start of following is not visible from outside.
-    await expect.poll(async () => log("paper is out", "warn").then(() => shell.written.out), { timeout: 15_000 }).toContain("paper is out");
+    await expect
+      .poll(async () => log("paper is out", "warn").then(() => shell.written.out), { timeout: 15_000 })
+      .toContain("paper is out");
     await log("not this one");
     await log("and this", "error");
     await shell.printed("and this");
@@ -117,15 +140,28 @@ describe("svc traces", () => {
 
   it("filters by status, function, time and number", async () => {
     expect((await svc("traces", "--status", "error")).out).not.toContain("math::double");
-    expect((await svc("traces", "--function", "math::double", "--since", "10m", "--limit", "1")).out.trimEnd().split("\n")).toHaveLength(2);
-    expect((await svc("traces", "--function", "math::doubel")).notes).toBe("No trace matches; did you mean math::double?\n");
-    expect((await svc("traces", "--service", "math-wroker")).notes).toBe("No trace matches; did you mean math-worker?\n");
-    expect(await svc("traces", "--min-duration", "9999999")).toMatchObject({ status: EXIT.done, out: "", notes: "No trace matches.\n" });
+    expect(
+      (await svc("traces", "--function", "math::double", "--since", "10m", "--limit", "1")).out.trimEnd().split("\n"),
+    ).toHaveLength(2);
+    expect((await svc("traces", "--function", "math::doubel")).notes).toBe(
+      "No trace matches; did you mean math::double?\n",
+    );
+    expect((await svc("traces", "--service", "math-wroker")).notes).toBe(
+      "No trace matches; did you mean math-worker?\n",
+    );
+    expect(await svc("traces", "--min-duration", "9999999")).toMatchObject({
+      status: EXIT.done,
+      out: "",
+      notes: "No trace matches.\n",
+    });
   });
 
   it("draws a trace as a tree with bars, timings and errors", async () => {
     const id = await traceOf("math::double");
-    const { out } = await system.svc(["traces", id.slice(0, 12).toUpperCase()], { outColumns: 80, env: { NO_COLOR: "1" } });
+    const { out } = await system.svc(["traces", id.slice(0, 12).toUpperCase()], {
+      outColumns: 80,
+      env: { NO_COLOR: "1" },
+    });
     const [head, root, child] = out.split("\n");
     expect(head).toMatch(new RegExp(`^trace ${id} {2}[\\d.]+ m?s {2}2 spans$`));
     expect(root).toMatch(/^math::double +math-worker +█+ +[\d.]+ m?s$/);
@@ -145,14 +181,26 @@ describe("svc traces", () => {
 
   it("lists the matches of an ambiguous id and reports an unknown one", async () => {
     expect(await svc("traces", "")).toMatchObject({ status: EXIT.usage });
-    expect(await svc("traces", "0".repeat(32))).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("Trace 000") });
-    expect(await svc("traces", "fffffffffff0")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("not found") });
+    expect(await svc("traces", "0".repeat(32))).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("Trace 000"),
+    });
+    expect(await svc("traces", "fffffffffff0")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("not found"),
+    });
     // Of 40 traces, some two begin with the same digit.
-    for (let calls = 0; calls < 40; calls += 1) await tracer.call({ function_id: "math::add", payload: { a: calls, b: 0 } });
-    const { traces } = JSON.parse((await svc("traces", "--json", "--limit", "1000")).out) as { readonly traces: readonly Row[] };
+    for (let calls = 0; calls < 40; calls += 1)
+      await tracer.call({ function_id: "math::add", payload: { a: calls, b: 0 } });
+    const { traces } = JSON.parse((await svc("traces", "--json", "--limit", "1000")).out) as {
+      readonly traces: readonly Row[];
+    };
     const firsts = traces.map(({ trace_id }) => trace_id.slice(0, 1));
     const shared = firsts.find((first, index) => firsts.indexOf(first) < index) ?? "";
-    expect(await svc("traces", shared)).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining(`${shared} matches several traces`) });
+    expect(await svc("traces", shared)).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining(`${shared} matches several traces`),
+    });
   });
 });
 
@@ -160,8 +208,11 @@ it("svc logs --follow continues after a restart of the engine", { timeout: 60_00
   const restarted = await testSystem();
   const bridgePort = Number(new URL(restarted.engine.url).port);
   const { shell, ended } = restarted.started(["logs", "--follow", "--search", "greeting"]);
-  const greet = (text: string): Promise<unknown> => restarted.worker.call({ function_id: "engine::log::info", payload: { message: `greeting: ${text}` } });
-  await expect.poll(async () => greet("before").then(() => shell.written.out), { timeout: 15_000 }).toContain("greeting: before");
+  const greet = (text: string): Promise<unknown> =>
+    restarted.worker.call({ function_id: "engine::log::info", payload: { message: `greeting: ${text}` } });
+  await expect
+    .poll(async () => greet("before").then(() => shell.written.out), { timeout: 15_000 })
+    .toContain("greeting: before");
   await restarted.engine.stop();
   await shell.noted("disconnected from the engine");
   const second = await startTestEngine(restarted.project, { bridgePort });

@@ -9,7 +9,16 @@ import { abortAtStop } from "../stop-requests.ts";
 import { type StoredLog, storedLogLine } from "../stored-log-lines.ts";
 import { outPaint } from "../terminal-text.ts";
 import { fullTraceId } from "../trace-ids.ts";
-import { allOptions, type EngineOptions, jsonOption, parseSince, parseTraceId, repeated, wholeNumber, withEngineOptions } from "./options.ts";
+import {
+  allOptions,
+  type EngineOptions,
+  jsonOption,
+  parseSince,
+  parseTraceId,
+  repeated,
+  wholeNumber,
+  withEngineOptions,
+} from "./options.ts";
 
 /** OpenTelemetry severity numbers. */
 const LEVELS: Readonly<Record<string, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 };
@@ -30,7 +39,9 @@ interface LogsOptions extends EngineOptions {
 export function logsCommand(shell: Shell): Command {
   const command = new Command("logs")
     .summary("show logs of workers and the engine")
-    .description("Show the last entries of the log store, oldest first. With --follow, print new entries until Ctrl-C; it reconnects when the engine restarts.")
+    .description(
+      "Show the last entries of the log store, oldest first. With --follow, print new entries until Ctrl-C; it reconnects when the engine restarts.",
+    )
     .option("-f, --follow", "print new entries as they arrive")
     .addOption(new Option("--level <level>", "only entries of this level or higher").choices(Object.keys(LEVELS)))
     .option("--service <service>", "only entries of this worker; can be repeated", repeated)
@@ -38,7 +49,12 @@ export function logsCommand(shell: Shell): Command {
     .option("--trace <id>", "only entries of this trace; the first characters of the id are enough", parseTraceId)
     .option("--search <text>", "only entries with this text in their message or attributes")
     .option("--since <time>", "only entries since a time or a duration ago, e.g. 10m", parseSince)
-    .option("-n, --tail <n>", "maximum number of entries, 0 to 5000; with --follow, the number to start with", wholeNumber(0, 5_000), 100)
+    .option(
+      "-n, --tail <n>",
+      "maximum number of entries, 0 to 5000; with --follow, the number to start with",
+      wholeNumber(0, 5_000),
+      100,
+    )
     .addOption(jsonOption("print JSON; with --follow one document per line and entry"))
     .addHelpText(
       "after",
@@ -71,9 +87,12 @@ async function follow(shell: Shell, command: Command, options: LogsOptions): Pro
         query,
         tail: options.tail,
         signal: stop.signal,
-        show: (logs) => (options.json ? shell.out(logs.map((entry) => `${JSON.stringify(entry)}\n`).join("")) : print(shell, logs)),
-        dropped: (count) => sayNote(shell, `${count} entries arrived too fast and were skipped; see: svc logs --since 1m`),
-        connection: (state) => sayNote(shell, state === "lost" ? "disconnected from the engine; reconnecting" : "reconnected to the engine"),
+        show: (logs) =>
+          options.json ? shell.out(logs.map((entry) => `${JSON.stringify(entry)}\n`).join("")) : print(shell, logs),
+        dropped: (count) =>
+          sayNote(shell, `${count} entries arrived too fast and were skipped; see: svc logs --since 1m`),
+        connection: (state) =>
+          sayNote(shell, state === "lost" ? "disconnected from the engine; reconnecting" : "reconnected to the engine"),
       });
     } finally {
       stop.end();
@@ -86,7 +105,10 @@ function print(shell: Shell, logs: readonly StoredLog[]): void {
   shell.out(logs.map((entry) => `${storedLogLine(entry, paint)}\n`).join(""));
 }
 
-async function queryOf(engine: Worker, { level, service, function: functionId, trace, search, since }: LogsOptions): Promise<LogQuery> {
+async function queryOf(
+  engine: Worker,
+  { level, service, function: functionId, trace, search, since }: LogsOptions,
+): Promise<LogQuery> {
   return {
     severity_min: level === undefined ? undefined : LEVELS[level],
     services: service,

@@ -32,18 +32,28 @@ export function mcpCommand(shell: Shell): Command {
     .option("--allow <pattern...>", "functions that agents may call, e.g. 'shop::*'")
     .option("--allow-file <file>", "file with such patterns, one per line; # starts a comment")
     .option("--http <port>", "serve over HTTP on this port of this machine; 0 picks a free one", parsePort)
-    .option("--timeout-ms <n>", "timeout of each call in milliseconds (default: the function's own, otherwise 30000)", wholeNumber(1, MAX_TIMEOUT_MS))
+    .option(
+      "--timeout-ms <n>",
+      "timeout of each call in milliseconds (default: the function's own, otherwise 30000)",
+      wholeNumber(1, MAX_TIMEOUT_MS),
+    )
     .addOption(jsonOption("print address and token as JSON; needs --http"))
     .addHelpText(
       "after",
       "\nExamples:\n  svc mcp --allow 'shop::*'\n  svc mcp --allow-file mcp.allow --http 3115\n  claude mcp add shop -- svc mcp --allow 'shop::*' --url ws://localhost:49134\n\nVariables:\n  SVC_MCP_TOKEN  token of --http (default: a new one at each start)\n",
     );
-  return withEngineOptions(command).action((own: McpOptions, self: Command) => serve(shell, self, allOptions(own, self)));
+  return withEngineOptions(command).action((own: McpOptions, self: Command) =>
+    serve(shell, self, allOptions(own, self)),
+  );
 }
 
 async function serve(shell: Shell, command: Command, options: McpOptions): Promise<void> {
-  if (options.json && options.http === undefined) throw usageFailure("--json needs --http: standard output carries the protocol");
-  const patterns = [...(options.allow ?? []), ...(options.allowFile === undefined ? [] : await patternsOf(shell, options.allowFile))];
+  if (options.json && options.http === undefined)
+    throw usageFailure("--json needs --http: standard output carries the protocol");
+  const patterns = [
+    ...(options.allow ?? []),
+    ...(options.allowFile === undefined ? [] : await patternsOf(shell, options.allowFile)),
+  ];
   if (patterns.length === 0) {
     throw usageFailure(
       "No functions are allowed; give the functions that agents may call with --allow",
@@ -51,7 +61,9 @@ async function serve(shell: Shell, command: Command, options: McpOptions): Promi
       "List functions: svc functions",
     );
   }
-  await askEngine(shell, { command, options, access: "changes" }, (engine) => run(shell, engine, { command, options, patterns }));
+  await askEngine(shell, { command, options, access: "changes" }, (engine) =>
+    run(shell, engine, { command, options, patterns }),
+  );
 }
 
 interface Plan {
@@ -67,13 +79,21 @@ async function run(shell: Shell, engine: Worker, { command, options, patterns }:
   const catalog = new ToolCatalog(engine, patterns);
   await catalog.refresh();
   catalog.follow(onProblem);
-  const parts: McpParts = { engine, catalog, version: command.parent?.version() ?? "", timeoutMs: options.timeoutMs, onProblem };
+  const parts: McpParts = {
+    engine,
+    catalog,
+    version: command.parent?.version() ?? "",
+    timeoutMs: options.timeoutMs,
+    onProblem,
+  };
   const tools = [...catalog.tools.values()].map(({ functionId }) => functionId);
   if (tools.length === 0) say(shell, "No allowed function is registered yet.");
   else sayBehind(shell, "Tools:", tools.join(", "));
   const stopReporting = reportConnection(shell, parts);
   try {
-    await (options.http === undefined ? overStdio(shell, parts) : overHttp(shell, parts, { port: options.http, asJson: options.json === true }));
+    await (options.http === undefined
+      ? overStdio(shell, parts)
+      : overHttp(shell, parts, { port: options.http, asJson: options.json === true }));
   } finally {
     stopReporting();
   }
@@ -96,7 +116,10 @@ function reportConnection(shell: Shell, { engine, catalog, onProblem }: McpParts
 
 /** Serves until standard input ends. */
 async function overStdio(shell: Shell, parts: McpParts): Promise<void> {
-  const [{ mcpServer }, { StdioServerTransport }] = await Promise.all([import("../mcp/mcp-server.ts"), import("@modelcontextprotocol/sdk/server/stdio.js")]);
+  const [{ mcpServer }, { StdioServerTransport }] = await Promise.all([
+    import("../mcp/mcp-server.ts"),
+    import("@modelcontextprotocol/sdk/server/stdio.js"),
+  ]);
   const server = mcpServer(parts);
   await server.connect(new StdioServerTransport());
   // Must come after the transport listens: earlier input would be lost.
@@ -109,14 +132,22 @@ async function overStdio(shell: Shell, parts: McpParts): Promise<void> {
   }
 }
 
-async function overHttp(shell: Shell, parts: McpParts, { port, asJson }: { readonly port: number; readonly asJson: boolean }): Promise<void> {
+async function overHttp(
+  shell: Shell,
+  parts: McpParts,
+  { port, asJson }: { readonly port: number; readonly asJson: boolean },
+): Promise<void> {
   const { serveHttp } = await import("../mcp/serve-http.ts");
   const token = shell.env.SVC_MCP_TOKEN?.trim() || randomBytes(24).toString("base64url");
   const stop = listenForStop(shell, { stdin: "ignored", nowMs: () => performance.now() });
   try {
     const served = await serveHttp(parts, { port, token }).catch((error: unknown) => explained(error, port));
     if (asJson) shell.out(`${JSON.stringify({ url: served.url, token })}\n`);
-    else say(shell, `Served at ${served.url} to clients that send the header\n  Authorization: Bearer ${token}\nPress Ctrl-C to stop.`);
+    else
+      say(
+        shell,
+        `Served at ${served.url} to clients that send the header\n  Authorization: Bearer ${token}\nPress Ctrl-C to stop.`,
+      );
     await stop.first;
     await served.close();
   } finally {
@@ -128,7 +159,10 @@ async function explained(error: unknown, port: number): Promise<never> {
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
   if (cause?.code === undefined) throw error;
   const holder = cause.code === "EADDRINUSE" ? await findPortHolder(port) : undefined;
-  const advice = holder === undefined ? ["Choose another port, or 0 for a free one: --http 0"] : [`It is in use by process ${holder.pid}: ${holder.command}`];
+  const advice =
+    holder === undefined
+      ? ["Choose another port, or 0 for a free one: --http 0"]
+      : [`It is in use by process ${holder.pid}: ${holder.command}`];
   throw new CommandFailure(`Port ${port} is not available (${cause.code}).`, { advice, cause: error });
 }
 

@@ -36,7 +36,8 @@ export function urlOption(): Option {
 /** Parses a TCP port. 0 picks a free port. */
 export function parsePort(text: string): number {
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError("Expected a port from 0 to 65535; 0 picks a free one.");
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError("Expected a port from 0 to 65535; 0 picks a free one.");
   return port;
 }
 
@@ -44,7 +45,8 @@ export function parsePort(text: string): number {
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most) throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+    if (!/^\d+$/.test(text) || value < least || value > most)
+      throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
     return value;
   };
 }
@@ -64,19 +66,26 @@ export function parseSince(text: string): number {
   const agoMs = durationMs(text);
   if (agoMs !== undefined) return Date.now() - agoMs;
   const instant = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(instant)) throw new InvalidArgumentError('Expected a duration ago, e.g. "10m" or "2h", or a time, e.g. "2026-01-31T10:00:00Z".');
+  if (Number.isNaN(instant))
+    throw new InvalidArgumentError(
+      'Expected a duration ago, e.g. "10m" or "2h", or a time, e.g. "2026-01-31T10:00:00Z".',
+    );
   return instant;
 }
 
 function durationMs(text: string): number | undefined {
   if (!/^(?:\d+(?:ms|[smhd]))+$/.test(text)) return undefined;
-  const ms = [...text.matchAll(/(\d+)(ms|[smhd])/g)].reduce((sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[unit ?? ""] ?? 0), 0);
+  const ms = [...text.matchAll(/(\d+)(ms|[smhd])/g)].reduce(
+    (sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[unit ?? ""] ?? 0),
+    0,
+  );
   return ms > MAX_DURATION_MS ? undefined : ms;
 }
 
 /** Parses the id of a trace or its first characters. */
 export function parseTraceId(text: string): string {
-  if (!/^[0-9a-f]{1,32}$/i.test(text)) throw new InvalidArgumentError("A trace id has 32 hexadecimal digits; the first ones are enough.");
+  if (!/^[0-9a-f]{1,32}$/i.test(text))
+    throw new InvalidArgumentError("A trace id has 32 hexadecimal digits; the first ones are enough.");
   return text.toLowerCase();
 }
 

@@ -16,7 +16,10 @@ export function queueListCommand(shell: Shell): Command {
     .summary("list queues and their job counts")
     .description("List the queues of the config file, of subscriptions, and others that still hold jobs.")
     .addOption(jsonOption())
-    .addHelpText("after", "\nExamples:\n  svc queue list\n  svc queue list --json | jq '.queues[] | select(.dead > 0)'\n");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc queue list\n  svc queue list --json | jq '.queues[] | select(.dead > 0)'\n",
+    );
   return withEngineOptions(command).action((own: ListOptions) => list(shell, command, allOptions(own, command)));
 }
 
@@ -27,11 +30,29 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
     return;
   }
   const paint = outPaint(shell);
-  const style = (cell: string, { head }: { readonly head: string }): string => (head === "DEAD" && cell.trim() !== "0" ? paint.red(cell) : cell);
-  shell.out(table(["QUEUE", "WAITING", "DELAYED", "RUNNING", "DEAD", "DONE", "KIND"], queues.map(row), { columns: shell.outColumns, whole: ["QUEUE"], style }));
+  const style = (cell: string, { head }: { readonly head: string }): string =>
+    head === "DEAD" && cell.trim() !== "0" ? paint.red(cell) : cell;
+  shell.out(
+    table(["QUEUE", "WAITING", "DELAYED", "RUNNING", "DEAD", "DONE", "KIND"], queues.map(row), {
+      columns: shell.outColumns,
+      whole: ["QUEUE"],
+      style,
+    }),
+  );
 }
 
-function row({ queue, waiting, delayed, active, dead, done, paused, type, concurrency, topic }: QueueCounts): readonly string[] {
+function row({
+  queue,
+  waiting,
+  delayed,
+  active,
+  dead,
+  done,
+  paused,
+  type,
+  concurrency,
+  topic,
+}: QueueCounts): readonly string[] {
   const kind = [
     type === null ? "not declared" : `${type}, concurrency ${concurrency ?? "?"}`,
     ...(topic === null ? [] : [`of topic ${topic}`]),

@@ -19,9 +19,15 @@ interface PeekOptions extends EngineOptions {
 export function queuePeekCommand(shell: Shell): Command {
   const command = new Command("peek")
     .summary("show jobs of a queue")
-    .description("Show the jobs of a queue in one state with their data, and for dead ones the error. No job is removed.")
+    .description(
+      "Show the jobs of a queue in one state with their data, and for dead ones the error. No job is removed.",
+    )
     .argument("<queue>", "queue to read")
-    .addOption(new Option("--state <state>", "state of the jobs").choices(["waiting", "active", "delayed", "dead"]).default("waiting"))
+    .addOption(
+      new Option("--state <state>", "state of the jobs")
+        .choices(["waiting", "active", "delayed", "dead"])
+        .default("waiting"),
+    )
     .option("--limit <n>", "maximum number, 1 to 1000", wholeNumber(1, 1_000), 20)
     .option("--cursor <cursor>", "where to continue: the cursor at the end of the previous page")
     .addOption(jsonOption("print JSON with all fields of each job and exact numbers"))
@@ -29,13 +35,17 @@ export function queuePeekCommand(shell: Shell): Command {
       "after",
       "\nExamples:\n  svc queue peek default\n  svc queue peek default --state dead\n  svc queue peek default --state dead --json | jq '.jobs[].failures[-1]'\n",
     );
-  return withEngineOptions(command).action((queue: string, own: PeekOptions) => peek(shell, command, queue, allOptions(own, command)));
+  return withEngineOptions(command).action((queue: string, own: PeekOptions) =>
+    peek(shell, command, queue, allOptions(own, command)),
+  );
 }
 
 async function peek(shell: Shell, command: Command, queue: string, options: PeekOptions): Promise<void> {
   const { state, limit, cursor } = options;
   const page = await askEngine(shell, { command, options, access: "reads" }, (engine) =>
-    withQueue(engine, queue, () => engine.callJson({ function_id: "queue::peek", payload: JSON.stringify({ queue, state, limit, cursor }) })),
+    withQueue(engine, queue, () =>
+      engine.callJson({ function_id: "queue::peek", payload: JSON.stringify({ queue, state, limit, cursor }) }),
+    ),
   );
   if (options.json) shell.out(`${formatResult(page, shell.outColumns)}\n`);
   else print(shell, page, { queue, state });
@@ -52,14 +62,20 @@ interface Job {
   readonly failures: readonly { readonly code: string; readonly message: string }[];
 }
 
-function print(shell: Shell, json: string, { queue, state }: { readonly queue: string; readonly state: PeekOptions["state"] }): void {
+function print(
+  shell: Shell,
+  json: string,
+  { queue, state }: { readonly queue: string; readonly state: PeekOptions["state"] },
+): void {
   const { jobs, cursor } = JSON.parse(json) as { readonly jobs: readonly Job[]; readonly cursor: string | null };
   if (jobs.length === 0) {
     shell.note(`${queue} has no ${state} jobs.\n`);
     return;
   }
   // Reads the data from the text, because JSON.parse would round large numbers.
-  const data = elementTexts(memberTexts(json).get("jobs") ?? "[]").map((job) => formatJson(memberTexts(job).get("data") ?? "", "line"));
+  const data = elementTexts(memberTexts(json).get("jobs") ?? "[]").map((job) =>
+    formatJson(memberTexts(job).get("data") ?? "", "line"),
+  );
   const isDead = state === "dead";
   const rows = jobs.map((job, index) => [
     job.job_id,

@@ -22,22 +22,39 @@ export function queuePurgeCommand(shell: Shell): Command {
     .option("-y, --yes", "do not ask for confirmation")
     .addOption(jsonOption("print the number of deleted jobs as JSON"))
     .addHelpText("after", "\nExamples:\n  svc queue purge default\n  svc queue purge default --yes\n");
-  return withEngineOptions(command).action((queue: string, own: PurgeOptions) => purge(shell, command, queue, allOptions(own, command)));
+  return withEngineOptions(command).action((queue: string, own: PurgeOptions) =>
+    purge(shell, command, queue, allOptions(own, command)),
+  );
 }
 
 async function purge(shell: Shell, command: Command, queue: string, options: PurgeOptions): Promise<void> {
   const purged = await askEngine(shell, { command, options, access: "changes" }, (engine) =>
-    withQueue(engine, queue, () => purgeWaiting(engine, queue, (jobs) => confirm(shell, `Delete ${jobs} job${jobs === 1 ? "" : "s"} from ${queue}?`, options))),
+    withQueue(engine, queue, () =>
+      purgeWaiting(engine, queue, (jobs) =>
+        confirm(shell, `Delete ${jobs} job${jobs === 1 ? "" : "s"} from ${queue}?`, options),
+      ),
+    ),
   );
   if (options.json) shell.out(`${JSON.stringify({ queue, purged })}\n`);
-  shell.note(purged === 0 ? `${queue} has no waiting jobs.\n` : `${shell.paint.green("Deleted")} ${purged} job${purged === 1 ? "" : "s"} from ${queue}\n`);
+  shell.note(
+    purged === 0
+      ? `${queue} has no waiting jobs.\n`
+      : `${shell.paint.green("Deleted")} ${purged} job${purged === 1 ? "" : "s"} from ${queue}\n`,
+  );
 }
 
 /** Stops if no job waits, because a job that arrives later was not confirmed. */
-export async function purgeWaiting(engine: Pick<Worker, "call">, queue: string, agreed: (jobs: number) => Promise<void>): Promise<number> {
+export async function purgeWaiting(
+  engine: Pick<Worker, "call">,
+  queue: string,
+  agreed: (jobs: number) => Promise<void>,
+): Promise<number> {
   const { waiting, delayed } = await engine.call<QueueCounts>({ function_id: "queue::stats", payload: { queue } });
   if (waiting + delayed === 0) return 0;
   await agreed(waiting + delayed);
-  const { purged } = await engine.call<{ readonly purged: number }>({ function_id: "queue::purge", payload: { queue } });
+  const { purged } = await engine.call<{ readonly purged: number }>({
+    function_id: "queue::purge",
+    payload: { queue },
+  });
   return purged;
 }

@@ -18,7 +18,10 @@ export function queueRedriveCommand(shell: Shell): Command {
     .argument("<queue>", "queue whose dead-letter jobs to move")
     .argument("[jobs...]", "ids of the jobs (default: all dead-letter jobs of the queue)")
     .addOption(jsonOption("print the number of moved jobs as JSON"))
-    .addHelpText("after", "\nExamples:\n  svc queue redrive default\n  svc queue redrive default 0197a3c2-5b1e-4b0e-9d8f-2f6d1c0a9b7e\n");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc queue redrive default\n  svc queue redrive default 0197a3c2-5b1e-4b0e-9d8f-2f6d1c0a9b7e\n",
+    );
   return withEngineOptions(command).action((queue: string, jobs: readonly string[], own: RedriveOptions) =>
     redrive(shell, command, { queue, jobs, options: allOptions(own, command) }),
   );
@@ -33,7 +36,9 @@ interface Redrive {
 async function redrive(shell: Shell, command: Command, { queue, jobs, options }: Redrive): Promise<void> {
   const payload = { queue, ...(jobs.length === 0 ? {} : { job_ids: jobs }) };
   const { redriven } = await askEngine(shell, { command, options, access: "changes" }, (engine) =>
-    withQueue(engine, queue, () => engine.call<{ readonly redriven: number }>({ function_id: "queue::redrive", payload })),
+    withQueue(engine, queue, () =>
+      engine.call<{ readonly redriven: number }>({ function_id: "queue::redrive", payload }),
+    ),
   );
   if (options.json) shell.out(`${JSON.stringify({ queue, redriven })}\n`);
   shell.note(

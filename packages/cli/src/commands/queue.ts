@@ -9,10 +9,15 @@ import { queueRedriveCommand } from "./queue-redrive.ts";
 export function queueCommand(shell: Shell): Command {
   return new Command("queue")
     .summary("inspect and repair queues")
-    .description("List the queues of svc-queue and their jobs, retry dead-letter jobs, or purge a queue. `svc trigger FUNCTION --enqueue QUEUE` adds a job.")
+    .description(
+      "List the queues of svc-queue and their jobs, retry dead-letter jobs, or purge a queue. `svc trigger FUNCTION --enqueue QUEUE` adds a job.",
+    )
     .addCommand(queueListCommand(shell))
     .addCommand(queuePeekCommand(shell))
     .addCommand(queueRedriveCommand(shell))
     .addCommand(queuePurgeCommand(shell))
-    .addHelpText("after", "\nExamples:\n  svc queue list\n  svc queue peek default --state dead\n  svc queue redrive default\n");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc queue list\n  svc queue peek default --state dead\n  svc queue redrive default\n",
+    );
 }

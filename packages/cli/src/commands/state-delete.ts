@@ -23,7 +23,11 @@ export function stateDeleteCommand(shell: Shell): Command {
     .argument("<scope>", "scope of the keys")
     .argument("[keys...]", "keys to delete")
     .option("--prefix <text>", 'delete every key with this prefix; "" empties the scope. Asks for confirmation')
-    .option("--if-version <n>", "delete a single key only if its item has this version", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option(
+      "--if-version <n>",
+      "delete a single key only if its item has this version",
+      wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    )
     .option("-y, --yes", "do not ask for confirmation")
     .addOption(jsonOption("print the number of deleted keys as JSON"))
     .addHelpText(
@@ -43,10 +47,13 @@ interface Delete {
 
 async function deleteKeys(shell: Shell, command: Command, { scope, keys, options }: Delete): Promise<void> {
   const { prefix, ifVersion, yes } = options;
-  if ((keys.length === 0) === (prefix === undefined)) throw usageFailure("Give either the keys to delete or --prefix.", "See: svc state delete --help");
+  if ((keys.length === 0) === (prefix === undefined))
+    throw usageFailure("Give either the keys to delete or --prefix.", "See: svc state delete --help");
   if (ifVersion !== undefined && keys.length !== 1) throw usageFailure("--if-version needs exactly one key.");
   if (prefix !== undefined && yes === undefined && shell.ask === undefined)
-    throw usageFailure(`Deleting ${keysWith(scope, prefix)} needs a confirmation, and there is no terminal to ask on; pass --yes to confirm.`);
+    throw usageFailure(
+      `Deleting ${keysWith(scope, prefix)} needs a confirmation, and there is no terminal to ask on; pass --yes to confirm.`,
+    );
   const deleted = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
     const [key = ""] = keys;
     if (ifVersion !== undefined) {
@@ -58,11 +65,16 @@ async function deleteKeys(shell: Shell, command: Command, { scope, keys, options
     const answer = await engine.call<{ readonly deleted: number }>({ function_id: "state::delete_many", payload });
     if (answer.deleted > 0 || prefix !== undefined) return answer.deleted;
     const hint = await nearestItem(engine, { scope, key: keys.length === 1 ? key : undefined });
-    throw new CommandFailure(keys.length === 1 ? `${scope}/${key} not found${hint}` : `None of these keys of ${scope} exists${hint}`);
+    throw new CommandFailure(
+      keys.length === 1 ? `${scope}/${key} not found${hint}` : `None of these keys of ${scope} exists${hint}`,
+    );
   });
   if (options.json) shell.out(`${JSON.stringify({ deleted })}\n`);
   if (deleted === 0 && prefix !== undefined) {
-    say(shell, `There is no ${prefix === "" ? `key in ${scope}` : `key of ${scope} with the prefix ${prefix}`}; nothing was deleted.`);
+    say(
+      shell,
+      `There is no ${prefix === "" ? `key in ${scope}` : `key of ${scope} with the prefix ${prefix}`}; nothing was deleted.`,
+    );
     return;
   }
   shell.note(
@@ -79,7 +91,10 @@ interface Prefixed {
 /** Asks for confirmation with the number of matching keys. Returns false if there are none. */
 async function confirmPrefix(shell: Shell, engine: Worker, { scope, prefix, yes }: Prefixed): Promise<boolean> {
   if (yes) return true;
-  const { total } = await engine.call<{ readonly total: number }>({ function_id: "state::entries", payload: { scope, prefix, limit: 1 } });
+  const { total } = await engine.call<{ readonly total: number }>({
+    function_id: "state::entries",
+    payload: { scope, prefix, limit: 1 },
+  });
   if (total === 0) return false;
   await confirm(shell, `Delete ${total} key${total === 1 ? "" : "s"}, ${keysWith(scope, prefix)}?`, { yes });
   return true;

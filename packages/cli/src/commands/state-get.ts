@@ -15,7 +15,9 @@ interface GetOptions extends EngineOptions {
 export function stateGetCommand(shell: Shell): Command {
   const command = new Command("get")
     .summary("print a value")
-    .description("Print the value of a key as JSON, with numbers exactly as stored. Exits with 1 if the key does not exist.")
+    .description(
+      "Print the value of a key as JSON, with numbers exactly as stored. Exits with 1 if the key does not exist.",
+    )
     .argument("<scope>", "scope of the key")
     .argument("<key>", "key of the value")
     .addOption(jsonOption("print the whole item: value, version, time of the last change"))

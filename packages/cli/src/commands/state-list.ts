@@ -25,17 +25,30 @@ export function stateListCommand(shell: Shell): Command {
     .option("--limit <n>", "maximum number, 1 to 1000", wholeNumber(1, 1_000), 100)
     .option("--cursor <cursor>", "where to continue: the cursor at the end of the previous page")
     .addOption(jsonOption("print JSON with exact numbers"))
-    .addHelpText("after", "\nExamples:\n  svc state list\n  svc state list users\n  svc state list users --prefix a --json | jq '.items[].key'\n");
-  return withEngineOptions(command).action((scope: string | undefined, own: ListOptions) => list(shell, command, scope, allOptions(own, command)));
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc state list\n  svc state list users\n  svc state list users --prefix a --json | jq '.items[].key'\n",
+    );
+  return withEngineOptions(command).action((scope: string | undefined, own: ListOptions) =>
+    list(shell, command, scope, allOptions(own, command)),
+  );
 }
 
 async function list(shell: Shell, command: Command, scope: string | undefined, options: ListOptions): Promise<void> {
   const { prefix, limit, cursor } = options;
   const payload = JSON.stringify({ scope, prefix, limit, cursor });
   const page = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
-    const answer = await engine.callJson({ function_id: scope === undefined ? "state::groups" : "state::entries", payload });
+    const answer = await engine.callJson({
+      function_id: scope === undefined ? "state::groups" : "state::entries",
+      payload,
+    });
     const isEmpty = (JSON.parse(answer) as Page).items.length === 0;
-    if (isEmpty) shell.note(scope === undefined ? "There are no scopes.\n" : `No key of ${scope} matches${await nearestItem(engine, { scope })}\n`);
+    if (isEmpty)
+      shell.note(
+        scope === undefined
+          ? "There are no scopes.\n"
+          : `No key of ${scope} matches${await nearestItem(engine, { scope })}\n`,
+      );
     return answer;
   });
   if (options.json) shell.out(`${formatResult(page, shell.outColumns)}\n`);
@@ -64,11 +77,17 @@ function print(shell: Shell, json: string, scope: string | undefined): void {
   const { items, cursor, total } = JSON.parse(json) as Page;
   if (items.length === 0) return;
   if (scope === undefined) {
-    const rows = (items as readonly Group[]).map((group) => [group.scope, String(group.items), formatBytes(group.bytes)]);
+    const rows = (items as readonly Group[]).map((group) => [
+      group.scope,
+      String(group.items),
+      formatBytes(group.bytes),
+    ]);
     shell.out(table(["SCOPE", "ITEMS", "SIZE"], rows, { columns: shell.outColumns, whole: ["SCOPE"] }));
   } else {
     // Reads the values from the text, because JSON.parse would round large numbers.
-    const values = elementTexts(memberTexts(json).get("items") ?? "[]").map((item) => formatJson(memberTexts(item).get("value") ?? "", "line"));
+    const values = elementTexts(memberTexts(json).get("items") ?? "[]").map((item) =>
+      formatJson(memberTexts(item).get("value") ?? "", "line"),
+    );
     const rows = (items as readonly Entry[]).map(({ key, version, updated_at }, index) => [
       key,
       String(version),
@@ -77,5 +96,6 @@ function print(shell: Shell, json: string, scope: string | undefined): void {
     ]);
     shell.out(table(["KEY", "VERSION", "CHANGED", "VALUE"], rows, { columns: shell.outColumns, whole: ["KEY"] }));
   }
-  if (cursor !== null) shell.note(shell.paint.dim(`${items.length} of ${total} shown; next page: --cursor ${cursor}\n`));
+  if (cursor !== null)
+    shell.note(shell.paint.dim(`${items.length} of ${total} shown; next page: --cursor ${cursor}\n`));
 }

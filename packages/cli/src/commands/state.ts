@@ -14,5 +14,8 @@ export function stateCommand(shell: Shell): Command {
     .addCommand(stateGetCommand(shell))
     .addCommand(stateSetCommand(shell))
     .addCommand(stateDeleteCommand(shell))
-    .addHelpText("after", "\nExamples:\n  svc state list\n  svc state get math running_total\n  svc state set math running_total 0\n");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc state list\n  svc state get math running_total\n  svc state set math running_total 0\n",
+    );
 }

@@ -30,9 +30,15 @@ beforeAll(async () => {
   });
   worker.registerFunction("report::nightly", () => ({ rows: 3 }));
   await Promise.all([
-    worker.registerTrigger({ type: "event", function_id: "orders::note", config: { topic: "orders.created" } }).registered,
-    worker.registerTrigger({ type: "cron", function_id: "report::nightly", config: { expression: "0 3 * * *", timezone: "Europe/Berlin" } }).registered,
-    worker.registerTrigger({ type: "cron", function_id: "orders::fail", config: { expression: "0 4 * * *" } }).registered,
+    worker.registerTrigger({ type: "event", function_id: "orders::note", config: { topic: "orders.created" } })
+      .registered,
+    worker.registerTrigger({
+      type: "cron",
+      function_id: "report::nightly",
+      config: { expression: "0 3 * * *", timezone: "Europe/Berlin" },
+    }).registered,
+    worker.registerTrigger({ type: "cron", function_id: "orders::fail", config: { expression: "0 4 * * *" } })
+      .registered,
   ]);
 }, 60_000);
 
@@ -40,10 +46,24 @@ afterAll(() => system.stop());
 
 describe("svc state", () => {
   it("stores, prints and deletes a value with exact numbers", async () => {
-    expect(await svc("state", "set", "math", "total", "9007199254740993")).toEqual({ status: EXIT.done, out: "", notes: "Stored math/total, version 1\n" });
-    expect(await svc("state", "get", "math", "total")).toEqual({ status: EXIT.done, out: "9007199254740993\n", notes: "" });
-    expect((await svc("state", "get", "math", "total", "--json")).out).toMatch(/^\{"key":"total","value":9007199254740993,"version":1,/);
-    expect(await svc("state", "delete", "math", "total", "--json")).toMatchObject({ status: EXIT.done, out: '{"deleted":1}\n', notes: "Deleted math/total\n" });
+    expect(await svc("state", "set", "math", "total", "9007199254740993")).toEqual({
+      status: EXIT.done,
+      out: "",
+      notes: "Stored math/total, version 1\n",
+    });
+    expect(await svc("state", "get", "math", "total")).toEqual({
+      status: EXIT.done,
+      out: "9007199254740993\n",
+      notes: "",
+    });
+    expect((await svc("state", "get", "math", "total", "--json")).out).toMatch(
+      /^\{"key":"total","value":9007199254740993,"version":1,/,
+    );
+    expect(await svc("state", "delete", "math", "total", "--json")).toMatchObject({
+      status: EXIT.done,
+      out: '{"deleted":1}\n',
+      notes: "Deleted math/total\n",
+    });
     expect((await svc("state", "get", "math", "total")).status).toBe(EXIT.failed);
   });
 
@@ -51,7 +71,9 @@ describe("svc state", () => {
     const [scope, key] = ["orders-of-the-whole-last-year", "order-7-of-the-second-of-november-at-noon"];
     await svc("state", "set", scope, key, '{"lines": ["one", "two", "three"]}');
     expect((await system.svc(["state", "list"], { outColumns: 40 })).out).toContain(`${scope} `);
-    expect((await system.svc(["state", "list", scope], { outColumns: 70 })).out).toMatch(new RegExp(`^${key} .*…$`, "m"));
+    expect((await system.svc(["state", "list", scope], { outColumns: 70 })).out).toMatch(
+      new RegExp(`^${key} .*…$`, "m"),
+    );
     await svc("state", "delete", scope, key);
   });
 
@@ -84,7 +106,9 @@ describe("svc state", () => {
   it("lists scopes, and the keys of one, page by page", async () => {
     for (const key of ["a1", "a2", "b1"]) await svc("state", "set", "listed", key, '{"n": 9007199254740993}');
     expect((await svc("state", "list")).out).toMatch(/^listed +3 +\d+ B$/m);
-    expect((await svc("state", "list", "listed", "--prefix", "a")).out).toMatch(/^a1 +1 +now +\{"n":9007199254740993\}\na2 .*\n$/m);
+    expect((await svc("state", "list", "listed", "--prefix", "a")).out).toMatch(
+      /^a1 +1 +now +\{"n":9007199254740993\}\na2 .*\n$/m,
+    );
     const first = await svc("state", "list", "listed", "--limit", "2");
     const [, cursor = ""] = /2 of 3 shown; next page: --cursor (\S+)/.exec(first.notes) ?? [];
     expect((await svc("state", "list", "listed", "--cursor", cursor)).out).toMatch(/^b1 /m);
@@ -93,23 +117,39 @@ describe("svc state", () => {
 
   it("suggests the nearest scope and the nearest key", async () => {
     await svc("state", "set", "accounts", "running_total", "1");
-    expect(await svc("state", "get", "accuonts", "x")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean accounts?") });
-    expect(await svc("state", "get", "accounts", "runing_total")).toMatchObject({ notes: expect.stringContaining("did you mean running_total?") });
+    expect(await svc("state", "get", "accuonts", "x")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("did you mean accounts?"),
+    });
+    expect(await svc("state", "get", "accounts", "runing_total")).toMatchObject({
+      notes: expect.stringContaining("did you mean running_total?"),
+    });
     expect(await svc("state", "delete", "accounts", "runing_total")).toMatchObject({
       status: EXIT.failed,
       notes: expect.stringContaining("did you mean running_total?"),
     });
-    expect(await svc("state", "list", "accuonts")).toMatchObject({ status: EXIT.done, notes: expect.stringContaining("did you mean accounts?") });
+    expect(await svc("state", "list", "accuonts")).toMatchObject({
+      status: EXIT.done,
+      notes: expect.stringContaining("did you mean accounts?"),
+    });
   });
 
   it("asks before it deletes by prefix, and requires --yes without a terminal", async () => {
     for (const key of ["tmp-1", "tmp-2", "kept"]) await svc("state", "set", "sessions", key, "1");
-    expect(await svc("state", "delete", "sessions", "--prefix", "tmp-")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("--yes") });
+    expect(await svc("state", "delete", "sessions", "--prefix", "tmp-")).toMatchObject({
+      status: EXIT.usage,
+      notes: expect.stringContaining("--yes"),
+    });
     const args = ["state", "delete", "sessions", "--prefix", "tmp-"];
-    expect(await system.svc(args, { answers: ["n"] })).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("Nothing was changed") });
+    expect(await system.svc(args, { answers: ["n"] })).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("Nothing was changed"),
+    });
     expect(await system.svc(args, { answers: ["y"] })).toMatchObject({
       status: EXIT.done,
-      notes: expect.stringMatching(/^Delete 2 keys, every key of sessions with the prefix tmp-\? .*Deleted 2 of sessions\n$/),
+      notes: expect.stringMatching(
+        /^Delete 2 keys, every key of sessions with the prefix tmp-\? .*Deleted 2 of sessions\n$/,
+      ),
     });
     expect(await system.svc([...args, "--json"], { answers: [] })).toEqual({
       status: EXIT.done,
@@ -132,13 +172,20 @@ describe("svc state", () => {
 describe("svc queue", () => {
   it("shows job counts of queues and the error of a dead-letter job", async () => {
     await svc("trigger", "orders::fail", "order=9007199254740993", "--enqueue", "default");
-    await expect.poll(async () => (await svc("queue", "list")).out, { timeout: 20_000 }).toMatch(/^default +0 +0 +0 +1 +0 +standard, concurrency 10$/m);
+    await expect
+      .poll(async () => (await svc("queue", "list")).out, { timeout: 20_000 })
+      .toMatch(/^default +0 +0 +0 +1 +0 +standard, concurrency 10$/m);
     const { out } = await svc("queue", "peek", "default", "--state", "dead");
-    expect(out).toMatch(/^JOB +FUNCTION +FAILED +DIED +ERROR +DATA\n\S+ +orders::fail +1\/1 +\S.* +no stock +\{"order":9007199254740993\}$/m);
+    expect(out).toMatch(
+      /^JOB +FUNCTION +FAILED +DIED +ERROR +DATA\n\S+ +orders::fail +1\/1 +\S.* +no stock +\{"order":9007199254740993\}$/m,
+    );
     expect(JSON.parse((await svc("queue", "peek", "default", "--state", "dead", "--json")).out)).toMatchObject({
       jobs: [{ failures: [{ message: "no stock" }] }],
     });
-    const narrow = await system.svc(["queue", "peek", "default", "--state", "dead"], { outColumns: 80, env: { NO_COLOR: "1" } });
+    const narrow = await system.svc(["queue", "peek", "default", "--state", "dead"], {
+      outColumns: 80,
+      env: { NO_COLOR: "1" },
+    });
     const [id = ""] = /^\S+(?= +orders::fail)/m.exec(out) ?? [];
     expect(narrow.out).toContain(`\n${id}  orders::fail`);
     expect(narrow.out).toMatch(/^ {4}no stock$/m);
@@ -154,7 +201,10 @@ describe("svc queue", () => {
   });
 
   it("asks before it purges a queue, and requires --yes without a terminal", async () => {
-    await system.worker.call({ function_id: "queue::enqueue", payload: { queue: "later", function_id: "orders::note", delay_ms: 3_600_000 } });
+    await system.worker.call({
+      function_id: "queue::enqueue",
+      payload: { queue: "later", function_id: "orders::note", delay_ms: 3_600_000 },
+    });
     expect(await svc("queue", "purge", "later")).toMatchObject({
       status: EXIT.usage,
       notes: expect.stringContaining("Delete 1 job from later? There is no terminal to ask on; pass --yes"),
@@ -164,11 +214,17 @@ describe("svc queue", () => {
       status: EXIT.done,
       notes: expect.stringContaining("Deleted 1 job from later"),
     });
-    expect(await svc("queue", "purge", "later", "--yes")).toMatchObject({ status: EXIT.done, notes: "later has no waiting jobs.\n" });
+    expect(await svc("queue", "purge", "later", "--yes")).toMatchObject({
+      status: EXIT.done,
+      notes: "later has no waiting jobs.\n",
+    });
   });
 
   it.each(["peek", "redrive", "purge"])("%s suggests the nearest queue", async (verb) => {
-    expect(await svc("queue", verb, "defualt")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean default?") });
+    expect(await svc("queue", verb, "defualt")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("did you mean default?"),
+    });
   });
 });
 
@@ -180,7 +236,9 @@ describe("svc event emit", () => {
       notes: "Published orders.created: 1 trigger received it\n",
     });
     await expect.poll(() => events).toContainEqual({ id: 7 });
-    expect((await svc("event", "emit", "orders.created", '{"id": 8}', "--json")).out).toBe('{"topic":"orders.created","delivered_to":1}\n');
+    expect((await svc("event", "emit", "orders.created", '{"id": 8}', "--json")).out).toBe(
+      '{"topic":"orders.created","delivered_to":1}\n',
+    );
   });
 
   it("reports that no trigger listens and suggests the nearest topic", async () => {
@@ -194,21 +252,38 @@ describe("svc event emit", () => {
 
 describe("svc cron", () => {
   it("lists schedules, and runs one now", async () => {
-    expect((await svc("cron", "list")).out).toMatch(/^report::nightly +0 3 \* \* \* \(Europe\/Berlin\) +in \d.* +never +active +\S+$/m);
-    expect(await svc("cron", "run", "report::nightly")).toEqual({ status: EXIT.done, out: "", notes: "Ran report::nightly\n" });
-    expect(JSON.parse((await svc("cron", "run", "report::nightly", "--json")).out)).toMatchObject({ outcome: "ok", result: { rows: 3 } });
+    expect((await svc("cron", "list")).out).toMatch(
+      /^report::nightly +0 3 \* \* \* \(Europe\/Berlin\) +in \d.* +never +active +\S+$/m,
+    );
+    expect(await svc("cron", "run", "report::nightly")).toEqual({
+      status: EXIT.done,
+      out: "",
+      notes: "Ran report::nightly\n",
+    });
+    expect(JSON.parse((await svc("cron", "run", "report::nightly", "--json")).out)).toMatchObject({
+      outcome: "ok",
+      result: { rows: 3 },
+    });
     expect((await svc("cron", "list")).out).toMatch(/^report::nightly .* ok, now +active/m);
   });
 
   it("accepts the id of a trigger or its first characters", async () => {
-    const { triggers } = JSON.parse((await svc("cron", "list", "--json")).out) as { triggers: { trigger_id: string; function_id: string }[] };
+    const { triggers } = JSON.parse((await svc("cron", "list", "--json")).out) as {
+      triggers: { trigger_id: string; function_id: string }[];
+    };
     const id = triggers.find(({ function_id }) => function_id === "report::nightly")?.trigger_id ?? "";
     expect((await svc("cron", "run", id)).status).toBe(EXIT.done);
     expect((await svc("cron", "run", id.slice(0, 20))).status).toBe(EXIT.done);
   });
 
   it("fails if the run fails, and suggests the nearest schedule", async () => {
-    expect(await svc("cron", "run", "orders::fail")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("no stock") });
-    expect(await svc("cron", "run", "report::nigthly")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean report::nightly?") });
+    expect(await svc("cron", "run", "orders::fail")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("no stock"),
+    });
+    expect(await svc("cron", "run", "report::nigthly")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("did you mean report::nightly?"),
+    });
   });
 });

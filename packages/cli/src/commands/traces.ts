@@ -8,7 +8,15 @@ import { outPaint } from "../terminal-text.ts";
 import { dayAndTime } from "../times.ts";
 import { fullTraceId, listTraces, type TraceRow, traceNotFound } from "../trace-ids.ts";
 import { spansOf } from "../traces.ts";
-import { allOptions, type EngineOptions, jsonOption, parseSince, parseTraceId, wholeNumber, withEngineOptions } from "./options.ts";
+import {
+  allOptions,
+  type EngineOptions,
+  jsonOption,
+  parseSince,
+  parseTraceId,
+  wholeNumber,
+  withEngineOptions,
+} from "./options.ts";
 
 interface TracesOptions extends EngineOptions {
   readonly status?: "ok" | "error" | "pending";
@@ -26,13 +34,19 @@ interface TracesOptions extends EngineOptions {
 export function tracesCommand(shell: Shell): Command {
   const command = new Command("traces")
     .summary("list traces or draw one as a tree")
-    .description("List the latest traces. With an id or its first characters, draw the trace as a tree of calls with start times, durations and errors.")
+    .description(
+      "List the latest traces. With an id or its first characters, draw the trace as a tree of calls with start times, durations and errors.",
+    )
     .argument("[id]", "trace to draw; the first characters of its id are enough if they are unique", parseTraceId)
     .addOption(new Option("--status <status>", "only traces with this status").choices(["ok", "error", "pending"]))
     .option("--service <text>", "only traces with this text in the name of one of their workers")
     .option("--function <function>", "only traces in which this function ran")
     .option("--search <text>", "only traces with a span that contains these words")
-    .option("--min-duration <ms>", "only traces that took at least this many milliseconds", wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option(
+      "--min-duration <ms>",
+      "only traces that took at least this many milliseconds",
+      wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    )
     .option("--since <time>", "only traces since a time or a duration ago, e.g. 10m", parseSince)
     .option("--limit <n>", "maximum number, 1 to 1000", wholeNumber(1, 1_000), 20)
     .option("--all", "also traces of the engine's internal work")
@@ -49,17 +63,29 @@ export function tracesCommand(shell: Shell): Command {
 
 async function list(shell: Shell, command: Command, options: TracesOptions): Promise<void> {
   const { status, service, search, since, limit, minDuration, all } = options;
-  const filters = { status, service_name: service, function_id: options.function, text: search, min_duration_ms: minDuration, start_time: since };
+  const filters = {
+    status,
+    service_name: service,
+    function_id: options.function,
+    text: search,
+    min_duration_ms: minDuration,
+    start_time: since,
+  };
   const query = { ...filters, limit, include_internal: all };
   const { traces, hint } = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
     const found = await listTraces(engine, query);
     const services = service === undefined ? [] : [service];
-    const hint = found.traces.length === 0 ? await nearestOfFilters(engine, { functionId: options.function, services }) : "";
+    const hint =
+      found.traces.length === 0 ? await nearestOfFilters(engine, { functionId: options.function, services }) : "";
     return { ...found, hint };
   });
   if (options.json) shell.out(`${JSON.stringify({ traces })}\n`);
   else if (traces.length === 0)
-    shell.note(Object.values(filters).every((filter) => filter === undefined) ? "There are no traces yet.\n" : `No trace matches${hint || "."}\n`);
+    shell.note(
+      Object.values(filters).every((filter) => filter === undefined)
+        ? "There are no traces yet.\n"
+        : `No trace matches${hint || "."}\n`,
+    );
   else print(shell, traces);
 }
 
@@ -68,20 +94,29 @@ const SHOWN_ID_CHARACTERS = 12;
 
 function print(shell: Shell, traces: readonly TraceRow[]): void {
   const paint = outPaint(shell);
-  const rows = traces.map(({ trace_id, start_time_ms, duration_ms, span_count, error_count, root_name, service, status }) => [
-    trace_id.slice(0, SHOWN_ID_CHARACTERS),
-    dayAndTime(start_time_ms),
-    duration_ms === null ? "running" : precise(duration_ms),
-    String(span_count),
-    error_count > 0 ? `${error_count} ✗` : status,
-    service ?? "",
-    root_name ?? "",
-  ]);
-  const style = (cell: string, { head }: { readonly head: string }): string => (head === "STATUS" && cell.includes("✗") ? paint.red(cell) : cell);
-  shell.out(table(["TRACE", "BEGAN", "TOOK", "SPANS", "STATUS", "SERVICE", "NAME"], rows, { columns: shell.outColumns, style }));
+  const rows = traces.map(
+    ({ trace_id, start_time_ms, duration_ms, span_count, error_count, root_name, service, status }) => [
+      trace_id.slice(0, SHOWN_ID_CHARACTERS),
+      dayAndTime(start_time_ms),
+      duration_ms === null ? "running" : precise(duration_ms),
+      String(span_count),
+      error_count > 0 ? `${error_count} ✗` : status,
+      service ?? "",
+      root_name ?? "",
+    ],
+  );
+  const style = (cell: string, { head }: { readonly head: string }): string =>
+    head === "STATUS" && cell.includes("✗") ? paint.red(cell) : cell;
+  shell.out(
+    table(["TRACE", "BEGAN", "TOOK", "SPANS", "STATUS", "SERVICE", "NAME"], rows, { columns: shell.outColumns, style }),
+  );
 }
 
-async function draw(shell: Shell, command: Command, { id, options }: { readonly id: string; readonly options: TracesOptions }): Promise<void> {
+async function draw(
+  shell: Shell,
+  command: Command,
+  { id, options }: { readonly id: string; readonly options: TracesOptions },
+): Promise<void> {
   const { traceId, spans } = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
     const found = await fullTraceId(engine, id);
     return { traceId: found, spans: await spansOf(engine, found) };

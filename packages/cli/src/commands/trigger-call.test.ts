@@ -16,7 +16,9 @@ beforeAll(async () => {
   worker.registerFunction("echo::back", (input) => input);
   worker.registerFunction("echo::metadata", (_, { metadata }) => metadata);
   worker.registerFunction("math::add", ({ a, b }: { a: number; b: number }) => ({ c: a + b }));
-  worker.registerFunction("math::double", async ({ a }: { a: number }, context) => context.call({ function_id: "math::add", payload: { a, b: a } }));
+  worker.registerFunction("math::double", async ({ a }: { a: number }, context) =>
+    context.call({ function_id: "math::add", payload: { a, b: a } }),
+  );
   worker.registerFunction("math::broken", () => {
     throw new Error("out of numbers");
   });
@@ -49,22 +51,37 @@ describe("the payload of a call", () => {
     ["JSON by --payload", ["--payload=[1, 2]"], "[1,2]"],
     ["{} by default", [], "{}"],
   ])("%s", async (_case, words, result) => {
-    expect(await system.svc(["trigger", "echo::back", ...words])).toEqual({ status: EXIT.done, out: `${result}\n`, notes: "" });
+    expect(await system.svc(["trigger", "echo::back", ...words])).toEqual({
+      status: EXIT.done,
+      out: `${result}\n`,
+      notes: "",
+    });
   });
 
-  it.each([["-"], ["--payload=-"], ["--payload=@-"], ["--payload-file=-"]])("is read from standard input with %s", async (word) => {
-    expect(await system.svc(["trigger", "echo::back", word], { stdin: '{"n": 1.5}\n' })).toMatchObject({ status: EXIT.done, out: '{"n":1.5}\n' });
-  });
+  it.each([["-"], ["--payload=-"], ["--payload=@-"], ["--payload-file=-"]])(
+    "is read from standard input with %s",
+    async (word) => {
+      expect(await system.svc(["trigger", "echo::back", word], { stdin: '{"n": 1.5}\n' })).toMatchObject({
+        status: EXIT.done,
+        out: '{"n":1.5}\n',
+      });
+    },
+  );
 
   it("is read from a file with --payload-file or @", async () => {
     writeFileSync(join(system.project.dir, "order.json"), '{"order": 7}');
     for (const word of ["--payload=@order.json", "--payload-file=order.json"]) {
-      expect(await system.svc(["trigger", "echo::back", word])).toMatchObject({ status: EXIT.done, out: '{"order":7}\n' });
+      expect(await system.svc(["trigger", "echo::back", word])).toMatchObject({
+        status: EXIT.done,
+        out: '{"order":7}\n',
+      });
     }
   });
 
   it("is accompanied by metadata", async () => {
-    expect(await system.svc(["trigger", "echo::metadata", '--metadata={"why":"a test"}'])).toMatchObject({ out: '{"why":"a test"}\n' });
+    expect(await system.svc(["trigger", "echo::metadata", '--metadata={"why":"a test"}'])).toMatchObject({
+      out: '{"why":"a test"}\n',
+    });
   });
 
   it("is reported with its file if it is missing or not JSON", async () => {
@@ -84,7 +101,11 @@ describe("a mistyped name", () => {
   it("of a function gets the nearest one as a hint", async () => {
     const { status, out, notes } = await system.svc(["trigger", "math::ad"]);
     expect([status, out]).toEqual([EXIT.failed, ""]);
-    expect(JSON.parse(notes)).toEqual({ code: "function_not_found", message: "Function math::ad not found", hint: "did you mean math::add?" });
+    expect(JSON.parse(notes)).toEqual({
+      code: "function_not_found",
+      message: "Function math::ad not found",
+      hint: "did you mean math::add?",
+    });
   });
 
   it("of a queue gets the nearest one as a hint", async () => {
@@ -97,7 +118,10 @@ describe("a mistyped name", () => {
   it("of a missing module's function gets the command that adds the module", async () => {
     const { status, notes } = await system.svc(["trigger", "state::get"]);
     expect(status).toBe(EXIT.failed);
-    expect(JSON.parse(notes)).toMatchObject({ code: "function_not_found", hint: expect.stringContaining("svc worker add svc-state") });
+    expect(JSON.parse(notes)).toMatchObject({
+      code: "function_not_found",
+      hint: expect.stringContaining("svc worker add svc-state"),
+    });
   });
 });
 
@@ -119,7 +143,11 @@ it("shows the elapsed time of a long call on a terminal and how to cancel it", {
 });
 
 it("--void prints nothing and does not wait", async () => {
-  expect(await system.svc(["trigger", "note::take", "n=1", "--void"])).toEqual({ status: EXIT.done, out: "", notes: "" });
+  expect(await system.svc(["trigger", "note::take", "n=1", "--void"])).toEqual({
+    status: EXIT.done,
+    out: "",
+    notes: "",
+  });
   await expect.poll(() => notices, { timeout: 20_000 }).toContainEqual({ n: 1 });
 });
 

@@ -43,7 +43,11 @@ describe("a usage error of svc trigger", () => {
   it.each([
     ["no function id", ["trigger"], "svc trigger math::add a=2 b=3"],
     ["a field where the id belongs", ["trigger", "a=2"], "not a function id"],
-    ["the payload without its option", ["trigger", "math::add", '{"a":1}'], `svc trigger math::add --payload='{"a":1}'`],
+    [
+      "the payload without its option",
+      ["trigger", "math::add", '{"a":1}'],
+      `svc trigger math::add --payload='{"a":1}'`,
+    ],
     ["the same with --function-id", ["trigger", "--function-id=math::add", '{"a":1}'], `--payload='{"a":1}'`],
     ["two payloads", ["trigger", "a", "b=1", "--payload={}"], "given twice"],
     ["two payload options", ["trigger", "a", "--payload-file=f", "--payload={}"], "give one of them"],
@@ -52,8 +56,16 @@ describe("a usage error of svc trigger", () => {
     ["a trace of a call without waiting", ["trigger", "a", "--void", "--trace"], "do not wait"],
     ["metadata that is not JSON", ["trigger", "a", "--metadata={a}"], "The metadata is not JSON"],
     ["metadata of a job", ["trigger", "a", "--metadata={}", "--enqueue=q"], "no --metadata"],
-    ["a payload that the shell split", ["trigger", "--function-id=math::add", "--payload", "a:1", "b:2"], "in single quotes"],
-    ["a payload that the shell split, as one word each", ["trigger", "--function-id=a", "--payload=a:1", "--payload=b:2"], "in single quotes"],
+    [
+      "a payload that the shell split",
+      ["trigger", "--function-id=math::add", "--payload", "a:1", "b:2"],
+      "in single quotes",
+    ],
+    [
+      "a payload that the shell split, as one word each",
+      ["trigger", "--function-id=a", "--payload=a:1", "--payload=b:2"],
+      "in single quotes",
+    ],
     ["an empty function id", ["trigger", "--function-id="], "empty"],
     ["a timeout of 0", ["trigger", "--function-id=a", "--timeout-ms=0"], "whole milliseconds"],
     ["a timeout with a unit", ["trigger", "--function-id=a", "--timeout-ms=5s"], "whole milliseconds"],

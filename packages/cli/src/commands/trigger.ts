@@ -9,7 +9,15 @@ import { payloadWith } from "../engine-request.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { formatJson, formatResult } from "../json-format.ts";
-import { checkedJson, isField, type JsonSource, jsonArgument, jsonFromFile, objectOfFields, quotingAdvice } from "../json-input.ts";
+import {
+  checkedJson,
+  isField,
+  type JsonSource,
+  jsonArgument,
+  jsonFromFile,
+  objectOfFields,
+  quotingAdvice,
+} from "../json-input.ts";
 import { listFunctions } from "../listings.ts";
 import { addModule, moduleOf, notFound } from "../missing-module.ts";
 import { listQueues } from "../queue-names.ts";
@@ -66,8 +74,9 @@ Examples:
   svc trigger --function-id=state::get --payload='{"scope": "math", "key": "running_total"}' --url ws://localhost:49134
 `,
     );
-  return withEngineOptions(command).action((first: string | undefined, rest: readonly string[], options: TriggerOptions) =>
-    callFunction(shell, allOptions(options, command), first === undefined ? rest : [first, ...rest]),
+  return withEngineOptions(command).action(
+    (first: string | undefined, rest: readonly string[], options: TriggerOptions) =>
+      callFunction(shell, allOptions(options, command), first === undefined ? rest : [first, ...rest]),
   );
 }
 
@@ -76,7 +85,9 @@ async function callFunction(shell: Shell, options: TriggerOptions, words: readon
   rejectConflicts(options);
   const payload = await payloadOf(shell, options, { functionId, words: given });
   const metadata: unknown =
-    options.metadata === undefined ? undefined : JSON.parse(checkedJson(options.metadata, { noun: "metadata", example: `--metadata='{"why": "a test"}'` }));
+    options.metadata === undefined
+      ? undefined
+      : JSON.parse(checkedJson(options.metadata, { noun: "metadata", example: `--metadata='{"why": "a test"}'` }));
   const call = { function_id: functionId, payload, timeout_ms: options.timeoutMs, metadata };
   await withEngine(engineAddress(shell, options), "svc trigger", async (engine) => {
     try {
@@ -95,7 +106,9 @@ async function callFunction(shell: Shell, options: TriggerOptions, words: readon
 }
 
 async function printResult(shell: Shell, engine: Worker, call: Parameters<Worker["callJson"]>[0]): Promise<void> {
-  const result = await cancellable(shell, `Calling ${call.function_id}`, (signal) => engine.callJson({ ...call, signal }));
+  const result = await cancellable(shell, `Calling ${call.function_id}`, (signal) =>
+    engine.callJson({ ...call, signal }),
+  );
   shell.out(`${formatResult(result, shell.outColumns)}\n`);
 }
 
@@ -112,17 +125,27 @@ async function enqueue(
 }
 
 /** Returns a hint for the failure line: a similar name, workers that are not ready, or a missing module. */
-async function hintFor(engine: Worker, error: CallError, { enqueue: queue }: TriggerOptions): Promise<{ readonly hint?: string }> {
+async function hintFor(
+  engine: Worker,
+  error: CallError,
+  { enqueue: queue }: TriggerOptions,
+): Promise<{ readonly hint?: string }> {
   const hints = await hintsFor(engine, { error, queue }).catch((): readonly string[] => []);
   return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
 
 /** Throws if the known names cannot be listed. */
-async function hintsFor(engine: Worker, { error, queue }: { readonly error: CallError; readonly queue: string | undefined }): Promise<readonly string[]> {
+async function hintsFor(
+  engine: Worker,
+  { error, queue }: { readonly error: CallError; readonly queue: string | undefined },
+): Promise<readonly string[]> {
   if (error.code === "queue_not_found" && queue !== undefined) {
     const known = (await listQueues(engine)).map(({ queue: name }) => name);
     const rest = known.length > MAX_QUEUES ? `, and ${known.length - MAX_QUEUES} more` : "";
-    return [(await similarName(queue, known)) || (known.length === 0 ? "there are no queues" : `queues: ${known.slice(0, MAX_QUEUES).join(", ")}${rest}`)];
+    return [
+      (await similarName(queue, known)) ||
+        (known.length === 0 ? "there are no queues" : `queues: ${known.slice(0, MAX_QUEUES).join(", ")}${rest}`),
+    ];
   }
   const functionId = notFound(error);
   if (functionId === undefined) return [];
@@ -138,16 +161,25 @@ async function similarName(name: string, known: readonly string[]): Promise<stri
 }
 
 function namedFunction([id, ...rest]: readonly string[]): readonly [string, readonly string[]] {
-  if (id === undefined) throw usageFailure("The function to call is missing.", "  svc trigger math::add a=2 b=3", "See: svc trigger --help");
+  if (id === undefined)
+    throw usageFailure(
+      "The function to call is missing.",
+      "  svc trigger math::add a=2 b=3",
+      "See: svc trigger --help",
+    );
   const problem = isField(id) ? `${JSON.stringify(id)} is not a function id` : nameProblem(id, "the function id");
-  if (problem !== undefined) throw usageFailure(`The first argument must be a function id; ${problem}.`, "  svc trigger math::add a=2 b=3");
+  if (problem !== undefined)
+    throw usageFailure(`The first argument must be a function id; ${problem}.`, "  svc trigger math::add a=2 b=3");
   return [id, rest];
 }
 
 function rejectConflicts({ void: isVoid, enqueue: queue, trace, metadata }: TriggerOptions): void {
-  if (isVoid && queue !== undefined) throw usageFailure("--void and --enqueue cannot be used together; give one of them.");
-  if (trace && (isVoid || queue !== undefined)) throw usageFailure("--trace needs a finished call, but --void and --enqueue do not wait for it.");
-  if (queue !== undefined && metadata !== undefined) throw usageFailure("A job has no --metadata; put it into the payload.");
+  if (isVoid && queue !== undefined)
+    throw usageFailure("--void and --enqueue cannot be used together; give one of them.");
+  if (trace && (isVoid || queue !== undefined))
+    throw usageFailure("--trace needs a finished call, but --void and --enqueue do not wait for it.");
+  if (queue !== undefined && metadata !== undefined)
+    throw usageFailure("A job has no --metadata; put it into the payload.");
 }
 
 interface Given {
@@ -155,20 +187,29 @@ interface Given {
   readonly words: readonly string[];
 }
 
-async function payloadOf(shell: Shell, { payload, payloadFile }: TriggerOptions, { functionId, words }: Given): Promise<string> {
-  if (payload !== undefined && payloadFile !== undefined) throw usageFailure("--payload and --payload-file cannot be used together; give one of them.");
+async function payloadOf(
+  shell: Shell,
+  { payload, payloadFile }: TriggerOptions,
+  { functionId, words }: Given,
+): Promise<string> {
+  if (payload !== undefined && payloadFile !== undefined)
+    throw usageFailure("--payload and --payload-file cannot be used together; give one of them.");
   const hasOption = payload !== undefined || payloadFile !== undefined;
   const wrong = words.filter((word) => !isField(word));
   if (wrong.length > 0 && !(words.length === 1 && words[0] === "-" && !hasOption))
     throw misplacedWords(wrong, { functionId, isAlone: words.length === 1 && !hasOption });
-  if (hasOption && words.length > 0) throw usageFailure(`The payload is given twice: by an option and by ${words.join(" ")}`);
+  if (hasOption && words.length > 0)
+    throw usageFailure(`The payload is given twice: by an option and by ${words.join(" ")}`);
   if (payloadFile !== undefined) return jsonFromFile(shell, payloadFile, PAYLOAD);
   if (words[0] === "-") return jsonFromFile(shell, "-", PAYLOAD);
   return words.length > 0 ? objectOfFields(words) : jsonArgument(shell, payload ?? "{}", PAYLOAD);
 }
 
 /** Explains leftover words: a payload without its option, or pieces of a payload that the shell split. */
-function misplacedWords(words: readonly string[], { functionId, isAlone }: { readonly functionId: string; readonly isAlone: boolean }): CommandFailure {
+function misplacedWords(
+  words: readonly string[],
+  { functionId, isAlone }: { readonly functionId: string; readonly isAlone: boolean },
+): CommandFailure {
   const [first = ""] = words;
   if (isAlone) {
     return usageFailure(
@@ -191,6 +232,7 @@ function parseFunctionId(id: string): string {
 
 function parseTimeoutMs(text: string): number {
   const ms = Number(text);
-  if (!/^\d+$/.test(text) || ms < 1 || ms > MAX_TIMEOUT_MS) throw new InvalidArgumentError(`Expected whole milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
+  if (!/^\d+$/.test(text) || ms < 1 || ms > MAX_TIMEOUT_MS)
+    throw new InvalidArgumentError(`Expected whole milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
   return ms;
 }

@@ -22,13 +22,18 @@ interface TriggersOptions extends EngineOptions {
 export function triggersCommand(shell: Shell): Command {
   const command = new Command("triggers")
     .summary("list the triggers of functions")
-    .description("List the triggers with the condition of each (a path, a schedule, a topic), its function, and its status with the reason.")
+    .description(
+      "List the triggers with the condition of each (a path, a schedule, a topic), its function, and its status with the reason.",
+    )
     .option("--type <type>", "only triggers of this type, e.g. http or cron")
     .option("--function <function>", "only triggers of this function")
     .option("--search <text>", "only triggers with this text in their function, type or config")
     .option("--all", "also the engine's internal triggers")
     .addOption(jsonOption())
-    .addHelpText("after", "\nExamples:\n  svc triggers\n  svc triggers --type http\n  svc triggers --function math::add --json\n");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc triggers\n  svc triggers --type http\n  svc triggers --function math::add --json\n",
+    );
   return withEngineOptions(command).action((own: TriggersOptions) => list(shell, command, allOptions(own, command)));
 }
 
@@ -45,12 +50,21 @@ async function list(shell: Shell, command: Command, options: TriggersOptions): P
     });
   });
   if (options.json) shell.out(`${JSON.stringify({ triggers })}\n`);
-  else if (triggers.length === 0) shell.note(`No triggers${type === undefined && search === undefined && options.function === undefined ? "" : " match"}.\n`);
+  else if (triggers.length === 0)
+    shell.note(
+      `No triggers${type === undefined && search === undefined && options.function === undefined ? "" : " match"}.\n`,
+    );
   else {
-    const rows = triggers.map(({ trigger_type, config, function_id, status }) => [trigger_type, conditionOf(trigger_type, config), function_id, status]);
+    const rows = triggers.map(({ trigger_type, config, function_id, status }) => [
+      trigger_type,
+      conditionOf(trigger_type, config),
+      function_id,
+      status,
+    ]);
     const options = { columns: shell.outColumns, whole: ["TYPE", "FUNCTION", "STATUS"], style: statusStyle(shell) };
     shell.out(table(["TYPE", "CONDITION", "FUNCTION", "STATUS"], rows, options));
     for (const { trigger_type, config, function_id, reason } of triggers)
-      if (reason !== null) sayReason(shell, `${trigger_type} ${conditionOf(trigger_type, config)} → ${function_id}`, reason);
+      if (reason !== null)
+        sayReason(shell, `${trigger_type} ${conditionOf(trigger_type, config)} → ${function_id}`, reason);
   }
 }

@@ -4,7 +4,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { run } from "../main.ts";
-import { PROBE_MANIFEST, startTestEngine, type TestEngine, type TestProject, testProject, writeProbeWorker } from "../running-engine.test-support.ts";
+import {
+  PROBE_MANIFEST,
+  startTestEngine,
+  type TestEngine,
+  type TestProject,
+  testProject,
+  writeProbeWorker,
+} from "../running-engine.test-support.ts";
 import { type RecordedShell, recordedShell } from "../shell.test-support.ts";
 
 let project: TestProject;
@@ -24,12 +31,16 @@ interface Ended {
 }
 
 async function svc(...args: readonly string[]): Promise<Ended> {
-  const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH, SVC_URL: engine?.url ?? "ws://127.0.0.1:1" } });
+  const shell = recordedShell({
+    cwd: project.dir,
+    env: { PATH: process.env.PATH, SVC_URL: engine?.url ?? "ws://127.0.0.1:1" },
+  });
   const status = await run(args, shell);
   return { status, shell };
 }
 
-const first = ({ shell }: Pick<Ended, "shell">): unknown => (JSON.parse(shell.written.out) as { workers: unknown[] }).workers[0];
+const first = ({ shell }: Pick<Ended, "shell">): unknown =>
+  (JSON.parse(shell.written.out) as { workers: unknown[] }).workers[0];
 const config = (): string => readFileSync(project.configFile, "utf8");
 
 describe("svc worker add with an engine running", () => {
@@ -56,7 +67,10 @@ describe("svc worker add with an engine running", () => {
     const source = readFileSync(program, "utf8");
     writeFileSync(
       program,
-      source.replace('{ type: "registerfunction", id: "probe::ping" }', '{ type: "registertriggertype", id: "ticker", description: "ticks" }'),
+      source.replace(
+        '{ type: "registerfunction", id: "probe::ping" }',
+        '{ type: "registertriggertype", id: "ticker", description: "ticks" }',
+      ),
     );
     engine = await startTestEngine(project);
 
@@ -100,7 +114,9 @@ describe("svc worker add with an engine running", () => {
   it("adds svc-stream with its default settings", async () => {
     engine = await startTestEngine(project);
     const { shell } = await svc("worker", "add", "stream", "--json");
-    expect(config()).toMatch(/# Streams: .*\n\s+- name: svc-stream\n\s+config:\n\s+port: 3112\n\s+host: 127.0.0.1\n\s+adapter:\n\s+name: file_based\n/);
+    expect(config()).toMatch(
+      /# Streams: .*\n\s+- name: svc-stream\n\s+config:\n\s+port: 3112\n\s+host: 127.0.0.1\n\s+adapter:\n\s+name: file_based\n/,
+    );
     expect(first({ shell })).toMatchObject({ name: "svc-stream", kind: "built-in", status: "ready" });
   }, 30_000);
 
@@ -127,8 +143,12 @@ describe("svc worker add with an engine running", () => {
     engine = await startTestEngine(project);
     await svc("worker", "add", "./workers/probe");
 
-    expect((await svc("worker", "list")).shell.written.out).toMatch(/ready .* probe::f10, probe::f11, probe::f12, and 16 more, trigger types: ticker\n/);
-    const { workers } = JSON.parse((await svc("worker", "list", "--json")).shell.written.out) as { workers: { name: string; functions: unknown[] }[] };
+    expect((await svc("worker", "list")).shell.written.out).toMatch(
+      /ready .* probe::f10, probe::f11, probe::f12, and 16 more, trigger types: ticker\n/,
+    );
+    const { workers } = JSON.parse((await svc("worker", "list", "--json")).shell.written.out) as {
+      workers: { name: string; functions: unknown[] }[];
+    };
     expect(workers.find(({ name }) => name === "probe-worker")?.functions).toHaveLength(19);
   }, 30_000);
 
@@ -167,7 +187,9 @@ describe("an engine of another project", () => {
       const { status, shell } = await svcInOther("worker", ...args);
 
       expect(status).toBe(EXIT.failed);
-      expect(shell.written.notes).toContain(`belongs to another project: it runs with ${project.configFile}, not with ${other.configFile}`);
+      expect(shell.written.notes).toContain(
+        `belongs to another project: it runs with ${project.configFile}, not with ${other.configFile}`,
+      );
       expect(shell.written.notes).toContain("--url");
       expect(config()).toBe("# mine\nworkers: []\n");
       expect(readFileSync(other.configFile, "utf8")).not.toContain("svc-http");
@@ -195,7 +217,10 @@ describe("an engine of another project", () => {
 
   it("is used if there is no config file", async () => {
     engine = await startTestEngine(project);
-    const shell = recordedShell({ cwd: other.dir, env: { PATH: process.env.PATH, SVC_BRIDGE_PORT: new URL(engine.url).port } });
+    const shell = recordedShell({
+      cwd: other.dir,
+      env: { PATH: process.env.PATH, SVC_BRIDGE_PORT: new URL(engine.url).port },
+    });
     rmSync(other.configFile);
 
     expect(await run(["worker", "add", "svc-http"], shell)).toBe(EXIT.done);
@@ -206,7 +231,10 @@ describe("an engine of another project", () => {
     engine = await startTestEngine(project);
     const link = join(other.dir, "link");
     symlinkSync(project.dir, link);
-    const shell = recordedShell({ cwd: link, env: { PATH: process.env.PATH, SVC_BRIDGE_PORT: new URL(engine.url).port } });
+    const shell = recordedShell({
+      cwd: link,
+      env: { PATH: process.env.PATH, SVC_BRIDGE_PORT: new URL(engine.url).port },
+    });
 
     expect(await run(["worker", "add", "svc-http"], shell)).toBe(EXIT.done);
   }, 30_000);
@@ -214,12 +242,17 @@ describe("an engine of another project", () => {
 
 describe("a worker that crashes", () => {
   it("is reported at once with its last output, and only once", async () => {
-    await writeProbeWorker(join(project.dir, "probe"), PROBE_MANIFEST.replace("node worker.mjs", "echo beforehand; echo SyntaxError here >&2; exit 3"));
+    await writeProbeWorker(
+      join(project.dir, "probe"),
+      PROBE_MANIFEST.replace("node worker.mjs", "echo beforehand; echo SyntaxError here >&2; exit 3"),
+    );
     engine = await startTestEngine(project);
     const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH, SVC_URL: engine.url } });
     const ended = run(["worker", "add", "./probe"], shell);
 
-    await shell.noted("Worker probe-worker crashed: it ended with exit code 3 (SyntaxError here) and is started again in 1 s\n");
+    await shell.noted(
+      "Worker probe-worker crashed: it ended with exit code 3 (SyntaxError here) and is started again in 1 s\n",
+    );
     await shell.noted("to recover");
     shell.stop("SIGINT");
 
@@ -318,18 +351,21 @@ describe("a worker that cannot be added", () => {
     expect((await svc("worker", "add", "./probe")).status).toBe(EXIT.done);
   });
 
-  it.each([[[]], [["--force"]]])("exits with 1 for the name of another folder's worker, before any install (%j)", async (more) => {
-    await writeProbeWorker(join(project.dir, "one/probe"));
-    await writeProbeWorker(join(project.dir, "two/probe"), `${PROBE_MANIFEST}  install: echo done > installed\n`);
-    await svc("worker", "add", "./one/probe");
+  it.each([[[]], [["--force"]]])(
+    "exits with 1 for the name of another folder's worker, before any install (%j)",
+    async (more) => {
+      await writeProbeWorker(join(project.dir, "one/probe"));
+      await writeProbeWorker(join(project.dir, "two/probe"), `${PROBE_MANIFEST}  install: echo done > installed\n`);
+      await svc("worker", "add", "./one/probe");
 
-    const { status, shell } = await svc("worker", "add", "./two/probe", ...more);
+      const { status, shell } = await svc("worker", "add", "./two/probe", ...more);
 
-    expect(status).toBe(EXIT.failed);
-    expect(shell.written.notes).toContain(join(project.dir, "one/probe"));
-    expect(shell.written.notes).toContain(join(project.dir, "two/probe"));
-    expect(existsSync(join(project.dir, "two/probe/installed"))).toBe(false);
-  });
+      expect(status).toBe(EXIT.failed);
+      expect(shell.written.notes).toContain(join(project.dir, "one/probe"));
+      expect(shell.written.notes).toContain(join(project.dir, "two/probe"));
+      expect(existsSync(join(project.dir, "two/probe/installed"))).toBe(false);
+    },
+  );
 
   it("suggests the folder that matches a name", async () => {
     await mkdir(join(project.dir, "workers/math-worker"), { recursive: true });

@@ -41,7 +41,11 @@ export function workerAddCommand(shell: Shell): Command {
     .option("-f, --force", "install again and restart, even if nothing changed or the worker exists")
     .option("--name <name>", "name of the worker in the config file (default: the one in its manifest)")
     .option("--replicas <n>", `number of processes, 1 to ${MAX_REPLICAS}`, parseReplicas)
-    .option("-e, --env <NAME=VALUE>", "environment variable of the worker, written into the config file; can be repeated", collectVariable)
+    .option(
+      "-e, --env <NAME=VALUE>",
+      "environment variable of the worker, written into the config file; can be repeated",
+      collectVariable,
+    )
     .option("-y, --yes", "write a manifest without asking if the folder has none")
     .option("--no-wait", "do not wait until the worker is ready")
     .addOption(urlOption())
@@ -67,7 +71,8 @@ async function addWorkers(shell: Shell, names: readonly string[], options: AddOp
   const targets = new Map<string, WorkerTarget>();
   // Checks all names before it changes anything.
   for (const name of names) targets.set(name, rejectDuplicate(await targetOf(shell, name), [...targets.values()]));
-  if (options.name !== undefined && names.length > 1) throw usageFailure("--name needs exactly one worker; add the others with separate commands.");
+  if (options.name !== undefined && names.length > 1)
+    throw usageFailure("--name needs exactly one worker; add the others with separate commands.");
   const address = engineAddress(shell, options);
   const problem = await probe(address);
   const addAll = (project: Project, engine: AddRequest["engine"]): Promise<void> =>
@@ -78,7 +83,17 @@ async function addWorkers(shell: Shell, names: readonly string[], options: AddOp
       action: async (name, signal) => {
         const { force = false, wait, yes = false, name: entryName, replicas, env } = options;
         const target = targets.get(name) ?? (await targetOf(shell, name));
-        return await addWorker(shell, target, { project, engine, force, wait, yes, name: entryName, replicas, env, signal });
+        return await addWorker(shell, target, {
+          project,
+          engine,
+          force,
+          wait,
+          yes,
+          name: entryName,
+          replicas,
+          env,
+          signal,
+        });
       },
     });
   if (problem === undefined) {
@@ -113,14 +128,20 @@ function rejectDuplicate(target: WorkerTarget, others: readonly WorkerTarget[]):
 
 function parseReplicas(text: string): number {
   const replicas = Number(text);
-  if (!/^\d+$/.test(text) || replicas < 1 || replicas > MAX_REPLICAS) throw new InvalidArgumentError(`Expected a whole number from 1 to ${MAX_REPLICAS}.`);
+  if (!/^\d+$/.test(text) || replicas < 1 || replicas > MAX_REPLICAS)
+    throw new InvalidArgumentError(`Expected a whole number from 1 to ${MAX_REPLICAS}.`);
   return replicas;
 }
 
-function collectVariable(text: string, earlier: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+function collectVariable(
+  text: string,
+  earlier: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) {
-    throw new InvalidArgumentError("Expected NAME=VALUE; a name has letters, digits and _, and does not begin with a digit.");
+    throw new InvalidArgumentError(
+      "Expected NAME=VALUE; a name has letters, digits and _, and does not begin with a digit.",
+    );
   }
   if (Object.hasOwn(earlier, name)) throw new InvalidArgumentError(`${name} is given twice.`);
   return { ...earlier, [name]: value };

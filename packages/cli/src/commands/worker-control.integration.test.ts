@@ -27,7 +27,10 @@ const FAILING_INSTALL = "  install: echo no such package; exit 7\n";
 beforeAll(async () => {
   system = await testSystem(CONFIG, async ({ dir }) => {
     for (const name of ["one", "two"]) await writeProbeWorker(join(dir, name), manifestOf(name));
-    await writeProbeWorker(join(dir, "broken"), PROBE_MANIFEST.replace("probe-worker", "broken").replace("start: node", "start: echo sad >&2; exit 4; node"));
+    await writeProbeWorker(
+      join(dir, "broken"),
+      PROBE_MANIFEST.replace("probe-worker", "broken").replace("start: node", "start: echo sad >&2; exit 4; node"),
+    );
   });
   await worker("start", "one", "two");
 }, 60_000);
@@ -40,7 +43,9 @@ describe("svc worker list", () => {
     expect(status).toBe(EXIT.done);
     expect(out).toMatch(/^NAME +KIND +STATE +CPU +MEMORY +RESTARTS +UPTIME +FUNCTIONS$/m);
     expect(out).toMatch(/^one +local +ready 2\/2 +\d+\.\d% +\d+ MiB +0 +\d+ s +probe::ping$/m);
-    await expect.poll(async () => (await worker("list")).notes).toMatch(/note: broken: it ended with exit code 4.*\n +More: svc worker status broken\n/);
+    await expect
+      .poll(async () => (await worker("list")).notes)
+      .toMatch(/note: broken: it ended with exit code 4.*\n +More: svc worker status broken\n/);
   });
 
   it("includes remote workers with --all", async () => {
@@ -79,7 +84,11 @@ describe("svc worker status", () => {
   });
 
   it("watches on a terminal until Ctrl-C and leaves the last page on the screen", async () => {
-    const { shell, ended } = system.started(["worker", "status", "two", "--watch"], { outColumns: 100, rows: 12, env: { NO_COLOR: "1" } });
+    const { shell, ended } = system.started(["worker", "status", "two", "--watch"], {
+      outColumns: 100,
+      rows: 12,
+      env: { NO_COLOR: "1" },
+    });
     await shell.printed("press Ctrl-C to stop.");
 
     shell.stop("SIGINT");
@@ -114,12 +123,16 @@ describe("svc worker stop, start, restart and update", () => {
     const described = await system.svc(["functions", "zeta::gone"]);
 
     expect(stopped.status).toBe(EXIT.done);
-    expect(stopped.notes).toContain("[2/2] two\nWaiting until two has stopped ...\nWorker two stopped. Start it again with: svc worker start two\n");
+    expect(stopped.notes).toContain(
+      "[2/2] two\nWaiting until two has stopped ...\nWorker two stopped. Start it again with: svc worker start two\n",
+    );
     expect(pids.filter(runs)).toEqual([]);
     expect(await report("one")).toMatchObject({ state: "stopped", pids: [] });
     expect(again).toMatchObject({ status: EXIT.done, notes: "Worker one is already stopped\n" });
     // A missing function may belong to a stopped worker.
-    expect(JSON.parse(called.notes)).toMatchObject({ hint: expect.stringContaining("one is stopped: svc worker start one; two is stopped: ") });
+    expect(JSON.parse(called.notes)).toMatchObject({
+      hint: expect.stringContaining("one is stopped: svc worker start one; two is stopped: "),
+    });
     expect(described.notes).toContain("\none is stopped: svc worker start one\n");
     expect(described.notes).toContain("\nbroken is ");
 
@@ -153,7 +166,10 @@ describe("svc worker stop, start, restart and update", () => {
     expect(status).toBe(EXIT.failed);
     expect(notes).toMatch(/Worker broken is not ready; it is failed: .*\n(?:.*\n)*.*no such package/);
     expect(notes).toContain("1 of 3 could not be restarted: broken.");
-    expect(JSON.parse(out)).toMatchObject({ workers: [{ name: "one" }, { name: "two" }], failed: [{ worker: "broken" }] });
+    expect(JSON.parse(out)).toMatchObject({
+      workers: [{ name: "one" }, { name: "two" }],
+      failed: [{ worker: "broken" }],
+    });
   }, 40_000);
 
   it("keeps a worker running whose new process does not become ready, and exits with 1 and the reason", async () => {
@@ -192,7 +208,9 @@ describe("svc worker stop, start, restart and update", () => {
     const fixed = await worker("update", "two");
 
     expect([updated.status, failed.status, fixed.status]).toEqual([EXIT.done, EXIT.failed, EXIT.done]);
-    expect((JSON.parse(installed.out) as { lines: { text: string }[] }).lines.map(({ text }) => text)).toContain("fetched");
+    expect((JSON.parse(installed.out) as { lines: { text: string }[] }).lines.map(({ text }) => text)).toContain(
+      "fetched",
+    );
     expect(failed.notes).toContain("Worker two was not updated: ");
     expect(failed.notes).toContain("svc worker logs two --stream install");
     expect(state).toBe("ready");
@@ -258,7 +276,9 @@ describe("svc worker inspect", () => {
     const byFolder = await system.svc(["worker", "inspect", "./far"]);
 
     expect(byName).toMatchObject({ name: "one", replicas: 2, where: "config.yaml:2", package_manager: "npm" });
-    expect(byFolder.out).toMatch(/^probe-worker\n(?:.*\n)*start +node worker\.mjs\nenv\n {2}API_TOKEN {2}\*\*\*\n {2}LEVEL +low\n/);
+    expect(byFolder.out).toMatch(
+      /^probe-worker\n(?:.*\n)*start +node worker\.mjs\nenv\n {2}API_TOKEN {2}\*\*\*\n {2}LEVEL +low\n/,
+    );
     expect(byFolder.out).toContain(manifest);
     expect((await worker("inspect", "./nowhere")).status).toBe(EXIT.failed);
   });

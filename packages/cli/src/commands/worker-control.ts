@@ -20,7 +20,11 @@ export interface ControlTexts {
 }
 
 /** Creates one of the commands start, stop, restart and update, which take names of workers. */
-export function controlCommand(shell: Shell, action: WorkerAction, { summary, description, noWait, examples }: ControlTexts): Command {
+export function controlCommand(
+  shell: Shell,
+  action: WorkerAction,
+  { summary, description, noWait, examples }: ControlTexts,
+): Command {
   const command = new Command(action)
     .summary(summary)
     .description(description)
@@ -33,7 +37,9 @@ export function controlCommand(shell: Shell, action: WorkerAction, { summary, de
     const options = allOptions(own, command);
     const { all = false, wait, json = false } = options;
     requireNames(names, all);
-    return askEngine(shell, { command, options, access: "changes" }, (engine) => controlWorkers(shell, engine, { action, names, all, wait, json }));
+    return askEngine(shell, { command, options, access: "changes" }, (engine) =>
+      controlWorkers(shell, engine, { action, names, all, wait, json }),
+    );
   });
 }
 
@@ -66,7 +72,11 @@ export function workerRestartCommand(shell: Shell): Command {
     description:
       "Restart workers of the engine's config file, one after another, and wait until each is ready. A worker serves until its new process is ready. It is stopped first if dependencies have to be installed, or if its entry says `restart_order: stop_first`. Commands of svc-exec are always stopped first.",
     noWait: "do not wait until they are ready",
-    examples: ["svc worker restart math-worker", "svc worker restart math-worker caller-worker", "svc worker restart --all"],
+    examples: [
+      "svc worker restart math-worker",
+      "svc worker restart math-worker caller-worker",
+      "svc worker restart --all",
+    ],
   });
 }
 

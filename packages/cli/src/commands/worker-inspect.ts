@@ -36,13 +36,19 @@ export function workerInspectCommand(shell: Shell): Command {
     const options = allOptions(own, command);
     const inspection = looksLikePath(name)
       ? await inspectFolder(shell, name)
-      : await askEngine(shell, { command, options, access: "reads" }, (engine) => inspectByName(engine, fullName(name)));
+      : await askEngine(shell, { command, options, access: "reads" }, (engine) =>
+          inspectByName(engine, fullName(name)),
+        );
     shell.out(options.json ? `${JSON.stringify(inspection)}\n` : page(inspection, outPaint(shell), shell.outColumns));
   });
 }
 
 function inspectByName(engine: Worker, name: string): Promise<WorkerInspection> {
-  return processOnly(engine, name, { asked: inspectWorker(engine, name), lacks: "manifest", instead: `Its settings: svc config explain ${name}` });
+  return processOnly(engine, name, {
+    asked: inspectWorker(engine, name),
+    lacks: "manifest",
+    instead: `Its settings: svc config explain ${name}`,
+  });
 }
 
 async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspection> {
@@ -50,7 +56,8 @@ async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspect
   requireFolder({ kind: "local", folder, shown });
   const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
   try {
-    const { name, file, kind, packageManager, entry, install, start, env, watch, warnings } = await readManifest(folder);
+    const { name, file, kind, packageManager, entry, install, start, env, watch, warnings } =
+      await readManifest(folder);
     for (const warning of warnings) sayNote(shell, warning);
     return {
       name,
@@ -77,7 +84,10 @@ function page({ name, ...members }: WorkerInspection, paint: Shell["paint"], col
 }
 
 /** Converts the members to readable values. */
-function readable({ missing_env_files: missing, ...members }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function readable({
+  missing_env_files: missing,
+  ...members
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { env_files: files, watch, limits } = members;
   return {
     ...members,
@@ -85,12 +95,18 @@ function readable({ missing_env_files: missing, ...members }: Readonly<Record<st
       ? { env_files: files.map((file: unknown) => (missing.includes(file) ? `${String(file)} (not found)` : file)) }
       : {}),
     ...(watch === false ? { watch: "nothing" } : {}),
-    ...(isBlock(watch) && Array.isArray(watch.include) && watch.include.length === 0 ? { watch: { ...watch, include: "everything" } } : {}),
+    ...(isBlock(watch) && Array.isArray(watch.include) && watch.include.length === 0
+      ? { watch: { ...watch, include: "everything" } }
+      : {}),
     ...(isBlock(limits) ? { limits: readableLimits(limits) } : {}),
   };
 }
 
-function readableLimits({ memory_bytes: memory, not_enforced: notEnforced, ...limits }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function readableLimits({
+  memory_bytes: memory,
+  not_enforced: notEnforced,
+  ...limits
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return {
     memory: typeof memory === "number" ? formatBytes(memory) : memory,
     ...limits,
@@ -116,7 +132,8 @@ function rows(members: Readonly<Record<string, unknown>>, { paint, columns, inde
   const width = widest(Object.keys(members));
   return Object.entries(members).flatMap(([member, value]) => {
     const head = `${indent}${paint.dim(padded(escapeUnprintable(member), width))}`;
-    const line = (text: string): readonly string[] => hangingIndent(`${head}  `, text === "" ? paint.dim("none") : text, columns);
+    const line = (text: string): readonly string[] =>
+      hangingIndent(`${head}  `, text === "" ? paint.dim("none") : text, columns);
     if (value === null || value === undefined) return line("");
     if (Array.isArray(value)) return line(value.map(shownValue).join(", "));
     if (typeof value !== "object") return line(shownValue(value));

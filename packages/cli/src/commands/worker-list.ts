@@ -19,7 +19,9 @@ export function workerListCommand(shell: Shell): Command {
   const command = new Command("list")
     .alias("ls")
     .summary("list the workers of the engine's config file")
-    .description("List the workers of the engine's config file with state, CPU and memory, restarts after crashes, uptime and functions.")
+    .description(
+      "List the workers of the engine's config file with state, CPU and memory, restarts after crashes, uptime and functions.",
+    )
     .option("--all", "also workers that the engine did not start, from this machine or another")
     .addOption(jsonOption())
     .addHelpText(
@@ -32,7 +34,9 @@ export function workerListCommand(shell: Shell): Command {
 const HEADS = ["NAME", "KIND", "STATE", "CPU", "MEMORY", "RESTARTS", "UPTIME", "FUNCTIONS"] as const;
 
 async function list(shell: Shell, command: Command, options: ListOptions): Promise<void> {
-  const workers = await askEngine(shell, { command, options, access: "reads" }, (engine) => listWorkers(engine, { includeRemote: options.all ?? false }));
+  const workers = await askEngine(shell, { command, options, access: "reads" }, (engine) =>
+    listWorkers(engine, { includeRemote: options.all ?? false }),
+  );
   if (options.json) {
     shell.out(`${JSON.stringify({ workers })}\n`);
     return;
@@ -46,7 +50,14 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
     const worker = workers[index];
     return head === "STATE" && worker !== undefined ? paint[stateColor(worker.state)](cell) : cell;
   };
-  shell.out(table(HEADS, workers.map(row), { columns: shell.outColumns, whole: ["NAME", "STATE"], first: ["FUNCTIONS", "KIND"], style }));
+  shell.out(
+    table(HEADS, workers.map(row), {
+      columns: shell.outColumns,
+      whole: ["NAME", "STATE"],
+      first: ["FUNCTIONS", "KIND"],
+      style,
+    }),
+  );
   for (const { name, state, reason } of workers) {
     if (reason === null || state === "stopped") continue;
     sayReason(shell, name, reason);
@@ -54,10 +65,24 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
   }
 }
 
-function row({ name, kind, state, replicas, cpu_percent, memory_bytes, restarts, ready_at, functions, trigger_types }: WorkerReport): readonly string[] {
+function row({
+  name,
+  kind,
+  state,
+  replicas,
+  cpu_percent,
+  memory_bytes,
+  restarts,
+  ready_at,
+  functions,
+  trigger_types,
+}: WorkerReport): readonly string[] {
   const ready = replicas.filter((replica) => replica.state === "ready").length;
   const runsHere = kind === "local" || kind === "command";
-  const provided = [...shortened(functions), ...shortened(trigger_types).map((id, index) => (index === 0 ? `trigger types: ${id}` : id))];
+  const provided = [
+    ...shortened(functions),
+    ...shortened(trigger_types).map((id, index) => (index === 0 ? `trigger types: ${id}` : id)),
+  ];
   return [
     name,
     kind,

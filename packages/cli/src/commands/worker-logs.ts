@@ -36,8 +36,17 @@ export function workerLogsCommand(shell: Shell): Command {
     )
     .argument("[name...]", "names of workers, as shown by `svc worker list`")
     .option("-f, --follow", "print new lines until Ctrl-C, also after restarts of worker and engine")
-    .option("--since <when>", "only lines since a duration ago, e.g. 10m, or a time, e.g. 2026-01-31T10:00:00Z", parseSince)
-    .option("-n, --tail <n>", `number of lines of each worker to start with, 0 to ${MAX_TAIL}`, wholeNumber(0, MAX_TAIL), DEFAULT_TAIL)
+    .option(
+      "--since <when>",
+      "only lines since a duration ago, e.g. 10m, or a time, e.g. 2026-01-31T10:00:00Z",
+      parseSince,
+    )
+    .option(
+      "-n, --tail <n>",
+      `number of lines of each worker to start with, 0 to ${MAX_TAIL}`,
+      wholeNumber(0, MAX_TAIL),
+      DEFAULT_TAIL,
+    )
     .addOption(
       new Option(
         "--stream <stream>",
@@ -51,33 +60,54 @@ export function workerLogsCommand(shell: Shell): Command {
     );
   return withEngineOptions(command).action((names: readonly string[], own: LogsOptions) => {
     const options = allOptions(own, command);
-    return askEngine(shell, { command, options, access: "reads" }, (engine) => showLogs(shell, engine, { names, options }));
+    return askEngine(shell, { command, options, access: "reads" }, (engine) =>
+      showLogs(shell, engine, { names, options }),
+    );
   });
 }
 
-async function showLogs(shell: Shell, engine: Worker, { names, options }: { readonly names: readonly string[]; readonly options: LogsOptions }): Promise<void> {
+async function showLogs(
+  shell: Shell,
+  engine: Worker,
+  { names, options }: { readonly names: readonly string[]; readonly options: LogsOptions },
+): Promise<void> {
   const chosen = names.length === 0 ? await writers(engine) : [...new Set(names.map(fullName))];
-  if (chosen.length === 0) throw usageFailure("The engine runs no workers. Add one with: svc worker add ./workers/math-worker");
+  if (chosen.length === 0)
+    throw usageFailure("The engine runs no workers. Add one with: svc worker add ./workers/math-worker");
   const { tail, since, stream, follow, json } = options;
   const first = await Promise.all(
     chosen.map(async (name) => {
       const asked = readLogs(engine, name, { tail, sinceMs: since, stream });
-      return { name, ...(await processOnly(engine, name, { asked, lacks: "output", instead: "Its log entries are in the engine's log: svc logs" })) };
+      return {
+        name,
+        ...(await processOnly(engine, name, {
+          asked,
+          lacks: "output",
+          instead: "Its log entries are in the engine's log: svc logs",
+        })),
+      };
     }),
   );
   const lines = first.flatMap((one) => one.lines).sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
   if (json && !follow) {
-    shell.out(`${JSON.stringify({ lines, log_files: Object.fromEntries(first.map(({ name, logFile }) => [name, logFile])) })}\n`);
+    shell.out(
+      `${JSON.stringify({ lines, log_files: Object.fromEntries(first.map(({ name, logFile }) => [name, logFile])) })}\n`,
+    );
     return;
   }
-  const show = json ? (line: WorkerLine): void => shell.out(`${JSON.stringify(line)}\n`) : linesFor(shell, chosen, lines);
+  const show = json
+    ? (line: WorkerLine): void => shell.out(`${JSON.stringify(line)}\n`)
+    : linesFor(shell, chosen, lines);
   for (const line of lines) show(line);
   if (follow) await followAll(shell, engine, { from: first, stream, show });
-  else if (lines.length === 0) shell.note(`No ${since === undefined && stream === undefined ? "output yet" : "matching output"}.\n`);
+  else if (lines.length === 0)
+    shell.note(`No ${since === undefined && stream === undefined ? "output yet" : "matching output"}.\n`);
 }
 
 async function writers(engine: Worker): Promise<readonly string[]> {
-  return (await listWorkers(engine)).filter(({ kind }) => kind === "local" || kind === "command").map(({ name }) => name);
+  return (await listWorkers(engine))
+    .filter(({ kind }) => kind === "local" || kind === "command")
+    .map(({ name }) => name);
 }
 
 /** Lines of a single worker begin with the time; lines of several workers begin with the worker's name. */
@@ -112,8 +142,20 @@ async function followAll(shell: Shell, engine: Worker, { from, stream, show }: F
       disconnected.delete(name);
       if (disconnected.size === 0) shell.note("Reconnected to the engine.\n");
     };
-    const onGap = (): void => say(shell, `Lines of ${name} are missing here: they arrived faster than they could be shown, and the log was rotated.`);
-    const end = await followLogs(engine, name, { cursor, stream, signal: stop.signal, onLine: show, onGap, onLost, onBack });
+    const onGap = (): void =>
+      say(
+        shell,
+        `Lines of ${name} are missing here: they arrived faster than they could be shown, and the log was rotated.`,
+      );
+    const end = await followLogs(engine, name, {
+      cursor,
+      stream,
+      signal: stop.signal,
+      onLine: show,
+      onGap,
+      onLost,
+      onBack,
+    });
     if (end === "gone") shell.note(`Worker ${name} is no longer in the config file.\n`);
   };
   try {

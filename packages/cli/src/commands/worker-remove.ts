@@ -24,13 +24,18 @@ export function workerRemoveCommand(shell: Shell): Command {
   return new Command("remove")
     .alias("rm")
     .summary("remove workers from the config file and stop them")
-    .description("Remove workers from the config file of the running engine, which stops them, and wait until they have exited. Their folders are not changed.")
+    .description(
+      "Remove workers from the config file of the running engine, which stops them, and wait until they have exited. Their folders are not changed.",
+    )
     .argument("<name...>", "names of workers, as shown by `svc worker list`")
     .option("-y, --yes", "do not ask for confirmation; without a terminal there is none")
     .addOption(urlOption())
     .addOption(configOption("config file to remove from when no engine runs"))
     .option("--json", "print the result as JSON on standard output")
-    .addHelpText("after", "\nExamples:\n  svc worker remove math-worker\n  svc worker remove math-worker caller-worker --yes\n  svc worker remove svc-state\n")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc worker remove math-worker\n  svc worker remove math-worker caller-worker --yes\n  svc worker remove svc-state\n",
+    )
     .action((names: readonly string[], options: RemoveOptions, command: Command) =>
       removeWorkers(shell, [...new Set(names)], { ...options, ...command.optsWithGlobals<{ config?: string }>() }),
     );
@@ -40,9 +45,17 @@ async function removeWorkers(shell: Shell, names: readonly string[], options: Re
   const address = engineAddress(shell, options);
   const problem = await probe(address);
   if (problem !== undefined)
-    return await removeAll(shell, names, { project: localProject(shell, address, { config: options.config, problem }), engine: undefined, options });
+    return await removeAll(shell, names, {
+      project: localProject(shell, address, { config: options.config, problem }),
+      engine: undefined,
+      options,
+    });
   await withEngine(address, "svc worker remove", async (engine) =>
-    removeAll(shell, names, { project: await projectOfEngine(shell, engine, { address, config: options.config }), engine, options }),
+    removeAll(shell, names, {
+      project: await projectOfEngine(shell, engine, { address, config: options.config }),
+      engine,
+      options,
+    }),
   );
 }
 
@@ -52,7 +65,11 @@ interface Removing {
   readonly options: RemoveOptions;
 }
 
-async function removeAll(shell: Shell, names: readonly string[], { project, engine, options }: Removing): Promise<void> {
+async function removeAll(
+  shell: Shell,
+  names: readonly string[],
+  { project, engine, options }: Removing,
+): Promise<void> {
   const entries = new Map<string, ListedEntry>();
   // Reports a mistyped name before it changes anything.
   for (const name of names) entries.set(name, await entryNamed(name, project));
@@ -64,20 +81,29 @@ async function removeAll(shell: Shell, names: readonly string[], { project, engi
     names: dependentsFirst(entries),
     verb: "be removed",
     json: options.json ?? false,
-    action: async (name, signal) => removeWorker(shell, entries.get(name) ?? (await entryNamed(name, project)), { project, engine, signal }),
+    action: async (name, signal) =>
+      removeWorker(shell, entries.get(name) ?? (await entryNamed(name, project)), { project, engine, signal }),
   });
 }
 
 /** Warns that functions of a removed module will be missing, because other workers may use them. */
-async function warnAboutModules(shell: Shell, entries: readonly ListedEntry[], engine: Worker | undefined): Promise<void> {
+async function warnAboutModules(
+  shell: Shell,
+  entries: readonly ListedEntry[],
+  engine: Worker | undefined,
+): Promise<void> {
   const modules = entries.filter(({ folder }) => folder === undefined);
   if (modules.length === 0 || engine === undefined) return;
   const workers = await listWorkers(engine);
   for (const { name } of modules) {
     const worker = workers.find((known) => known.name === name);
     const lost = [
-      ...(worker === undefined || worker.functions.length === 0 ? [] : [`calls of ${shortList(worker.functions)} fail`]),
-      ...(worker === undefined || worker.trigger_types.length === 0 ? [] : [`triggers of type ${shortList(worker.trigger_types)} do not fire`]),
+      ...(worker === undefined || worker.functions.length === 0
+        ? []
+        : [`calls of ${shortList(worker.functions)} fail`]),
+      ...(worker === undefined || worker.trigger_types.length === 0
+        ? []
+        : [`triggers of type ${shortList(worker.trigger_types)} do not fire`]),
     ];
     if (lost.length > 0) sayNote(shell, `without ${name}, ${lost.join(", and ")}. What it stored stays on disk.`);
   }
@@ -86,5 +112,7 @@ async function warnAboutModules(shell: Shell, entries: readonly ListedEntry[], e
 const SHOWN_IDS = 4;
 
 function shortList(ids: readonly string[]): string {
-  return ids.length <= SHOWN_IDS ? ids.join(", ") : `${ids.slice(0, SHOWN_IDS - 1).join(", ")} and ${ids.length - SHOWN_IDS + 1} more`;
+  return ids.length <= SHOWN_IDS
+    ? ids.join(", ")
+    : `${ids.slice(0, SHOWN_IDS - 1).join(", ")} and ${ids.length - SHOWN_IDS + 1} more`;
 }

@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { run } from "../main.ts";
-import { PROBE_MANIFEST, startTestEngine, type TestEngine, type TestProject, testProject, writeProbeWorker } from "../running-engine.test-support.ts";
+import {
+  PROBE_MANIFEST,
+  startTestEngine,
+  type TestEngine,
+  type TestProject,
+  testProject,
+  writeProbeWorker,
+} from "../running-engine.test-support.ts";
 import { type RecordedShell, recordedShell } from "../shell.test-support.ts";
 
 interface Ended {
@@ -49,7 +56,9 @@ describe("svc worker add and remove with an engine running", () => {
 
     expect(status).toBe(EXIT.failed);
     const { notes, out } = shell.written;
-    expect(notes).toMatch(/\[1\/3\] \.\/one\n(?:.*\n)*Ready: probe::ping \(1 function\)\n\[2\/3\] \.\/broken\n(?:.*\n)*error: .*\n(?:.*\n)*\[3\/3\] state\n/);
+    expect(notes).toMatch(
+      /\[1\/3\] \.\/one\n(?:.*\n)*Ready: probe::ping \(1 function\)\n\[2\/3\] \.\/broken\n(?:.*\n)*error: .*\n(?:.*\n)*\[3\/3\] state\n/,
+    );
     expect(notes).toContain("1 of 3 could not be added: ./broken.");
     expect(JSON.parse(out)).toMatchObject({
       workers: [
@@ -63,11 +72,24 @@ describe("svc worker add and remove with an engine running", () => {
   }, 30_000);
 
   it("writes the name, the number of processes and the variables, and runs that many processes", async () => {
-    const { status } = await svc("add", "./one", "--name", "two", "--replicas", "2", "--env", "LEVEL=a=b", "-e", "EMPTY=");
+    const { status } = await svc(
+      "add",
+      "./one",
+      "--name",
+      "two",
+      "--replicas",
+      "2",
+      "--env",
+      "LEVEL=a=b",
+      "-e",
+      "EMPTY=",
+    );
 
     expect(status).toBe(EXIT.done);
     expect(config()).toMatch(/- name: two\n\s+path: \.\/one\n\s+replicas: 2\n\s+env:\n\s+LEVEL: a=b\n\s+EMPTY: ""\n/);
-    const { workers } = JSON.parse((await svc("list", "--json")).shell.written.out) as { workers: { name: string; pids: number[] }[] };
+    const { workers } = JSON.parse((await svc("list", "--json")).shell.written.out) as {
+      workers: { name: string; pids: number[] }[];
+    };
     expect(workers.find(({ name }) => name === "two")?.pids.length).toBeGreaterThanOrEqual(2);
   }, 30_000);
 
@@ -104,7 +126,10 @@ describe("svc worker add and remove with an engine running", () => {
   }, 30_000);
 
   it("stops at Ctrl-C during an install, ends the install, and does not change the config file", async () => {
-    await writeProbeWorker(join(project.dir, "slow"), `${named("slow")}  install: touch begun; echo still waiting; sleep 300\n`);
+    await writeProbeWorker(
+      join(project.dir, "slow"),
+      `${named("slow")}  install: touch begun; echo still waiting; sleep 300\n`,
+    );
     const before = config();
     const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH, SVC_URL: engine.url } });
     const ended = run(["worker", "add", "./slow", "./two"], shell);
@@ -120,7 +145,10 @@ describe("svc worker add and remove with an engine running", () => {
   }, 30_000);
 
   it("keeps edits of the config file that were made during an install", async () => {
-    await writeProbeWorker(join(project.dir, "edited"), `${named("three")}  install: echo '# by hand' >> ../config.yaml\n`);
+    await writeProbeWorker(
+      join(project.dir, "edited"),
+      `${named("three")}  install: echo '# by hand' >> ../config.yaml\n`,
+    );
 
     const { status } = await svc("add", "./edited");
 
@@ -131,7 +159,9 @@ describe("svc worker add and remove with an engine running", () => {
 
   it("removes several, waits until their processes have exited, and keeps their files", async () => {
     await svc("add", "./one", "./two");
-    const { workers } = JSON.parse((await svc("list", "--json")).shell.written.out) as { workers: { name: string; pids: number[] }[] };
+    const { workers } = JSON.parse((await svc("list", "--json")).shell.written.out) as {
+      workers: { name: string; pids: number[] }[];
+    };
     const pids = workers.flatMap((worker) => worker.pids);
     expect(pids.length).toBeGreaterThanOrEqual(2);
 
@@ -139,7 +169,10 @@ describe("svc worker add and remove with an engine running", () => {
 
     expect(status).toBe(EXIT.done);
     expect(pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
-    expect(JSON.parse(shell.written.out)).toMatchObject({ workers: [{ name: "one", functions: ["probe::ping"] }, { name: "two" }], failed: [] });
+    expect(JSON.parse(shell.written.out)).toMatchObject({
+      workers: [{ name: "one", functions: ["probe::ping"] }, { name: "two" }],
+      failed: [],
+    });
     expect(config()).toContain("# mine");
     expect(config()).not.toContain("path:");
     expect(existsSync(join(project.dir, "one/worker.mjs"))).toBe(true);
@@ -228,7 +261,9 @@ describe("svc worker add and remove without an engine", () => {
     const removed = await svc("remove", "one");
 
     expect([added.status, removed.status]).toEqual([EXIT.failed, EXIT.failed]);
-    expect(added.shell.written.notes).toContain("The name one is already used in config.yaml by a command of svc-exec.");
+    expect(added.shell.written.notes).toContain(
+      "The name one is already used in config.yaml by a command of svc-exec.",
+    );
     expect(removed.shell.written.notes).toContain("one is a command of svc-exec");
     expect(readFileSync(project.configFile, "utf8")).toBe(text);
   });
@@ -253,7 +288,8 @@ describe("svc worker add and remove without an engine", () => {
     const afterNo = readFileSync(project.configFile, "utf8");
     const agreed = await answering("y")("remove", "one");
 
-    for (const { shell } of [refused, agreed]) expect(shell.written.notes).toContain("Remove one from config.yaml? [y/N] ");
+    for (const { shell } of [refused, agreed])
+      expect(shell.written.notes).toContain("Remove one from config.yaml? [y/N] ");
     expect([refused.status, agreed.status]).toEqual([EXIT.failed, EXIT.done]);
     expect(afterNo).toContain("name: one");
     expect(readFileSync(project.configFile, "utf8")).not.toContain("name: one");

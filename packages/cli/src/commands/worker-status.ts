@@ -46,7 +46,8 @@ export function workerStatusCommand(shell: Shell): Command {
   return withEngineOptions(command).action((name: string, own: StatusOptions) => {
     const options = allOptions(own, command);
     if (options.watch && options.json) throw usageFailure("--watch and --json cannot be used together.");
-    if (options.watch && shell.outColumns === undefined) throw usageFailure("--watch needs a terminal; to follow the output, use: svc worker logs --follow");
+    if (options.watch && shell.outColumns === undefined)
+      throw usageFailure("--watch needs a terminal; to follow the output, use: svc worker logs --follow");
     const question = { name: fullName(name), tail: options.tail };
     return askEngine(shell, { command, options, access: "reads" }, async (engine) => {
       if (options.watch) return await watch(shell, engine, question);
@@ -68,7 +69,12 @@ async function readStatus(engine: Worker, { name, tail }: Question): Promise<Wor
     listTriggers(engine, { include_internal: true }),
     report.log_file === null || tail === 0 ? [] : readLogs(engine, name, { tail }).then((page) => page.lines),
   ]);
-  return { report, lines, tail, triggers: triggers.filter(({ function_id }) => report.functions.includes(function_id)) };
+  return {
+    report,
+    lines,
+    tail,
+    triggers: triggers.filter(({ function_id }) => report.functions.includes(function_id)),
+  };
 }
 
 /** Polls until the user stops it. The last page stays on the terminal. */

@@ -23,13 +23,18 @@ export function workersCommand(shell: Shell): Command {
     .option("--search <text>", "only workers with this text in their name or description")
     .option("--all", "also the engine's modules, consoles and commands")
     .addOption(jsonOption())
-    .addHelpText("after", "\nExamples:\n  svc workers\n  svc workers --all\n  svc workers --json | jq '.workers[] | {name, pid}'\n");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  svc workers\n  svc workers --all\n  svc workers --json | jq '.workers[] | {name, pid}'\n",
+    );
   return withEngineOptions(command).action((own: WorkersOptions) => list(shell, command, allOptions(own, command)));
 }
 
 async function list(shell: Shell, command: Command, options: WorkersOptions): Promise<void> {
   const { search, all } = options;
-  const workers = await askEngine(shell, { command, options, access: "reads" }, (engine) => listConnected(engine, { search, include_internal: all }));
+  const workers = await askEngine(shell, { command, options, access: "reads" }, (engine) =>
+    listConnected(engine, { search, include_internal: all }),
+  );
   if (options.json) shell.out(`${JSON.stringify({ workers })}\n`);
   else if (workers.length === 0) {
     shell.note(
@@ -39,14 +44,29 @@ async function list(shell: Shell, command: Command, options: WorkersOptions): Pr
     );
   } else {
     const options = { columns: shell.outColumns, whole: ["NAME"], first: ["PROCESS"] };
-    shell.out(table(["NAME", "KIND", "SDK", "PROCESS", "FUNCTIONS", "RUNNING", "CONNECTED"], workers.map(row), options));
+    shell.out(
+      table(["NAME", "KIND", "SDK", "PROCESS", "FUNCTIONS", "RUNNING", "CONNECTED"], workers.map(row), options),
+    );
   }
 }
 
 function row(worker: WorkerRow): readonly string[] {
   const { name, runtime, version, pid, ip_address, function_count, active_invocations, connected_at_ms } = worker;
-  const where = [pid === null ? [] : [String(pid)], kindOf(worker) === "remote" && ip_address !== null ? [`at ${ip_address}`] : []].flat().join(" ");
-  return [name, kindOf(worker), `${runtime} ${version ?? ""}`.trim(), where, String(function_count), String(active_invocations), ago(connected_at_ms)];
+  const where = [
+    pid === null ? [] : [String(pid)],
+    kindOf(worker) === "remote" && ip_address !== null ? [`at ${ip_address}`] : [],
+  ]
+    .flat()
+    .join(" ");
+  return [
+    name,
+    kindOf(worker),
+    `${runtime} ${version ?? ""}`.trim(),
+    where,
+    String(function_count),
+    String(active_invocations),
+    ago(connected_at_ms),
+  ];
 }
 
 function kindOf({ kind, configured_worker }: WorkerRow): string {

@@ -19,9 +19,12 @@ let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "svc-completion-"));
-  system = await testSystem("workers:\n  - name: svc-queue\n  - name: svc-state\n    config: {adapter: {name: in_memory}}\n");
+  system = await testSystem(
+    "workers:\n  - name: svc-queue\n  - name: svc-state\n    config: {adapter: {name: in_memory}}\n",
+  );
   const { worker } = system;
-  for (const id of ["math::add", "math::add_all", "hostile::$(touch broken-out)`touch broken-out`"]) worker.registerFunction(id, () => null);
+  for (const id of ["math::add", "math::add_all", "hostile::$(touch broken-out)`touch broken-out`"])
+    worker.registerFunction(id, () => null);
   await worker.call({ function_id: "state::set", payload: { scope: "users", key: "ada", value: 1 } });
   for (const shell of SHELLS) {
     const { written } = await completion(shell);
@@ -51,9 +54,19 @@ source ./zsh; words=(\${(s: :)LINE}); [[ $LINE == *' ' ]] && words+=(''); CURREN
 };
 
 async function offered(shell: ShellName, line: string): Promise<readonly string[]> {
-  const env = { ...process.env, PATH: `${binFolder}${delimiter}${process.env.PATH ?? ""}`, SVC_URL: system.engine.url, LINE: line, HOME: folder };
+  const env = {
+    ...process.env,
+    PATH: `${binFolder}${delimiter}${process.env.PATH ?? ""}`,
+    SVC_URL: system.engine.url,
+    LINE: line,
+    HOME: folder,
+  };
   const flags = { bash: ["--norc"], zsh: ["-f"], fish: ["--no-config"] }[shell];
-  const { stdout } = await promisify(execFile)(shell, [...flags, "-c", ASK[shell]], { cwd: folder, env, timeout: 30_000 });
+  const { stdout } = await promisify(execFile)(shell, [...flags, "-c", ASK[shell]], {
+    cwd: folder,
+    env,
+    timeout: 30_000,
+  });
   return stdout.split("\n").filter((name) => name !== "");
 }
 

@@ -11,7 +11,8 @@ type Lister = (engine: Worker, before: string) => Promise<readonly string[]>;
 
 const LISTERS: Readonly<Record<Named, Lister>> = {
   "configured-worker": configuredWorkers,
-  function: async (engine) => (await listFunctions(engine, { include_internal: true })).map(({ function_id }) => function_id),
+  function: async (engine) =>
+    (await listFunctions(engine, { include_internal: true })).map(({ function_id }) => function_id),
   key: keysOf,
   queue: async (engine) => (await listQueues(engine)).map(({ queue }) => queue),
   schedule: async (engine) => (await listCronTriggers(engine)).map(({ function_id }) => function_id),
@@ -29,11 +30,17 @@ export async function namesOf(engine: Worker, kind: Named, before: string): Prom
 }
 
 async function configuredWorkers(engine: Worker): Promise<readonly string[]> {
-  const { workers } = await engine.call<{ readonly workers: readonly { readonly name: string }[] }>({ function_id: "worker::list", payload: {} });
+  const { workers } = await engine.call<{ readonly workers: readonly { readonly name: string }[] }>({
+    function_id: "worker::list",
+    payload: {},
+  });
   return workers.map(({ name }) => name);
 }
 
 async function topics(engine: Worker): Promise<readonly string[]> {
-  const answer = await engine.call<{ readonly topics: readonly { readonly topic: string }[] }>({ function_id: "event::list", payload: {} });
+  const answer = await engine.call<{ readonly topics: readonly { readonly topic: string }[] }>({
+    function_id: "event::list",
+    payload: {},
+  });
   return answer.topics.map(({ topic }) => topic);
 }

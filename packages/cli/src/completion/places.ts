@@ -2,7 +2,18 @@ import { builtInWorkers } from "../built-in-workers.ts";
 import type { CommandNode, OptionNode } from "../command-tree.ts";
 
 /** Kinds of names that come from a running engine, as `svc __complete` lists them. */
-export const NAMED = ["function", "worker", "configured-worker", "service", "queue", "scope", "key", "topic", "trigger-type", "schedule"] as const;
+export const NAMED = [
+  "function",
+  "worker",
+  "configured-worker",
+  "service",
+  "queue",
+  "scope",
+  "key",
+  "topic",
+  "trigger-type",
+  "schedule",
+] as const;
 
 export type Named = (typeof NAMED)[number];
 

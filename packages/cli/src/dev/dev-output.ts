@@ -35,7 +35,8 @@ export class DevOutput {
 
   worker(line: WorkerLine): void {
     const { bar, time, text } = shownLine(line, this.#paint);
-    for (const part of text.split("\n")) this.#write(writerOf(line), bar, `${this.#paint.dim(timeOfDay(Date.parse(time)))} ${part}`);
+    for (const part of text.split("\n"))
+      this.#write(writerOf(line), bar, `${this.#paint.dim(timeOfDay(Date.parse(time)))} ${part}`);
   }
 
   emptyLine(): void {

@@ -9,12 +9,16 @@ interface Asked {
 }
 
 /** Follows a fake engine with the given answers; `ended` resolves when following has stopped. */
-function following(answers: { readonly list: () => readonly string[]; readonly logs: (asked: Asked, stop: () => void) => unknown }) {
+function following(answers: {
+  readonly list: () => readonly string[];
+  readonly logs: (asked: Asked, stop: () => void) => unknown;
+}) {
   const stop = new AbortController();
   const texts: string[] = [];
   const problems: string[] = [];
   const answer = async (request: { readonly function_id: string; readonly payload?: unknown }): Promise<unknown> => {
-    if (request.function_id === "worker::list") return { workers: answers.list().map((name) => ({ name, kind: "local" })) };
+    if (request.function_id === "worker::list")
+      return { workers: answers.list().map((name) => ({ name, kind: "local" })) };
     return answers.logs(request.payload as Asked, () => stop.abort());
   };
   const engine: EngineCalls = { call: (request: Parameters<typeof answer>[0]) => answer(request) as Promise<never> };
@@ -27,7 +31,11 @@ function following(answers: { readonly list: () => readonly string[]; readonly l
   return { ended, texts, problems };
 }
 
-const page = (cursor: string, ...texts: readonly string[]): unknown => ({ cursor, log_file: "", lines: texts.map((text) => ({ text })) });
+const page = (cursor: string, ...texts: readonly string[]): unknown => ({
+  cursor,
+  log_file: "",
+  lines: texts.map((text) => ({ text })),
+});
 
 it("shows no line twice when a worker is removed and added again", async () => {
   let times = 0;
@@ -49,7 +57,11 @@ it("shows no line twice when a worker is removed and added again", async () => {
 });
 
 it("reports once why lines are missing, ignores a disconnected engine, and continues at its cursor", async () => {
-  const errors = [new CallError("forbidden", "not for you"), new CallError("forbidden", "not for you"), new CallError("overloaded", "too much")];
+  const errors = [
+    new CallError("forbidden", "not for you"),
+    new CallError("forbidden", "not for you"),
+    new CallError("overloaded", "too much"),
+  ];
   const { ended, texts, problems } = following({
     list: () => ["hello"],
     logs: ({ cursor }, stop) => {

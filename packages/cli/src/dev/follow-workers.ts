@@ -20,7 +20,10 @@ export interface FollowedWorkers {
  * Calls `onLine` once for each line that workers of the config file write from `sinceMs` on, including workers added
  * later. Resolves when the signal aborts.
  */
-export async function followWorkers(engine: EngineCalls, { sinceMs, signal, onLine, onProblem }: FollowedWorkers): Promise<void> {
+export async function followWorkers(
+  engine: EngineCalls,
+  { sinceMs, signal, onLine, onProblem }: FollowedWorkers,
+): Promise<void> {
   const followed = new Map<string, Promise<void>>();
   /** Kept when a worker is removed: if it is added again, following continues at its cursor. */
   const cursors = new Map<string, string>();
@@ -50,7 +53,8 @@ export async function followWorkers(engine: EngineCalls, { sinceMs, signal, onLi
   };
   while (!signal.aborted) {
     try {
-      for (const { name, kind } of await listWorkers(engine)) if (kind !== "module" && !followed.has(name)) followed.set(name, follow(name));
+      for (const { name, kind } of await listWorkers(engine))
+        if (kind !== "module" && !followed.has(name)) followed.set(name, follow(name));
     } catch (error) {
       reportOnce("Cannot list the workers", error);
     }

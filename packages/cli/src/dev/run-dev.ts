@@ -131,7 +131,8 @@ class Dev {
     });
     this.#engine = child;
     const outcome = await withinTime<EngineAddresses | string | undefined>([up.promise, child.ended, this.#aborted()]);
-    if (outcome === "time up") throw new CommandFailure(`The engine did not report that it is up within ${START_TIMEOUT_MS / 1000} s.`);
+    if (outcome === "time up")
+      throw new CommandFailure(`The engine did not report that it is up within ${START_TIMEOUT_MS / 1000} s.`);
     if (typeof outcome !== "string") return outcome;
     // The last lines may arrive together with the exit.
     const [first = `The engine exited while it was starting (${outcome}).`, ...more] = output;
@@ -141,22 +142,30 @@ class Dev {
   /** Starts the console. If it fails to start, reports that and continues without it. */
   async #startConsole(): Promise<void> {
     const up = deferred<"up">();
-    const child = this.#spawn(["console", "--config", this.#options.configFile, "--no-open", ...this.#options.consoleFlags], (line) => {
-      const address = /^The console is at (\S+)$/.exec(line)?.[1];
-      if (address === undefined) {
-        this.#output.own("console", line);
-        return;
-      }
-      this.#consoleAddress = address;
-      up.settle("up");
-    });
+    const child = this.#spawn(
+      ["console", "--config", this.#options.configFile, "--no-open", ...this.#options.consoleFlags],
+      (line) => {
+        const address = /^The console is at (\S+)$/.exec(line)?.[1];
+        if (address === undefined) {
+          this.#output.own("console", line);
+          return;
+        }
+        this.#consoleAddress = address;
+        up.settle("up");
+      },
+    );
     this.#console = child;
     void child.ended.then((how) => {
       this.#consoleAddress = undefined;
       if (!this.#quit.signal.aborted)
-        this.#output.own("console", `the console has exited (${how}); everything else keeps running. Start it again with: svc console`);
+        this.#output.own(
+          "console",
+          `the console has exited (${how}); everything else keeps running. Start it again with: svc console`,
+        );
     });
-    await untilConsoleIsUp([up.promise, child.ended, this.#aborted()], { report: (message) => this.#output.own("console", message) });
+    await untilConsoleIsUp([up.promise, child.ended, this.#aborted()], {
+      report: (message) => this.#output.own("console", message),
+    });
   }
 
   async #untilEnd(): Promise<void> {
@@ -182,8 +191,11 @@ class Dev {
 
   #summarise({ bridge, http, realtime }: EngineAddresses): void {
     const { paint, cwd, noteColumns } = this.#shell;
-    const row = (name: string, value: string): string => `${hangingIndent(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n")}\n`;
-    const workers = [...listedEntries(this.#options.configFile).values()].filter(({ folder }) => folder !== undefined).map(({ name }) => name);
+    const row = (name: string, value: string): string =>
+      `${hangingIndent(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n")}\n`;
+    const workers = [...listedEntries(this.#options.configFile).values()]
+      .filter(({ folder }) => folder !== undefined)
+      .map(({ name }) => name);
     const configFile = relative(cwd, this.#options.configFile);
     this.#shell.note(
       `\n${paint.bold("svc dev")} ${paint.green("is running")}\n\n${[
@@ -192,7 +204,12 @@ class Dev {
         row("live updates", paint.cyan(realtime)),
         row("workers", `${paint.cyan(bridge)}  address for workers (SVC_URL)`),
         row("config", configFile === "" ? basename(this.#options.configFile) : configFile),
-        row("local workers", workers.length === 0 ? `none yet; in a second terminal: ${addOwnWorkers(cwd, this.#options.configFile)}` : workers.join(", ")),
+        row(
+          "local workers",
+          workers.length === 0
+            ? `none yet; in a second terminal: ${addOwnWorkers(cwd, this.#options.configFile)}`
+            : workers.join(", "),
+        ),
       ].join("")}\n  ${this.#shell.onKey === undefined ? "Press Ctrl-C to stop everything." : KEYS_LINE}\n\n`,
     );
   }
@@ -204,7 +221,10 @@ class Dev {
     };
     this.#stopKeys = listenForDevKeys(this.#shell, {
       restartWorkers: unlessStopping(
-        () => void this.#restartWorkers(engine).catch((error: unknown) => this.#note(`Failed to restart the workers: ${messageOf(error)}`)),
+        () =>
+          void this.#restartWorkers(engine).catch((error: unknown) =>
+            this.#note(`Failed to restart the workers: ${messageOf(error)}`),
+          ),
       ),
       openConsole: unlessStopping(() => this.#openConsole()),
       help: unlessStopping(() => this.#shell.note(KEYS_HELP)),
@@ -223,7 +243,12 @@ class Dev {
   #openConsole(): void {
     const address = this.#consoleAddress;
     if (address === undefined) this.#note("The console is not running; start it in a second terminal: svc console");
-    else this.#note(openBrowser(address, this.#shell) ? `Opening ${address}` : `Cannot open a browser here; the console is at ${address}`);
+    else
+      this.#note(
+        openBrowser(address, this.#shell)
+          ? `Opening ${address}`
+          : `Cannot open a browser here; the console is at ${address}`,
+      );
   }
 
   #note(text: string): void {

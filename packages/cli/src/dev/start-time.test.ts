@@ -6,7 +6,9 @@ const never = new Promise<never>(() => {});
 it("reports a console that does not start in time, and resolves", async () => {
   const reported: string[] = [];
   await untilConsoleIsUp([never], { report: (message) => reported.push(message), timeoutMs: 1 });
-  expect(reported).toEqual([expect.stringMatching(/^the console did not report that it is up within 0\.001 s; everything else keeps running\./)]);
+  expect(reported).toEqual([
+    expect.stringMatching(/^the console did not report that it is up within 0\.001 s; everything else keeps running\./),
+  ]);
 });
 
 it("reports nothing for a console that is up or has exited", async () => {

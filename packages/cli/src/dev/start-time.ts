@@ -2,7 +2,10 @@
 export const START_TIMEOUT_MS = 120_000;
 
 /** Resolves with the first outcome, or "time up" after the timeout. Leaves no timer behind. */
-export async function withinTime<Outcome>(outcomes: readonly Promise<Outcome>[], timeoutMs = START_TIMEOUT_MS): Promise<Outcome | "time up"> {
+export async function withinTime<Outcome>(
+  outcomes: readonly Promise<Outcome>[],
+  timeoutMs = START_TIMEOUT_MS,
+): Promise<Outcome | "time up"> {
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<"time up">((settle) => {
     timer = setTimeout(() => settle("time up"), timeoutMs);
@@ -24,5 +27,7 @@ export async function untilConsoleIsUp(
 ): Promise<void> {
   const outcome = await withinTime(outcomes, timeoutMs);
   if (outcome === "time up")
-    report(`the console did not report that it is up within ${timeoutMs / 1000} s; everything else keeps running. Start another with: svc console`);
+    report(
+      `the console did not report that it is up within ${timeoutMs / 1000} s; everything else keeps running. Start another with: svc console`,
+    );
 }

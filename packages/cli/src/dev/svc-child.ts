@@ -23,7 +23,12 @@ export class SvcChild {
 
   constructor({ args, cwd, env, onLine }: SvcChildOptions) {
     // Runs in its own process group, so that Ctrl-C on the terminal does not reach it directly.
-    this.#process = spawn(process.execPath, [svcBin, ...args, "--stop-with-stdin"], { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+    this.#process = spawn(process.execPath, [svcBin, ...args, "--stop-with-stdin"], {
+      cwd,
+      env,
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       const lines = new LineSplitter(onLine);
       stream?.on("data", (chunk: Buffer) => lines.push(chunk)).on("end", () => lines.end());

@@ -17,7 +17,11 @@ export const dataFolder: Check = async ({ shell, report }) => {
   const shown = shownPath(shell, folder);
   const writable = await isWritableFolder(existing);
   const finding: Finding = writable
-    ? { check: "data folder", status: "ok", message: `${shown} ${existing === folder ? "is writable" : "can be created"}` }
+    ? {
+        check: "data folder",
+        status: "ok",
+        message: `${shown} ${existing === folder ? "is writable" : "can be created"}`,
+      }
     : {
         check: "data folder",
         status: "problem",

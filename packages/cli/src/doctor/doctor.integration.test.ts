@@ -26,12 +26,22 @@ function projectWith(text: string): TestProject {
   return project;
 }
 
-async function doctor(project: TestProject, options: readonly string[] = [], env: Readonly<Record<string, string | undefined>> = { PATH: process.env.PATH }) {
+async function doctor(
+  project: TestProject,
+  options: readonly string[] = [],
+  env: Readonly<Record<string, string | undefined>> = { PATH: process.env.PATH },
+) {
   const shell = recordedShell({ cwd: project.dir, env });
   // Without the project's own engine, use an unused address, so that no other engine is found at the default port.
-  const args = existsSync(join(project.dir, ".svc/data/engine.json")) || options.includes("--url") ? options : [...options, "--url", await deadUrl()];
+  const args =
+    existsSync(join(project.dir, ".svc/data/engine.json")) || options.includes("--url")
+      ? options
+      : [...options, "--url", await deadUrl()];
   const status = await run(["doctor", "--json", ...args], shell);
-  return { status, ...(JSON.parse(shell.written.out) as { ok: boolean; checks: (Finding & { remedy: string | null })[] }) };
+  return {
+    status,
+    ...(JSON.parse(shell.written.out) as { ok: boolean; checks: (Finding & { remedy: string | null })[] }),
+  };
 }
 
 /** Returns an address where nothing listens: a port that was just released. */
@@ -56,7 +66,13 @@ describe("svc doctor", () => {
     const engine = await startTestEngine(project);
     cleanUps.push(() => engine.stop());
     await run(
-      ["trigger", "--function-id=worker::wait", `--payload={"name":"probe-worker","timeout_ms":30000}`, "--url", engine.url],
+      [
+        "trigger",
+        "--function-id=worker::wait",
+        `--payload={"name":"probe-worker","timeout_ms":30000}`,
+        "--url",
+        engine.url,
+      ],
       recordedShell({ cwd: project.dir }),
     );
 
@@ -64,7 +80,16 @@ describe("svc doctor", () => {
 
     expect(status).toBe(EXIT.done);
     const byCheck = new Map(checks.map((finding) => [finding.check, finding]));
-    for (const name of ["node", "npm", "config", "data folder", "engine", "readiness", "clock", "worker probe-worker"]) {
+    for (const name of [
+      "node",
+      "npm",
+      "config",
+      "data folder",
+      "engine",
+      "readiness",
+      "clock",
+      "worker probe-worker",
+    ]) {
       expect([name, byCheck.get(name)?.status]).toEqual([name, "ok"]);
     }
   });
@@ -79,7 +104,13 @@ describe("svc doctor", () => {
     const engine = await startTestEngine(project);
     cleanUps.push(() => engine.stop());
     await run(
-      ["trigger", "--function-id=worker::wait", `--payload={"name":"broken","timeout_ms":30000,"on_crash":true}`, "--url", engine.url],
+      [
+        "trigger",
+        "--function-id=worker::wait",
+        `--payload={"name":"broken","timeout_ms":30000,"on_crash":true}`,
+        "--url",
+        engine.url,
+      ],
       recordedShell({ cwd: project.dir }),
     );
 
@@ -155,11 +186,15 @@ describe("svc doctor", () => {
   });
 
   it("reports problems of the config and a missing one", async () => {
-    expect((await doctor(projectWith("engine:\n  log_level: loud\n"))).checks.find(({ check }) => check === "config")).toMatchObject({
+    expect(
+      (await doctor(projectWith("engine:\n  log_level: loud\n"))).checks.find(({ check }) => check === "config"),
+    ).toMatchObject({
       status: "problem",
       message: expect.stringContaining("config.yaml:2"),
     });
-    expect((await doctor(projectWith(NO_PORTS), ["--config", "other.yaml"])).checks.find(({ check }) => check === "config")).toMatchObject({
+    expect(
+      (await doctor(projectWith(NO_PORTS), ["--config", "other.yaml"])).checks.find(({ check }) => check === "config"),
+    ).toMatchObject({
       status: "warning",
     });
   });
@@ -183,7 +218,9 @@ describe("svc doctor", () => {
       fine: () => Promise.resolve([{ check: "fine", status: "ok" as const, message: "yes" }]),
     };
 
-    expect(await examine(recordedShell({ cwd: projectWith(NO_PORTS).dir }), { url: await deadUrl() }, checks, 50)).toEqual([
+    expect(
+      await examine(recordedShell({ cwd: projectWith(NO_PORTS).dir }), { url: await deadUrl() }, checks, 50),
+    ).toEqual([
       { check: "slow", status: "problem", message: "timed out after 0.05 s" },
       { check: "broken", status: "problem", message: "check failed: out of order" },
       { check: "fine", status: "ok", message: "yes" },

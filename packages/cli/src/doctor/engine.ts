@@ -19,26 +19,44 @@ export const engine: Check = async (context) => {
   try {
     return await withEngine(address, "svc doctor", async (worker) => {
       const info = await worker.call<EngineInfo>({ function_id: "engine::info", payload: {} });
-      const reached: Finding = { check: "engine", status: "ok", message: `${info.version} responds at ${address.shownUrl}` };
+      const reached: Finding = {
+        check: "engine",
+        status: "ok",
+        message: `${info.version} responds at ${address.shownUrl}`,
+      };
       return [reached, ...versionFinding(info), ...(await readiness(info, context)), ...(await workerFindings(worker))];
     });
   } catch (error) {
     if (error instanceof CommandFailure) return [unreachable(error, context)];
-    if (CallError.is(error)) return [{ check: "engine", status: "problem", message: `${address.shownUrl} rejected a request: ${error.message}` }];
+    if (CallError.is(error))
+      return [
+        { check: "engine", status: "problem", message: `${address.shownUrl} rejected a request: ${error.message}` },
+      ];
     throw error;
   }
 };
 
 /** A missing engine is a problem only if it was given explicitly or announced itself; otherwise it is a warning. */
 function unreachable(failure: CommandFailure, { address, isRunning }: CheckContext): Finding {
-  const isExpected = isRunning || address.from === "--url" || address.from === "SVC_URL" || failure.exitCode !== EXIT.noEngine;
-  return { check: "engine", status: isExpected ? "problem" : "warning", message: failure.message, remedy: failure.advice[0] };
+  const isExpected =
+    isRunning || address.from === "--url" || address.from === "SVC_URL" || failure.exitCode !== EXIT.noEngine;
+  return {
+    check: "engine",
+    status: isExpected ? "problem" : "warning",
+    message: failure.message,
+    remedy: failure.advice[0],
+  };
 }
 
 function versionFinding({ version }: EngineInfo): readonly Finding[] {
   if (version === VERSION) return [];
   return [
-    { check: "version", status: "warning", message: `the engine is ${version}, this command ${VERSION}`, remedy: "Use the same version of svc for both" },
+    {
+      check: "version",
+      status: "warning",
+      message: `the engine is ${version}, this command ${VERSION}`,
+      remedy: "Use the same version of svc for both",
+    },
   ];
 }
 
@@ -49,7 +67,13 @@ async function readiness({ addresses }: EngineInfo, { address, signal }: CheckCo
     response = await fetch(new URL("/readyz", reachableFrom(addresses.http, address.url)), { signal });
   } catch (error) {
     signal.throwIfAborted();
-    return [{ check: "readiness", status: "warning", message: `its HTTP listener at ${addresses.http} does not respond: ${(error as Error).message}` }];
+    return [
+      {
+        check: "readiness",
+        status: "warning",
+        message: `its HTTP listener at ${addresses.http} does not respond: ${(error as Error).message}`,
+      },
+    ];
   }
   const receivedAtMs = Date.now();
   const body = (await response.json().catch(() => ({}))) as { readonly reasons?: readonly unknown[] };
@@ -104,7 +128,16 @@ function workerFinding({ name, state, reason, log_file, last_exit }: WorkerRepor
   if (state === "ready") return { check, status: "ok", message: "ready" };
   // Last line of the process itself. The log file ends with a note of the engine, which repeats the reason.
   const last = last_exit?.lines.at(-1);
-  const message = [state, ...(reason === null ? [] : [reason]), ...(last === undefined ? [] : [`last line: ${last}`])].join("; ");
+  const message = [
+    state,
+    ...(reason === null ? [] : [reason]),
+    ...(last === undefined ? [] : [`last line: ${last}`]),
+  ].join("; ");
   if (TRANSITIONAL.has(state)) return { check, status: "warning", message };
-  return { check, status: state === "stopped" ? "warning" : "problem", message, remedy: log_file === null ? undefined : `See its output: ${log_file}` };
+  return {
+    check,
+    status: state === "stopped" ? "warning" : "problem",
+    message,
+    remedy: log_file === null ? undefined : `See its output: ${log_file}`,
+  };
 }

@@ -34,17 +34,32 @@ export async function examine(
   const report = await checkConfig(shell, options.config);
   const isRunning = announcedEngine(shell, report.file) !== undefined;
   const context = { shell, report, address: engineAddress(shell, options), isRunning };
-  const found = await Promise.all(Object.entries(checks).map(([name, check]) => withTimeout(name, check, context, timeoutMs)));
+  const found = await Promise.all(
+    Object.entries(checks).map(([name, check]) => withTimeout(name, check, context, timeoutMs)),
+  );
   return found.flat();
 }
 
-async function withTimeout(name: string, check: Check, context: Omit<CheckContext, "signal">, timeoutMs: number): Promise<readonly Finding[]> {
+async function withTimeout(
+  name: string,
+  check: Check,
+  context: Omit<CheckContext, "signal">,
+  timeoutMs: number,
+): Promise<readonly Finding[]> {
   const signal = AbortSignal.timeout(timeoutMs);
   const timedOut = new Promise<readonly Finding[]>((settle) => {
-    signal.addEventListener("abort", () => settle([{ check: name, status: "problem", message: `timed out after ${timeoutMs / 1000} s` }]), { once: true });
+    signal.addEventListener(
+      "abort",
+      () => settle([{ check: name, status: "problem", message: `timed out after ${timeoutMs / 1000} s` }]),
+      { once: true },
+    );
   });
   const checked = check({ ...context, signal }).catch((error: unknown): readonly Finding[] => [
-    { check: name, status: "problem", message: `check failed: ${error instanceof Error ? error.message : String(error)}` },
+    {
+      check: name,
+      status: "problem",
+      message: `check failed: ${error instanceof Error ? error.message : String(error)}`,
+    },
   ]);
   return Promise.race([checked, timedOut]);
 }

@@ -6,5 +6,10 @@ const LEAST = "20.19";
 export const nodeVersion: Check = async () => [
   isAtLeast(process.versions.node, LEAST)
     ? { check: "node", status: "ok", message: `Node ${process.versions.node}` }
-    : { check: "node", status: "problem", message: `Node ${process.versions.node} is too old`, remedy: `Install Node ${LEAST} or later: https://nodejs.org` },
+    : {
+        check: "node",
+        status: "problem",
+        message: `Node ${process.versions.node} is too old`,
+        remedy: `Install Node ${LEAST} or later: https://nodejs.org`,
+      },
 ];

@@ -15,17 +15,31 @@ export const ports: Check = async ({ report, isRunning }) => {
   return Promise.all(listeners.map(({ key, address }) => portFinding(key, address)));
 };
 
-async function portFinding(key: string, { host, port }: { readonly host: string; readonly port: number }): Promise<Finding> {
+async function portFinding(
+  key: string,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<Finding> {
   const check = `port ${port}`;
   const code = await listenProblem(host, port);
   if (code === undefined) return { check, status: "ok", message: `free (${key})` };
   if (code === "EACCES") {
-    return { check, status: "problem", message: `this user has no permission to listen on it (${key})`, remedy: `Choose a port from 1024 up for ${key}` };
+    return {
+      check,
+      status: "problem",
+      message: `this user has no permission to listen on it (${key})`,
+      remedy: `Choose a port from 1024 up for ${key}`,
+    };
   }
   if (code !== "EADDRINUSE")
-    return { check, status: "problem", message: `cannot listen on ${host}: ${code} (${key})`, remedy: "Correct the host next to the port" };
+    return {
+      check,
+      status: "problem",
+      message: `cannot listen on ${host}: ${code} (${key})`,
+      remedy: "Correct the host next to the port",
+    };
   const holder = await findPortHolder(port);
-  const message = holder === undefined ? `in use (${key})` : `in use by process ${holder.pid}: ${holder.command} (${key})`;
+  const message =
+    holder === undefined ? `in use (${key})` : `in use by process ${holder.pid}: ${holder.command} (${key})`;
   return {
     check,
     status: "problem",

@@ -47,7 +47,9 @@ async function pythonSdk(folder: string): Promise<string | undefined> {
   const lib = join(folder, ".venv/lib");
   for (const python of await namesIn(lib)) {
     const packages = await namesIn(join(lib, python, "site-packages"));
-    const version = packages.map((name) => /^svc-(.+)\.dist-info$/.exec(name)?.[1]).find((found) => found !== undefined);
+    const version = packages
+      .map((name) => /^svc-(.+)\.dist-info$/.exec(name)?.[1])
+      .find((found) => found !== undefined);
     if (version !== undefined) return version;
   }
   return undefined;

@@ -22,7 +22,10 @@ export const toolchains: Check = async (context) => {
 
 /** Returns the tools that run and install the worker. */
 function toolsOf({ kind, packageManager }: Pick<WorkerManifest, "kind" | "packageManager">): readonly Tool[] {
-  const tools = [kindRules[kind].runtime, packageManager === undefined ? undefined : packageManagerTools[packageManager]];
+  const tools = [
+    kindRules[kind].runtime,
+    packageManager === undefined ? undefined : packageManagerTools[packageManager],
+  ];
   return tools.filter((tool) => tool !== undefined);
 }
 
@@ -40,12 +43,20 @@ async function checkTool(
     const { stdout, stderr } = await run(program, [...args], { env: shell.env, cwd: shell.cwd, signal });
     const version = /\d+(?:\.\d+)+/.exec(`${stdout}${stderr}`)?.[0] ?? "";
     if (least !== undefined && !isAtLeast(version, least)) {
-      return { check: program, status: "problem", message: `${version || "its version"} is too old; ${neededBy}`, remedy };
+      return {
+        check: program,
+        status: "problem",
+        message: `${version || "its version"} is too old; ${neededBy}`,
+        remedy,
+      };
     }
     return { check: program, status: "ok", message: `${version} (${neededBy})` };
   } catch (error) {
     signal.throwIfAborted();
-    const why = (error as NodeJS.ErrnoException).code === "ENOENT" ? "not found on the PATH" : `failed to run: ${(error as Error).message.split("\n", 1)[0]}`;
+    const why =
+      (error as NodeJS.ErrnoException).code === "ENOENT"
+        ? "not found on the PATH"
+        : `failed to run: ${(error as Error).message.split("\n", 1)[0]}`;
     return { check: program, status: "problem", message: `${why}; ${neededBy}`, remedy };
   }
 }

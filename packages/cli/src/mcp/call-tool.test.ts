@@ -8,11 +8,18 @@ it("fails at once without a call while the engine is not connected", async () =>
   const input = toolInput(undefined);
   const tool = { functionId: "shop::order", input, shown: { name: "shop__order", inputSchema: input.schema } };
   try {
-    const answer = await callTool(engine, { tool, input: {}, timeoutMs: undefined, signal: new AbortController().signal });
+    const answer = await callTool(engine, {
+      tool,
+      input: {},
+      timeoutMs: undefined,
+      signal: new AbortController().signal,
+    });
 
     expect(answer).toMatchObject({
       isError: true,
-      content: [{ type: "text", text: expect.stringContaining("the engine is not connected, and shop::order was not called") }],
+      content: [
+        { type: "text", text: expect.stringContaining("the engine is not connected, and shop::order was not called") },
+      ],
       structuredContent: { error: { code: "disconnected", details: { executed: "no" } } },
     });
   } finally {

@@ -39,5 +39,7 @@ function notCalled(functionId: string): CallError {
 
 /** The protocol requires structured content to be an object. */
 function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : { result: value };
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : { result: value };
 }

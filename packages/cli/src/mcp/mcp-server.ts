@@ -38,7 +38,11 @@ export function mcpServer({ engine, catalog, version, timeoutMs, onProblem }: Mc
     let seconds = 0;
     const report = (): void => {
       seconds += PROGRESS_EVERY_MS / 1_000;
-      const progress = { progressToken: progressToken ?? "", progress: seconds, message: `${tool.functionId} has been running for ${seconds} s` };
+      const progress = {
+        progressToken: progressToken ?? "",
+        progress: seconds,
+        message: `${tool.functionId} has been running for ${seconds} s`,
+      };
       sendNotification({ method: "notifications/progress", params: progress }).catch(onProblem);
     };
     const timer = progressToken === undefined ? undefined : setInterval(report, PROGRESS_EVERY_MS);

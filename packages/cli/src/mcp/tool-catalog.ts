@@ -70,7 +70,9 @@ export class ToolCatalog {
     const allowed = this.#allowed(all, new Set(ofWorkers.map(({ function_id }) => function_id)));
     const names = this.#names.update(allowed.map(({ function_id }) => function_id));
     const tools = allowed.map((row) => toolOf(row, names.get(row.function_id) ?? ""));
-    this.#tools = new Map(tools.sort((a, b) => (a.shown.name < b.shown.name ? -1 : 1)).map((tool) => [tool.shown.name, tool]));
+    this.#tools = new Map(
+      tools.sort((a, b) => (a.shown.name < b.shown.name ? -1 : 1)).map((tool) => [tool.shown.name, tool]),
+    );
     const text = JSON.stringify(tools.map(({ shown }) => shown));
     const isChanged = text !== this.#text;
     this.#text = text;
@@ -94,7 +96,9 @@ export class ToolCatalog {
   #allowed(functions: readonly FunctionRow[], ofWorkers: ReadonlySet<string>): readonly FunctionRow[] {
     const named = new Set(this.#patterns);
     const matchers = this.#patterns.map(compileWildcards);
-    return functions.filter(({ function_id: id }) => named.has(id) || (ofWorkers.has(id) && matchers.some((matches) => matches(id))));
+    return functions.filter(
+      ({ function_id: id }) => named.has(id) || (ofWorkers.has(id) && matchers.some((matches) => matches(id))),
+    );
   }
 }
 

@@ -18,9 +18,17 @@ it("resolves a format that is only a reference to one of its definitions", () =>
 });
 
 it("wraps everything else and adjusts its references", () => {
-  const { schema, payloadOf } = toolInput({ type: "array", items: { $ref: "#/$defs/Row" }, $defs: { Row: { type: "string" } } });
+  const { schema, payloadOf } = toolInput({
+    type: "array",
+    items: { $ref: "#/$defs/Row" },
+    $defs: { Row: { type: "string" } },
+  });
 
-  expect(schema).toMatchObject({ type: "object", required: ["payload"], properties: { payload: { items: { $ref: "#/properties/payload/$defs/Row" } } } });
+  expect(schema).toMatchObject({
+    type: "object",
+    required: ["payload"],
+    properties: { payload: { items: { $ref: "#/properties/payload/$defs/Row" } } },
+  });
   expect(payloadOf({ payload: ["x"] })).toEqual(["x"]);
   expect(toolInput(true).schema).toMatchObject({ properties: { payload: true } });
 });

@@ -20,16 +20,23 @@ export function toolInput(format: unknown): ToolInput {
   const schema = isSchema(format) ? resolveRef(format) : undefined;
   if (schema?.type === "object") return { schema: { ...schema, type: "object" }, payloadOf: (input) => input };
   return {
-    schema: { type: "object", properties: { [PAYLOAD_MEMBER]: withMovedRefs(format, 0) }, required: [PAYLOAD_MEMBER], additionalProperties: false },
+    schema: {
+      type: "object",
+      properties: { [PAYLOAD_MEMBER]: withMovedRefs(format, 0) },
+      required: [PAYLOAD_MEMBER],
+      additionalProperties: false,
+    },
     payloadOf: (input) => input[PAYLOAD_MEMBER],
   };
 }
 
 /** Resolves a format that is only a `$ref` to one of its own definitions, as generators write them. */
 function resolveRef(format: Schema): Schema {
-  const [, group, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(typeof format.$ref === "string" ? format.$ref : "") ?? [];
+  const [, group, name] =
+    /^#\/(\$defs|definitions)\/([^/]+)$/.exec(typeof format.$ref === "string" ? format.$ref : "") ?? [];
   const definitions = group === undefined ? undefined : format[group];
-  if (group === undefined || name === undefined || !isSchema(definitions) || !Object.hasOwn(definitions, name)) return format;
+  if (group === undefined || name === undefined || !isSchema(definitions) || !Object.hasOwn(definitions, name))
+    return format;
   const target = definitions[name];
   return isSchema(target) ? { ...target, [group]: definitions } : format;
 }

@@ -41,8 +41,10 @@ function referred(a: Reference, b: TypeNode, depth: number, context: Intersectio
 }
 
 function ofOneKind(a: TypeNode, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
-  if (a.kind === "array" && b.kind === "array") return { kind: "array", items: intersection([a.items, b.items], depth + 1, context) };
-  if (a.kind === "map" && b.kind === "map") return { kind: "map", values: intersection([a.values, b.values], depth + 1, context) };
+  if (a.kind === "array" && b.kind === "array")
+    return { kind: "array", items: intersection([a.items, b.items], depth + 1, context) };
+  if (a.kind === "map" && b.kind === "map")
+    return { kind: "map", values: intersection([a.values, b.values], depth + 1, context) };
   return a.kind === "object" && b.kind === "object" ? intersectObjects(a, b, depth, context) : undefined;
 }
 
@@ -80,9 +82,18 @@ function intersectObjects(a: ObjectNode, b: ObjectNode, depth: number, context: 
     if (known === undefined) members.set(member.name, member);
     else {
       const type = intersection([known.type, member.type], depth + 1, context);
-      members.set(member.name, { ...member, type, required: known.required || member.required, description: known.description ?? member.description });
+      members.set(member.name, {
+        ...member,
+        type,
+        required: known.required || member.required,
+        description: known.description ?? member.description,
+      });
     }
   }
   const open = onlyRequires(a) ? b.open : onlyRequires(b) ? a.open : a.open || b.open;
-  return { kind: "object", members: [...members.values()].sort((left, right) => (left.name < right.name ? -1 : 1)), open };
+  return {
+    kind: "object",
+    members: [...members.values()].sort((left, right) => (left.name < right.name ? -1 : 1)),
+    open,
+  };
 }

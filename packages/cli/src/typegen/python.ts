@@ -28,9 +28,15 @@ export function pythonTypes(functions: readonly TypedFunction[], header: readonl
         `${noteLines([...(method === "def call" && description !== undefined ? [description] : []), ...(differs ? [DIFFERS] : [])], "    ")}${overload}    ${method}(self, request: ${request}) -> ${result}: ...\n`,
     ),
   );
-  const imports = ["Any", "Literal", "Protocol", "TypeAlias", "TypedDict", "cast", ...(calls.length > 1 ? ["overload"] : [])].sort((a, b) =>
-    a.toLowerCase() < b.toLowerCase() ? -1 : 1,
-  );
+  const imports = [
+    "Any",
+    "Literal",
+    "Protocol",
+    "TypeAlias",
+    "TypedDict",
+    "cast",
+    ...(calls.length > 1 ? ["overload"] : []),
+  ].sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
   return [
     header.map((line) => `# ${line}\n`).join(""),
     "from __future__ import annotations\n",
@@ -69,7 +75,9 @@ class Declarations {
 
   constructor(name: string, { root, definitions }: FormatTypes, taken: Set<string>) {
     this.#taken = taken;
-    this.#names = new Map([...definitions.keys()].map((key) => [key, key === ROOT ? name : uniqueName(`${name}${nameOf(key)}`, taken)]));
+    this.#names = new Map(
+      [...definitions.keys()].map((key) => [key, key === ROOT ? name : uniqueName(`${name}${nameOf(key)}`, taken)]),
+    );
     for (const [key, node] of definitions) if (key !== ROOT) this.#declare(this.#names.get(key) ?? key, node);
     this.#declare(name, root);
   }
@@ -80,7 +88,10 @@ class Declarations {
   }
 
   #object(name: string, { members, open }: ObjectNode): void {
-    const typed = members.map((member) => ({ ...member, text: this.#text(member.type, `${name}${nameOf(member.name)}`) }));
+    const typed = members.map((member) => ({
+      ...member,
+      text: this.#text(member.type, `${name}${nameOf(member.name)}`),
+    }));
     const required = typed.filter((member) => member.required);
     const optional = typed.filter((member) => !member.required);
     const note = open ? "    # Other members are allowed, which a TypedDict cannot express.\n" : "";
@@ -93,7 +104,10 @@ class Declarations {
     if (optional.every(isPlain)) this.texts.push(typedDict(name, base, optional, { total: false, note }));
     else {
       const other = uniqueName(`_${name}Optional`, this.#taken);
-      this.texts.push(typedDict(other, "TypedDict", optional, { total: false, note: "" }), `class ${name}(${base}, ${other}):\n${note}    pass\n`);
+      this.texts.push(
+        typedDict(other, "TypedDict", optional, { total: false, note: "" }),
+        `class ${name}(${base}, ${other}):\n${note}    pass\n`,
+      );
     }
   }
 
@@ -113,7 +127,9 @@ class Declarations {
       case "map":
         return `dict[str, ${this.#text(node.values, `${name}Value`)}]`;
       case "union":
-        return node.options.map((option, index) => this.#text(option, index === 0 ? name : `${name}${index + 1}`)).join(" | ");
+        return node.options
+          .map((option, index) => this.#text(option, index === 0 ? name : `${name}${index + 1}`))
+          .join(" | ");
       case "reference":
         return this.#names.get(node.name) ?? "Any";
       case "object": {
@@ -133,10 +149,16 @@ interface TypedMember extends Member {
 }
 
 /** Declares a TypedDict as a class, or with the functional syntax if a member is not a valid identifier. */
-function typedDict(name: string, base: string, members: readonly TypedMember[], { total, note }: { readonly total: boolean; readonly note: string }): string {
+function typedDict(
+  name: string,
+  base: string,
+  members: readonly TypedMember[],
+  { total, note }: { readonly total: boolean; readonly note: string },
+): string {
   if (members.every(isPlain)) {
     const lines = members.map(
-      ({ name: key, text, type, description }) => `${noteLines(description === undefined ? [] : [description], "    ")}    ${key}: ${text}${noteOf(type)}\n`,
+      ({ name: key, text, type, description }) =>
+        `${noteLines(description === undefined ? [] : [description], "    ")}    ${key}: ${text}${noteOf(type)}\n`,
     );
     return `class ${name}(${base}${total ? "" : ", total=False"}):\n${note}${lines.join("")}`;
   }

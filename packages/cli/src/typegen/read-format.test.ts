@@ -4,11 +4,22 @@ import { readFormat } from "./read-format.ts";
 import { typedFunctions } from "./typed-function.ts";
 import { typescriptTypes } from "./typescript.ts";
 
-const listed = (function_id: string, request_format: unknown) => ({ function_id, description: null, request_format, response_format: null });
+const listed = (function_id: string, request_format: unknown) => ({
+  function_id,
+  description: null,
+  request_format,
+  response_format: null,
+});
 
 it("returns unknown with a note for what it cannot express", () => {
-  expect(readFormat({ $ref: "https://example.com/schema" })?.root).toEqual({ kind: "unknown", note: "the format refers to https://example.com/schema" });
-  expect(readFormat({ allOf: [{ type: "string" }, { type: "number" }] })?.root).toMatchObject({ kind: "unknown", note: expect.any(String) });
+  expect(readFormat({ $ref: "https://example.com/schema" })?.root).toEqual({
+    kind: "unknown",
+    note: "the format refers to https://example.com/schema",
+  });
+  expect(readFormat({ allOf: [{ type: "string" }, { type: "number" }] })?.root).toMatchObject({
+    kind: "unknown",
+    note: expect.any(String),
+  });
   expect(readFormat(true)?.root).toEqual({ kind: "unknown", note: undefined });
   expect(readFormat(null)).toBeUndefined();
 });
@@ -18,7 +29,9 @@ it("terminates for a format that is too deep or cyclic", () => {
   for (let level = 0; level < 1000; level += 1) deep = { type: "array", items: deep };
 
   expect(JSON.stringify(readFormat(deep))).toContain("the format is too large");
-  expect(readFormat({ $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } }, $ref: "#/$defs/a" })?.root).toMatchObject({ kind: "reference" });
+  expect(
+    readFormat({ $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } }, $ref: "#/$defs/a" })?.root,
+  ).toMatchObject({ kind: "reference" });
 });
 
 it("returns no type that is only itself", () => {
@@ -27,10 +40,15 @@ it("returns no type that is only itself", () => {
   expect(readFormat({ $ref: "#" })?.root).toMatchObject({ kind: "unknown", note: expect.any(String) });
   expect(readFormat({ $ref: "#", nullable: true })?.root).toEqual({ kind: "scalar", name: "null" });
   expect(readFormat({ ...self, $defs: { A: self } })?.definitions.get("A")).toMatchObject({ kind: "unknown" });
-  expect(readFormat({ ...self, $defs: { A: { anyOf: [self, { type: "string" }] } } })?.definitions.get("A")).toEqual({ kind: "scalar", name: "string" });
+  expect(readFormat({ ...self, $defs: { A: { anyOf: [self, { type: "string" }] } } })?.definitions.get("A")).toEqual({
+    kind: "scalar",
+    name: "string",
+  });
   const pair = readFormat({ ...self, $defs: { A: { $ref: "#/$defs/B" }, B: { oneOf: [self, { type: "string" }] } } });
   expect([...(pair?.definitions.values() ?? [])]).toMatchObject([{ kind: "unknown" }, { kind: "unknown" }]);
-  expect(readFormat({ ...self, $defs: { A: { type: "array", items: self } } })?.definitions.get("A")).toMatchObject({ kind: "array" });
+  expect(readFormat({ ...self, $defs: { A: { type: "array", items: self } } })?.definitions.get("A")).toMatchObject({
+    kind: "array",
+  });
 });
 
 it("keeps everything beside a combination or a reference", () => {
@@ -41,10 +59,24 @@ it("keeps everything beside a combination or a reference", () => {
     required: ["id"],
     oneOf: [{ properties: { a: { type: "number" } }, required: ["a"] }, { properties: { b: { type: "number" } } }],
   });
-  const beside = readFormat({ $ref: "#/$defs/A", properties: { id }, $defs: { A: { type: "object", properties: { a: { type: "number" } } } } });
-  const all = readFormat({ required: ["a"], allOf: [{ type: "object", properties: { a: { type: "string" }, b: { type: "string" } } }] });
-  const oneOfTwo = readFormat({ type: "object", properties: { a: id, b: id }, anyOf: [{ required: ["a"] }, { required: ["b"] }] });
-  const recursive = readFormat({ $ref: "#/$defs/A", $defs: { A: { type: "object", properties: { next: { type: "object", $ref: "#/$defs/A" } } } } });
+  const beside = readFormat({
+    $ref: "#/$defs/A",
+    properties: { id },
+    $defs: { A: { type: "object", properties: { a: { type: "number" } } } },
+  });
+  const all = readFormat({
+    required: ["a"],
+    allOf: [{ type: "object", properties: { a: { type: "string" }, b: { type: "string" } } }],
+  });
+  const oneOfTwo = readFormat({
+    type: "object",
+    properties: { a: id, b: id },
+    anyOf: [{ required: ["a"] }, { required: ["b"] }],
+  });
+  const recursive = readFormat({
+    $ref: "#/$defs/A",
+    $defs: { A: { type: "object", properties: { next: { type: "object", $ref: "#/$defs/A" } } } },
+  });
 
   expect(either?.root).toMatchObject({
     kind: "union",
@@ -78,7 +110,9 @@ it("keeps everything beside a combination or a reference", () => {
       { members: [{ required: false }, { required: true }] },
     ],
   });
-  expect(recursive?.definitions.get("A")).toMatchObject({ members: [{ name: "next", type: { kind: "reference", name: "A" } }] });
+  expect(recursive?.definitions.get("A")).toMatchObject({
+    members: [{ name: "next", type: { kind: "reference", name: "A" } }],
+  });
 });
 
 it("intersects combined formats", () => {
@@ -92,8 +126,14 @@ it("intersects combined formats", () => {
       { kind: "literal", values: [null] },
     ],
   });
-  expect(all({ type: "array" }, { type: "array", items: { type: "string" } })).toEqual({ kind: "array", items: { kind: "scalar", name: "string" } });
-  expect(all({ $ref: "https://example.com/x" }, { type: "object", properties: { a: true } })).toMatchObject({ kind: "unknown", note: expect.any(String) });
+  expect(all({ type: "array" }, { type: "array", items: { type: "string" } })).toEqual({
+    kind: "array",
+    items: { kind: "scalar", name: "string" },
+  });
+  expect(all({ $ref: "https://example.com/x" }, { type: "object", properties: { a: true } })).toMatchObject({
+    kind: "unknown",
+    note: expect.any(String),
+  });
 });
 
 it("distinguishes definitions of the same name in two groups", () => {
@@ -104,28 +144,52 @@ it("distinguishes definitions of the same name in two groups", () => {
     definitions: { X: { type: "number" } },
   });
 
-  expect(types?.root).toMatchObject({ members: [{ type: { name: "X" } }, { type: { name: "X definitions" } }, { type: { name: "X definitions" } }] });
+  expect(types?.root).toMatchObject({
+    members: [{ type: { name: "X" } }, { type: { name: "X definitions" } }, { type: { name: "X definitions" } }],
+  });
   expect(types?.definitions.get("X")).toEqual({ kind: "scalar", name: "string" });
   expect(types?.definitions.get("X definitions")).toEqual({ kind: "scalar", name: "number" });
 });
 
 it("reads pattern members and further items of a list", () => {
-  const both = { type: "object", patternProperties: { "^s_": { type: "string" } }, additionalProperties: { type: "number" } };
+  const both = {
+    type: "object",
+    patternProperties: { "^s_": { type: "string" } },
+    additionalProperties: { type: "number" },
+  };
   const tuple = { type: "array", prefixItems: [{ type: "string" }] };
 
-  expect(readFormat(both)?.root).toMatchObject({ kind: "map", values: { kind: "union", options: [{ name: "number" }, { name: "string" }] } });
-  expect(readFormat({ ...both, additionalProperties: false })?.root).toMatchObject({ kind: "map", values: { name: "string" } });
+  expect(readFormat(both)?.root).toMatchObject({
+    kind: "map",
+    values: { kind: "union", options: [{ name: "number" }, { name: "string" }] },
+  });
+  expect(readFormat({ ...both, additionalProperties: false })?.root).toMatchObject({
+    kind: "map",
+    values: { name: "string" },
+  });
   expect(readFormat({ type: "object", properties: { a: true }, required: ["a", "b"] })?.root).toMatchObject({
     members: [{ name: "a" }, { name: "b", required: true }],
   });
-  expect(readFormat(tuple)?.root).toMatchObject({ kind: "array", items: { kind: "unknown", note: expect.any(String) } });
+  expect(readFormat(tuple)?.root).toMatchObject({
+    kind: "array",
+    items: { kind: "unknown", note: expect.any(String) },
+  });
   expect(readFormat({ ...tuple, items: false })?.root).toMatchObject({ kind: "array", items: { name: "string" } });
-  expect(readFormat({ ...tuple, items: { type: "number" } })?.root).toMatchObject({ kind: "array", items: { kind: "union" } });
+  expect(readFormat({ ...tuple, items: { type: "number" } })?.root).toMatchObject({
+    kind: "array",
+    items: { kind: "union" },
+  });
 });
 
 it("terminates for the intersection of recursive objects", () => {
-  const block = (name: string) => ({ type: "object", properties: { a: { $ref: `#/$defs/${name}` }, b: { $ref: `#/$defs/${name}` } } });
-  const format = { allOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }], $defs: { A: block("A"), B: { ...block("B"), required: ["a"] } } };
+  const block = (name: string) => ({
+    type: "object",
+    properties: { a: { $ref: `#/$defs/${name}` }, b: { $ref: `#/$defs/${name}` } },
+  });
+  const format = {
+    allOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }],
+    $defs: { A: block("A"), B: { ...block("B"), required: ["a"] } },
+  };
 
   expect(JSON.stringify(readFormat(format))).toContain("the format is too large");
 });
@@ -162,7 +226,12 @@ it("merges combined objects", () => {
 });
 
 it("gives distinct type names to ids with the same name", () => {
-  const { typed } = typedFunctions([listed("a::b", true), listed("a-b", true), listed("名前", true), listed("1", true)]);
+  const { typed } = typedFunctions([
+    listed("a::b", true),
+    listed("a-b", true),
+    listed("名前", true),
+    listed("1", true),
+  ]);
 
   expect(typed.map(({ id, name }) => [id, name])).toEqual([
     ["1", "Function1"],

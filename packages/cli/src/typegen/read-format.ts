@@ -51,7 +51,9 @@ class FormatReader {
     const parts = [
       this.#own(schema, depth),
       ...(typeof ref === "string" ? [this.#reference(ref, depth)] : []),
-      ...[anyOf, oneOf].flatMap((options) => (Array.isArray(options) ? [union(options.map((option) => this.read(option, depth + 1)))] : [])),
+      ...[anyOf, oneOf].flatMap((options) =>
+        Array.isArray(options) ? [union(options.map((option) => this.read(option, depth + 1)))] : [],
+      ),
       ...(Array.isArray(allOf) ? allOf.map((part) => this.read(part, depth + 1)) : []),
     ];
     return intersection(parts, depth, {
@@ -71,9 +73,11 @@ class FormatReader {
 
   #ofType(schema: Schema, depth: number): TypeNode {
     const { type } = schema;
-    if (type === "string" || type === "number" || type === "integer" || type === "boolean" || type === "null") return { kind: "scalar", name: type };
+    if (type === "string" || type === "number" || type === "integer" || type === "boolean" || type === "null")
+      return { kind: "scalar", name: type };
     if (type === "array") return this.#array(schema, depth);
-    if (type === "object" || isSchema(schema.properties) || (type === undefined && Array.isArray(schema.required))) return this.#object(schema, depth);
+    if (type === "object" || isSchema(schema.properties) || (type === undefined && Array.isArray(schema.required)))
+      return this.#object(schema, depth);
     return unknown();
   }
 
@@ -83,14 +87,18 @@ class FormatReader {
     if (!Array.isArray(tuple)) return { kind: "array", items: this.read(schema.items, depth + 1) };
     const rest = isOlder ? schema.additionalItems : schema.items;
     const isClosed = rest === false || (typeof schema.maxItems === "number" && schema.maxItems <= tuple.length);
-    const more = isClosed ? [] : [isSchema(rest) ? this.read(rest, depth + 1) : unknown("further items may be anything")];
+    const more = isClosed
+      ? []
+      : [isSchema(rest) ? this.read(rest, depth + 1) : unknown("further items may be anything")];
     return { kind: "array", items: union([...tuple.map((item) => this.read(item, depth + 1)), ...more]) };
   }
 
   #object(schema: Schema, depth: number): TypeNode {
     const { additionalProperties, patternProperties } = schema;
     const properties = isSchema(schema.properties) ? schema.properties : {};
-    const required = new Set(Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : []);
+    const required = new Set(
+      Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : [],
+    );
     const names = [...new Set([...Object.keys(properties), ...required])].sort();
     const patterns = isSchema(patternProperties) ? Object.values(patternProperties) : [];
     if (names.length === 0) {
@@ -104,7 +112,11 @@ class FormatReader {
       return { name, type: this.read(member, depth + 1), required: required.has(name), description };
     });
     const isBare = Object.keys(properties).length === 0 && additionalProperties !== false;
-    return { kind: "object", members, open: isBare || additionalProperties === true || isSchema(additionalProperties) || patterns.length > 0 };
+    return {
+      kind: "object",
+      members,
+      open: isBare || additionalProperties === true || isSchema(additionalProperties) || patterns.length > 0,
+    };
   }
 
   /** Returns the definition, or undefined while it is being read. */

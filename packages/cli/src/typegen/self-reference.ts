@@ -4,9 +4,14 @@ import { type TypeNode, union, unknown } from "./type-node.ts";
 export function withoutCycles(definitions: ReadonlyMap<string, TypeNode>): ReadonlyMap<string, TypeNode> {
   // An option that refers to the union itself adds nothing.
   const own = new Map(
-    [...definitions].map(([name, node]) => [name, node.kind === "union" ? union(node.options.filter((option) => !isReferenceTo(option, name))) : node]),
+    [...definitions].map(([name, node]) => [
+      name,
+      node.kind === "union" ? union(node.options.filter((option) => !isReferenceTo(option, name))) : node,
+    ]),
   );
-  return new Map([...own].map(([name, node]) => [name, isCyclic(name, own) ? unknown("a format that refers to itself") : node]));
+  return new Map(
+    [...own].map(([name, node]) => [name, isCyclic(name, own) ? unknown("a format that refers to itself") : node]),
+  );
 }
 
 function isCyclic(name: string, definitions: ReadonlyMap<string, TypeNode>): boolean {

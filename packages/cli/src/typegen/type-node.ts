@@ -44,7 +44,11 @@ export function union(options: readonly TypeNode[]): TypeNode {
   if (anything !== undefined) return anything;
   const distinct = [...new Map(flat.map((option) => [JSON.stringify(option), option])).values()];
   const [only] = distinct;
-  return distinct.length === 1 && only !== undefined ? only : distinct.length === 0 ? unknown() : { kind: "union", options: distinct };
+  return distinct.length === 1 && only !== undefined
+    ? only
+    : distinct.length === 0
+      ? unknown()
+      : { kind: "union", options: distinct };
 }
 
 /** Returns true for an object type that only requires members of any type. */

@@ -3,7 +3,10 @@ import { readFormat } from "./read-format.ts";
 import type { FormatTypes } from "./type-node.ts";
 
 /** The parts of a listed function that determine its types. */
-export type ListedFunction = Pick<FunctionRow, "function_id" | "description" | "request_format" | "response_format" | "formats_differ">;
+export type ListedFunction = Pick<
+  FunctionRow,
+  "function_id" | "description" | "request_format" | "response_format" | "formats_differ"
+>;
 
 /** A function with its formats as types. */
 export interface TypedFunction {
@@ -18,15 +21,23 @@ export interface TypedFunction {
 }
 
 /** Converts listed functions, sorted by id for stable output. Functions without formats are `untyped`. */
-export function typedFunctions(listed: readonly ListedFunction[]): { readonly typed: readonly TypedFunction[]; readonly untyped: readonly string[] } {
+export function typedFunctions(listed: readonly ListedFunction[]): {
+  readonly typed: readonly TypedFunction[];
+  readonly untyped: readonly string[];
+} {
   const taken = new Set<string>();
   const sorted = [...listed].sort((a, b) => (a.function_id < b.function_id ? -1 : 1));
-  const all = sorted.map(({ function_id: id, description, request_format, response_format, formats_differ }): TypedFunction => {
-    const [payload, result] = [readFormat(request_format), readFormat(response_format)];
-    const name = payload === undefined && result === undefined ? "" : uniqueName(nameOf(id), taken);
-    return { id, name, description: description ?? undefined, payload, result, differs: formats_differ === true };
-  });
-  return { typed: all.filter(({ name }) => name !== ""), untyped: all.filter(({ name }) => name === "").map(({ id }) => id) };
+  const all = sorted.map(
+    ({ function_id: id, description, request_format, response_format, formats_differ }): TypedFunction => {
+      const [payload, result] = [readFormat(request_format), readFormat(response_format)];
+      const name = payload === undefined && result === undefined ? "" : uniqueName(nameOf(id), taken);
+      return { id, name, description: description ?? undefined, payload, result, differs: formats_differ === true };
+    },
+  );
+  return {
+    typed: all.filter(({ name }) => name !== ""),
+    untyped: all.filter(({ name }) => name === "").map(({ id }) => id),
+  };
 }
 
 /** Converts an id to a type name: `math::add_two` becomes `MathAddTwo`. */

@@ -32,9 +32,14 @@ export function typescriptTypes(functions: readonly TypedFunction[], header: rea
 }
 
 function declared(name: string, { root, definitions }: FormatTypes, taken: Set<string>): readonly string[] {
-  const names = new Map([...definitions.keys()].map((key) => [key, key === ROOT ? name : uniqueName(`${name}${nameOf(key)}`, taken)]));
-  const declaration = (typeName: string, node: TypeNode): string => `export type ${typeName} = ${text(node, names, "")};\n`;
-  const inner = [...definitions].filter(([key]) => key !== ROOT).map(([key, node]) => declaration(names.get(key) ?? key, node));
+  const names = new Map(
+    [...definitions.keys()].map((key) => [key, key === ROOT ? name : uniqueName(`${name}${nameOf(key)}`, taken)]),
+  );
+  const declaration = (typeName: string, node: TypeNode): string =>
+    `export type ${typeName} = ${text(node, names, "")};\n`;
+  const inner = [...definitions]
+    .filter(([key]) => key !== ROOT)
+    .map(([key, node]) => declaration(names.get(key) ?? key, node));
   return [declaration(name, root), ...inner];
 }
 
@@ -62,7 +67,11 @@ function text(node: TypeNode, names: ReadonlyMap<string, string>, indent: string
   }
 }
 
-function objectType({ members, open }: Extract<TypeNode, { kind: "object" }>, names: ReadonlyMap<string, string>, indent: string): string {
+function objectType(
+  { members, open }: Extract<TypeNode, { kind: "object" }>,
+  names: ReadonlyMap<string, string>,
+  indent: string,
+): string {
   if (members.length === 0 && !open) return "Record<string, never>";
   const inner = `${indent}  `;
   const lines = members.map(({ name, type, required, description }) => {
@@ -77,7 +86,9 @@ function docComment(note: string, indent: string): string {
     .split(/[\r\n\u2028\u2029]+/)
     .filter((line) => line.trim() !== "");
   if (lines.length === 0) return "";
-  return lines.length === 1 ? `${indent}/** ${lines[0]} */\n` : `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
+  return lines.length === 1
+    ? `${indent}/** ${lines[0]} */\n`
+    : `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 }
 
 /** Keeps a worker's text from ending the comment or containing compiler directives. */

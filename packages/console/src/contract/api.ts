@@ -28,7 +28,9 @@ export interface ApiError {
 }
 
 /** Response of all `/api/*` routes. The HTTP status matches the error. */
-export type ApiAnswer<Data> = { readonly ok: true; readonly data: Data } | { readonly ok: false; readonly error: ApiError };
+export type ApiAnswer<Data> =
+  | { readonly ok: true; readonly data: Data }
+  | { readonly ok: false; readonly error: ApiError };
 
 /** `project`: from the running engine of the project, as found by `svc console`. */
 export type SettingSource = "flag" | "env" | "project" | "default";

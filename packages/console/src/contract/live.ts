@@ -45,13 +45,29 @@ export interface LiveEvent {
 }
 
 export type ServerMessage =
-  | { readonly type: "hello"; readonly instance_id: string; readonly engine: EngineState; readonly server_time_ms: number }
+  | {
+      readonly type: "hello";
+      readonly instance_id: string;
+      readonly engine: EngineState;
+      readonly server_time_ms: number;
+    }
   | { readonly type: "engine"; readonly engine: EngineState }
   /** All items of the group. `ids` are their ids, if known, in the order of `data`. */
-  | { readonly type: "sync"; readonly id: string; readonly data: unknown; readonly ids: readonly string[] | null; readonly at_ms: number }
+  | {
+      readonly type: "sync";
+      readonly id: string;
+      readonly data: unknown;
+      readonly ids: readonly string[] | null;
+      readonly at_ms: number;
+    }
   | { readonly type: "event"; readonly id: string; readonly event: LiveEvent }
   /** Events were lost; a sync follows. `dropped` is their number if the console's own limit was the reason. */
   | { readonly type: "gap"; readonly id: string; readonly reason: string; readonly dropped?: number }
-  | { readonly type: "status"; readonly id: string; readonly status: "joining" | "live" | "refused"; readonly reason: string | null }
+  | {
+      readonly type: "status";
+      readonly id: string;
+      readonly status: "joining" | "live" | "refused";
+      readonly reason: string | null;
+    }
   | { readonly type: "pong"; readonly t: number }
   | { readonly type: "error"; readonly code: string; readonly message: string };

@@ -45,7 +45,12 @@ const ROUTES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
 };
 
 /** Handles a request of the page. The caller is already authorised. */
-export async function answerApi(path: string, request: IncomingMessage, response: ServerResponse, parts: ApiParts): Promise<void> {
+export async function answerApi(
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  parts: ApiParts,
+): Promise<void> {
   const route = Object.hasOwn(ROUTES, path) ? ROUTES[path] : undefined;
   if (route === undefined) {
     sendError(response, 404, { code: "NOT_FOUND", message: `${path} not found` });
@@ -65,11 +70,18 @@ export async function answerApi(path: string, request: IncomingMessage, response
   }
 }
 
-async function call(request: IncomingMessage, response: ServerResponse, { link, readOnly, traces }: ApiParts): Promise<void> {
+async function call(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { link, readOnly, traces }: ApiParts,
+): Promise<void> {
   const body = await readJsonText(request, MAX_BODY_BYTES);
   const asked = callRequestSchema.safeParse(parseJson(body));
   if (!asked.success) {
-    throw new CallError("invalid_input", `the body: ${asked.error.issues[0]?.message ?? "malformed"}; expected {"function_id": "...", "payload": ...}`);
+    throw new CallError(
+      "invalid_input",
+      `the body: ${asked.error.issues[0]?.message ?? "malformed"}; expected {"function_id": "...", "payload": ...}`,
+    );
   }
   const { function_id: functionId, timeout_ms: timeoutMs } = asked.data;
   if (readOnly && !isRead(functionId)) {
@@ -78,7 +90,10 @@ async function call(request: IncomingMessage, response: ServerResponse, { link, 
   }
   const payload = memberTexts(body).get("payload");
   const closed = closedSignal(response);
-  sendData(response, await traces.record(functionId, () => link.call(functionId, payload, { timeoutMs, signal: closed })));
+  sendData(
+    response,
+    await traces.record(functionId, () => link.call(functionId, payload, { timeoutMs, signal: closed })),
+  );
 }
 
 async function exportOf(request: IncomingMessage, response: ServerResponse, { link }: ApiParts): Promise<void> {
@@ -91,7 +106,11 @@ async function invoke(request: IncomingMessage, response: ServerResponse, { http
   else await forwardInvoke(request, response, http);
 }
 
-async function httpTest(request: IncomingMessage, response: ServerResponse, { http, readOnly }: ApiParts): Promise<void> {
+async function httpTest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { http, readOnly }: ApiParts,
+): Promise<void> {
   const asked = httpTestSchema.safeParse(parseJson(await readJsonText(request, MAX_HTTP_TEST_BYTES)));
   if (!asked.success) {
     const issue = asked.error.issues[0];

@@ -39,7 +39,12 @@ export class Assets {
   /** `path` is the request's path without its query. */
   async serve(path: string, request: IncomingMessage, response: ServerResponse, pageToken: string): Promise<void> {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      sendError(response, 405, { code: "method_not_allowed", message: `${path} accepts only GET` }, { allow: "GET, HEAD" });
+      sendError(
+        response,
+        405,
+        { code: "method_not_allowed", message: `${path} accepts only GET` },
+        { allow: "GET, HEAD" },
+      );
       return;
     }
     if (!FILE.test(path)) {
@@ -49,7 +54,13 @@ export class Assets {
     // A file may be deleted while the page is rebuilt. Only this response is aborted then.
     response.on("pipe", (file) => file.on("error", () => response.destroy()));
     this.#serve(request, response, () => {
-      response.writeHead(404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...SECURITY_HEADERS }).end("File not found.\n");
+      response
+        .writeHead(404, {
+          "content-type": "text/plain; charset=utf-8",
+          "cache-control": "no-store",
+          ...SECURITY_HEADERS,
+        })
+        .end("File not found.\n");
     });
   }
 

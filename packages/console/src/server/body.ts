@@ -19,7 +19,8 @@ export async function readJsonText(request: IncomingMessage, maxBytes: number): 
  */
 export function requireJson(request: Pick<IncomingMessage, "headers">): void {
   const mediaType = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
-  if (mediaType !== "application/json") throw new CallError("unsupported_media_type", "send the body with Content-Type: application/json");
+  if (mediaType !== "application/json")
+    throw new CallError("unsupported_media_type", "send the body with Content-Type: application/json");
 }
 
 /** Parses JSON. Throws CallError `invalid_json`. */

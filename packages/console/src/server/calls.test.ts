@@ -33,23 +33,46 @@ beforeAll(async () => {
       });
     });
   });
-  worker.registerFunction("probe::http", (request: { path_params: { what: string }; headers: Record<string, string>; method: string; query: unknown }) => {
-    switch (request.path_params.what) {
-      case "large":
-        return { status_code: 200, headers: { "content-type": "text/plain" }, body: "é".repeat(MAX_ANSWER_BYTES / 2 + 1_000) };
-      case "moved":
-        return { status_code: 302, headers: { location: "http://evil.example/" }, body: "" };
-      default:
-        return { status_code: 201, headers: { "x-twice": ["a", "b"] }, body: { headers: request.headers, method: request.method, query: request.query } };
-    }
-  });
+  worker.registerFunction(
+    "probe::http",
+    (request: { path_params: { what: string }; headers: Record<string, string>; method: string; query: unknown }) => {
+      switch (request.path_params.what) {
+        case "large":
+          return {
+            status_code: 200,
+            headers: { "content-type": "text/plain" },
+            body: "é".repeat(MAX_ANSWER_BYTES / 2 + 1_000),
+          };
+        case "moved":
+          return { status_code: 302, headers: { location: "http://evil.example/" }, body: "" };
+        default:
+          return {
+            status_code: 201,
+            headers: { "x-twice": ["a", "b"] },
+            body: { headers: request.headers, method: request.method, query: request.query },
+          };
+      }
+    },
+  );
   for (const method of ["GET", "POST", "HEAD"]) {
-    const { registered } = worker.registerTrigger({ type: "http", function_id: "probe::http", config: { api_path: "/test/:what", http_method: method } });
+    const { registered } = worker.registerTrigger({
+      type: "http",
+      function_id: "probe::http",
+      config: { api_path: "/test/:what", http_method: method },
+    });
     await registered;
   }
-  const slow = worker.registerTrigger({ type: "http", function_id: "probe::wait", config: { api_path: "/slow", http_method: "GET" } });
+  const slow = worker.registerTrigger({
+    type: "http",
+    function_id: "probe::wait",
+    config: { api_path: "/slow", http_method: "GET" },
+  });
   await slow.registered;
-  [served, readOnly, disconnected] = await Promise.all([testConsole(engine), testConsole(engine, ["--read-only"]), testConsole()]);
+  [served, readOnly, disconnected] = await Promise.all([
+    testConsole(engine),
+    testConsole(engine, ["--read-only"]),
+    testConsole(),
+  ]);
   for (const each of [served, readOnly]) await connected(each);
 });
 
@@ -61,7 +84,10 @@ afterAll(async () => {
 
 /** Resolves when the console is connected to the engine. */
 async function connected(target: TestConsole): Promise<void> {
-  await vi.waitFor(async () => dataOf<unknown>(await target.ask("/api/call", { function_id: "engine::info", payload: {} })), { timeout: 20_000 });
+  await vi.waitFor(
+    async () => dataOf<unknown>(await target.ask("/api/call", { function_id: "engine::info", payload: {} })),
+    { timeout: 20_000 },
+  );
 }
 
 describe("a call", () => {
@@ -75,7 +101,10 @@ describe("a call", () => {
 
   it("that fails has the engine's error code and its status", async () => {
     const missing = await served.ask("/api/call", { function_id: "nope::nope" });
-    expect([missing.status, errorOf(missing)]).toMatchObject([404, { code: "function_not_found", message: "Function nope::nope not found" }]);
+    expect([missing.status, errorOf(missing)]).toMatchObject([
+      404,
+      { code: "function_not_found", message: "Function nope::nope not found" },
+    ]);
     const late = await served.ask("/api/call", { function_id: "probe::wait", timeout_ms: 50 });
     expect([late.status, errorOf(late).code]).toEqual([504, "call_timeout"]);
   });
@@ -92,13 +121,17 @@ describe("a call", () => {
   it("fails while the engine is disconnected, and says why", async () => {
     const answer = await disconnected.ask("/api/call", { function_id: "engine::info" });
     expect([answer.status, errorOf(answer).code]).toEqual([503, "disconnected"]);
-    await expect.poll(async () => errorOf(await disconnected.ask("/api/call", { function_id: "engine::info" })).message).toContain("nothing listens there");
+    await expect
+      .poll(async () => errorOf(await disconnected.ask("/api/call", { function_id: "engine::info" })).message)
+      .toContain("nothing listens there");
   });
 });
 
 describe("read only", () => {
   it("allows reads and rejects changes before they reach the engine", async () => {
-    expect((await readOnly.ask("/api/call", { function_id: "state::list", payload: { scope: "a/b" } })).status).toBe(200);
+    expect((await readOnly.ask("/api/call", { function_id: "state::list", payload: { scope: "a/b" } })).status).toBe(
+      200,
+    );
     expect(dataOf<Hello>(await readOnly.ask("/api/hello")).read_only).toBe(true);
     const changes: readonly (readonly [string, unknown])[] = [
       ["/api/call", { function_id: "state::set", payload: { scope: "ro", key: "k", value: 1 } }],
@@ -110,7 +143,9 @@ describe("read only", () => {
       const answer = await readOnly.ask(path, body);
       expect([answer.status, errorOf(answer).code]).toEqual([403, "read_only"]);
     }
-    expect(dataOf<unknown>(await served.ask("/api/call", { function_id: "state::get", payload: { scope: "ro", key: "k" } }))).toBeNull();
+    expect(
+      dataOf<unknown>(await served.ask("/api/call", { function_id: "state::get", payload: { scope: "ro", key: "k" } })),
+    ).toBeNull();
   });
 });
 
@@ -119,7 +154,10 @@ describe("POST /_console/invoke", () => {
     const value = '{"n":12345678901234567890,"x":1.10}';
     const set = `{"function_id":"state::set","payload":{"scope":"invoke","key":"k","value":${value}}}`;
     expect((await served.ask("/_console/invoke", set)).status).toBe(200);
-    const answer = await served.ask("/_console/invoke", { function_id: "state::get", payload: { scope: "invoke", key: "k" } });
+    const answer = await served.ask("/_console/invoke", {
+      function_id: "state::get",
+      payload: { scope: "invoke", key: "k" },
+    });
     expect([answer.status, answer.body]).toEqual([200, value]);
     expect(answer.headers["x-svc-invocation-id"]).toMatch(/^[\da-f-]{36}$/);
     expect(answer.headers["x-svc-trace-id"]).toMatch(/^[\da-f]{32}$/);
@@ -139,7 +177,10 @@ describe("POST /_console/invoke", () => {
     const text = "x".repeat(5 * 1024 * 1024);
     const answer = await served.ask("/_console/invoke", { function_id: "probe::echo", payload: text });
     expect([answer.status, answer.body.length]).toEqual([200, text.length + 2]);
-    const over = await served.ask("/_console/invoke", { function_id: "probe::echo", payload: "x".repeat(16 * 1024 * 1024) });
+    const over = await served.ask("/_console/invoke", {
+      function_id: "probe::echo",
+      payload: "x".repeat(16 * 1024 * 1024),
+    });
     expect(over.status).toBe(413);
   });
 
@@ -176,9 +217,15 @@ describe("the HTTP tester", () => {
     });
     expect(result).toMatchObject({ status: 201, status_text: "Created", truncated: false });
     expect(result.duration_ms).toBeGreaterThan(0);
-    const body = "text" in result.body ? (JSON.parse(result.body.text) as { headers: Record<string, string>; method: string }) : undefined;
+    const body =
+      "text" in result.body
+        ? (JSON.parse(result.body.text) as { headers: Record<string, string>; method: string })
+        : undefined;
     expect(body).toMatchObject({ method: "POST", headers: { "x-svc-console": "1", "x-mine": "a, b" } });
-    expect(result.headers.filter(([name]) => name.toLowerCase() === "x-twice").map(([, value]) => value)).toEqual(["a", "b"]);
+    expect(result.headers.filter(([name]) => name.toLowerCase() === "x-twice").map(([, value]) => value)).toEqual([
+      "a",
+      "b",
+    ]);
   });
 
   it("does not follow redirects, and reaches no other host with any path", async () => {
@@ -195,10 +242,13 @@ describe("the HTTP tester", () => {
     expect(result.bytes).toBeGreaterThan(MAX_ANSWER_BYTES);
   });
 
-  it.each(["Host", "content-length", "Transfer-Encoding", "connection", "x-svc-console"])("refuses the header %s", async (name) => {
-    const answer = await send({ path: "/test/x", headers: [[name, "1"]] });
-    expect([answer.status, errorOf(answer).code]).toEqual([400, "invalid_input"]);
-  });
+  it.each(["Host", "content-length", "Transfer-Encoding", "connection", "x-svc-console"])(
+    "refuses the header %s",
+    async (name) => {
+      const answer = await send({ path: "/test/x", headers: [[name, "1"]] });
+      expect([answer.status, errorOf(answer).code]).toEqual([400, "invalid_input"]);
+    },
+  );
 
   it("rejects invalid headers, unknown methods and invalid bodies", async () => {
     expect((await send({ path: "/x", headers: [["a b", "1"]] })).status).toBe(400);
@@ -210,10 +260,17 @@ describe("the HTTP tester", () => {
   it("ends at its timeout, and when the page aborts", async () => {
     const [aborted] = [emitted("abort")];
     const late = await send({ path: "/slow", timeout_ms: 200 });
-    expect([late.status, errorOf(late)]).toMatchObject([504, { code: "call_timeout", message: "no complete response within 200 ms" }]);
+    expect([late.status, errorOf(late)]).toMatchObject([
+      504,
+      { code: "call_timeout", message: "no complete response within 200 ms" },
+    ]);
     await aborted;
     const [started, again, gone] = [emitted("start"), emitted("abort"), new AbortController()];
-    const answer = served.ask("/api/http-request", { method: "GET", path: "/slow", headers: [] }, { signal: gone.signal });
+    const answer = served.ask(
+      "/api/http-request",
+      { method: "GET", path: "/slow", headers: [] },
+      { signal: gone.signal },
+    );
     await started;
     gone.abort();
     await expect(answer).rejects.toThrow("aborted");
@@ -222,7 +279,10 @@ describe("the HTTP tester", () => {
 
   it("says which port does not answer while the engine is disconnected", async () => {
     const answer = await disconnected.ask("/api/http-request", { method: "GET", path: "/x", headers: [] });
-    expect([answer.status, errorOf(answer).message]).toEqual([503, "the engine's HTTP port http://127.0.0.1:1: nothing listens there"]);
+    expect([answer.status, errorOf(answer).message]).toEqual([
+      503,
+      "the engine's HTTP port http://127.0.0.1:1: nothing listens there",
+    ]);
   });
 });
 
@@ -231,7 +291,8 @@ describe("an engine's HTTP port that behaves oddly", () => {
     const odd = createServer((request, response) => {
       if (request.url === "/bytes") response.end(Buffer.from([0xff, 0x00, 0xfe]));
       else if (request.url === "/healthz") response.end("<h1>Another program</h1>");
-      else if (request.url === "/half") response.writeHead(200, { "content-length": "10" }).write("half", () => response.destroy());
+      else if (request.url === "/half")
+        response.writeHead(200, { "content-length": "10" }).write("half", () => response.destroy());
       else request.socket.destroy();
     });
     await once(odd.listen(0, "127.0.0.1"), "listening");
@@ -243,7 +304,10 @@ describe("an engine's HTTP port that behaves oddly", () => {
       expect([answer.status, errorOf(answer).code]).toEqual([503, "disconnected"]);
     }
     const invoked = await target.ask("/_console/invoke", { function_id: "probe::echo" });
-    expect([invoked.status, errorOf(invoked).message]).toEqual([502, expect.stringContaining("the connection was cut")]);
+    expect([invoked.status, errorOf(invoked).message]).toEqual([
+      502,
+      expect.stringContaining("the connection was cut"),
+    ]);
     expect(dataOf<readonly Probe[]>(await target.ask("/api/probes", {}))[0]).toMatchObject({
       status: "refused",
       reason: "something responds there, but not like an engine",

@@ -17,7 +17,9 @@ import { type ConsoleOptions, UsageError } from "./options.ts";
 import { sendError } from "./respond.ts";
 import { type Session, Sessions } from "./sessions.ts";
 
-export const CONSOLE_VERSION: string = (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
+export const CONSOLE_VERSION: string = (
+  JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
+).version;
 
 const LIVE_PATH = "/ws/console";
 const MAX_FRAME_BYTES = 64 * 1024;
@@ -76,7 +78,11 @@ class ConsoleServer implements RunningConsole {
   readonly #ownSockets = new Set<WebSocket>();
   /** Number of open sockets per client. Sessions of the same token share their client. */
   readonly #socketCounts = new Map<EngineClient, number>();
-  readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, handleProtocols: (offered) => [...offered][0] ?? false });
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_FRAME_BYTES,
+    handleProtocols: (offered) => [...offered][0] ?? false,
+  });
   readonly #engine: Hello["engine"];
   /** Client with the console's own token. It detects the engine's mode and acts for every page in development mode. */
   readonly #own: EngineClient;
@@ -86,7 +92,11 @@ class ConsoleServer implements RunningConsole {
     this.#options = options;
     this.#assets = assets;
     const host = options.engineHost.includes(":") ? `[${options.engineHost}]` : options.engineHost;
-    this.#engine = { bridge: `ws://${host}:${options.bridgePort}`, http: `http://${host}:${options.enginePort}`, realtime: `ws://${host}:${options.wsPort}` };
+    this.#engine = {
+      bridge: `ws://${host}:${options.bridgePort}`,
+      http: `http://${host}:${options.enginePort}`,
+      realtime: `ws://${host}:${options.wsPort}`,
+    };
     const connect = (token: string | undefined, needsDevelopment: boolean): EngineClient =>
       new EngineClient({ options, engine: this.#engine, console: () => this.url, token, needsDevelopment });
     this.#own = connect(options.token, true);
@@ -109,7 +119,9 @@ class ConsoleServer implements RunningConsole {
 
   get url(): string {
     const { host } = this.#options;
-    const isHere = isLoopback(host) ? host === "127.0.0.1" || host === "localhost" : host === "0.0.0.0" || host === "::";
+    const isHere = isLoopback(host)
+      ? host === "127.0.0.1" || host === "localhost"
+      : host === "0.0.0.0" || host === "::";
     return `http://${isHere ? "localhost" : host.includes(":") ? `[${host}]` : host}:${this.#listener.port}`;
   }
 
@@ -157,7 +169,14 @@ class ConsoleServer implements RunningConsole {
       }
       authorized.session?.touch();
       const { link, http, probes, traces } = authorized.client;
-      await answerApi(path, request, response, { link, http, probes, traces, readOnly: this.#options.readOnly, hello: () => this.#hello() });
+      await answerApi(path, request, response, {
+        link,
+        http,
+        probes,
+        traces,
+        readOnly: this.#options.readOnly,
+        hello: () => this.#hello(),
+      });
     } catch (error) {
       sendError(response, 500, { code: "internal", message: (error as Error).message });
     }
@@ -167,12 +186,19 @@ class ConsoleServer implements RunningConsole {
   #authorize(token: string | undefined): Authorized | undefined {
     const session = this.#sessions.find(token);
     if (session !== undefined) return { client: session.client, session };
-    return !this.#requiresLogin && this.#pageToken.isSame(token) ? { client: this.#own, session: undefined } : undefined;
+    return !this.#requiresLogin && this.#pageToken.isSame(token)
+      ? { client: this.#own, session: undefined }
+      : undefined;
   }
 
   #notAuthorized(): Refusal {
-    if (this.#requiresLogin) return { status: 401, code: "login_required", message: "log in to this console with a token of the engine" };
-    return { status: 401, code: "unauthorized", message: "only the console's own page may use this address, with the token of this run; reload the page" };
+    if (this.#requiresLogin)
+      return { status: 401, code: "login_required", message: "log in to this console with a token of the engine" };
+    return {
+      status: 401,
+      code: "unauthorized",
+      message: "only the console's own page may use this address, with the token of this run; reload the page",
+    };
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
@@ -213,7 +239,8 @@ class ConsoleServer implements RunningConsole {
   }
 
   #refusalOf(request: IncomingMessage): Refusal | undefined {
-    if (request.url?.startsWith("/") !== true) return { status: 400, code: "invalid_request", message: "the request target is not a path" };
+    if (request.url?.startsWith("/") !== true)
+      return { status: 400, code: "invalid_request", message: "the request target is not a path" };
     return refusalOf(request, this.#listener.port, {
       allowedHosts: this.#options.allowedHosts,
       name: "this console",
@@ -225,7 +252,11 @@ class ConsoleServer implements RunningConsole {
     const path = pathOf(request);
     if (path !== LIVE_PATH) return { status: 404, code: "NOT_FOUND", message: `no WebSocket at ${path}` };
     if (authorized !== undefined && (this.#socketCounts.get(authorized.client) ?? 0) >= MAX_SOCKETS_OF_TOKEN) {
-      return { status: 503, code: "overloaded", message: `${MAX_SOCKETS_OF_TOKEN} pages of this token are open; close one` };
+      return {
+        status: 503,
+        code: "overloaded",
+        message: `${MAX_SOCKETS_OF_TOKEN} pages of this token are open; close one`,
+      };
     }
     return undefined;
   }

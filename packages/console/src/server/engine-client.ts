@@ -44,7 +44,9 @@ export class EngineClient {
     const currentToken = (): string | undefined => (this.link.mayAct ? token : undefined);
     this.http = { host: options.engineHost, port: options.enginePort, url: engine.http, token: currentToken };
     this.topics = new LiveTopics(this.link.streams);
-    this.polledTopics = new PolledTopics(async (functionId, input) => JSON.parse(await this.link.call(functionId, JSON.stringify(input))));
+    this.polledTopics = new PolledTopics(async (functionId, input) =>
+      JSON.parse(await this.link.call(functionId, JSON.stringify(input))),
+    );
     this.traces = new OwnTraces(this.link.worker, { enabled: options.otel });
     this.probes = new Probes({ link: this.link, http: this.http, bridge, realtime, console });
   }

@@ -17,7 +17,11 @@ export interface EngineHttp {
  */
 export function toEngine(
   engine: EngineHttp,
-  options: { readonly method: string; readonly path: string; readonly headers: Readonly<Record<string, string | string[]>> },
+  options: {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string | string[]>>;
+  },
 ): ClientRequest {
   return sendRequest({ host: engine.host, port: engine.port, agent: false, ...options });
 }
@@ -61,7 +65,10 @@ function modeIn(body: string): "development" | "production" | undefined {
 }
 
 /** Returns why the engine's HTTP port did not respond. */
-export function unreachable(engine: EngineHttp, error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }): string {
+export function unreachable(
+  engine: EngineHttp,
+  error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] },
+): string {
   // A name with an IPv4 and an IPv6 address fails with one error per address.
   const cause = error.errors?.[0] ?? error;
   return `the engine's HTTP port ${engine.url}: ${readableReason(cause.code ?? cause.message)}`;

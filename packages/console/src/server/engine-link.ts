@@ -1,4 +1,12 @@
-import { CallError, connect, connectStreams, type Logger, type StreamClient, silentLogger, type Worker } from "@svc/sdk";
+import {
+  CallError,
+  connect,
+  connectStreams,
+  type Logger,
+  type StreamClient,
+  silentLogger,
+  type Worker,
+} from "@svc/sdk";
 import type { EngineState } from "../contract/live.ts";
 
 export interface EngineLinkOptions {
@@ -25,7 +33,8 @@ export interface EngineLinkOptions {
 const IDENTIFY_TIMEOUT_MS = 5_000;
 /** Timeout of a login's connection to the engine, in milliseconds. */
 const ADMISSION_TIMEOUT_MS = 10_000;
-const TOKEN_REFUSED = "the engine does not accept this token; tokens of roles work only on the listener that lists them, see --bridge-port";
+const TOKEN_REFUSED =
+  "the engine does not accept this token; tokens of roles work only on the listener that lists them, see --bridge-port";
 /** Message for a token that may not join streams. */
 export const STREAMS_REFUSED = "live updates need the engine's own token";
 /** Shorter delays than those of a worker, because a user waits in front of the page. */
@@ -67,7 +76,11 @@ export class EngineLink {
     bridge: { state: "connecting", reason: null, nextTryAtMs: null },
     realtime: { state: "connecting", reason: null, nextTryAtMs: null },
   };
-  #engine: Pick<EngineState, "instance_id" | "version" | "started_at_ms"> = { instance_id: null, version: null, started_at_ms: null };
+  #engine: Pick<EngineState, "instance_id" | "version" | "started_at_ms"> = {
+    instance_id: null,
+    version: null,
+    started_at_ms: null,
+  };
   #state: EngineState;
   #calls = 0;
   readonly #listeners = new Set<(state: EngineState) => void>();
@@ -80,7 +93,16 @@ export class EngineLink {
   #areStreamsRefused = false;
   #failure: { readonly status: number | undefined; readonly reason: string } | undefined;
 
-  constructor({ bridge, realtime, token, serviceName, sendsSpans, needsDevelopment, askMode, beforeConnect }: EngineLinkOptions) {
+  constructor({
+    bridge,
+    realtime,
+    token,
+    serviceName,
+    sendsSpans,
+    needsDevelopment,
+    askMode,
+    beforeConnect,
+  }: EngineLinkOptions) {
     this.#needsDevelopment = needsDevelopment;
     const headers = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
     this.#state = this.#compose();
@@ -121,7 +143,10 @@ export class EngineLink {
 
   /** Returns true if it is connected to an engine in a suitable mode. */
   get mayAct(): boolean {
-    return this.#ports.bridge.state === "connected" && (!this.#needsDevelopment || (this.#isModeCurrent && this.#mode === "development"));
+    return (
+      this.#ports.bridge.state === "connected" &&
+      (!this.#needsDevelopment || (this.#isModeCurrent && this.#mode === "development"))
+    );
   }
 
   /** Returns true if the engine rejects the token. */
@@ -139,10 +164,16 @@ export class EngineLink {
    * else: `AUTH_ERROR`, `disconnected`.
    */
   async admitted(): Promise<void> {
-    await this.#until(() => this.#ports.bridge.state === "connected" || this.#failure !== undefined, ADMISSION_TIMEOUT_MS);
+    await this.#until(
+      () => this.#ports.bridge.state === "connected" || this.#failure !== undefined,
+      ADMISSION_TIMEOUT_MS,
+    );
     if (this.#ports.bridge.state === "connected") return;
     if (this.isRefused) throw new CallError("AUTH_ERROR", TOKEN_REFUSED);
-    throw new CallError("disconnected", `the engine cannot check the token: ${this.#failure?.reason ?? "it does not respond"}`);
+    throw new CallError(
+      "disconnected",
+      `the engine cannot check the token: ${this.#failure?.reason ?? "it does not respond"}`,
+    );
   }
 
   get state(): EngineState {
@@ -151,7 +182,9 @@ export class EngineLink {
 
   port(name: Port): PortState {
     const port = this.#ports[name];
-    return name === "realtime" && this.areStreamsRefused ? { ...port, reason: STREAMS_REFUSED, nextTryAtMs: null } : port;
+    return name === "realtime" && this.areStreamsRefused
+      ? { ...port, reason: STREAMS_REFUSED, nextTryAtMs: null }
+      : port;
   }
 
   onState(listener: (state: EngineState) => void): () => void {
@@ -171,10 +204,16 @@ export class EngineLink {
     options: { readonly timeoutMs?: number | undefined; readonly signal?: AbortSignal } = {},
   ): Promise<string> {
     if (this.worker.connectionState !== "connected") {
-      throw new CallError("disconnected", `the engine is not connected: ${this.#ports.bridge.reason ?? "the console is still trying"}`);
+      throw new CallError(
+        "disconnected",
+        `the engine is not connected: ${this.#ports.bridge.reason ?? "the console is still trying"}`,
+      );
     }
     if (!this.mayAct) {
-      throw new CallError("disconnected", "the console does not know yet whether the engine requires a login; try again");
+      throw new CallError(
+        "disconnected",
+        "the console does not know yet whether the engine requires a login; try again",
+      );
     }
     if (this.#calls >= MAX_CALLS) throw new CallError("overloaded", `the console has ${MAX_CALLS} calls in flight`);
     this.#calls++;
@@ -205,7 +244,9 @@ export class EngineLink {
     this.#failure = undefined;
     let mode: Mode | undefined;
     try {
-      const info = JSON.parse(await this.worker.callJson({ function_id: "engine::info", payload: "{}", timeout_ms: IDENTIFY_TIMEOUT_MS })) as EngineInfo;
+      const info = JSON.parse(
+        await this.worker.callJson({ function_id: "engine::info", payload: "{}", timeout_ms: IDENTIFY_TIMEOUT_MS }),
+      ) as EngineInfo;
       // An engine without a mode counts as production: requiring a login is safer.
       mode = info.mode ?? "production";
       this.#engine = { instance_id: info.instance_id, version: info.version, started_at_ms: info.started_at_ms };
@@ -235,9 +276,15 @@ export class EngineLink {
    * Waits until the engine is known to be in development mode. Rejects if it has another mode or does not respond in
    * time.
    */
-  async #untilDevelopment(askMode: EngineLinkOptions["askMode"], beforeConnect: (() => Promise<void>) | undefined): Promise<void> {
+  async #untilDevelopment(
+    askMode: EngineLinkOptions["askMode"],
+    beforeConnect: (() => Promise<void>) | undefined,
+  ): Promise<void> {
     await beforeConnect?.();
-    await this.#until(() => this.#isModeCurrent || this.requiresLogin || this.#failure !== undefined, IDENTIFY_TIMEOUT_MS);
+    await this.#until(
+      () => this.#isModeCurrent || this.requiresLogin || this.#failure !== undefined,
+      IDENTIFY_TIMEOUT_MS,
+    );
     if (!this.requiresLogin && (this.#isModeCurrent || (await askMode()) === "development")) return;
     if (this.requiresLogin) throw new Error("the engine requires a login");
     throw new Error(this.#failure?.reason ?? "the console does not know yet whether the engine requires a login");
@@ -272,7 +319,8 @@ export class EngineLink {
         this.#set(port, { state: "disconnected", reason: readableReason(reason), nextTryAtMs: Date.now() + delayMs });
       },
       error: (_message, { reason } = {}) => {
-        if (typeof reason === "string") this.#set(port, { state: "disconnected", reason: readableReason(reason), nextTryAtMs: null });
+        if (typeof reason === "string")
+          this.#set(port, { state: "disconnected", reason: readableReason(reason), nextTryAtMs: null });
       },
     };
   }
@@ -300,7 +348,9 @@ export class EngineLink {
       ["WebSocket server", realtime],
     ] as const;
     const reasons = named.flatMap(([name, port]) => (port.reason === null ? [] : [`${name}: ${port.reason}`]));
-    const attempts = [bridge, realtime].flatMap((port) => (port.state === "connected" || port.nextTryAtMs === null ? [] : [port.nextTryAtMs]));
+    const attempts = [bridge, realtime].flatMap((port) =>
+      port.state === "connected" || port.nextTryAtMs === null ? [] : [port.nextTryAtMs],
+    );
     return {
       bridge: bridge.state,
       realtime: this.areStreamsRefused ? "refused" : realtime.state,

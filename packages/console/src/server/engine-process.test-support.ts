@@ -29,7 +29,11 @@ export async function restartableEngine(): Promise<RestartableEngine> {
     httpUrl: `http://127.0.0.1:${http}`,
     streamsUrl: `ws://127.0.0.1:${realtime}`,
     async start() {
-      running = await startEngine({ configFile, env: {}, overrides: { bridgePort: bridge, httpPort: http, realtimePort: realtime } });
+      running = await startEngine({
+        configFile,
+        env: {},
+        overrides: { bridgePort: bridge, httpPort: http, realtimePort: realtime },
+      });
     },
     stop,
     async remove() {

@@ -15,15 +15,25 @@ const STALLED_MS = 60_000;
  */
 export async function sendExport(body: string, response: ServerResponse, link: EngineLink): Promise<void> {
   const asked = exportRequestSchema.safeParse(parseJson(body));
-  if (!asked.success) throw new CallError("invalid_input", 'expected {"function_id": "engine::logs::export" or "engine::traces::export", "payload": {...}}');
-  const { lines } = JSON.parse(await link.call(asked.data.function_id, JSON.stringify(asked.data.payload))) as { readonly lines: ChannelRef | null };
+  if (!asked.success)
+    throw new CallError(
+      "invalid_input",
+      'expected {"function_id": "engine::logs::export" or "engine::traces::export", "payload": {...}}',
+    );
+  const { lines } = JSON.parse(await link.call(asked.data.function_id, JSON.stringify(asked.data.payload))) as {
+    readonly lines: ChannelRef | null;
+  };
   if (lines === null) {
     sendData(response, "null");
     return;
   }
   const reader = link.worker.openChannel({ ...lines, direction: "read" });
   response.once("close", () => reader.cancel());
-  response.writeHead(200, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", "x-content-type-options": "nosniff" });
+  response.writeHead(200, {
+    "content-type": "text/plain; charset=utf-8",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  });
   try {
     for await (const item of reader) {
       if (!response.write(typeof item === "string" ? item : Buffer.from(item))) await drained(response);

@@ -18,14 +18,22 @@ export interface Guarded {
   readonly hostAdvice: string;
 }
 
-type Head = Pick<IncomingMessage, "headers" | "rawHeaders" | "method"> & { readonly socket: Pick<Socket, "localAddress"> };
+type Head = Pick<IncomingMessage, "headers" | "rawHeaders" | "method"> & {
+  readonly socket: Pick<Socket, "localAddress">;
+};
 
 /**
  * Rejects requests that a page of another site could cause: requests with another host name (DNS rebinding), with
  * another origin, or marked as cross-site by the browser. Pages of this server send its own origin or none.
  */
-export function refusalOf(request: Head, port: number, { allowedHosts = [], name, hostAdvice }: Guarded): Refusal | undefined {
-  const hosts = request.rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length;
+export function refusalOf(
+  request: Head,
+  port: number,
+  { allowedHosts = [], name, hostAdvice }: Guarded,
+): Refusal | undefined {
+  const hosts = request.rawHeaders.filter(
+    (name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host",
+  ).length;
   if (hosts > 1) return { status: 400, code: "invalid_request", message: "the request has more than one Host" };
   const host = (request.headers.host ?? "").toLowerCase();
   if (!hostIsOurs(host, port, allowedHosts, request.socket.localAddress)) {
@@ -37,9 +45,14 @@ export function refusalOf(request: Head, port: number, { allowedHosts = [], name
   }
   const { origin } = request.headers;
   if (origin !== undefined && origin.toLowerCase() !== `http://${host}` && origin.toLowerCase() !== `https://${host}`) {
-    return { status: 403, code: "FORBIDDEN", message: `pages of the origin ${JSON.stringify(origin)} may not use ${name}` };
+    return {
+      status: 403,
+      code: "FORBIDDEN",
+      message: `pages of the origin ${JSON.stringify(origin)} may not use ${name}`,
+    };
   }
-  if (!fetchIsOurs(request)) return { status: 403, code: "FORBIDDEN", message: "the request comes from a page of another site" };
+  if (!fetchIsOurs(request))
+    return { status: 403, code: "FORBIDDEN", message: "the request comes from a page of another site" };
   return undefined;
 }
 
@@ -47,7 +60,12 @@ export function refusalOf(request: Head, port: number, { allowedHosts = [], name
  * Returns true for a loopback name or an allowed name with the server's port, or for the address on which the
  * connection arrived.
  */
-function hostIsOurs(host: string, port: number, allowedHosts: readonly string[], localAddress: string | undefined): boolean {
+function hostIsOurs(
+  host: string,
+  port: number,
+  allowedHosts: readonly string[],
+  localAddress: string | undefined,
+): boolean {
   const [, name, written] = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
   if (name === undefined) return false;
   // Behind a proxy or tunnel, the name has no port or the proxy's port.

@@ -26,14 +26,21 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
  * Sends a request to the engine's public HTTP port and returns the response. Does not follow redirects. Rejects with
  * CallError: `invalid_input`, `call_timeout` if the response is not complete in time, `call_cancelled`, `disconnected`.
  */
-export async function sendHttpTest(asked: z.infer<typeof httpTestSchema>, engine: EngineHttp, signal: AbortSignal): Promise<HttpTestResult> {
+export async function sendHttpTest(
+  asked: z.infer<typeof httpTestSchema>,
+  engine: EngineHttp,
+  signal: AbortSignal,
+): Promise<HttpTestResult> {
   const timeoutMs = asked.timeout_ms ?? DEFAULT_TIMEOUT_MS;
   const startedMs = performance.now();
   const request = begin(asked, engine);
   const onAbort = (): void => {
     request.destroy(new CallError("call_cancelled", "the request was cancelled"));
   };
-  const deadline = setTimeout(() => request.destroy(new CallError("call_timeout", `no complete response within ${timeoutMs} ms`)), timeoutMs);
+  const deadline = setTimeout(
+    () => request.destroy(new CallError("call_timeout", `no complete response within ${timeoutMs} ms`)),
+    timeoutMs,
+  );
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -61,11 +68,15 @@ export async function sendHttpTest(asked: z.infer<typeof httpTestSchema>, engine
   }
 }
 
-function begin({ method, path, headers }: z.infer<typeof httpTestSchema>, engine: EngineHttp): ReturnType<typeof toEngine> {
+function begin(
+  { method, path, headers }: z.infer<typeof httpTestSchema>,
+  engine: EngineHttp,
+): ReturnType<typeof toEngine> {
   const grouped = new Map<string, string[]>([["x-svc-console", ["1"]]]);
   for (const [name, value] of headers) {
     const key = name.toLowerCase();
-    if (RESERVED_HEADERS.has(key)) throw new CallError("invalid_input", `the header ${name} is set by the console itself`);
+    if (RESERVED_HEADERS.has(key))
+      throw new CallError("invalid_input", `the header ${name} is set by the console itself`);
     grouped.set(key, [...(grouped.get(key) ?? []), value]);
   }
   try {

@@ -3,7 +3,13 @@ import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";
 import { SECURITY_HEADERS, sendError } from "./respond.ts";
 
 /** Headers of the engine's response that the page receives. */
-const FORWARDED_HEADERS = ["content-type", "content-length", "x-svc-invocation-id", "x-svc-trace-id", "retry-after"] as const;
+const FORWARDED_HEADERS = [
+  "content-type",
+  "content-length",
+  "x-svc-invocation-id",
+  "x-svc-trace-id",
+  "retry-after",
+] as const;
 
 /**
  * Forwards `POST /_console/invoke` to the engine as a stream, and the response back. If the page closes the request,
@@ -19,8 +25,14 @@ export function forwardInvoke(request: IncomingMessage, response: ServerResponse
     let answered = false;
     upstream.on("response", (answer) => {
       answered = true;
-      const forwarded = FORWARDED_HEADERS.flatMap((name) => (answer.headers[name] === undefined ? [] : [[name, answer.headers[name] as string]]));
-      response.writeHead(answer.statusCode ?? 502, { ...SECURITY_HEADERS, "cache-control": "no-store", ...Object.fromEntries(forwarded) });
+      const forwarded = FORWARDED_HEADERS.flatMap((name) =>
+        answer.headers[name] === undefined ? [] : [[name, answer.headers[name] as string]],
+      );
+      response.writeHead(answer.statusCode ?? 502, {
+        ...SECURITY_HEADERS,
+        "cache-control": "no-store",
+        ...Object.fromEntries(forwarded),
+      });
       answer.on("error", () => response.destroy());
       answer.pipe(response);
     });

@@ -86,7 +86,8 @@ export class ConsoleListener {
     return new Promise((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
         // Continue on machines without IPv6.
-        if (this.#servers.length > 0 && (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT")) resolve(undefined);
+        if (this.#servers.length > 0 && (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT"))
+          resolve(undefined);
         else reject(error);
       });
       server.listen({ host, port, ipv6Only: host.includes(":") }, () => {
@@ -113,7 +114,8 @@ function problemOf(error: NodeJS.ErrnoException, host: string, port: number): st
     return `${where}: port ${port} is in use by another process (is another console running? find it with: lsof -i :${port}); stop it or choose another port`;
   }
   if (error.code === "EACCES") return `${where}: this user has no permission for it; choose a port above 1023`;
-  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") return `${where}: this machine has no such address; choose another with --host`;
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND")
+    return `${where}: this machine has no such address; choose another with --host`;
   return `${where}: ${error.message}`;
 }
 

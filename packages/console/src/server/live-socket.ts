@@ -89,7 +89,8 @@ export class LiveSocket {
       return;
     }
     const text = data.toString();
-    const message = isBinary || text.length > MAX_MESSAGE_BYTES ? undefined : clientMessageSchema.safeParse(parse(text));
+    const message =
+      isBinary || text.length > MAX_MESSAGE_BYTES ? undefined : clientMessageSchema.safeParse(parse(text));
     if (message === undefined || !message.success) {
       this.#send({ type: "error", code: "invalid_message", message: "the message is not valid on this socket" });
       return;
@@ -106,7 +107,12 @@ export class LiveSocket {
   #subscribe(id: string, stream: string, group: string): void {
     this.#leave(id);
     if (this.#joined.size >= MAX_SUBSCRIPTIONS) {
-      this.#send({ type: "status", id, status: "refused", reason: `a page can join at most ${MAX_SUBSCRIPTIONS} groups` });
+      this.#send({
+        type: "status",
+        id,
+        status: "refused",
+        reason: `a page can join at most ${MAX_SUBSCRIPTIONS} groups`,
+      });
       return;
     }
     const joined: Joined = { stream, group, leave: () => {}, dropped: 0 };

@@ -95,7 +95,8 @@ class Topic {
   #join(): StreamSubscription {
     let subscription: StreamSubscription | undefined;
     // Ignores messages of a subscription that was left.
-    const isActive = (): boolean => subscription !== undefined && (subscription === this.#current || subscription === this.#next);
+    const isActive = (): boolean =>
+      subscription !== undefined && (subscription === this.#current || subscription === this.#next);
     let isFirstSync = true;
     subscription = this.#streams.subscribe<unknown>(
       { streamName: this.#stream, groupId: this.#group },
@@ -131,7 +132,8 @@ class Topic {
         },
         onStatus: (status) => {
           // For a rejection, `onError` follows with the reason.
-          if (status !== "closed" && status !== "refused" && isActive()) this.#notify(status, null, subscription === this.#next);
+          if (status !== "closed" && status !== "refused" && isActive())
+            this.#notify(status, null, subscription === this.#next);
         },
         onError: (error) => {
           if (isActive()) this.#notify("refused", error.message, subscription === this.#next);
@@ -150,6 +152,7 @@ class Topic {
 
   #notify(status: "joining" | "live" | "refused", reason: string | null, isForWaiting: boolean): void {
     if (!isForWaiting) this.#status = [status, reason];
-    for (const { listener, seq } of this.#members) if (!isForWaiting || seq === undefined) listener.status(status, reason);
+    for (const { listener, seq } of this.#members)
+      if (!isForWaiting || seq === undefined) listener.status(status, reason);
   }
 }

@@ -41,7 +41,9 @@ class PageSocket {
   }
 
   of<Type extends ServerMessage["type"]>(type: Type, id?: string): Extract<ServerMessage, { readonly type: Type }>[] {
-    return this.messages.filter((message) => message.type === type && (id === undefined || ("id" in message && message.id === id))) as never;
+    return this.messages.filter(
+      (message) => message.type === type && (id === undefined || ("id" in message && message.id === id)),
+    ) as never;
   }
 
   get engine(): EngineState | undefined {
@@ -70,14 +72,24 @@ describe("an engine that starts and stops", () => {
     const served = await consoleOf(engine);
     const page = await pageOf(served);
     await page.until(({ engine: state }) => {
-      expect(state).toMatchObject({ bridge: "disconnected", realtime: "disconnected", instance_id: null, version: null });
+      expect(state).toMatchObject({
+        bridge: "disconnected",
+        realtime: "disconnected",
+        instance_id: null,
+        version: null,
+      });
       expect(state?.reason).toBe("SDK bridge: nothing listens there; WebSocket server: nothing listens there");
       expect(Math.abs((state?.next_try_at_ms ?? 0) - Date.now())).toBeLessThan(10_000);
     });
     page.subscribe("w", "svc.workers", "all");
     await engine.start();
     await page.untilLive();
-    expect(page.engine).toMatchObject({ reason: null, next_try_at_ms: null, version: expect.any(String), instance_id: expect.any(String) });
+    expect(page.engine).toMatchObject({
+      reason: null,
+      next_try_at_ms: null,
+      version: expect.any(String),
+      instance_id: expect.any(String),
+    });
     await page.until(() => expect(page.of("sync", "w")).toHaveLength(1));
   });
 
@@ -92,14 +104,18 @@ describe("an engine that starts and stops", () => {
     await page.until(() => expect(page.of("sync", "w")).toHaveLength(1));
     const before = page.engine?.instance_id;
     await engine.stop();
-    await page.until(({ engine: state }) => expect(state).toMatchObject({ bridge: "disconnected", realtime: "disconnected" }));
+    await page.until(({ engine: state }) =>
+      expect(state).toMatchObject({ bridge: "disconnected", realtime: "disconnected" }),
+    );
     expect(page.engine?.reason).toMatch(/^SDK bridge: /);
     expect(errorOf(await served.ask("/api/call", { function_id: "engine::info" })).code).toBe("disconnected");
     await engine.start();
     await page.untilLive();
     expect(page.engine?.instance_id).not.toBe(before);
     // Never the old id together with a connection to the new engine.
-    for (const { engine: state } of page.of("engine").slice(page.of("engine").findIndex(({ engine: each }) => each.bridge === "disconnected"))) {
+    for (const { engine: state } of page
+      .of("engine")
+      .slice(page.of("engine").findIndex(({ engine: each }) => each.bridge === "disconnected"))) {
       expect(state.bridge === "connected" && state.instance_id === before).toBe(false);
     }
     await page.until(() => expect(page.of("sync", "w")).toHaveLength(2));
@@ -112,7 +128,11 @@ describe("an engine that starts and stops", () => {
     await engine.start();
     const page = await pageOf(await consoleOf({ ...engine, streamsUrl: "ws://127.0.0.1:1" }));
     await page.until(({ engine: state }) =>
-      expect(state).toMatchObject({ bridge: "connected", realtime: "disconnected", reason: "WebSocket server: nothing listens there" }),
+      expect(state).toMatchObject({
+        bridge: "connected",
+        realtime: "disconnected",
+        reason: "WebSocket server: nothing listens there",
+      }),
     );
   });
 });
@@ -124,7 +144,9 @@ describe("pages that watch", () => {
   const room = (): string => `room-${++group}`;
   const set = (groupId: string, id: string, data: unknown) => worker.stream.set("chat", groupId, id, data);
   const subscribers = async (groupId: string): Promise<number> => {
-    const { streams } = await worker.call<{ streams: { name: string; groups: { group_id: string; subscribers: number }[] }[] }>({
+    const { streams } = await worker.call<{
+      streams: { name: string; groups: { group_id: string; subscribers: number }[] }[];
+    }>({
       function_id: "engine::streams::list",
       payload: {},
     });
@@ -186,7 +208,9 @@ describe("pages that watch", () => {
     expect(page.of("event", "c").map(({ event }) => event.data)).toEqual(Array.from({ length: 300 }, (_, at) => at));
   });
 
-  it("but do not read lose events, get their number, and get a sync when they read again", { timeout: 60_000 }, async () => {
+  it("but do not read lose events, get their number, and get a sync when they read again", {
+    timeout: 60_000,
+  }, async () => {
     const served = await consoleOf(engine);
     const groupId = room();
     const page = await pageOf(served);
@@ -212,7 +236,12 @@ describe("pages that watch", () => {
     const page = await pageOf(await consoleOf(engine));
     await page.untilLive();
     for (let at = 0; at <= 80; at++) page.subscribe(`t${at}`, "chat", `many-${at}`);
-    await page.until(() => expect(page.of("status", "t80")[0]).toMatchObject({ status: "refused", reason: "a page can join at most 80 groups" }));
+    await page.until(() =>
+      expect(page.of("status", "t80")[0]).toMatchObject({
+        status: "refused",
+        reason: "a page can join at most 80 groups",
+      }),
+    );
     await page.until(() => expect(page.of("sync")).toHaveLength(80));
   });
 

@@ -7,7 +7,15 @@ import { freePorts } from "@svc/protocol/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import WebSocket from "ws";
 import type { ServerMessage } from "../contract/live.ts";
-import { type Answer, dataOf, type EngineUrls, errorOf, type TestConsole, type TestConsoleParts, testConsole } from "./running-console.test-support.ts";
+import {
+  type Answer,
+  dataOf,
+  type EngineUrls,
+  errorOf,
+  type TestConsole,
+  type TestConsoleParts,
+  testConsole,
+} from "./running-console.test-support.ts";
 
 const TOKEN = "token-of-the-production-engine";
 const ROLE_TOKEN = "token-of-the-role-of-readers";
@@ -61,7 +69,11 @@ async function testEngine(undoWith: (() => unknown)[]): Promise<TestEngine> {
     async start(config) {
       const configFile = join(folder, "config.yaml");
       writeFileSync(configFile, config);
-      running = await startEngine({ configFile, env: { SVC_TOKEN: TOKEN }, overrides: { bridgePort: bridge, httpPort: http, realtimePort: realtime } });
+      running = await startEngine({
+        configFile,
+        env: { SVC_TOKEN: TOKEN },
+        overrides: { bridgePort: bridge, httpPort: http, realtimePort: realtime },
+      });
     },
     stop,
   };
@@ -123,7 +135,14 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     for (const token of [undefined, "", before, TOKEN]) {
       const headers = token === undefined ? {} : { "x-svc-console": token };
       for (const path of ["/api/hello", "/api/probes"]) expect((await served.send(path, { headers })).status).toBe(401);
-      for (const path of ["/api/call", "/api/export", "/api/http-request", "/api/probes", "/api/logout", "/_console/invoke"]) {
+      for (const path of [
+        "/api/call",
+        "/api/export",
+        "/api/http-request",
+        "/api/probes",
+        "/api/logout",
+        "/_console/invoke",
+      ]) {
         const answer = await post(served, path, CALL, token);
         expect([path, answer.status, errorOf(answer).code]).toEqual([path, 401, "login_required"]);
         expect(answer.body).not.toContain(TOKEN);
@@ -145,7 +164,9 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect(answer.headers).toMatchObject({ "cache-control": "no-store" });
     expect(answer.headers["set-cookie"]).toBeUndefined();
     expect((await served.send("/api/hello", { headers: { "x-svc-console": session } })).status).toBe(200);
-    expect(dataOf<{ readonly mode: string }>(await post(served, "/api/call", CALL, session))).toMatchObject({ mode: "production" });
+    expect(dataOf<{ readonly mode: string }>(await post(served, "/api/call", CALL, session))).toMatchObject({
+      mode: "production",
+    });
     expect((await post(served, "/_console/invoke", CALL, session)).status).toBe(200);
     expect(await dial(served, session)).toBeInstanceOf(WebSocket);
     expect(await tokenInPage(served)).toBe("");
@@ -156,7 +177,9 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     const [whole, reader] = [await sessionOf(served), await sessionOf(served, ROLE_TOKEN)];
     const effective = { function_id: "engine::config::effective", payload: {} };
     expect((await post(served, "/api/call", effective, whole)).status).toBe(200);
-    expect((await post(served, "/api/call", { function_id: "engine::functions::list", payload: {} }, reader)).status).toBe(200);
+    expect(
+      (await post(served, "/api/call", { function_id: "engine::functions::list", payload: {} }, reader)).status,
+    ).toBe(200);
     expect(errorOf(await post(served, "/api/call", effective, reader)).code).toBe("FORBIDDEN");
     expect((await post(served, "/_console/invoke", CALL, reader)).status).toBe(401);
   });
@@ -167,22 +190,37 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     const socket = (await dial(served, await sessionOf(served, ROLE_TOKEN), messages)) as WebSocket;
     const streams = ["svc.workers", "svc.functions", "svc.triggers", "svc.logs"];
     for (const stream of streams) socket.send(JSON.stringify({ type: "subscribe", id: stream, stream, group: "all" }));
-    const itemsOf = (id: string) => messages.findLast((message) => message.type === "sync" && message.id === id) as { readonly data: unknown[] } | undefined;
+    const itemsOf = (id: string) =>
+      messages.findLast((message) => message.type === "sync" && message.id === id) as
+        | { readonly data: unknown[] }
+        | undefined;
     const statusOf = (id: string) => messages.findLast((message) => message.type === "status" && message.id === id);
     await vi.waitFor(
       () => {
-        expect(itemsOf("svc.workers")?.data).toContainEqual(expect.objectContaining({ name: "svc-console", principal: "role readers", internal: false }));
+        expect(itemsOf("svc.workers")?.data).toContainEqual(
+          expect.objectContaining({ name: "svc-console", principal: "role readers", internal: false }),
+        );
         const ofEngine = { function_id: "engine::info", internal: true };
         expect(itemsOf("svc.functions")?.data).toContainEqual(expect.objectContaining(ofEngine));
         expect(statusOf("svc.workers")).toMatchObject({ status: "live", reason: null });
-        expect(statusOf("svc.triggers")).toMatchObject({ status: "refused", reason: expect.stringContaining("engine::registered-triggers::list") });
-        expect(statusOf("svc.logs")).toMatchObject({ status: "refused", reason: "live updates need the engine's own token" });
+        expect(statusOf("svc.triggers")).toMatchObject({
+          status: "refused",
+          reason: expect.stringContaining("engine::registered-triggers::list"),
+        });
+        expect(statusOf("svc.logs")).toMatchObject({
+          status: "refused",
+          reason: "live updates need the engine's own token",
+        });
       },
       { timeout: 10_000, interval: 20 },
     );
-    const engines = messages.flatMap((message) => (message.type === "engine" || message.type === "hello" ? [message.engine] : []));
+    const engines = messages.flatMap((message) =>
+      message.type === "engine" || message.type === "hello" ? [message.engine] : [],
+    );
     expect(engines.at(-1)).toMatchObject({ bridge: "connected", realtime: "refused", next_try_at_ms: null });
-    expect(engines.filter(({ bridge, realtime }) => bridge === "disconnected" || realtime === "disconnected")).toEqual([]);
+    expect(engines.filter(({ bridge, realtime }) => bridge === "disconnected" || realtime === "disconnected")).toEqual(
+      [],
+    );
     expect(JSON.stringify(messages)).not.toContain("SVC_TOKEN");
   });
 
@@ -195,10 +233,15 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
       401,
       "the engine does not accept this token; tokens of roles work only on the listener that lists them, see --bridge-port",
     ]);
-    for (let attempt = 2; attempt <= 10; attempt++) expect((await post(served, "/api/login", { token: "this-is-not-the-token" })).status).toBe(401);
+    for (let attempt = 2; attempt <= 10; attempt++)
+      expect((await post(served, "/api/login", { token: "this-is-not-the-token" })).status).toBe(401);
     expect(notes).toEqual([expect.stringContaining("a login failed: the engine does not accept the token")]);
     const limited = await post(served, "/api/login", { token: ROLE_TOKEN });
-    expect([limited.status, errorOf(limited).code, limited.headers["retry-after"]]).toEqual([429, "too_many_attempts", "6"]);
+    expect([limited.status, errorOf(limited).code, limited.headers["retry-after"]]).toEqual([
+      429,
+      "too_many_attempts",
+      "6",
+    ]);
     // The console's own token is checked in any case.
     expect(await sessionOf(served)).toMatch(/^[\w-]{43}$/);
     nowMs += 6_000;
@@ -214,7 +257,8 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     const served = await consoleOf();
     const first = await sessionOf(served);
     for (let n = 0; n < 110; n++) await sessionOf(served, ROLE_TOKEN);
-    for (const session of [first, await sessionOf(served)]) expect((await post(served, "/api/call", CALL, session)).status).toBe(200);
+    for (const session of [first, await sessionOf(served)])
+      expect((await post(served, "/api/call", CALL, session)).status).toBe(200);
   });
 
   it("limits the sockets of one token, but not those of others", async () => {
@@ -237,10 +281,15 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     }
     expect((await served.send("/api/login")).status).toBe(405);
     const headers = { "content-type": "text/plain" };
-    expect((await served.send("/api/login", { method: "POST", headers, body: JSON.stringify({ token: TOKEN }) })).status).toBe(415);
+    expect(
+      (await served.send("/api/login", { method: "POST", headers, body: JSON.stringify({ token: TOKEN }) })).status,
+    ).toBe(415);
     const origin = "https://evil.example";
     const foreign = { "content-type": "application/json", origin };
-    expect((await served.send("/api/login", { method: "POST", headers: foreign, body: JSON.stringify({ token: TOKEN }) })).status).toBe(403);
+    expect(
+      (await served.send("/api/login", { method: "POST", headers: foreign, body: JSON.stringify({ token: TOKEN }) }))
+        .status,
+    ).toBe(403);
   });
 
   it("ends a session after 12 hours without use, and its socket with it", async () => {

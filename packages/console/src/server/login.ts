@@ -10,12 +10,19 @@ import { SESSION_IDLE_MS, type Sessions } from "./sessions.ts";
 const MAX_BODY_BYTES = 4 * 1024;
 
 /** Handles `POST /api/login`: takes a token of the engine and responds with a session token. */
-export async function answerLogin(request: IncomingMessage, response: ServerResponse, sessions: Sessions): Promise<void> {
+export async function answerLogin(
+  request: IncomingMessage,
+  response: ServerResponse,
+  sessions: Sessions,
+): Promise<void> {
   if (!requirePost(request, response, "/api/login")) return;
   try {
     const asked = loginSchema.safeParse(parseJson(await readJsonText(request, MAX_BODY_BYTES)));
     if (!asked.success) throw new CallError("invalid_input", "a token has 1 to 512 characters, without blanks");
-    const session = await sessions.login(asked.data.token, (request.socket.remoteAddress ?? "").replace(/^::ffff:/, ""));
+    const session = await sessions.login(
+      asked.data.token,
+      (request.socket.remoteAddress ?? "").replace(/^::ffff:/, ""),
+    );
     sendData(response, JSON.stringify({ session, idle_ms: SESSION_IDLE_MS } satisfies Login));
   } catch (thrown) {
     if (thrown instanceof TooManyAttempts) {

@@ -5,9 +5,14 @@ import { addConsoleOptions, readConsoleOptions, UsageError } from "./options.ts"
 /** Runs `svc-console`. Resolves with the exit code: 0 stopped by a signal, 1 failed, 2 usage error. */
 export async function main(args: readonly string[], process: NodeJS.Process): Promise<number> {
   const command = addConsoleOptions(
-    new Command("svc-console").description("Web console of a running svc engine.").version(CONSOLE_VERSION, "-v, --version", "print the version"),
+    new Command("svc-console")
+      .description("Web console of a running svc engine.")
+      .version(CONSOLE_VERSION, "-v, --version", "print the version"),
   );
-  command.exitOverride().configureOutput({ writeOut: (text) => process.stdout.write(text), writeErr: (text) => process.stderr.write(text) });
+  command.exitOverride().configureOutput({
+    writeOut: (text) => process.stdout.write(text),
+    writeErr: (text) => process.stderr.write(text),
+  });
   try {
     command.parse(args, { from: "user" });
     const stopped = stopRequest(process, command.opts<{ readonly stopWithStdin?: true }>().stopWithStdin === true);
@@ -18,7 +23,9 @@ export async function main(args: readonly string[], process: NodeJS.Process): Pr
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    process.stderr.write(`error: ${(error as Error).message}\n${isOfPort(error) ? "Another port: svc-console --port <port>\n" : ""}`);
+    process.stderr.write(
+      `error: ${(error as Error).message}\n${isOfPort(error) ? "Another port: svc-console --port <port>\n" : ""}`,
+    );
     return error instanceof UsageError ? 2 : 1;
   }
 }

@@ -13,5 +13,13 @@ it("lists no function as a read whose name indicates a change", () => {
   const verbs =
     /::(?:\w+_)?(?:set|delete|clear|update|create|purge|discard|redrive|enqueue|emit|publish|pause|resume|restart|import|trigger|silence|register)\w*$/;
   expect([...READS].filter((id) => verbs.test(id))).toEqual([]);
-  for (const id of ["state::set", "queue::redrive", "cron::trigger_now", "engine::traces::clear", "users::own", "toString"]) expect(isRead(id)).toBe(false);
+  for (const id of [
+    "state::set",
+    "queue::redrive",
+    "cron::trigger_now",
+    "engine::traces::clear",
+    "users::own",
+    "toString",
+  ])
+    expect(isRead(id)).toBe(false);
 });

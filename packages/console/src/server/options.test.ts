@@ -11,7 +11,13 @@ const settingOf = (options: ConsoleOptions, flag: string) => options.settings.fi
 const shown = (flag: string, value: unknown): unknown => (flag.startsWith("--no-") ? value !== true : value);
 
 describe("the flags of the specification", () => {
-  const flags: readonly (readonly [flag: string, args: readonly string[], member: keyof ConsoleOptions, byDefault: unknown, given: unknown])[] = [
+  const flags: readonly (readonly [
+    flag: string,
+    args: readonly string[],
+    member: keyof ConsoleOptions,
+    byDefault: unknown,
+    given: unknown,
+  ])[] = [
     ["--port", ["--port", "4000"], "port", 3113, 4000],
     ["--port", ["-p", "4001"], "port", 3113, 4001],
     ["--host", ["--host", "127.0.0.2"], "host", "127.0.0.1", "127.0.0.2"],
@@ -28,10 +34,18 @@ describe("the flags of the specification", () => {
   it.each(flags)("%s %j is accepted and has its default", (flag, args, member, byDefault, given) => {
     const without = optionsOf([]);
     expect(without[member]).toEqual(byDefault);
-    expect(settingOf(without, flag)).toMatchObject({ value: shown(flag, byDefault), source: "default", default: shown(flag, byDefault) });
+    expect(settingOf(without, flag)).toMatchObject({
+      value: shown(flag, byDefault),
+      source: "default",
+      default: shown(flag, byDefault),
+    });
     const withFlag = optionsOf(args);
     expect(withFlag[member]).toEqual(given);
-    expect(settingOf(withFlag, flag)).toMatchObject({ value: shown(flag, given), source: "flag", default: shown(flag, byDefault) });
+    expect(settingOf(withFlag, flag)).toMatchObject({
+      value: shown(flag, given),
+      source: "flag",
+      default: shown(flag, byDefault),
+    });
   });
 
   it.each([["--port"], ["--engine-port"], ["--ws-port"], ["--bridge-port"]])("%s rejects invalid ports", (flag) => {
@@ -39,8 +53,10 @@ describe("the flags of the specification", () => {
   });
 
   it("--engine-host and --otel-service-name reject invalid values", () => {
-    for (const text of ["http://x", "a b", "x:1/", "", "u@h"]) expect(() => optionsOf(["--engine-host", text])).toThrow(/--engine-host/);
-    for (const text of ["x".repeat(257), "a\u0000"]) expect(() => optionsOf([], { OTEL_SERVICE_NAME: text })).toThrow(/OTEL_SERVICE_NAME/);
+    for (const text of ["http://x", "a b", "x:1/", "", "u@h"])
+      expect(() => optionsOf(["--engine-host", text])).toThrow(/--engine-host/);
+    for (const text of ["x".repeat(257), "a\u0000"])
+      expect(() => optionsOf([], { OTEL_SERVICE_NAME: text })).toThrow(/OTEL_SERVICE_NAME/);
     expect(optionsOf(["--engine-host", "::1"]).engineHost).toBe("::1");
   });
 
@@ -61,7 +77,15 @@ describe("the variables of the specification", () => {
   ])[] = [
     ["OTEL_DISABLED", "true", "otel", false, "--no-otel", ["--no-otel"], false],
     ["OTEL_DISABLED", "off", "otel", true, "--no-otel", ["--no-otel"], false],
-    ["OTEL_SERVICE_NAME", "ours", "otelServiceName", "ours", "--otel-service-name", ["--otel-service-name", "mine"], "mine"],
+    [
+      "OTEL_SERVICE_NAME",
+      "ours",
+      "otelServiceName",
+      "ours",
+      "--otel-service-name",
+      ["--otel-service-name", "mine"],
+      "mine",
+    ],
     ["SVC_ENABLE_FLOW", "1", "enableFlow", true, "--enable-flow", ["--enable-flow"], true],
     ["SVC_ENABLE_FLOW", "no", "enableFlow", false, "--enable-flow", ["--enable-flow"], true],
   ];
@@ -104,14 +128,19 @@ describe("the token", () => {
     expect(optionsOf([]).token).toBeUndefined();
     expect(optionsOf([], { SVC_TOKEN: " " }).token).toBeUndefined();
     expect(optionsOf([], { SVC_TOKEN: "0123456789abcdef-env\n" }).token).toBe("0123456789abcdef-env");
-    expect(optionsOf(["--token-file", file], { SVC_TOKEN: "0123456789abcdef-env" }).token).toBe("0123456789abcdef-file");
+    expect(optionsOf(["--token-file", file], { SVC_TOKEN: "0123456789abcdef-env" }).token).toBe(
+      "0123456789abcdef-file",
+    );
   });
 
   it("is not shown on the page, but its source is", () => {
     const options = optionsOf(["--token-file", join(dir, "token")]);
     expect(JSON.stringify(options.settings)).not.toContain("0123456789abcdef");
     expect(settingOf(options, "--token-file")).toMatchObject({ source: "flag", value: join(dir, "token") });
-    expect(settingOf(optionsOf([], { SVC_TOKEN: "0123456789abcdef-env" }), "--token-file")).toMatchObject({ source: "env", value: "SVC_TOKEN" });
+    expect(settingOf(optionsOf([], { SVC_TOKEN: "0123456789abcdef-env" }), "--token-file")).toMatchObject({
+      source: "env",
+      value: "SVC_TOKEN",
+    });
   });
 
   it("is rejected if its file is missing or invalid", () => {
@@ -121,6 +150,9 @@ describe("the token", () => {
 });
 
 it("accepts several host names, but no addresses with scheme or port", () => {
-  expect(optionsOf(["--allowed-host", "Console.Example.org", "--allowed-host", "other"]).allowedHosts).toEqual(["console.example.org", "other"]);
+  expect(optionsOf(["--allowed-host", "Console.Example.org", "--allowed-host", "other"]).allowedHosts).toEqual([
+    "console.example.org",
+    "other",
+  ]);
   expect(() => optionsOf(["--allowed-host", "http://x"])).toThrow(/without scheme and port/);
 });

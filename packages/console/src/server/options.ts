@@ -42,7 +42,11 @@ const DEFAULTS = {
  * Environment variables of flags (specification, Console configuration). A flag takes precedence over its variable. An
  * empty variable is ignored.
  */
-const VARIABLES = { otel: "OTEL_DISABLED", otelServiceName: "OTEL_SERVICE_NAME", enableFlow: "SVC_ENABLE_FLOW" } as const;
+const VARIABLES = {
+  otel: "OTEL_DISABLED",
+  otelServiceName: "OTEL_SERVICE_NAME",
+  enableFlow: "SVC_ENABLE_FLOW",
+} as const;
 
 /** An invalid value on the command line or in a variable. */
 export class UsageError extends Error {
@@ -51,13 +55,15 @@ export class UsageError extends Error {
 
 function hostName(text: string, before: readonly string[] | undefined): readonly string[] {
   const name = text.toLowerCase();
-  if (!/^[a-z0-9_.-]{1,253}$/.test(name)) throw new InvalidArgumentError("Expected a host name without scheme and port, e.g. console.example.org.");
+  if (!/^[a-z0-9_.-]{1,253}$/.test(name))
+    throw new InvalidArgumentError("Expected a host name without scheme and port, e.g. console.example.org.");
   return [...(before ?? []), name];
 }
 
 function port(text: string): number {
   const number = Number(text);
-  if (!/^\d+$/.test(text) || number > 65_535) throw new InvalidArgumentError("Expected a port from 0 to 65535; 0 picks a free one.");
+  if (!/^\d+$/.test(text) || number > 65_535)
+    throw new InvalidArgumentError("Expected a port from 0 to 65535; 0 picks a free one.");
   return number;
 }
 
@@ -67,16 +73,35 @@ export function addConsoleOptions(command: Command): Command {
     .addOption(new Option("-p, --port <port>", "port of the console web UI").default(DEFAULTS.port).argParser(port))
     .addOption(new Option("--host <host>", "address the console binds to").default(DEFAULTS.host))
     .addOption(new Option("--engine-host <host>", "host of the engine").default(DEFAULTS.engineHost))
-    .addOption(new Option("--engine-port <port>", "port of the engine HTTP API").default(DEFAULTS.enginePort).argParser(port))
-    .addOption(new Option("--ws-port <port>", "port of the engine WebSocket server").default(DEFAULTS.wsPort).argParser(port))
-    .addOption(new Option("--bridge-port <port>", "port of the engine SDK bridge").default(DEFAULTS.bridgePort).argParser(port))
+    .addOption(
+      new Option("--engine-port <port>", "port of the engine HTTP API").default(DEFAULTS.enginePort).argParser(port),
+    )
+    .addOption(
+      new Option("--ws-port <port>", "port of the engine WebSocket server").default(DEFAULTS.wsPort).argParser(port),
+    )
+    .addOption(
+      new Option("--bridge-port <port>", "port of the engine SDK bridge").default(DEFAULTS.bridgePort).argParser(port),
+    )
     .addOption(new Option("--no-otel", "disable OpenTelemetry export of the console's own traces (OTEL_DISABLED)"))
-    .addOption(new Option("--otel-service-name <name>", "service name for the console's own traces (OTEL_SERVICE_NAME)").default(DEFAULTS.otelServiceName))
+    .addOption(
+      new Option("--otel-service-name <name>", "service name for the console's own traces (OTEL_SERVICE_NAME)").default(
+        DEFAULTS.otelServiceName,
+      ),
+    )
     .addOption(new Option("--enable-flow", "enable the Flow page (SVC_ENABLE_FLOW)").default(DEFAULTS.enableFlow))
     .addOption(new Option("--read-only", "show everything, change nothing").default(DEFAULTS.readOnly))
-    .addOption(new Option("--stop-with-stdin", "stop when standard input ends; for programs that start the console as a child process"))
+    .addOption(
+      new Option(
+        "--stop-with-stdin",
+        "stop when standard input ends; for programs that start the console as a child process",
+      ),
+    )
     .addOption(new Option("--token-file <file>", "file with the engine's token (default: SVC_TOKEN)"))
-    .addOption(new Option("--allowed-host <host...>", "additional host name of the console, e.g. behind a proxy").argParser(hostName));
+    .addOption(
+      new Option("--allowed-host <host...>", "additional host name of the console, e.g. behind a proxy").argParser(
+        hostName,
+      ),
+    );
 }
 
 /** Addresses of a project's engine. */
@@ -94,7 +119,11 @@ export interface FoundEngine {
  * Reads the options from flags, then from environment variables, then from `found`. Throws UsageError for a variable
  * that is neither yes nor no and for an unreadable token file.
  */
-export function readConsoleOptions(command: Command, env: Readonly<Record<string, string | undefined>>, found?: FoundEngine): ConsoleOptions {
+export function readConsoleOptions(
+  command: Command,
+  env: Readonly<Record<string, string | undefined>>,
+  found?: FoundEngine,
+): ConsoleOptions {
   const given = command.opts<typeof DEFAULTS>();
   const fromFlag = (name: keyof typeof DEFAULTS): boolean => command.getOptionValueSource(name) === "cli";
   const settings: ConsoleSetting[] = [];
@@ -104,8 +133,17 @@ export function readConsoleOptions(command: Command, env: Readonly<Record<string
     fromEnv?: () => (typeof DEFAULTS)[Name] | undefined,
   ): (typeof DEFAULTS)[Name] => {
     const variable = fromFlag(name) ? undefined : fromEnv?.();
-    const ofProject = found === undefined || fromFlag(name) ? undefined : ((found as Partial<typeof DEFAULTS>)[name] as (typeof DEFAULTS)[Name] | undefined);
-    const source: SettingSource = fromFlag(name) ? "flag" : variable !== undefined ? "env" : ofProject !== undefined ? "project" : "default";
+    const ofProject =
+      found === undefined || fromFlag(name)
+        ? undefined
+        : ((found as Partial<typeof DEFAULTS>)[name] as (typeof DEFAULTS)[Name] | undefined);
+    const source: SettingSource = fromFlag(name)
+      ? "flag"
+      : variable !== undefined
+        ? "env"
+        : ofProject !== undefined
+          ? "project"
+          : "default";
     const value = variable ?? ofProject ?? given[name];
     // The setting shows the flag's own value: `--no-otel` is false while traces are sent.
     const shown = (of: (typeof DEFAULTS)[Name]) => (flag.startsWith("--no-") ? !of : of);
@@ -113,7 +151,10 @@ export function readConsoleOptions(command: Command, env: Readonly<Record<string
     settings.push({ flag, value: shown(value), source, default: shown(DEFAULTS[name]), env: environment });
     return value;
   };
-  const { tokenFile, allowedHost = [] } = command.opts<{ readonly tokenFile?: string; readonly allowedHost?: readonly string[] }>();
+  const { tokenFile, allowedHost = [] } = command.opts<{
+    readonly tokenFile?: string;
+    readonly allowedHost?: readonly string[];
+  }>();
   const variable = env.SVC_TOKEN?.trim() || undefined;
   const token = tokenFile === undefined ? (variable ?? found?.token) : readToken(tokenFile);
   const options = {
@@ -141,12 +182,20 @@ export function readConsoleOptions(command: Command, env: Readonly<Record<string
   };
   requireSendable(options);
   settings.push(
-    { flag: "--allowed-host", value: allowedHost.join(", "), source: allowedHost.length > 0 ? "flag" : "default", default: "", env: null },
+    {
+      flag: "--allowed-host",
+      value: allowedHost.join(", "),
+      source: allowedHost.length > 0 ? "flag" : "default",
+      default: "",
+      env: null,
+    },
     // Shows the source of the token, never the token.
     {
       flag: "--token-file",
-      value: tokenFile ?? (variable !== undefined ? "SVC_TOKEN" : token === undefined ? "" : "the project's .svc/token"),
-      source: tokenFile !== undefined ? "flag" : variable !== undefined ? "env" : token === undefined ? "default" : "project",
+      value:
+        tokenFile ?? (variable !== undefined ? "SVC_TOKEN" : token === undefined ? "" : "the project's .svc/token"),
+      source:
+        tokenFile !== undefined ? "flag" : variable !== undefined ? "env" : token === undefined ? "default" : "project",
       default: "",
       env: "SVC_TOKEN",
     },
@@ -155,8 +204,13 @@ export function readConsoleOptions(command: Command, env: Readonly<Record<string
 }
 
 function requireSendable({ engineHost, otelServiceName }: ConsoleOptions): void {
-  const isHost = URL.canParse(`http://${engineHost.includes(":") ? `[${engineHost}]` : engineHost}:1`) && !/[/?#@\s]/.test(engineHost);
-  if (!isHost) throw new UsageError(`--engine-host ${JSON.stringify(engineHost)} is not a host name or address; ports have separate flags`);
+  const isHost =
+    URL.canParse(`http://${engineHost.includes(":") ? `[${engineHost}]` : engineHost}:1`) &&
+    !/[/?#@\s]/.test(engineHost);
+  if (!isHost)
+    throw new UsageError(
+      `--engine-host ${JSON.stringify(engineHost)} is not a host name or address; ports have separate flags`,
+    );
   if (Buffer.byteLength(otelServiceName) > 256 || /\p{Cc}/u.test(otelServiceName)) {
     throw new UsageError("--otel-service-name (OTEL_SERVICE_NAME) takes 1 to 256 bytes without control characters");
   }
@@ -172,7 +226,8 @@ function readToken(file: string): string {
   } catch (cause) {
     throw new UsageError(`--token-file ${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
-  if (!TOKEN.test(text)) throw new UsageError(`--token-file ${file} contains no valid token: expected 16 to 512 characters without blanks`);
+  if (!TOKEN.test(text))
+    throw new UsageError(`--token-file ${file} contains no valid token: expected 16 to 512 characters without blanks`);
   return text;
 }
 
@@ -191,6 +246,7 @@ function flagOf(env: Readonly<Record<string, string | undefined>>, name: string)
   const text = env[name]?.trim().toLowerCase() ?? "";
   if (text === "") return undefined;
   const value = WORDS.get(text);
-  if (value === undefined) throw new UsageError(`${name} is ${JSON.stringify(env[name])}; expected 1, true, yes, on, or 0, false, no, off`);
+  if (value === undefined)
+    throw new UsageError(`${name} is ${JSON.stringify(env[name])}; expected 1, true, yes, on, or 0, false, no, off`);
   return value;
 }

@@ -4,7 +4,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { dataOf, type TestConsole, testConsole } from "./running-console.test-support.ts";
 
 interface Listed {
-  readonly spans: readonly { readonly name: string; readonly service_name: string; readonly trace: { readonly services: readonly string[] } }[];
+  readonly spans: readonly {
+    readonly name: string;
+    readonly service_name: string;
+    readonly trace: { readonly services: readonly string[] };
+  }[];
 }
 
 let engine: TestEngine;
@@ -23,12 +27,18 @@ afterAll(async () => {
 
 async function consoleWith(...args: string[]): Promise<TestConsole> {
   const served = await testConsole(engine, args);
-  await vi.waitFor(async () => dataOf<unknown>(await served.ask("/api/call", { function_id: "engine::info", payload: {} })), { timeout: 20_000 });
+  await vi.waitFor(
+    async () => dataOf<unknown>(await served.ask("/api/call", { function_id: "engine::info", payload: {} })),
+    { timeout: 20_000 },
+  );
   return served;
 }
 
 const listed = (includeInternal: boolean) =>
-  worker.call<Listed>({ function_id: "engine::traces::list", payload: { include_internal: includeInternal, search_all_spans: true } });
+  worker.call<Listed>({
+    function_id: "engine::traces::list",
+    payload: { include_internal: includeInternal, search_all_spans: true },
+  });
 
 describe("the console's own traces", () => {
   it("contain a parent span for each call of a page, under its service name; listings omit reads by default", async () => {

@@ -17,6 +17,9 @@ export class OwnTraces {
     // Listings omit internal spans by default; otherwise a page that lists traces would list its own calls. Changes are
     // visible, so that users see what caused their effects.
     const internal = isRead(functionId) ? { "svc.internal": true } : {};
-    return this.#worker.span(`console ${functionId}`, body, { kind: "client", attributes: { "svc.function_id": functionId, ...internal } });
+    return this.#worker.span(`console ${functionId}`, body, {
+      kind: "client",
+      attributes: { "svc.function_id": functionId, ...internal },
+    });
   }
 }

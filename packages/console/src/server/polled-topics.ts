@@ -22,8 +22,14 @@ interface Listing {
 
 const LISTINGS = new Map<string, Listing>([
   ["svc.workers", { functionId: "engine::workers::list", member: "workers", key: "id", lacksInternal: false }],
-  ["svc.functions", { functionId: "engine::functions::list", member: "functions", key: "function_id", lacksInternal: true }],
-  ["svc.triggers", { functionId: "engine::registered-triggers::list", member: "registered_triggers", key: "id", lacksInternal: true }],
+  [
+    "svc.functions",
+    { functionId: "engine::functions::list", member: "functions", key: "function_id", lacksInternal: true },
+  ],
+  [
+    "svc.triggers",
+    { functionId: "engine::registered-triggers::list", member: "registered_triggers", key: "id", lacksInternal: true },
+  ],
 ]);
 
 /**

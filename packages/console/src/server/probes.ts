@@ -93,7 +93,9 @@ function probeHttp(engine: EngineHttp): Promise<Finding> {
         else refused("something responds there, but not like an engine");
       });
     });
-    request.on("error", (error) => resolve({ status: "unreachable", latency_ms: null, reason: unreachable(engine, error).replace(/^.*?: /, "") }));
+    request.on("error", (error) =>
+      resolve({ status: "unreachable", latency_ms: null, reason: unreachable(engine, error).replace(/^.*?: /, "") }),
+    );
     request.end();
   });
 }
@@ -132,5 +134,9 @@ async function probePort(url: string, link: EngineLink, port: "bridge" | "realti
   const latencyMs = performance.now() - startedMs;
   const { state, reason } = link.port(port);
   if (state === "connected") return { status: "ok", latency_ms: latencyMs, reason };
-  return { status: "refused", latency_ms: latencyMs, reason: reason ?? "something listens there, but the console is not connected yet" };
+  return {
+    status: "refused",
+    latency_ms: latencyMs,
+    reason: reason ?? "something listens there, but the console is not connected yet",
+  };
 }

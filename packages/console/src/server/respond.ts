@@ -22,7 +22,12 @@ export function sendData(response: ServerResponse, data: string): void {
   response.writeHead(200, JSON_HEADERS).end(`{"ok":true,"data":${data}}`);
 }
 
-export function sendError(response: ServerResponse, status: number, error: ApiError, headers: Readonly<Record<string, string>> = {}): void {
+export function sendError(
+  response: ServerResponse,
+  status: number,
+  error: ApiError,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   if (response.headersSent) {
     response.destroy();
     return;

@@ -50,7 +50,11 @@ export interface EngineUrls {
 }
 
 /** Nothing listens on port 1. */
-export const NO_ENGINE: EngineUrls = { url: "ws://127.0.0.1:1", httpUrl: "http://127.0.0.1:1", streamsUrl: "ws://127.0.0.1:1" };
+export const NO_ENGINE: EngineUrls = {
+  url: "ws://127.0.0.1:1",
+  httpUrl: "http://127.0.0.1:1",
+  streamsUrl: "ws://127.0.0.1:1",
+};
 
 /** Parts that a test replaces. */
 export type TestConsoleParts = Pick<ConsoleServerOptions, "now" | "note">;
@@ -64,14 +68,26 @@ export async function testConsole(
 ): Promise<TestConsole> {
   const webDir = mkdtempSync(join(tmpdir(), "svc-console-web-"));
   mkdirSync(join(webDir, "assets"));
-  writeFileSync(join(webDir, "index.html"), '<!doctype html><meta name="svc-nonce" content="__NONCE__"><meta name="svc-page-token" content="__PAGE_TOKEN__">');
+  writeFileSync(
+    join(webDir, "index.html"),
+    '<!doctype html><meta name="svc-nonce" content="__NONCE__"><meta name="svc-page-token" content="__PAGE_TOKEN__">',
+  );
   writeFileSync(join(webDir, "assets/main-1.js"), "export {};\n");
   writeFileSync(join(webDir, "assets/main-1.js.br"), "brotli");
   writeFileSync(join(webDir, "assets/main-1.js.gz"), "gzip");
   writeFileSync(join(webDir, "favicon.svg"), "<svg/>");
   writeFileSync(join(webDir, "..secret.txt"), "secret");
   const portOf = (url: string): string => new URL(url).port;
-  const flags = ["--port", "0", "--engine-port", portOf(engine.httpUrl), "--ws-port", portOf(engine.streamsUrl), "--bridge-port", portOf(engine.url)];
+  const flags = [
+    "--port",
+    "0",
+    "--engine-port",
+    portOf(engine.httpUrl),
+    "--ws-port",
+    portOf(engine.streamsUrl),
+    "--bridge-port",
+    portOf(engine.url),
+  ];
   let console: RunningConsole;
   try {
     console = await startConsole({ ...optionsOf([...flags, ...args], env), webDir, note: () => {}, ...parts });
@@ -82,13 +98,27 @@ export async function testConsole(
   const port = Number(new URL(console.url).port);
   const send = (path: string, { method = "GET", headers = {}, body, signal }: Asked = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const request = sendRequest({ host: "127.0.0.1", port, path, method, headers, agent: false, ...(signal === undefined ? {} : { signal }) });
+      const request = sendRequest({
+        host: "127.0.0.1",
+        port,
+        path,
+        method,
+        headers,
+        agent: false,
+        ...(signal === undefined ? {} : { signal }),
+      });
       request.on("error", reject);
       request.on("response", (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject);
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks).toString("utf8") }));
+        response.on("end", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString("utf8"),
+          }),
+        );
       });
       request.end(body);
     });

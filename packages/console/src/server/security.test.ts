@@ -40,7 +40,12 @@ async function dial(port: number, host = "127.0.0.1"): Promise<Socket> {
 }
 
 /** Returns `open`, or the status if the handshake was rejected. */
-function handshake(port: number, protocols: readonly string[], headers: Readonly<Record<string, string>> = {}, path = "/ws/console"): Promise<"open" | number> {
+function handshake(
+  port: number,
+  protocols: readonly string[],
+  headers: Readonly<Record<string, string>> = {},
+  path = "/ws/console",
+): Promise<"open" | number> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, [...protocols], { headers });
   undo.push(() => socket.terminate());
   return new Promise((resolve, reject) => {
@@ -70,16 +75,19 @@ describe("a page of another site", () => {
     expect((await served.ask("/api/hello", undefined, { headers })).status).toBe(status);
   });
 
-  it.each(["https://evil.example", "http://localhost:5173", "null", "http://127.0.0.1:PORT.evil.example", "http://evil.example:PORT"])(
-    "with the Origin %s is rejected, even with the page's token (W1) (W2) (W3) (gap 59)",
-    async (written) => {
-      const origin = written.replace("PORT", String(served.port));
-      const answer = await served.ask("/api/call", { function_id: "engine::info" }, { headers: { origin } });
-      expect([answer.status, errorOf(answer).code]).toEqual([403, "FORBIDDEN"]);
-      expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
-      expect(await handshake(served.port, [`svc.console.${served.pageToken}`], { origin })).toBe(403);
-    },
-  );
+  it.each([
+    "https://evil.example",
+    "http://localhost:5173",
+    "null",
+    "http://127.0.0.1:PORT.evil.example",
+    "http://evil.example:PORT",
+  ])("with the Origin %s is rejected, even with the page's token (W1) (W2) (W3) (gap 59)", async (written) => {
+    const origin = written.replace("PORT", String(served.port));
+    const answer = await served.ask("/api/call", { function_id: "engine::info" }, { headers: { origin } });
+    expect([answer.status, errorOf(answer).code]).toEqual([403, "FORBIDDEN"]);
+    expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
+    expect(await handshake(served.port, [`svc.console.${served.pageToken}`], { origin })).toBe(403);
+  });
 
   it.each([
     [{ "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" }, 403],
@@ -93,22 +101,39 @@ describe("a page of another site", () => {
   });
 
   it("cannot send a form, even as a navigation (W4)", async () => {
-    const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "content-type": "text/plain" };
+    const headers = {
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-dest": "document",
+      "content-type": "text/plain",
+    };
     expect((await served.send("/api/call", { method: "POST", headers, body: "{}" })).status).toBe(403);
   });
 
   it("gets no permission from a preflight (W3)", async () => {
-    const headers = { origin: "https://evil.example", "access-control-request-method": "POST", "access-control-request-headers": "x-svc-console" };
+    const headers = {
+      origin: "https://evil.example",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "x-svc-console",
+    };
     const answer = await served.send("/api/call", { method: "OPTIONS", headers });
     expect(answer.status).toBe(403);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
 
-  it.each(["/", "/functions/x", "/assets/main-1.js", "/favicon.svg", "/assets/nope.js", "/api/hello"])("cannot show %s in a frame (gap 60)", async (path) => {
-    const { headers } = await served.send(path);
-    expect(headers).toMatchObject({ "x-frame-options": "DENY", "x-content-type-options": "nosniff", "cross-origin-resource-policy": "same-origin" });
-    if (!path.startsWith("/assets") && !path.startsWith("/favicon")) expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
-  });
+  it.each(["/", "/functions/x", "/assets/main-1.js", "/favicon.svg", "/assets/nope.js", "/api/hello"])(
+    "cannot show %s in a frame (gap 60)",
+    async (path) => {
+      const { headers } = await served.send(path);
+      expect(headers).toMatchObject({
+        "x-frame-options": "DENY",
+        "x-content-type-options": "nosniff",
+        "cross-origin-resource-policy": "same-origin",
+      });
+      if (!path.startsWith("/assets") && !path.startsWith("/favicon"))
+        expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+    },
+  );
 });
 
 describe("the page's token", () => {
@@ -125,7 +150,9 @@ describe("the page's token", () => {
     expect(await handshake(served.port, ["svc.console."])).toBe(401);
     expect(await handshake(served.port, [`svc.console.${"x".repeat(43)}`])).toBe(401);
     expect(await handshake(served.port, [`svc.console.${served.pageToken}`], {}, "/ws/other")).toBe(404);
-    expect(await handshake(served.port, [`svc.console.${served.pageToken}`], { host: `evil.example:${served.port}` })).toBe(421);
+    expect(
+      await handshake(served.port, [`svc.console.${served.pageToken}`], { host: `evil.example:${served.port}` }),
+    ).toBe(421);
     expect(await handshake(served.port, [`svc.console.${served.pageToken}`])).toBe("open");
   });
 
@@ -142,7 +169,11 @@ describe("the page's HTML", () => {
   it("contains nothing from the address, the settings or the engine (W12) (gap 60)", async () => {
     const attack = `"><script>alert(1)</script>`;
     const hostile = await testConsole(undefined, ["--otel-service-name", attack]);
-    for (const path of [`/functions/${encodeURIComponent(attack)}`, `/logs?q=${encodeURIComponent(attack)}`, `/states/a/b.json`]) {
+    for (const path of [
+      `/functions/${encodeURIComponent(attack)}`,
+      `/logs?q=${encodeURIComponent(attack)}`,
+      `/states/a/b.json`,
+    ]) {
       const answer = await hostile.send(path);
       expect(answer.status).toBe(200);
       expect(answer.body).not.toContain("alert");
@@ -186,10 +217,18 @@ describe("files", () => {
 
   it("are compressed if the browser accepts it, and cached as immutable", async () => {
     const plain = await served.send("/assets/main-1.js");
-    expect([plain.status, plain.body, plain.headers["cache-control"]]).toEqual([200, "export {};\n", "public, max-age=31536000, immutable"]);
+    expect([plain.status, plain.body, plain.headers["cache-control"]]).toEqual([
+      200,
+      "export {};\n",
+      "public, max-age=31536000, immutable",
+    ]);
     for (const [accepted, encoding] of [["br, gzip", "br"] as const, ["gzip", "gzip"] as const]) {
       const { headers } = await served.send("/assets/main-1.js", { headers: { "accept-encoding": accepted } });
-      expect(headers).toMatchObject({ "content-encoding": encoding, "content-type": expect.stringMatching(/javascript/), vary: "Accept-Encoding" });
+      expect(headers).toMatchObject({
+        "content-encoding": encoding,
+        "content-type": expect.stringMatching(/javascript/),
+        vary: "Accept-Encoding",
+      });
     }
     expect((await served.send("/favicon.svg")).headers["cache-control"]).toBe("no-cache");
   });
@@ -229,7 +268,11 @@ describe("malformed requests", () => {
     expect((await served.ask("/api/call", {}, { headers: { "content-type": "text/plain" } })).status).toBe(415);
     expect((await served.ask("/api/call", "{")).status).toBe(400);
     expect((await served.ask("/api/call", { function_id: "" })).status).toBe(400);
-    expect(errorOf(await served.ask("/api/call", `{"function_id":"engine::info","payload":"${"x".repeat(17 * 1024 * 1024)}"}`)).code).toBe("payload_too_large");
+    expect(
+      errorOf(
+        await served.ask("/api/call", `{"function_id":"engine::info","payload":"${"x".repeat(17 * 1024 * 1024)}"}`),
+      ).code,
+    ).toBe("payload_too_large");
   });
 
   it.each([
@@ -273,7 +316,14 @@ describe("malformed requests", () => {
       });
     });
     await once(socket, "open");
-    for (const text of ["{", "[]", '{"type":"nope"}', '{"type":"subscribe","id":"","stream":"a","group":"b"}', '{"type":"ping","t":1}']) socket.send(text);
+    for (const text of [
+      "{",
+      "[]",
+      '{"type":"nope"}',
+      '{"type":"subscribe","id":"","stream":"a","group":"b"}',
+      '{"type":"ping","t":1}',
+    ])
+      socket.send(text);
     expect((await received).match(/invalid_message/g)).toHaveLength(4);
     socket.send("x".repeat(70_000));
     expect((await once(socket, "close"))[0]).toBe(1009);
@@ -290,7 +340,9 @@ describe("off loopback", () => {
   afterAll(() => open.stop());
 
   it("a token is required to start", async () => {
-    await expect(startConsole(optionsOf(["--host", "0.0.0.0", "--port", "0"]))).rejects.toThrow(/--token-file FILE or SVC_TOKEN/);
+    await expect(startConsole(optionsOf(["--host", "0.0.0.0", "--port", "0"]))).rejects.toThrow(
+      /--token-file FILE or SVC_TOKEN/,
+    );
   });
 
   it.each([
@@ -305,7 +357,11 @@ describe("off loopback", () => {
     expect(page.body).toContain('svc-page-token" content=""');
     expect(page.body).not.toContain(token);
     const answer = await open.send("/api/hello", { headers });
-    expect([answer.status, errorOf(answer).code, answer.headers["x-svc-console-login"]]).toEqual([401, "login_required", "required"]);
+    expect([answer.status, errorOf(answer).code, answer.headers["x-svc-console-login"]]).toEqual([
+      401,
+      "login_required",
+      "required",
+    ]);
     expect(answer.headers["www-authenticate"]).toBeUndefined();
     expect(await handshake(open.port, [`svc.console.${token}`], headers)).toBe(401);
   });
@@ -324,7 +380,9 @@ describe("the port", () => {
   });
 
   it("that is in use is reported", async () => {
-    await expect(testConsole(undefined, ["--port", String(served.port)])).rejects.toThrow(new RegExp(`port ${served.port} is in use .* choose another port`));
+    await expect(testConsole(undefined, ["--port", String(served.port)])).rejects.toThrow(
+      new RegExp(`port ${served.port} is in use .* choose another port`),
+    );
   });
 
   it("is served under an allowed name, also behind a proxy without port", async () => {

@@ -39,7 +39,8 @@ const isOpen = (session: string): boolean => sessions.find(session) !== undefine
 /** Returns the results of logins with wrong tokens: `AUTH_ERROR`, or `TooManyAttempts` if the engine was not asked. */
 async function guess(count: number, from: string | ((index: number) => string)): Promise<string[]> {
   const results: string[] = [];
-  for (let index = 0; index < count; index++) results.push(await failureOf("wrong", typeof from === "string" ? from : from(index)));
+  for (let index = 0; index < count; index++)
+    results.push(await failureOf("wrong", typeof from === "string" ? from : from(index)));
   return results;
 }
 
@@ -80,7 +81,8 @@ describe("sessions of one token", () => {
     const others: string[] = [];
     for (let token = 0; others.length < MAX_SESSIONS - 1; token++) {
       valid.add(`role-${token}`);
-      for (let n = 0; n < MAX_SESSIONS_OF_TOKEN && others.length < MAX_SESSIONS - 1; n++) others.push(await sessions.login(`role-${token}`, "10.0.0.2"));
+      for (let n = 0; n < MAX_SESSIONS_OF_TOKEN && others.length < MAX_SESSIONS - 1; n++)
+        others.push(await sessions.login(`role-${token}`, "10.0.0.2"));
     }
     const another = await sessions.login("role", "10.0.0.3");
     expect([admin, another].map(isOpen)).toEqual([true, true]);
@@ -100,7 +102,11 @@ describe("sessions of one token", () => {
 
 describe("failed logins", () => {
   it("from one address do not block other addresses", async () => {
-    expect(await guess(12, "10.0.0.6")).toEqual([...Array(10).fill("AUTH_ERROR"), "TooManyAttempts", "TooManyAttempts"]);
+    expect(await guess(12, "10.0.0.6")).toEqual([
+      ...Array(10).fill("AUTH_ERROR"),
+      "TooManyAttempts",
+      "TooManyAttempts",
+    ]);
     expect(await failureOf("role", "10.0.0.1")).toBe("logged in");
     expect(await failureOf("wrong", "10.0.0.1")).toBe("AUTH_ERROR");
   });

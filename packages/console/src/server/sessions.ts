@@ -119,13 +119,16 @@ export class Sessions {
 
   #startCheck(key: string, token: string, from: string): Promise<Shared> {
     const isKnown = this.#shared.has(key) || this.#accepted.has(key);
-    const check = (isKnown ? this.#check(key, token, from) : this.#checkUnknown(key, token, from)).finally(() => this.#checks.delete(key));
+    const check = (isKnown ? this.#check(key, token, from) : this.#checkUnknown(key, token, from)).finally(() =>
+      this.#checks.delete(key),
+    );
     this.#checks.set(key, check);
     return check;
   }
 
   async #checkUnknown(key: string, token: string, from: string): Promise<Shared> {
-    if (this.#unknownChecks >= MAX_UNKNOWN_CHECKS) throw new CallError("overloaded", "other logins are being checked; try again");
+    if (this.#unknownChecks >= MAX_UNKNOWN_CHECKS)
+      throw new CallError("overloaded", "other logins are being checked; try again");
     const takeBack = this.#limits.take(from);
     this.#unknownChecks++;
     try {

@@ -9,7 +9,9 @@ import { live } from "./lib/live-connection.ts";
 import { pageToken, styleNonce } from "./lib/page-token.ts";
 import { startWorkerHistory } from "./lib/worker-history.ts";
 
-const queryClient = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 2_000 } } });
+const queryClient = new QueryClient({
+  defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 2_000 } },
+});
 
 // Radix adds a style element while a dialog is open, by a helper that looks for its nonce here.
 (globalThis as { __webpack_nonce__?: string }).__webpack_nonce__ = styleNonce;

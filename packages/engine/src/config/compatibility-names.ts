@@ -4,7 +4,16 @@
  */
 
 /** Every module name that a config file may use, whether or not this version has the module. */
-export const MODULE_NAMES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event", "svc-queue", "svc-observability", "svc-exec"] as const;
+export const MODULE_NAMES = [
+  "svc-http",
+  "svc-state",
+  "svc-stream",
+  "svc-cron",
+  "svc-event",
+  "svc-queue",
+  "svc-observability",
+  "svc-exec",
+] as const;
 export type ModuleName = (typeof MODULE_NAMES)[number];
 
 /** Pub/sub is part of the event module. */
@@ -62,7 +71,10 @@ export const BRIDGE_ENTRY = "worker-manager";
 export const HTTP_FUNCTIONS_ENTRY = "http-functions";
 
 const REPLACED: ReadonlyMap<string, string> = new Map([
-  [BRIDGE_ENTRY, "it is built in; its settings are applied, write them as engine.bridge, and those of a second entry as engine.bridges[0]"],
+  [
+    BRIDGE_ENTRY,
+    "it is built in; its settings are applied, write them as engine.bridge, and those of a second entry as engine.bridges[0]",
+  ],
   ["engine-functions", "these functions are built in; remove the entry"],
   ["telemetry", "svc sends no usage data; remove the entry"],
   ["bridge", "svc does not forward calls between engines; connect a worker to both"],

@@ -4,7 +4,9 @@ import { configJsonSchema } from "./describe.ts";
 
 describe("configJsonSchema", () => {
   it("describes the entries of the modules, local workers and the engine block, and allows variables for numbers", () => {
-    const schema = configJsonSchema([{ name: "svc-http", config: z.strictObject({ port: z.int().min(0).default(3111) }) }]);
+    const schema = configJsonSchema([
+      { name: "svc-http", config: z.strictObject({ port: z.int().min(0).default(3111) }) },
+    ]);
     expect(schema).toMatchObject({
       type: "object",
       additionalProperties: false,
@@ -32,12 +34,20 @@ describe("configJsonSchema", () => {
               },
               {
                 required: ["name", "path"],
-                properties: { replicas: { description: expect.any(String), anyOf: [{ type: "integer", minimum: 1, maximum: 64 }, expect.anything()] } },
+                properties: {
+                  replicas: {
+                    description: expect.any(String),
+                    anyOf: [{ type: "integer", minimum: 1, maximum: 64 }, expect.anything()],
+                  },
+                },
               },
             ],
           },
         },
-        engine: { additionalProperties: false, properties: { log_level: { enum: ["debug", "info", "warn", "error"] } } },
+        engine: {
+          additionalProperties: false,
+          properties: { log_level: { enum: ["debug", "info", "warn", "error"] } },
+        },
       },
     });
     expect(JSON.stringify(schema)).not.toContain("worker_path");

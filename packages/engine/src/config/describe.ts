@@ -23,10 +23,14 @@ const VARIABLE = { type: "string", pattern: "^\\$\\{[A-Za-z_][A-Za-z0-9_]*(:[^}]
 function allowVariables<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(allowVariables) as T;
   if (typeof schema !== "object" || schema === null) return schema;
-  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, DATA_KEYS.has(key) ? value : allowVariables(value as unknown)]));
+  const inner = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, DATA_KEYS.has(key) ? value : allowVariables(value as unknown)]),
+  );
   if (!("type" in inner) || !SCALARS.has(inner.type)) return inner as T;
   const { description, default: fallback, ...rest } = inner;
-  const about = Object.fromEntries(Object.entries({ description, default: fallback }).filter(([, value]) => value !== undefined));
+  const about = Object.fromEntries(
+    Object.entries({ description, default: fallback }).filter(([, value]) => value !== undefined),
+  );
   return { ...about, anyOf: [rest, VARIABLE] } as T;
 }
 

@@ -31,12 +31,19 @@ export function describedKeys(modules: KnownModules): readonly DescribedKey[] {
   const { workers, engine } = configJsonSchema(modules).properties ?? {};
   const entries = alternatives(asSchema(asSchema(workers).items)).flatMap((entry) => {
     const name = asSchema(entry.properties?.name).const;
-    return typeof name === "string" ? keysBelow(asSchema(entry.properties?.config), name, []) : keysBelow(entry, LOCAL_WORKER, []);
+    return typeof name === "string"
+      ? keysBelow(asSchema(entry.properties?.config), name, [])
+      : keysBelow(entry, LOCAL_WORKER, []);
   });
   return [...keysBelow(asSchema(engine), "engine", []), ...entries];
 }
 
-function keysBelow(schema: JsonSchema, base: string, path: readonly string[], only: readonly string[] = []): DescribedKey[] {
+function keysBelow(
+  schema: JsonSchema,
+  base: string,
+  path: readonly string[],
+  only: readonly string[] = [],
+): DescribedKey[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const member = asSchema(property);
     const here = [...path, name];
@@ -48,7 +55,10 @@ function keysBelow(schema: JsonSchema, base: string, path: readonly string[], on
       default: member.default,
       only,
     };
-    return [described, ...merged(alternatives(member).flatMap((option) => keysBelow(option, base, here, chosenBy(option) ?? only)))];
+    return [
+      described,
+      ...merged(alternatives(member).flatMap((option) => keysBelow(option, base, here, chosenBy(option) ?? only))),
+    ];
   });
 }
 
@@ -64,7 +74,10 @@ function merged(keys: readonly DescribedKey[]): DescribedKey[] {
   for (const next of keys) {
     const known = byKey.get(next.key);
     const type = known === undefined || known.type === next.type ? next.type : `${known.type} or ${next.type}`;
-    byKey.set(next.key, known === undefined ? next : { ...known, type, only: [...new Set([...known.only, ...next.only])] });
+    byKey.set(
+      next.key,
+      known === undefined ? next : { ...known, type, only: [...new Set([...known.only, ...next.only])] },
+    );
   }
   return [...byKey.values()];
 }
@@ -86,7 +99,9 @@ function typeInWords(schema: JsonSchema): string {
   const options = alternatives(schema).filter(({ type }) => type !== "null");
   if (schema.anyOf !== undefined || schema.oneOf !== undefined) {
     const names = options.flatMap((option) => chosenBy(option) ?? []);
-    return names.length > 0 && names.length === options.length ? `block: ${names.join(" | ")}` : [...new Set(options.map(typeInWords))].join(" or ");
+    return names.length > 0 && names.length === options.length
+      ? `block: ${names.join(" | ")}`
+      : [...new Set(options.map(typeInWords))].join(" or ");
   }
   if (schema.type === "array") return `list of ${typeInWords(asSchema(schema.items))}`;
   if (schema.type === "object") return "block";
@@ -97,8 +112,10 @@ function typeInWords(schema: JsonSchema): string {
 
 /** Omits the bounds that Zod gives to every integer: they are those of a safe integer. */
 function rangeInWords({ type, minimum, maximum }: JsonSchema): string {
-  const least = minimum === undefined || (type === "integer" && minimum <= Number.MIN_SAFE_INTEGER) ? undefined : minimum;
-  const most = maximum === undefined || (type === "integer" && maximum >= Number.MAX_SAFE_INTEGER) ? undefined : maximum;
+  const least =
+    minimum === undefined || (type === "integer" && minimum <= Number.MIN_SAFE_INTEGER) ? undefined : minimum;
+  const most =
+    maximum === undefined || (type === "integer" && maximum >= Number.MAX_SAFE_INTEGER) ? undefined : maximum;
   if (least === undefined) return most === undefined ? "" : ` up to ${most}`;
   return most === undefined ? ` from ${least}` : ` from ${least} to ${most}`;
 }

@@ -46,7 +46,10 @@ const SETTINGS: ReadonlyMap<keyof EngineSettings, { readonly key: string; readon
   ["bridges", { key: "engine.bridges", needsRestart: false }],
   ...Object.entries(engineOptions).map(
     ([name, schema]) =>
-      [camelCase(name) as keyof EngineOptionSettings, { key: `engine.${name}`, needsRestart: optionFacts.get(schema)?.needsRestart === true }] as const,
+      [
+        camelCase(name) as keyof EngineOptionSettings,
+        { key: `engine.${name}`, needsRestart: optionFacts.get(schema)?.needsRestart === true },
+      ] as const,
   ),
 ]);
 
@@ -62,19 +65,29 @@ export function diffConfig(before: LoadedConfig, after: LoadedConfig): ConfigDif
       (change) =>
         `${change.key} changed from ${shown(change.setting, change.before)} to ${shown(change.setting, change.after)}; it takes effect when the engine restarts`,
     );
-  const isEmpty = countOf(modules) + countOf(localWorkers) + settings.length === 0 && http === undefined && realtime === undefined;
+  const isEmpty =
+    countOf(modules) + countOf(localWorkers) + settings.length === 0 && http === undefined && realtime === undefined;
   return { modules, localWorkers, http, realtime, settings, warnings, isEmpty };
 }
 
-function compareEntries<T extends { readonly where: string }>(before: readonly T[], after: readonly T[], idOf: (entry: T) => string): EntryChanges<T> {
+function compareEntries<T extends { readonly where: string }>(
+  before: readonly T[],
+  after: readonly T[],
+  idOf: (entry: T) => string,
+): EntryChanges<T> {
   const old = new Map(before.map((entry) => [idOf(entry), entry]));
   const kept = new Set(after.map(idOf));
   const changed: Changed<T>[] = [];
   for (const entry of after) {
     const earlier = old.get(idOf(entry));
-    if (earlier !== undefined && !isDeepStrictEqual({ ...earlier, where: "" }, { ...entry, where: "" })) changed.push({ before: earlier, after: entry });
+    if (earlier !== undefined && !isDeepStrictEqual({ ...earlier, where: "" }, { ...entry, where: "" }))
+      changed.push({ before: earlier, after: entry });
   }
-  return { added: after.filter((entry) => !old.has(idOf(entry))), removed: before.filter((entry) => !kept.has(idOf(entry))), changed };
+  return {
+    added: after.filter((entry) => !old.has(idOf(entry))),
+    removed: before.filter((entry) => !kept.has(idOf(entry))),
+    changed,
+  };
 }
 
 function compareSettings(before: EngineSettings, after: EngineSettings): SettingChange[] {

@@ -25,8 +25,18 @@ const BUILD = "  - name: svc-exec\n    config:\n      commands:\n        - name:
 
 it.each([
   ["a worker", `workers:\n${APP}${DB}`, "db", "app depends on db. "],
-  ["a worker of which the engine knows a variable and we do not", `workers:\n${APP}${DB}    env: {A: "\${OURS}"}\n`, "db", "app depends on db. "],
-  ["a module", `workers:\n${APP.replace("db", "svc-state")}  - name: svc-state\n`, "svc-state", "app depends on svc-state. "],
+  [
+    "a worker of which the engine knows a variable and we do not",
+    `workers:\n${APP}${DB}    env: {A: "\${OURS}"}\n`,
+    "db",
+    "app depends on db. ",
+  ],
+  [
+    "a module",
+    `workers:\n${APP.replace("db", "svc-state")}  - name: svc-state\n`,
+    "svc-state",
+    "app depends on svc-state. ",
+  ],
   ["the commands of svc-exec", `workers:\n${BUILD}${APP.replace("db", "build")}`, "svc-exec", "app depends on build. "],
   ["what a command waits for", `workers:\n${DB}${BUILD}          depends_on: [db]\n`, "db", "build depends on db. "],
 ])("does not remove %s that something waits for, and names that", async (_what, text, name, message) => {
@@ -72,5 +82,7 @@ it("writes the variables of a worker so that each is read as it was given", asyn
 
   await addWorkerToConfig(file, { name: "db", path: "./db", env }, { check });
 
-  expect(parseConfig(file, await saved(), { ...check, env: { PATH: "another", HOME: "another" } }).localWorkers[0]?.env).toEqual(env);
+  expect(
+    parseConfig(file, await saved(), { ...check, env: { PATH: "another", HOME: "another" } }).localWorkers[0]?.env,
+  ).toEqual(env);
 });

@@ -21,17 +21,24 @@ export interface Edited {
 export function refuseNewProblems({ file, before, after }: Edited, options: LoadOptions): void {
   // The engine may run with other variables than this process. Only variables that the edit adds must be set here.
   const env = { ...Object.fromEntries(variablesIn(before).map((name) => [name, ""])), ...options.env };
-  const problemsOf = (text: string): readonly FileProblem[] => problemsIn(file, text, { hasStoredToken: hasStoredToken(file), ...options, env });
+  const problemsOf = (text: string): readonly FileProblem[] =>
+    problemsIn(file, text, { hasStoredToken: hasStoredToken(file), ...options, env });
   const [problem] = without(problemsOf(after), problemsOf(before));
   if (problem === undefined) return;
   const dependents = dependentsOnLost(before, after);
   if (dependents.length === 0) {
     const key = problem.key === undefined ? "" : `${problem.key}: `;
-    throw new ConfigEditError("would_be_refused", `the engine would reject ${file} after this edit, so the file was not changed: ${key}${problem.message}`);
+    throw new ConfigEditError(
+      "would_be_refused",
+      `the engine would reject ${file} after this edit, so the file was not changed: ${key}${problem.message}`,
+    );
   }
   const names = dependents.map(({ name }) => name).join(", ");
   const reasons = dependents.map(({ name, lost }) => `${name} depends on ${lost.join(", ")}`).join("; ");
-  throw new ConfigEditError("would_be_refused", `${reasons}. Remove that from depends_on in ${file}, or remove ${names} first; nothing was changed`);
+  throw new ConfigEditError(
+    "would_be_refused",
+    `${reasons}. Remove that from depends_on in ${file}, or remove ${names} first; nothing was changed`,
+  );
 }
 
 function problemsIn(file: string, text: string, options: LoadOptions): readonly FileProblem[] {
@@ -69,11 +76,16 @@ interface Named {
 }
 
 /** Returns the entries that depend on an entry that the edit removes. */
-function dependentsOnLost(before: string, after: string): { readonly name: string; readonly lost: readonly string[] }[] {
+function dependentsOnLost(
+  before: string,
+  after: string,
+): { readonly name: string; readonly lost: readonly string[] }[] {
   const kept = new Set(namedIn(after).map(({ name }) => name));
   const lost = new Set(namedIn(before).flatMap(({ name }) => (kept.has(name) ? [] : [name])));
   return namedIn(after).flatMap(({ name, depends_on: dependsOn }) => {
-    const missed = Array.isArray(dependsOn) ? dependsOn.filter((other): other is string => typeof other === "string" && lost.has(other)) : [];
+    const missed = Array.isArray(dependsOn)
+      ? dependsOn.filter((other): other is string => typeof other === "string" && lost.has(other))
+      : [];
     return typeof name === "string" && missed.length > 0 ? [{ name, lost: missed }] : [];
   });
 }

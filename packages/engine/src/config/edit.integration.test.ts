@@ -28,16 +28,52 @@ const math = { name: "math", path: "./workers/math" };
 describe("adding an entry", () => {
   it.each([
     ["an empty list", "workers: []\n", "workers:\n  - name: math\n    path: ./workers/math\n"],
-    ["an empty list with a comment", "workers: []  # none yet\n", "workers:  # none yet\n  - name: math\n    path: ./workers/math\n"],
+    [
+      "an empty list with a comment",
+      "workers: []  # none yet\n",
+      "workers:  # none yet\n  - name: math\n    path: ./workers/math\n",
+    ],
     ["an empty file", "", "workers:\n  - name: math\n    path: ./workers/math\n"],
-    ["a file of comments", "# My project\n\n# nothing yet", "# My project\n\n# nothing yet\nworkers:\n  - name: math\n    path: ./workers/math\n"],
-    ["a key without value", "workers:\nengine:\n  drain_ms: 5\n", "workers:\n  - name: math\n    path: ./workers/math\nengine:\n  drain_ms: 5\n"],
-    ["a key with null and a comment", "workers: null # later\n", "workers:  # later\n  - name: math\n    path: ./workers/math\n"],
-    ["a file without the list", "engine:\n  drain_ms: 5\n", "engine:\n  drain_ms: 5\n\nworkers:\n  - name: math\n    path: ./workers/math\n"],
-    ["a list of the older key", "modules:\n- name: a\n  path: a\n", "modules:\n- name: a\n  path: a\n- name: math\n  path: ./workers/math\n"],
-    ["a file without a last line break", "workers:\n  - name: a", "workers:\n  - name: a\n  - name: math\n    path: ./workers/math\n"],
-    ["a file with Windows line ends", "workers:\r\n  - name: a\r\n", "workers:\r\n  - name: a\r\n  - name: math\r\n    path: ./workers/math\r\n"],
-    ["a list of bracketed entries", "workers: [{name: a}] # one\n", "workers:\n  - { name: a }\n  - name: math\n    path: ./workers/math\n  # one\n"],
+    [
+      "a file of comments",
+      "# My project\n\n# nothing yet",
+      "# My project\n\n# nothing yet\nworkers:\n  - name: math\n    path: ./workers/math\n",
+    ],
+    [
+      "a key without value",
+      "workers:\nengine:\n  drain_ms: 5\n",
+      "workers:\n  - name: math\n    path: ./workers/math\nengine:\n  drain_ms: 5\n",
+    ],
+    [
+      "a key with null and a comment",
+      "workers: null # later\n",
+      "workers:  # later\n  - name: math\n    path: ./workers/math\n",
+    ],
+    [
+      "a file without the list",
+      "engine:\n  drain_ms: 5\n",
+      "engine:\n  drain_ms: 5\n\nworkers:\n  - name: math\n    path: ./workers/math\n",
+    ],
+    [
+      "a list of the older key",
+      "modules:\n- name: a\n  path: a\n",
+      "modules:\n- name: a\n  path: a\n- name: math\n  path: ./workers/math\n",
+    ],
+    [
+      "a file without a last line break",
+      "workers:\n  - name: a",
+      "workers:\n  - name: a\n  - name: math\n    path: ./workers/math\n",
+    ],
+    [
+      "a file with Windows line ends",
+      "workers:\r\n  - name: a\r\n",
+      "workers:\r\n  - name: a\r\n  - name: math\r\n    path: ./workers/math\r\n",
+    ],
+    [
+      "a list of bracketed entries",
+      "workers: [{name: a}] # one\n",
+      "workers:\n  - { name: a }\n  - name: math\n    path: ./workers/math\n  # one\n",
+    ],
     ["a file in brackets", "{workers: []}\n", "workers:\n  - name: math\n    path: ./workers/math\n"],
     ["a marked document", "---\nworkers: []\n...\n", "---\nworkers:\n  - name: math\n    path: ./workers/math\n...\n"],
   ])("turns %s into a list with it", async (_what, before, after) => {
@@ -69,7 +105,8 @@ workers:
 `;
     await save(before);
     await addWorkerToConfig(file, { ...math, replicas: 2, env: { MODE: "fast" } }, { comment: "Multiplies" });
-    const added = "\n    # Multiplies\n    - name: math\n      path: ./workers/math\n      replicas: 2\n      env:\n        MODE: fast\n";
+    const added =
+      "\n    # Multiplies\n    - name: math\n      path: ./workers/math\n      replicas: 2\n      env:\n        MODE: fast\n";
     const split = before.indexOf("\n# The end");
     expect(await saved()).toBe(before.slice(0, split) + added + before.slice(split));
   });
@@ -77,7 +114,9 @@ workers:
   it("keeps a module's config, with variables as they are", async () => {
     await save("workers: []\n");
     await addWorkerToConfig(file, { name: "svc-http", config: { port: "${PORT:3111}", cors: null, list: [] } });
-    expect(await saved()).toBe("workers:\n  - name: svc-http\n    config:\n      port: ${PORT:3111}\n      cors: null\n      list: []\n");
+    expect(await saved()).toBe(
+      "workers:\n  - name: svc-http\n    config:\n      port: ${PORT:3111}\n      cors: null\n      list: []\n",
+    );
   });
 
   it("creates a file that is missing, without a backup", async () => {
@@ -87,11 +126,14 @@ workers:
   });
 
   it("changes nothing when the entry is there already, by whatever name", async () => {
-    const text = "modules:\n  - class: modules::state::StateModule\nworkers:\n  - name: math\n    worker_path: workers/math/\n";
+    const text =
+      "modules:\n  - class: modules::state::StateModule\nworkers:\n  - name: math\n    worker_path: workers/math/\n";
     await save(text);
     expect(await addWorkerToConfig(file, state)).toEqual({ changed: false });
     expect(await addWorkerToConfig(file, math)).toEqual({ changed: false });
-    expect(await addWorkerToConfig(file, { name: "math", path: join(folder, "workers/math") })).toEqual({ changed: false });
+    expect(await addWorkerToConfig(file, { name: "math", path: join(folder, "workers/math") })).toEqual({
+      changed: false,
+    });
     expect(await saved()).toBe(text);
     expect((await readdir(folder)).sort()).toEqual([".svc", "config.yaml"]);
   });
@@ -104,7 +146,10 @@ workers:
 
   it("refuses a name or a folder that stands for something else", async () => {
     await save("workers:\n  - name: math\n    path: ./other\n");
-    await expect(addWorkerToConfig(file, math)).rejects.toMatchObject({ code: "name_taken", message: expect.stringContaining("as ./other") });
+    await expect(addWorkerToConfig(file, math)).rejects.toMatchObject({
+      code: "name_taken",
+      message: expect.stringContaining("as ./other"),
+    });
     await expect(addWorkerToConfig(file, { name: "second", path: "other" })).rejects.toMatchObject({
       code: "path_taken",
       message: expect.stringContaining("replicas: 2"),
@@ -130,7 +175,9 @@ describe("removing an entry", () => {
       "# head\nworkers:\n  # All of them\n  - name: a # first\n    path: ./a\n\n  # Second\n  - name: b\n    path: ./b\n    # inside b\n\n  # Third\n  - name: c\n    path:   ./c\n# tail\n",
     );
     expect(await removeWorkerFromConfig(file, "b")).toEqual({ changed: true });
-    expect(await saved()).toBe("# head\nworkers:\n  # All of them\n  - name: a # first\n    path: ./a\n\n  # Third\n  - name: c\n    path:   ./c\n# tail\n");
+    expect(await saved()).toBe(
+      "# head\nworkers:\n  # All of them\n  - name: a # first\n    path: ./a\n\n  # Third\n  - name: c\n    path:   ./c\n# tail\n",
+    );
     await removeWorkerFromConfig(file, "a");
     await removeWorkerFromConfig(file, "c");
     expect(await saved()).toBe("# head\nworkers: []\n  # All of them\n\n  # Third\n# tail\n");
@@ -145,7 +192,9 @@ describe("removing an entry", () => {
   });
 
   it("finds a module by any of its names, and all its entries", async () => {
-    await save("modules:\n  - class: modules::state::StateModule\nworkers: [{name: state}, {name: state, path: ./mine}]\n");
+    await save(
+      "modules:\n  - class: modules::state::StateModule\nworkers: [{name: state}, {name: state, path: ./mine}]\n",
+    );
     expect(await removeWorkerFromConfig(file, "svc-state")).toEqual({ changed: true });
     expect(entryLists(await saved())).toEqual([
       { key: "workers", entries: [{ name: "state", path: "./mine" }] },
@@ -182,7 +231,9 @@ describe("writing", () => {
 
   it("removes what a killed edit left behind, and nothing else", async () => {
     await save("workers: []\n");
-    const left = [".config.yaml", ".config.yaml.bak", ".other.yaml"].map((name) => `${name}.00000000-0000-4000-8000-000000000000.tmp`);
+    const left = [".config.yaml", ".config.yaml.bak", ".other.yaml"].map(
+      (name) => `${name}.00000000-0000-4000-8000-000000000000.tmp`,
+    );
     for (const name of left) await writeFile(join(folder, name), "workers: [half");
     expect(await addWorkerToConfig(file, state)).toEqual({ changed: true });
     expect((await readdir(folder)).sort()).toEqual([left[2], ".svc", "config.yaml", "config.yaml.bak"]);
@@ -226,32 +277,44 @@ describe("writing", () => {
 describe("any list", () => {
   const name = fc.stringMatching(/^[a-z]{1,8}$/);
   const comment = fc.constantFrom("", "# note", "# - name: svc-http", "# key: value");
-  const entryLines = fc.tuple(name, comment, comment, fc.boolean()).map(([path, above, inside, gap]) => ({ path, above, inside, gap }));
+  const entryLines = fc
+    .tuple(name, comment, comment, fc.boolean())
+    .map(([path, above, inside, gap]) => ({ path, above, inside, gap }));
 
   it("keeps every other line and every comment when an entry is added and removed", () => {
     fc.assert(
-      fc.property(fc.array(entryLines, { maxLength: 5 }), fc.constantFrom(0, 1, 2, 4), fc.boolean(), (items, indent, tail) => {
-        const pad = " ".repeat(indent);
-        const lines = items.flatMap(({ path, above, inside, gap }, index) => [
-          ...(gap ? [""] : []),
-          ...(above === "" ? [] : [pad + above]),
-          `${pad}- name: n${index}`,
-          `${pad}  path: ./${path}`,
-          ...(inside === "" ? [] : [`${pad}  ${inside}`]),
-        ]);
-        const text = [items.length === 0 ? "workers: []" : "workers:", ...lines, ...(tail ? ["", "# tail", "engine:", "  drain_ms: 1"] : []), ""].join("\n");
-        const added = withEntry(text, { name: "new", path: "./new" }, { comment: undefined });
-        if (added === undefined) throw new Error("not added");
-        const kept = added.split("\n").filter((line) => line.trim() !== "" && !/name: new|path: \.\/new$/.test(line));
-        expect(kept).toEqual(
-          text
-            .replace("workers: []", "workers:")
-            .split("\n")
-            .filter((line) => line.trim() !== "" && !/path: \.\/new$/.test(line)),
-        );
-        const removed = withoutEntries(added, (entry) => (entry as { name: string }).name === "new");
-        expect(removed && entryLists(removed)[0]?.entries.length).toBe(items.length);
-      }),
+      fc.property(
+        fc.array(entryLines, { maxLength: 5 }),
+        fc.constantFrom(0, 1, 2, 4),
+        fc.boolean(),
+        (items, indent, tail) => {
+          const pad = " ".repeat(indent);
+          const lines = items.flatMap(({ path, above, inside, gap }, index) => [
+            ...(gap ? [""] : []),
+            ...(above === "" ? [] : [pad + above]),
+            `${pad}- name: n${index}`,
+            `${pad}  path: ./${path}`,
+            ...(inside === "" ? [] : [`${pad}  ${inside}`]),
+          ]);
+          const text = [
+            items.length === 0 ? "workers: []" : "workers:",
+            ...lines,
+            ...(tail ? ["", "# tail", "engine:", "  drain_ms: 1"] : []),
+            "",
+          ].join("\n");
+          const added = withEntry(text, { name: "new", path: "./new" }, { comment: undefined });
+          if (added === undefined) throw new Error("not added");
+          const kept = added.split("\n").filter((line) => line.trim() !== "" && !/name: new|path: \.\/new$/.test(line));
+          expect(kept).toEqual(
+            text
+              .replace("workers: []", "workers:")
+              .split("\n")
+              .filter((line) => line.trim() !== "" && !/path: \.\/new$/.test(line)),
+          );
+          const removed = withoutEntries(added, (entry) => (entry as { name: string }).name === "new");
+          expect(removed && entryLists(removed)[0]?.entries.length).toBe(items.length);
+        },
+      ),
     );
   });
 });

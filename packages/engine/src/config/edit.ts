@@ -50,11 +50,18 @@ export interface EditOptions {
  * Keeps the old content as `<file>.bak`. Rejects with ConfigError if the file is not valid YAML, else with
  * ConfigEditError.
  */
-export async function addWorkerToConfig(file: string, entry: NewEntry, options: EditOptions & { readonly comment?: string } = {}): Promise<EditResult> {
+export async function addWorkerToConfig(
+  file: string,
+  entry: NewEntry,
+  options: EditOptions & { readonly comment?: string } = {},
+): Promise<EditResult> {
   const written = entryFor(file, entry);
   const change = (text: string): string | undefined => {
     if (isListed(file, text, entry)) return undefined;
-    return withEntry(text, written, { comment: options.comment }) ?? refuseLayout(file, `add these lines by hand: ${JSON.stringify(written)}`);
+    return (
+      withEntry(text, written, { comment: options.comment }) ??
+      refuseLayout(file, `add these lines by hand: ${JSON.stringify(written)}`)
+    );
   };
   return await editConfigText(file, change, options);
 }
@@ -63,7 +70,11 @@ export async function addWorkerToConfig(file: string, entry: NewEntry, options: 
  * Removes the entry of a local worker, or all entries of a module by any of its names. Otherwise like
  * `addWorkerToConfig`.
  */
-export async function removeWorkerFromConfig(file: string, name: string, options: EditOptions = {}): Promise<EditResult> {
+export async function removeWorkerFromConfig(
+  file: string,
+  name: string,
+  options: EditOptions = {},
+): Promise<EditResult> {
   const matches = (entry: unknown): boolean => isNamed(entry, name);
   const change = (text: string): string | undefined => {
     if (!entryLists(text).some((list) => list.entries.some(matches))) return undefined;
@@ -81,7 +92,11 @@ const MAX_ATTEMPTS = 5;
  * Changes the file's content under the lock, like `addWorkerToConfig`. `change` returns the new content, or undefined
  * for no change; it may be called more than once.
  */
-export async function editConfigText(named: string, change: (text: string) => string | undefined, { check }: EditOptions = {}): Promise<EditResult> {
+export async function editConfigText(
+  named: string,
+  change: (text: string) => string | undefined,
+  { check }: EditOptions = {},
+): Promise<EditResult> {
   const file = await linkTarget(resolve(named));
   return await withEditLock(file, async () => {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -96,7 +111,10 @@ export async function editConfigText(named: string, change: (text: string) => st
       await write(file, { text, previous });
       return { changed: true };
     }
-    throw new ConfigEditError("changed_meanwhile", `${file} was saved ${MAX_ATTEMPTS} times while it was being edited; try again`);
+    throw new ConfigEditError(
+      "changed_meanwhile",
+      `${file} was saved ${MAX_ATTEMPTS} times while it was being edited; try again`,
+    );
   });
 }
 
@@ -113,8 +131,13 @@ export async function withEditLock<T>(file: string, work: () => Promise<T>, wait
   const path = lockFileOf(file);
   const signal = AbortSignal.timeout(waitMs);
   const lock = await lockFile(path, { signal }).catch((error: Error) => {
-    if (signal.aborted) throw new ConfigEditError("locked", `another process has been editing ${file} for ${waitMs / 1000} s; try again`);
-    throw new ConfigEditError("not_written", `cannot lock ${path}, which each edit needs: ${error.message}; check its owner`, { cause: error });
+    if (signal.aborted)
+      throw new ConfigEditError("locked", `another process has been editing ${file} for ${waitMs / 1000} s; try again`);
+    throw new ConfigEditError(
+      "not_written",
+      `cannot lock ${path}, which each edit needs: ${error.message}; check its owner`,
+      { cause: error },
+    );
   });
   try {
     removeDrafts(dirname(file), (name) => name === basename(file) || name === `${basename(file)}.bak`);
@@ -134,15 +157,22 @@ function textOf(file: string): string | undefined {
 }
 
 /** Keeps the previous content as `<file>.bak`. */
-async function write(file: string, { text, previous }: { readonly text: string; readonly previous: string | undefined }): Promise<void> {
+async function write(
+  file: string,
+  { text, previous }: { readonly text: string; readonly previous: string | undefined },
+): Promise<void> {
   try {
     const options = { mode: 0o644, like: file };
     if (previous !== undefined) await replaceFile(`${file}.bak`, previous, options);
     await replaceFile(file, text, options);
   } catch (error) {
-    throw new ConfigEditError("not_written", `${file} could not be written and is unchanged: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
+    throw new ConfigEditError(
+      "not_written",
+      `${file} could not be written and is unchanged: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -152,8 +182,11 @@ function refuseInvalid(file: string, text: string): void {
   if (source === undefined || problems.length > 0) throw new ConfigError(file, problems);
   const top = source.value ?? {};
   const refuse = (key: string | undefined, message: string): ConfigError =>
-    new ConfigError(file, [{ line: undefined, column: undefined, ...source.positionOf(key === undefined ? [] : [key]), key, message }]);
-  if (typeof top !== "object" || Array.isArray(top)) throw refuse(undefined, `the file must be a block of keys, got ${kindOf(top)}`);
+    new ConfigError(file, [
+      { line: undefined, column: undefined, ...source.positionOf(key === undefined ? [] : [key]), key, message },
+    ]);
+  if (typeof top !== "object" || Array.isArray(top))
+    throw refuse(undefined, `the file must be a block of keys, got ${kindOf(top)}`);
   for (const key of ["workers", "modules"]) {
     const list = Object.hasOwn(top, key) ? (top as Record<string, unknown>)[key] : null;
     if (list !== null && !Array.isArray(list)) throw refuse(key, `must be a list of entries, got ${kindOf(list)}`);
@@ -165,7 +198,11 @@ function isListed(file: string, text: string, entry: NewEntry): boolean {
   const { path } = entry;
   if (path === undefined) {
     const local = entries.find((other) => stringAt(other, "name") === entry.name && pathIn(other) !== undefined);
-    if (local) throw new ConfigEditError("name_taken", `${file} already lists a local worker named ${entry.name}; rename it first`);
+    if (local)
+      throw new ConfigEditError(
+        "name_taken",
+        `${file} already lists a local worker named ${entry.name}; rename it first`,
+      );
     return entries.some((other) => isNamed(other, entry.name));
   }
   const folder = resolve(dirname(resolve(file)), path);
@@ -194,7 +231,11 @@ function isNamed(entry: unknown, name: string): boolean {
   const written = stringAt(entry, "name") ?? moduleNameOfClass(stringAt(entry, "class") ?? "");
   if (written === undefined) return false;
   if (written === name) return true;
-  return pathIn(entry) === undefined && canonicalModuleName(written) !== undefined && canonicalModuleName(written) === canonicalModuleName(name);
+  return (
+    pathIn(entry) === undefined &&
+    canonicalModuleName(written) !== undefined &&
+    canonicalModuleName(written) === canonicalModuleName(name)
+  );
 }
 
 function pathIn(entry: unknown): string | undefined {
@@ -229,5 +270,8 @@ function pathBesideFile(file: string, path: string): string {
 }
 
 function refuseLayout(file: string, advice: string): never {
-  throw new ConfigEditError("unsupported_layout", `${basename(file)} has a layout that cannot be edited safely; ${advice}`);
+  throw new ConfigEditError(
+    "unsupported_layout",
+    `${basename(file)} has a layout that cannot be edited safely; ${advice}`,
+  );
 }

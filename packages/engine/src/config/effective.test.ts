@@ -4,7 +4,10 @@ import { effectiveConfig } from "./effective.ts";
 import type { LoadedConfig } from "./types.ts";
 
 const queues = z
-  .strictObject({ adapter: z.string().default("file"), queue_configs: z.record(z.string(), z.strictObject({ concurrency: z.int() })).default({}) })
+  .strictObject({
+    adapter: z.string().default("file"),
+    queue_configs: z.record(z.string(), z.strictObject({ concurrency: z.int() })).default({}),
+  })
   .transform(({ queue_configs }) => ({ queues: Object.entries(queue_configs) }));
 
 it.each([

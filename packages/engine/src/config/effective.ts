@@ -18,7 +18,10 @@ interface EffectiveModule {
  * Returns all effective settings: those of the engine, the modules' blocks with defaults, and the local workers.
  * Secrets are not masked.
  */
-export function effectiveConfig(config: LoadedConfig, modules: readonly { readonly name: string; readonly config: z.ZodType }[]) {
+export function effectiveConfig(
+  config: LoadedConfig,
+  modules: readonly { readonly name: string; readonly config: z.ZodType }[],
+) {
   const { file, effective, localWorkers, warnings } = config;
   return {
     file,
@@ -37,13 +40,24 @@ export function effectiveConfig(config: LoadedConfig, modules: readonly { readon
         ),
       };
     }),
-    workers: localWorkers.map(({ name, path, replicas, watch, where, env }) => ({ name, path, replicas, watch, where, env })),
+    workers: localWorkers.map(({ name, path, replicas, watch, where, env }) => ({
+      name,
+      path,
+      replicas,
+      watch,
+      where,
+      env,
+    })),
     warnings,
   };
 }
 
 /** `overridable` are the settings that flags and variables may override. They take precedence over the block. */
-function settingsOf(block: unknown, schema: z.ZodType | undefined, overridable: readonly EffectiveSetting[]): Setting[] {
+function settingsOf(
+  block: unknown,
+  schema: z.ZodType | undefined,
+  overridable: readonly EffectiveSetting[],
+): Setting[] {
   const given = typeof block === "object" && block !== null ? block : {};
   const parsed = schema === undefined ? undefined : asWritten(schema).safeParse(given);
   const inForce = parsed?.success && typeof parsed.data === "object" && parsed.data !== null ? parsed.data : given;

@@ -31,7 +31,12 @@ function load(
   engine: object,
   { env = {}, overrides = {} }: { readonly env?: Record<string, string>; readonly overrides?: ConfigOverrides } = {},
 ): LoadedConfig {
-  return parseConfig("/p/config.yaml", JSON.stringify({ engine }), { env, overrides, modules: configurableModules, cwd: "/cwd" });
+  return parseConfig("/p/config.yaml", JSON.stringify({ engine }), {
+    env,
+    overrides,
+    modules: configurableModules,
+    cwd: "/cwd",
+  });
 }
 
 const settingOf = (name: string): keyof EngineOptionSettings => camelCase(name) as keyof EngineOptionSettings;
@@ -43,8 +48,12 @@ it.each(NAMES)("%s is read, shown, and changed by a reload or kept until a resta
 
   expect(after.engine[setting]).not.toEqual(before.engine[setting]);
   expect(after.effective.filter(({ source }) => source === "file").map(({ key }) => key.split(".")[1])).toEqual([name]);
-  expect(diffConfig(before, after).settings.filter(({ key }) => key === `engine.${name}`)).toMatchObject([{ setting, needsRestart }]);
-  expect(settingsOfThisRun(before.engine, after.engine)[setting]).toEqual((needsRestart ? before : after).engine[setting]);
+  expect(diffConfig(before, after).settings.filter(({ key }) => key === `engine.${name}`)).toMatchObject([
+    { setting, needsRestart },
+  ]);
+  expect(settingsOfThisRun(before.engine, after.engine)[setting]).toEqual(
+    (needsRestart ? before : after).engine[setting],
+  );
 });
 
 it.each(NAMES.filter((name) => optionFacts.get(engineOptions[name])?.env !== undefined))(

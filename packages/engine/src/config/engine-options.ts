@@ -40,13 +40,16 @@ export const tokenSchema = z.string().refine((token) => TOKEN.test(token), {
 
 const deadlineSchema = z.int().min(1).max(MAX_TIMEOUT_MS);
 
-const originSchema = z
-  .string()
-  .refine(isOrigin, { message: "must be an origin such as http://localhost:5173: scheme, host and port, nothing else; `null` and * are never allowed" });
+const originSchema = z.string().refine(isOrigin, {
+  message:
+    "must be an origin such as http://localhost:5173: scheme, host and port, nothing else; `null` and * are never allowed",
+});
 
 const hostNameSchema = z
   .string()
-  .refine(isHostWithOrWithoutPort, { message: "must be a host name such as my-box.example or localhost:8080, without scheme or *" })
+  .refine(isHostWithOrWithoutPort, {
+    message: "must be a host name such as my-box.example or localhost:8080, without scheme or *",
+  })
   .toLowerCase();
 
 /**
@@ -61,27 +64,36 @@ export const engineOptions = {
     .meta({ description: "In production, every client of the engine needs a token, also on loopback" })
     .register(optionFacts, {
       env: "SVC_MODE",
-      flag: { usage: "--prod", description: "production mode: every client needs the engine's token, also on loopback (engine.mode)", sets: "production" },
+      flag: {
+        usage: "--prod",
+        description: "production mode: every client needs the engine's token, also on loopback (engine.mode)",
+        sets: "production",
+      },
       needsRestart: true,
     }),
   token: tokenSchema
     .optional()
-    .meta({ description: "The engine's token; write it as a variable. Default: the one in .svc/token, created at the first start" })
+    .meta({
+      description:
+        "The engine's token; write it as a variable. Default: the one in .svc/token, created at the first start",
+    })
     .register(optionFacts, { env: "SVC_TOKEN", needsRestart: true, secret: { unset: ".svc/token" } }),
   insecure_bind: z
     .boolean()
     .default(false)
     .meta({ description: "Listen off loopback without a token" })
     .register(optionFacts, {
-      flag: { usage: "--insecure-bind", description: "listen off loopback without a token (engine.insecure_bind)", sets: true },
+      flag: {
+        usage: "--insecure-bind",
+        description: "listen off loopback without a token (engine.insecure_bind)",
+        sets: true,
+      },
       needsRestart: true,
     }),
-  max_connections_per_address: z
-    .int()
-    .min(1)
-    .max(10_000)
-    .optional()
-    .meta({ description: "Maximum connections of one client address to one listener. Default 1000 for other machines, unlimited for this one" }),
+  max_connections_per_address: z.int().min(1).max(10_000).optional().meta({
+    description:
+      "Maximum connections of one client address to one listener. Default 1000 for other machines, unlimited for this one",
+  }),
   data_dir: folderSchema
     .default(".svc/data")
     .meta({ description: "Folder of stored data, relative to this file" })
@@ -90,19 +102,33 @@ export const engineOptions = {
     .default(".svc/logs")
     .meta({ description: "Folder of the workers' log files, relative to this file" })
     .register(optionFacts, { needsRestart: true, isPath: true }),
-  default_timeout_ms: deadlineSchema.default(30_000).meta({ description: "Default timeout of a call, in milliseconds" }),
-  legacy_call_timeout_ms: deadlineSchema.default(900_000).meta({ description: "Timeout of calls from clients that cannot set one, in milliseconds" }),
-  drain_ms: z.int().min(0).max(3_600_000).default(10_000).meta({ description: "How long a shutdown waits for calls in flight, in milliseconds" }),
-  allowed_origins: z.array(originSchema).default([]).meta({ description: "Browser origins that may connect besides the engine's own" }),
+  default_timeout_ms: deadlineSchema
+    .default(30_000)
+    .meta({ description: "Default timeout of a call, in milliseconds" }),
+  legacy_call_timeout_ms: deadlineSchema
+    .default(900_000)
+    .meta({ description: "Timeout of calls from clients that cannot set one, in milliseconds" }),
+  drain_ms: z
+    .int()
+    .min(0)
+    .max(3_600_000)
+    .default(10_000)
+    .meta({ description: "How long a shutdown waits for calls in flight, in milliseconds" }),
+  allowed_origins: z
+    .array(originSchema)
+    .default([])
+    .meta({ description: "Browser origins that may connect besides the engine's own" }),
   allowed_hosts: z.array(hostNameSchema).default([]).meta({
     description: "Names accepted in the Host header besides the loopback names, with any port or with the given port",
   }),
   console_invoke: z.boolean().default(true).meta({ description: "Whether POST /_console/invoke is served" }),
-  validate_requests: z
-    .boolean()
-    .default(false)
-    .meta({ description: "Whether payloads are validated against the request format of functions that do not set this themselves" }),
-  http_functions: httpFunctionsBlockSchema.prefault({}).meta({ description: "Rules for functions registered with a URL" }),
+  validate_requests: z.boolean().default(false).meta({
+    description:
+      "Whether payloads are validated against the request format of functions that do not set this themselves",
+  }),
+  http_functions: httpFunctionsBlockSchema
+    .prefault({})
+    .meta({ description: "Rules for functions registered with a URL" }),
   log_level: z
     .enum(["debug", "info", "warn", "error"] satisfies readonly LogLevel[])
     .default("info")
@@ -132,7 +158,12 @@ export const engineFlags: readonly EngineFlag[] = Object.entries(engineOptions).
   const option = camelCase(name) as keyof EngineOptionSettings;
   if (flag.sets !== undefined) return { option, ...flag };
   const inner = withoutDefault(schema);
-  return { option, ...flag, choices: inner instanceof z.ZodEnum ? inner.options.map(String) : undefined, default: schema.safeParse(undefined).data };
+  return {
+    option,
+    ...flag,
+    choices: inner instanceof z.ZodEnum ? inner.options.map(String) : undefined,
+    default: schema.safeParse(undefined).data,
+  };
 });
 
 /** Converts the text of an environment variable or argument to a number or boolean if the schema is not one of text. */
@@ -143,11 +174,14 @@ export function valueOfText(schema: z.ZodType, text: string): unknown {
 }
 
 export function withoutDefault(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) return withoutDefault(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional)
+    return withoutDefault(schema.unwrap() as z.ZodType);
   return schema;
 }
 
-type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Text;
+type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Text;
 type CamelKeys<Value> = Value extends readonly (infer Item)[]
   ? readonly Item[]
   : Value extends object

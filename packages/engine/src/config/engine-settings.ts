@@ -5,15 +5,38 @@ import { didYouMean } from "../kernel/nearest-name.ts";
 import type { FileProblem } from "../yaml/problem.ts";
 import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
 import { accessSettings, bindProblem } from "./bind-rule.ts";
-import { camelCase, type EngineOptionSettings, engineOptions, optionFacts, valueOfText, withoutDefault } from "./engine-options.ts";
+import {
+  camelCase,
+  type EngineOptionSettings,
+  engineOptions,
+  optionFacts,
+  valueOfText,
+  withoutDefault,
+} from "./engine-options.ts";
 import { folderSchema } from "./folder-path.ts";
-import { type addressBlockSchema, collide, DEFAULT_BRIDGE, DEFAULT_HTTP, DEFAULT_REALTIME, portSchema } from "./listen-address.ts";
+import {
+  type addressBlockSchema,
+  collide,
+  DEFAULT_BRIDGE,
+  DEFAULT_HTTP,
+  DEFAULT_REALTIME,
+  portSchema,
+} from "./listen-address.ts";
 import { PORT_VARIABLES } from "./setting-variables.ts";
 import type { TlsBlock } from "./tls-block.ts";
-import type { BridgeListener, EffectiveSetting, EngineSettings, ListenAddress, SettingSource, TlsFiles } from "./types.ts";
+import type {
+  BridgeListener,
+  EffectiveSetting,
+  EngineSettings,
+  ListenAddress,
+  SettingSource,
+  TlsFiles,
+} from "./types.ts";
 
 /** Settings from the command line. They override all others. Paths are relative to the working directory. */
-export type ConfigOverrides = ListenerPorts & { readonly [Name in keyof EngineOptionSettings]?: EngineOptionSettings[Name] | undefined };
+export type ConfigOverrides = ListenerPorts & {
+  readonly [Name in keyof EngineOptionSettings]?: EngineOptionSettings[Name] | undefined;
+};
 
 interface ListenerPorts {
   readonly bridgePort?: number | undefined;
@@ -24,11 +47,10 @@ interface ListenerPorts {
 /** The `engine:` block of the config file. */
 export const engineBlockSchema = z.strictObject({
   bridge: bridgeBlockSchema.optional().meta({ description: "Where workers connect. Default 127.0.0.1:49134" }),
-  bridges: z
-    .array(bridgeBlockSchema)
-    .max(16)
-    .optional()
-    .meta({ description: "Further listeners for workers, each with the keys of `bridge` and its own port; e.g. a public one with rbac. Default none" }),
+  bridges: z.array(bridgeBlockSchema).max(16).optional().meta({
+    description:
+      "Further listeners for workers, each with the keys of `bridge` and its own port; e.g. a public one with rbac. Default none",
+  }),
   ...engineOptions,
 });
 export type EngineBlock = z.output<typeof engineBlockSchema>;
@@ -72,12 +94,18 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
     if (block === undefined) return {};
     resolver.note(`${key}.tls`, true);
     const { cert, key: privateKey, client_ca: ca } = block;
-    return { tls: { cert: beside(cert), key: beside(privateKey), ...(ca === undefined ? {} : { clientCa: beside(ca) }) } };
+    return {
+      tls: { cert: beside(cert), key: beside(privateKey), ...(ca === undefined ? {} : { clientCa: beside(ca) }) },
+    };
   };
   const addressOf = (
     key: string,
     block: AddressBlock | undefined,
-    { fallback, flag, variable }: { readonly fallback: ListenAddress; readonly flag?: number | undefined; readonly variable?: string },
+    {
+      fallback,
+      flag,
+      variable,
+    }: { readonly fallback: ListenAddress; readonly flag?: number | undefined; readonly variable?: string },
   ): ListenAddress => ({
     host: resolver.pick({ key: `${key}.host`, file: block?.host, fallback: fallback.host }),
     port: resolver.pick({
@@ -94,7 +122,11 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
     flag: resolver.port("bridgePort"),
     variable: PORT_VARIABLES["engine.bridge.port"],
   });
-  const http = addressOf("svc-http", inputs.http, { fallback: DEFAULT_HTTP, flag: resolver.port("httpPort"), variable: PORT_VARIABLES["svc-http.port"] });
+  const http = addressOf("svc-http", inputs.http, {
+    fallback: DEFAULT_HTTP,
+    flag: resolver.port("httpPort"),
+    variable: PORT_VARIABLES["svc-http.port"],
+  });
   const realtime = addressOf("svc-stream", inputs.realtime, {
     fallback: DEFAULT_REALTIME,
     flag: resolver.port("realtimePort"),
@@ -105,7 +137,8 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
     const access = accessSettings(block, address, options);
     resolver.note(`${key}.token`, access.tokenRequired ? "required" : "optional", block.token !== undefined);
     if (access.rbac !== undefined) resolver.note(`${key}.rbac`, true);
-    if (access.middlewareFunctionId !== undefined) resolver.note(`${key}.middleware_function_id`, access.middlewareFunctionId);
+    if (access.middlewareFunctionId !== undefined)
+      resolver.note(`${key}.middleware_function_id`, access.middlewareFunctionId);
     return access;
   };
   const bridgeAccess = accessOf("engine.bridge", engine.bridge ?? {}, bridge);
@@ -115,7 +148,11 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
     return { address, access: accessOf(key, block, address) };
   });
   resolver.refuseBinds(
-    { "engine.bridge": { address: bridge, access: bridgeAccess }, "svc-http": { address: http }, "svc-stream": { address: realtime } },
+    {
+      "engine.bridge": { address: bridge, access: bridgeAccess },
+      "svc-http": { address: http },
+      "svc-stream": { address: realtime },
+    },
     bridges,
     { ...options, hasToken: options.token !== undefined || inputs.hasStoredToken },
   );
@@ -147,13 +184,23 @@ interface OptionInFile {
   readonly isGiven: boolean;
 }
 
-function sourceOf({ flag, env, file }: { readonly flag?: unknown; readonly env?: unknown; readonly file?: unknown }): SettingSource {
+function sourceOf({
+  flag,
+  env,
+  file,
+}: {
+  readonly flag?: unknown;
+  readonly env?: unknown;
+  readonly file?: unknown;
+}): SettingSource {
   return flag !== undefined ? "flag" : env !== undefined ? "env" : file !== undefined ? "file" : "default";
 }
 
 /** Returns an own member of an object; undefined for other values. */
 export function memberOf(value: unknown, name: string | number): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (Reflect.get(value, name) as unknown) : undefined;
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (Reflect.get(value, name) as unknown)
+    : undefined;
 }
 
 class SettingResolver {
@@ -192,7 +239,8 @@ class SettingResolver {
       const value = memberOf(values, name);
       const written = memberOf(given, name);
       const inner = withoutDefault(schema);
-      if (inner instanceof z.ZodObject) return [camelCase(name), this.#block(key, inner.shape, { values: value as object, given: written })];
+      if (inner instanceof z.ZodObject)
+        return [camelCase(name), this.#block(key, inner.shape, { values: value as object, given: written })];
       return [camelCase(name), this.#option({ key, name, schema, value, isGiven: written !== undefined })];
     });
     return Object.fromEntries(settings) as Readonly<Record<string, unknown>>;
@@ -201,10 +249,15 @@ class SettingResolver {
   #option({ key, name, schema, value, isGiven }: OptionInFile): EffectiveSetting["value"] | undefined {
     const { env, isPath, secret } = optionFacts.get(schema) ?? {};
     const { file, overrides } = this.#inputs;
-    const inFile = (isPath === true ? resolve(dirname(file), value as string) : value) as EffectiveSetting["value"] | undefined;
+    const inFile = (isPath === true ? resolve(dirname(file), value as string) : value) as
+      | EffectiveSetting["value"]
+      | undefined;
     const flag = memberOf(overrides, camelCase(name)) as EffectiveSetting["value"] | undefined;
     const sources = {
-      flag: isPath === true ? this.path(flag as string | undefined, `${key} of the command line`) : this.#fromFlag(key, schema, flag),
+      flag:
+        isPath === true
+          ? this.path(flag as string | undefined, `${key} of the command line`)
+          : this.#fromFlag(key, schema, flag),
       env: env === undefined ? undefined : this.#fromVariable(env, schema, isPath),
       file: isGiven ? inFile : undefined,
     };
@@ -267,7 +320,9 @@ class SettingResolver {
   #word(name: string, text: string, words: readonly string[]): string | undefined {
     const word = words.find((known) => known === text.toLowerCase());
     if (word === undefined)
-      this.#refuse(`the environment variable ${name} must be one of ${words.join(", ")}, got ${JSON.stringify(text)}${didYouMean(text, words)}`);
+      this.#refuse(
+        `the environment variable ${name} must be one of ${words.join(", ")}, got ${JSON.stringify(text)}${didYouMean(text, words)}`,
+      );
     return word;
   }
 
@@ -304,9 +359,11 @@ class SettingResolver {
     for (const { rbac } of listeners) {
       const seen = new Map<string, string>();
       for (const { token, role } of rbac?.tokens ?? []) {
-        if (token === engineToken) this.#refuse(`the token of the role ${role} is the engine's own token (engine.token); give the role another`);
+        if (token === engineToken)
+          this.#refuse(`the token of the role ${role} is the engine's own token (engine.token); give the role another`);
         const other = seen.get(token);
-        if (other !== undefined) this.#refuse(`two entries of rbac.tokens, of the roles ${other} and ${role}, have the same token`);
+        if (other !== undefined)
+          this.#refuse(`two entries of rbac.tokens, of the roles ${other} and ${role}, have the same token`);
         seen.set(token, role);
       }
     }

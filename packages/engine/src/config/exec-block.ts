@@ -2,7 +2,15 @@ import { resolve } from "node:path";
 import { quoteWord } from "@svc/protocol";
 import { z } from "zod";
 import { folderSchema } from "./folder-path.ts";
-import { dependsOnSchema, environmentSchema, limitsOf, limitsSchema, patternsSchema, watchOf, watchPatternsSchema } from "./supervision-block.ts";
+import {
+  dependsOnSchema,
+  environmentSchema,
+  limitsOf,
+  limitsSchema,
+  patternsSchema,
+  watchOf,
+  watchPatternsSchema,
+} from "./supervision-block.ts";
 import type { CommandEntry } from "./types.ts";
 
 const word = z.string().refine((text) => !text.includes("\0"), { message: "cannot hold a NUL character" });
@@ -13,7 +21,9 @@ export const commandSchema = z.strictObject({
   command: z
     .union([shellCommand, z.array(word).min(1)])
     .meta({ description: "A string runs with `sh -c`; a list is a program and its arguments, without a shell" }),
-  cwd: folderSchema.optional().meta({ description: "Working folder, relative to this file. Default: the folder of this file" }),
+  cwd: folderSchema
+    .optional()
+    .meta({ description: "Working folder, relative to this file. Default: the folder of this file" }),
   env: environmentSchema.optional().meta({ description: "Environment variables of its processes" }),
   restart: z.enum(["always", "on_failure", "never"]).optional().meta({
     description:
@@ -30,11 +40,18 @@ export const commandSchema = z.strictObject({
 /** The block of `svc-exec`. */
 export const execBlockSchema = z
   .strictObject({
-    commands: z.array(commandSchema).max(100).optional().meta({ description: "Commands that the engine keeps running" }),
+    commands: z
+      .array(commandSchema)
+      .max(100)
+      .optional()
+      .meta({ description: "Commands that the engine keeps running" }),
     exec: z.array(shellCommand).min(1).max(100).optional().meta({
-      description: "Older form: commands that run one after another with `sh -c`; all but the last must end with exit code 0, the last is kept running",
+      description:
+        "Older form: commands that run one after another with `sh -c`; all but the last must end with exit code 0, the last is kept running",
     }),
-    watch: patternsSchema.optional().meta({ description: "Older form: files whose changes restart `exec`, e.g. src/**/*.ts" }),
+    watch: patternsSchema
+      .optional()
+      .meta({ description: "Older form: files whose changes restart `exec`, e.g. src/**/*.ts" }),
   })
   .refine(({ exec, watch }) => watch === undefined || exec !== undefined, {
     path: ["watch"],
@@ -62,7 +79,12 @@ export function commandsOf(
       replicas: 1,
       restart: given.restart ?? "on_failure",
       watch: watchOf(given.watch ?? false),
-      env: Object.fromEntries(Object.entries(given.env ?? {}).map(([name, value]) => [name, context.writtenEnv(index, name) ?? String(value)])),
+      env: Object.fromEntries(
+        Object.entries(given.env ?? {}).map(([name, value]) => [
+          name,
+          context.writtenEnv(index, name) ?? String(value),
+        ]),
+      ),
       dependsOn: given.depends_on ?? [],
       limits: limitsOf(given.limits),
       where: context.where(["commands", index]),
@@ -75,7 +97,15 @@ export function commandsOf(
 function pipelineOf(
   exec: readonly string[],
   watch: readonly string[] | undefined,
-  { folder, instance, where }: { readonly folder: string; readonly instance: number; readonly where: (key: readonly (string | number)[]) => string },
+  {
+    folder,
+    instance,
+    where,
+  }: {
+    readonly folder: string;
+    readonly instance: number;
+    readonly where: (key: readonly (string | number)[]) => string;
+  },
 ): CommandEntry {
   const steps = exec.map((command, index) => `${index === exec.length - 1 ? "exec " : ""}sh -c ${quoteWord(command)}`);
   return {

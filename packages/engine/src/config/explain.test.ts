@@ -10,28 +10,46 @@ it("describes keys of the engine, of every module and of local workers, each onc
   const keys = describedKeys(configurableModules).map(({ key }) => key);
 
   expect(keys).toEqual(
-    expect.arrayContaining(["engine.bridge.port", "workers[].replicas", ...configurableModules.map(({ name }) => expect.stringMatching(name))]),
+    expect.arrayContaining([
+      "engine.bridge.port",
+      "workers[].replicas",
+      ...configurableModules.map(({ name }) => expect.stringMatching(name)),
+    ]),
   );
   expect(new Set(keys).size).toBe(keys.length);
 });
 
 it("shows only the bounds of numbers that the schema sets", () => {
-  const typeOf = (wanted: string): string | undefined => describedKeys(configurableModules).find(({ key }) => key === wanted)?.type;
+  const typeOf = (wanted: string): string | undefined =>
+    describedKeys(configurableModules).find(({ key }) => key === wanted)?.type;
 
   expect(typeOf("engine.bridge.port")).toBe("integer from 0 to 65535");
   expect(typeOf("workers[].limits.memory")).toBe("integer or text");
-  expect(describedKeys(configurableModules).filter(({ type }) => type.includes(String(Number.MAX_SAFE_INTEGER)))).toEqual([]);
+  expect(
+    describedKeys(configurableModules).filter(({ type }) => type.includes(String(Number.MAX_SAFE_INTEGER))),
+  ).toEqual([]);
 });
 
 it("says which alternatives have a key", () => {
-  expect(describedKeys(configurableModules).find(({ key }) => key === "svc-state.adapter.config.redis_url")?.only).toEqual(["redis"]);
+  expect(
+    describedKeys(configurableModules).find(({ key }) => key === "svc-state.adapter.config.redis_url")?.only,
+  ).toEqual(["redis"]);
 });
 
 it("knows the variable of each setting that one can say", () => {
-  const values: Record<string, string> = { SVC_MODE: "production", SVC_TOKEN: "0123456789abcdef", SVC_DATA_DIR: "/tmp/data", SVC_LOG_LEVEL: "debug" };
-  const env = Object.fromEntries([...SETTING_VARIABLES.values()].map((name, index) => [name, values[name] ?? `${4000 + index}`]));
+  const values: Record<string, string> = {
+    SVC_MODE: "production",
+    SVC_TOKEN: "0123456789abcdef",
+    SVC_DATA_DIR: "/tmp/data",
+    SVC_LOG_LEVEL: "debug",
+  };
+  const env = Object.fromEntries(
+    [...SETTING_VARIABLES.values()].map((name, index) => [name, values[name] ?? `${4000 + index}`]),
+  );
 
-  const fromEnv = explainConfig("/project/config.yaml", "workers: []\n", { ...options, env }).filter(({ source }) => source === "env");
+  const fromEnv = explainConfig("/project/config.yaml", "workers: []\n", { ...options, env }).filter(
+    ({ source }) => source === "env",
+  );
 
   expect(fromEnv.map(({ key, variable }) => [key, variable]).sort()).toEqual([...SETTING_VARIABLES].sort());
   expect(variableOf("svc-observability.enabled")).toBe("OTEL_ENABLED");
@@ -42,10 +60,24 @@ it("finds the lines of a worker's entry, under the older list name too", () => {
 
   const explained = explainConfig("/project/config.yaml", text, options);
 
-  expect(explained.find(({ key }) => key === "modules[0].replicas")).toMatchObject({ value: 3, source: "file", where: "config.yaml:4" });
-  expect(explained.find(({ key }) => key === "modules[0].watch")).toMatchObject({ value: { include: [], ignore: [] }, source: "default", where: undefined });
-  expect(explained.find(({ key }) => key === "modules[0].watch.include")).toMatchObject({ value: [], source: "default" });
-  expect(explained.find(({ key }) => key === "modules[0].limits.memory")).toMatchObject({ value: undefined, source: undefined });
+  expect(explained.find(({ key }) => key === "modules[0].replicas")).toMatchObject({
+    value: 3,
+    source: "file",
+    where: "config.yaml:4",
+  });
+  expect(explained.find(({ key }) => key === "modules[0].watch")).toMatchObject({
+    value: { include: [], ignore: [] },
+    source: "default",
+    where: undefined,
+  });
+  expect(explained.find(({ key }) => key === "modules[0].watch.include")).toMatchObject({
+    value: [],
+    source: "default",
+  });
+  expect(explained.find(({ key }) => key === "modules[0].limits.memory")).toMatchObject({
+    value: undefined,
+    source: undefined,
+  });
 });
 
 it("distinguishes defaults in a block from the file's values", () => {
@@ -53,6 +85,13 @@ it("distinguishes defaults in a block from the file's values", () => {
 
   const explained = explainConfig("/project/config.yaml", text, options);
 
-  expect(explained.find(({ key }) => key === "svc-state.adapter.name")).toMatchObject({ value: "file_based", source: "file", where: "config.yaml:5" });
-  expect(explained.find(({ key }) => key === "svc-state.adapter.config.durability")).toMatchObject({ value: "durable", source: "default" });
+  expect(explained.find(({ key }) => key === "svc-state.adapter.name")).toMatchObject({
+    value: "file_based",
+    source: "file",
+    where: "config.yaml:5",
+  });
+  expect(explained.find(({ key }) => key === "svc-state.adapter.config.durability")).toMatchObject({
+    value: "durable",
+    source: "default",
+  });
 });

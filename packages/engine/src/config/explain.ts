@@ -31,7 +31,14 @@ export function explainConfig(file: string, text: string | undefined, options: L
 }
 
 function withoutValue(key: DescribedKey): ExplainedKey {
-  return { ...key, variable: variableOf(key.key), value: undefined, source: undefined, where: undefined, written: undefined };
+  return {
+    ...key,
+    variable: variableOf(key.key),
+    value: undefined,
+    source: undefined,
+    where: undefined,
+    written: undefined,
+  };
 }
 
 class Explainer {
@@ -48,14 +55,18 @@ class Explainer {
   explain(keys: readonly DescribedKey[]): readonly ExplainedKey[] {
     const isLocal = ({ key }: DescribedKey): boolean => key.startsWith(`${LOCAL_WORKER}.`);
     const localKeys = keys.filter(isLocal);
-    return [...keys.map((key) => (isLocal(key) ? withoutValue(key) : this.#explained(key))), ...this.#localWorkers(localKeys)];
+    return [
+      ...keys.map((key) => (isLocal(key) ? withoutValue(key) : this.#explained(key))),
+      ...this.#localWorkers(localKeys),
+    ];
   }
 
   #explained(described: DescribedKey): ExplainedKey {
     const [base = ""] = described.key.split(".", 1);
     const filePath = base === "engine" ? ["engine"] : this.#blockOf(base);
     const written = filePath === undefined ? undefined : this.#written([...filePath, ...described.path]);
-    const setting = this.#config.effective.find(({ key }) => key === described.key) ?? this.#moduleSetting(base, described.path);
+    const setting =
+      this.#config.effective.find(({ key }) => key === described.key) ?? this.#moduleSetting(base, described.path);
     const fallback = written?.value === undefined ? undefined : { value: written.value, source: "file" as const };
     const { value, source } = setting ?? fallback ?? { value: undefined, source: undefined };
     const isFromFile = source === "file" && written?.value !== undefined;
@@ -70,7 +81,10 @@ class Explainer {
   }
 
   /** Uses the first entry of a module; further entries are not explained. */
-  #moduleSetting(name: string, path: readonly string[]): { readonly value: unknown; readonly source: SettingSource } | undefined {
+  #moduleSetting(
+    name: string,
+    path: readonly string[],
+  ): { readonly value: unknown; readonly source: SettingSource } | undefined {
     const module = this.#modules.find((entry) => entry.instance === name);
     const [first = "", ...rest] = path;
     const setting = module?.settings.find(({ key }) => key === first);
@@ -92,7 +106,9 @@ class Explainer {
     const line = Number(where.slice(where.lastIndexOf(":") + 1));
     for (const list of ["workers", "modules"]) {
       const items = memberOf(this.#yaml.value, list);
-      const index = Array.isArray(items) ? items.findIndex((_, at) => this.#yaml.positionOf([list, at])?.line === line) : -1;
+      const index = Array.isArray(items)
+        ? items.findIndex((_, at) => this.#yaml.positionOf([list, at])?.line === line)
+        : -1;
       if (index !== -1) return [list, index];
     }
     return undefined;

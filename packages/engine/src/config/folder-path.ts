@@ -5,4 +5,6 @@ export const folderSchema = z
   .string()
   .min(1)
   .refine((path) => !path.includes("\0"), { message: "cannot hold a NUL character" })
-  .refine((path) => path !== "~" && !path.startsWith("~/"), { message: "`~` is not expanded here; write the path in full, or relative to the config file" });
+  .refine((path) => path !== "~" && !path.startsWith("~/"), {
+    message: "`~` is not expanded here; write the path in full, or relative to the config file",
+  });

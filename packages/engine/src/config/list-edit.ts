@@ -17,14 +17,20 @@ const TO_TEXT = { lineWidth: 0 } as const;
 /** Returns the lists of entries in a config file's text. */
 export function entryLists(text: string): EntryList[] {
   const top = topOf(parseDocument(text, PARSE_OPTIONS));
-  return ["workers", "modules"].filter((key) => Object.hasOwn(top, key)).map((key) => ({ key, entries: listOf(top, key) }));
+  return ["workers", "modules"]
+    .filter((key) => Object.hasOwn(top, key))
+    .map((key) => ({ key, entries: listOf(top, key) }));
 }
 
 /**
  * Returns the text with one more entry at the end of its list, or undefined if that cannot be done safely.
  * All other bytes stay the same if the layout allows it.
  */
-export function withEntry(text: string, entry: Readonly<Record<string, unknown>>, { comment }: { readonly comment: string | undefined }): string | undefined {
+export function withEntry(
+  text: string,
+  entry: Readonly<Record<string, unknown>>,
+  { comment }: { readonly comment: string | undefined },
+): string | undefined {
   const document = parseDocument(text, PARSE_OPTIONS);
   const top = topOf(document);
   const key = Object.hasOwn(top, "workers") || !Object.hasOwn(top, "modules") ? "workers" : "modules";

@@ -25,28 +25,41 @@ export function placeOfList(key: Scalar, value: unknown): ListPlace {
   if (isScalar(value) && value.value === null && value.range && value.anchor === undefined && value.tag === undefined) {
     return { kind: "empty", keyAt: key.range[0], valueFrom: value.range[0], valueTo: value.range[1] };
   }
-  if (!isSeq(value) || !value.range || value.anchor !== undefined || value.tag !== undefined) return { kind: "unknown" };
+  if (!isSeq(value) || !value.range || value.anchor !== undefined || value.tag !== undefined)
+    return { kind: "unknown" };
   if (value.flow)
-    return value.items.length === 0 ? { kind: "empty", keyAt: key.range[0], valueFrom: value.range[0], valueTo: value.range[1] } : { kind: "unknown" };
+    return value.items.length === 0
+      ? { kind: "empty", keyAt: key.range[0], valueFrom: value.range[0], valueTo: value.range[1] }
+      : { kind: "unknown" };
   const token = value.srcToken;
   if (token?.type !== "block-seq") return { kind: "unknown" };
   const dashes = token.items.map((item) => item.start.find((part) => part.type === "seq-item-ind")?.offset);
   const items = value.items.map((item, index): ItemPlace | undefined => {
     const dashAt = dashes[index];
-    const range = typeof item === "object" && item !== null && "range" in item ? (item.range as [number, number, number] | null | undefined) : undefined;
+    const range =
+      typeof item === "object" && item !== null && "range" in item
+        ? (item.range as [number, number, number] | null | undefined)
+        : undefined;
     return dashAt === undefined ? undefined : { dashAt, end: Math.max(dashAt + 1, range?.[1] ?? 0) };
   });
   const known = items.filter((item) => item !== undefined);
-  return known.length === items.length && known.length > 0 ? { kind: "block", keyEnd: key.range[1], items: known } : { kind: "unknown" };
+  return known.length === items.length && known.length > 0
+    ? { kind: "block", keyEnd: key.range[1], items: known }
+    : { kind: "unknown" };
 }
 
 /**
  * Adds `lines` as the last item. They include the dash and are not indented. Returns undefined if the layout is not
  * supported.
  */
-export function appendItem(text: string, place: ListPlace, { key, lines }: { readonly key: string; readonly lines: readonly string[] }): string | undefined {
+export function appendItem(
+  text: string,
+  place: ListPlace,
+  { key, lines }: { readonly key: string; readonly lines: readonly string[] },
+): string | undefined {
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
-  const block = (column: number): string => lines.map((line) => (line === "" ? "" : " ".repeat(column) + line) + eol).join("");
+  const block = (column: number): string =>
+    lines.map((line) => (line === "" ? "" : " ".repeat(column) + line) + eol).join("");
   switch (place.kind) {
     case "absent": {
       const start = text === "" || text.endsWith("\n") ? text : text + eol;

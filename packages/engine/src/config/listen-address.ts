@@ -14,13 +14,22 @@ export const hostSchema = z
   .refine((host) => isIPv4(host) || (isIPv6(host) && !host.includes("%")) || isHostName(host), {
     message: "must be an address of this machine, e.g. 127.0.0.1, 0.0.0.0, ::1 or localhost",
   })
-  .meta({ description: "Address to bind: 127.0.0.1, ::1 or localhost for this machine only, 0.0.0.0 for every network" });
+  .meta({
+    description: "Address to bind: 127.0.0.1, ::1 or localhost for this machine only, 0.0.0.0 for every network",
+  });
 
 /** Address of a listener, as a block of the config file. All keys are optional. */
-export const addressBlockSchema = z.strictObject({ host: hostSchema.optional(), port: portSchema.optional(), tls: tlsBlockSchema.optional() });
+export const addressBlockSchema = z.strictObject({
+  host: hostSchema.optional(),
+  port: portSchema.optional(),
+  tls: tlsBlockSchema.optional(),
+});
 
 export function isHostName(text: string): boolean {
-  return /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(text) && !/^[0-9.]+$/.test(text);
+  return (
+    /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(text) &&
+    !/^[0-9.]+$/.test(text)
+  );
 }
 
 /** True for 127.0.0.0/8, ::1 and localhost. */

@@ -12,18 +12,32 @@ import { ConfigError, type LoadedConfig } from "./types.ts";
 const FILE = "/project/config.yaml";
 const adapter = z.union([
   z.strictObject({ name: z.literal("in_memory") }),
-  z.strictObject({ name: z.literal("file_based"), config: z.strictObject({ sync: z.boolean().optional() }).optional() }),
-  z.strictObject({ name: z.literal("kv"), config: z.strictObject({ store_method: z.enum(["in_memory", "file_based"]) }).optional() }),
+  z.strictObject({
+    name: z.literal("file_based"),
+    config: z.strictObject({ sync: z.boolean().optional() }).optional(),
+  }),
+  z.strictObject({
+    name: z.literal("kv"),
+    config: z.strictObject({ store_method: z.enum(["in_memory", "file_based"]) }).optional(),
+  }),
 ]);
 const modules = [
-  { name: "svc-state", config: z.strictObject({ adapter: adapter.optional(), max_items: z.int().min(1).max(10).optional() }) },
+  {
+    name: "svc-state",
+    config: z.strictObject({ adapter: adapter.optional(), max_items: z.int().min(1).max(10).optional() }),
+  },
   {
     name: "svc-http",
-    config: z.strictObject({ host: z.string().optional(), port: z.int().optional(), body_limit: z.union([z.int(), z.string()]).optional() }),
+    config: z.strictObject({
+      host: z.string().optional(),
+      port: z.int().optional(),
+      body_limit: z.union([z.int(), z.string()]).optional(),
+    }),
   },
 ];
 
-const load = (text: string, options: Partial<LoadOptions> = {}): LoadedConfig => parseConfig(FILE, text, { env: {}, modules, cwd: "/cwd", ...options });
+const load = (text: string, options: Partial<LoadOptions> = {}): LoadedConfig =>
+  parseConfig(FILE, text, { env: {}, modules, cwd: "/cwd", ...options });
 
 function problemsOf(text: string, options: Partial<LoadOptions> = {}): string[] {
   try {
@@ -36,31 +50,34 @@ function problemsOf(text: string, options: Partial<LoadOptions> = {}): string[] 
 }
 
 describe("a config file", () => {
-  it.each(["", "# nothing yet\n", "workers: []\n", "modules: []\nengine:\n", "{}"])("may be as short as %j and gets every default", (text) => {
-    const config = load(text);
-    expect(config).toMatchObject({
-      file: FILE,
-      engine: {
-        bridge: { host: "127.0.0.1", port: 49134 },
-        dataDir: "/project/.svc/data",
-        logsDir: "/project/.svc/logs",
-        defaultTimeoutMs: 30_000,
-        legacyCallTimeoutMs: 900_000,
-        drainMs: 10_000,
-        allowedOrigins: [],
-        allowedHosts: [],
-        consoleInvoke: true,
-        httpFunctions: { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 },
-        logLevel: "info",
-      },
-      http: { host: "127.0.0.1", port: 3111 },
-      realtime: { host: "127.0.0.1", port: 3112 },
-      modules: [],
-      localWorkers: [],
-      warnings: [],
-    });
-    expect(new Set(config.effective.map((setting) => setting.source))).toEqual(new Set(["default"]));
-  });
+  it.each(["", "# nothing yet\n", "workers: []\n", "modules: []\nengine:\n", "{}"])(
+    "may be as short as %j and gets every default",
+    (text) => {
+      const config = load(text);
+      expect(config).toMatchObject({
+        file: FILE,
+        engine: {
+          bridge: { host: "127.0.0.1", port: 49134 },
+          dataDir: "/project/.svc/data",
+          logsDir: "/project/.svc/logs",
+          defaultTimeoutMs: 30_000,
+          legacyCallTimeoutMs: 900_000,
+          drainMs: 10_000,
+          allowedOrigins: [],
+          allowedHosts: [],
+          consoleInvoke: true,
+          httpFunctions: { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 },
+          logLevel: "info",
+        },
+        http: { host: "127.0.0.1", port: 3111 },
+        realtime: { host: "127.0.0.1", port: 3112 },
+        modules: [],
+        localWorkers: [],
+        warnings: [],
+      });
+      expect(new Set(config.effective.map((setting) => setting.source))).toEqual(new Set(["default"]));
+    },
+  );
 
   it("sets what its engine block says", () => {
     const text = `engine:
@@ -152,19 +169,21 @@ describe("a config file", () => {
   - {name: b, path: ./b, env_file: false}
 `).localWorkers;
     expect([named?.envFiles, none?.envFiles]).toEqual([[{ path: import.meta.filename, required: true }], []]);
-    expect(() => load("workers: [{name: a, path: ./a, env_file: ./gone.env}]")).toThrow("workers[0].env_file: file /project/gone.env not found");
+    expect(() => load("workers: [{name: a, path: ./a, env_file: ./gone.env}]")).toThrow(
+      "workers[0].env_file: file /project/gone.env not found",
+    );
   });
 
   it("may list a module several times", () => {
-    expect(load("workers: [{name: svc-state}, {name: svc-http}, {name: svc-state}]").modules.map((entry) => entry.instance)).toEqual([
-      "svc-state",
-      "svc-http",
-      "svc-state#2",
-    ]);
+    expect(
+      load("workers: [{name: svc-state}, {name: svc-http}, {name: svc-state}]").modules.map((entry) => entry.instance),
+    ).toEqual(["svc-state", "svc-http", "svc-state#2"]);
   });
 
   it("moves the listeners with the blocks of svc-http and svc-stream", () => {
-    const config = load("workers:\n  - name: svc-http\n    config: {port: 4111}\n  - name: svc-stream\n    config: {port: 4112, host: '::1'}\n");
+    const config = load(
+      "workers:\n  - name: svc-http\n    config: {port: 4111}\n  - name: svc-stream\n    config: {port: 4112, host: '::1'}\n",
+    );
     expect(config.http).toEqual({ host: "127.0.0.1", port: 4111 });
     expect(config.realtime).toEqual({ host: "::1", port: 4112 });
   });
@@ -174,14 +193,18 @@ describe("a config file", () => {
     const config = load(`workers:\n${names.map((name) => `  - name: ${name}\n`).join("")}`);
     expect(config.modules).toEqual([]);
     expect(config.warnings).toHaveLength(names.length);
-    expect(config.warnings[1]).toBe("config.yaml:3: this version of svc does not have the module svc-cron yet; the entry has no effect");
+    expect(config.warnings[1]).toBe(
+      "config.yaml:3: this version of svc does not have the module svc-cron yet; the entry has no effect",
+    );
     expect(config.warnings[0]).toContain("besides its host and port");
   });
 });
 
 describe("compatibility", () => {
   it("takes the reference's names for those of the modules", () => {
-    expect(load("workers: [{name: iii-state}, {name: http, config: {port: 1}}]").modules.map((entry) => entry.name)).toEqual(["svc-state", "svc-http"]);
+    expect(
+      load("workers: [{name: iii-state}, {name: http, config: {port: 1}}]").modules.map((entry) => entry.name),
+    ).toEqual(["svc-state", "svc-http"]);
   });
 
   it("reads the older form with classes for modules and adapters", () => {
@@ -204,7 +227,9 @@ describe("compatibility", () => {
   });
 
   it("says what replaces the entries that only the reference has, and takes over the worker socket's address", () => {
-    const config = load("workers:\n  - name: iii-worker-manager\n    config: {port: 5000, host: 127.0.0.1, rbac: {}}\n  - name: iii-telemetry\n");
+    const config = load(
+      "workers:\n  - name: iii-worker-manager\n    config: {port: 5000, host: 127.0.0.1, rbac: {}}\n  - name: iii-telemetry\n",
+    );
     expect(config.engine.bridge).toEqual({ host: "127.0.0.1", port: 5000 });
     expect(config.warnings).toEqual([
       expect.stringMatching(/^config.yaml:2: "iii-worker-manager" has no effect: .*engine\.bridge/),
@@ -216,20 +241,31 @@ describe("compatibility", () => {
     const config = load(
       "engine: {http_functions: {retries: 5, require_https: true}}\nworkers:\n  - name: iii-http-functions\n    config: {security: {url_allowlist: ['*.example.com'], block_private_ips: false, require_https: false}}\n",
     );
-    expect(config.engine.httpFunctions).toEqual({ urlAllowlist: ["*.example.com"], blockPrivateIps: false, requireHttps: true, retries: 5 });
-    expect(config.warnings).toEqual([expect.stringMatching(/^config.yaml:3: "iii-http-functions" has no effect: .*engine\.http_functions/)]);
+    expect(config.engine.httpFunctions).toEqual({
+      urlAllowlist: ["*.example.com"],
+      blockPrivateIps: false,
+      requireHttps: true,
+      retries: 5,
+    });
+    expect(config.warnings).toEqual([
+      expect.stringMatching(/^config.yaml:3: "iii-http-functions" has no effect: .*engine\.http_functions/),
+    ]);
     expect(config.effective).toContainEqual({ key: "engine.http_functions.retries", value: 5, source: "file" });
   });
 
   it.each(["https://", "a b", "https://api.example.com/x?y", "ftp://a", "http://a/#b", ""])(
     "refuses %j in the list of addresses for functions over HTTP",
     (entry) => {
-      expect(() => load(`engine: {http_functions: {url_allowlist: [${JSON.stringify(entry)}]}}`)).toThrow(/engine\.http_functions\.url_allowlist\[0\]/);
+      expect(() => load(`engine: {http_functions: {url_allowlist: [${JSON.stringify(entry)}]}}`)).toThrow(
+        /engine\.http_functions\.url_allowlist\[0\]/,
+      );
     },
   );
 
   it("prefers the engine block to the older entry for the worker socket, and warns", () => {
-    const config = load("engine: {bridge: {port: 6000}}\nworkers:\n  - name: iii-worker-manager\n    config: {port: 5000}\n");
+    const config = load(
+      "engine: {bridge: {port: 6000}}\nworkers:\n  - name: iii-worker-manager\n    config: {port: 5000}\n",
+    );
     expect(config.engine.bridge.port).toBe(6000);
     expect(config.warnings).toContain("engine.bridge.port (6000) overrides the older entry (5000)");
   });
@@ -238,17 +274,39 @@ describe("compatibility", () => {
     const [worker] = load(
       "workers:\n  - name: w\n    worker_path: ./w\n    config: {db: {host: box, port: 5432}, api-key: k, list: [1], none: null}\n    env: {API_KEY: mine}\n",
     ).localWorkers;
-    expect(worker).toMatchObject({ path: "/project/w", env: { DB_HOST: "box", DB_PORT: "5432", API_KEY: "mine", LIST: "[1]" } });
+    expect(worker).toMatchObject({
+      path: "/project/w",
+      env: { DB_HOST: "box", DB_PORT: "5432", API_KEY: "mine", LIST: "[1]" },
+    });
   });
 });
 
 describe("precedence", () => {
   const text =
     "engine: {bridge: {port: 1003}, data_dir: file, log_level: error}\nworkers: [{name: svc-http, config: {port: 2003}}, {name: svc-stream, config: {port: 3003}}]\n";
-  const env = { SVC_BRIDGE_PORT: "1002", SVC_HTTP_PORT: "2002", SVC_WS_PORT: "3002", SVC_LOG_LEVEL: "WARN", SVC_DATA_DIR: "env" };
-  const overrides = { bridgePort: 1001, httpPort: 2001, realtimePort: 3001, logLevel: "debug", dataDir: "flag" } as const;
-  const summary = (config: LoadedConfig) => [config.engine.bridge.port, config.http.port, config.realtime.port, config.engine.logLevel, config.engine.dataDir];
-  const sources = (config: LoadedConfig) => Object.fromEntries(config.effective.map((setting) => [setting.key, setting.source]));
+  const env = {
+    SVC_BRIDGE_PORT: "1002",
+    SVC_HTTP_PORT: "2002",
+    SVC_WS_PORT: "3002",
+    SVC_LOG_LEVEL: "WARN",
+    SVC_DATA_DIR: "env",
+  };
+  const overrides = {
+    bridgePort: 1001,
+    httpPort: 2001,
+    realtimePort: 3001,
+    logLevel: "debug",
+    dataDir: "flag",
+  } as const;
+  const summary = (config: LoadedConfig) => [
+    config.engine.bridge.port,
+    config.http.port,
+    config.realtime.port,
+    config.engine.logLevel,
+    config.engine.dataDir,
+  ];
+  const sources = (config: LoadedConfig) =>
+    Object.fromEntries(config.effective.map((setting) => [setting.key, setting.source]));
 
   it("is flag, environment, file, default, and the source is reported", () => {
     expect(summary(load(text, { env, overrides }))).toEqual([1001, 2001, 3001, "debug", "/cwd/flag"]);
@@ -265,12 +323,17 @@ describe("precedence", () => {
   });
 
   it("counts a variable that is set to nothing as not set", () => {
-    expect(summary(load(text, { env: { SVC_BRIDGE_PORT: "", SVC_LOG_LEVEL: " ", SVC_DATA_DIR: "" } }))).toEqual(summary(load(text)));
+    expect(summary(load(text, { env: { SVC_BRIDGE_PORT: "", SVC_LOG_LEVEL: " ", SVC_DATA_DIR: "" } }))).toEqual(
+      summary(load(text)),
+    );
   });
 
   it("names a variable or flag that is wrong", () => {
     expect(
-      problemsOf("", { env: { SVC_BRIDGE_PORT: "70000", SVC_HTTP_PORT: "0x10", SVC_LOG_LEVEL: "wran" }, overrides: { realtimePort: -1, dataDir: "" } }),
+      problemsOf("", {
+        env: { SVC_BRIDGE_PORT: "70000", SVC_HTTP_PORT: "0x10", SVC_LOG_LEVEL: "wran" },
+        overrides: { realtimePort: -1, dataDir: "" },
+      }),
     ).toEqual([
       '- -: the environment variable SVC_BRIDGE_PORT must be a port from 0 to 65535, got "70000"',
       '- -: the environment variable SVC_HTTP_PORT must be a port from 0 to 65535, got "0x10"',
@@ -322,8 +385,12 @@ engine:
   });
 
   it("has file, line, column and key in its message", () => {
-    expect(() => load("engine:\n  drain_ms: redis://me:secret@host\n")).toThrow('must be a number, got the text "redis://***@host"');
-    expect(() => load("engine:\n  drain_ms: soon\n")).toThrow('/project/config.yaml:2:13: engine.drain_ms: must be a number, got the text "soon"');
+    expect(() => load("engine:\n  drain_ms: redis://me:secret@host\n")).toThrow(
+      'must be a number, got the text "redis://***@host"',
+    );
+    expect(() => load("engine:\n  drain_ms: soon\n")).toThrow(
+      '/project/config.yaml:2:13: engine.drain_ms: must be a number, got the text "soon"',
+    );
   });
 
   it.each([
@@ -331,7 +398,10 @@ engine:
     ["modules: null\n", "1 modules: must be a list of entries, got nothing (null); write `modules: []` for none"],
     ["workers: {}\n", "1 workers: must be a list of entries, got a block of keys; each begins with `- name: …`"],
     ["- a\n", "1 -: the file must be a block of keys (workers, engine), got a list; the smallest one is `workers: []`"],
-    ["workers: [{}]\n", "1 workers[0].name: is missing; it must be the name of a module, e.g. svc-state, or of a worker with a path"],
+    [
+      "workers: [{}]\n",
+      "1 workers[0].name: is missing; it must be the name of a module, e.g. svc-state, or of a worker with a path",
+    ],
     ["workers: [{name: a, image: b}]\n", expect.stringContaining("not from container images")],
     ["workers: [{name: a, path: null}]\n", "1 workers[0].path: must be text, got nothing (null)"],
     ["workers: [{name: a, path: ''}]\n", '1 workers[0].path: must have at least 1 character, got the text ""'],
@@ -339,9 +409,15 @@ engine:
     ["workers: [{name: a, path: b, worker_path: c}]\n", expect.stringContaining("means the same as path")],
     ["workers: [{name: ../a, path: b}]\n", expect.stringContaining("contains other characters than letters")],
     ["workers: [{name: svc-state, path: b}]\n", expect.stringContaining("is the name of a module")],
-    ["workers: [{name: svc-state, replicas: 2}]\n", "1 workers[0].replicas: is only for local workers (entries with a path); svc-state is a module"],
+    [
+      "workers: [{name: svc-state, replicas: 2}]\n",
+      "1 workers[0].replicas: is only for local workers (entries with a path); svc-state is a module",
+    ],
     ["workers: [{name: a, path: b, replicas: 65}]\n", "1 workers[0].replicas: must be at most 64, got 65"],
-    ["workers: [{name: a, path: b}, {name: a, path: c}]\n", '1 workers[1].name: "a" is already listed at config.yaml:1; names are unique'],
+    [
+      "workers: [{name: a, path: b}, {name: a, path: c}]\n",
+      '1 workers[1].name: "a" is already listed at config.yaml:1; names are unique',
+    ],
     [
       "workers:\n  - {name: a, path: b}\n  - {name: c, path: ./x/../b/}\n",
       "3 workers[1].path: the same folder is listed at config.yaml:2; for more processes write `replicas: 2` there (up to 64)",
@@ -351,12 +427,18 @@ engine:
       '1 modules[0].class: no module has the class "modules::state::StatModule"; did you mean modules::state::StateModule?',
     ],
     ["modules: [{class: 'modules::state::StateModule', name: a}]\n", expect.stringContaining("not both")],
-    ["modules: [{name: svc-state, config: {adapter: {class: 'modules::x::Odd'}}}]\n", expect.stringContaining("no adapter has this class")],
+    [
+      "modules: [{name: svc-state, config: {adapter: {class: 'modules::x::Odd'}}}]\n",
+      expect.stringContaining("no adapter has this class"),
+    ],
     [
       "workers: [{name: svc-state, config: {adapter: {name: kv, config: {store_method: file}}}}]\n",
       '1 workers[0].config.adapter.config.store_method: must be one of in_memory, file_based, got the text "file"',
     ],
-    ["workers: [{name: svc-state, config: {adapter: file_based}}]\n", '1 workers[0].config.adapter: must be a block of keys, got the text "file_based"'],
+    [
+      "workers: [{name: svc-state, config: {adapter: file_based}}]\n",
+      '1 workers[0].config.adapter: must be a block of keys, got the text "file_based"',
+    ],
     [
       "workers: [{name: svc-state, config: {adapter: {name: file_based, config: {quick: true}}}}]\n",
       '1 workers[0].config.adapter.config.quick: unknown key "quick"; known here: sync',
@@ -365,14 +447,26 @@ engine:
       "workers: [{name: svc-state, config: {adapter: {name: kv, config: {store_method: in_memory, quick: true}}}}]\n",
       '1 workers[0].config.adapter.config.quick: unknown key "quick"; known here: store_method',
     ],
-    ["workers: [{name: svc-state, config: {adapter: {name: in_memory, config: {}}}}]\n", expect.stringMatching(/adapter\.config: unknown key "config"/)],
+    [
+      "workers: [{name: svc-state, config: {adapter: {name: in_memory, config: {}}}}]\n",
+      expect.stringMatching(/adapter\.config: unknown key "config"/),
+    ],
     [
       "workers: [{name: svc-http, config: {host: 0.0.0.0}}]\n",
       expect.stringMatching(/svc-http\.host is 0\.0\.0\.0, .*set engine\.token .*or bind svc-http\.host/),
     ],
-    ["engine: {bridge: {host: example.com}}\n", expect.stringMatching(/engine\.bridge\.host is example\.com, .*--insecure-bind/)],
-    ["engine: {bridge: {host: 'a b'}}\n", expect.stringContaining("engine.bridge.host: must be an address of this machine")],
-    ["engine: {bridge: {port: 3111}}\n", "- -: the worker socket (engine.bridge) and the HTTP listener (svc-http) both use port 3111; change one of them"],
+    [
+      "engine: {bridge: {host: example.com}}\n",
+      expect.stringMatching(/engine\.bridge\.host is example\.com, .*--insecure-bind/),
+    ],
+    [
+      "engine: {bridge: {host: 'a b'}}\n",
+      expect.stringContaining("engine.bridge.host: must be an address of this machine"),
+    ],
+    [
+      "engine: {bridge: {port: 3111}}\n",
+      "- -: the worker socket (engine.bridge) and the HTTP listener (svc-http) both use port 3111; change one of them",
+    ],
     ["engine: {allowed_origins: ['*']}\n", expect.stringContaining("must be an origin")],
     ["engine: {allowed_origins: ['null']}\n", expect.stringContaining("must be an origin")],
     ["engine: {allowed_hosts: ['http://x']}\n", expect.stringContaining("must be a host name")],
@@ -380,15 +474,24 @@ engine:
     ["engine: {allowed_hosts: ['*:80']}\n", expect.stringContaining("must be a host name")],
     ["engine: 5\n", "1 engine: must be a block of keys, got 5"],
     ["data_dir: x\n", "1 data_dir: is not a top-level key; write it as engine.data_dir"],
-    ["workers:\n  - name: svc-http\n    config: {port: 1}\n  - name: svc-http\n    config: {port: 2}\n", expect.stringContaining("an earlier entry sets 1")],
-    ["workers: [{name: svc-http, config: {body_limit: []}}]\n", "1 workers[0].config.body_limit: must be a number or text, got a list"],
+    [
+      "workers:\n  - name: svc-http\n    config: {port: 1}\n  - name: svc-http\n    config: {port: 2}\n",
+      expect.stringContaining("an earlier entry sets 1"),
+    ],
+    [
+      "workers: [{name: svc-http, config: {body_limit: []}}]\n",
+      "1 workers[0].config.body_limit: must be a number or text, got a list",
+    ],
   ])("is refused: %j", (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
   });
 
-  it.each(["127.0.0.1", "127.1.2.3", "::1", "0:0:0:0:0:0:0:1", "LocalHost"])("is not one that names the loopback host %s", (host) => {
-    expect(load(`engine: {bridge: {host: '${host}'}}`).engine.bridge.host).toBe(host);
-  });
+  it.each(["127.0.0.1", "127.1.2.3", "::1", "0:0:0:0:0:0:0:1", "LocalHost"])(
+    "is not one that names the loopback host %s",
+    (host) => {
+      expect(load(`engine: {bridge: {host: '${host}'}}`).engine.bridge.host).toBe(host);
+    },
+  );
 
   it("never fails with anything but ConfigError, whatever the text", { timeout: 60_000 }, () => {
     const token = fc.constantFrom(
@@ -502,9 +605,15 @@ describe("access to the bridges", () => {
     expect(config.engine.bridges).toMatchObject([
       {
         address: { host: "0.0.0.0", port: 5001, tls: { cert: "/project/tls/cert.pem", key: "/etc/key.pem" } },
-        access: { tokenRequired: false, rbac: { authFunctionId: "auth::check", exposeFunctions: ['match("api::*")', { metadata: { public: true } }] } },
+        access: {
+          tokenRequired: false,
+          rbac: { authFunctionId: "auth::check", exposeFunctions: ['match("api::*")', { metadata: { public: true } }] },
+        },
       },
-      { address: { host: "127.0.0.1", port: 5002 }, access: { tokenRequired: false, rbac: { tokens: [{ token: "a-token-of-a-reader", role: "reader" }] } } },
+      {
+        address: { host: "127.0.0.1", port: 5002 },
+        access: { tokenRequired: false, rbac: { tokens: [{ token: "a-token-of-a-reader", role: "reader" }] } },
+      },
     ]);
     expect(JSON.stringify(config.effective)).not.toMatch(/a-token-of/);
   });
@@ -526,13 +635,17 @@ describe("access to the bridges", () => {
     expect(config.engine.bridges).toMatchObject([
       {
         address: { port: 5001 },
-        access: { middlewareFunctionId: "mw", rbac: { onTriggerRegistrationFunctionId: "hook", exposeFunctions: ["match('api::*')"] } },
+        access: {
+          middlewareFunctionId: "mw",
+          rbac: { onTriggerRegistrationFunctionId: "hook", exposeFunctions: ["match('api::*')"] },
+        },
       },
     ]);
   });
 
   it("wants a token in production and off loopback, unless a function decides or nothing is to be secure", () => {
-    const required = (text: string, options: Partial<LoadOptions> = {}): boolean => load(text, options).engine.bridgeAccess.tokenRequired;
+    const required = (text: string, options: Partial<LoadOptions> = {}): boolean =>
+      load(text, options).engine.bridgeAccess.tokenRequired;
     const off = "host: 0.0.0.0";
     expect(required("")).toBe(false);
     expect(required("engine: {mode: production}")).toBe(true);

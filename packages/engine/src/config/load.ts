@@ -70,7 +70,13 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     overrides: options.overrides ?? {},
     cwd: options.cwd ?? process.cwd(),
   });
-  const all = inFileOrder([...problems, ...unknownTopKeys(top, yaml), ...engine.problems, ...entries.problems, ...resolved.problems]);
+  const all = inFileOrder([
+    ...problems,
+    ...unknownTopKeys(top, yaml),
+    ...engine.problems,
+    ...entries.problems,
+    ...resolved.problems,
+  ]);
   if (all.length > 0) throw new ConfigError(file, all, entries.folders);
   const telemetry = withTelemetryVariables(entries.modules, options.env, options.modules);
   return {
@@ -101,8 +107,10 @@ export function readConfigText(file: string): string {
   try {
     const stats = statSync(file);
     // Checked before opening: reading a pipe or a device would block indefinitely.
-    if (!stats.isFile()) throw refuse(stats.isDirectory() ? "is a folder; pass the config file in it" : "is not a regular file");
-    if (stats.size > MAX_CONFIG_BYTES) throw refuse(`is larger than the maximum of ${MAX_CONFIG_BYTES} bytes (${stats.size})`);
+    if (!stats.isFile())
+      throw refuse(stats.isDirectory() ? "is a folder; pass the config file in it" : "is not a regular file");
+    if (stats.size > MAX_CONFIG_BYTES)
+      throw refuse(`is larger than the maximum of ${MAX_CONFIG_BYTES} bytes (${stats.size})`);
     bytes = readFileSync(file);
   } catch (error) {
     if (error instanceof ConfigError) throw error;
@@ -117,7 +125,8 @@ export function readConfigText(file: string): string {
 
 function unreadable(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "ENOENT") return "there is no such file; create it with the line `workers: []`, or pass another with --config";
+  if (code === "ENOENT")
+    return "there is no such file; create it with the line `workers: []`, or pass another with --config";
   if (code === "EACCES" || code === "EPERM") return "cannot be read: permission denied";
   return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
 }
@@ -133,13 +142,22 @@ function unknownTopKeys(top: Readonly<Record<string, unknown>>, yaml: YamlSource
   const unknown = Object.keys(top).filter((key) => !ACCEPTED_TOP_KEYS.has(key));
   return unknown.map((key) => {
     const problem = unknownKey(key, { path: [], yaml, known: TOP_KEYS });
-    const belongsBelow = Object.hasOwn(engineBlockSchema.shape, key) ? key : key === "port" || key === "host" ? `bridge.${key}` : undefined;
-    return belongsBelow === undefined ? problem : { ...problem, message: `is not a top-level key; write it as engine.${belongsBelow}` };
+    const belongsBelow = Object.hasOwn(engineBlockSchema.shape, key)
+      ? key
+      : key === "port" || key === "host"
+        ? `bridge.${key}`
+        : undefined;
+    return belongsBelow === undefined
+      ? problem
+      : { ...problem, message: `is not a top-level key; write it as engine.${belongsBelow}` };
   });
 }
 
 /** Applies the older entry for URL functions, unless the engine block sets the same key. */
-function withOlderHttpFunctions(top: Readonly<Record<string, unknown>>, older: HttpFunctionsBlock | undefined): Readonly<Record<string, unknown>> {
+function withOlderHttpFunctions(
+  top: Readonly<Record<string, unknown>>,
+  older: HttpFunctionsBlock | undefined,
+): Readonly<Record<string, unknown>> {
   const engine = top.engine ?? {};
   if (older === undefined || !isBlock(engine)) return top;
   const own = engine.http_functions ?? {};
@@ -176,6 +194,8 @@ function mergeBridge(
   );
   return {
     bridge: { ...entries.bridge, ...block },
-    warnings: overruled.map((part) => `engine.bridge.${part} (${block[part]}) overrides the older entry (${entries.bridge?.[part]})`),
+    warnings: overruled.map(
+      (part) => `engine.bridge.${part} (${block[part]}) overrides the older entry (${entries.bridge?.[part]})`,
+    ),
   };
 }

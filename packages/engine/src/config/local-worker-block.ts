@@ -21,7 +21,8 @@ export const localWorkerSchema = z.strictObject({
   worker_path: folderSchema.optional().meta({ description: "Older name of path" }),
   replicas: z.int().min(1).max(MAX_REPLICAS).optional().meta({ description: "How many processes. Default 1" }),
   watch: z.union([z.boolean(), watchPatternsSchema]).optional().meta({
-    description: "Whether the worker restarts when its source changes, and for which files. Default true: all files of its folder, except generated ones",
+    description:
+      "Whether the worker restarts when its source changes, and for which files. Default true: all files of its folder, except generated ones",
   }),
   restart_order: z.enum(RESTART_ORDERS).optional().meta({
     description:
@@ -33,13 +34,22 @@ export const localWorkerSchema = z.strictObject({
   env_file: z
     .union([z.literal(false), folderSchema, z.array(folderSchema).max(MAX_ENV_FILES)])
     .optional()
-    .meta({ description: "Files with lines of NAME=value, relative to this file; false: none. Default: .env in the worker's folder, if it exists" }),
-  config: z.record(z.string(), z.unknown()).nullish().meta({ description: "Passed to the worker as environment variables: db.host becomes DB_HOST" }),
+    .meta({
+      description:
+        "Files with lines of NAME=value, relative to this file; false: none. Default: .env in the worker's folder, if it exists",
+    }),
+  config: z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .meta({ description: "Passed to the worker as environment variables: db.host becomes DB_HOST" }),
 });
 type LocalWorkerBlock = z.output<typeof localWorkerSchema>;
 
 /** Returns the env files of an entry. `folder` is the worker's folder, `base` the folder of the config file. */
-export function envFilesOf({ env_file: named }: LocalWorkerBlock, { folder, base }: { readonly folder: string; readonly base: string }): readonly EnvFile[] {
+export function envFilesOf(
+  { env_file: named }: LocalWorkerBlock,
+  { folder, base }: { readonly folder: string; readonly base: string },
+): readonly EnvFile[] {
   if (named === undefined) return [defaultEnvFile(folder)];
   if (named === false) return [];
   return [named].flat().map((path) => ({ path: resolve(base, path), required: true }));
@@ -52,20 +62,27 @@ export function envFilesOf({ env_file: named }: LocalWorkerBlock, { folder, base
 export function readEnvironment(block: LocalWorkerBlock, path: KeyPath, yaml: YamlSource): Record<string, string> {
   const variables = new Map<string, string>();
   flatten(block.config ?? {}, { prefix: "", path: [...path, "config"], yaml, into: variables });
-  for (const [name, value] of Object.entries(block.env ?? {})) variables.set(name, yaml.writtenTextOf([...path, "env", name]) ?? String(value));
+  for (const [name, value] of Object.entries(block.env ?? {}))
+    variables.set(name, yaml.writtenTextOf([...path, "env", name]) ?? String(value));
   return Object.fromEntries(variables);
 }
 
 function flatten(
   value: Readonly<Record<string, unknown>>,
-  target: { readonly prefix: string; readonly path: KeyPath; readonly yaml: YamlSource; readonly into: Map<string, string> },
+  target: {
+    readonly prefix: string;
+    readonly path: KeyPath;
+    readonly yaml: YamlSource;
+    readonly into: Map<string, string>;
+  },
 ): void {
   for (const [key, inner] of Object.entries(value)) {
     const name = `${target.prefix}${key.toUpperCase().replace(/[^A-Z0-9_]/g, "_")}`;
     const path = [...target.path, key];
     if (inner === null || inner === undefined) continue;
     if (Array.isArray(inner)) target.into.set(name, JSON.stringify(inner));
-    else if (typeof inner === "object") flatten(inner as Record<string, unknown>, { ...target, prefix: `${name}_`, path });
+    else if (typeof inner === "object")
+      flatten(inner as Record<string, unknown>, { ...target, prefix: `${name}_`, path });
     else target.into.set(name, target.yaml.writtenTextOf(path) ?? String(inner));
   }
 }

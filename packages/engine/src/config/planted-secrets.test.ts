@@ -44,7 +44,9 @@ async function leaksOf(secret: string, config: unknown): Promise<readonly string
     .map((before) => before.slice(-120) + secret);
 }
 
-it("neither the log of a reload nor the effective config shows a secret that is planted at any key", { timeout: 120_000 }, async () => {
+it("neither the log of a reload nor the effective config shows a secret that is planted at any key", {
+  timeout: 120_000,
+}, async () => {
   const leaks: unknown[] = [];
   const forms = selfEvidentForms("40404040404040");
   for (const [at, key] of configKeys.entries()) {
@@ -57,19 +59,24 @@ it("neither the log of a reload nor the effective config shows a secret that is 
   expect(leaks).toEqual([]);
 });
 
-it.each(Object.entries(freeFormPlaces))("nor what has a secret's name in %s", { timeout: 120_000 }, async (_name, place) => {
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...SECRET_NAMED), fc.boolean(), secrets, async (name, isNumber, secret) => {
-      expect(await leaksOf(secret, place({ [name]: isNumber ? Number(secret) : secret }))).toEqual([]);
-    }),
-    { numRuns: 40 },
-  );
-});
+it.each(Object.entries(freeFormPlaces))(
+  "nor what has a secret's name in %s",
+  { timeout: 120_000 },
+  async (_name, place) => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...SECRET_NAMED), fc.boolean(), secrets, async (name, isNumber, secret) => {
+        expect(await leaksOf(secret, place({ [name]: isNumber ? Number(secret) : secret }))).toEqual([]);
+      }),
+      { numRuns: 40 },
+    );
+  },
+);
 
 it.each(settingForms("50505050505050"))("nor what is a setting's: %j", async (form) => {
   expect(await leaksOf("50505050505050", freeFormPlaces["the context of a role"]?.(form))).toEqual([]);
   // After flattening into variables, the kind of an action is no longer beside its address.
-  if (!("action" in form)) expect(await leaksOf("50505050505050", freeFormPlaces["a worker's config"]?.(form))).toEqual([]);
+  if (!("action" in form))
+    expect(await leaksOf("50505050505050", freeFormPlaces["a worker's config"]?.(form))).toEqual([]);
   expect(await leaksOf("50505050505050", freeFormPlaces["an unknown block"]?.(form))).toEqual([]);
 });
 

@@ -14,7 +14,11 @@ const rbac = (token: string): NonNullable<AccessSettings["rbac"]> => ({
 });
 const listener = (port: number, token?: string, host = "127.0.0.1"): BridgeListener => ({
   address: { host, port },
-  access: { tokenRequired: false, rbac: token === undefined ? undefined : rbac(token), middlewareFunctionId: undefined },
+  access: {
+    tokenRequired: false,
+    rbac: token === undefined ? undefined : rbac(token),
+    middlewareFunctionId: undefined,
+  },
 });
 const settings = (...bridges: BridgeListener[]): EngineSettings =>
   ({
@@ -26,7 +30,10 @@ const settings = (...bridges: BridgeListener[]): EngineSettings =>
   }) as Partial<EngineSettings> as EngineSettings;
 /** Returns port and token requirement of each active listener. */
 const inForce = ({ bridges }: EngineSettings) =>
-  bridges.map(({ address, access }) => [address.port, access.isRemoved === true ? "removed" : access.rbac?.tokens[0]?.token]);
+  bridges.map(({ address, access }) => [
+    address.port,
+    access.isRemoved === true ? "removed" : access.rbac?.tokens[0]?.token,
+  ]);
 
 it.each([
   [
@@ -56,9 +63,12 @@ it.each([
       [0, "new b"],
     ],
   ],
-] as const)("a running listener has the rules of the listener in the file that has %s", (_what, running, file, expected) => {
-  expect(inForce(settingsOfThisRun(settings(...running), settings(...file)))).toEqual(expected);
-});
+] as const)(
+  "a running listener has the rules of the listener in the file that has %s",
+  (_what, running, file, expected) => {
+    expect(inForce(settingsOfThisRun(settings(...running), settings(...file)))).toEqual(expected);
+  },
+);
 
 it.each([
   [
@@ -90,5 +100,9 @@ it("a listener that other machines reach is not opened by rules that were meant 
     { ...before, bridge: { host: "0.0.0.0", port: 1 }, bridgeAccess: listener(1, "a").access },
     settings(listener(10)),
   );
-  expect([bridges[0]?.address.host, bridges[0]?.access.tokenRequired, bridgeAccess.tokenRequired]).toEqual(["0.0.0.0", true, true]);
+  expect([bridges[0]?.address.host, bridges[0]?.access.tokenRequired, bridgeAccess.tokenRequired]).toEqual([
+    "0.0.0.0",
+    true,
+    true,
+  ]);
 });

@@ -3,7 +3,12 @@ import { camelCase, type EngineOptionSettings, engineOptions, optionFacts } from
 import type { BridgeListener, EngineSettings, ListenAddress } from "./types.ts";
 
 /** Access rules of a running listener that was removed from the config file. */
-const REMOVED: AccessSettings = { tokenRequired: true, rbac: undefined, middlewareFunctionId: undefined, isRemoved: true };
+const REMOVED: AccessSettings = {
+  tokenRequired: true,
+  rbac: undefined,
+  middlewareFunctionId: undefined,
+  isRemoved: true,
+};
 
 /** Options that only a restart changes. */
 const KEPT = Object.entries(engineOptions)
@@ -21,13 +26,20 @@ export function settingsOfThisRun(before: EngineSettings, next: EngineSettings):
   const access = (running: BridgeListener, listener: BridgeListener): AccessSettings => {
     const [earlier, later] = [running.access, listener.access];
     if (isExposedAlike && running.address.host === listener.address.host) return later;
-    return { ...later, tokenRequired: later.tokenRequired || earlier.tokenRequired || (later.rbac === undefined && earlier.rbac !== undefined) };
+    return {
+      ...later,
+      tokenRequired:
+        later.tokenRequired || earlier.tokenRequired || (later.rbac === undefined && earlier.rbac !== undefined),
+    };
   };
   return {
     ...next,
     ...Object.fromEntries(KEPT.map((name) => [name, before[name]])),
     bridge,
-    bridgeAccess: access({ address: bridge, access: before.bridgeAccess }, { address: next.bridge, access: next.bridgeAccess }),
+    bridgeAccess: access(
+      { address: bridge, access: before.bridgeAccess },
+      { address: next.bridge, access: next.bridgeAccess },
+    ),
     bridges: before.bridges.map((running, index) => {
       const listener = counterpartOf(index, before.bridges, next.bridges);
       return { address: running.address, access: listener === undefined ? REMOVED : access(running, listener) };
@@ -39,7 +51,11 @@ export function settingsOfThisRun(before: EngineSettings, next: EngineSettings):
  * Returns the listener of the new file that corresponds to a running one: the one with the same address, else the one
  * at the same index if the number of listeners is unchanged.
  */
-function counterpartOf(index: number, running: readonly BridgeListener[], listeners: readonly BridgeListener[]): BridgeListener | undefined {
+function counterpartOf(
+  index: number,
+  running: readonly BridgeListener[],
+  listeners: readonly BridgeListener[],
+): BridgeListener | undefined {
   const sameAddress = listeners.find(({ address }) => isSameAddress(address, running[index]?.address));
   if (sameAddress !== undefined || running.length !== listeners.length) return sameAddress;
   const inPlace = listeners[index];

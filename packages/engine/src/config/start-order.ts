@@ -20,7 +20,10 @@ export interface OrderProblem<Path> {
  * Returns unknown names, entries that depend on themselves, and dependency cycles. Each cycle is reported once, at the
  * entry that closes it. `others` are further valid names: those of modules and of entries with problems.
  */
-export function orderProblems<Path>(entries: readonly Ordered<Path>[], others: readonly string[]): OrderProblem<Path>[] {
+export function orderProblems<Path>(
+  entries: readonly Ordered<Path>[],
+  others: readonly string[],
+): OrderProblem<Path>[] {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
   const known = [...byName.keys(), ...others];
   const problems: OrderProblem<Path>[] = [];
@@ -28,7 +31,11 @@ export function orderProblems<Path>(entries: readonly Ordered<Path>[], others: r
     for (const [index, name] of of.dependsOn.entries()) {
       if (name === of.name) problems.push({ of, index, message: "an entry cannot depend on itself" });
       else if (!known.includes(name))
-        problems.push({ of, index, message: `no worker, command or module of this file is named ${JSON.stringify(name)}${didYouMean(name, known)}` });
+        problems.push({
+          of,
+          index,
+          message: `no worker, command or module of this file is named ${JSON.stringify(name)}${didYouMean(name, known)}`,
+        });
     }
   }
   const done = new Set<string>();
@@ -42,7 +49,12 @@ export function orderProblems<Path>(entries: readonly Ordered<Path>[], others: r
       if (name === of.name) continue;
       const start = chain.indexOf(name);
       const next = byName.get(name);
-      if (start >= 0) problems.push({ of, index, message: `dependency cycle: ${[...chain.slice(start), name].join(" depends on ")}` });
+      if (start >= 0)
+        problems.push({
+          of,
+          index,
+          message: `dependency cycle: ${[...chain.slice(start), name].join(" depends on ")}`,
+        });
       else if (next !== undefined) walk(next, chain);
     }
     done.add(of.name);

@@ -1,7 +1,15 @@
 import { z } from "zod";
 import type { Limits, WatchPatterns } from "./types.ts";
 
-const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+const UNITS: Readonly<Record<string, number>> = {
+  B: 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+};
 const SIZE = /^(\d{1,12}(?:\.\d{1,3})?)\s*(B|KB|MB|GB|KiB|MiB|GiB)$/;
 /** No program runs with less memory than this. A smaller value is a mistake in the unit. */
 const SMALLEST_BYTES = 1024 * 1024;
@@ -13,16 +21,20 @@ const sizeSchema = z
 export const patternsSchema = z.array(z.string().min(1).max(1024)).max(1000);
 
 export const watchPatternsSchema = z.strictObject({
-  include: patternsSchema.optional().meta({ description: "Watch only these files and folders, e.g. src or **/*.py. Default all" }),
-  ignore: patternsSchema
+  include: patternsSchema
     .optional()
-    .meta({ description: "Do not watch these, e.g. data or *.csv. Generated files (node_modules, .venv, dist, *.log and so on) are always ignored" }),
+    .meta({ description: "Watch only these files and folders, e.g. src or **/*.py. Default all" }),
+  ignore: patternsSchema.optional().meta({
+    description:
+      "Do not watch these, e.g. data or *.csv. Generated files (node_modules, .venv, dist, *.log and so on) are always ignored",
+  }),
 });
 
 export const limitsSchema = z.strictObject({
-  memory: sizeSchema
-    .optional()
-    .meta({ description: "Maximum memory of one process and its descendants together, e.g. 512MiB. Above it they are stopped and restarted" }),
+  memory: sizeSchema.optional().meta({
+    description:
+      "Maximum memory of one process and its descendants together, e.g. 512MiB. Above it they are stopped and restarted",
+  }),
   cpu: z
     .number()
     .positive()
@@ -31,14 +43,20 @@ export const limitsSchema = z.strictObject({
     .meta({ description: "Maximum CPU time, in cores. Reported as not enforced if the system does not support it" }),
 });
 
-export const dependsOnSchema = z
-  .array(z.string().min(1))
-  .max(100)
-  .meta({ description: "Names of other entries (workers, commands, modules) that must be ready before this one starts. They stop after it" });
+export const dependsOnSchema = z.array(z.string().min(1)).max(100).meta({
+  description:
+    "Names of other entries (workers, commands, modules) that must be ready before this one starts. They stop after it",
+});
 
 export const environmentSchema = z.record(
-  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { message: "a variable's name has letters, digits and _, and does not begin with a digit" }),
-  z.union([z.string().refine((text) => !text.includes("\0"), { message: "cannot hold a NUL character" }), z.number(), z.boolean()]),
+  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
+    message: "a variable's name has letters, digits and _, and does not begin with a digit",
+  }),
+  z.union([
+    z.string().refine((text) => !text.includes("\0"), { message: "cannot hold a NUL character" }),
+    z.number(),
+    z.boolean(),
+  ]),
 );
 
 /** Returns the watch patterns, or false if nothing is watched. */

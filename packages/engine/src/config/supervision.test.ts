@@ -65,7 +65,9 @@ describe("an entry's depends_on, limits and watch", () => {
   });
 
   it("reports a dependency cycle once", () => {
-    expect(problemsOf("workers: [{name: a, path: a, depends_on: [b]}, {name: b, path: b, depends_on: [a]}]\n").split("\n")).toHaveLength(1);
+    expect(
+      problemsOf("workers: [{name: a, path: a, depends_on: [b]}, {name: b, path: b, depends_on: [a]}]\n").split("\n"),
+    ).toHaveLength(1);
   });
 });
 
@@ -79,8 +81,22 @@ describe("a block of svc-exec", () => {
         - {name: say, command: [echo, "it's $HOME", ""], restart: always, depends_on: [site]}
 `);
     expect(commands).toMatchObject([
-      { name: "site", command: "npm run dev | cat", path: "/project/site", env: { PORT: "08" }, restart: "on_failure", watch: { include: ["src"] } },
-      { name: "say", command: "exec echo 'it'\\''s $HOME' ''", path: "/project", restart: "always", watch: false, dependsOn: ["site"] },
+      {
+        name: "site",
+        command: "npm run dev | cat",
+        path: "/project/site",
+        env: { PORT: "08" },
+        restart: "on_failure",
+        watch: { include: ["src"] },
+      },
+      {
+        name: "say",
+        command: "exec echo 'it'\\''s $HOME' ''",
+        path: "/project",
+        restart: "always",
+        watch: false,
+        dependsOn: ["site"],
+      },
     ]);
     expect(commands[1]?.where).toBe("config.yaml:6");
   });
@@ -88,7 +104,12 @@ describe("a block of svc-exec", () => {
   it("understands the older form, one for each block", () => {
     const block = "{name: svc-exec, config: {exec: ['npm ci', 'npm run \"dev\"'], watch: ['src/**/*.ts']}}";
     expect(load(`workers: [${block}, ${block}]\n`).commands).toMatchObject([
-      { name: "exec", command: `sh -c 'npm ci' && exec sh -c 'npm run "dev"'`, restart: "on_failure", watch: { include: ["src/**/*.ts"] } },
+      {
+        name: "exec",
+        command: `sh -c 'npm ci' && exec sh -c 'npm run "dev"'`,
+        restart: "on_failure",
+        watch: { include: ["src/**/*.ts"] },
+      },
       { name: "exec-2" },
     ]);
     expect(load("modules: [{class: 'modules::shell::ExecModule', config: {exec: [ls]}}]\n").commands).toHaveLength(1);
@@ -101,7 +122,10 @@ describe("a block of svc-exec", () => {
     ["{commands: [{name: a, command: ls}, {name: a, command: ls}]}", '"a" is already listed at config.yaml:1'],
     ["{commands: [{name: svc-state, command: ls}]}", "is the name of a module"],
     ["{commands: [{name: a, command: ls, restart: sometimes}]}", "must be one of always, on_failure, never"],
-    ["{commands: [{name: a, command: ls, depends_on: [a]}]}", "workers[0].config.commands[0].depends_on[0]: an entry cannot depend on itself"],
+    [
+      "{commands: [{name: a, command: ls, depends_on: [a]}]}",
+      "workers[0].config.commands[0].depends_on[0]: an entry cannot depend on itself",
+    ],
   ])("is refused with what is wrong: %s", (block, message) => {
     expect(problemsOf(`workers: [{name: svc-exec, config: ${block}}]\n`)).toContain(message);
   });

@@ -16,7 +16,9 @@ const boolean: Reading = (text) => (YES.has(text.toLowerCase()) ? true : NO.has(
 const headers: Reading = (text) => {
   try {
     const pairs = text.split(",").map((pair) => pair.trim().split(/=(.*)/s, 2) as [string, string | undefined]);
-    return Object.fromEntries(pairs.map(([name, value]) => [name, value === undefined ? undefined : decodeURIComponent(value)]));
+    return Object.fromEntries(
+      pairs.map(([name, value]) => [name, value === undefined ? undefined : decodeURIComponent(value)]),
+    );
   } catch {
     return text;
   }
@@ -79,7 +81,9 @@ export function withTelemetryVariables(
     const value = read(text);
     const parsed = schema.safeParse({ [key]: value });
     if (!parsed.success) {
-      warnings.push(`the variable ${variable} is ignored: ${parsed.error.issues[0]?.message ?? "invalid value"} (${MODULE}, ${key})`);
+      warnings.push(
+        `the variable ${variable} is ignored: ${parsed.error.issues[0]?.message ?? "invalid value"} (${MODULE}, ${key})`,
+      );
       continue;
     }
     values[key] = value;
@@ -92,6 +96,16 @@ export function withTelemetryVariables(
     });
   }
   if (Object.keys(values).length === 0) return { modules, effective, warnings };
-  const filled: ModuleEntry = { name: MODULE, instance: MODULE, where: "environment", ...entry, config: { ...values, ...block } };
-  return { modules: entry === undefined ? [filled, ...modules] : modules.map((one) => (one === entry ? filled : one)), effective, warnings };
+  const filled: ModuleEntry = {
+    name: MODULE,
+    instance: MODULE,
+    where: "environment",
+    ...entry,
+    config: { ...values, ...block },
+  };
+  return {
+    modules: entry === undefined ? [filled, ...modules] : modules.map((one) => (one === entry ? filled : one)),
+    effective,
+    warnings,
+  };
 }

@@ -27,7 +27,10 @@ export function storedToken(file: string): string {
     const token = readFileSync(file, "utf8").trim();
     if (tokenSchema.safeParse(token).success) return token;
   } catch (cause) {
-    throw new Error(`the token file ${file} cannot be used: ${(cause as Error).message}; set engine.token or the variable SVC_TOKEN instead`, { cause });
+    throw new Error(
+      `the token file ${file} cannot be used: ${(cause as Error).message}; set engine.token or the variable SVC_TOKEN instead`,
+      { cause },
+    );
   }
   throw new Error(`the token file ${file} contains no valid token; delete it, and the engine creates a new one`);
 }

@@ -83,7 +83,10 @@ describe("watchConfig", () => {
   it("follows a file that is deleted and created again", async () => {
     const changes = await watchFile(file);
     unlinkSync(file);
-    expect(await changes.next()).toEqual({ kind: "unreadable", reason: expect.stringContaining("there is no such file") });
+    expect(await changes.next()).toEqual({
+      kind: "unreadable",
+      reason: expect.stringContaining("there is no such file"),
+    });
     writeFileSync(file, "# back\n");
     expect(await changes.next()).toEqual(changedTo("# back\n"));
   });
@@ -166,24 +169,27 @@ describe("watchConfig", () => {
     }
   });
 
-  it.each(["exists", "is missing"])("follows a folder that is removed and created again with the file, if it %s at first", async (first) => {
-    const inner = join(folder, "etc", "svc");
-    const path = join(inner, "config.yaml");
-    const create = async (text: string, turns: number): Promise<void> => {
-      await mkdir(inner, { recursive: true });
-      for (let turn = 0; turn < turns; turn++) await setImmediate();
-      writeFileSync(path, text);
-    };
-    if (first === "exists") await create("# first\n", 0);
-    const changes = await watchFile(path, { debounceMs: 1, revision: "none yet" });
-    for (let round = 0; round < 20; round++) {
-      await rm(join(folder, "etc"), { recursive: true, force: true });
-      await create(`# ${round}\n`, round);
-      await changes.until(changedTo(`# ${round}\n`));
-      writeFileSync(path, `# ${round}, again\n`);
-      await changes.until(changedTo(`# ${round}, again\n`));
-    }
-  });
+  it.each(["exists", "is missing"])(
+    "follows a folder that is removed and created again with the file, if it %s at first",
+    async (first) => {
+      const inner = join(folder, "etc", "svc");
+      const path = join(inner, "config.yaml");
+      const create = async (text: string, turns: number): Promise<void> => {
+        await mkdir(inner, { recursive: true });
+        for (let turn = 0; turn < turns; turn++) await setImmediate();
+        writeFileSync(path, text);
+      };
+      if (first === "exists") await create("# first\n", 0);
+      const changes = await watchFile(path, { debounceMs: 1, revision: "none yet" });
+      for (let round = 0; round < 20; round++) {
+        await rm(join(folder, "etc"), { recursive: true, force: true });
+        await create(`# ${round}\n`, round);
+        await changes.until(changedTo(`# ${round}\n`));
+        writeFileSync(path, `# ${round}, again\n`);
+        await changes.until(changedTo(`# ${round}, again\n`));
+      }
+    },
+  );
 
   it("follows links that are changed to lead elsewhere, as those of a ConfigMap of Kubernetes", async () => {
     for (const name of ["v1", "v2"]) {

@@ -148,7 +148,9 @@ class ConfigFileWatcher {
     const before = this.#lastReported.text;
     if (text.length >= before.length) return false;
     // A partly written text usually ends within a line.
-    return text.length * 2 < before.length || before.startsWith(text) || (before.endsWith("\n") && !text.endsWith("\n"));
+    return (
+      text.length * 2 < before.length || before.startsWith(text) || (before.endsWith("\n") && !text.endsWith("\n"))
+    );
   }
 
   /** True if the shrunk text has stayed unchanged for `SHRUNK_MS`; else schedules another check. */

@@ -131,7 +131,12 @@ class EntryReader implements ReadEntries {
 
   /** Must be called once, after all entries are read. */
   checkOrder(): void {
-    const ordered = [...this.#orderPaths].map(([{ name, dependsOn, where }, path]) => ({ name, dependsOn, where, path }));
+    const ordered = [...this.#orderPaths].map(([{ name, dependsOn, where }, path]) => ({
+      name,
+      dependsOn,
+      where,
+      path,
+    }));
     const others = [...this.modules.map(({ name }) => name), ...this.#namesWithProblems];
     for (const { of, index, message } of orderProblems(ordered, others)) this.#refuse([...of.path, index], message);
   }
@@ -140,14 +145,19 @@ class EntryReader implements ReadEntries {
     if (entry === undefined) return;
     if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
       const example =
-        typeof entry === "string" ? `write \`- name: ${entry.slice(0, MAX_SHOWN_CHARACTERS)}\`` : `write ${LOCAL_EXAMPLE}, or \`- name: svc-state\``;
+        typeof entry === "string"
+          ? `write \`- name: ${entry.slice(0, MAX_SHOWN_CHARACTERS)}\``
+          : `write ${LOCAL_EXAMPLE}, or \`- name: svc-state\``;
       this.#refuse(path, `must be a block of keys, got ${kindOf(entry)}; ${example}`);
       return;
     }
     const keys = entry as Entry;
     if (Object.hasOwn(keys, "path") || Object.hasOwn(keys, "worker_path")) this.#readLocalWorker(keys, path);
     else if (Object.hasOwn(keys, "image"))
-      this.#refuse([...path, "image"], `svc runs workers as processes, not from container images; give the entry a path: ${LOCAL_EXAMPLE}`);
+      this.#refuse(
+        [...path, "image"],
+        `svc runs workers as processes, not from container images; give the entry a path: ${LOCAL_EXAMPLE}`,
+      );
     else this.#readModule(keys, path);
   }
 
@@ -182,12 +192,22 @@ class EntryReader implements ReadEntries {
         [...path, key],
         `${written === undefined ? "is missing; it " : ""}must be the name of a module, e.g. svc-state, or of a worker with a path`,
       );
-    const name = key === "class" ? moduleNameOfClass(written) : (this.#known.get(written)?.name ?? canonicalModuleName(written) ?? written);
-    if (name === undefined) return this.#refuse([...path, key], `no module has the class ${JSON.stringify(written)}${didYouMean(written, MODULE_CLASSES)}`);
+    const name =
+      key === "class"
+        ? moduleNameOfClass(written)
+        : (this.#known.get(written)?.name ?? canonicalModuleName(written) ?? written);
+    if (name === undefined)
+      return this.#refuse(
+        [...path, key],
+        `no module has the class ${JSON.stringify(written)}${didYouMean(written, MODULE_CLASSES)}`,
+      );
     return { name, key };
   }
 
-  #addModule(name: string, { config, path, key }: { readonly config: unknown; readonly path: KeyPath; readonly key: string }): void {
+  #addModule(
+    name: string,
+    { config, path, key }: { readonly config: unknown; readonly path: KeyPath; readonly key: string },
+  ): void {
     const module = this.#known.get(name);
     const isNamed = MODULE_NAMES.some((known) => known === name);
     if (module === undefined && !isNamed) {
@@ -210,12 +230,18 @@ class EntryReader implements ReadEntries {
     const earlier = this.modules.filter((entry) => entry.name === name).length;
     if (this.#check(module.config, config, [...path, "config"]) && name === EXEC)
       this.#addCommands(config, { path: [...path, "config"], instance: earlier + 1 });
-    this.modules.push({ name, instance: earlier === 0 ? name : `${name}#${earlier + 1}`, config, where: this.#where(path) });
+    this.modules.push({
+      name,
+      instance: earlier === 0 ? name : `${name}#${earlier + 1}`,
+      config,
+      where: this.#where(path),
+    });
   }
 
   #check(schema: z.ZodType, value: unknown, base: KeyPath): boolean {
     const parsed = schema.safeParse(value);
-    if (!parsed.success) this.problems.push(...schemaProblems(parsed.error.issues, { schema, value, base, yaml: this.#yaml }));
+    if (!parsed.success)
+      this.problems.push(...schemaProblems(parsed.error.issues, { schema, value, base, yaml: this.#yaml }));
     return parsed.success;
   }
 
@@ -248,7 +274,10 @@ class EntryReader implements ReadEntries {
     const { class: className, ...rest } = adapter as Record<string, unknown>;
     const name = typeof className === "string" ? adapterNameOfClass(className) : undefined;
     if (name === undefined) {
-      this.#refuse([...path, "adapter", "class"], "no adapter has this class; write `name:` with in_memory, file_based or redis instead");
+      this.#refuse(
+        [...path, "adapter", "class"],
+        "no adapter has this class; write `name:` with in_memory, file_based or redis instead",
+      );
       // Removed, so that the module's schema does not report the same problem again.
       return { ...config, adapter: undefined };
     }
@@ -260,7 +289,10 @@ class EntryReader implements ReadEntries {
     const taken = this[listener];
     for (const part of ["host", "port"] as const) {
       if (next[part] === undefined || taken[part] === undefined || next[part] === taken[part]) continue;
-      this.#refuse([...path, part], `an earlier entry sets ${taken[part]}; all entries of the module share one listener, so set its ${part} once`);
+      this.#refuse(
+        [...path, part],
+        `an earlier entry sets ${taken[part]}; all entries of the module share one listener, so set its ${part} once`,
+      );
     }
     this[listener] = { ...next, ...taken };
   }
@@ -273,13 +305,16 @@ class EntryReader implements ReadEntries {
   }
 
   #takeHttpFunctions(config: unknown, path: KeyPath): void {
-    if (this.#check(httpFunctionsEntrySchema, config, path)) this.httpFunctions = (config as z.input<typeof httpFunctionsEntrySchema>).security;
+    if (this.#check(httpFunctionsEntrySchema, config, path))
+      this.httpFunctions = (config as z.input<typeof httpFunctionsEntrySchema>).security;
   }
 
   /** Returns the address keys of a block. The module checks the other keys. */
   #address(config: unknown, path: KeyPath): AddressBlock {
     if (typeof config !== "object" || config === null) return {};
-    const block = Object.fromEntries(Object.entries(config).filter(([key]) => Object.hasOwn(addressBlockSchema.shape, key)));
+    const block = Object.fromEntries(
+      Object.entries(config).filter(([key]) => Object.hasOwn(addressBlockSchema.shape, key)),
+    );
     const parsed = addressBlockSchema.safeParse(block);
     if (parsed.success) return parsed.data;
     this.#check(addressBlockSchema, block, path);
@@ -288,10 +323,18 @@ class EntryReader implements ReadEntries {
 
   #readLocalWorker(entry: Entry, path: KeyPath): void {
     const written = folderSchema.safeParse(entry.path ?? entry.worker_path);
-    if (written.success) this.folders.push({ path: resolve(dirname(this.#file), written.data), where: this.#where(path) });
+    if (written.success)
+      this.folders.push({ path: resolve(dirname(this.#file), written.data), where: this.#where(path) });
     const parsed = localWorkerSchema.safeParse(entry);
     if (!parsed.success) {
-      this.problems.push(...schemaProblems(parsed.error.issues, { schema: localWorkerSchema, value: entry, base: path, yaml: this.#yaml }));
+      this.problems.push(
+        ...schemaProblems(parsed.error.issues, {
+          schema: localWorkerSchema,
+          value: entry,
+          base: path,
+          yaml: this.#yaml,
+        }),
+      );
       return;
     }
     const { data } = parsed;
@@ -318,14 +361,20 @@ class EntryReader implements ReadEntries {
     if (hasBothPaths) this.#refuse([...path, "worker_path"], "means the same as path; keep path");
     else if (nameProblem !== undefined) this.#refuse([...path, "name"], nameProblem);
     else if (sharer)
-      this.#refuse([...path, pathKey], `the same folder is listed at ${sharer.where}; for more processes write \`replicas: 2\` there (up to ${MAX_REPLICAS})`);
+      this.#refuse(
+        [...path, pathKey],
+        `the same folder is listed at ${sharer.where}; for more processes write \`replicas: 2\` there (up to ${MAX_REPLICAS})`,
+      );
     else if (this.#checkEnvFiles(worker, path)) this.#accept(this.localWorkers, worker, [...path, "depends_on"]);
   }
 
   /** Rejects a missing env file, because the worker would start without its variables. */
   #checkEnvFiles({ envFiles }: LocalWorkerEntry, path: KeyPath): boolean {
-    const missing = envFiles.find((file) => file.required && statSync(file.path, { throwIfNoEntry: false })?.isFile() !== true);
-    if (missing !== undefined) this.#refuse([...path, "env_file"], `file ${missing.path} not found; paths are relative to the config file`);
+    const missing = envFiles.find(
+      (file) => file.required && statSync(file.path, { throwIfNoEntry: false })?.isFile() !== true,
+    );
+    if (missing !== undefined)
+      this.#refuse([...path, "env_file"], `file ${missing.path} not found; paths are relative to the config file`);
     return missing === undefined;
   }
 

@@ -29,12 +29,17 @@ describe("a failed attempt", () => {
   );
 
   // A nested call of the handler may have failed with the same error.
-  it.each(["function_not_found", "worker_overloaded", "draining", "invocation_stopped", "call_timeout", "invocation_failed", "MY_OWN"])(
-    "that a handler answered with code %s is failed, so it counts as an attempt",
-    (code) => {
-      expect(failureOf(undefined, code)).toBe("failed");
-    },
-  );
+  it.each([
+    "function_not_found",
+    "worker_overloaded",
+    "draining",
+    "invocation_stopped",
+    "call_timeout",
+    "invocation_failed",
+    "MY_OWN",
+  ])("that a handler answered with code %s is failed, so it counts as an attempt", (code) => {
+    expect(failureOf(undefined, code)).toBe("failed");
+  });
 
   it("that a handler answered with code trigger_loop is permanent", () => {
     expect(failureOf(undefined, "trigger_loop")).toBe("permanent");

@@ -12,7 +12,9 @@ function queueOf(options: Partial<DeliveryQueueOptions<string>> = {}) {
   const queue = new DeliveryQueue<string>({
     deliver: (item) => {
       started.push(item);
-      return new Promise((resolve, reject) => ends.set(item, (error) => (error === undefined ? resolve() : reject(error))));
+      return new Promise((resolve, reject) =>
+        ends.set(item, (error) => (error === undefined ? resolve() : reject(error))),
+      );
     },
     onFailed: (item) => failed.push(item),
     onDropped: (item) => dropped.push(item),
@@ -65,7 +67,8 @@ describe("a delivery queue", () => {
     expect(byNumber.dropped).toEqual(["a4"]);
 
     const byBytes = queueOf({ maxBytes: 10 });
-    for (const [item, bytes] of [["a1", 5] as const, ["a2", 500] as const, ["a3", 1] as const]) byBytes.queue.push("a", item, bytes);
+    for (const [item, bytes] of [["a1", 5] as const, ["a2", 500] as const, ["a3", 1] as const])
+      byBytes.queue.push("a", item, bytes);
     expect(byBytes.dropped).toEqual(["a3"]);
     await byBytes.end("a1");
     expect(byBytes.started).toEqual(["a1", "a2"]);
@@ -99,8 +102,11 @@ describe("a delivery queue", () => {
   it("shares its room in bytes with the other queues of its principal, and gives back what was delivered or dropped", async () => {
     const quota = new Quota("bytes", { each: 10, restricted: 15, total: 20 });
     const [acme, beta] = [restrictedPrincipal("acme"), restrictedPrincipal("beta")];
-    const [one, other, third, owner] = [acme, acme, beta, TRUSTED].map((principal) => queueOf({ quota, principal: () => principal, maxParallel: 1 }));
-    if (one === undefined || other === undefined || third === undefined || owner === undefined) throw new Error("four queues");
+    const [one, other, third, owner] = [acme, acme, beta, TRUSTED].map((principal) =>
+      queueOf({ quota, principal: () => principal, maxParallel: 1 }),
+    );
+    if (one === undefined || other === undefined || third === undefined || owner === undefined)
+      throw new Error("four queues");
     // The first one is in flight, and counts until it has ended.
     one.queue.push("a", "a1", 6);
     one.queue.push("a", "a2", 4);

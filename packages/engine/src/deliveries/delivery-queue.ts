@@ -81,7 +81,8 @@ export class DeliveryQueue<Item> {
 
   /** Discards all waiting items. Deliveries in flight continue. */
   clear(): void {
-    for (const lane of this.#lanes.values()) for (const { held, principal } of lane) this.#options.quota.release(principal, held);
+    for (const lane of this.#lanes.values())
+      for (const { held, principal } of lane) this.#options.quota.release(principal, held);
     this.#lanes = new Map();
     this.#ready.clear();
     this.#waiting = 0;

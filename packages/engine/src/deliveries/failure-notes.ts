@@ -20,7 +20,11 @@ export class FailureNotes {
   #stopped = false;
 
   /** `type` is the trigger type. */
-  constructor(binding: TriggerBinding<unknown>, type: string, { clock, log }: { readonly clock: Clock; readonly log: Logger }) {
+  constructor(
+    binding: TriggerBinding<unknown>,
+    type: string,
+    { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  ) {
     this.#binding = binding;
     this.#type = type;
     this.#clock = clock;
@@ -67,7 +71,11 @@ export class FailureNotes {
     const { functionId } = this.#binding;
     const fields = { type: this.#type, functionId, problem: this.#problem };
     if (this.#failed > 0) this.#log.warn("calls for a trigger failed", { ...fields, failed: this.#failed });
-    if (this.#dropped > 0) this.#log.warn("events for a trigger were dropped: its function is too slow", { ...fields, dropped: this.#dropped });
+    if (this.#dropped > 0)
+      this.#log.warn("events for a trigger were dropped: its function is too slow", {
+        ...fields,
+        dropped: this.#dropped,
+      });
     this.#failed = 0;
     this.#dropped = 0;
     this.#binding.report(this.#problem);

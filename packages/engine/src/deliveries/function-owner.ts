@@ -16,6 +16,10 @@ export function restrictedProviderOf(functionId: string, providerOf: ProviderOf)
 
 /** Returns a `function_taken` error if another principal than the stored `provider` provides the function now. */
 export function takenRefusal(functionId: string, provider: string, providerOf: ProviderOf): CallError | undefined {
-  if (providerOf(functionId) === undefined || restrictedProviderOf(functionId, providerOf) === provider) return undefined;
-  return new CallError("function_taken", `${functionId} belonged to ${provider} when a restricted caller named it, and now belongs to another principal`);
+  if (providerOf(functionId) === undefined || restrictedProviderOf(functionId, providerOf) === provider)
+    return undefined;
+  return new CallError(
+    "function_taken",
+    `${functionId} belonged to ${provider} when a restricted caller named it, and now belongs to another principal`,
+  );
 }

@@ -6,7 +6,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { manualClock } from "../testing/manual-clock.ts";
-import { type ArmOutcome, type FolderEvent, FolderWatch, type FolderWatchOptions, folderIdentity, watchProblem } from "./folder-watch.ts";
+import {
+  type ArmOutcome,
+  type FolderEvent,
+  FolderWatch,
+  type FolderWatchOptions,
+  folderIdentity,
+  watchProblem,
+} from "./folder-watch.ts";
 
 let folder: string;
 const watches: FolderWatch[] = [];
@@ -33,7 +40,12 @@ class Watched {
       this.events.push(event);
       this.#arrivals.emit("event");
     };
-    this.watch = new FolderWatch({ clock: systemClock, onEvent, onProblem: (message) => this.problems.push(message), ...options });
+    this.watch = new FolderWatch({
+      clock: systemClock,
+      onEvent,
+      onProblem: (message) => this.problems.push(message),
+      ...options,
+    });
     watches.push(this.watch);
   }
 
@@ -113,7 +125,8 @@ describe("a folder watch", () => {
     watched.arm(loud);
     other.arm(quiet);
     // In one turn of the event loop, so that nothing is taken from the system's queue meanwhile.
-    for (let round = 0; round < 10_000; round++) for (const [from, to] of ["ab", "ba"]) renameSync(join(loud, from ?? ""), join(loud, to ?? ""));
+    for (let round = 0; round < 10_000; round++)
+      for (const [from, to] of ["ab", "ba"]) renameSync(join(loud, from ?? ""), join(loud, to ?? ""));
     writeFileSync(join(quiet, "a"), "1");
     await other.eventOf(quiet);
     expect(other.arm(quiet)).toBe("armed");
@@ -130,7 +143,9 @@ describe("a folder watch", () => {
     const watched = new Watched({ clock });
     expect(watched.arm()).toBe("armed");
     clock.advance(2_500);
-    expect(watched.events).toEqual(Array.from({ length: reports }, () => ({ folder, name: undefined, isStructural: true })));
+    expect(watched.events).toEqual(
+      Array.from({ length: reports }, () => ({ folder, name: undefined, isStructural: true })),
+    );
     watched.watch.close();
     expect(clock.pendingTimers).toBe(0);
   });

@@ -93,7 +93,10 @@ export class FolderWatch {
     if (former !== undefined && former.identity === identity && !former.isStale) return "kept";
     this.disarm(folder);
     if (this.#armed.size >= this.#maxFolders) {
-      this.#report("limit", `not all file changes are detected: more than ${this.#maxFolders} folders; add those without sources to watch.ignore`);
+      this.#report(
+        "limit",
+        `not all file changes are detected: more than ${this.#maxFolders} folders; add those without sources to watch.ignore`,
+      );
       return "failed";
     }
     try {
@@ -140,7 +143,8 @@ export class FolderWatch {
       this.#emit({ folder, name: isNamed ? name : undefined, isStructural: type === "rename" });
       FolderWatch.#countEvent();
     });
-    const cancelLateEvent = process.platform === "darwin" ? this.#options.clock.after(LATE_START_MS, () => this.#emit({ folder })) : () => {};
+    const cancelLateEvent =
+      process.platform === "darwin" ? this.#options.clock.after(LATE_START_MS, () => this.#emit({ folder })) : () => {};
     const stop = (): void => {
       cancelLateEvent();
       watcher.close();
@@ -160,7 +164,15 @@ export class FolderWatch {
     for (const folder of [...this.#armed.keys()]) this.#emit({ folder });
   }
 
-  #emit({ folder, name, isStructural = true }: { readonly folder: string; readonly name?: string | undefined; readonly isStructural?: boolean }): void {
+  #emit({
+    folder,
+    name,
+    isStructural = true,
+  }: {
+    readonly folder: string;
+    readonly name?: string | undefined;
+    readonly isStructural?: boolean;
+  }): void {
     if (!this.#closed) this.#options.onEvent({ folder, name, isStructural });
   }
 
@@ -181,7 +193,8 @@ export function watchProblem(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ENOSPC")
     return "file changes are not detected: the system's limit of watched files is reached; raise it with: sudo sysctl fs.inotify.max_user_watches=524288";
-  if (code === "EMFILE") return "file changes are not detected: the limit of open files is reached; raise it with: ulimit -n 65536";
+  if (code === "EMFILE")
+    return "file changes are not detected: the limit of open files is reached; raise it with: ulimit -n 65536";
   return `file changes are not detected: ${message}`;
 }
 

@@ -36,7 +36,12 @@ function begin(...paths: readonly string[]): PathWatch {
     count += 1;
     events.emit("event");
   };
-  watch = new PathWatch({ paths: paths.map(at), clock: systemClock, onEvent, onProblem: (message) => problems.push(message) });
+  watch = new PathWatch({
+    paths: paths.map(at),
+    clock: systemClock,
+    onEvent,
+    onProblem: (message) => problems.push(message),
+  });
   watch.arm();
   return watch;
 }

@@ -104,7 +104,10 @@ function add(folders: Map<string, DecidingFolder>, folder: string, name: string)
     return;
   }
   const stats = statsOf(folder);
-  folders.set(folder, { identity: stats === undefined ? "" : folderIdentity(stats), names: new Set([comparable(name)]) });
+  folders.set(folder, {
+    identity: stats === undefined ? "" : folderIdentity(stats),
+    names: new Set([comparable(name)]),
+  });
 }
 
 /** Undefined if there is no such entry, or it cannot be reached. */

@@ -21,7 +21,11 @@ export interface ReplaceOptions {
  * new content survives a power cut. The folder must exist. Rejects with the file system's error and then leaves no
  * temporary file.
  */
-export function replaceFile(file: string, content: string | Iterable<string>, { mode = PRIVATE_FILE, like }: ReplaceOptions = {}): Promise<void> {
+export function replaceFile(
+  file: string,
+  content: string | Iterable<string>,
+  { mode = PRIVATE_FILE, like }: ReplaceOptions = {},
+): Promise<void> {
   return putInPlace(file, async (draft) => {
     const owner = like === undefined ? undefined : await ownerOf(like);
     await writeFile(draft, content, { mode, flag: "wx" });
@@ -33,7 +37,10 @@ export function replaceFile(file: string, content: string | Iterable<string>, { 
  * Creates a file atomically. `write` fills a temporary file. Resolves with the size in bytes. Rejects if the file
  * exists, else like `replaceFile`.
  */
-export async function createFile(file: string, write: (draft: string) => Promise<void>): Promise<{ readonly bytes: number }> {
+export async function createFile(
+  file: string,
+  write: (draft: string) => Promise<void>,
+): Promise<{ readonly bytes: number }> {
   let bytes = 0;
   await putInPlace(file, async (draft) => {
     if ((await ownerOf(file)) !== undefined) throw new Error("file already exists");
@@ -97,7 +104,9 @@ const DRAFT = /^\..+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
  * `isOurs` gets the name of the replaced file; default: all files of the folder.
  */
 export function removeDrafts(folder: string, isOurs: (name: string) => boolean = () => true): void {
-  const drafts = readdirSync(folder).filter((name) => DRAFT.test(name) && isOurs(name.slice(1, -".".length - 36 - ".tmp".length)));
+  const drafts = readdirSync(folder).filter(
+    (name) => DRAFT.test(name) && isOurs(name.slice(1, -".".length - 36 - ".tmp".length)),
+  );
   for (const name of drafts) rmSync(join(folder, name), { force: true });
 }
 

@@ -13,9 +13,10 @@ const inMemory = z.strictObject({
   name: z.literal("in_memory"),
   config: z
     .strictObject({
-      max_bytes: bytes()
-        .default(DEFAULT_MEMORY_BYTES)
-        .meta({ description: "Maximum size of keys, values and pending deliveries, in bytes; writes above it fail. Default 512 MiB" }),
+      max_bytes: bytes().default(DEFAULT_MEMORY_BYTES).meta({
+        description:
+          "Maximum size of keys, values and pending deliveries, in bytes; writes above it fail. Default 512 MiB",
+      }),
     })
     .prefault({}),
 });
@@ -43,7 +44,9 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
     config: z
       .strictObject({
         file_path: filePath.default(defaults.file),
-        cache_bytes: bytes().default(DEFAULT_CACHE_BYTES).meta({ description: "Size of the read cache, in bytes. Default 64 MiB; 0 disables it" }),
+        cache_bytes: bytes()
+          .default(DEFAULT_CACHE_BYTES)
+          .meta({ description: "Size of the read cache, in bytes. Default 64 MiB; 0 disables it" }),
         durability: z.enum(["durable", "relaxed"]).default("durable").meta({
           description:
             "durable (default): a write is synced to disk before it is acknowledged. relaxed: acknowledged writes survive a crash of the process, but a power cut may lose the last second",
@@ -58,7 +61,9 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
         redis_url: z
           .url({ protocol: /^rediss?$/, error: "must be a URL that starts with redis:// or rediss://" })
           .default(DEFAULT_REDIS_URL)
-          .meta({ description: `URL of the server, with user and password if required; rediss:// for TLS. Default ${DEFAULT_REDIS_URL}` }),
+          .meta({
+            description: `URL of the server, with user and password if required; rediss:// for TLS. Default ${DEFAULT_REDIS_URL}`,
+          }),
         key_prefix: z
           .string()
           .max(256)
@@ -69,7 +74,10 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
       })
       .prefault({}),
   });
-  const redisSpace = redis.transform(({ name, config }) => ({ name, config: { ...config, key_prefix: `${config.key_prefix}${space}:` } }));
+  const redisSpace = redis.transform(({ name, config }) => ({
+    name,
+    config: { ...config, key_prefix: `${config.key_prefix}${space}:` },
+  }));
   /** Older form. Its options for saving at intervals have no effect, because each write is synced. */
   const keyValue = z
     .strictObject({
@@ -78,14 +86,23 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
         .strictObject({
           store_method: z.enum(["in_memory", "file_based"]).default("file_based"),
           file_path: filePath.optional(),
-          channel_size: z.number().optional().meta({ description: "Has no effect: each client of a stream has its own buffer" }),
-          save_interval_ms: z.number().optional().meta({ description: "Has no effect: each write is synced to disk before it is acknowledged" }),
+          channel_size: z
+            .number()
+            .optional()
+            .meta({ description: "Has no effect: each client of a stream has its own buffer" }),
+          save_interval_ms: z
+            .number()
+            .optional()
+            .meta({ description: "Has no effect: each write is synced to disk before it is acknowledged" }),
         })
         .prefault({}),
     })
     .transform(({ config }): z.output<typeof inMemory> | z.output<typeof fileBased> => {
       if (config.store_method === "in_memory") return inMemory.parse({ name: "in_memory" });
-      return fileBased.parse({ name: "file_based", config: config.file_path === undefined ? {} : { file_path: config.file_path } });
+      return fileBased.parse({
+        name: "file_based",
+        config: config.file_path === undefined ? {} : { file_path: config.file_path },
+      });
     });
   return z
     .union([fileBased, inMemory, redisSpace, keyValue])

@@ -41,16 +41,29 @@ function model(root: Root, each: UpdateOp): Root | typeof FAILED {
   if (each.type === "remove" && segments.length > 0) {
     const parent = segments
       .slice(0, -1)
-      .reduce<Root>((at, segment) => (isObject(at) && Object.hasOwn(at, segment) ? at[segment] : isObject(at) ? undefined : at), root);
+      .reduce<Root>(
+        (at, segment) => (isObject(at) && Object.hasOwn(at, segment) ? at[segment] : isObject(at) ? undefined : at),
+        root,
+      );
     if (parent === undefined) return root;
     if (!isObject(parent)) return FAILED;
     const last = segments[segments.length - 1] ?? "";
-    return descend(root, segments.slice(0, -1), (target) => Object.fromEntries(Object.entries(target ?? {}).filter(([key]) => key !== last)), false);
+    return descend(
+      root,
+      segments.slice(0, -1),
+      (target) => Object.fromEntries(Object.entries(target ?? {}).filter(([key]) => key !== last)),
+      false,
+    );
   }
   return descend(root, segments, (old) => leaf(old, each, segments.length > 1), false);
 }
 
-function descend(at: Root, segments: readonly string[], make: (old: Root) => Root | typeof FAILED, replace: boolean): Root | typeof FAILED {
+function descend(
+  at: Root,
+  segments: readonly string[],
+  make: (old: Root) => Root | typeof FAILED,
+  replace: boolean,
+): Root | typeof FAILED {
   const [first, ...rest] = segments;
   if (first === undefined) return make(at);
   if (at !== undefined && !isObject(at) && !replace) return FAILED;
@@ -113,13 +126,23 @@ describe("update operations, compared with a simple model", () => {
   it("leave all digits of other members as they are, whatever number they are of", () => {
     const digits = fc.stringMatching(/^[0-9]{1,30}$/);
     const number = fc
-      .tuple(fc.constantFrom("", "-"), digits, fc.option(digits, { nil: "" }), fc.constantFrom("", "e400", "E-7", "e+3"))
-      .map(([sign, whole, fraction, exponent]) => `${sign}${whole.replace(/^0+(?=\d)/, "")}${fraction === "" ? "" : `.${fraction}`}${exponent}`);
+      .tuple(
+        fc.constantFrom("", "-"),
+        digits,
+        fc.option(digits, { nil: "" }),
+        fc.constantFrom("", "e400", "E-7", "e+3"),
+      )
+      .map(
+        ([sign, whole, fraction, exponent]) =>
+          `${sign}${whole.replace(/^0+(?=\d)/, "")}${fraction === "" ? "" : `.${fraction}`}${exponent}`,
+      );
     const text = fc.string({ unit: character }).map((some) => JSON.stringify(some));
     fc.assert(
       fc.property(fc.array(fc.oneof(number, text), { minLength: 1 }), (members) => {
         const kept = `[${members.join(",")}]`;
-        expect(applyOps(`{"kept":${kept},"n":1}`, [{ type: "increment", path: "n", by: 1 }], { atomic: true }).json).toBe(`{"kept":${kept},"n":2}`);
+        expect(
+          applyOps(`{"kept":${kept},"n":1}`, [{ type: "increment", path: "n", by: 1 }], { atomic: true }).json,
+        ).toBe(`{"kept":${kept},"n":2}`);
       }),
       { numRuns: 100 },
     );

@@ -24,7 +24,9 @@ describe("update operations", () => {
     expect(apply('{"a":{"b":1}}', { type: "decrement", path: ["a", "b"], by: 2 })).toBe('{"a":{"b":-1}}');
     expect(apply('{"a":{"b":[1]}}', { type: "append", path: ["a", "b"], value: 2 })).toBe('{"a":{"b":[1,2]}}');
     expect(apply('{"a":{"b":1,"c":2}}', { type: "remove", path: ["a", "b"] })).toBe('{"a":{"c":2}}');
-    expect(apply('{"a":{"b":{"c":1}}}', { type: "merge", path: ["a", "b"], value: { d: 2 } })).toBe('{"a":{"b":{"c":1,"d":2}}}');
+    expect(apply('{"a":{"b":{"c":1}}}', { type: "merge", path: ["a", "b"], value: { d: 2 } })).toBe(
+      '{"a":{"b":{"c":1,"d":2}}}',
+    );
   });
 
   it("make the objects that are missing on the way, once they are sure to be done", () => {
@@ -69,11 +71,14 @@ describe("update operations", () => {
   });
 
   it("keep every digit of numbers elsewhere in the value", () => {
-    const numbers = '[9007199254740993,-123456789012345678901234567890,1e400,-1E-400,0.10,-0,1.0,{"9007199254740993":"9007199254740993"},"\\"1e400"]';
+    const numbers =
+      '[9007199254740993,-123456789012345678901234567890,1e400,-1E-400,0.10,-0,1.0,{"9007199254740993":"9007199254740993"},"\\"1e400"]';
     const at = { type: "increment", path: "n", by: 1 } as const;
     expect(apply(`{"big":${numbers},"n":1}`, at)).toBe(`{"big":${numbers},"n":2}`);
     expect(apply('{"big":9007199254740993,"n":true}', { type: "remove", path: "n" })).toBe('{"big":9007199254740993}');
-    expect(apply('{"big":9007199254740993,"n":1}', { type: "merge", path: "", value: { m: "\\" } })).toBe('{"big":9007199254740993,"n":1,"m":"\\\\"}');
+    expect(apply('{"big":9007199254740993,"n":1}', { type: "merge", path: "", value: { m: "\\" } })).toBe(
+      '{"big":9007199254740993,"n":1,"m":"\\\\"}',
+    );
     expect(apply('{"big":1e400}', { type: "set", path: "big", value: 0 })).toBe('{"big":0}');
   });
 
@@ -85,12 +90,18 @@ describe("update operations", () => {
     expect(apply(undefined, { type: "append", path: "a", value, json })).toBe(`{"a":[${json}]}`);
     expect(apply('{"a":1}', { type: "merge", path: "", value, json })).toBe('{"a":1,"n":[9007199254740993]}');
     // An equal value changes nothing; a value with another digit does.
-    expect(apply('{ "a": 9007199254740993}', { type: "set", path: "a", value: 2 ** 53, json: "9007199254740993" })).toBe('{ "a": 9007199254740993}');
-    expect(apply('{"a":9007199254740992}', { type: "set", path: "a", value: 2 ** 53, json: "9007199254740993" })).toBe('{"a":9007199254740993}');
+    expect(
+      apply('{ "a": 9007199254740993}', { type: "set", path: "a", value: 2 ** 53, json: "9007199254740993" }),
+    ).toBe('{ "a": 9007199254740993}');
+    expect(apply('{"a":9007199254740992}', { type: "set", path: "a", value: 2 ** 53, json: "9007199254740993" })).toBe(
+      '{"a":9007199254740993}',
+    );
     // Later operations see it as a number.
     const big: UpdateOp = { type: "set", path: "", value: 2 ** 53, json: "9007199254740993" };
     expect(apply(undefined, big, { type: "increment", path: "", by: 1 })).toBe("9007199254740994");
-    expect(applyOps(undefined, [big, { type: "append", path: "", value: "x" }], { atomic: true }).errors).toHaveLength(1);
+    expect(applyOps(undefined, [big, { type: "append", path: "", value: "x" }], { atomic: true }).errors).toHaveLength(
+      1,
+    );
   });
 
   it("keep members with the names of prototypes that a value already has", () => {
@@ -151,35 +162,145 @@ describe("update operations", () => {
   });
 
   it.each([
-    ["[1]", { type: "set", path: "a", value: 1 }, "set.target_not_object", "Cannot set at path 'a': target is array, expected object."],
-    ['{"a":null}', { type: "set", path: ["a", "b", "c"], value: 1 }, "set.target_not_object", "Cannot set at path 'a.b.c': target is null, expected object."],
-    ["1", { type: "append", path: "a", value: 1 }, "append.target_not_object", "Cannot append at path 'a': target is number, expected object."],
-    ["true", { type: "increment", path: "a", by: 1 }, "increment.target_not_object", "Cannot increment at path 'a': target is boolean, expected object."],
-    ['"x"', { type: "decrement", path: "a", by: 1 }, "decrement.target_not_object", "Cannot decrement at path 'a': target is string, expected object."],
-    ['{"a":1e400}', { type: "remove", path: ["a", "b"] }, "remove.target_not_object", "Cannot remove at path 'a.b': target is number, expected object."],
-    ["null", { type: "remove", path: "a" }, "remove.target_not_object", "Cannot remove at path 'a': target is null, expected object."],
-    ["[]", { type: "merge", path: "", value: {} }, "merge.target_not_object", "Cannot merge at path 'root': target is array, expected object."],
-    ["0", { type: "merge", path: ["a"], value: {} }, "merge.target_not_object", "Cannot merge at path 'root': target is number, expected object."],
-    ['{"a":"x"}', { type: "append", path: "a", value: {} }, "append.type_mismatch", "Expected string append value at path 'a', got object."],
-    ['"x"', { type: "append", path: "", value: null }, "append.type_mismatch", "Expected string append value at path 'root', got null."],
+    [
+      "[1]",
+      { type: "set", path: "a", value: 1 },
+      "set.target_not_object",
+      "Cannot set at path 'a': target is array, expected object.",
+    ],
+    [
+      '{"a":null}',
+      { type: "set", path: ["a", "b", "c"], value: 1 },
+      "set.target_not_object",
+      "Cannot set at path 'a.b.c': target is null, expected object.",
+    ],
+    [
+      "1",
+      { type: "append", path: "a", value: 1 },
+      "append.target_not_object",
+      "Cannot append at path 'a': target is number, expected object.",
+    ],
+    [
+      "true",
+      { type: "increment", path: "a", by: 1 },
+      "increment.target_not_object",
+      "Cannot increment at path 'a': target is boolean, expected object.",
+    ],
+    [
+      '"x"',
+      { type: "decrement", path: "a", by: 1 },
+      "decrement.target_not_object",
+      "Cannot decrement at path 'a': target is string, expected object.",
+    ],
+    [
+      '{"a":1e400}',
+      { type: "remove", path: ["a", "b"] },
+      "remove.target_not_object",
+      "Cannot remove at path 'a.b': target is number, expected object.",
+    ],
+    [
+      "null",
+      { type: "remove", path: "a" },
+      "remove.target_not_object",
+      "Cannot remove at path 'a': target is null, expected object.",
+    ],
+    [
+      "[]",
+      { type: "merge", path: "", value: {} },
+      "merge.target_not_object",
+      "Cannot merge at path 'root': target is array, expected object.",
+    ],
+    [
+      "0",
+      { type: "merge", path: ["a"], value: {} },
+      "merge.target_not_object",
+      "Cannot merge at path 'root': target is number, expected object.",
+    ],
+    [
+      '{"a":"x"}',
+      { type: "append", path: "a", value: {} },
+      "append.type_mismatch",
+      "Expected string append value at path 'a', got object.",
+    ],
+    [
+      '"x"',
+      { type: "append", path: "", value: null },
+      "append.type_mismatch",
+      "Expected string append value at path 'root', got null.",
+    ],
     [
       '{"a":{"b":false}}',
       { type: "append", path: ["a", "b"], value: 1 },
       "append.type_mismatch",
       "Cannot append at path 'a.b': target is boolean, expected array, string, null, or missing field.",
     ],
-    ['{"a":null}', { type: "increment", path: "a", by: 1 }, "increment.not_number", "Expected number at path 'a', got null."],
-    ["[]", { type: "decrement", path: "", by: 1 }, "decrement.not_number", "Expected number at path 'root', got array."],
-    ["9223372036854775807", { type: "increment", path: "", by: 1 }, "increment.not_number", "Expected number at path 'root', got number."],
-    ["-9223372036854775808", { type: "decrement", path: "", by: 1 }, "decrement.not_number", "Expected number at path 'root', got number."],
-    ["1e400", { type: "increment", path: "", by: 1 }, "increment.not_number", "Expected number at path 'root', got number."],
-    ["{}", { type: "set", path: Array(33).fill("a"), value: 1 }, "set.path.too_deep", "Path depth 33 exceeds maximum of 32"],
-    ["{}", { type: "append", path: ["a", ""], value: 1 }, "append.path.empty_segment", "Path contains an empty segment"],
+    [
+      '{"a":null}',
+      { type: "increment", path: "a", by: 1 },
+      "increment.not_number",
+      "Expected number at path 'a', got null.",
+    ],
+    [
+      "[]",
+      { type: "decrement", path: "", by: 1 },
+      "decrement.not_number",
+      "Expected number at path 'root', got array.",
+    ],
+    [
+      "9223372036854775807",
+      { type: "increment", path: "", by: 1 },
+      "increment.not_number",
+      "Expected number at path 'root', got number.",
+    ],
+    [
+      "-9223372036854775808",
+      { type: "decrement", path: "", by: 1 },
+      "decrement.not_number",
+      "Expected number at path 'root', got number.",
+    ],
+    [
+      "1e400",
+      { type: "increment", path: "", by: 1 },
+      "increment.not_number",
+      "Expected number at path 'root', got number.",
+    ],
+    [
+      "{}",
+      { type: "set", path: Array(33).fill("a"), value: 1 },
+      "set.path.too_deep",
+      "Path depth 33 exceeds maximum of 32",
+    ],
+    [
+      "{}",
+      { type: "append", path: ["a", ""], value: 1 },
+      "append.path.empty_segment",
+      "Path contains an empty segment",
+    ],
     ["{}", { type: "merge", path: [""], value: {} }, "merge.path.empty_segment", "Path contains an empty segment"],
-    ["{}", { type: "increment", path: "é".repeat(129), by: 1 }, "increment.path.segment_too_long", "Path segment of 258 bytes exceeds maximum of 256"],
-    ["{}", { type: "decrement", path: "__proto__", by: 1 }, "decrement.path.proto_polluted", "Path segment '__proto__' is not allowed (prototype pollution)."],
-    ["{}", { type: "remove", path: ["a", "constructor"] }, "remove.path.proto_polluted", "Path segment 'constructor' is not allowed (prototype pollution)."],
-    ["{}", { type: "set", path: "prototype", value: 1 }, "set.path.proto_polluted", "Path segment 'prototype' is not allowed (prototype pollution)."],
+    [
+      "{}",
+      { type: "increment", path: "é".repeat(129), by: 1 },
+      "increment.path.segment_too_long",
+      "Path segment of 258 bytes exceeds maximum of 256",
+    ],
+    [
+      "{}",
+      { type: "decrement", path: "__proto__", by: 1 },
+      "decrement.path.proto_polluted",
+      "Path segment '__proto__' is not allowed (prototype pollution).",
+    ],
+    [
+      "{}",
+      { type: "remove", path: ["a", "constructor"] },
+      "remove.path.proto_polluted",
+      "Path segment 'constructor' is not allowed (prototype pollution).",
+    ],
+    [
+      "{}",
+      { type: "set", path: "prototype", value: 1 },
+      "set.path.proto_polluted",
+      "Path segment 'prototype' is not allowed (prototype pollution).",
+    ],
     ["{}", { type: "merge", path: "", value: [] }, "merge.value.not_an_object", "Merge value must be a JSON object"],
     [
       "{}",
@@ -187,16 +308,24 @@ describe("update operations", () => {
       "merge.value.too_many_keys",
       "Merge value has 1025 top-level keys, exceeds maximum of 1024",
     ],
-    ["{}", { type: "merge", path: "", value: nested(17) }, "merge.value.too_deep", "Merge value JSON nesting depth 17 exceeds maximum of 16"],
+    [
+      "{}",
+      { type: "merge", path: "", value: nested(17) },
+      "merge.value.too_deep",
+      "Merge value JSON nesting depth 17 exceeds maximum of 16",
+    ],
     [
       "{}",
       { type: "merge", path: "", value: JSON.parse('{"__proto__":1}') },
       "merge.value.proto_polluted",
       'Merge value top-level key "__proto__" is a prototype-pollution sink',
     ],
-  ] satisfies readonly (readonly [string, UpdateOp, string, string])[])("meeting %s, %j fails with %s", (json, op, code, message) => {
-    expect(problem(json, op)).toEqual([code, message]);
-  });
+  ] satisfies readonly (readonly [string, UpdateOp, string, string])[])(
+    "meeting %s, %j fails with %s",
+    (json, op, code, message) => {
+      expect(problem(json, op)).toEqual([code, message]);
+    },
+  );
 
   it("take paths, segments and merged values up to their limits", () => {
     expect(apply("{}", { type: "set", path: Array(32).fill("a"), value: 1 })).toContain('{"a":1}');

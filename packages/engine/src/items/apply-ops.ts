@@ -24,14 +24,19 @@ export interface AppliedOps {
  *
  * Numbers keep all digits, also beyond 2^53. Sums of integers are exact from -2^63 to 2^63-1.
  */
-export function applyOps(json: string | undefined, ops: readonly UpdateOp[], options: { readonly atomic: boolean }): AppliedOps {
+export function applyOps(
+  json: string | undefined,
+  ops: readonly UpdateOp[],
+  options: { readonly atomic: boolean },
+): AppliedOps {
   const document: JsonDocument = { root: json === undefined ? undefined : parseExact(json), changed: false };
   const errors: UpdateOpError[] = [];
   ops.forEach((op, op_index) => {
     const problem = applyOp(document, op);
     if (problem !== undefined) errors.push({ op_index, ...problem });
   });
-  if (!document.changed || document.root === undefined || (options.atomic && errors.length > 0)) return { json, errors };
+  if (!document.changed || document.root === undefined || (options.atomic && errors.length > 0))
+    return { json, errors };
   return { json: stringifyExact(document.root), errors };
 }
 
@@ -57,7 +62,9 @@ function applyOp(document: JsonDocument, op: UpdateOp): Problem | undefined {
   switch (op.type) {
     case "set": {
       const value = carriedValue(op);
-      return change(document, op, segments, (old) => (old !== undefined && sameValue(old, value) ? "done" : { value: copyOf(value) }));
+      return change(document, op, segments, (old) =>
+        old !== undefined && sameValue(old, value) ? "done" : { value: copyOf(value) },
+      );
     }
     case "increment":
       return change(document, op, segments, (old) => sum(op.type, segments, old, op.by));
@@ -83,7 +90,12 @@ type Next = { readonly value: unknown } | "done" | Problem;
 /**
  * Replaces a value by the result of `next`. Creates missing objects on the path, but only if the operation succeeds.
  */
-function change(document: JsonDocument, op: UpdateOp, segments: readonly string[], next: (old: unknown) => Next): Problem | undefined {
+function change(
+  document: JsonDocument,
+  op: UpdateOp,
+  segments: readonly string[],
+  next: (old: unknown) => Next,
+): Problem | undefined {
   const place = placeAt(document, segments);
   if ("blockedBy" in place) return notObject(op.type, segments, place.blockedBy);
   const result = next(place.value);
@@ -132,7 +144,11 @@ function objectAt(document: JsonDocument, segments: readonly string[]): JsonObje
 
 function sum(type: "increment" | "decrement", segments: readonly string[], old: unknown, by: number): Next {
   const value = old === undefined ? by + 0 : addInteger(old, by);
-  if (value === undefined) return { code: `${type}.not_number`, message: `Expected number at path '${printPath(segments)}', got ${typeName(old)}.` };
+  if (value === undefined)
+    return {
+      code: `${type}.not_number`,
+      message: `Expected number at path '${printPath(segments)}', got ${typeName(old)}.`,
+    };
   return { value };
 }
 
@@ -144,7 +160,10 @@ function append(document: JsonDocument, segments: readonly string[], old: unknow
   }
   if (typeof old === "string") {
     if (typeof value === "string") return { value: old + value };
-    return { code: "append.type_mismatch", message: `Expected string append value at path '${printPath(segments)}', got ${typeName(value)}.` };
+    return {
+      code: "append.type_mismatch",
+      message: `Expected string append value at path '${printPath(segments)}', got ${typeName(value)}.`,
+    };
   }
   if (old === undefined || old === null) {
     const text = typeof value === "string" && (old === null || segments.length <= 1);

@@ -35,7 +35,10 @@ export class CachedItems {
   /**
    * Sends a read to the store and returns the result of `read`. `read` calls `remember` for each item that it found.
    */
-  read<Output, Answer>(send: () => Promise<Output>, read: (output: Output, remember: Remember) => Answer): Promise<Answer> {
+  read<Output, Answer>(
+    send: () => Promise<Output>,
+    read: (output: Output, remember: Remember) => Answer,
+  ): Promise<Answer> {
     const remember = this.#remember();
     return send().then((output) => read(output, remember));
   }
@@ -44,7 +47,11 @@ export class CachedItems {
    * Like `read`, for a write to these items. Uses a single reaction to the store's promise, which preserves the order
    * of results.
    */
-  write<Output, Answer>(addresses: readonly ItemAddress[], send: () => Promise<Output>, read: (output: Output, remember: Remember) => Answer): Promise<Answer> {
+  write<Output, Answer>(
+    addresses: readonly ItemAddress[],
+    send: () => Promise<Output>,
+    read: (output: Output, remember: Remember) => Answer,
+  ): Promise<Answer> {
     const remember = this.#remember();
     const names = addresses.map(({ scope, key }) => itemName(scope, key));
     for (const name of names) this.#writing.set(name, (this.#writing.get(name) ?? 0) + 1);

@@ -27,7 +27,9 @@ const marked = new RegExp(`"${MARK}([^"]*)"`, "g");
 export function parseExact(json: string): unknown {
   const text = markExact(json);
   if (text === json) return JSON.parse(json);
-  return JSON.parse(text, (_key, value: unknown) => (typeof value === "string" && value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value));
+  return JSON.parse(text, (_key, value: unknown) =>
+    typeof value === "string" && value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value,
+  );
 }
 
 /** True if `JSON.parse` would lose digits of this JSON. */
@@ -74,5 +76,12 @@ const LOWER_E = 0x65;
  * start of a number.
  */
 function isNumberUnit(unit: number): boolean {
-  return (unit >= 0x30 && unit <= 0x39) || unit === 0x2d || unit === 0x2b || unit === 0x2e || unit === LOWER_E || unit === 0x45;
+  return (
+    (unit >= 0x30 && unit <= 0x39) ||
+    unit === 0x2d ||
+    unit === 0x2b ||
+    unit === 0x2e ||
+    unit === LOWER_E ||
+    unit === 0x45
+  );
 }

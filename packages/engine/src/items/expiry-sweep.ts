@@ -18,7 +18,11 @@ export interface ExpirySweepOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Deletes an expired item with `ifVersion` and notifies watchers. Called concurrently for many items. */
-  readonly remove: (item: { readonly scope: string; readonly key: string; readonly version: number }) => Promise<unknown>;
+  readonly remove: (item: {
+    readonly scope: string;
+    readonly key: string;
+    readonly version: number;
+  }) => Promise<unknown>;
 }
 
 /**

@@ -88,7 +88,13 @@ export interface ItemUpdated extends ItemWritten {
 
 /** One write of an atomic batch. */
 export type BatchedWrite =
-  | { readonly type: "set"; readonly scope: string; readonly key: string; readonly value: ItemValue; readonly write: ItemWrite }
+  | {
+      readonly type: "set";
+      readonly scope: string;
+      readonly key: string;
+      readonly value: ItemValue;
+      readonly write: ItemWrite;
+    }
   | { readonly type: "delete"; readonly scope: string; readonly key: string; readonly write: ItemWrite };
 
 /** Result of an atomic batch. On a conflict, nothing was written; `index` is that of the conflicting write. */

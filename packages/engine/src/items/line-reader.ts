@@ -8,7 +8,9 @@ export interface NumberedLine {
 
 /** The part of a channel reader that is used here. */
 export interface LineSource {
-  read(): Promise<{ readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer } | undefined>;
+  read(): Promise<
+    { readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer } | undefined
+  >;
   readonly ended: "open" | "finished" | "aborted";
 }
 
@@ -28,9 +30,13 @@ export async function* linesOf(reader: LineSource, maxCharacters: number): Async
     pieces.push(piece);
     length += piece.length;
     if (length <= maxCharacters) return;
-    throw new CallError("payload_too_large", `line ${number}: is longer than the maximum of ${maxCharacters} characters`, {
-      details: { line: number, limit: maxCharacters },
-    });
+    throw new CallError(
+      "payload_too_large",
+      `line ${number}: is longer than the maximum of ${maxCharacters} characters`,
+      {
+        details: { line: number, limit: maxCharacters },
+      },
+    );
   };
   const take = (): NumberedLine => {
     const line = { number, text: pieces.join("") };
@@ -43,7 +49,10 @@ export async function* linesOf(reader: LineSource, maxCharacters: number): Async
     try {
       return decoder.decode(bytes, { stream: bytes !== undefined });
     } catch (cause) {
-      throw new CallError("invalid_input", `line ${number}: this line or one soon after it contains invalid UTF-8`, { cause, details: { line: number } });
+      throw new CallError("invalid_input", `line ${number}: this line or one soon after it contains invalid UTF-8`, {
+        cause,
+        details: { line: number },
+      });
     }
   };
 
@@ -59,7 +68,9 @@ export async function* linesOf(reader: LineSource, maxCharacters: number): Async
     if (start < chunk.length) add(chunk.slice(start));
   }
   if (reader.ended === "aborted") {
-    throw new CallError("channel_closed", `the channel was closed early, in line ${number}`, { details: { line: number } });
+    throw new CallError("channel_closed", `the channel was closed early, in line ${number}`, {
+      details: { line: number },
+    });
   }
   add(decode());
   const last = take();

@@ -48,7 +48,12 @@ export interface Outbox {
    * Returns deliveries of a watcher after the sequence number `after` (0: from the first), in order: at most
    * `maxBytes`, but at least one.
    */
-  pending(request: { readonly watcher: string; readonly after: number; readonly limit: number; readonly maxBytes: number }): Promise<readonly Delivery[]>;
+  pending(request: {
+    readonly watcher: string;
+    readonly after: number;
+    readonly limit: number;
+    readonly maxBytes: number;
+  }): Promise<readonly Delivery[]>;
   /** Acknowledges and deletes deliveries. */
   acknowledge(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void>;
   /** Discards all deliveries of a watcher and returns their number. Deliveries that are written later are kept. */
@@ -71,7 +76,10 @@ const NOBODY: readonly string[] = [];
 export function outboxEntries(changes: readonly ItemChange[], notice: Notice | undefined): OutboxEntry[] {
   return changes.map((change) => ({
     change,
-    watchers: notice === undefined ? NOBODY : notice.watchers.filter((watcher) => watcher.kinds.has(change.kind)).map((watcher) => watcher.id),
+    watchers:
+      notice === undefined
+        ? NOBODY
+        : notice.watchers.filter((watcher) => watcher.kinds.has(change.kind)).map((watcher) => watcher.id),
     origin: notice?.origin ?? "",
   }));
 }

@@ -10,6 +10,10 @@ export function cursorOfKey(key: string): string {
 /** Returns the key of a cursor. Throws `invalid_input` for other strings. */
 export function keyOfCursor(cursor: string): string {
   const text = Buffer.from(cursor, "base64url").toString();
-  if (text.startsWith(CURSOR_OPENING) && cursorOfKey(text.slice(CURSOR_OPENING.length)) === cursor) return text.slice(CURSOR_OPENING.length);
-  throw new CallError("invalid_input", "`cursor`: is not a valid cursor; send the cursor of the previous page, or none for the first page");
+  if (text.startsWith(CURSOR_OPENING) && cursorOfKey(text.slice(CURSOR_OPENING.length)) === cursor)
+    return text.slice(CURSOR_OPENING.length);
+  throw new CallError(
+    "invalid_input",
+    "`cursor`: is not a valid cursor; send the cursor of the previous page, or none for the first page",
+  );
 }

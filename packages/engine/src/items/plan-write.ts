@@ -57,7 +57,8 @@ export function planWrite(
 ): WritePlan | Conflict | TooLarge {
   const alive = old === undefined || isExpired(old, now) ? undefined : old;
   const actual = alive?.version ?? 0;
-  if (ifVersion !== undefined && ifVersion !== actual && !(intent.type === "delete" && ifVersion === old?.version)) return { status: "conflict", actual };
+  if (ifVersion !== undefined && ifVersion !== actual && !(intent.type === "delete" && ifVersion === old?.version))
+    return { status: "conflict", actual };
   if (intent.type === "delete") return planDelete(old, alive, address, now);
   let next: ItemValue;
   let errors: readonly UpdateOpError[] = NOTHING;
@@ -67,7 +68,8 @@ export function planWrite(
     const updated = updatedValue(alive, intent.update);
     if (updated.status === "too_large") return updated;
     errors = updated.errors;
-    if (updated.value === undefined) return { status: "unchanged", row: "keep", item: alive, previous: alive?.json, changes: NOTHING, errors };
+    if (updated.value === undefined)
+      return { status: "unchanged", row: "keep", item: alive, previous: alive?.json, changes: NOTHING, errors };
     next = updated.value;
   }
   if (alive !== undefined && alive.json === next.json) {
@@ -77,7 +79,14 @@ export function planWrite(
   }
   const expiry = old !== undefined && alive === undefined ? deletionOf(old, address, now) : undefined;
   const version = (expiry?.version ?? alive?.version ?? floor()) + 1;
-  const item: Item = { key: address.key, json: next.json, version, updatedAt: now, bytes: next.bytes, expiresAt: next.expiresAt };
+  const item: Item = {
+    key: address.key,
+    json: next.json,
+    version,
+    updatedAt: now,
+    bytes: next.bytes,
+    expiresAt: next.expiresAt,
+  };
   const change: ItemChange = {
     kind: alive === undefined ? "created" : "updated",
     scope: address.scope,
@@ -87,27 +96,56 @@ export function planWrite(
     json: next.json,
     at: now,
   };
-  return { status: "written", row: "put", item, previous: alive?.json, changes: expiry === undefined ? [change] : [expiry, change], errors };
+  return {
+    status: "written",
+    row: "put",
+    item,
+    previous: alive?.json,
+    changes: expiry === undefined ? [change] : [expiry, change],
+    errors,
+  };
 }
 
 function planDelete(old: Item | undefined, alive: Item | undefined, address: ItemAddress, now: number): WritePlan {
-  if (old === undefined) return { status: "unchanged", row: "keep", item: undefined, previous: undefined, changes: NOTHING, errors: NOTHING };
-  return { status: "written", row: "remove", item: undefined, previous: alive?.json, changes: [deletionOf(old, address, now)], errors: NOTHING };
+  if (old === undefined)
+    return {
+      status: "unchanged",
+      row: "keep",
+      item: undefined,
+      previous: undefined,
+      changes: NOTHING,
+      errors: NOTHING,
+    };
+  return {
+    status: "written",
+    row: "remove",
+    item: undefined,
+    previous: alive?.json,
+    changes: [deletionOf(old, address, now)],
+    errors: NOTHING,
+  };
 }
 
 function deletionOf(old: Item, { scope, key }: ItemAddress, now: number): ItemChange {
   return { kind: "deleted", scope, key, version: old.version + 1, previous: old.json, json: undefined, at: now };
 }
 
-type UpdatedValue = { readonly status: "updated"; readonly value: ItemValue | undefined; readonly errors: readonly UpdateOpError[] } | TooLarge;
+type UpdatedValue =
+  | { readonly status: "updated"; readonly value: ItemValue | undefined; readonly errors: readonly UpdateOpError[] }
+  | TooLarge;
 
 /** `value` is undefined if nothing has to be written. */
 function updatedValue(alive: Item | undefined, update: ItemUpdate): UpdatedValue {
   const { json, errors } = applyOps(alive?.json, update.ops, { atomic: update.atomic });
-  if (json === undefined || (errors.length > 0 && (update.atomic || json === alive?.json))) return { status: "updated", value: undefined, errors };
+  if (json === undefined || (errors.length > 0 && (update.atomic || json === alive?.json)))
+    return { status: "updated", value: undefined, errors };
   const bytes = Buffer.byteLength(json);
   if (bytes > update.maxBytes && json !== alive?.json) return { status: "too_large", bytes };
-  return { status: "updated", value: { json, bytes, expiresAt: update.expiresAt === "keep" ? alive?.expiresAt : update.expiresAt }, errors };
+  return {
+    status: "updated",
+    value: { json, bytes, expiresAt: update.expiresAt === "keep" ? alive?.expiresAt : update.expiresAt },
+    errors,
+  };
 }
 
 /** Returns the message of an update that is rejected with `payload_too_large`. */

@@ -7,20 +7,28 @@ describe("texts in order", () => {
   it("hold what a sorted list holds, whatever is added and removed", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", "\u0000", "\uffff", "\u{10000}"), maxLength: 4 });
     fc.assert(
-      fc.property(fc.uniqueArray(text), fc.array(fc.tuple(fc.boolean(), text)), text, fc.option(text, { nil: undefined }), (initial, steps, prefix, after) => {
-        const texts = new SortedStrings(initial);
-        const model = new Set(initial);
-        for (const [adds, step] of steps) {
-          if (adds && !model.has(step)) texts.add(step);
-          if (!adds && model.has(step)) texts.delete(step);
-          if (adds) model.add(step);
-          else model.delete(step);
-        }
-        const begins = [...model].filter((one) => one.startsWith(prefix)).sort(compareKeys);
-        expect(texts.size).toBe(model.size);
-        expect(texts.count(prefix)).toBe(begins.length);
-        expect([...texts.from(prefix, after)]).toEqual(begins.filter((one) => after === undefined || compareKeys(one, after) > 0));
-      }),
+      fc.property(
+        fc.uniqueArray(text),
+        fc.array(fc.tuple(fc.boolean(), text)),
+        text,
+        fc.option(text, { nil: undefined }),
+        (initial, steps, prefix, after) => {
+          const texts = new SortedStrings(initial);
+          const model = new Set(initial);
+          for (const [adds, step] of steps) {
+            if (adds && !model.has(step)) texts.add(step);
+            if (!adds && model.has(step)) texts.delete(step);
+            if (adds) model.add(step);
+            else model.delete(step);
+          }
+          const begins = [...model].filter((one) => one.startsWith(prefix)).sort(compareKeys);
+          expect(texts.size).toBe(model.size);
+          expect(texts.count(prefix)).toBe(begins.length);
+          expect([...texts.from(prefix, after)]).toEqual(
+            begins.filter((one) => after === undefined || compareKeys(one, after) > 0),
+          );
+        },
+      ),
     );
   });
 

@@ -10,9 +10,12 @@ function stored(text: string): string {
 }
 
 describe("the text under which a value is stored", () => {
-  it.each(["9007199254740993", "-0", "1e400", "1.0", "0.10", "[12345678901234567890.123456789012345678901234567890]"])("keeps the digits of %s", (text) => {
-    expect(stored(text)).toBe(text);
-  });
+  it.each(["9007199254740993", "-0", "1e400", "1.0", "0.10", "[12345678901234567890.123456789012345678901234567890]"])(
+    "keeps the digits of %s",
+    (text) => {
+      expect(stored(text)).toBe(text);
+    },
+  );
 
   it("is the same for one value written with and without white space and escapes", () => {
     const compact = '{"a b":[1,"x y\\n","é/","\\ud800"],"":{}}';
@@ -23,14 +26,18 @@ describe("the text under which a value is stored", () => {
   it("says what it said, for any JSON in any indentation", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 3 }), (value, indent) => {
-        expect(storedJson(Payload.fromText(JSON.stringify(value, undefined, indent)), { ...limits, maxBytes: 1e9 }).json).toBe(JSON.stringify(value));
+        expect(
+          storedJson(Payload.fromText(JSON.stringify(value, undefined, indent)), { ...limits, maxBytes: 1e9 }).json,
+        ).toBe(JSON.stringify(value));
       }),
     );
   });
 
   it("counts bytes of UTF-8, and names size and limit of a value that is too large", () => {
     expect(storedJson(Payload.fromText('"é"'), limits)).toEqual({ json: '"é"', bytes: 4 });
-    expect(() => stored(JSON.stringify("é".repeat(500)))).toThrow("`value`: is 1002 bytes of JSON; at most 1000 are allowed (max_value_bytes of a test)");
+    expect(() => stored(JSON.stringify("é".repeat(500)))).toThrow(
+      "`value`: is 1002 bytes of JSON; at most 1000 are allowed (max_value_bytes of a test)",
+    );
   });
 
   it(`keeps ${MAX_DEPTH} levels and refuses one more, naming the depth`, () => {

@@ -13,7 +13,10 @@ export interface StoredJson {
  * Throws `invalid_input` if the value is nested too deeply, and `payload_too_large` if it is too large. `name` is the
  * name of the member, e.g. `value`; `limit` names the setting, e.g. "max_value_bytes of svc-state".
  */
-export function storedJson(payload: Payload, limits: { readonly name: string; readonly maxBytes: number; readonly limit: string }): StoredJson {
+export function storedJson(
+  payload: Payload,
+  limits: { readonly name: string; readonly maxBytes: number; readonly limit: string },
+): StoredJson {
   const json = normalJson(payload.text(), MAX_DEPTH);
   if (json === undefined) {
     const message = `\`${limits.name}\`: is nested deeper than ${MAX_DEPTH} levels`;

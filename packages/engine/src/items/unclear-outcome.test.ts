@@ -14,7 +14,9 @@ describe("a write that was rejected", () => {
     ["payload_too_large", undefined, false],
     ["state_conflict", undefined, false],
   ] as const)("with %s and outcome %s may be stored: %s", (code, outcome, expected) => {
-    expect(mayBeStored(new CallError(code, "a test", outcome === undefined ? {} : { details: { outcome } }))).toBe(expected);
+    expect(mayBeStored(new CallError(code, "a test", outcome === undefined ? {} : { details: { outcome } }))).toBe(
+      expected,
+    );
   });
 
   it("with an unknown error may be stored", () => {

@@ -23,14 +23,28 @@ export function printPath(segments: readonly string[]): string {
 }
 
 /** Returns the reason why a path cannot be used, or undefined if it can. */
-export function pathProblem(type: UpdateOp["type"], segments: readonly string[]): { readonly code: string; readonly message: string } | undefined {
-  if (segments.length > MAX_PATH_DEPTH) return { code: `${type}.path.too_deep`, message: `Path depth ${segments.length} exceeds maximum of ${MAX_PATH_DEPTH}` };
+export function pathProblem(
+  type: UpdateOp["type"],
+  segments: readonly string[],
+): { readonly code: string; readonly message: string } | undefined {
+  if (segments.length > MAX_PATH_DEPTH)
+    return {
+      code: `${type}.path.too_deep`,
+      message: `Path depth ${segments.length} exceeds maximum of ${MAX_PATH_DEPTH}`,
+    };
   for (const segment of segments) {
     if (segment === "") return { code: `${type}.path.empty_segment`, message: "Path contains an empty segment" };
     const bytes = Buffer.byteLength(segment);
     if (bytes > MAX_SEGMENT_BYTES)
-      return { code: `${type}.path.segment_too_long`, message: `Path segment of ${bytes} bytes exceeds maximum of ${MAX_SEGMENT_BYTES}` };
-    if (isPrototypeName(segment)) return { code: `${type}.path.proto_polluted`, message: `Path segment '${segment}' is not allowed (prototype pollution).` };
+      return {
+        code: `${type}.path.segment_too_long`,
+        message: `Path segment of ${bytes} bytes exceeds maximum of ${MAX_SEGMENT_BYTES}`,
+      };
+    if (isPrototypeName(segment))
+      return {
+        code: `${type}.path.proto_polluted`,
+        message: `Path segment '${segment}' is not allowed (prototype pollution).`,
+      };
   }
   return undefined;
 }

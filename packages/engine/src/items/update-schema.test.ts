@@ -33,7 +33,11 @@ describe("the schema of update operations", () => {
   });
 
   it("reads values that come unread, and keeps the JSON of those whose digits would be lost", () => {
-    const ops = ["[1]", "[9007199254740993]"].map((json) => ({ type: "set", path: "a", value: Payload.fromText(json) }));
+    const ops = ["[1]", "[9007199254740993]"].map((json) => ({
+      type: "set",
+      path: "a",
+      value: Payload.fromText(json),
+    }));
     expect(updateOpsSchema.parse(ops)).toEqual([
       { type: "set", path: "a", value: [1] },
       { type: "set", path: "a", value: [9007199254740992], json: "[9007199254740993]" },
@@ -41,7 +45,9 @@ describe("the schema of update operations", () => {
   });
 
   it("leaves values to the operations, which report them with their own codes", () => {
-    expect(updateOpsSchema.parse([{ type: "merge", path: "", value: 1 }])).toEqual([{ type: "merge", path: "", value: 1 }]);
+    expect(updateOpsSchema.parse([{ type: "merge", path: "", value: 1 }])).toEqual([
+      { type: "merge", path: "", value: 1 },
+    ]);
   });
 
   it("refuses what is no operation, fractions, and fewer than one or more than a thousand", () => {

@@ -7,7 +7,8 @@ import type { UpdateOp } from "./update-op.ts";
 export const MAX_UPDATE_OPS = 1_000;
 
 const path = z.union([z.string(), z.array(z.string()).readonly()]).meta({
-  description: 'One literal member of the root ("" is the root itself), or an array with one member name per level ([] is the root).',
+  description:
+    'One literal member of the root ("" is the root itself), or an array with one member name per level ([] is the root).',
 });
 /** Optional for merge and append. Published clients then send null. */
 const pathOrRoot = path.nullish().transform((given) => given ?? "");
@@ -21,8 +22,12 @@ const updateOpSchema = z.discriminatedUnion("type", [
   z
     .strictObject({ type: z.literal("merge"), path: pathOrRoot, value: anyValue.transform(orNull) })
     .meta({ description: "Merges an object's members into the object at the path." }),
-  z.strictObject({ type: z.literal("increment"), path, by }).meta({ description: "Adds to a number; a missing one counts as 0." }),
-  z.strictObject({ type: z.literal("decrement"), path, by }).meta({ description: "Subtracts from a number; a missing one counts as 0." }),
+  z
+    .strictObject({ type: z.literal("increment"), path, by })
+    .meta({ description: "Adds to a number; a missing one counts as 0." }),
+  z
+    .strictObject({ type: z.literal("decrement"), path, by })
+    .meta({ description: "Subtracts from a number; a missing one counts as 0." }),
   z
     .strictObject({ type: z.literal("append"), path: pathOrRoot, value: anyValue.transform(orNull) })
     .meta({ description: "Adds one element to an array or text to a string." }),
@@ -36,7 +41,10 @@ export const RAW_OP_MEMBERS = ["ops[].value"] as const;
  * Schema of the `ops` of `state::update` and `stream::update`. `applyOps` reports errors that depend on the stored
  * value.
  */
-export const updateOpsSchema: z.ZodType<readonly UpdateOp[]> = z.array(updateOpSchema.transform(withReadValue)).min(1).max(MAX_UPDATE_OPS);
+export const updateOpsSchema: z.ZodType<readonly UpdateOp[]> = z
+  .array(updateOpSchema.transform(withReadValue))
+  .min(1)
+  .max(MAX_UPDATE_OPS);
 
 /** Parses the operation's value. Adds the value's JSON if parsing loses digits. */
 function withReadValue(op: z.output<typeof updateOpSchema>): UpdateOp {

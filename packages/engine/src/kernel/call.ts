@@ -5,7 +5,12 @@ import type { CallSpan } from "./telemetry-contract.ts";
 
 /** The outcome of a call. `result` is undefined if the handler returned nothing. */
 export type Outcome =
-  | { readonly ok: true; readonly result: Payload | undefined; readonly traceparent?: string | undefined; readonly baggage?: string | undefined }
+  | {
+      readonly ok: true;
+      readonly result: Payload | undefined;
+      readonly traceparent?: string | undefined;
+      readonly baggage?: string | undefined;
+    }
   | { readonly ok: false; readonly error: CallError; readonly cause?: CallFailureCause };
 
 /**
@@ -41,7 +46,9 @@ export interface CallRequest {
 type Settled = CallRequest["onSettled"];
 
 /** An in-flight call: created by the router, held by its provider, released when settled. */
-export interface Call extends Omit<CallRequest, "payload" | "metadata" | "traceparent" | "onSettled">, DeadlineItem<Call> {
+export interface Call
+  extends Omit<CallRequest, "payload" | "metadata" | "traceparent" | "onSettled">,
+    DeadlineItem<Call> {
   /** Cleared when the call is settled, so that remaining references to the call do not keep the payload in memory. */
   payload: Payload;
   metadata: Payload | undefined;

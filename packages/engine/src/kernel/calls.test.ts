@@ -33,7 +33,10 @@ describe("a call", () => {
     const engine = await inMemoryEngine();
     const callee = await engine.connectWorker({ name: "math" });
     const caller = await engine.connectWorker({ name: "shop" });
-    callee.serve("math::add", (data, frame) => ({ c: (data as { a: number; b: number }).a + (data as { b: number }).b, caller: frame.caller }));
+    callee.serve("math::add", (data, frame) => ({
+      c: (data as { a: number; b: number }).a + (data as { b: number }).b,
+      caller: frame.caller,
+    }));
 
     const answer = await caller.call("math::add", { a: 2, b: 3 });
 
@@ -46,8 +49,14 @@ describe("a call", () => {
     worker.serve("f", (_data, frame) => ({ traceparent: frame.traceparent, baggage: frame.baggage }));
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-    expect((await worker.call("f", 1, { traceparent, baggage: "k=v" })).result).toEqual({ traceparent, baggage: "k=v" });
-    expect((await worker.call("f", 1, { traceparent: "00-zz", baggage: "k".repeat(9_000) })).result).toEqual({ traceparent: null, baggage: null });
+    expect((await worker.call("f", 1, { traceparent, baggage: "k=v" })).result).toEqual({
+      traceparent,
+      baggage: "k=v",
+    });
+    expect((await worker.call("f", 1, { traceparent: "00-zz", baggage: "k".repeat(9_000) })).result).toEqual({
+      traceparent: null,
+      baggage: null,
+    });
   });
 
   it("fails with the text that published clients match on when nobody provides the function", async () => {
@@ -81,29 +90,37 @@ describe("a call", () => {
   it.each([
     { from: "a client of ours", features: undefined },
     { from: "a published client", features: [] },
-  ])("of $from reaches a worker after all calls that the same connection made before, whatever their sizes and kinds (C-7)", async ({ features }) => {
-    const engine = await inMemoryEngine();
-    const callee = await engine.connectWorker();
-    callee.say({ type: "registerfunction", id: "f" });
-    callee.say({ type: "registerfunction", id: "g" });
-    const caller = await engine.connectWorker(features === undefined ? {} : { features });
-    const kinds: readonly ((n: number) => Record<string, unknown>)[] = [
-      (n) => ({ function_id: "f", invocation_id: crypto.randomUUID(), data: { n } }),
-      (n) => ({ function_id: "g", invocation_id: crypto.randomUUID(), data: { n, text: "x".repeat(5_000) } }),
-      (n) => ({ function_id: "f", action: { type: "void" }, data: { n } }),
-      // The payload is not the last member, and there is an unknown member.
-      (n) => ({ data: { n }, function_id: "g", action: { type: "void" }, unknown: "member" }),
-      (n) => ({ function_id: "f", invocation_id: crypto.randomUUID(), timeout_ms: 60_000, data: { n, text: "é".repeat(100_000) } }),
-    ];
-    const numbers = Array.from({ length: 100 }, (_, n) => n);
-    for (const n of numbers) caller.say({ type: "invokefunction", ...kinds[n % kinds.length]?.(n) });
-    const delivered: unknown[] = [];
-    for (const _ of numbers) {
-      const { data } = await callee.next((frame) => frame.type === "invokefunction");
-      delivered.push((data as { n: number }).n);
-    }
-    expect(delivered).toEqual(numbers);
-  });
+  ])(
+    "of $from reaches a worker after all calls that the same connection made before, whatever their sizes and kinds (C-7)",
+    async ({ features }) => {
+      const engine = await inMemoryEngine();
+      const callee = await engine.connectWorker();
+      callee.say({ type: "registerfunction", id: "f" });
+      callee.say({ type: "registerfunction", id: "g" });
+      const caller = await engine.connectWorker(features === undefined ? {} : { features });
+      const kinds: readonly ((n: number) => Record<string, unknown>)[] = [
+        (n) => ({ function_id: "f", invocation_id: crypto.randomUUID(), data: { n } }),
+        (n) => ({ function_id: "g", invocation_id: crypto.randomUUID(), data: { n, text: "x".repeat(5_000) } }),
+        (n) => ({ function_id: "f", action: { type: "void" }, data: { n } }),
+        // The payload is not the last member, and there is an unknown member.
+        (n) => ({ data: { n }, function_id: "g", action: { type: "void" }, unknown: "member" }),
+        (n) => ({
+          function_id: "f",
+          invocation_id: crypto.randomUUID(),
+          timeout_ms: 60_000,
+          data: { n, text: "é".repeat(100_000) },
+        }),
+      ];
+      const numbers = Array.from({ length: 100 }, (_, n) => n);
+      for (const n of numbers) caller.say({ type: "invokefunction", ...kinds[n % kinds.length]?.(n) });
+      const delivered: unknown[] = [];
+      for (const _ of numbers) {
+        const { data } = await callee.next((frame) => frame.type === "invokefunction");
+        delivered.push((data as { n: number }).n);
+      }
+      expect(delivered).toEqual(numbers);
+    },
+  );
 
   it("fails with call_timeout at its deadline, and the callee is told to stop (gap 54)", async () => {
     const clock = manualClock();
@@ -115,15 +132,36 @@ describe("a call", () => {
     await callee.next((frame) => frame.type === "invokefunction");
     clock.advance(300);
 
-    expect(errorOf(await answer)).toMatchObject({ code: "call_timeout", details: { timeout_ms: 200, function_id: "slow", executed: "unknown" } });
+    expect(errorOf(await answer)).toMatchObject({
+      code: "call_timeout",
+      details: { timeout_ms: 200, function_id: "slow", executed: "unknown" },
+    });
     expect(await callee.next((frame) => frame.type === "cancelinvocation")).toMatchObject({ reason: "deadline" });
   });
 
   it.each([
     { what: "the call's own deadline", declared: 5_000, asked: 1_000, features: undefined, expectedMs: 1_000 },
-    { what: "the function's deadline when the call names none", declared: 5_000, asked: undefined, features: undefined, expectedMs: 5_000 },
-    { what: "the default when neither names one", declared: undefined, asked: undefined, features: undefined, expectedMs: 30_000 },
-    { what: "the legacy deadline for a client that knows no deadlines", declared: undefined, asked: 1_000, features: [], expectedMs: 900_000 },
+    {
+      what: "the function's deadline when the call names none",
+      declared: 5_000,
+      asked: undefined,
+      features: undefined,
+      expectedMs: 5_000,
+    },
+    {
+      what: "the default when neither names one",
+      declared: undefined,
+      asked: undefined,
+      features: undefined,
+      expectedMs: 30_000,
+    },
+    {
+      what: "the legacy deadline for a client that knows no deadlines",
+      declared: undefined,
+      asked: 1_000,
+      features: [],
+      expectedMs: 900_000,
+    },
   ])("takes $what", async ({ declared, asked, features, expectedMs }) => {
     const clock = manualClock();
     const engine = await inMemoryEngine({ clock });
@@ -208,15 +246,24 @@ describe("a call", () => {
     const engine = await inMemoryEngine();
     const worker = await engine.connectWorker();
     const answer = await worker.call("f", 1, { action: { type: "enqueue", queue: "jobs" } });
-    expect(errorOf(answer)).toMatchObject({ code: "enqueue_error", message: expect.stringContaining("svc worker add svc-queue") });
+    expect(errorOf(answer)).toMatchObject({
+      code: "enqueue_error",
+      message: expect.stringContaining("svc worker add svc-queue"),
+    });
   });
 
   it("to a queue goes to whoever provides one, with a receipt id", async () => {
     const engine = await inMemoryEngine();
     const worker = await engine.connectWorker();
-    worker.serve("engine::queue::enqueue", (data) => ({ messageReceiptId: (data as { messageReceiptId: string }).messageReceiptId, seen: data }));
+    worker.serve("engine::queue::enqueue", (data) => ({
+      messageReceiptId: (data as { messageReceiptId: string }).messageReceiptId,
+      seen: data,
+    }));
     const answer = await worker.call("f", { a: 1 }, { action: { type: "enqueue", queue: "jobs" } });
-    expect(answer.result).toMatchObject({ messageReceiptId: expect.any(String), seen: { queue: "jobs", function_id: "f", data: { a: 1 } } });
+    expect(answer.result).toMatchObject({
+      messageReceiptId: expect.any(String),
+      seen: { queue: "jobs", function_id: "f", data: { a: 1 } },
+    });
   });
 
   it("can be made by a worker of its own function, under one id", async () => {

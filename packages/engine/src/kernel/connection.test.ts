@@ -15,7 +15,11 @@ describe("a worker's connection", () => {
     const { socket, client } = inMemoryPair();
     new Connection(engine.kernel, socket);
     const first = await client.next();
-    expect(first).toMatchObject({ type: "workerregistered", worker_id: expect.stringMatching(/^[0-9a-f-]{36}$/), reattach_token: expect.any(String) });
+    expect(first).toMatchObject({
+      type: "workerregistered",
+      worker_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      reattach_token: expect.any(String),
+    });
   });
 
   it.each([
@@ -39,7 +43,9 @@ describe("a worker's connection", () => {
     const engine = await inMemoryEngine();
     const worker = await engine.connectWorker();
     const id = crypto.randomUUID();
-    worker.send(JSON.stringify({ type: "invokefunction", invocation_id: id, function_id: "f", timeout_ms: "soon", data: 1 }));
+    worker.send(
+      JSON.stringify({ type: "invokefunction", invocation_id: id, function_id: "f", timeout_ms: "soon", data: 1 }),
+    );
     const answer = await worker.next((frame) => frame.type === "invocationresult");
     expect(answer.invocation_id).toBe(id);
     expect(errorOf(answer)).toMatchObject({ code: "invalid_message", message: expect.stringContaining("timeout_ms") });
@@ -112,7 +118,9 @@ describe("registrations", () => {
     const { socket, client } = inMemoryPair();
     new Connection(engine.kernel, socket);
     client.send(JSON.stringify({ type: "registerfunction", id: "self" }));
-    client.send(JSON.stringify({ type: "invokefunction", invocation_id: crypto.randomUUID(), function_id: "self", data: 1 }));
+    client.send(
+      JSON.stringify({ type: "invokefunction", invocation_id: crypto.randomUUID(), function_id: "self", data: 1 }),
+    );
     expect(await client.next((frame) => frame.type === "invokefunction")).toMatchObject({ function_id: "self" });
   });
 
@@ -145,10 +153,16 @@ describe("registrations", () => {
     const worker = await engine.connectWorker();
     worker.say({ type: "registerfunction", id: "a" });
     worker.say({ type: "registerfunction", id: "b" });
-    expect(errorOf(await worker.next((frame) => frame.type === "error"))).toMatchObject({ code: "registration_refused", details: { id: "b" } });
+    expect(errorOf(await worker.next((frame) => frame.type === "error"))).toMatchObject({
+      code: "registration_refused",
+      details: { id: "b" },
+    });
     worker.say({ type: "registertrigger", id: "t1", trigger_type: "tt", function_id: "a", config: {} });
     worker.say({ type: "registertrigger", id: "t2", trigger_type: "tt", function_id: "a", config: {} });
-    expect(await worker.next((frame) => frame.id === "t2")).toMatchObject({ type: "triggerregistrationresult", error: { code: "registration_refused" } });
+    expect(await worker.next((frame) => frame.id === "t2")).toMatchObject({
+      type: "triggerregistrationresult",
+      error: { code: "registration_refused" },
+    });
   });
 });
 
@@ -187,7 +201,12 @@ describe("published clients", () => {
     const answer = caller.call("f", { a: 1 });
     const call = await callee.next((frame) => frame.type === "invokefunction");
     expect(Object.keys(call).sort()).toEqual(["data", "function_id", "invocation_id", "type"]);
-    callee.say({ type: "invocationresult", invocation_id: call.invocation_id, function_id: "f", error: { code: "c", message: "m", details: { a: 1 } } });
+    callee.say({
+      type: "invocationresult",
+      invocation_id: call.invocation_id,
+      function_id: "f",
+      error: { code: "c", message: "m", details: { a: 1 } },
+    });
     expect(errorOf(await answer)).toEqual({ code: "c", message: "m" });
   });
 
@@ -199,7 +218,9 @@ describe("published clients", () => {
     await isAlive(callee);
     const id = crypto.randomUUID();
     caller.send(`{"type":"invokefunction","invocation_id":"${id}","function_id":"f","data":{"a":tru}}`);
-    expect(errorOf(await caller.next((frame) => frame.invocation_id === id))).toMatchObject({ code: "invalid_message" });
+    expect(errorOf(await caller.next((frame) => frame.invocation_id === id))).toMatchObject({
+      code: "invalid_message",
+    });
     expect(await isAlive(callee)).toBe(true);
   });
 

@@ -1,6 +1,14 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { CallError, decodeFrame, decodeFrameBytes, type Frame, MAX_FRAME_BYTES, type MessageType, type WorkerId } from "@svc/protocol";
+import {
+  CallError,
+  decodeFrame,
+  decodeFrameBytes,
+  type Frame,
+  MAX_FRAME_BYTES,
+  type MessageType,
+  type WorkerId,
+} from "@svc/protocol";
 import type { SessionAccess } from "./access/session-access.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import type { Kernel } from "./kernel.ts";
@@ -58,7 +66,10 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   constructor(
     kernel: Kernel,
     socket: FrameSocket,
-    { access, isCurrent = always }: { readonly access?: SessionAccess | undefined; readonly isCurrent?: () => boolean } = {},
+    {
+      access,
+      isCurrent = always,
+    }: { readonly access?: SessionAccess | undefined; readonly isCurrent?: () => boolean } = {},
   ) {
     this.#kernel = kernel;
     this.#socket = socket;
@@ -117,9 +128,16 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       return;
     }
     const options = { payloadIsLast: this.session.features.has("payload_last") };
-    const message = bytes.length <= SMALL_FRAME_BYTES ? decodeFrame(toText(bytes), options) : decodeFrameBytes(bytes, options, toText);
+    const message =
+      bytes.length <= SMALL_FRAME_BYTES
+        ? decodeFrame(toText(bytes), options)
+        : decodeFrameBytes(bytes, options, toText);
     if (message.type === "undecodable" && isBlank(bytes)) return;
-    if (bytes.length > MAX_REGISTRATION_BYTES && message.type !== "invokefunction" && message.type !== "invocationresult") {
+    if (
+      bytes.length > MAX_REGISTRATION_BYTES &&
+      message.type !== "invokefunction" &&
+      message.type !== "invocationresult"
+    ) {
       const problem = `a ${message.type} frame has ${bytes.length} bytes; ${MAX_REGISTRATION_BYTES} is the limit for all frames except calls and results`;
       this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type } }));
       return;
@@ -127,7 +145,9 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     if ("id" in message && message.type !== "undecodable") {
       const problem = this.#registrationProblem(message.type, message.id, bytes.length);
       if (problem !== undefined) {
-        this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type, id: message.id } }));
+        this.session.sendError(
+          new CallError("payload_too_large", problem, { details: { message_type: message.type, id: message.id } }),
+        );
         return;
       }
     }
@@ -136,14 +156,17 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     } catch (error) {
       // A defect of the engine. It must not end more than this frame: other workers live in the same process.
       this.session.log.error("a frame could not be handled", { messageType: message.type, error });
-      this.session.sendError(new CallError("invocation_error", "the engine failed to handle the frame; its log has the reason"));
+      this.session.sendError(
+        new CallError("invocation_error", "the engine failed to handle the frame; its log has the reason"),
+      );
     }
     if (this.isFull()) this.#applyBackpressure();
   }
 
   #registrationProblem(type: MessageType, id: string, bytes: number): string | undefined {
     const { principal } = this.session;
-    if (countsBytes(principal, bytes)) this.#registrations ??= new RegistrationBudget(principal, this.#kernel.quotas.registeredBytes);
+    if (countsBytes(principal, bytes))
+      this.#registrations ??= new RegistrationBudget(principal, this.#kernel.quotas.registeredBytes);
     return this.#registrations?.problemOf(type, id, bytes);
   }
 
@@ -212,7 +235,10 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     if (this.#wasHeard) this.onAlive();
     const quietMs = this.#kernel.clock.monotonic() - this.#lastHeardAt;
     if (quietMs >= DEAD_AFTER_MS) {
-      this.session.log.warn("a silent worker was disconnected", { quietMs: Math.round(quietMs), workerName: this.session.name });
+      this.session.log.warn("a silent worker was disconnected", {
+        quietMs: Math.round(quietMs),
+        workerName: this.session.name,
+      });
       this.#socket.terminate();
       this.onClosed(1006, "the worker fell silent");
       return;

@@ -16,7 +16,11 @@ async function isAlive(worker: InMemoryWorker): Promise<boolean> {
   return (await worker.next((frame) => frame.type === "pong")).type === "pong";
 }
 
-async function provider(engine: InMemoryEngine, id: string, options: Parameters<InMemoryEngine["connectWorker"]>[0] = {}): Promise<InMemoryWorker> {
+async function provider(
+  engine: InMemoryEngine,
+  id: string,
+  options: Parameters<InMemoryEngine["connectWorker"]>[0] = {},
+): Promise<InMemoryWorker> {
   const worker = await engine.connectWorker(options);
   worker.say({ type: "registerfunction", id });
   await isAlive(worker);
@@ -25,12 +29,23 @@ async function provider(engine: InMemoryEngine, id: string, options: Parameters<
 
 describe("an answer", () => {
   it.each([
-    ["a bystander", (invocation_id: unknown) => ({ type: "invocationresult", invocation_id, function_id: "f", result: "forged" })],
+    [
+      "a bystander",
+      (invocation_id: unknown) => ({ type: "invocationresult", invocation_id, function_id: "f", result: "forged" }),
+    ],
     [
       "a bystander, as an error",
-      (invocation_id: unknown) => ({ type: "invocationresult", invocation_id, function_id: "f", error: { code: "forged", message: "forged" } }),
+      (invocation_id: unknown) => ({
+        type: "invocationresult",
+        invocation_id,
+        function_id: "f",
+        error: { code: "forged", message: "forged" },
+      }),
     ],
-    ["a bystander, malformed", (invocation_id: unknown) => ({ type: "invocationresult", invocation_id, function_id: 7 })],
+    [
+      "a bystander, malformed",
+      (invocation_id: unknown) => ({ type: "invocationresult", invocation_id, function_id: 7 }),
+    ],
   ])("by %s changes nothing: only the worker that holds the call can give it (K1)", async (_who, forged) => {
     const engine = await inMemoryEngine();
     const callee = await provider(engine, "f");
@@ -83,14 +98,20 @@ describe("an id", () => {
     },
   });
 
-  it.each(["engine::workers::list", "engine::anything", "engine::workers::register", "shop::open"])("%s cannot be taken by a worker (K2)", async (id) => {
-    const engine = await inMemoryEngine({ modules: [shop] });
-    const worker = await engine.connectWorker();
-    worker.say({ type: "registerfunction", id });
-    expect(errorOf(await worker.next(isError))).toMatchObject({ code: "registration_refused", details: { message_type: "registerfunction", id } });
-    expect(engine.directory.workerById(worker.id)?.functions).toEqual([]);
-    expect(await engine.call("shop::open")).toBe("genuine");
-  });
+  it.each(["engine::workers::list", "engine::anything", "engine::workers::register", "shop::open"])(
+    "%s cannot be taken by a worker (K2)",
+    async (id) => {
+      const engine = await inMemoryEngine({ modules: [shop] });
+      const worker = await engine.connectWorker();
+      worker.say({ type: "registerfunction", id });
+      expect(errorOf(await worker.next(isError))).toMatchObject({
+        code: "registration_refused",
+        details: { message_type: "registerfunction", id },
+      });
+      expect(engine.directory.workerById(worker.id)?.functions).toEqual([]);
+      expect(await engine.call("shop::open")).toBe("genuine");
+    },
+  );
 
   it("of a module wins over a worker that was there first (K2)", async () => {
     const engine = await inMemoryEngine({ modules: [shop], config: {} });
@@ -137,14 +158,24 @@ describe("who calls", () => {
     const caller = await engine.connectWorker({ name: "honest" });
     const id = crypto.randomUUID();
     caller.send(`{"type":"invokefunction","invocation_id":"${id}","function_id":"f"${rest}`);
-    expect(await callee.next(isCall)).toMatchObject({ invocation_id: id, function_id: "f", caller: { worker_id: caller.id, name: "honest" }, job: null });
+    expect(await callee.next(isCall)).toMatchObject({
+      invocation_id: id,
+      function_id: "f",
+      caller: { worker_id: caller.id, name: "honest" },
+      job: null,
+    });
   });
 
   it("is not told to published clients, and `_caller_worker_id` of a payload is the payload's (K3)", async () => {
     const engine = await inMemoryEngine();
     const callee = await provider(engine, "f", { features: [] });
     const caller = await engine.connectWorker();
-    caller.say({ type: "invokefunction", function_id: "f", caller: { worker_id: "x", name: "x" }, data: { _caller_worker_id: "mine" } });
+    caller.say({
+      type: "invokefunction",
+      function_id: "f",
+      caller: { worker_id: "x", name: "x" },
+      data: { _caller_worker_id: "mine" },
+    });
     const frame = await callee.next(isCall);
     expect(frame).not.toHaveProperty("caller");
     expect(frame.data).toEqual({ _caller_worker_id: "mine" });
@@ -157,13 +188,22 @@ describe("who calls", () => {
       summary: "Notes who calls",
       config: z.unknown(),
       start({ provideFunction }) {
-        provideFunction({ id: "nosy::note", summary: "Notes", input: z.unknown(), handle: (_input, { caller }) => callers.push(caller) });
+        provideFunction({
+          id: "nosy::note",
+          summary: "Notes",
+          input: z.unknown(),
+          handle: (_input, { caller }) => callers.push(caller),
+        });
         return { stop: () => {} };
       },
     });
     const engine = await inMemoryEngine({ modules: [nosy] });
     const worker = await engine.connectWorker({ name: "honest" });
-    await worker.call("nosy::note", { _caller_worker_id: "forged", caller: "forged" }, { caller: { worker_id: "forged", name: "forged" } });
+    await worker.call(
+      "nosy::note",
+      { _caller_worker_id: "forged", caller: "forged" },
+      { caller: { worker_id: "forged", name: "forged" } },
+    );
     expect(callers).toEqual([{ worker_id: worker.id, name: "honest" }]);
   });
 });
@@ -211,8 +251,16 @@ describe("the trace of a call", () => {
 describe("a worker without measure", () => {
   it.each([
     ["functions", { maxFunctions: 3 }, (n: number) => ({ type: "registerfunction", id: `f${n}` })],
-    ["trigger types", { maxTriggerTypes: 3 }, (n: number) => ({ type: "registertriggertype", id: `t${n}`, description: "d" })],
-    ["triggers", { maxTriggers: 3 }, (n: number) => ({ type: "registertrigger", id: `b${n}`, trigger_type: "t", function_id: "f", config: { n } })],
+    [
+      "trigger types",
+      { maxTriggerTypes: 3 },
+      (n: number) => ({ type: "registertriggertype", id: `t${n}`, description: "d" }),
+    ],
+    [
+      "triggers",
+      { maxTriggers: 3 },
+      (n: number) => ({ type: "registertrigger", id: `b${n}`, trigger_type: "t", function_id: "f", config: { n } }),
+    ],
   ])("gets only so many %s, and keeps those that it has (K4)", async (_what, limits, message) => {
     const engine = await inMemoryEngine({ limits });
     const worker = await engine.connectWorker();
@@ -223,23 +271,30 @@ describe("a worker without measure", () => {
     const refusals = worker.received.filter((frame) => frame.includes("registration_refused"));
     expect(refusals).toHaveLength(2);
     const view = engine.directory.workerById(worker.id);
-    expect((view?.functions.length ?? 0) + engine.directory.triggers().length + engine.directory.triggerTypes().length).toBe(3);
+    expect(
+      (view?.functions.length ?? 0) + engine.directory.triggers().length + engine.directory.triggerTypes().length,
+    ).toBe(3);
   });
 
-  it.each([["a".repeat(257)], ["é".repeat(129)], ["a\u0000b"], ["a\u2028b"], [" "], [""]])("cannot register an id such as %j (K4)", async (id) => {
-    const engine = await inMemoryEngine();
-    const worker = await engine.connectWorker();
-    worker.say({ type: "registerfunction", id });
-    expect(errorOf(await worker.next(isError))).toMatchObject({ code: "invalid_name" });
-    expect(engine.directory.workerById(worker.id)?.function_count).toBe(0);
-  });
+  it.each([["a".repeat(257)], ["é".repeat(129)], ["a\u0000b"], ["a\u2028b"], [" "], [""]])(
+    "cannot register an id such as %j (K4)",
+    async (id) => {
+      const engine = await inMemoryEngine();
+      const worker = await engine.connectWorker();
+      worker.say({ type: "registerfunction", id });
+      expect(errorOf(await worker.next(isError))).toMatchObject({ code: "invalid_name" });
+      expect(engine.directory.workerById(worker.id)?.function_count).toBe(0);
+    },
+  );
 
   it("cannot have its payload nested deeper than 136 levels parsed by anybody (K4)", async () => {
     const engine = await inMemoryEngine();
     const callee = await provider(engine, "f", { features: [] });
     const caller = await engine.connectWorker({ features: [] });
     const id = crypto.randomUUID();
-    caller.send(`{"type":"invokefunction","invocation_id":"${id}","function_id":"f","data":${"[".repeat(100_000)}${"]".repeat(100_000)}}`);
+    caller.send(
+      `{"type":"invokefunction","invocation_id":"${id}","function_id":"f","data":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+    );
     expect(errorOf(await caller.next(isError))).toMatchObject({ code: "invalid_message" });
     expect(await isAlive(callee)).toBe(true);
     expect(callee.received.filter((frame) => frame.includes("invokefunction"))).toEqual([]);
@@ -259,7 +314,9 @@ describe("a worker that does not read its socket", () => {
     const quick = await engine.connectWorker();
     quick.serve("shared", () => "quick");
     await isAlive(quick);
-    expect(await Promise.all(Array.from({ length: 20 }, () => engine.call("shared")))).toEqual(new Array(20).fill("quick"));
+    expect(await Promise.all(Array.from({ length: 20 }, () => engine.call("shared")))).toEqual(
+      new Array(20).fill("quick"),
+    );
     clock.advance(31_000);
     expect(await slow.closed).toMatchObject({ code: 1012 });
     for (const error of await Promise.all(stuck)) expect(error).toMatchObject({ code: "invocation_stopped" });
@@ -281,7 +338,10 @@ describe("a call that never left the engine", () => {
     expect(errorOf(await sent)).toMatchObject({ code: "invocation_stopped", details: { executed: "unknown" } });
     // Nothing was queued before the first frame, so it may have been sent at once.
     const [first, second] = await Promise.all(queued);
-    expect([errorOf(first ?? {}), errorOf(second ?? {})]).toMatchObject([{ details: { executed: "unknown" } }, { details: { executed: "no" } }]);
+    expect([errorOf(first ?? {}), errorOf(second ?? {})]).toMatchObject([
+      { details: { executed: "unknown" } },
+      { details: { executed: "no" } },
+    ]);
   });
 });
 

@@ -58,26 +58,47 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
       functionIsLive: (functionId) => registry.find(functionId) !== undefined,
     },
     clock,
-    onNeededByTrusted: (id) => withdrawFromRestricted(id, { registry, sessions, triggers, reservedIds }, "decides over a trigger of a trusted worker now"),
+    onNeededByTrusted: (id) =>
+      withdrawFromRestricted(
+        id,
+        { registry, sessions, triggers, reservedIds },
+        "decides over a trigger of a trusted worker now",
+      ),
     onChange: (binding, op) => {
       changes.emit({ kind: "trigger", id: binding.id, op });
       // A function's listing names its triggers.
-      if (op !== "updated" && registry.find(binding.functionId) !== undefined) changes.emit({ kind: "function", id: binding.functionId, op: "updated" });
+      if (op !== "updated" && registry.find(binding.functionId) !== undefined)
+        changes.emit({ kind: "function", id: binding.functionId, op: "updated" });
     },
   });
   const reservedIds = new ReservedIds({
     isNeededByTrusted: (id) => triggers.isNeededByTrusted(id as FunctionId),
     isCalledByTrusted: (id) => triggers.isCalledByTrusted(id as FunctionId),
-    restrictedProviderOf: (id) => registry.find(id as FunctionId)?.registrations.find(({ provider }) => !provider.principal.isTrusted)?.provider.principal.id,
+    restrictedProviderOf: (id) =>
+      registry.find(id as FunctionId)?.registrations.find(({ provider }) => !provider.principal.isTrusted)?.provider
+        .principal.id,
   });
   const heartbeat = new Heartbeat(clock);
   const instanceId = randomUUID();
-  const streams = new StreamHub({ clock, log, epoch: instanceId, onChange: (id, op) => changes.emit({ kind: "stream", id, op }) });
+  const streams = new StreamHub({
+    clock,
+    log,
+    epoch: instanceId,
+    onChange: (id, op) => changes.emit({ kind: "stream", id, op }),
+  });
   const kernel: Kernel = {
     registry,
     router,
     triggers,
-    unownedTriggers: new EngineTriggers({ triggers, sessions, registry, watchedTargets, roles, quota: quotas.triggers, log }),
+    unownedTriggers: new EngineTriggers({
+      triggers,
+      sessions,
+      registry,
+      watchedTargets,
+      roles,
+      quota: quotas.triggers,
+      log,
+    }),
     sessions,
     invocations: new Invocations(),
     heartbeat,

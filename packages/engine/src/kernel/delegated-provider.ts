@@ -60,7 +60,15 @@ export class DelegatedProvider implements Provider {
     const { id, payload, traceparent, baggage } = call;
     // The worker's own name of the function, without the prefix of a restricted connection.
     const functionId = this.#session.access?.localFunctionId(call.functionId) ?? call.functionId;
-    void this.#execute(call, { id, functionId, principal: this.#chargedFor(call), payload, traceparent, baggage, signal: controller.signal });
+    void this.#execute(call, {
+      id,
+      functionId,
+      principal: this.#chargedFor(call),
+      payload,
+      traceparent,
+      baggage,
+      signal: controller.signal,
+    });
   }
 
   #chargedFor({ caller }: Call): Principal {
@@ -82,7 +90,8 @@ export class DelegatedProvider implements Provider {
       const result = await this.#run(delegated);
       this.#router.settle(call, { ok: true, result, traceparent: delegated.traceparent, baggage: delegated.baggage });
     } catch (thrown) {
-      if (!CallError.is(thrown)) this.#session.log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
+      if (!CallError.is(thrown))
+        this.#session.log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
       this.#router.settle(call, { ok: false, error: CallError.from(thrown) });
     }
   }

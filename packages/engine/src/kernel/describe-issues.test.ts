@@ -7,7 +7,10 @@ const schema = z.strictObject({
   mode: z.enum(["one", "two"]).optional(),
   ops: z
     .array(
-      z.discriminatedUnion("type", [z.strictObject({ type: z.literal("set"), value: z.string() }), z.strictObject({ type: z.literal("add"), by: z.int() })]),
+      z.discriminatedUnion("type", [
+        z.strictObject({ type: z.literal("set"), value: z.string() }),
+        z.strictObject({ type: z.literal("add"), by: z.int() }),
+      ]),
     )
     .optional(),
 });
@@ -30,8 +33,12 @@ describe("what is wrong with an input", () => {
   });
 
   it("names unknown members and the nearest that are known there", () => {
-    expect(described({ key: "a", mdoe: "one", other: 1 })).toBe("the payload: unknown member `mdoe`; did you mean mode?; unknown member `other`");
-    expect(described({ key: "a", ops: [{ type: "set", value: "", vlaue: "" }] })).toBe("`ops.0`: unknown member `vlaue`; did you mean value?");
+    expect(described({ key: "a", mdoe: "one", other: 1 })).toBe(
+      "the payload: unknown member `mdoe`; did you mean mode?; unknown member `other`",
+    );
+    expect(described({ key: "a", ops: [{ type: "set", value: "", vlaue: "" }] })).toBe(
+      "`ops.0`: unknown member `vlaue`; did you mean value?",
+    );
     expect(described({ key: "a", ops: [{ type: "add", by: 1, valeu: "" }] })).toBe("`ops.0`: unknown member `valeu`");
   });
 });

@@ -9,18 +9,25 @@ type Path = readonly PropertyKey[];
  * Returns one clause for each problem: where it is and what was expected. `whole` names the value, e.g. `the payload`;
  * `value` is the input of `schema`.
  */
-export function describeIssues(error: z.ZodError, options: { readonly whole: string; readonly schema: z.ZodType; readonly value: unknown }): string {
+export function describeIssues(
+  error: z.ZodError,
+  options: { readonly whole: string; readonly schema: z.ZodType; readonly value: unknown },
+): string {
   return error.issues.map((issue) => clause(issue, options)).join("; ");
 }
 
-function clause(issue: z.core.$ZodIssue, { whole, schema, value }: { readonly whole: string; readonly schema: z.ZodType; readonly value: unknown }): string {
+function clause(
+  issue: z.core.$ZodIssue,
+  { whole, schema, value }: { readonly whole: string; readonly schema: z.ZodType; readonly value: unknown },
+): string {
   const where = issue.path.length === 0 ? whole : `\`${issue.path.map(String).join(".")}\``;
   if (issue.code === "unrecognized_keys") {
     const known = membersAt(jsonSchemaOf(schema), issue.path, value);
     return `${where}: ${issue.keys.map((name) => `unknown member \`${name}\`${didYouMean(name, known)}`).join("; ")}`;
   }
   // A schema's own message may say more than that the value is missing.
-  if (/^Invalid (?:input|option|discriminator)/.test(issue.message) && isMissing(value, issue.path)) return `${where}: is missing`;
+  if (/^Invalid (?:input|option|discriminator)/.test(issue.message) && isMissing(value, issue.path))
+    return `${where}: is missing`;
   return `${where}: ${issue.message}`;
 }
 
@@ -48,7 +55,11 @@ function membersAt(root: JsonSchema, path: Path, value: unknown): string[] {
   let schemas = alternatives(root);
   for (const part of path) schemas = schemas.flatMap((schema) => children(schema, part)).flatMap(alternatives);
   const found = valueAt(value, path);
-  return [...new Set(schemas.filter((schema) => isChosen(schema, found)).flatMap((schema) => Object.keys(schema.properties ?? {})))];
+  return [
+    ...new Set(
+      schemas.filter((schema) => isChosen(schema, found)).flatMap((schema) => Object.keys(schema.properties ?? {})),
+    ),
+  ];
 }
 
 function alternatives(schema: JsonSchema): JsonSchema[] {

@@ -60,7 +60,10 @@ export interface WorkerView {
 
 /** The fields that are read for every worker every few seconds. */
 export interface WorkerLoad
-  extends Pick<WorkerView, "id" | "name" | "internal" | "status" | "active_invocations" | "pid" | "ip_address" | "configured_worker"> {
+  extends Pick<
+    WorkerView,
+    "id" | "name" | "internal" | "status" | "active_invocations" | "pid" | "ip_address" | "configured_worker"
+  > {
   /** At least one call was delivered to it. */
   readonly has_run: boolean;
 }

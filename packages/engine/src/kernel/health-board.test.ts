@@ -7,8 +7,15 @@ import { createLogger, type LogRecord } from "./logger.ts";
 function board() {
   const clock = manualClock();
   const logs: LogRecord[] = [];
-  const made = new HealthBoard(clock, createLogger({ level: "info", now: () => clock.now(), write: (record) => logs.push(record) }));
-  return { board: made, clock, lines: () => logs.splice(0).map(({ level, message, fields }) => [level, message, fields.component]) };
+  const made = new HealthBoard(
+    clock,
+    createLogger({ level: "info", now: () => clock.now(), write: (record) => logs.push(record) }),
+  );
+  return {
+    board: made,
+    clock,
+    lines: () => logs.splice(0).map(({ level, message, fields }) => [level, message, fields.component]),
+  };
 }
 
 const well: ComponentHealth = { status: "healthy", details: "fine" };
@@ -55,7 +62,9 @@ describe("the health of components", () => {
     const takeBack = made.report("disk", "svc-observability", () => {
       throw new Error("boom");
     });
-    expect(made.read()).toMatchObject([{ status: "unhealthy", details: "svc-observability: its health probe failed: boom" }]);
+    expect(made.read()).toMatchObject([
+      { status: "unhealthy", details: "svc-observability: its health probe failed: boom" },
+    ]);
     expect(lines().map(([level]) => level)).toContain("error");
     takeBack();
     takeBack();

@@ -53,7 +53,13 @@ export class HealthBoard {
       return health === undefined ? [] : [{ name, ...health }];
     } catch (error) {
       this.#log.error("a health probe failed", { component, module: name, error });
-      return [{ name, status: "unhealthy", details: `its health probe failed: ${error instanceof Error ? error.message : String(error)}` }];
+      return [
+        {
+          name,
+          status: "unhealthy",
+          details: `its health probe failed: ${error instanceof Error ? error.message : String(error)}`,
+        },
+      ];
     }
   }
 
@@ -65,7 +71,8 @@ export class HealthBoard {
     const fields = { component, status, details, ...(before === undefined ? {} : { before: before.status }) };
     if (status === "unhealthy") this.#log.error("a component is unhealthy", fields);
     else if (status === "degraded") this.#log.warn("a component is degraded", fields);
-    else if (before?.status === "degraded" || before?.status === "unhealthy") this.#log.info("a component is healthy again", fields);
+    else if (before?.status === "degraded" || before?.status === "unhealthy")
+      this.#log.info("a component is healthy again", fields);
     return sinceMs;
   }
 }
@@ -74,7 +81,10 @@ export class HealthBoard {
 function worstOf(reports: readonly (ComponentHealth & { readonly name: string })[]): ComponentHealth | undefined {
   const [first, ...others] = reports;
   if (first === undefined) return undefined;
-  const status = others.reduce((worst, report) => (RANK[report.status] > RANK[worst] ? report.status : worst), first.status);
+  const status = others.reduce(
+    (worst, report) => (RANK[report.status] > RANK[worst] ? report.status : worst),
+    first.status,
+  );
   const worst = reports.filter((report) => report.status === status && report.details !== "");
   return { status, details: worst.map(({ name, details }) => `${name}: ${details}`).join("; ") };
 }

@@ -13,8 +13,15 @@ async function isAlive(worker: InMemoryWorker): Promise<boolean> {
 
 describe("a hostile worker", () => {
   it.each([
-    ["a trigger's config", (value: string) => `{"type":"registertrigger","id":"t","trigger_type":"tt","function_id":"f","config":${value}}`],
-    ["a trigger's metadata", (value: string) => `{"type":"registertrigger","id":"t","trigger_type":"tt","function_id":"f","config":{},"metadata":${value}}`],
+    [
+      "a trigger's config",
+      (value: string) => `{"type":"registertrigger","id":"t","trigger_type":"tt","function_id":"f","config":${value}}`,
+    ],
+    [
+      "a trigger's metadata",
+      (value: string) =>
+        `{"type":"registertrigger","id":"t","trigger_type":"tt","function_id":"f","config":{},"metadata":${value}}`,
+    ],
     ["a function's format", (value: string) => `{"type":"registerfunction","id":"f","request_format":${value}}`],
     [
       "an error's details",
@@ -37,7 +44,8 @@ describe("a hostile worker", () => {
   it("cannot fill the engine's memory with large registrations (K4)", async () => {
     const engine = await inMemoryEngine();
     const worker = await engine.connectWorker();
-    const register = (index: number): void => worker.say({ type: "registerfunction", id: `f${index}`, metadata: "x".repeat(1_000_000) });
+    const register = (index: number): void =>
+      worker.say({ type: "registerfunction", id: `f${index}`, metadata: "x".repeat(1_000_000) });
     for (let index = 0; index < 67; index++) register(index);
     // Replaces a registration that is already counted.
     register(0);
@@ -96,9 +104,14 @@ describe("a hostile worker", () => {
     const caller = await engine.connectWorker();
     callee.say({ type: "registerfunction", id: "f" });
     await isAlive(callee);
-    const head = Buffer.from(`{"type":"invokefunction","invocation_id":"${crypto.randomUUID()}","function_id":"f","data":"`);
+    const head = Buffer.from(
+      `{"type":"invokefunction","invocation_id":"${crypto.randomUUID()}","function_id":"f","data":"`,
+    );
     caller.sendBinary(Buffer.concat([head, Buffer.alloc(3_000, 0xff), Buffer.from('"}')]));
-    expect(errorOf(await caller.next((frame) => frame.type === "error"))).toMatchObject({ code: "invalid_message", message: expect.stringContaining("UTF-8") });
+    expect(errorOf(await caller.next((frame) => frame.type === "error"))).toMatchObject({
+      code: "invalid_message",
+      message: expect.stringContaining("UTF-8"),
+    });
     expect(callee.received).toEqual([]);
   });
 
@@ -108,7 +121,8 @@ describe("a hostile worker", () => {
     const caller = await engine.connectWorker();
     callee.say({ type: "registerfunction", id: "f" });
     await isAlive(callee);
-    for (let n = 0; n < 50; n++) caller.say({ type: "invokefunction", function_id: "f", data: n, action: { type: "void" } });
+    for (let n = 0; n < 50; n++)
+      caller.say({ type: "invokefunction", function_id: "f", data: n, action: { type: "void" } });
     await isAlive(caller);
     expect(engine.kernel.router.counts.inFlight).toBe(10);
     expect(errorOf(await caller.call("f")).code).toBe("too_many_calls");
@@ -130,14 +144,17 @@ describe("a hostile worker", () => {
     callee.say({ type: "registerfunction", id: "f" });
     await isAlive(callee);
     caller.stall();
-    for (let n = 0; n < 5; n++) caller.say({ type: "invokefunction", invocation_id: crypto.randomUUID(), function_id: "f", data: n });
+    for (let n = 0; n < 5; n++)
+      caller.say({ type: "invokefunction", invocation_id: crypto.randomUUID(), function_id: "f", data: n });
     for (let n = 0; n < 5; n++) {
       const { invocation_id } = await callee.next((frame) => frame.type === "invokefunction");
       callee.say({ type: "invocationresult", invocation_id, function_id: "f", result: "x".repeat(6 * 1024 * 1024) });
     }
     await isAlive(callee);
     caller.unstall();
-    const answers = await Promise.all(Array.from({ length: 5 }, () => caller.next((frame) => frame.type === "invocationresult")));
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => caller.next((frame) => frame.type === "invocationresult")),
+    );
     expect(answers.filter((answer) => answer.result !== null && answer.result !== undefined)).toHaveLength(3);
     expect(answers.filter((answer) => answer.error !== null && errorOf(answer)?.code === "overloaded")).toHaveLength(2);
   });
@@ -166,9 +183,10 @@ describe("a hostile worker", () => {
     await isAlive(owner);
     thief.say({ type: "registertrigger", id: "t", trigger_type: "bell", function_id: "theirs", config: {} });
     await isAlive(thief);
-    const ids = [await provider.next((frame) => frame.type === "registertrigger"), await provider.next((frame) => frame.type === "registertrigger")].map(
-      ({ id }) => id,
-    );
+    const ids = [
+      await provider.next((frame) => frame.type === "registertrigger"),
+      await provider.next((frame) => frame.type === "registertrigger"),
+    ].map(({ id }) => id);
     expect(new Set(ids).size).toBe(2);
     thief.close();
     expect(await provider.next((frame) => frame.type === "unregistertrigger")).toMatchObject({ id: ids[1] });

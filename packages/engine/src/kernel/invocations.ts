@@ -7,7 +7,8 @@ export class Invocations {
   #runner: InvocationRunner | undefined;
 
   provide(runner: InvocationRunner): Undo {
-    if (this.#runner !== undefined) throw new TypeError("another module already runs functions registered with `invocation`");
+    if (this.#runner !== undefined)
+      throw new TypeError("another module already runs functions registered with `invocation`");
     this.#runner = runner;
     return () => {
       if (this.#runner === runner) this.#runner = undefined;
@@ -16,7 +17,8 @@ export class Invocations {
 
   /** Throws CallError if the registration is refused. */
   accept(functionId: FunctionId, invocation: unknown, registrar: Registrar): RunDelegatedCall {
-    if (this.#runner === undefined) throw new CallError("registration_refused", `${functionId}: this engine runs no functions outside of workers`);
+    if (this.#runner === undefined)
+      throw new CallError("registration_refused", `${functionId}: this engine runs no functions outside of workers`);
     return this.#runner.accept(functionId, invocation, registrar);
   }
 }

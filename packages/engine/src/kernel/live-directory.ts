@@ -1,7 +1,17 @@
 import type { FunctionId } from "@svc/protocol";
 import { makerOf } from "./access/principal.ts";
 import type { Changes } from "./changes.ts";
-import type { Counters, Directory, DirectoryChange, FunctionStatus, FunctionView, TriggerTypeView, TriggerView, WorkerLoad, WorkerView } from "./directory.ts";
+import type {
+  Counters,
+  Directory,
+  DirectoryChange,
+  FunctionStatus,
+  FunctionView,
+  TriggerTypeView,
+  TriggerView,
+  WorkerLoad,
+  WorkerView,
+} from "./directory.ts";
 import type { ModuleHost } from "./module-host.ts";
 import type { FunctionEntry, Registry } from "./registry.ts";
 import type { Session } from "./session.ts";
@@ -39,7 +49,9 @@ export class LiveDirectory implements Directory {
   }
 
   functions(): FunctionView[] {
-    return [...this.#registry.entries()].map((entry) => this.#functionView(entry)).sort((a, b) => compare(a.function_id, b.function_id));
+    return [...this.#registry.entries()]
+      .map((entry) => this.#functionView(entry))
+      .sort((a, b) => compare(a.function_id, b.function_id));
   }
 
   functionById(id: string): FunctionView | undefined {
@@ -53,7 +65,9 @@ export class LiveDirectory implements Directory {
   }
 
   workers(): WorkerView[] {
-    return [...this.#sessions.all().map((session) => this.#sessionView(session)), ...this.#moduleViews()].sort((a, b) => compare(a.name, b.name));
+    return [...this.#sessions.all().map((session) => this.#sessionView(session)), ...this.#moduleViews()].sort((a, b) =>
+      compare(a.name, b.name),
+    );
   }
 
   #moduleViews(): WorkerView[] {
@@ -103,7 +117,9 @@ export class LiveDirectory implements Directory {
   triggerTypes(): TriggerTypeView[] {
     const counts = new Map<string, number>();
     for (const binding of this.#triggers.bindings()) counts.set(binding.type, (counts.get(binding.type) ?? 0) + 1);
-    return [...this.#triggers.types()].map((entries) => triggerTypeView(entries, counts.get(entries[0].id) ?? 0)).sort((a, b) => compare(a.id, b.id));
+    return [...this.#triggers.types()]
+      .map((entries) => triggerTypeView(entries, counts.get(entries[0].id) ?? 0))
+      .sort((a, b) => compare(a.id, b.id));
   }
 
   counters(): Counters {
@@ -125,7 +141,10 @@ export class LiveDirectory implements Directory {
 
   #functionView(entry: FunctionEntry): FunctionView {
     const { description } = entry.registrations[0] as FunctionEntry["registrations"][number];
-    const workers = entry.registrations.map(({ provider }) => ({ id: provider.workerId, name: nameOf(provider.name, entry.id) }));
+    const workers = entry.registrations.map(({ provider }) => ({
+      id: provider.workerId,
+      name: nameOf(provider.name, entry.id),
+    }));
     return {
       function_id: entry.id,
       description: description.description ?? null,
@@ -232,7 +251,10 @@ function nameOf(name: string, id: string): string {
 
 /** Returns whether providers registered different formats, e.g. a worker of an older build. */
 function formatsDiffer({ registrations }: FunctionEntry): boolean {
-  const [first, ...others] = registrations.map(({ description: { requestFormat, responseFormat } }) => [requestFormat ?? null, responseFormat ?? null]);
+  const [first, ...others] = registrations.map(({ description: { requestFormat, responseFormat } }) => [
+    requestFormat ?? null,
+    responseFormat ?? null,
+  ]);
   return others.length > 0 && others.some((formats) => JSON.stringify(formats) !== JSON.stringify(first));
 }
 

@@ -26,7 +26,8 @@ function exceptionAttributes(error: Error): Attributes {
 }
 
 function attributeValueOf(value: unknown): AttributeValue {
-  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
+  if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean")
+    return value;
   try {
     // Copied through JSON, since fields may be any value and may still change.
     return JSON.parse(JSON.stringify(value) ?? "null") as AttributeValue;

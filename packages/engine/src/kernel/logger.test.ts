@@ -5,14 +5,17 @@ import { createLogger, type LogLevel, type LogRecord, observedLogger } from "./l
 function observed(level: LogLevel, tell?: (record: LogRecord, log: () => void) => void) {
   const written: LogRecord[] = [];
   const told: LogRecord[] = [];
-  const logger = observedLogger(createLogger({ level: "debug", now: () => 1, write: (record) => written.push(record) }), {
-    level: () => level,
-    now: () => 2,
-    observe: (record) => {
-      told.push(record);
-      tell?.(record, () => logger.error("while told"));
+  const logger = observedLogger(
+    createLogger({ level: "debug", now: () => 1, write: (record) => written.push(record) }),
+    {
+      level: () => level,
+      now: () => 2,
+      observe: (record) => {
+        told.push(record);
+        tell?.(record, () => logger.error("while told"));
+      },
     },
-  });
+  );
   return { logger, written, told };
 }
 
@@ -40,7 +43,12 @@ describe("a line of the engine's log as an entry", () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     const error = Object.assign(new Error("broken"), { code: "EPIPE" });
-    const entry = logEntryOf({ time: 5, level: "error", message: "m", fields: { n: 1, list: [{ a: undefined }], none: undefined, circle, big: 1n, error } });
+    const entry = logEntryOf({
+      time: 5,
+      level: "error",
+      message: "m",
+      fields: { n: 1, list: [{ a: undefined }], none: undefined, circle, big: 1n, error },
+    });
     expect(entry).toEqual({
       timeMs: 5,
       severity: 17,

@@ -30,7 +30,12 @@ export function createLogger(
 ): Logger {
   const log = (level: LogLevel, message: string, more: LogFields | undefined): void => {
     if (RANK[level] < RANK[options.level]) return;
-    options.write({ time: options.now(), level, message, fields: more === undefined ? fields : { ...fields, ...more } });
+    options.write({
+      time: options.now(),
+      level,
+      message,
+      fields: more === undefined ? fields : { ...fields, ...more },
+    });
   };
   return {
     debug: (message, more) => log("debug", message, more),
@@ -47,7 +52,11 @@ export function createLogger(
  */
 export function observedLogger(
   logger: Logger,
-  options: { readonly level: () => LogLevel; readonly now: () => number; readonly observe: (record: LogRecord) => void },
+  options: {
+    readonly level: () => LogLevel;
+    readonly now: () => number;
+    readonly observe: (record: LogRecord) => void;
+  },
 ): Logger {
   let isObserving = false;
   const observed = (inner: Logger, fields: LogFields): Logger => {
@@ -56,7 +65,12 @@ export function observedLogger(
       if (isObserving || RANK[level] < RANK[options.level()]) return;
       isObserving = true;
       try {
-        options.observe({ time: options.now(), level, message, fields: more === undefined ? fields : { ...fields, ...more } });
+        options.observe({
+          time: options.now(),
+          level,
+          message,
+          fields: more === undefined ? fields : { ...fields, ...more },
+        });
       } finally {
         isObserving = false;
       }
@@ -76,7 +90,8 @@ export function observedLogger(
 export function jsonLine(record: LogRecord): string {
   return JSON.stringify(
     { time: new Date(record.time).toISOString(), level: record.level, message: record.message, ...record.fields },
-    (_key, value: unknown) => (value instanceof Error ? { message: value.message, stack: value.stack, cause: value.cause } : value),
+    (_key, value: unknown) =>
+      value instanceof Error ? { message: value.message, stack: value.stack, cause: value.cause } : value,
   );
 }
 

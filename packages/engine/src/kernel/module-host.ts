@@ -75,7 +75,10 @@ export class ModuleHost {
   readonly #clockOf: (module: string) => Clock;
   /** By instance. */
   readonly #running = new Map<string, Running>();
-  readonly #failed = new Map<string, { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }>();
+  readonly #failed = new Map<
+    string,
+    { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }
+  >();
   readonly #starting = new Set<string>();
   readonly #startingWorkers = new Set<() => readonly string[]>();
   readonly #draining = new AbortController();
@@ -110,13 +113,27 @@ export class ModuleHost {
       reason: undefined,
       startedAtMs,
     }));
-    const failed = [...this.#failed].map(([name, { reason, atMs }]) => ({ name, state: "failed" as const, reason, startedAtMs: atMs }));
-    const starting = [...this.#starting].map((name) => ({ name, state: "starting" as const, reason: undefined, startedAtMs: this.#kernel.clock.now() }));
+    const failed = [...this.#failed].map(([name, { reason, atMs }]) => ({
+      name,
+      state: "failed" as const,
+      reason,
+      startedAtMs: atMs,
+    }));
+    const starting = [...this.#starting].map((name) => ({
+      name,
+      state: "starting" as const,
+      reason: undefined,
+      startedAtMs: this.#kernel.clock.now(),
+    }));
     return [...running, ...failed, ...starting];
   }
 
   providers(): { readonly provider: ModuleProvider; readonly summary: string; readonly startedAtMs: number }[] {
-    return [...this.#running.values()].map(({ provider, module, startedAtMs }) => ({ provider, summary: module.summary, startedAtMs }));
+    return [...this.#running.values()].map(({ provider, module, startedAtMs }) => ({
+      provider,
+      summary: module.summary,
+      startedAtMs,
+    }));
   }
 
   /**
@@ -160,7 +177,10 @@ export class ModuleHost {
     const module = this.#known.get(request.name);
     if (module === undefined) throw new Error(`this engine has no module named ${request.name}`);
     const parsed = module.config.safeParse(request.config ?? {});
-    if (!parsed.success) throw new Error(describeIssues(parsed.error, { whole: "config", schema: module.config, value: request.config ?? {} }));
+    if (!parsed.success)
+      throw new Error(
+        describeIssues(parsed.error, { whole: "config", schema: module.config, value: request.config ?? {} }),
+      );
     const running = this.#running.get(instanceOf(request));
     if (running === undefined) {
       await this.#start(module, instanceOf(request), parsed.data);
@@ -188,12 +208,22 @@ export class ModuleHost {
       principalOf: (workerId) => kernel.sessions.byId(workerId)?.principal,
     });
     // The folder was moved away: starting would create a new one in its place and block moving it back.
-    if (!existsSync(this.#dataDir)) throw new Error(`the data folder ${this.#dataDir} is missing: move it back, or restart the engine`);
+    if (!existsSync(this.#dataDir))
+      throw new Error(`the data folder ${this.#dataDir} is missing: move it back, or restart the engine`);
     this.#starting.add(instanceName);
     try {
       const context = this.#contextFor({ config, scope, abort, provider, log, clock: this.#clockOf(module.name) });
       const instance = await module.start(context);
-      this.#running.set(instanceName, { instanceName, module, config, scope, provider, instance, abort, startedAtMs: kernel.clock.now() });
+      this.#running.set(instanceName, {
+        instanceName,
+        module,
+        config,
+        scope,
+        provider,
+        instance,
+        abort,
+        startedAtMs: kernel.clock.now(),
+      });
       kernel.changes.emit({ kind: "worker", id: provider.workerId, op: "created" });
       log.debug("a module started");
     } catch (error) {
@@ -218,7 +248,11 @@ export class ModuleHost {
     });
     try {
       const ended = await Promise.race([Promise.resolve(instance.stop()), graceOver]);
-      if (ended === "late") this.#kernel.log.warn("a module did not stop in time and was aborted", { module: instanceName, grace_ms: STOP_GRACE_MS });
+      if (ended === "late")
+        this.#kernel.log.warn("a module did not stop in time and was aborted", {
+          module: instanceName,
+          grace_ms: STOP_GRACE_MS,
+        });
     } catch (error) {
       this.#kernel.log.error("a module failed while stopping", { module: instanceName, error });
     }
@@ -269,7 +303,8 @@ export class ModuleHost {
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
       reserveFunction: (functionId) => scope.add(kernel.reservedIds.name(functionId)),
       rememberFunction(functionId, caller) {
-        if (caller === undefined || kernel.sessions.byId(caller.worker_id)?.principal.isTrusted === true) kernel.reservedIds.rememberCalled(functionId);
+        if (caller === undefined || kernel.sessions.byId(caller.worker_id)?.principal.isTrusted === true)
+          kernel.reservedIds.rememberCalled(functionId);
       },
       runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
@@ -352,7 +387,11 @@ export class ModuleHost {
         attach: (binding) => {
           const settings = spec.settings.safeParse(binding.config ?? {});
           if (!settings.success) {
-            const problem = describeIssues(settings.error, { whole: "config", schema: spec.settings, value: binding.config ?? {} });
+            const problem = describeIssues(settings.error, {
+              whole: "config",
+              schema: spec.settings,
+              value: binding.config ?? {},
+            });
             throw new CallError("trigger_registration_failed", `${spec.type} trigger: ${problem}`);
           }
           const seen: TriggerBinding<unknown> = {
@@ -392,7 +431,8 @@ export class ModuleHost {
     const ordered: ModuleRequest[] = [];
     const visit = (request: ModuleRequest, path: readonly string[]): void => {
       if (ordered.includes(request)) return;
-      if (path.includes(request.name)) throw new TypeError(`modules require each other in a cycle: ${[...path, request.name].join(" -> ")}`);
+      if (path.includes(request.name))
+        throw new TypeError(`modules require each other in a cycle: ${[...path, request.name].join(" -> ")}`);
       for (const required of this.#known.get(request.name)?.requires ?? []) {
         const found = byName.get(required);
         if (found !== undefined) visit(found, [...path, request.name]);

@@ -69,7 +69,8 @@ export class ModuleProvider implements Provider {
     if (spec === undefined) return new CallError("function_not_found", `Function ${call.functionId} not found`);
     const input = parseInput(spec, call.payload);
     if (CallError.is(input)) return input;
-    const principal = call.caller === undefined || isModule(call.caller.worker_id) ? TRUSTED : this.#principalOf(call.caller.worker_id);
+    const principal =
+      call.caller === undefined || isModule(call.caller.worker_id) ? TRUSTED : this.#principalOf(call.caller.worker_id);
     if (principal === undefined) return new CallError("call_cancelled", "the caller's connection has ended");
     const controller = new AbortController();
     this.#held.hold(call);
@@ -100,7 +101,11 @@ export class ModuleProvider implements Provider {
     this.#stopped = true;
     for (const call of this.#held.all()) {
       this.withdraw(call, "the module stopped");
-      this.#router.settle(call, { ok: false, error: new CallError("invocation_stopped", "Invocation stopped"), cause: "provider_disconnected" });
+      this.#router.settle(call, {
+        ok: false,
+        error: new CallError("invocation_stopped", "Invocation stopped"),
+        cause: "provider_disconnected",
+      });
     }
   }
 
@@ -115,7 +120,8 @@ export class ModuleProvider implements Provider {
       });
     } catch (thrown) {
       const error = CallError.from(thrown);
-      if (!CallError.is(thrown)) this.#log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
+      if (!CallError.is(thrown))
+        this.#log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
       this.#router.settle(call, { ok: false, error });
     }
   }
@@ -146,14 +152,21 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
     if (asked !== value) parsed = schema.safeParse(asked);
   }
   const misspelt = parsed.success && spec.refusesMisspelt === true ? misspeltMembers(schema, value) : undefined;
-  if (misspelt !== undefined) return new CallError("invalid_input", `${spec.id}: the payload: ${misspelt}`, { details: { function_id: spec.id } });
+  if (misspelt !== undefined)
+    return new CallError("invalid_input", `${spec.id}: the payload: ${misspelt}`, {
+      details: { function_id: spec.id },
+    });
   if (parsed.success) return { value: parsed.data };
   // A call without a payload uses the defaults, if every member has one.
   const defaults = value === null ? schema.safeParse({}) : undefined;
   if (defaults?.success) return { value: defaults.data };
-  return new CallError("invalid_input", `${spec.id}: ${describeIssues(parsed.error, { whole: "the payload", schema, value })}`, {
-    details: { function_id: spec.id },
-  });
+  return new CallError(
+    "invalid_input",
+    `${spec.id}: ${describeIssues(parsed.error, { whole: "the payload", schema, value })}`,
+    {
+      details: { function_id: spec.id },
+    },
+  );
 }
 
 /**

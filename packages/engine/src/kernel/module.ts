@@ -109,7 +109,11 @@ export interface CallerAccess {
   /**
    * Returns an error if the caller may not bind a trigger to the function or to the functions that the config names.
    */
-  bindRefusal(trigger: { readonly type: string; readonly functionId: string; readonly config: unknown }): CallError | undefined;
+  bindRefusal(trigger: {
+    readonly type: string;
+    readonly functionId: string;
+    readonly config: unknown;
+  }): CallError | undefined;
 }
 
 /** The context of a call of a module's function. */
@@ -290,7 +294,9 @@ export interface ModuleListener {
 }
 
 /** An item of a channel: one WebSocket frame, text or binary. */
-export type ChannelItem = { readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer };
+export type ChannelItem =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "binary"; readonly bytes: Buffer };
 
 /** The reading end of a channel, in a module. */
 export interface ChannelReader {

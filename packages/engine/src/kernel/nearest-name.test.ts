@@ -23,7 +23,9 @@ describe("nearestName", () => {
   });
 
   it("finds every name itself", () => {
-    fc.assert(fc.property(fc.string({ maxLength: 64 }), (name) => nearestName(name, ["zzzzzzzzzzzz", name]) !== undefined));
+    fc.assert(
+      fc.property(fc.string({ maxLength: 64 }), (name) => nearestName(name, ["zzzzzzzzzzzz", name]) !== undefined),
+    );
   });
 
   it("ends a message with the name, or with nothing", () => {

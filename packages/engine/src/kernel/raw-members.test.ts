@@ -18,7 +18,10 @@ const echo = defineModule({
       summary: "Texts of value and of the items' values",
       input: z.object({ value: raw, items: z.array(z.object({ value: raw, key: z.string() })).optional() }),
       rawMembers: ["value", "items[].value"],
-      handle: ({ value, items }) => ({ value: value?.text() ?? null, items: items?.map((item) => `${item.key}=${item.value?.text()}`) ?? null }),
+      handle: ({ value, items }) => ({
+        value: value?.text() ?? null,
+        items: items?.map((item) => `${item.key}=${item.value?.text()}`) ?? null,
+      }),
     });
     return { stop() {} };
   },
@@ -35,23 +38,33 @@ async function texts(payload: string): Promise<unknown> {
 
 describe("members that a function of a module gets unread", () => {
   it("have the text that came", async () => {
-    expect(await texts('{ "value" : 9007199254740993 , "more":[1] }')).toEqual({ value: "9007199254740993", items: null });
+    expect(await texts('{ "value" : 9007199254740993 , "more":[1] }')).toEqual({
+      value: "9007199254740993",
+      items: null,
+    });
     expect(await texts('{"value":{"__proto__":1.0},"value":[ 1e400 ]}')).toEqual({ value: "[ 1e400 ]", items: null });
     expect(await texts('{"value":null}')).toEqual({ value: "null", items: null });
     expect(await texts('{"\\u0076alue":0}')).toEqual({ value: "0", items: null });
   });
 
   it("may be those of each element of a list", async () => {
-    expect(await texts('{"items":[ {"key":"a","value":12345678901234567890} ,{"value":"]","key":"b"}, {"key":"c"},{"key":"d","value":true}]}')).toEqual({
+    expect(
+      await texts(
+        '{"items":[ {"key":"a","value":12345678901234567890} ,{"value":"]","key":"b"}, {"key":"c"},{"key":"d","value":true}]}',
+      ),
+    ).toEqual({
       value: null,
       items: ["a=12345678901234567890", 'b="]"', "c=undefined", "d=true"],
     });
     expect(await texts('{"items":[]}')).toEqual({ value: null, items: [] });
   });
 
-  it.each(['{"items":5}', '{"items":[5]}', "[1]", '"text"'])("leave %s for the function's schema to refuse", async (payload) => {
-    await expect(texts(payload)).rejects.toMatchObject({ code: "invalid_input" });
-  });
+  it.each(['{"items":5}', '{"items":[5]}', "[1]", '"text"'])(
+    "leave %s for the function's schema to refuse",
+    async (payload) => {
+      await expect(texts(payload)).rejects.toMatchObject({ code: "invalid_input" });
+    },
+  );
 
   it("come in payloads of at most 136 levels; deeper ones are refused by every function, and what is no JSON", async () => {
     const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);

@@ -18,7 +18,9 @@ export function keepRawMembers(text: string, value: object, names: readonly stri
     const memberText = texts.get(name);
     // A value created in this process may have undefined members, which have no text.
     if (memberText === undefined) continue;
-    kept[name] = whole.has(name) ? Payload.fromText(memberText) : keepInElements(memberText, members[name] as readonly unknown[], lists.get(name) ?? []);
+    kept[name] = whole.has(name)
+      ? Payload.fromText(memberText)
+      : keepInElements(memberText, members[name] as readonly unknown[], lists.get(name) ?? []);
   }
   return kept;
 }

@@ -63,7 +63,10 @@ export class Router {
       const error =
         choice.refusal === "draining"
           ? new CallError("draining", `every worker that provides ${request.functionId} is shutting down`)
-          : new CallError("worker_overloaded", `every worker that provides ${request.functionId} has a full outbound buffer`);
+          : new CallError(
+              "worker_overloaded",
+              `every worker that provides ${request.functionId} has a full outbound buffer`,
+            );
       return this.#refuse(request, error);
     }
     const { provider, description } = choice.registration;
@@ -143,7 +146,10 @@ export class Router {
     if (call.settled) return;
     this.counts.cancelled++;
     call.provider.withdraw(call, reason);
-    this.settle(call, { ok: false, error: new CallError("call_cancelled", `the call of ${call.functionId} was cancelled: ${reason}`) });
+    this.settle(call, {
+      ok: false,
+      error: new CallError("call_cancelled", `the call of ${call.functionId} was cancelled: ${reason}`),
+    });
   }
 
   /** Like `start`, but returns a promise. Rejects with CallError. */
@@ -151,7 +157,11 @@ export class Router {
     return new Promise((resolve, reject) => {
       const { signal } = options;
       if (signal?.aborted) {
-        reject(new CallError("call_cancelled", `the call of ${functionId} was cancelled before it began`, { details: { executed: "no" } }));
+        reject(
+          new CallError("call_cancelled", `the call of ${functionId} was cancelled before it began`, {
+            details: { executed: "no" },
+          }),
+        );
         return;
       }
       let abort: (() => void) | undefined;

@@ -188,7 +188,12 @@ export class Session implements Provider, TriggerOwner {
   /** Sends the first frame of every connection. */
   greet(): void {
     const { version, instanceId } = this.#kernel.identity;
-    this.send({ type: "workerregistered", worker_id: this.workerId, reattach_token: this.reattachToken, engine: { version, instance_id: instanceId } });
+    this.send({
+      type: "workerregistered",
+      worker_id: this.workerId,
+      reattach_token: this.reattachToken,
+      engine: { version, instance_id: instanceId },
+    });
   }
 
   introduce(introduction: Introduction, features: ReadonlySet<Feature>): void {
@@ -231,7 +236,9 @@ export class Session implements Provider, TriggerOwner {
       action();
     } catch (error) {
       this.log.error("a frame could not be handled", { error });
-      this.sendError(new CallError("invocation_error", "the engine failed to handle the frame; its log has the reason"));
+      this.sendError(
+        new CallError("invocation_error", "the engine failed to handle the frame; its log has the reason"),
+      );
     }
   }
 
@@ -256,7 +263,10 @@ export class Session implements Provider, TriggerOwner {
 
   /** Reports a refused frame that has no other response. Published clients ignore the message. */
   sendError(error: CallError): void {
-    this.send({ type: "error", error: { code: error.code, message: error.message, stacktrace: undefined, details: error.details } });
+    this.send({
+      type: "error",
+      error: { code: error.code, message: error.message, stacktrace: undefined, details: error.details },
+    });
   }
 
   /** Closes the connection from the engine's side. */
@@ -277,13 +287,25 @@ export class Session implements Provider, TriggerOwner {
     if (this.scope.ended) return;
     const stopped = this.held.all();
     this.scope.end();
-    for (const call of [...(this.#made?.values() ?? [])]) this.#kernel.router.cancel(call, "the caller's connection ended");
+    for (const call of [...(this.#made?.values() ?? [])])
+      this.#kernel.router.cancel(call, "the caller's connection ended");
     this.#made = undefined;
     for (const call of stopped) {
-      const details = { function_id: call.functionId, worker_id: this.workerId, worker_name: this.name, reason: "the worker's connection ended" };
+      const details = {
+        function_id: call.functionId,
+        worker_id: this.workerId,
+        worker_name: this.name,
+        reason: "the worker's connection ended",
+      };
       const isUnsent = call.isUnsent?.() ?? false;
-      const error = new CallError("invocation_stopped", "Invocation stopped", { details: isUnsent ? { ...details, executed: "no" } : details });
-      this.#kernel.router.settle(call, { ok: false, error, cause: isUnsent ? "not_delivered" : "provider_disconnected" });
+      const error = new CallError("invocation_stopped", "Invocation stopped", {
+        details: isUnsent ? { ...details, executed: "no" } : details,
+      });
+      this.#kernel.router.settle(call, {
+        ok: false,
+        error,
+        cause: isUnsent ? "not_delivered" : "provider_disconnected",
+      });
     }
   }
 
@@ -305,7 +327,8 @@ export class Session implements Provider, TriggerOwner {
   }
 
   deliver(call: Call): CallError | undefined {
-    if (this.held.has(call.id)) return new CallError("invalid_message", `invocation_id ${call.id} is already in use by a call in flight`);
+    if (this.held.has(call.id))
+      return new CallError("invalid_message", `invocation_id ${call.id} is already in use by a call in flight`);
     const frame = frameOfCall(call, this);
     if (CallError.is(frame)) return frame;
     this.held.hold(call);
@@ -317,7 +340,8 @@ export class Session implements Provider, TriggerOwner {
   }
 
   withdraw(call: Call, reason: string): void {
-    if (this.features.has("cancel") && !this.scope.ended) this.send({ type: "cancelinvocation", invocation_id: call.id, reason });
+    if (this.features.has("cancel") && !this.scope.ended)
+      this.send({ type: "cancelinvocation", invocation_id: call.id, reason });
   }
 
   release(call: Call): void {
@@ -330,11 +354,21 @@ export class Session implements Provider, TriggerOwner {
     return this.access === undefined ? undefined : refusalToSee(functionId, this.access, this.#kernel.registry);
   }
 
-  notify(request: TriggerRequest, state: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined }): void {
+  notify(
+    request: TriggerRequest,
+    state: {
+      readonly status: TriggerStatus;
+      readonly reason: string | undefined;
+      readonly error: CallError | undefined;
+    },
+  ): void {
     if (this.scope.ended) return;
     const wantsAll = this.features.has("registration_results");
     const failure =
-      state.error ?? (state.status === "error" ? new CallError("trigger_registration_failed", state.reason ?? "the trigger does not work") : undefined);
+      state.error ??
+      (state.status === "error"
+        ? new CallError("trigger_registration_failed", state.reason ?? "the trigger does not work")
+        : undefined);
     // On the published wire, success has no message.
     if (failure === undefined && !wantsAll) return;
     this.send({
@@ -342,7 +376,10 @@ export class Session implements Provider, TriggerOwner {
       id: request.id,
       trigger_type: request.type,
       function_id: this.access?.localFunctionId(request.functionId) ?? request.functionId,
-      error: failure === undefined ? undefined : { code: failure.code, message: failure.message, stacktrace: undefined, details: undefined },
+      error:
+        failure === undefined
+          ? undefined
+          : { code: failure.code, message: failure.message, stacktrace: undefined, details: undefined },
       status: wantsAll ? state.status : undefined,
       reason: wantsAll ? state.reason : undefined,
     });

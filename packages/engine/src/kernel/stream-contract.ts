@@ -39,7 +39,11 @@ export interface StreamClient {
 }
 
 export type StreamAuthentication =
-  | { readonly ok: true; readonly context: unknown /** It may join the engine's own streams. */; readonly systemStreams: boolean }
+  | {
+      readonly ok: true;
+      readonly context: unknown /** It may join the engine's own streams. */;
+      readonly systemStreams: boolean;
+    }
   /** 4401: the client's identity is unknown. 4403: access denied. */
   | { readonly ok: false; readonly code: 4401 | 4403; readonly reason: string };
 

@@ -4,7 +4,13 @@ import type { Awaitable } from "./module.ts";
 import type { Undo } from "./scope.ts";
 
 /** Value of an attribute, as in OpenTelemetry. Integers above 2^53 are decimal strings. */
-export type AttributeValue = string | number | boolean | null | readonly AttributeValue[] | { readonly [name: string]: AttributeValue };
+export type AttributeValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly AttributeValue[]
+  | { readonly [name: string]: AttributeValue };
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
 export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer";
@@ -72,7 +78,9 @@ export interface ObservedProvider {
   readonly builtIn: boolean;
 }
 
-export type ObservedOutcome = { readonly ok: true; readonly result: Payload | undefined } | { readonly ok: false; readonly error: CallError };
+export type ObservedOutcome =
+  | { readonly ok: true; readonly result: Payload | undefined }
+  | { readonly ok: false; readonly error: CallError };
 
 /** A traced call. */
 export interface CallSpan {

@@ -1,5 +1,14 @@
 import type { Undo } from "./scope.ts";
-import type { ActiveSpan, LogEntry, Measure, Signal, SpanStart, Telemetry, TelemetryCollector, WorkerMetrics } from "./telemetry-contract.ts";
+import type {
+  ActiveSpan,
+  LogEntry,
+  Measure,
+  Signal,
+  SpanStart,
+  Telemetry,
+  TelemetryCollector,
+  WorkerMetrics,
+} from "./telemetry-contract.ts";
 
 /** Passes telemetry of the kernel and the modules to the collector. */
 export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
@@ -9,7 +18,13 @@ export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
   #workerMetrics: ((workerId: string) => WorkerMetrics | undefined) | undefined;
 
   startSpan(span: SpanStart, module: string): ActiveSpan {
-    return this.collector?.startSpan(span, module) ?? { traceparent: span.traceparent, setAttribute: () => {}, end: () => {} };
+    return (
+      this.collector?.startSpan(span, module) ?? {
+        traceparent: span.traceparent,
+        setAttribute: () => {},
+        end: () => {},
+      }
+    );
   }
 
   log(entry: LogEntry): void {

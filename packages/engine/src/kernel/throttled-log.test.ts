@@ -6,9 +6,18 @@ import { ThrottledLog } from "./throttled-log.ts";
 function throttledLog() {
   const clock = manualClock();
   const lines: (readonly [message: string, fields: LogRecord["fields"]])[] = [];
-  const log = createLogger({ level: "warn", now: () => clock.now(), write: ({ message, fields }) => lines.push([message, fields]) });
+  const log = createLogger({
+    level: "warn",
+    now: () => clock.now(),
+    write: ({ message, fields }) => lines.push([message, fields]),
+  });
   const sparse = new ThrottledLog(clock);
-  return { clock, lines, warn: (source: string, at: number) => sparse.warn(log, source, "refused", { at }), timers: () => clock.pendingTimers };
+  return {
+    clock,
+    lines,
+    warn: (source: string, at: number) => sparse.warn(log, source, "refused", { at }),
+    timers: () => clock.pendingTimers,
+  };
 }
 
 it("writes ten lines at once, then one a second that says how many were left out, and nothing once it is quiet", () => {

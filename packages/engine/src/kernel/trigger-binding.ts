@@ -21,7 +21,14 @@ export interface TriggerOwner {
   /** For a restricted worker: returns why it may not see the function's result; undefined if it may. */
   callRefusal?(functionId: FunctionId): string | undefined;
   /** Informs the worker of the state of its trigger, or of a later failure. */
-  notify(request: TriggerRequest, state: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined }): void;
+  notify(
+    request: TriggerRequest,
+    state: {
+      readonly status: TriggerStatus;
+      readonly reason: string | undefined;
+      readonly error: CallError | undefined;
+    },
+  ): void;
 }
 
 /** Serves triggers of a type: a module or a worker. */
@@ -182,7 +189,9 @@ export class Binding {
    */
   #endRefusal(): CallError | undefined {
     if (this.ended === undefined || !this.isRestricted) return undefined;
-    return new CallError("call_cancelled", `a trigger of ${this.functionId} was removed before it called`, { details: { executed: "no" } });
+    return new CallError("call_cancelled", `a trigger of ${this.functionId} was removed before it called`, {
+      details: { executed: "no" },
+    });
   }
 
   /** Calls `listener` when `principal` has changed. There is one listener, that of the provider. */
@@ -214,10 +223,18 @@ export class Binding {
     if (this.#problem !== undefined) return { status: "error", reason: this.#problem };
     if (!this.attached) return { status: "inactive", reason: this.#host.whyUnattached(this) };
     if (this.owners.size === 0) return { status: "inactive", reason: "the worker that asked for it is away" };
-    if (!this.#host.functionIsLive(this.functionId)) return { status: "inactive", reason: `no live worker provides ${this.functionId}` };
+    if (!this.#host.functionIsLive(this.functionId))
+      return { status: "inactive", reason: `no live worker provides ${this.functionId}` };
     const missing = this.#needed.find((id) => !this.#host.functionIsLive(id));
-    if (missing !== undefined) return { status: "inactive", reason: `no live worker provides ${missing}, without which it cannot run` };
-    return { status: "active", reason: this.#unconfirmedBy === undefined ? undefined : `the worker ${this.#unconfirmedBy.workerName} has not confirmed it` };
+    if (missing !== undefined)
+      return { status: "inactive", reason: `no live worker provides ${missing}, without which it cannot run` };
+    return {
+      status: "active",
+      reason:
+        this.#unconfirmedBy === undefined
+          ? undefined
+          : `the worker ${this.#unconfirmedBy.workerName} has not confirmed it`,
+    };
   }
 
   /** Passes the binding to the provider of its type. A refusal is stored as its problem and returned. */
@@ -229,7 +246,10 @@ export class Binding {
       if (!provider.builtIn) this.#unconfirmedBy = provider;
     } catch (thrown) {
       const cause = CallError.from(thrown);
-      const error = cause.code === "invocation_failed" ? new CallError("trigger_registration_failed", cause.message, { cause }) : cause;
+      const error =
+        cause.code === "invocation_failed"
+          ? new CallError("trigger_registration_failed", cause.message, { cause })
+          : cause;
       this.#problem = error.message;
       this.needs([]);
       return error;

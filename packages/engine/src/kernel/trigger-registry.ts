@@ -8,7 +8,14 @@ import type { Clock } from "./clock.ts";
 import type { FormatCheck } from "./format-check.ts";
 import { moduleHint } from "./module-of-type.ts";
 import type { Undo } from "./scope.ts";
-import { Binding, type BindingHost, bindingKey, type TriggerOwner, type TriggerRequest, type TriggerTypeProvider } from "./trigger-binding.ts";
+import {
+  Binding,
+  type BindingHost,
+  bindingKey,
+  type TriggerOwner,
+  type TriggerRequest,
+  type TriggerTypeProvider,
+} from "./trigger-binding.ts";
 import type { WorkerClaims } from "./worker-claims.ts";
 
 /** How long the bindings of a remote worker stay listed after it disconnected, in milliseconds (decision 11). */
@@ -115,7 +122,8 @@ export class TriggerRegistry implements WorkerClaims {
     const existing = this.#types.get(entry.id);
     const serving = existing?.[0];
     if (existing === undefined) this.#types.set(entry.id, [entry]);
-    else if (existing[0].provider.builtIn && !entry.provider.builtIn) this.#types.set(entry.id, [existing[0], entry, ...existing.slice(1)]);
+    else if (existing[0].provider.builtIn && !entry.provider.builtIn)
+      this.#types.set(entry.id, [existing[0], entry, ...existing.slice(1)]);
     else this.#types.set(entry.id, [entry, ...existing]);
     this.#serve(entry.id, serving);
     return () => {
@@ -219,7 +227,8 @@ export class TriggerRegistry implements WorkerClaims {
     const provider = this.#providerFor(binding);
     if (provider === undefined) binding.detach();
     // A worker that provides the type passes on the metadata itself, so it must receive changes.
-    if (provider !== undefined && (!binding.attached || (metadataChanged && !provider.builtIn))) this.#attach(binding, provider);
+    if (provider !== undefined && (!binding.attached || (metadataChanged && !provider.builtIn)))
+      this.#attach(binding, provider);
     else if (!binding.isUnconfirmed) owner.notify(request, { ...binding.state, error: undefined });
     this.#onChange(binding, isNew ? "created" : "updated");
     const held = binding;
@@ -262,7 +271,8 @@ export class TriggerRegistry implements WorkerClaims {
 
   release(configuredName: string): void {
     this.#dropKept(configuredName);
-    for (const [workerId, name] of this.#configuredWorkers) if (name === configuredName) this.#configuredWorkers.delete(workerId);
+    for (const [workerId, name] of this.#configuredWorkers)
+      if (name === configuredName) this.#configuredWorkers.delete(workerId);
   }
 
   /** Forgets the claim of a connection that has ended. Must be called after its holds were released. */
@@ -283,7 +293,8 @@ export class TriggerRegistry implements WorkerClaims {
     const { id } = hold.request;
     if (id !== binding.id && this.#byId.get(id) === binding) this.#byId.delete(id);
     const builtIn = this.typeById(binding.type)?.provider.builtIn ?? false;
-    const wasLastTrusted = owner.principal.isTrusted && ![...binding.owners.values()].some((other) => other.owner.principal.isTrusted);
+    const wasLastTrusted =
+      owner.principal.isTrusted && ![...binding.owners.values()].some((other) => other.owner.principal.isTrusted);
     if (how === "explicit" && wasLastTrusted) binding.isGivenUp = true;
     if (how === "gone" && builtIn && wasLastTrusted) this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
     if (binding.isAway && binding.kept === undefined) {
@@ -295,10 +306,14 @@ export class TriggerRegistry implements WorkerClaims {
   }
 
   #keep(binding: Binding, configuredWorker: string | undefined): void {
-    const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#endKeeping(binding, "lapsed")) : () => {};
+    const cancel =
+      configuredWorker === undefined
+        ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#endKeeping(binding, "lapsed"))
+        : () => {};
     binding.kept = { configuredWorker, cancel };
     // Above the limit the oldest are removed, so that workers that connect and disconnect cannot pile up bindings.
-    if (configuredWorker === undefined) for (const oldest of this.#keptRemote.add(binding)) this.#endKeeping(oldest, "lapsed");
+    if (configuredWorker === undefined)
+      for (const oldest of this.#keptRemote.add(binding)) this.#endKeeping(oldest, "lapsed");
   }
 
   #cancelKeeping(binding: Binding): void {

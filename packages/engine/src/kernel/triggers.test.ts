@@ -33,7 +33,8 @@ async function settled(worker: InMemoryWorker): Promise<void> {
 }
 const bind = (worker: InMemoryWorker, id: string, functionId: string, config: unknown, more: object = {}): void =>
   worker.say({ type: "registertrigger", id, trigger_type: "bell", function_id: functionId, config, ...more });
-const statuses = (engine: InMemoryEngine): unknown[] => engine.directory.triggers().map(({ id, status }) => [id, status]);
+const statuses = (engine: InMemoryEngine): unknown[] =>
+  engine.directory.triggers().map(({ id, status }) => [id, status]);
 
 describe("a trigger of a module's type", () => {
   it("has a key that equal requests share, also in the next run, and tells its module how it ended", async () => {
@@ -112,7 +113,10 @@ describe("a trigger of a module's type", () => {
     const worker = await engine.connectWorker();
     worker.serve("ring", (data, frame) => ({ data, metadata: frame.metadata }));
     bind(worker, "t1", "ring", { name: "front" }, { metadata: { loud: true } });
-    expect(await worker.next((frame) => frame.type === "triggerregistrationresult")).toMatchObject({ id: "t1", status: "active" });
+    expect(await worker.next((frame) => frame.type === "triggerregistrationresult")).toMatchObject({
+      id: "t1",
+      status: "active",
+    });
     const { Payload } = await import("@svc/protocol");
     const answer = await bindings.get("t1")?.fire(Payload.fromValue("ding"));
     expect(answer?.value()).toEqual({ data: "ding", metadata: { loud: true } });
@@ -124,9 +128,14 @@ describe("a trigger of a module's type", () => {
     const worker = await engine.connectWorker();
     bind(worker, "t1", "ring", { nome: "front" });
     const answer = await worker.next((frame) => frame.type === "triggerregistrationresult");
-    expect(answer).toMatchObject({ status: "error", error: { code: "trigger_registration_failed", message: expect.stringContaining("`name`") } });
+    expect(answer).toMatchObject({
+      status: "error",
+      error: { code: "trigger_registration_failed", message: expect.stringContaining("`name`") },
+    });
     bind(worker, "t2", "ring", { name: "cracked" });
-    expect(await worker.next((frame) => frame.id === "t2")).toMatchObject({ error: { message: "this bell is cracked" } });
+    expect(await worker.next((frame) => frame.id === "t2")).toMatchObject({
+      error: { message: "this bell is cracked" },
+    });
     expect(statuses(engine)).toEqual([
       ["t1", "error"],
       ["t2", "error"],
@@ -296,7 +305,9 @@ describe("a trigger of a worker's type", () => {
       function_id: "ring",
       error: { code: "trigger_registration_failed", message: "no such bell" },
     });
-    expect(await asker.next((frame) => frame.type === "triggerregistrationresult" && frame.error !== undefined)).toMatchObject({
+    expect(
+      await asker.next((frame) => frame.type === "triggerregistrationresult" && frame.error !== undefined),
+    ).toMatchObject({
       error: { message: "no such bell" },
     });
     expect(statuses(engine)).toEqual([["t1", "error"]]);
@@ -316,7 +327,11 @@ describe("a trigger of a worker's type", () => {
     next.say({ type: "registertriggertype", id: "bell", description: "rings" });
     await next.next((frame) => frame.type === "registertrigger" && frame.id === "t1");
     asker.close();
-    expect(await next.next((frame) => frame.type === "unregistertrigger")).toEqual({ type: "unregistertrigger", id: "t1", trigger_type: "bell" });
+    expect(await next.next((frame) => frame.type === "unregistertrigger")).toEqual({
+      type: "unregistertrigger",
+      id: "t1",
+      trigger_type: "bell",
+    });
     expect(statuses(engine)).toEqual([]);
   });
 
@@ -329,7 +344,13 @@ describe("a trigger of a worker's type", () => {
     provider.say({ type: "registerfunction", id: "ring" });
     bind(provider, "t1", "ring", {});
     await settled(provider);
-    forger.say({ type: "triggerregistrationresult", id: "t1", trigger_type: "bell", function_id: "ring", error: { code: "x", message: "forged" } });
+    forger.say({
+      type: "triggerregistrationresult",
+      id: "t1",
+      trigger_type: "bell",
+      function_id: "ring",
+      error: { code: "x", message: "forged" },
+    });
     await settled(forger);
     expect(statuses(engine)).toEqual([["t1", "active"]]);
   });
@@ -339,6 +360,8 @@ describe("a trigger of a worker's type", () => {
     const engine = await inMemoryEngine({ modules: [module] });
     const worker = await engine.connectWorker();
     worker.say({ type: "registertriggertype", id: "bell", description: "mine" });
-    expect(await worker.next((frame) => frame.type === "error")).toMatchObject({ error: { code: "registration_refused", details: { id: "bell" } } });
+    expect(await worker.next((frame) => frame.type === "error")).toMatchObject({
+      error: { code: "registration_refused", details: { id: "bell" } },
+    });
   });
 });

@@ -22,7 +22,11 @@ const MAX_UNOWNED: QuotaLimits = { each: 1_250, restricted: 5_000, total: 10_000
 /** Maximum size of the config and metadata of one, as JSON in characters. */
 const MAX_CHARACTERS = 1024 * 1024;
 /** Maximum size of all of them. */
-const MAX_CHARACTERS_OF_ALL: QuotaLimits = { each: 8 * MAX_CHARACTERS, restricted: 32 * MAX_CHARACTERS, total: 64 * MAX_CHARACTERS };
+const MAX_CHARACTERS_OF_ALL: QuotaLimits = {
+  each: 8 * MAX_CHARACTERS,
+  restricted: 32 * MAX_CHARACTERS,
+  total: 64 * MAX_CHARACTERS,
+};
 
 interface Entry {
   readonly request: TriggerRequest;
@@ -46,7 +50,10 @@ export class EngineTriggers implements UnownedTriggers {
   /** The triggers of each principal, including those of its connections. */
   readonly #triggerQuota: Quota;
   readonly #count = new Quota("triggers without an owner", MAX_UNOWNED);
-  readonly #characters = new Quota("characters in the config and metadata of triggers without an owner", MAX_CHARACTERS_OF_ALL);
+  readonly #characters = new Quota(
+    "characters in the config and metadata of triggers without an owner",
+    MAX_CHARACTERS_OF_ALL,
+  );
 
   constructor(parts: {
     readonly triggers: TriggerRegistry;
@@ -66,7 +73,10 @@ export class EngineTriggers implements UnownedTriggers {
     this.#log = parts.log;
   }
 
-  async register({ triggerType, functionId, config, metadata }: UnownedTrigger, caller: Caller | undefined): Promise<string> {
+  async register(
+    { triggerType, functionId, config, metadata }: UnownedTrigger,
+    caller: Caller | undefined,
+  ): Promise<string> {
     const session = this.#sessionOf(caller);
     const createdBy = session?.principal ?? TRUSTED;
     const size = JSON.stringify([config, metadata]).length;
@@ -86,7 +96,8 @@ export class EngineTriggers implements UnownedTriggers {
         workerId: "engine",
         name: "",
         principal: createdBy,
-        callRefusal: (id) => (session?.access === undefined ? undefined : refusalToSee(id, session.access, this.#registry)),
+        callRefusal: (id) =>
+          session?.access === undefined ? undefined : refusalToSee(id, session.access, this.#registry),
         notify: (_request, { status, reason, error }) => {
           if (verdict !== undefined) return;
           verdict = error === undefined && status !== "error" ? "accepted" : "refused";
@@ -118,7 +129,10 @@ export class EngineTriggers implements UnownedTriggers {
     }
     const binding = this.#triggers.bindingById(id);
     if (binding === undefined) return false;
-    throw new CallError("FORBIDDEN", `the trigger ${id} belongs to ${binding.workerName || "another owner"}, which alone may remove it`);
+    throw new CallError(
+      "FORBIDDEN",
+      `the trigger ${id} belongs to ${binding.workerName || "another owner"}, which alone may remove it`,
+    );
   }
 
   /** Removes triggers of roles that are no longer active or whose rules changed. Call it after a config was applied. */
@@ -136,8 +150,16 @@ export class EngineTriggers implements UnownedTriggers {
       this.#removeEntry(id);
       const { type, functionId } = entry.request;
       const fields = { id, type, functionId, role };
-      if (isInForce) this.#log.warn("a trigger was removed, because the rules for the role that made it changed in the config", fields);
-      else this.#log.warn("a trigger was removed, because the role that made it, or every token of it, was removed from the config", fields);
+      if (isInForce)
+        this.#log.warn(
+          "a trigger was removed, because the rules for the role that made it changed in the config",
+          fields,
+        );
+      else
+        this.#log.warn(
+          "a trigger was removed, because the role that made it, or every token of it, was removed from the config",
+          fields,
+        );
     }
   }
 

@@ -54,20 +54,38 @@ export function frameOfAnswer(answer: Answer, to: Recipient, line: { isFull(): b
   const { invocationId, functionId, outcome, isTraced } = answer;
   const guarded = to.features.has("tolerates_bad_frames");
   const fields = outcome.ok
-    ? { invocationId, functionId, result: outcome.result, traceparent: isTraced || !guarded ? outcome.traceparent : undefined, baggage: outcome.baggage }
+    ? {
+        invocationId,
+        functionId,
+        result: outcome.result,
+        traceparent: isTraced || !guarded ? outcome.traceparent : undefined,
+        baggage: outcome.baggage,
+      }
     : { invocationId, functionId, error: wireError(outcome.error, to) };
   if (!guarded && outcome.ok && outcome.result !== undefined && !outcome.result.isJson()) {
-    return refusalFrame(answer, new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`), to);
+    return refusalFrame(
+      answer,
+      new CallError("invalid_message", `the worker that runs ${functionId} answered with something that is not JSON`),
+      to,
+    );
   }
   const frame = guarded ? encodeGuardedResult(fields) : encodePublishedResult(fields);
   const size = frameBytes(frame);
   if (size > MAX_FRAME_BYTES + FRAME_MARGIN_BYTES) {
     const problem = `the result of ${functionId} makes a frame of ${size} bytes; the limit is ${MAX_FRAME_BYTES}`;
-    return refusalFrame(answer, new CallError("payload_too_large", problem, { details: { bytes: size, limit: MAX_FRAME_BYTES } }), to);
+    return refusalFrame(
+      answer,
+      new CallError("payload_too_large", problem, { details: { bytes: size, limit: MAX_FRAME_BYTES } }),
+      to,
+    );
   }
   // A caller that does not read its results must not fill the engine's memory with them.
   if (size > SMALL_ANSWER_BYTES && line.isFull()) {
-    return refusalFrame(answer, new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read its socket`), to);
+    return refusalFrame(
+      answer,
+      new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read its socket`),
+      to,
+    );
   }
   const problem = tooLarge(frame, `the result of ${functionId}`, to);
   return problem === undefined ? frame : refusalFrame(answer, problem, to);
@@ -97,7 +115,14 @@ export function frameOfCall(call: Call, to: Recipient): Frame | CallError {
     });
   }
   if (!payload.isJson()) return new CallError("invalid_message", "the payload is not JSON");
-  const frame = encodePublishedInvoke({ invocationId: id, functionId, data: payload, traceparent, baggage, metadata: metadataWithJob(metadata, call.job) });
+  const frame = encodePublishedInvoke({
+    invocationId: id,
+    functionId,
+    data: payload,
+    traceparent,
+    baggage,
+    metadata: metadataWithJob(metadata, call.job),
+  });
   return tooLarge(frame, `the payload for ${functionId}`, to) ?? frame;
 }
 
@@ -107,10 +132,16 @@ function tooLarge(frame: Frame, what: string, { introduction, features }: Recipi
   const bytes = typeof frame === "string" ? Buffer.byteLength(frame) : frameBytes(frame);
   if (bytes <= PUBLISHED_PYTHON_MAX_FRAME_BYTES) return undefined;
   const limit = PUBLISHED_PYTHON_MAX_FRAME_BYTES;
-  return new CallError("payload_too_large", `${what} makes a frame of ${bytes} bytes; this worker's client takes ${limit}`, { details: { bytes, limit } });
+  return new CallError(
+    "payload_too_large",
+    `${what} makes a frame of ${bytes} bytes; this worker's client takes ${limit}`,
+    { details: { bytes, limit } },
+  );
 }
 
 function wireError(error: CallError, { features }: Recipient): WireError {
   const { code, message, stacktrace, details } = error;
-  return features.has("error_details") ? { code, message, stacktrace, details: { executed: error.executed, ...details } } : { code, message, stacktrace };
+  return features.has("error_details")
+    ? { code, message, stacktrace, details: { executed: error.executed, ...details } }
+    : { code, message, stacktrace };
 }

@@ -30,14 +30,24 @@ async function settled(...workers: InMemoryWorker[]): Promise<void> {
   }
 }
 
-const provide = (worker: InMemoryWorker, more: object = {}): void => worker.say({ type: "registertriggertype", id: "bell", description: "rings", ...more });
+const provide = (worker: InMemoryWorker, more: object = {}): void =>
+  worker.say({ type: "registertriggertype", id: "bell", description: "rings", ...more });
 const bind = (worker: InMemoryWorker, id: string, config: unknown = { name: "front" }, more: object = {}): void =>
   worker.say({ type: "registertrigger", id, trigger_type: "bell", function_id: "ring", config, ...more });
-const delivered = (worker: InMemoryWorker, id: string) => worker.next((frame) => frame.type === "registertrigger" && frame.id === id);
-const takenBack = (worker: InMemoryWorker, id: string) => worker.next((frame) => frame.type === "unregistertrigger" && frame.id === id);
-const told = (worker: InMemoryWorker, id: string) => worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
+const delivered = (worker: InMemoryWorker, id: string) =>
+  worker.next((frame) => frame.type === "registertrigger" && frame.id === id);
+const takenBack = (worker: InMemoryWorker, id: string) =>
+  worker.next((frame) => frame.type === "unregistertrigger" && frame.id === id);
+const told = (worker: InMemoryWorker, id: string) =>
+  worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
 const confirm = (worker: InMemoryWorker, id: string, error?: object): void =>
-  worker.say({ type: "triggerregistrationresult", id, trigger_type: "bell", function_id: "ring", ...(error === undefined ? {} : { error }) });
+  worker.say({
+    type: "triggerregistrationresult",
+    id,
+    trigger_type: "bell",
+    function_id: "ring",
+    ...(error === undefined ? {} : { error }),
+  });
 
 describe("a binding of a worker's type", () => {
   it("is delivered with its config and metadata, and answered once the provider has answered (gap 52)", async () => {
@@ -69,7 +79,10 @@ describe("a binding of a worker's type", () => {
     bind(asker, "t1");
     await settled(asker);
     clock.advance(10_000);
-    expect(await told(asker, "t1")).toMatchObject({ status: "active", reason: "the worker tower has not confirmed it" });
+    expect(await told(asker, "t1")).toMatchObject({
+      status: "active",
+      reason: "the worker tower has not confirmed it",
+    });
   });
 
   it("refused by the provider is parked in error, told to every asker, and tried again when somebody asks anew", async () => {
@@ -82,7 +95,10 @@ describe("a binding of a worker's type", () => {
     await delivered(provider, "t1");
     await settled(published);
     confirm(provider, "t1", { code: "trigger_registration_failed", message: "no such bell" });
-    expect(await told(asker, "t1")).toMatchObject({ status: "error", error: { code: "trigger_registration_failed", message: "no such bell" } });
+    expect(await told(asker, "t1")).toMatchObject({
+      status: "error",
+      error: { code: "trigger_registration_failed", message: "no such bell" },
+    });
     const wire = await told(published, "t2");
     expect(wire).toMatchObject({ error: { code: "trigger_registration_failed", message: "no such bell" } });
     expect(wire).not.toHaveProperty("status");
@@ -114,7 +130,10 @@ describe("a binding of a worker's type", () => {
     const published = await engine.connectWorker({ name: "published", features: [] });
     bind(asker, "t1");
     bind(published, "t2", { name: "back" });
-    expect(await told(asker, "t1")).toMatchObject({ status: "inactive", reason: "no one provides the trigger type bell" });
+    expect(await told(asker, "t1")).toMatchObject({
+      status: "inactive",
+      reason: "no one provides the trigger type bell",
+    });
     await settled(published);
     provide(provider);
     await delivered(provider, "t1");
@@ -139,7 +158,10 @@ describe("a binding of a worker's type", () => {
       ["log", "svc-observability"],
     ] as const) {
       asker.say({ type: "registertrigger", id: type, trigger_type: type, function_id: "ring", config: {} });
-      expect(await told(asker, type)).toMatchObject({ status: "inactive", reason: expect.stringContaining(`svc worker add ${module}`) });
+      expect(await told(asker, type)).toMatchObject({
+        status: "inactive",
+        reason: expect.stringContaining(`svc worker add ${module}`),
+      });
     }
   });
 
@@ -184,7 +206,10 @@ describe("a worker that provides a type", () => {
     confirm(provider, "t1");
     expect(await told(asker, "t1")).toMatchObject({ status: "active" });
     provider.close();
-    expect(await told(asker, "t1")).toMatchObject({ status: "inactive", reason: "no one provides the trigger type bell" });
+    expect(await told(asker, "t1")).toMatchObject({
+      status: "inactive",
+      reason: "no one provides the trigger type bell",
+    });
     expect(status("t1")).toEqual(["inactive", "no one provides the trigger type bell"]);
     const again = await engine.connectWorker({ name: "tower" });
     provide(again);
@@ -218,7 +243,9 @@ describe("a worker that provides a type", () => {
     provide(second);
     await takenBack(provider, "t1");
     await delivered(second, "t1");
-    expect(engine.directory.triggerTypes()).toMatchObject([{ worker_name: "chapel", workers: [{ name: "chapel" }, { name: "tower" }] }]);
+    expect(engine.directory.triggerTypes()).toMatchObject([
+      { worker_name: "chapel", workers: [{ name: "chapel" }, { name: "tower" }] },
+    ]);
     // Results from a standby are ignored.
     confirm(provider, "t1", { code: "x", message: "not mine" });
     await settled(provider);
@@ -293,11 +320,17 @@ describe("a worker that provides a type", () => {
 
 describe("a registration that is refused", () => {
   it("is answered whatever it is (gap 52)", async () => {
-    const engine = await inMemoryEngine({ limits: { maxFunctions: 1, maxTriggers: 1, maxTriggerTypes: 1 }, formats: new JsonSchemaChecks(() => false) });
+    const engine = await inMemoryEngine({
+      limits: { maxFunctions: 1, maxTriggers: 1, maxTriggerTypes: 1 },
+      formats: new JsonSchemaChecks(() => false),
+    });
     const worker = await engine.connectWorker();
     const refused = (type: string, id: string) =>
       worker.next((frame) => {
-        const { message_type, id: of } = ((frame.error as { details?: object } | undefined)?.details ?? {}) as { message_type?: string; id?: string };
+        const { message_type, id: of } = ((frame.error as { details?: object } | undefined)?.details ?? {}) as {
+          message_type?: string;
+          id?: string;
+        };
         return frame.type === "error" && message_type === type && of === id;
       });
     worker.say({ type: "registerfunction", id: "engine::mine" });
@@ -305,13 +338,17 @@ describe("a registration that is refused", () => {
       error: { code: "registration_refused", message: expect.stringContaining("reserved") },
     });
     worker.say({ type: "registertriggertype", id: "engine::mine", description: "" });
-    expect(await refused("registertriggertype", "engine::mine")).toMatchObject({ error: { code: "registration_refused" } });
+    expect(await refused("registertriggertype", "engine::mine")).toMatchObject({
+      error: { code: "registration_refused" },
+    });
     for (const id of ["a", "b"]) {
       worker.say({ type: "registerfunction", id });
       worker.say({ type: "registertriggertype", id, description: "" });
       worker.say({ type: "registertrigger", id, trigger_type: "none", function_id: "f", config: {} });
     }
-    expect(await refused("registerfunction", "b")).toMatchObject({ error: { code: "registration_refused", message: expect.stringContaining("limit") } });
+    expect(await refused("registerfunction", "b")).toMatchObject({
+      error: { code: "registration_refused", message: expect.stringContaining("limit") },
+    });
     expect(await refused("registertriggertype", "b")).toMatchObject({ error: { code: "registration_refused" } });
     expect(await told(worker, "b")).toMatchObject({ status: "error", error: { code: "registration_refused" } });
     worker.say({ type: "registerfunction", id: "" });

@@ -18,5 +18,6 @@ it("reads a file of up to the limit", async () => {
 
 it("reads no device, which never ends, and no folder", async () => {
   symlinkSync("/dev/zero", join(folder, "zero"));
-  for (const path of [join(folder, "zero"), folder]) await expect(readBoundedFile(path, 100)).rejects.toThrow("it is not a regular file");
+  for (const path of [join(folder, "zero"), folder])
+    await expect(readBoundedFile(path, 100)).rejects.toThrow("it is not a regular file");
 });

@@ -83,10 +83,16 @@ const REFERENCES: Readonly<Record<string, RegExp>> = {
 };
 
 function referencesOf(file: string, text: string): References {
-  if (basename(file) === "package.json") return { included: [], paths: packageJsonPaths(text).flatMap((spec) => localPath(dirname(file), spec)) };
+  if (basename(file) === "package.json")
+    return { included: [], paths: packageJsonPaths(text).flatMap((spec) => localPath(dirname(file), spec)) };
   const pattern = REFERENCES[basename(file)];
   if (pattern !== undefined)
-    return { included: [], paths: [...text.matchAll(pattern)].flatMap((match) => localPath(dirname(file), match.slice(1).find(Boolean) ?? "")) };
+    return {
+      included: [],
+      paths: [...text.matchAll(pattern)].flatMap((match) =>
+        localPath(dirname(file), match.slice(1).find(Boolean) ?? ""),
+      ),
+    };
   if (!file.endsWith(".txt")) return { included: [], paths: [] };
   return requirementReferences(dirname(file), text);
 }
@@ -100,9 +106,15 @@ function packageJsonPaths(text: string): readonly string[] {
     return [];
   }
   if (typeof parsed !== "object" || parsed === null) return [];
-  const sections = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"].map((name) => (parsed as Record<string, unknown>)[name]);
-  const specs = sections.flatMap((section) => (typeof section === "object" && section !== null ? Object.values(section) : []));
-  return specs.filter((spec): spec is string => typeof spec === "string" && /^(file:|link:|\.{1,2}\/|\/|~\/)/.test(spec));
+  const sections = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"].map(
+    (name) => (parsed as Record<string, unknown>)[name],
+  );
+  const specs = sections.flatMap((section) =>
+    typeof section === "object" && section !== null ? Object.values(section) : [],
+  );
+  return specs.filter(
+    (spec): spec is string => typeof spec === "string" && /^(file:|link:|\.{1,2}\/|\/|~\/)/.test(spec),
+  );
 }
 
 function requirementReferences(folder: string, text: string): References {
@@ -123,7 +135,8 @@ function requirementReferences(folder: string, text: string): References {
         .split(/\s*;\s|\s+--/)[0]
         ?.trim() ?? "";
     const spec = named ?? plain.replace(/\[[^\]]*\]$/, "");
-    if (named !== undefined || /^(file:|\.{1,2}(\/|$)|\/)/.test(spec) || /\.(whl|tar\.gz|zip)$/.test(spec)) paths.push(...localPath(folder, spec));
+    if (named !== undefined || /^(file:|\.{1,2}(\/|$)|\/)/.test(spec) || /\.(whl|tar\.gz|zip)$/.test(spec))
+      paths.push(...localPath(folder, spec));
   }
   return { included, paths };
 }

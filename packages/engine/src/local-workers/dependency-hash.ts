@@ -12,7 +12,17 @@ const FORMAT = "1";
 const MAX_READ_BYTES = 256 * 1024 * 1024;
 const MAX_ENTRIES = 50_000;
 /** Created by tools in a package's folder, some of them by the install. */
-const NOT_CONTENT = new Set(["node_modules", ".venv", "venv", "__pycache__", ".git", ".svc", ".pytest_cache", ".mypy_cache", ".ruff_cache"]);
+const NOT_CONTENT = new Set([
+  "node_modules",
+  ".venv",
+  "venv",
+  "__pycache__",
+  ".git",
+  ".svc",
+  ".pytest_cache",
+  ".mypy_cache",
+  ".ruff_cache",
+]);
 
 /** A build may write these into the folder that it reads. They are hashed as dependency files. */
 const COMPILED_LOCKS = new Set(["Cargo.lock", "go.sum"]);
@@ -66,7 +76,11 @@ async function digestOfTree(root: string, budget: Budget): Promise<string> {
   // setuptools builds in the package's folder. The `dist` or `build` of a node package is what is installed.
   const isRust = await exists(join(root, "Cargo.toml"));
   const skipped = (name: string): boolean =>
-    NOT_CONTENT.has(name) || name.endsWith(".egg-info") || (isPython && name === "build") || (isRust && name === "target") || COMPILED_LOCKS.has(name);
+    NOT_CONTENT.has(name) ||
+    name.endsWith(".egg-info") ||
+    (isPython && name === "build") ||
+    (isRust && name === "target") ||
+    COMPILED_LOCKS.has(name);
   await addTree(hash, { root, path: root, skipped, budget });
   return hash.digest("hex");
 }

@@ -29,7 +29,11 @@ const SIGNS: readonly { readonly family: string; readonly kind: RuntimeKind; rea
   { family: "javascript", kind: "deno", files: ["deno.json", "deno.jsonc", "deno.lock"] },
   { family: "javascript", kind: "bun", files: ["bun.lock", "bun.lockb", "bunfig.toml"] },
   { family: "javascript", kind: "typescript", files: ["package.json"] },
-  { family: "python", kind: "python", files: ["pyproject.toml", "uv.lock", "poetry.lock", "requirements.txt", "setup.py"] },
+  {
+    family: "python",
+    kind: "python",
+    files: ["pyproject.toml", "uv.lock", "poetry.lock", "requirements.txt", "setup.py"],
+  },
 ];
 
 const SCRIPT = /\.[mc]?[jt]s$/;
@@ -39,16 +43,29 @@ const PYTHON_NAMES = ["worker.py", "main.py", "app.py", "src/worker.py", "src/ma
 
 /** Returns the manifest that fits a folder's files. */
 export function detect(facts: ProjectFacts): Detection {
-  const signs = SIGNS.flatMap((sign) => sign.files.filter((file) => facts.files.includes(file)).map((evidence) => ({ ...sign, evidence })));
+  const signs = SIGNS.flatMap((sign) =>
+    sign.files.filter((file) => facts.files.includes(file)).map((evidence) => ({ ...sign, evidence })),
+  );
   const [sign] = signs;
   if (sign === undefined) return { found: "nothing" };
   const other = signs.find(({ family }) => family !== sign.family);
   if (other !== undefined)
-    return { found: "unclear", problem: `it has ${sign.evidence} and ${other.evidence}, so it may be a ${sign.kind} or a ${other.kind} worker` };
+    return {
+      found: "unclear",
+      problem: `it has ${sign.evidence} and ${other.evidence}, so it may be a ${sign.kind} or a ${other.kind} worker`,
+    };
   const program = programs[sign.kind](facts, sign.kind);
   if ("problem" in program) return { found: "unclear", problem: `it has ${sign.evidence}, but ${program.problem}` };
-  const kind = sign.kind === "typescript" && program.entry !== undefined && /\.[mc]?js$/.test(program.entry) ? "javascript" : sign.kind;
-  return { found: "manifest", kind, evidence: sign.evidence, text: manifestText(facts, { kind, evidence: sign.evidence, program }) };
+  const kind =
+    sign.kind === "typescript" && program.entry !== undefined && /\.[mc]?js$/.test(program.entry)
+      ? "javascript"
+      : sign.kind;
+  return {
+    found: "manifest",
+    kind,
+    evidence: sign.evidence,
+    text: manifestText(facts, { kind, evidence: sign.evidence, program }),
+  };
 }
 
 const programs: Readonly<Record<RuntimeKind, (facts: ProjectFacts, kind: RuntimeKind) => Program>> = {
@@ -77,7 +94,11 @@ const programs: Readonly<Record<RuntimeKind, (facts: ProjectFacts, kind: Runtime
 function pythonProgram({ files }: ProjectFacts): Program {
   const usual = PYTHON_NAMES.find((name) => files.includes(name));
   if (usual !== undefined) return { entry: usual };
-  const scripts = files.filter((file) => /^(?:src\/)?[^/]+\.py$/.test(file) && !/(?:^|\/)(?:setup|conftest|__init__|test_[^/]*|[^/]*_test)\.py$/.test(file));
+  const scripts = files.filter(
+    (file) =>
+      /^(?:src\/)?[^/]+\.py$/.test(file) &&
+      !/(?:^|\/)(?:setup|conftest|__init__|test_[^/]*|[^/]*_test)\.py$/.test(file),
+  );
   const workers = scripts.filter((file) => file.endsWith("_worker.py"));
   return only(workers.length === 1 ? workers : scripts, "script");
 }
@@ -106,7 +127,15 @@ function only(candidates: readonly string[], what: string): Program {
 
 function manifestText(
   facts: ProjectFacts,
-  { kind, evidence, program }: { readonly kind: RuntimeKind; readonly evidence: string; readonly program: Exclude<Program, { readonly problem: string }> },
+  {
+    kind,
+    evidence,
+    program,
+  }: {
+    readonly kind: RuntimeKind;
+    readonly evidence: string;
+    readonly program: Exclude<Program, { readonly problem: string }>;
+  },
 ): string {
   const manager = facts.packageManagerOf(kind);
   const compiled = kind === "go" || kind === "rust";

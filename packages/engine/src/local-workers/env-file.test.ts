@@ -20,9 +20,18 @@ const named = (name: string) => ({ path: join(folder, name), required: true });
 
 describe("files of variables", () => {
   it("are read with quotes, comments and lines in values; of two the later counts", async () => {
-    await writeFile(join(folder, "a"), "# all\nexport PLAIN=1 # one\nQUOTED='a # b'\nLINES=\"x\\ny\"\nTWICE=first\nEMPTY=\n");
+    await writeFile(
+      join(folder, "a"),
+      "# all\nexport PLAIN=1 # one\nQUOTED='a # b'\nLINES=\"x\\ny\"\nTWICE=first\nEMPTY=\n",
+    );
     await writeFile(join(folder, "b"), "TWICE=second\n");
-    expect(await readEnvFiles([named("a"), named("b")])).toEqual({ PLAIN: "1", QUOTED: "a # b", LINES: "x\ny", TWICE: "second", EMPTY: "" });
+    expect(await readEnvFiles([named("a"), named("b")])).toEqual({
+      PLAIN: "1",
+      QUOTED: "a # b",
+      LINES: "x\ny",
+      TWICE: "second",
+      EMPTY: "",
+    });
   });
 
   it("cannot cut a worker off from its engine", async () => {
@@ -50,7 +59,10 @@ describe("files of variables", () => {
   it("yield to the engine's own environment, and that to the manifest", () => {
     vi.stubEnv("BOTH", "engine");
     vi.stubEnv("ALL", "engine");
-    const env = workerEnvironment({ kind: "other", folder, env: { ALL: "manifest" } }, { BOTH: "file", ALL: "file", ALONE: "file" });
+    const env = workerEnvironment(
+      { kind: "other", folder, env: { ALL: "manifest" } },
+      { BOTH: "file", ALL: "file", ALONE: "file" },
+    );
     expect(env).toMatchObject({ BOTH: "engine", ALL: "manifest", ALONE: "file" });
   });
 });

@@ -44,7 +44,8 @@ export async function readEnvFiles(files: readonly EnvFile[]): Promise<Readonly<
 
 async function readEnvFile({ path, required }: EnvFile): Promise<Readonly<Record<string, string>>> {
   const text = await textOf(path, required);
-  if (text.includes("\0")) throw new EnvFileError(path, "it contains a NUL character, which is not allowed in a variable");
+  if (text.includes("\0"))
+    throw new EnvFileError(path, "it contains a NUL character, which is not allowed in a variable");
   return parse(text);
 }
 

@@ -4,7 +4,14 @@ import { RUN_VARIABLE } from "./run-marker.ts";
 import { kindRules } from "./runtime-kinds.ts";
 
 /** Variables that only the engine sets. Other values would disconnect the worker. */
-export const RESERVED_VARIABLES: ReadonlySet<string> = new Set(["SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "III_URL", "III_ENGINE_URL", RUN_VARIABLE]);
+export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
+  "SVC_URL",
+  "SVC_TOKEN",
+  "SVC_WORKER_NAME",
+  "III_URL",
+  "III_ENGINE_URL",
+  RUN_VARIABLE,
+]);
 
 /**
  * Variables that npm sets for its scripts. They describe that script's package, and would mislead an npm started in the
@@ -13,7 +20,15 @@ export const RESERVED_VARIABLES: ReadonlySet<string> = new Set(["SVC_URL", "SVC_
 const NPM_SCRIPT_VARIABLES =
   /^(npm_lifecycle_.*|npm_package_.*|npm_command|npm_execpath|npm_node_execpath|npm_config_local_prefix|npm_config_global_prefix|INIT_CWD)$/;
 /** Variables that would make an install write outside of the worker's environment, or colour its captured output. */
-const MISLEADING_VARIABLES = new Set(["FORCE_COLOR", "VIRTUAL_ENV", "PYTHONHOME", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "__PYVENV_LAUNCHER__"]);
+const MISLEADING_VARIABLES = new Set([
+  "FORCE_COLOR",
+  "VIRTUAL_ENV",
+  "PYTHONHOME",
+  "PIP_USER",
+  "PIP_TARGET",
+  "PIP_PREFIX",
+  "__PYVENV_LAUNCHER__",
+]);
 
 /** Returns the folder of a Python worker's virtual environment. */
 export function virtualEnvFolder(folder: string): string {

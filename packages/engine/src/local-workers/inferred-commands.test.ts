@@ -27,9 +27,29 @@ const LOCAL = { "package.json": '{"dependencies":{"@svc/sdk":"file:../../sdk/svc
 const BERRY = "__metadata:\n  version: 8\n";
 
 describe("the commands of a worker", () => {
-  it.each<[runtime: string, files: Record<string, string>, manager: string | undefined, install: string | undefined, start: string]>([
-    ["kind: python, entry: w.py", { "w.py": "", "uv.lock": "", "pyproject.toml": "" }, "uv", "uv sync --locked", "python w.py"],
-    ["kind: python, entry: w.py, package_manager: uv", { "w.py": "", "pyproject.toml": "" }, "uv", "uv sync", "python w.py"],
+  it.each<
+    [
+      runtime: string,
+      files: Record<string, string>,
+      manager: string | undefined,
+      install: string | undefined,
+      start: string,
+    ]
+  >([
+    [
+      "kind: python, entry: w.py",
+      { "w.py": "", "uv.lock": "", "pyproject.toml": "" },
+      "uv",
+      "uv sync --locked",
+      "python w.py",
+    ],
+    [
+      "kind: python, entry: w.py, package_manager: uv",
+      { "w.py": "", "pyproject.toml": "" },
+      "uv",
+      "uv sync",
+      "python w.py",
+    ],
     [
       "kind: python, entry: w.py, package_manager: uv",
       { "w.py": "", "requirements.txt": "" },
@@ -37,10 +57,28 @@ describe("the commands of a worker", () => {
       "uv venv --allow-existing .venv && uv pip install -r requirements.txt",
       "python w.py",
     ],
-    ["kind: python, entry: w.py", { "w.py": "", "poetry.lock": "", "pyproject.toml": "" }, "poetry", "poetry install --no-interaction", "python w.py"],
+    [
+      "kind: python, entry: w.py",
+      { "w.py": "", "poetry.lock": "", "pyproject.toml": "" },
+      "poetry",
+      "poetry install --no-interaction",
+      "python w.py",
+    ],
     ["kind: typescript, entry: w.ts", { "w.ts": "", ...PACKAGE }, "npm", "npm install", "npx tsx w.ts"],
-    ["kind: typescript, entry: w.ts", { "w.ts": "", "pnpm-lock.yaml": "", ...PACKAGE }, "pnpm", "pnpm install --frozen-lockfile", "pnpm exec tsx w.ts"],
-    ["kind: typescript, entry: w.ts", { "w.ts": "", "package.json": '{"packageManager":"pnpm@10.1.0"}' }, "pnpm", "pnpm install", "pnpm exec tsx w.ts"],
+    [
+      "kind: typescript, entry: w.ts",
+      { "w.ts": "", "pnpm-lock.yaml": "", ...PACKAGE },
+      "pnpm",
+      "pnpm install --frozen-lockfile",
+      "pnpm exec tsx w.ts",
+    ],
+    [
+      "kind: typescript, entry: w.ts",
+      { "w.ts": "", "package.json": '{"packageManager":"pnpm@10.1.0"}' },
+      "pnpm",
+      "pnpm install",
+      "pnpm exec tsx w.ts",
+    ],
     [
       "kind: javascript, entry: w.js",
       { "w.js": "", "yarn.lock": "# yarn lockfile v1\n", ...PACKAGE },
@@ -48,16 +86,52 @@ describe("the commands of a worker", () => {
       "yarn install --frozen-lockfile",
       "yarn node w.js",
     ],
-    ["kind: typescript, entry: w.ts", { "w.ts": "", "yarn.lock": BERRY, ...PACKAGE }, "yarn", "yarn install --immutable", "yarn run tsx w.ts"],
-    ["kind: typescript, entry: w.ts", { "w.ts": "", "yarn.lock": "", ...PACKAGE }, "yarn", "yarn install", "yarn run tsx w.ts"],
-    ["kind: bun, entry: w.ts", { "w.ts": "", "bun.lock": "", ...PACKAGE }, "bun", "bun install --frozen-lockfile", "bun run w.ts"],
+    [
+      "kind: typescript, entry: w.ts",
+      { "w.ts": "", "yarn.lock": BERRY, ...PACKAGE },
+      "yarn",
+      "yarn install --immutable",
+      "yarn run tsx w.ts",
+    ],
+    [
+      "kind: typescript, entry: w.ts",
+      { "w.ts": "", "yarn.lock": "", ...PACKAGE },
+      "yarn",
+      "yarn install",
+      "yarn run tsx w.ts",
+    ],
+    [
+      "kind: bun, entry: w.ts",
+      { "w.ts": "", "bun.lock": "", ...PACKAGE },
+      "bun",
+      "bun install --frozen-lockfile",
+      "bun run w.ts",
+    ],
     ["kind: bun, entry: w.ts", { "w.ts": "" }, "bun", undefined, "bun run w.ts"],
     ["kind: deno, entry: w.ts", { "w.ts": "", "deno.json": "{}" }, "deno", "deno install", "deno run --allow-all w.ts"],
-    ["kind: deno, entry: w.ts", { "w.ts": "", "deno.lock": "{}", ...PACKAGE }, "deno", "deno install --frozen", "deno run --allow-all w.ts"],
+    [
+      "kind: deno, entry: w.ts",
+      { "w.ts": "", "deno.lock": "{}", ...PACKAGE },
+      "deno",
+      "deno install --frozen",
+      "deno run --allow-all w.ts",
+    ],
     ["kind: deno, entry: w.ts", { "w.ts": "", ...LOCAL }, "npm", "npm install", "deno run --allow-all w.ts"],
     ["kind: go", { "go.mod": "" }, "go", "go build -o .svc/worker .", ".svc/worker"],
-    ["kind: go, entry: cmd/w/main.go", { "go.mod": "", "cmd/w/main.go": "" }, "go", "go build -o .svc/worker ./cmd/w", ".svc/worker"],
-    ["kind: go, entry: cmd/w", { "go.mod": "", "cmd/w/main.go": "" }, "go", "go build -o .svc/worker ./cmd/w", ".svc/worker"],
+    [
+      "kind: go, entry: cmd/w/main.go",
+      { "go.mod": "", "cmd/w/main.go": "" },
+      "go",
+      "go build -o .svc/worker ./cmd/w",
+      ".svc/worker",
+    ],
+    [
+      "kind: go, entry: cmd/w",
+      { "go.mod": "", "cmd/w/main.go": "" },
+      "go",
+      "go build -o .svc/worker ./cmd/w",
+      ".svc/worker",
+    ],
     ["kind: rust", { "Cargo.toml": "" }, "cargo", "cargo build --release", "cargo run --release --quiet"],
     [
       "kind: rust, entry: src/bin/w.rs",

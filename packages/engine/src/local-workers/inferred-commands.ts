@@ -12,7 +12,10 @@ export interface WorkerFolder {
 }
 
 /** Returns the package manager that fits a folder's files, among those of the kind, or else the kind's default. */
-export async function inferredPackageManager(kind: RuntimeKind, source: WorkerFolder): Promise<PackageManager | undefined> {
+export async function inferredPackageManager(
+  kind: RuntimeKind,
+  source: WorkerFolder,
+): Promise<PackageManager | undefined> {
   const usable = kindRules[kind].packageManagers;
   if (usable.length < 2) return usable[0];
   const facts = source.files.includes("package.json") ? await packageFacts(source.folder) : undefined;
@@ -41,7 +44,9 @@ async function packageFacts(folder: string): Promise<PackageFacts | undefined> {
     const dependencies = parsed?.dependencies;
     return {
       packageManager: typeof manager === "string" ? manager.split("@")[0] : undefined,
-      hasLocalFiles: typeof dependencies === "object" && Object.values(dependencies ?? {}).some((spec) => typeof spec === "string" && spec.startsWith("file:")),
+      hasLocalFiles:
+        typeof dependencies === "object" &&
+        Object.values(dependencies ?? {}).some((spec) => typeof spec === "string" && spec.startsWith("file:")),
     };
   } catch {
     // The install reports what is wrong with it.
@@ -50,7 +55,11 @@ async function packageFacts(folder: string): Promise<PackageFacts | undefined> {
 }
 
 /** Returns the command that installs the dependencies or builds the worker. Undefined if there is nothing to do. */
-export async function inferredInstall(manager: PackageManager | undefined, source: WorkerFolder, entry: string | undefined): Promise<string | undefined> {
+export async function inferredInstall(
+  manager: PackageManager | undefined,
+  source: WorkerFolder,
+  entry: string | undefined,
+): Promise<string | undefined> {
   if (manager === undefined) return undefined;
   const has = (...names: readonly string[]): boolean => names.some((name) => source.files.includes(name));
   return installs[manager]({ folder: source.folder, has, isLocked: has(...lockFiles[manager]), entry });
@@ -75,10 +84,12 @@ const installs: Readonly<Record<PackageManager, (facts: InstallFacts) => string 
   },
   poetry: () => "poetry install --no-interaction",
   npm: ({ has, isLocked }) => (has("package.json") ? (isLocked ? "npm ci" : "npm install") : undefined),
-  pnpm: ({ has, isLocked }) => (has("package.json") ? `pnpm install${isLocked ? " --frozen-lockfile" : ""}` : undefined),
+  pnpm: ({ has, isLocked }) =>
+    has("package.json") ? `pnpm install${isLocked ? " --frozen-lockfile" : ""}` : undefined,
   yarn: ({ has, isLocked, folder }) => (has("package.json") ? yarnInstall(folder, isLocked) : undefined),
   bun: ({ has, isLocked }) => (has("package.json") ? `bun install${isLocked ? " --frozen-lockfile" : ""}` : undefined),
-  deno: ({ has, isLocked }) => (has("package.json", "deno.json", "deno.jsonc") ? `deno install${isLocked ? " --frozen" : ""}` : undefined),
+  deno: ({ has, isLocked }) =>
+    has("package.json", "deno.json", "deno.jsonc") ? `deno install${isLocked ? " --frozen" : ""}` : undefined,
   go: async ({ folder, entry }) => `go build -o ${GO_PROGRAM} ${quoteWord(await goPackage(folder, entry))}`,
   cargo: ({ entry }) => ["cargo build --release", ...cargoBinary(entry)].join(" "),
 };
@@ -112,7 +123,11 @@ function cargoBinary(entry: string | undefined): readonly string[] {
 export type EntryProblem = "missing" | "outside" | "not there" | "not a binary";
 
 /** Returns why the entry cannot be run, or undefined if it can. */
-export async function entryProblem(kind: RuntimeKind, folder: string, entry: string | undefined): Promise<EntryProblem | undefined> {
+export async function entryProblem(
+  kind: RuntimeKind,
+  folder: string,
+  entry: string | undefined,
+): Promise<EntryProblem | undefined> {
   if (entry === undefined) return kindRules[kind].isCompiled ? undefined : "missing";
   if (kind === "other") return undefined;
   const path = normalize(entry);
@@ -124,7 +139,11 @@ export async function entryProblem(kind: RuntimeKind, folder: string, entry: str
 }
 
 /** Returns the command that starts the worker. `entry` must be valid. */
-export function inferredStart(kind: Exclude<RuntimeKind, "other">, manager: PackageManager | undefined, entry: string | undefined): string {
+export function inferredStart(
+  kind: Exclude<RuntimeKind, "other">,
+  manager: PackageManager | undefined,
+  entry: string | undefined,
+): string {
   const file = quoteWord(entry ?? "");
   switch (kind) {
     case "python":

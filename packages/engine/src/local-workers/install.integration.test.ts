@@ -68,7 +68,11 @@ describe("an install", () => {
   it("of one folder says nothing about another of the same name", async () => {
     const manifest = await counting();
     await installWorker({ manifest, projectDir: project });
-    const twin = { ...manifest, folder: join(project, "workers", "twin"), file: join(project, "workers", "twin", "svc.worker.yaml") };
+    const twin = {
+      ...manifest,
+      folder: join(project, "workers", "twin"),
+      file: join(project, "workers", "twin", "svc.worker.yaml"),
+    };
     await mkdir(twin.folder);
     await writeFile(twin.file, await readFile(manifest.file));
     expect(await isInstalled({ manifest: twin, projectDir: project })).toBe(false);
@@ -77,12 +81,17 @@ describe("an install", () => {
   it.each([
     ["package.json", '{"dependencies":{"a":"1"}}'],
     ["requirements-dev.txt", "x"],
-    ["svc.worker.yaml", 'name: w\nruntime: {kind: javascript}\nscripts: {install: "echo run >> ../../runs", start: "false"}\n'],
+    [
+      "svc.worker.yaml",
+      'name: w\nruntime: {kind: javascript}\nscripts: {install: "echo run >> ../../runs", start: "false"}\n',
+    ],
   ])("is done again after %s changed", async (file, text) => {
     const manifest = await counting({ "package.json": "{}" });
     await installWorker({ manifest, projectDir: project });
     await write({ [file]: text });
-    expect((await installWorker({ manifest: await readManifest(folder), projectDir: project })).status).toBe("installed");
+    expect((await installWorker({ manifest: await readManifest(folder), projectDir: project })).status).toBe(
+      "installed",
+    );
   });
 
   it("is done again after the content of a local dependency changed, however deep", async () => {
@@ -124,7 +133,9 @@ describe("an install", () => {
     const error = await installWorker({ manifest, projectDir: project }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(InstallError);
     expect(error).toMatchObject({ reason: "failed", lastLines: ["no such package"] });
-    expect((error as Error).message).toContain("ended with exit code 3; node_modules may be incomplete; its last output");
+    expect((error as Error).message).toContain(
+      "ended with exit code 3; node_modules may be incomplete; its last output",
+    );
     expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
   });
 
@@ -132,7 +143,12 @@ describe("an install", () => {
     const manifest = await counting({}, "sleep 60 & echo group $(ps -o pgid= -p $$); wait");
     const controller = new AbortController();
     const lines: string[] = [];
-    const done = installWorker({ manifest, projectDir: project, signal: controller.signal, onProgress: (line) => lines.push(line) });
+    const done = installWorker({
+      manifest,
+      projectDir: project,
+      signal: controller.signal,
+      onProgress: (line) => lines.push(line),
+    });
     const told = await vi.waitUntil(() => lines.find((line) => line.startsWith("group")), { timeout: 20_000 });
     const id = Number(told.slice(5));
     expect(membersOf(id, await listProcesses()).length).toBeGreaterThan(1);
@@ -143,13 +159,17 @@ describe("an install", () => {
 
   it("ends at its deadline", async () => {
     const manifest = await counting({}, "echo still here; sleep 60");
-    await expect(installWorker({ manifest, projectDir: project, timeoutMs: 500 })).rejects.toMatchObject({ reason: "timeout" });
+    await expect(installWorker({ manifest, projectDir: project, timeoutMs: 500 })).rejects.toMatchObject({
+      reason: "timeout",
+    });
   });
 
   it("of one worker runs once at a time; the second finds it done", async () => {
     const manifest = await counting({}, "sleep 0.3");
     const lines: string[] = [];
-    const results = await Promise.all([1, 2].map(() => installWorker({ manifest, projectDir: project, onProgress: (line) => lines.push(line) })));
+    const results = await Promise.all(
+      [1, 2].map(() => installWorker({ manifest, projectDir: project, onProgress: (line) => lines.push(line) })),
+    );
     expect(results.map(({ status }) => status).sort()).toEqual(["cached", "installed"]);
     expect(lines.some((line) => line.startsWith("waiting for another install of w"))).toBe(true);
     expect(await runs()).toBe(1);
@@ -176,7 +196,12 @@ describe("an install of another kind", () => {
       { "w.js": "", "pnpm-lock.yaml": "", "package.json": "{}" },
       "`pnpm` was not found or does not run; install it with",
     ],
-    ["bun", "kind: bun, entry: w.ts", { "w.ts": "" }, "`bun` was not found or does not run; install it with `npm install --global bun`"],
+    [
+      "bun",
+      "kind: bun, entry: w.ts",
+      { "w.ts": "" },
+      "`bun` was not found or does not run; install it with `npm install --global bun`",
+    ],
     ["go", "kind: go", { "go.mod": "" }, "`go` was not found or does not run; install it as https://go.dev"],
   ])("says how to get %s where it is missing", async (program, runtime, files, message) => {
     await fakeTool(program, "exit 127");
@@ -194,11 +219,16 @@ describe("an install of another kind", () => {
       "pnpm-lock.yaml": "",
       "package.json": "{}",
     });
-    expect((await installWorker({ manifest: await readManifest(folder), projectDir: project })).status).toBe("installed");
+    expect((await installWorker({ manifest: await readManifest(folder), projectDir: project })).status).toBe(
+      "installed",
+    );
   });
 
   it("builds a compiled worker again when a source changed, and not when the build wrote its lock", async () => {
-    await fakeTool("go", '[ "$1" = version ] && echo go version go1 && exit\necho run >> ../../runs; mkdir -p .svc; touch .svc/worker go.sum');
+    await fakeTool(
+      "go",
+      '[ "$1" = version ] && echo go version go1 && exit\necho run >> ../../runs; mkdir -p .svc; touch .svc/worker go.sum',
+    );
     await write({ "svc.worker.yaml": "name: w\nruntime: {kind: go}\n", "go.mod": "module w", "main.go": "1" });
     const manifest = await readManifest(folder);
     await installWorker({ manifest, projectDir: project });
@@ -265,25 +295,37 @@ describe("a Python install", () => {
     await write({ ...PYTHON, ...QUICK_VIRTUALENV });
     vi.stubEnv("PYTHONPATH", join(project, "shadow"));
     const lines: string[] = [];
-    await installWorker({ manifest: await readManifest(folder), projectDir: project, onProgress: (line) => lines.push(line) });
+    await installWorker({
+      manifest: await readManifest(folder),
+      projectDir: project,
+      onProgress: (line) => lines.push(line),
+    });
     expect(lines).toContain("virtualenv made .venv");
   });
 
-  it("leaves the environment as it was when it cannot be made anew, also when it was killed", { timeout: 60_000 }, async () => {
+  it("leaves the environment as it was when it cannot be made anew, also when it was killed", {
+    timeout: 60_000,
+  }, async () => {
     await write({ ...PYTHON, ...QUICK_VIRTUALENV });
     vi.stubEnv("PYTHONPATH", join(project, "shadow"));
-    await write({ "svc.worker.yaml": "name: w\nruntime: {kind: python}\nscripts: {install: test ! -e broken, start: 'true'}\n" });
+    await write({
+      "svc.worker.yaml": "name: w\nruntime: {kind: python}\nscripts: {install: test ! -e broken, start: 'true'}\n",
+    });
     const manifest = await readManifest(folder);
     await installWorker({ manifest, projectDir: project });
     await write({ ".venv/installed-before": "", broken: "" });
-    await expect(installWorker({ manifest, projectDir: project, force: true })).rejects.toMatchObject({ reason: "failed" });
+    await expect(installWorker({ manifest, projectDir: project, force: true })).rejects.toMatchObject({
+      reason: "failed",
+    });
     expect(await readdir(join(folder, ".venv"))).toContain("installed-before");
     expect(await readdir(folder)).not.toContain(".svc");
     expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
     await mkdir(join(folder, ".svc"));
     await rename(join(folder, ".venv"), join(folder, ".svc", "former-venv"));
     await write({ ".venv/half-made": "" });
-    await expect(installWorker({ manifest, projectDir: project, force: true })).rejects.toMatchObject({ reason: "failed" });
+    await expect(installWorker({ manifest, projectDir: project, force: true })).rejects.toMatchObject({
+      reason: "failed",
+    });
     expect(await readdir(join(folder, ".venv"))).toEqual(["bin", "installed-before"]);
     await rm(join(folder, "broken"));
     await installWorker({ manifest, projectDir: project, force: true });
@@ -314,8 +356,12 @@ describe("dependency sources", () => {
     });
     const { files, local } = await findDependencySources(folder);
     expect(files).toEqual(
-      ["requirements.txt", "base/requirements.txt", "limits.txt", "editable/setup.py", "base/inner/pyproject.toml"].map((name) => join(folder, name)).sort(),
+      ["requirements.txt", "base/requirements.txt", "limits.txt", "editable/setup.py", "base/inner/pyproject.toml"]
+        .map((name) => join(folder, name))
+        .sort(),
     );
-    expect(local).toEqual(["editable", "../named.whl", "../plain.tar.gz", "base/inner", "deep"].map((name) => join(folder, name)).sort());
+    expect(local).toEqual(
+      ["editable", "../named.whl", "../plain.tar.gz", "base/inner", "deep"].map((name) => join(folder, name)).sort(),
+    );
   });
 });

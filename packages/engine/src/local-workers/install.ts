@@ -7,7 +7,14 @@ import { hashDependencies } from "./dependency-hash.ts";
 import { installEnvironment } from "./environment.ts";
 import type { WorkerManifest } from "./manifest.ts";
 import { describeEnd } from "./process-group.ts";
-import { hasVirtualEnv, type Probe, probe, VirtualEnvBackup, virtualEnvTool, virtualEnvWorks } from "./python-environment.ts";
+import {
+  hasVirtualEnv,
+  type Probe,
+  probe,
+  VirtualEnvBackup,
+  virtualEnvTool,
+  virtualEnvWorks,
+} from "./python-environment.ts";
 import { runCommand } from "./run-command.ts";
 import { kindRules, packageManagerTools, type Tool } from "./runtime-kinds.ts";
 
@@ -41,7 +48,11 @@ export class InstallError extends Error {
   readonly lastLines: readonly string[];
 
   constructor(reason: InstallFailure, message: string, lastLines: readonly string[] = []) {
-    super(lastLines.length === 0 ? message : `${message}; its last output:\n${lastLines.map((line) => `  ${line}`).join("\n")}`);
+    super(
+      lastLines.length === 0
+        ? message
+        : `${message}; its last output:\n${lastLines.map((line) => `  ${line}`).join("\n")}`,
+    );
     this.name = "InstallError";
     this.reason = reason;
     this.lastLines = lastLines;
@@ -63,27 +74,43 @@ export async function installWorker(options: InstallOptions): Promise<InstallRes
   const timeoutMs = options.timeoutMs ?? INSTALL_TIMEOUT_MS;
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
-  const install = new Install(options.manifest, { projectDir: options.projectDir, signal, onProgress: options.onProgress ?? (() => {}) });
+  const install = new Install(options.manifest, {
+    projectDir: options.projectDir,
+    signal,
+    onProgress: options.onProgress ?? (() => {}),
+  });
   try {
     const status = await install.run(options.force === true ? "always" : "when needed");
     return { status, durationMs: Math.round(performance.now() - startedAt) };
   } catch (error) {
     // Every error after the abort is a consequence of it.
     const lastLines = error instanceof InstallError ? error.lastLines : [];
-    if (options.signal?.aborted === true) throw new InstallError("aborted", `the install of ${options.manifest.name} was cancelled`);
+    if (options.signal?.aborted === true)
+      throw new InstallError("aborted", `the install of ${options.manifest.name} was cancelled`);
     if (deadline.aborted)
-      throw new InstallError("timeout", `the install of ${options.manifest.name} timed out after ${Math.round(timeoutMs / 1000)} s`, lastLines);
+      throw new InstallError(
+        "timeout",
+        `the install of ${options.manifest.name} timed out after ${Math.round(timeoutMs / 1000)} s`,
+        lastLines,
+      );
     throw error;
   }
 }
 
 /** Returns true if `installWorker` would do nothing. */
-export async function isInstalled(options: Pick<InstallOptions, "manifest" | "projectDir" | "signal">): Promise<boolean> {
+export async function isInstalled(
+  options: Pick<InstallOptions, "manifest" | "projectDir" | "signal">,
+): Promise<boolean> {
   const signal = options.signal ?? AbortSignal.timeout(INSTALL_TIMEOUT_MS);
   return new Install(options.manifest, { projectDir: options.projectDir, signal, onProgress: () => {} }).upToDate();
 }
 
-const markerSchema = z.object({ hash: z.string(), runtime: z.string(), environment: z.string(), installed_at: z.string() });
+const markerSchema = z.object({
+  hash: z.string(),
+  runtime: z.string(),
+  environment: z.string(),
+  installed_at: z.string(),
+});
 type Marker = z.infer<typeof markerSchema>;
 
 interface InstallContext {
@@ -180,7 +207,11 @@ class Install {
       onLine: this.#context.onProgress,
     });
     if (end.code === 0) return;
-    throw new InstallError("failed", `the install of ${this.#manifest.name} failed: \`${command}\` ${describeEnd(end)}${this.#damageNote}`, lastLines);
+    throw new InstallError(
+      "failed",
+      `the install of ${this.#manifest.name} failed: \`${command}\` ${describeEnd(end)}${this.#damageNote}`,
+      lastLines,
+    );
   }
 
   /**
@@ -197,7 +228,10 @@ class Install {
     const { runtime } = kindRules[kind];
     const manager = packageManager === undefined ? undefined : packageManagerTools[packageManager];
     // npm is part of Node, and slow to print its version.
-    const isChecked = manager !== undefined && !(manager.program === "npm" && runtime?.program === "node") && this.#uses(manager.program);
+    const isChecked =
+      manager !== undefined &&
+      !(manager.program === "npm" && runtime?.program === "node") &&
+      this.#uses(manager.program);
     const tools = [...(runtime === undefined ? [] : [runtime]), ...(isChecked ? [manager] : [])];
     const versions: string[] = [];
     for (const tool of tools) versions.push(await this.#versionOf(tool));
@@ -206,13 +240,16 @@ class Install {
 
   async #versionOf({ program, version, install }: Tool): Promise<string> {
     const found = await probe(program, version, program === "python3" ? this.#probeOutside : this.#probe);
-    if (found === undefined) throw new InstallError("runtime_missing", `\`${program}\` was not found or does not run; ${install}`);
+    if (found === undefined)
+      throw new InstallError("runtime_missing", `\`${program}\` was not found or does not run; ${install}`);
     return program === "python3" ? found : `${program} ${found.split("\n")[0] ?? ""}`;
   }
 
   /** Returns true if one of the worker's commands starts with this program. */
   #uses(program: string): boolean {
-    return [this.#manifest.install, this.#manifest.start].some((command) => command?.trimStart().split(/\s/)[0] === program);
+    return [this.#manifest.install, this.#manifest.start].some(
+      (command) => command?.trimStart().split(/\s/)[0] === program,
+    );
   }
 
   /** Options for the Python outside of the environment, which creates it. */
@@ -266,7 +303,9 @@ class Install {
   async #hasEnvironment({ environment }: Marker): Promise<boolean> {
     if (environment === NOTHING) return true;
     // Its Python may be missing although the folder exists.
-    return environment === ".venv" ? hasVirtualEnv(this.#manifest.folder) : exists(join(this.#manifest.folder, environment));
+    return environment === ".venv"
+      ? hasVirtualEnv(this.#manifest.folder)
+      : exists(join(this.#manifest.folder, environment));
   }
 }
 

@@ -29,7 +29,9 @@ describe("a start command", () => {
 describe("the launcher", () => {
   it("sends SIGTERM when the engine is gone and SIGKILL 3 s later, so that nothing lives 5 s longer", () => {
     const watcher = LAUNCHER_SCRIPT.slice(LAUNCHER_SCRIPT.indexOf("\n(\n"), LAUNCHER_SCRIPT.indexOf("\n) "));
-    const steps = watcher.split("\n").flatMap((line) => /^ {2}(?:read|sleep|kill|escaped|while escaped) .*/.exec(line)?.[0].trim() ?? []);
+    const steps = watcher
+      .split("\n")
+      .flatMap((line) => /^ {2}(?:read|sleep|kill|escaped|while escaped) .*/.exec(line)?.[0].trim() ?? []);
     expect(steps).toEqual([
       "read -r _ <&3",
       'kill -s TERM -- "-$$"',

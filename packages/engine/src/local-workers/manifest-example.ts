@@ -10,23 +10,36 @@ const MAX_LEVELS_UP = 3;
 
 /** Returns what a folder without a manifest needs to run as a worker: the manifest and its dependencies. */
 export async function exampleFor(folder: string, files: readonly string[]): Promise<string> {
-  const isPython = files.some((file) => file.endsWith(".py") || file === "requirements.txt" || file === "pyproject.toml");
+  const isPython = files.some(
+    (file) => file.endsWith(".py") || file === "requirements.txt" || file === "pyproject.toml",
+  );
   const name = workerNameProblem(basename(folder)) === undefined ? basename(folder) : "my-worker";
   const script = files.find((file) => (isPython ? file.endsWith(".py") : /\.[mc]?[jt]s$/.test(file)));
   const entry = script ?? (isPython ? "worker.py" : "src/worker.ts");
   const kind = isPython ? "python" : /\.[mc]?js$/.test(entry) ? "javascript" : "typescript";
-  const lines = [`name: ${name}`, "runtime:", `  kind: ${kind}`, `  package_manager: ${isPython ? "pip" : "npm"}`, `  entry: ${entry}`];
+  const lines = [
+    `name: ${name}`,
+    "runtime:",
+    `  kind: ${kind}`,
+    `  package_manager: ${isPython ? "pip" : "npm"}`,
+    `  entry: ${entry}`,
+  ];
   const needs = isPython ? await pythonNeeds(folder, files) : await nodeNeeds(folder, { files, kind });
   return ["A minimal example:", "", ...lines, "", needs].join("\n");
 }
 
 async function pythonNeeds(folder: string, files: readonly string[]): Promise<string> {
   const wheel = (await findSdk(folder, /^svc-.*\.whl$/)) ?? "sdk/svc-VERSION-py3-none-any.whl of your project";
-  const has = files.includes("requirements.txt") ? "its requirements.txt must contain" : "it needs a requirements.txt with";
+  const has = files.includes("requirements.txt")
+    ? "its requirements.txt must contain"
+    : "it needs a requirements.txt with";
   return `${entryNote("worker.py", files, /\.py$/)}${capital(has)} the svc package, as the line: ${wheel}`;
 }
 
-async function nodeNeeds(folder: string, { files, kind }: { readonly files: readonly string[]; readonly kind: string }): Promise<string> {
+async function nodeNeeds(
+  folder: string,
+  { files, kind }: { readonly files: readonly string[]; readonly kind: string },
+): Promise<string> {
   const sdk = (await findSdk(folder, /^svc-sdk-.*\.tgz$/)) ?? "PROJECT/sdk/svc-sdk-VERSION.tgz";
   const packages = kind === "typescript" ? "@svc/sdk and tsx" : "@svc/sdk";
   // Without a package.json, npm would install into a parent folder.
@@ -49,7 +62,8 @@ async function findSdk(folder: string, pattern: RegExp): Promise<string | undefi
       .filter((name) => pattern.test(name))
       .sort()
       .at(-1);
-    if (found !== undefined) return `${level === 0 ? "./" : ""}${relative(folder, join(sdkFolder, found)).split(sep).join("/")}`;
+    if (found !== undefined)
+      return `${level === 0 ? "./" : ""}${relative(folder, join(sdkFolder, found)).split(sep).join("/")}`;
   }
   return undefined;
 }

@@ -10,11 +10,17 @@ const description = z.string({ error: "must be text" }).optional();
 const entry = text(ENTRY).optional();
 const install = text("a shell command, e.g. `pip install -r requirements.txt`").optional();
 const start = text(START_COMMAND).optional();
-const ignore = z.array(text("a file or folder name"), { error: 'must be a list of file or folder names, e.g. `["data", "*.csv"]`' }).optional();
+const ignore = z
+  .array(text("a file or folder name"), { error: 'must be a list of file or folder names, e.g. `["data", "*.csv"]`' })
+  .optional();
 const envMap = z
-  .record(z.string(), z.union([z.string(), z.number(), z.boolean()], { error: "must be text, a number, true or false" }), {
-    error: "must be a block of variable names and values",
-  })
+  .record(
+    z.string(),
+    z.union([z.string(), z.number(), z.boolean()], { error: "must be text, a number, true or false" }),
+    {
+      error: "must be a block of variable names and values",
+    },
+  )
   .optional();
 /** `node` is another name for `javascript`. */
 const kindSchema = z.enum([...runtimeKinds, "node"], { error: `must be one of ${runtimeKinds.join(", ")}` });
@@ -24,10 +30,15 @@ export const manifestShape = z.strictObject(
   {
     name: text("the worker's name, e.g. `math-worker`"),
     description,
-    runtime: z.strictObject({ kind: kindSchema, package_manager: z.enum(packageManagers).optional(), entry }, blockOf("`kind`, `package_manager` and `entry`")),
+    runtime: z.strictObject(
+      { kind: kindSchema, package_manager: z.enum(packageManagers).optional(), entry },
+      blockOf("`kind`, `package_manager` and `entry`"),
+    ),
     scripts: z.strictObject({ install, start }, blockOf("`install` and `start`")).optional(),
     env: envMap,
-    watch: z.union([z.boolean(), z.strictObject({ ignore })], { error: "must be false, or a block with `ignore`" }).optional(),
+    watch: z
+      .union([z.boolean(), z.strictObject({ ignore })], { error: "must be false, or a block with `ignore`" })
+      .optional(),
   },
   blockOf("at least `name` and `runtime`"),
 );
@@ -56,7 +67,10 @@ export const referenceManifestShape = z.strictObject({
 });
 
 function blockOf(keys: string) {
-  return { error: (issue: { readonly code?: string | undefined }) => (issue.code === "invalid_type" ? `must be a block with ${keys}` : undefined) };
+  return {
+    error: (issue: { readonly code?: string | undefined }) =>
+      issue.code === "invalid_type" ? `must be a block with ${keys}` : undefined,
+  };
 }
 
 /** Formats names for messages. */

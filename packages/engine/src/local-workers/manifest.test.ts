@@ -55,7 +55,9 @@ describe("a folder without a manifest", () => {
 
 describe("a manifest", () => {
   it("with a slip in its kind is refused with the kind that was probably meant", async () => {
-    expect(await refusal({ "svc.worker.yaml": PYTHON.replace("kind: python", "kind: pyhton"), "math_worker.py": "" })).toContain(
+    expect(
+      await refusal({ "svc.worker.yaml": PYTHON.replace("kind: python", "kind: pyhton"), "math_worker.py": "" }),
+    ).toContain(
       'svc.worker.yaml:3:9: runtime.kind: must be one of python, typescript, javascript, bun, deno, go, rust, other, got the text "pyhton"; did you mean python?',
     );
   });
@@ -101,17 +103,32 @@ describe("a manifest", () => {
     ["neither", {}, undefined],
   ])("infers the commands of a Python worker with %s", async (_what, files, install) => {
     await write({ "svc.worker.yaml": PYTHON, "math_worker.py": "", ...files });
-    expect(await readManifest(folder)).toMatchObject({ install, start: "python math_worker.py", packageManager: "pip" });
+    expect(await readManifest(folder)).toMatchObject({
+      install,
+      start: "python math_worker.py",
+      packageManager: "pip",
+    });
   });
 
   it.each([
     ["typescript", "src/worker.ts", { "package.json": "{}" }, "npm install", "npx tsx src/worker.ts"],
-    ["typescript", "src/worker.mts", { "package.json": "{}", "package-lock.json": "{}" }, "npm ci", "npx tsx src/worker.mts"],
+    [
+      "typescript",
+      "src/worker.mts",
+      { "package.json": "{}", "package-lock.json": "{}" },
+      "npm ci",
+      "npx tsx src/worker.mts",
+    ],
     ["javascript", "worker.js", {}, undefined, "node worker.js"],
     ["node", "my worker.js", {}, undefined, "node 'my worker.js'"],
   ])("infers the commands of a %s worker with entry %s", async (kind, entry, files, install, start) => {
     await write({ "svc.worker.yaml": `name: w\nruntime: {kind: ${kind}, entry: ${entry}}\n`, [entry]: "", ...files });
-    expect(await readManifest(folder)).toMatchObject({ install, start, kind: kind === "node" ? "javascript" : kind, packageManager: "npm" });
+    expect(await readManifest(folder)).toMatchObject({
+      install,
+      start,
+      kind: kind === "node" ? "javascript" : kind,
+      packageManager: "npm",
+    });
   });
 
   it("leaves variables in its values to the shell", async () => {
@@ -121,7 +138,10 @@ describe("a manifest", () => {
         "svc.worker.yaml": `${PYTHON}scripts: {start: "echo \${SVC_TEST_GREETING}"}\nenv: {A: "\${SVC_TEST_GREETING:b}"}\n`,
         "math_worker.py": "",
       });
-      expect(await readManifest(folder)).toMatchObject({ start: `echo \${SVC_TEST_GREETING}`, env: { A: `\${SVC_TEST_GREETING:b}` } });
+      expect(await readManifest(folder)).toMatchObject({
+        start: `echo \${SVC_TEST_GREETING}`,
+        env: { A: `\${SVC_TEST_GREETING:b}` },
+      });
     } finally {
       delete process.env.SVC_TEST_GREETING;
     }
@@ -146,12 +166,16 @@ describe("a manifest", () => {
     [
       "a key that is like no other",
       "name: w\nruntime: {kind: python}\nzzzzzzzz: 1\n",
-      ['W/svc.worker.yaml:3:1: zzzzzzzz: unknown key "zzzzzzzz"; known here: name, description, runtime, scripts, env, watch'],
+      [
+        'W/svc.worker.yaml:3:1: zzzzzzzz: unknown key "zzzzzzzz"; known here: name, description, runtime, scripts, env, watch',
+      ],
     ],
     [
       "a wrong kind",
       "name: w\nruntime:\n  kind: fortran\n",
-      ['W/svc.worker.yaml:3:9: runtime.kind: must be one of python, typescript, javascript, bun, deno, go, rust, other, got the text "fortran"'],
+      [
+        'W/svc.worker.yaml:3:9: runtime.kind: must be one of python, typescript, javascript, bun, deno, go, rust, other, got the text "fortran"',
+      ],
     ],
     [
       "several mistakes",
@@ -180,7 +204,9 @@ describe("a manifest", () => {
     [
       "a package manager that does not fit",
       "name: w\nruntime:\n  kind: python\n  package_manager: npm\n",
-      ["W/svc.worker.yaml:4:20: runtime.package_manager: `npm` does not fit `kind: python`; expected one of `pip`, `uv`, `poetry`"],
+      [
+        "W/svc.worker.yaml:4:20: runtime.package_manager: `npm` does not fit `kind: python`; expected one of `pip`, `uv`, `poetry`",
+      ],
     ],
     [
       "an entry that is not there",
@@ -206,12 +232,16 @@ describe("a manifest", () => {
     [
       "a package manager where there can be none",
       "name: w\nruntime:\n  kind: other\n  package_manager: npm\nscripts: {start: a}\n",
-      ["W/svc.worker.yaml:4:20: runtime.package_manager: `npm` does not fit `kind: other`; expected no package manager, but `scripts`"],
+      [
+        "W/svc.worker.yaml:4:20: runtime.package_manager: `npm` does not fit `kind: other`; expected no package manager, but `scripts`",
+      ],
     ],
     [
       "a kind that says nothing of how it starts",
       "name: w\nruntime: {kind: other}\n",
-      ["W/svc.worker.yaml:1:1: scripts.start: is missing; it must be a shell command, e.g. `python math_worker.py`, for `kind: other`"],
+      [
+        "W/svc.worker.yaml:1:1: scripts.start: is missing; it must be a shell command, e.g. `python math_worker.py`, for `kind: other`",
+      ],
     ],
     [
       "a variable that the engine sets",
@@ -221,10 +251,16 @@ describe("a manifest", () => {
     [
       "a variable name that is none",
       "name: w\nruntime: {kind: python}\nscripts: {start: a}\nenv:\n  a b: c\n",
-      ['W/svc.worker.yaml:5:8: env["a b"]: this is not a variable name; expected letters, digits and `_`, not starting with a digit'],
+      [
+        'W/svc.worker.yaml:5:8: env["a b"]: this is not a variable name; expected letters, digits and `_`, not starting with a digit',
+      ],
     ],
     ["a list", "- a\n", ["W/svc.worker.yaml:1:1: must be a block with at least `name` and `runtime`, got a list"]],
-    ["no content", "# later\n", ["W/svc.worker.yaml: must be a block with at least `name` and `runtime`, got nothing (null)"]],
+    [
+      "no content",
+      "# later\n",
+      ["W/svc.worker.yaml: must be a block with at least `name` and `runtime`, got nothing (null)"],
+    ],
     [
       "values of wrong types",
       "name: w\nruntime: {kind: other}\nscripts: {start: 5}\nenv: {A: [1]}\nwatch:\n  ignore: data\n",
@@ -234,7 +270,11 @@ describe("a manifest", () => {
         'W/svc.worker.yaml:6:11: watch.ignore: must be a list of file or folder names, e.g. `["data", "*.csv"]`, got the text "data"',
       ],
     ],
-    ["a number for watch", "name: w\nruntime: {kind: other}\nwatch: 5\n", ["W/svc.worker.yaml:3:8: watch: must be false, or a block with `ignore`, got 5"]],
+    [
+      "a number for watch",
+      "name: w\nruntime: {kind: other}\nwatch: 5\n",
+      ["W/svc.worker.yaml:3:8: watch: must be false, or a block with `ignore`, got 5"],
+    ],
     [
       "a duplicate key and a key that is unknown",
       "name: w\nname: v\nruntime: {kind: other}\nscript: {start: a}\n",
@@ -268,7 +308,9 @@ describe("a manifest", () => {
     expect(await refusal({ "svc.worker.yaml": "name: w\nruntime: {kind: python\n" })).toBe(
       "W/svc.worker.yaml:3:1: a `{` or `[` above is never closed, or a line inside it is not indented deeper than its key",
     );
-    expect(await refusal({ "svc.worker.yaml": `name: w\nruntime: {entry: \${HOME}}\n` })).toMatch(/^W\/svc\.worker\.yaml:2:\d+: .*needs quotes$/);
+    expect(await refusal({ "svc.worker.yaml": `name: w\nruntime: {entry: \${HOME}}\n` })).toMatch(
+      /^W\/svc\.worker\.yaml:2:\d+: .*needs quotes$/,
+    );
     expect(await refusal({ "svc.worker.yaml": "%YAML 1.1\n---\nname: on\n" })).toBe(
       "W/svc.worker.yaml:1:1: this file is read as YAML 1.2; remove the line `%YAML 1.1`",
     );
@@ -294,7 +336,9 @@ describe("a manifest", () => {
   it("that is missing is asked for, with an example that fits the folder", async () => {
     const message = await refusal({ "hello.py": "" });
     expect(message).toContain("W/svc.worker.yaml: the file is missing");
-    expect(message).toContain(`name: ${basename(folder)}\nruntime:\n  kind: python\n  package_manager: pip\n  entry: hello.py`);
+    expect(message).toContain(
+      `name: ${basename(folder)}\nruntime:\n  kind: python\n  package_manager: pip\n  entry: hello.py`,
+    );
     await rm(join(folder, "hello.py"));
     expect(await refusal({ "package.json": "{}" })).toContain("kind: typescript");
   });
@@ -306,9 +350,11 @@ describe("a manifest", () => {
   });
 
   it("keeps names like __proto__ harmless", async () => {
-    expect(await refusal({ "svc.worker.yaml": "name: w\n__proto__: {polluted: 1}\nruntime: {kind: python}\nscripts: {start: a}\n" })).toContain(
-      "W/svc.worker.yaml:2:1: __proto__: __proto__ cannot be a key",
-    );
+    expect(
+      await refusal({
+        "svc.worker.yaml": "name: w\n__proto__: {polluted: 1}\nruntime: {kind: python}\nscripts: {start: a}\n",
+      }),
+    ).toContain("W/svc.worker.yaml:2:1: __proto__: __proto__ cannot be a key");
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 });
@@ -343,6 +389,7 @@ describe("a worker's name", () => {
   });
 
   it("may not be or hold anything that means something in a path", () => {
-    for (const name of ["", ".hidden", "a..b", "a/b", "a b", "ä", "a\n", "x".repeat(201)]) expect(workerNameProblem(name), name).toBeDefined();
+    for (const name of ["", ".hidden", "a..b", "a/b", "a b", "ä", "a\n", "x".repeat(201)])
+      expect(workerNameProblem(name), name).toBeDefined();
   });
 });

@@ -54,9 +54,14 @@ export interface WorkerManifest {
 export async function readManifest(folder: string): Promise<WorkerManifest> {
   const absolute = resolve(folder);
   const files = await filesOf(absolute);
-  if (files.includes(MANIFEST_FILE)) return parseManifest({ folder: absolute, files, ...(await readText(join(absolute, MANIFEST_FILE))) });
+  if (files.includes(MANIFEST_FILE))
+    return parseManifest({ folder: absolute, files, ...(await readText(join(absolute, MANIFEST_FILE))) });
   if (files.includes(REFERENCE_MANIFEST_FILE))
-    return parseReferenceManifest({ folder: absolute, files, ...(await readText(join(absolute, REFERENCE_MANIFEST_FILE))) });
+    return parseReferenceManifest({
+      folder: absolute,
+      files,
+      ...(await readText(join(absolute, REFERENCE_MANIFEST_FILE))),
+    });
   throw new ManifestError(join(absolute, MANIFEST_FILE), [
     problemOfFile(`the file is missing; a worker's folder needs one. ${await exampleFor(absolute, files)}`),
   ]);
@@ -113,7 +118,13 @@ class ManifestYaml {
     const value = this.#yaml.value ?? null;
     const parsed = schema.safeParse(value);
     if (parsed.success && this.#problems.length === 0) return parsed.data;
-    const ofSchema = schemaProblems(parsed.error?.issues ?? [], { schema, value, base: [], yaml: this.#yaml, synonyms: SYNONYMS });
+    const ofSchema = schemaProblems(parsed.error?.issues ?? [], {
+      schema,
+      value,
+      base: [],
+      yaml: this.#yaml,
+      synonyms: SYNONYMS,
+    });
     throw new ManifestError(this.#file, inFileOrder([...this.#problems, ...ofSchema]));
   }
 
@@ -128,8 +139,16 @@ function parseManifest(source: Source): Promise<WorkerManifest> {
   for (const name of Object.keys(parsed.env ?? {})) {
     if (RESERVED_VARIABLES.has(name)) yaml.fail(["env", name], "the engine sets this variable; remove it here");
   }
-  const watch = parsed.watch === false ? false : { ignore: typeof parsed.watch === "object" ? (parsed.watch.ignore ?? []) : [] };
-  return complete(source, yaml, { ...parsed, description: parsed.description, kind: parsed.runtime.kind, kindKey: "kind", watch, warnings: [] });
+  const watch =
+    parsed.watch === false ? false : { ignore: typeof parsed.watch === "object" ? (parsed.watch.ignore ?? []) : [] };
+  return complete(source, yaml, {
+    ...parsed,
+    description: parsed.description,
+    kind: parsed.runtime.kind,
+    kindKey: "kind",
+    watch,
+    warnings: [],
+  });
 }
 
 /**
@@ -154,7 +173,9 @@ function parseReferenceManifest(source: Source): Promise<WorkerManifest> {
     scripts: parsed.scripts,
     env,
     watch: { ignore: [] },
-    warnings: ignored.map((key) => `${source.file}: ${key} has no meaning for a worker that runs as a plain process and is ignored`),
+    warnings: ignored.map(
+      (key) => `${source.file}: ${key} has no meaning for a worker that runs as a plain process and is ignored`,
+    ),
   });
 }
 
@@ -177,8 +198,14 @@ async function complete(source: Source, yaml: ManifestYaml, values: ManifestValu
   const { entry, package_manager: named } = values.runtime;
   const usable = kindRules[kind].packageManagers;
   if (named !== undefined && !usable.includes(named)) {
-    const expected = usable.length === 0 ? "no package manager, but `scripts`" : `${usable.length === 1 ? "" : "one of "}${listed(usable)}`;
-    yaml.fail(["runtime", "package_manager"], `\`${named}\` does not fit \`${values.kindKey}: ${values.kind}\`; expected ${expected}`);
+    const expected =
+      usable.length === 0
+        ? "no package manager, but `scripts`"
+        : `${usable.length === 1 ? "" : "one of "}${listed(usable)}`;
+    yaml.fail(
+      ["runtime", "package_manager"],
+      `\`${named}\` does not fit \`${values.kindKey}: ${values.kind}\`; expected ${expected}`,
+    );
   }
   const packageManager = named ?? (await inferredPackageManager(kind, source));
   return {
@@ -197,11 +224,18 @@ async function complete(source: Source, yaml: ManifestYaml, values: ManifestValu
   };
 }
 
-function checkedEnv(yaml: ManifestYaml, env: Readonly<Record<string, string | number | boolean>>): Readonly<Record<string, string>> {
+function checkedEnv(
+  yaml: ManifestYaml,
+  env: Readonly<Record<string, string | number | boolean>>,
+): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(env)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-      yaml.fail(["env", name], "this is not a variable name; expected letters, digits and `_`, not starting with a digit");
-    if (String(value).includes("\0")) yaml.fail(["env", name], "the value contains a NUL character, which is not allowed in a variable");
+      yaml.fail(
+        ["env", name],
+        "this is not a variable name; expected letters, digits and `_`, not starting with a digit",
+      );
+    if (String(value).includes("\0"))
+      yaml.fail(["env", name], "the value contains a NUL character, which is not allowed in a variable");
   }
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)]));
 }
@@ -211,9 +245,11 @@ async function checkedStart(
   yaml: ManifestYaml,
   { kind, packageManager, entry }: Pick<WorkerManifest, "kind" | "packageManager" | "entry">,
 ): Promise<string> {
-  if (kind === "other") return yaml.fail(["scripts", "start"], `is missing; it must be ${START_COMMAND}, for \`kind: other\``);
+  if (kind === "other")
+    return yaml.fail(["scripts", "start"], `is missing; it must be ${START_COMMAND}, for \`kind: other\``);
   // The reference system also accepts the name of a Python module.
-  if (kind === "python" && entry !== undefined && extname(entry) === "" && file.endsWith(REFERENCE_MANIFEST_FILE)) return `python -m ${quoteWord(entry)}`;
+  if (kind === "python" && entry !== undefined && extname(entry) === "" && file.endsWith(REFERENCE_MANIFEST_FILE))
+    return `python -m ${quoteWord(entry)}`;
   const expected = `expected ${ENTRY}`;
   const path: KeyPath = ["runtime", "entry"];
   switch (await entryProblem(kind, folder, entry)) {

@@ -19,7 +19,10 @@ const STARTTIME = 19;
 /** Returns undefined if there is no such process, or no `/proc`. */
 export async function readProcess(pid: number): Promise<ProcessFigures | undefined> {
   try {
-    const [stat, status] = await Promise.all([readFile(`/proc/${pid}/stat`, "latin1"), readFile(`/proc/${pid}/status`, "latin1")]);
+    const [stat, status] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, "latin1"),
+      readFile(`/proc/${pid}/status`, "latin1"),
+    ]);
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const rss = /^VmRSS:\s+(\d+) kB/m.exec(status);
     const cpuMs = (Number(fields[UTIME]) + Number(fields[STIME])) * TICK_MS;

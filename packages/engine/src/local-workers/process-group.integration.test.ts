@@ -27,7 +27,10 @@ afterEach(async () => {
 });
 
 /** Starts a command and collects its output lines; `line(text)` resolves when a line begins with the text. */
-function start(command: string, clock?: Clock): { readonly group: ProcessGroup; readonly lines: string[]; line(prefix: string): Promise<string> } {
+function start(
+  command: string,
+  clock?: Clock,
+): { readonly group: ProcessGroup; readonly lines: string[]; line(prefix: string): Promise<string> } {
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   const group = startProcessGroup({
@@ -78,7 +81,9 @@ describe("a process group", () => {
   });
 
   it("gives the command an empty standard input and the default signal actions", async () => {
-    const { group, lines } = start(`cat; python3 -c 'import signal; print("sigint", signal.getsignal(signal.SIGINT) is signal.default_int_handler)'`);
+    const { group, lines } = start(
+      `cat; python3 -c 'import signal; print("sigint", signal.getsignal(signal.SIGINT) is signal.default_int_handler)'`,
+    );
     await group.ended;
     expect(lines).toEqual(["sigint True"]);
   });
@@ -170,7 +175,9 @@ while True:
   });
 
   it("kills descendants that opened sessions of their own and ignore SIGTERM when the grace is over", async () => {
-    const { group, line } = start(`(setsid sh -c 'trap "" TERM; setsid sh -c "echo escaped \\$\\$; sleep 300; :" & wait' &); echo up; sleep 300`);
+    const { group, line } = start(
+      `(setsid sh -c 'trap "" TERM; setsid sh -c "echo escaped \\$\\$; sleep 300; :" & wait' &); echo up; sleep 300`,
+    );
     const escaped = await pidIn(line("escaped"));
     await group.stop({ graceMs: 200 });
     expect(await identityOf(escaped)).toBeUndefined();
@@ -190,12 +197,18 @@ while True:
       clock.advance(50);
       return Promise.race([stopped, Promise.resolve(undefined)]);
     }, 9_000);
-    expect(lines.filter((text) => / (told|ended)$/.test(text))).toEqual(["escaped told", "group told", "command ended"]);
+    expect(lines.filter((text) => / (told|ended)$/.test(text))).toEqual([
+      "escaped told",
+      "group told",
+      "command ended",
+    ]);
   });
 
   it("sweeps away what left the group when the command ends by itself, and when the launcher is killed", async () => {
     for (const how of ["by itself", "launcher"]) {
-      const { group, line } = start("(setsid sh -c 'echo escaped $$; exec sleep 300' &); while [ ! -e end ]; do sleep 0.05; done");
+      const { group, line } = start(
+        "(setsid sh -c 'echo escaped $$; exec sleep 300' &); while [ ! -e end ]; do sleep 0.05; done",
+      );
       const escaped = await pidIn(line("escaped"));
       if (how === "launcher") process.kill(group.id ?? 0, "SIGKILL");
       else await writeFile(join(folder, "end"), "");
@@ -206,7 +219,9 @@ while True:
   });
 
   it("finds a process without the marker while its parent lives", async () => {
-    const { group, line } = start("(setsid sh -c 'env -i /bin/sh -c \"echo bare \\$\\$; sleep 300; :\"; :' &); echo up; sleep 300");
+    const { group, line } = start(
+      "(setsid sh -c 'env -i /bin/sh -c \"echo bare \\$\\$; sleep 300; :\"; :' &); echo up; sleep 300",
+    );
     const bare = await pidIn(line("bare"));
     await group.stop({ graceMs: 1_000 });
     expect(await identityOf(bare)).toBeUndefined();
@@ -302,7 +317,9 @@ async function pidIn(line: Promise<string>): Promise<number> {
  */
 async function runningIn(runId: string): Promise<readonly number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const environments = await Promise.all(pids.map(async (pid) => [pid, await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")] as const));
+  const environments = await Promise.all(
+    pids.map(async (pid) => [pid, await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")] as const),
+  );
   return environments.filter(([, environment]) => environment.includes(runId)).map(([pid]) => Number(pid));
 }
 
@@ -332,8 +349,12 @@ function statusOf(pid: number): Promise<string> {
 
 /** Returns the numbers of the process's pending signals. */
 async function pendingSignals(pid: number): Promise<number[]> {
-  const masks = [...(await statusOf(pid)).matchAll(/^(?:SigPnd|ShdPnd):\s*([0-9a-f]+)$/gm)].map(([, mask]) => BigInt(`0x${mask}`));
-  return Array.from({ length: 64 }, (_, index) => index + 1).filter((number) => masks.some((mask) => (mask >> BigInt(number - 1)) & 1n));
+  const masks = [...(await statusOf(pid)).matchAll(/^(?:SigPnd|ShdPnd):\s*([0-9a-f]+)$/gm)].map(([, mask]) =>
+    BigInt(`0x${mask}`),
+  );
+  return Array.from({ length: 64 }, (_, index) => index + 1).filter((number) =>
+    masks.some((mask) => (mask >> BigInt(number - 1)) & 1n),
+  );
 }
 
 describe("when the engine is killed with -9", () => {

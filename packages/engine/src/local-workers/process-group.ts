@@ -78,7 +78,11 @@ export function startProcessGroup(options: ProcessGroupOptions): ProcessGroup {
 }
 
 function notStarted(options: ProcessGroupOptions, runId: string, cause: Promise<Error>): ProcessGroup {
-  const ended = cause.then(({ message }) => ({ code: null, signal: null, problem: `could not be started in ${options.cwd}: ${message}` }));
+  const ended = cause.then(({ message }) => ({
+    code: null,
+    signal: null,
+    problem: `could not be started in ${options.cwd}: ${message}`,
+  }));
   return { id: undefined, runId, ended, stop: () => ended, kill: () => {}, pids: () => Promise.resolve([]) };
 }
 
@@ -108,7 +112,11 @@ class LaunchedGroup implements ProcessGroup {
   #resolveEnded: (end: CommandEnd) => void = () => {};
   #resolveWatcher: (pid: number | undefined) => void = () => {};
 
-  constructor(child: ChildProcess, { id, runId }: { readonly id: number; readonly runId: string }, options: ProcessGroupOptions) {
+  constructor(
+    child: ChildProcess,
+    { id, runId }: { readonly id: number; readonly runId: string },
+    options: ProcessGroupOptions,
+  ) {
     this.id = id;
     this.runId = runId;
     this.#child = child;
@@ -190,7 +198,9 @@ class LaunchedGroup implements ProcessGroup {
   #terminateOnce(which: "escaped" | "nested", others: readonly RunMember[]): void {
     if (this.#terminated[which]) return;
     this.#terminated[which] = true;
-    for (const member of others) if (member.groupId !== this.id && member.isNested === (which === "nested")) signalProcess(member, "SIGTERM").catch(() => {});
+    for (const member of others)
+      if (member.groupId !== this.id && member.isNested === (which === "nested"))
+        signalProcess(member, "SIGTERM").catch(() => {});
   }
 
   #readReports(channel: Duplex): void {
@@ -288,7 +298,9 @@ class LaunchedGroup implements ProcessGroup {
   }
 }
 
-const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]));
+const signalNames = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
+);
 
 /** A shell reports a death by signal as 128 plus the signal's number. */
 function endOf(code: number): CommandEnd {

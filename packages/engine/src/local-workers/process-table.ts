@@ -30,7 +30,14 @@ export function parseProcStat(text: string): ProcessEntry | undefined {
     .split(" ");
   const [state, parentPid, groupId, sessionId] = fields;
   const startTime = fields[19];
-  if (state === undefined || parentPid === undefined || groupId === undefined || sessionId === undefined || startTime === undefined) return undefined;
+  if (
+    state === undefined ||
+    parentPid === undefined ||
+    groupId === undefined ||
+    sessionId === undefined ||
+    startTime === undefined
+  )
+    return undefined;
   return {
     pid: Number.parseInt(text.slice(0, open), 10),
     parentPid: Number.parseInt(parentPid, 10),
@@ -44,9 +51,23 @@ export function parseProcStat(text: string): ProcessEntry | undefined {
 function parsePsLine(line: string): ProcessEntry | undefined {
   const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line);
   if (match === null) return undefined;
-  const [, pid, parentPid, groupId, state, startTime] = match as unknown as readonly [string, string, string, string, string, string];
+  const [, pid, parentPid, groupId, state, startTime] = match as unknown as readonly [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   // BSD's `ps` shows no usable session id; the group is the closest value.
-  return { pid: Number(pid), parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(groupId), zombie: state.startsWith("Z"), startTime };
+  return {
+    pid: Number(pid),
+    parentPid: Number(parentPid),
+    groupId: Number(groupId),
+    sessionId: Number(groupId),
+    zombie: state.startsWith("Z"),
+    startTime,
+  };
 }
 
 /** Returns the process with this id, or undefined if there is none on this machine. */
@@ -67,7 +88,10 @@ export async function findProcess(pid: number): Promise<ProcessEntry | undefined
 /** Returns all processes of this machine. */
 export async function listProcesses(): Promise<readonly ProcessEntry[]> {
   if (!LINUX) {
-    const { stdout } = await run("ps", ["-A", "-o", "pid=,ppid=,pgid=,stat=,lstart="], { timeout: 5_000, maxBuffer: 16 * 1024 * 1024 });
+    const { stdout } = await run("ps", ["-A", "-o", "pid=,ppid=,pgid=,stat=,lstart="], {
+      timeout: 5_000,
+      maxBuffer: 16 * 1024 * 1024,
+    });
     return stdout.split("\n").flatMap((line) => parsePsLine(line) ?? []);
   }
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));

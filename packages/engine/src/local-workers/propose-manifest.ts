@@ -8,7 +8,8 @@ import { MANIFEST_FILE, ManifestError, REFERENCE_MANIFEST_FILE } from "./manifes
 import { type PackageManager, type RuntimeKind, runtimeKinds } from "./runtime-kinds.ts";
 
 /** A proposed manifest for a folder without one. */
-export interface ManifestProposal extends Pick<Extract<Detection, { found: "manifest" }>, "kind" | "evidence" | "text"> {
+export interface ManifestProposal
+  extends Pick<Extract<Detection, { found: "manifest" }>, "kind" | "evidence" | "text"> {
   /** Absolute path of the file to write. */
   readonly file: string;
 }
@@ -25,9 +26,15 @@ export async function proposeManifest(path: string): Promise<ManifestProposal | 
   const folder = resolve(path);
   const top = await namesIn(folder);
   if (top.includes(MANIFEST_FILE) || top.includes(REFERENCE_MANIFEST_FILE)) return undefined;
-  const below = await Promise.all(PROGRAM_FOLDERS.map(async (sub) => (await namesIn(join(folder, sub))).map((name) => `${sub}/${name}`)));
+  const below = await Promise.all(
+    PROGRAM_FOLDERS.map(async (sub) => (await namesIn(join(folder, sub))).map((name) => `${sub}/${name}`)),
+  );
   const packages = below.flat().filter((name) => name.startsWith("cmd/"));
-  const commands = await Promise.all(packages.slice(0, MAX_PACKAGES).map(async (sub) => (await namesIn(join(folder, sub))).map((name) => `${sub}/${name}`)));
+  const commands = await Promise.all(
+    packages
+      .slice(0, MAX_PACKAGES)
+      .map(async (sub) => (await namesIn(join(folder, sub))).map((name) => `${sub}/${name}`)),
+  );
   const managers = new Map<RuntimeKind, PackageManager | undefined>();
   for (const kind of runtimeKinds) managers.set(kind, await inferredPackageManager(kind, { folder, files: top }));
   const found = detect({
@@ -41,7 +48,9 @@ export async function proposeManifest(path: string): Promise<ManifestProposal | 
     const message = `the folder has no manifest, and none can be created: ${found.problem}; write a manifest`;
     throw new ManifestError(file, [problemOfFile(message)]);
   }
-  return found.found === "manifest" ? { kind: found.kind, evidence: found.evidence, text: found.text, file } : undefined;
+  return found.found === "manifest"
+    ? { kind: found.kind, evidence: found.evidence, text: found.text, file }
+    : undefined;
 }
 
 /** Returns the names in a folder. Empty if it is missing or unreadable. */
@@ -52,13 +61,18 @@ function namesIn(folder: string): Promise<readonly string[]> {
   );
 }
 
-async function startOf(folder: string): Promise<{ readonly main: string | undefined; readonly hasStartScript: boolean }> {
+async function startOf(
+  folder: string,
+): Promise<{ readonly main: string | undefined; readonly hasStartScript: boolean }> {
   try {
     const parsed = JSON.parse(await readBoundedFile(join(folder, "package.json"), MAX_PACKAGE_FILE_BYTES)) as {
       main?: unknown;
       scripts?: { start?: unknown };
     } | null;
-    return { main: typeof parsed?.main === "string" ? parsed.main : undefined, hasStartScript: typeof parsed?.scripts?.start === "string" };
+    return {
+      main: typeof parsed?.main === "string" ? parsed.main : undefined,
+      hasStartScript: typeof parsed?.scripts?.start === "string",
+    };
   } catch {
     // The install reports what is wrong with it.
     return { main: undefined, hasStartScript: false };

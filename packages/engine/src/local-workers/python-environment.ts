@@ -16,7 +16,12 @@ export interface Probe {
 /** Returns the output of a short command, or undefined if it fails or is not found. */
 export async function probe(command: string, args: readonly string[], options: Probe): Promise<string | undefined> {
   try {
-    const { stdout } = await run(command, [...args], { env: options.env, cwd: options.cwd, signal: options.signal, timeout: PROBE_TIMEOUT_MS });
+    const { stdout } = await run(command, [...args], {
+      env: options.env,
+      cwd: options.cwd,
+      signal: options.signal,
+      timeout: PROBE_TIMEOUT_MS,
+    });
     return stdout.trim();
   } catch {
     options.signal.throwIfAborted();
@@ -24,15 +29,19 @@ export async function probe(command: string, args: readonly string[], options: P
   }
 }
 
-export type VirtualEnvTool = { readonly command: string; readonly missing?: never } | { readonly missing: string; readonly command?: never };
+export type VirtualEnvTool =
+  | { readonly command: string; readonly missing?: never }
+  | { readonly missing: string; readonly command?: never };
 
 /**
  * Returns the command that creates a virtual environment. Checks for `ensurepip` first, because Debian's Python comes
  * without it, and `venv` then fails halfway.
  */
 export async function virtualEnvTool(options: Probe): Promise<VirtualEnvTool> {
-  if ((await probe("python3", ["-c", "import venv, ensurepip"], options)) !== undefined) return { command: "python3 -m venv" };
-  if ((await probe("python3", ["-c", "import virtualenv"], options)) !== undefined) return { command: "python3 -m virtualenv" };
+  if ((await probe("python3", ["-c", "import venv, ensurepip"], options)) !== undefined)
+    return { command: "python3 -m venv" };
+  if ((await probe("python3", ["-c", "import virtualenv"], options)) !== undefined)
+    return { command: "python3 -m virtualenv" };
   return {
     missing:
       "this Python cannot create virtual environments: its module `ensurepip` is missing, and `virtualenv` is not installed. " +
@@ -50,7 +59,9 @@ export async function hasVirtualEnv(folder: string): Promise<boolean> {
 
 /** Returns true if its Python runs and has pip. */
 export async function virtualEnvWorks(options: Probe): Promise<boolean> {
-  return (await probe(join(virtualEnvFolder(options.cwd), "bin", "python"), ["-c", "import pip"], options)) !== undefined;
+  return (
+    (await probe(join(virtualEnvFolder(options.cwd), "bin", "python"), ["-c", "import pip"], options)) !== undefined
+  );
 }
 
 /**

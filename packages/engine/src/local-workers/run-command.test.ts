@@ -15,7 +15,10 @@ it("starts nothing once it was called off", async () => {
       signal: AbortSignal.abort(),
       onLine: () => {},
     });
-    expect(run).toEqual({ end: { code: null, signal: null, problem: "was cancelled before it started" }, lastLines: [] });
+    expect(run).toEqual({
+      end: { code: null, signal: null, problem: "was cancelled before it started" },
+      lastLines: [],
+    });
     expect(existsSync(join(folder, "begun"))).toBe(false);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -22,7 +22,8 @@ export interface CommandRun {
 
 /** Runs a shell command to its end and reports its output line by line. Never rejects because of the command. */
 export async function runCommand(options: RunCommandOptions): Promise<CommandRun> {
-  if (options.signal.aborted) return { end: { code: null, signal: null, problem: "was cancelled before it started" }, lastLines: [] };
+  if (options.signal.aborted)
+    return { end: { code: null, signal: null, problem: "was cancelled before it started" }, lastLines: [] };
   const lastLines: string[] = [];
   const onLine = (line: string): void => {
     lastLines.push(line);

@@ -15,6 +15,7 @@ describe("the marker of a run", () => {
 
   it("is not read from other variables, nor from part of a value", () => {
     const id = newRunId();
-    for (const environment of ["", `OTHER=SVC_RUN_ID=${id}\0`, `XSVC_RUN_ID=${id}\0`, `SVC_RUN_ID=${id}x\0`]) expect(runIdsIn(environment)).toEqual([]);
+    for (const environment of ["", `OTHER=SVC_RUN_ID=${id}\0`, `XSVC_RUN_ID=${id}\0`, `SVC_RUN_ID=${id}x\0`])
+      expect(runIdsIn(environment)).toEqual([]);
   });
 });

@@ -47,14 +47,18 @@ export class RunMembers {
    * as long as it cannot be another group.
    */
   async find(group?: number): Promise<readonly RunMember[]> {
-    const processes = (await listProcesses()).filter((entry) => !entry.zombie && entry.pid !== process.pid && this.#isYoungEnough(entry));
+    const processes = (await listProcesses()).filter(
+      (entry) => !entry.zombie && entry.pid !== process.pid && this.#isYoungEnough(entry),
+    );
     const idsOf = await this.#readMarkers(processes);
     const { id } = this.#identity;
     const members = new Map<number, RunMember>();
-    for (const entry of group === undefined ? [] : membersOf(group, processes)) members.set(entry.pid, { ...entry, isNested: isNestedIn(id, idsOf(entry)) });
+    for (const entry of group === undefined ? [] : membersOf(group, processes))
+      members.set(entry.pid, { ...entry, isNested: isNestedIn(id, idsOf(entry)) });
     for (const entry of processes) {
       const ids = idsOf(entry);
-      if (!members.has(entry.pid) && ids.includes(id)) members.set(entry.pid, { ...entry, isNested: isNestedIn(id, ids) });
+      if (!members.has(entry.pid) && ids.includes(id))
+        members.set(entry.pid, { ...entry, isNested: isNestedIn(id, ids) });
     }
     this.#addDescendants(members, processes);
     return [...members.values()];
@@ -66,7 +70,8 @@ export class RunMembers {
       before = members.size;
       for (const entry of processes) {
         const parent = members.get(entry.parentPid);
-        if (parent !== undefined && !members.has(entry.pid) && isOfOurUser(entry.pid)) members.set(entry.pid, { ...entry, isNested: parent.isNested });
+        if (parent !== undefined && !members.has(entry.pid) && isOfOurUser(entry.pid))
+          members.set(entry.pid, { ...entry, isNested: parent.isNested });
       }
     } while (members.size > before);
   }

@@ -18,17 +18,32 @@ export interface Tool {
 const NODE: Tool = { program: "node", version: ["--version"], install: "install Node 20 or newer" };
 const PYTHON: Tool = {
   program: "python3",
-  version: ["-c", "import sys, platform; print(sys.implementation.name, platform.python_version(), platform.machine())"],
+  version: [
+    "-c",
+    "import sys, platform; print(sys.implementation.name, platform.python_version(), platform.machine())",
+  ],
   install: "install Python 3.10 or newer",
 };
-const BUN: Tool = { program: "bun", version: ["--version"], install: "install it with `npm install --global bun`, or as https://bun.sh says" };
-const DENO: Tool = { program: "deno", version: ["--version"], install: "install it with `npm install --global deno`, or as https://deno.com says" };
+const BUN: Tool = {
+  program: "bun",
+  version: ["--version"],
+  install: "install it with `npm install --global bun`, or as https://bun.sh says",
+};
+const DENO: Tool = {
+  program: "deno",
+  version: ["--version"],
+  install: "install it with `npm install --global deno`, or as https://deno.com says",
+};
 const GO: Tool = {
   program: "go",
   version: ["version"],
   install: "install it as https://go.dev/doc/install says; on Debian and Ubuntu: sudo apt install golang-go",
 };
-const CARGO: Tool = { program: "cargo", version: ["--version"], install: "install it as https://rustup.rs says; on Debian and Ubuntu: sudo apt install cargo" };
+const CARGO: Tool = {
+  program: "cargo",
+  version: ["--version"],
+  install: "install it as https://rustup.rs says; on Debian and Ubuntu: sudo apt install cargo",
+};
 
 interface KindRule {
   /** Undefined for the kind `other`. */
@@ -46,7 +61,13 @@ interface KindRule {
 const NODE_MODULES = { environment: "node_modules", programs: "node_modules/.bin", isCompiled: false } as const;
 
 export const kindRules: Readonly<Record<RuntimeKind, KindRule>> = {
-  python: { runtime: PYTHON, packageManagers: ["pip", "uv", "poetry"], environment: ".venv", programs: ".venv/bin", isCompiled: false },
+  python: {
+    runtime: PYTHON,
+    packageManagers: ["pip", "uv", "poetry"],
+    environment: ".venv",
+    programs: ".venv/bin",
+    isCompiled: false,
+  },
   typescript: { runtime: NODE, packageManagers: ["npm", "pnpm", "yarn"], ...NODE_MODULES },
   javascript: { runtime: NODE, packageManagers: ["npm", "pnpm", "yarn"], ...NODE_MODULES },
   bun: { runtime: BUN, packageManagers: ["bun"], ...NODE_MODULES },
@@ -58,7 +79,11 @@ export const kindRules: Readonly<Record<RuntimeKind, KindRule>> = {
 
 /** Package managers that are not part of the runtime. */
 export const packageManagerTools: Readonly<Partial<Record<PackageManager, Tool>>> = {
-  uv: { program: "uv", version: ["--version"], install: "install it with `pipx install uv` or `pip install uv`, or as https://docs.astral.sh/uv says" },
+  uv: {
+    program: "uv",
+    version: ["--version"],
+    install: "install it with `pipx install uv` or `pip install uv`, or as https://docs.astral.sh/uv says",
+  },
   poetry: { program: "poetry", version: ["--version"], install: "install it with `pipx install poetry`" },
   npm: { program: "npm", version: ["--version"], install: "install Node 20 or newer, which brings it" },
   pnpm: { program: "pnpm", version: ["--version"], install: "install it with `npm install --global pnpm`" },

@@ -25,7 +25,12 @@ it("a job of a cron trigger of a restricted connection does not run once a trust
   guest.serve("payments::charge", () => null);
   await turns();
   await engine.call("queue::pause", { queue: "default" });
-  await bind(engine, guest, { expression: "0 * * * * *", queue: "default" }, { id: "t", functionId: "payments::charge" });
+  await bind(
+    engine,
+    guest,
+    { expression: "0 * * * * *", queue: "default" },
+    { id: "t", functionId: "payments::charge" },
+  );
   await pass(engine, clock, "t", 60_000, 10_000);
   const owner = await engine.connectWorker();
   const ran: unknown[] = [];
@@ -52,11 +57,18 @@ it("a cron trigger of a restricted connection makes no job for a function that a
   guest.serve("guest::gone", () => null);
   await turns();
   const expression = "0 * * * * *";
-  await bind(engine, guest, { expression, queue: "default", condition_function_id: "guest::if" }, { id: "taken", functionId: "payments::charge" });
+  await bind(
+    engine,
+    guest,
+    { expression, queue: "default", condition_function_id: "guest::if" },
+    { id: "taken", functionId: "payments::charge" },
+  );
   await bind(engine, guest, { expression, queue: "default" }, { id: "gone", functionId: "guest::gone" });
   guest.say({ type: "unregisterfunction", id: "guest::gone" });
   await pass(engine, clock, "gone", 60_000, 10_000);
-  expect(await history(engine, "gone")).toMatchObject([{ outcome: "error", error: expect.stringContaining("FORBIDDEN") }]);
+  expect(await history(engine, "gone")).toMatchObject([
+    { outcome: "error", error: expect.stringContaining("FORBIDDEN") },
+  ]);
   expect(engine.directory.functionById("payments::charge")?.workers).toMatchObject([{ id: owner.id }]);
   expect(await engine.call("queue::stats", { queue: "default" })).toMatchObject({ added: 0 });
   expect(ran).toEqual([]);

@@ -9,4 +9,13 @@ import { state } from "./state/index.ts";
 import { stream } from "./stream/index.ts";
 
 /** Modules that a config file may name; one line each. */
-export const configurableModules: readonly Module[] = [httpModule, state, stream, event, cron, queue, exec, observability];
+export const configurableModules: readonly Module[] = [
+  httpModule,
+  state,
+  stream,
+  event,
+  cron,
+  queue,
+  exec,
+  observability,
+];

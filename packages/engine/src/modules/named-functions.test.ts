@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { accessTo, bindTrigger, type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock } from "../testing/index.ts";
+import {
+  accessTo,
+  bindTrigger,
+  type InMemoryEngine,
+  type InMemoryWorker,
+  inMemoryEngine,
+  manualClock,
+} from "../testing/index.ts";
 import { cron } from "./cron/index.ts";
 import { httpModule } from "./http/index.ts";
 import { observability } from "./observability/index.ts";
@@ -15,11 +22,20 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-const NAMED = expect.stringContaining("is called by a job or an alert of a trusted worker, or by a setting: choose an id below a prefix of this connection");
+const NAMED = expect.stringContaining(
+  "is called by a job or an alert of a trusted worker, or by a setting: choose an id below a prefix of this connection",
+);
 const QUEUE = { "svc-queue": { adapter: { name: "in_memory" } } };
 
-async function start(config: Readonly<Record<string, unknown>>, options: Parameters<typeof inMemoryEngine>[0] = {}): Promise<InMemoryEngine> {
-  const engine = await inMemoryEngine({ modules: [queue, cron, httpModule, observability, stream], config, ...options });
+async function start(
+  config: Readonly<Record<string, unknown>>,
+  options: Parameters<typeof inMemoryEngine>[0] = {},
+): Promise<InMemoryEngine> {
+  const engine = await inMemoryEngine({
+    modules: [queue, cron, httpModule, observability, stream],
+    config,
+    ...options,
+  });
   undo.push(() => engine.stop());
   return engine;
 }
@@ -34,8 +50,10 @@ async function refusal(worker: InMemoryWorker, id: string): Promise<unknown> {
   return (frame.error as { readonly message: string }).message;
 }
 
-const guestOf = (engine: InMemoryEngine): Promise<InMemoryWorker> => engine.connectWorker({ access: accessTo(["queue::enqueue", "engine::alerts::create"]) });
-const tenantOf = (engine: InMemoryEngine): Promise<InMemoryWorker> => engine.connectWorker({ access: accessTo([], { prefix: "acme" }) });
+const guestOf = (engine: InMemoryEngine): Promise<InMemoryWorker> =>
+  engine.connectWorker({ access: accessTo(["queue::enqueue", "engine::alerts::create"]) });
+const tenantOf = (engine: InMemoryEngine): Promise<InMemoryWorker> =>
+  engine.connectWorker({ access: accessTo([], { prefix: "acme" }) });
 
 /** Resolves when so many jobs wait. */
 async function jobsWait(engine: InMemoryEngine, jobs: number): Promise<void> {
@@ -93,13 +111,17 @@ describe("the function of a job that a trusted caller puts on a queue", () => {
     await guest.closed;
     await owner.call("queue::enqueue", { queue: "default", function_id: "guest::work", data: "later" });
     const back = await guestOf(engine);
-    await new Promise<void>((resolve) => back.serve("guest::work", (data) => (data === "later" ? resolve() : undefined)));
+    await new Promise<void>((resolve) =>
+      back.serve("guest::work", (data) => (data === "later" ? resolve() : undefined)),
+    );
   });
 
   it("is not reserved by jobs of restricted connections, whether they put them there or a cron trigger of theirs does", async () => {
     const clock = manualClock();
     const engine = await start({ ...QUEUE, "svc-cron": {} }, { clock });
-    const guest = await engine.connectWorker({ access: accessTo(["queue::enqueue", "engine::queue::enqueue", "own::work", "own::ticked"]) });
+    const guest = await engine.connectWorker({
+      access: accessTo(["queue::enqueue", "engine::queue::enqueue", "own::work", "own::ticked"]),
+    });
     const { error } = await guest.call("queue::enqueue", { queue: "default", function_id: "own::work", data: 1 });
     expect(error).toBeNull();
     await bindTrigger(guest, "cron", "own::ticked", { expression: "* * * * * *", queue: "default" });
@@ -112,8 +134,15 @@ describe("the function of a job that a trusted caller puts on a queue", () => {
 });
 
 describe("the function of an alert", () => {
-  const alert = (name: string, path: string) => ({ name, metric: "svc.calls", threshold: 1, action: { type: "function", path } });
-  const settings = (...paths: readonly string[]) => ({ "svc-observability": { alerts: paths.map((path) => alert(path, path)) } });
+  const alert = (name: string, path: string) => ({
+    name,
+    metric: "svc.calls",
+    threshold: 1,
+    action: { type: "function", path },
+  });
+  const settings = (...paths: readonly string[]) => ({
+    "svc-observability": { alerts: paths.map((path) => alert(path, path)) },
+  });
 
   it("cannot be taken by a restricted connection: of the config file, made at run time, and after a restart", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "svc-named-"));
@@ -129,7 +158,12 @@ describe("the function of an alert", () => {
     expect(await refusals(engine, ["pager::before", "pager::gone"])).toEqual([undefined, undefined]);
     await engine.stop();
     const again = await start(settings("pager::other"), { dataDir });
-    expect(await refusals(again, ["pager::other", "pager::late", "pager::after", "pager::config"])).toEqual([NAMED, NAMED, NAMED, undefined]);
+    expect(await refusals(again, ["pager::other", "pager::late", "pager::after", "pager::config"])).toEqual([
+      NAMED,
+      NAMED,
+      NAMED,
+      undefined,
+    ]);
   });
 
   it("is not reserved when a restricted connection made the alert, also after a restart", async () => {
@@ -149,7 +183,10 @@ describe("the function of an alert", () => {
 
 describe("a function that a setting names", () => {
   it("cannot be taken by a restricted connection while the setting is there, and stays with the one that provides it before", async () => {
-    const http = (name: string) => ({ not_found_function: `web::${name}`, middleware: [{ function_id: `web::guard-${name}` }] });
+    const http = (name: string) => ({
+      not_found_function: `web::${name}`,
+      middleware: [{ function_id: `web::guard-${name}` }],
+    });
     const modules = (name: string) => [
       { name: "svc-http", config: http(name) },
       { name: "svc-stream", config: { adapter: { name: "in_memory" }, auth_function: `web::auth-${name}` } },
@@ -163,7 +200,14 @@ describe("a function that a setting names", () => {
     for (const id of second) expect(await refusal(guest, id)).toBeUndefined();
     expect(await engine.applyModules(modules("second"))).toEqual([]);
     expect(second.map((id) => engine.directory.functionById(id)?.workers.length)).toEqual([1, 1, 1]);
-    expect(await refusals(engine, [...first, ...second])).toEqual([undefined, undefined, undefined, NAMED, NAMED, NAMED]);
+    expect(await refusals(engine, [...first, ...second])).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      NAMED,
+      NAMED,
+      NAMED,
+    ]);
     expect(await engine.applyModules([])).toEqual([]);
     expect(await refusals(engine, second)).toEqual([undefined, undefined, undefined]);
   });

@@ -1,7 +1,14 @@
 import { CallError } from "@svc/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Module } from "../kernel/module.ts";
-import { bindTrigger, type InMemoryEngine, type InMemoryWorker, inMemoryEngine, type ManualClock, manualClock } from "../testing/index.ts";
+import {
+  bindTrigger,
+  type InMemoryEngine,
+  type InMemoryWorker,
+  inMemoryEngine,
+  type ManualClock,
+  manualClock,
+} from "../testing/index.ts";
 import { cron } from "./cron/index.ts";
 import { queue } from "./queue/index.ts";
 import { state } from "./state/index.ts";
@@ -66,7 +73,10 @@ describe.each([
     await engine.call("state::set", { scope: "s", key: "k", value: 1 });
     await callsEndAfter(3);
     expect(engine.logs).toContainEqual(
-      expect.objectContaining({ level: "error", fields: expect.objectContaining({ functionId: "handler", attempts: 3, code }) }),
+      expect.objectContaining({
+        level: "error",
+        fields: expect.objectContaining({ functionId: "handler", attempts: 3, code }),
+      }),
     );
   });
 
@@ -119,7 +129,12 @@ describe("a delivery whose only worker holds as many calls as it may", () => {
     [
       "a job of a queue",
       async () => {
-        await engine.call("queue::enqueue", { queue: "default", function_id: "handler", data: 1, max_attempts: MAX_ATTEMPTS });
+        await engine.call("queue::enqueue", {
+          queue: "default",
+          function_id: "handler",
+          data: 1,
+          max_attempts: MAX_ATTEMPTS,
+        });
       },
     ],
     [

@@ -8,13 +8,17 @@ import { httpModule } from "./http/index.ts";
 let running: InMemoryEngine | undefined;
 afterEach(async () => running?.stop());
 
-async function start(options: { readonly withHttp?: boolean; readonly enabled?: boolean } = {}): Promise<{ engine: InMemoryEngine; url: string }> {
+async function start(
+  options: { readonly withHttp?: boolean; readonly enabled?: boolean } = {},
+): Promise<{ engine: InMemoryEngine; url: string }> {
   const api = consoleApi(() => ({
     enabled: options.enabled ?? true,
     originIsAllowed: (origin) => origin === undefined,
     fetchSiteIsSafe: ({ headers }) => headers["sec-fetch-site"] !== "cross-site",
   }));
-  const engine = await inMemoryEngine({ modules: [api, ...(options.withHttp === false ? [] : [httpModule as unknown as Module<never>])] });
+  const engine = await inMemoryEngine({
+    modules: [api, ...(options.withHttp === false ? [] : [httpModule as unknown as Module<never>])],
+  });
   running = engine;
   return { engine, url: `${await engine.http()}/_console/openapi.json` };
 }
@@ -30,11 +34,25 @@ describe("GET /_console/openapi.json", () => {
       description: "Changes an order",
       request_format: {
         type: "object",
-        properties: { body, query_params: { type: "object", properties: { dry: { type: "string" } }, required: ["dry"] } },
+        properties: {
+          body,
+          query_params: { type: "object", properties: { dry: { type: "string" } }, required: ["dry"] },
+        },
       },
-      response_format: { type: "object", properties: { status_code: { type: "integer" }, body: { type: "object", properties: { ok: { type: "boolean" } } } } },
+      response_format: {
+        type: "object",
+        properties: {
+          status_code: { type: "integer" },
+          body: { type: "object", properties: { ok: { type: "boolean" } } },
+        },
+      },
     });
-    worker.say({ type: "registerfunction", id: "odd", request_format: { $ref: "#/definitions/x" }, response_format: "nonsense" });
+    worker.say({
+      type: "registerfunction",
+      id: "odd",
+      request_format: { $ref: "#/definitions/x" },
+      response_format: "nonsense",
+    });
     const routes = [
       ["orders::put", { api_path: "/orders/:id", http_method: "PUT" }],
       ["orders::put", { api_path: "/orders/{order}", http_method: "DELETE" }],
@@ -49,7 +67,11 @@ describe("GET /_console/openapi.json", () => {
     const response = await fetch(url);
     const document = (await response.json()) as { openapi: string; paths: Record<string, Record<string, unknown>> };
 
-    expect([response.status, response.headers.get("x-content-type-options"), document.openapi]).toEqual([200, "nosniff", "3.1.0"]);
+    expect([response.status, response.headers.get("x-content-type-options"), document.openapi]).toEqual([
+      200,
+      "nosniff",
+      "3.1.0",
+    ]);
     expect(await new Validator().validate(structuredClone(document))).toMatchObject({ valid: true });
     expect(Object.keys(document.paths)).toEqual(["/orders/{id}", "/files/{rest}", "/café/{tail}"]);
     expect(document.paths["/orders/{id}"]?.put).toMatchObject({
@@ -60,9 +82,14 @@ describe("GET /_console/openapi.json", () => {
         { name: "dry", in: "query", required: true },
       ],
       requestBody: { content: { "application/json": { schema: body } } },
-      responses: { "200": { content: { "application/json": { schema: { properties: { ok: { type: "boolean" } } } } } } },
+      responses: {
+        "200": { content: { "application/json": { schema: { properties: { ok: { type: "boolean" } } } } } },
+      },
     });
-    expect(document.paths["/orders/{id}"]?.delete).toMatchObject({ operationId: "orders::put DELETE", parameters: [{ name: "id" }, { name: "dry" }] });
+    expect(document.paths["/orders/{id}"]?.delete).toMatchObject({
+      operationId: "orders::put DELETE",
+      parameters: [{ name: "id" }, { name: "dry" }],
+    });
   });
 
   it("is for nobody else: not for pages of other sites, not when it is switched off, not for other methods", async () => {

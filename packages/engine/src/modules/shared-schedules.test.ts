@@ -3,7 +3,12 @@ import { accessOfRole, manualClock } from "../testing/index.ts";
 import { cronEngine, pass, turns } from "./cron/testing/cron-engine.ts";
 import { queue } from "./queue/index.ts";
 
-async function bound(worker: Awaited<ReturnType<Awaited<ReturnType<typeof cronEngine>>["connectWorker"]>>, id: string, config: unknown, metadata?: unknown) {
+async function bound(
+  worker: Awaited<ReturnType<Awaited<ReturnType<typeof cronEngine>>["connectWorker"]>>,
+  id: string,
+  config: unknown,
+  metadata?: unknown,
+) {
   worker.say({ type: "registertrigger", id, trigger_type: "cron", function_id: "report::send", config, metadata });
   const answer = await worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
   expect(answer.error ?? null).toBeNull();
@@ -32,11 +37,15 @@ it("a job that a trusted binding puts on a queue is a trusted one, also if a res
   owner.serve("report::send", () => null);
   await turns();
   await engine.call("queue::pause", { queue: "default" });
-  const guest = await engine.connectWorker({ access: accessOfRole("guest", ["report::send", "engine::queue::enqueue"]) });
+  const guest = await engine.connectWorker({
+    access: accessOfRole("guest", ["report::send", "engine::queue::enqueue"]),
+  });
   await bound(guest, "g", { expression: "0 * * * * *", queue: "default", timezone: "UTC" });
   await bound(owner, "o", { expression: "0 * * * * *", queue: "default" });
   await pass(engine, clock, "o", 60_000, 10_000);
-  expect(await engine.call("queue::peek", { queue: "default" })).toMatchObject({ jobs: [{ function_id: "report::send", made_by: null }] });
+  expect(await engine.call("queue::peek", { queue: "default" })).toMatchObject({
+    jobs: [{ function_id: "report::send", made_by: null }],
+  });
   await engine.stop();
 });
 
@@ -48,6 +57,7 @@ it("a pattern does not let a role pause or resume the trigger of a trusted worke
   await turns();
   await bound(owner, "o", { expression: "0 * * * * *" });
   const guest = await engine.connectWorker({ access: accessOfRole("guest", ["cron::*", "report::send"]) });
-  for (const id of ["cron::pause", "cron::resume"]) expect(await guest.call(id, { trigger_id: "o" })).toMatchObject({ error: { code: "FORBIDDEN" } });
+  for (const id of ["cron::pause", "cron::resume"])
+    expect(await guest.call(id, { trigger_id: "o" })).toMatchObject({ error: { code: "FORBIDDEN" } });
   await engine.stop();
 });

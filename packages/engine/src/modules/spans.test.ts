@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ChannelWriter, Module } from "../kernel/module.ts";
-import { bindTrigger, Collected, type InMemoryEngine, type InMemoryWorker, inMemoryEngine, recordedSpans } from "../testing/index.ts";
+import {
+  bindTrigger,
+  Collected,
+  type InMemoryEngine,
+  type InMemoryWorker,
+  inMemoryEngine,
+  recordedSpans,
+} from "../testing/index.ts";
 import { consoleApi } from "./console-api/index.ts";
 import { cron } from "./cron/index.ts";
 import { event } from "./event/index.ts";
@@ -19,12 +26,23 @@ let spans: ReturnType<typeof recordedSpans>;
 async function start(config: Readonly<Record<string, unknown>> = {}): Promise<void> {
   spans = recordedSpans();
   const rules = { enabled: true, originIsAllowed: () => true, fetchSiteIsSafe: () => true };
-  const modules = [spans.module, consoleApi(() => rules), httpModule, cron, event, queue, state, stream] as unknown as readonly Module[];
+  const modules = [
+    spans.module,
+    consoleApi(() => rules),
+    httpModule,
+    cron,
+    event,
+    queue,
+    state,
+    stream,
+  ] as unknown as readonly Module[];
   const memory = { adapter: { name: "in_memory" } };
   const defaults = { "svc-queue": memory, "svc-state": memory, "svc-stream": memory };
   engine = await inMemoryEngine({
     modules,
-    config: Object.fromEntries(modules.map(({ name }) => [name, (config[name] ?? defaults[name as never] ?? {}) as unknown])),
+    config: Object.fromEntries(
+      modules.map(({ name }) => [name, (config[name] ?? defaults[name as never] ?? {}) as unknown]),
+    ),
   });
   worker = await engine.connectWorker({ name: "w" });
 }
@@ -54,7 +72,12 @@ describe("the span of an HTTP request", () => {
     });
     expect(response.status).toBe(201);
     const span = await spans.span("POST /orders/:id");
-    expect(span).toMatchObject({ traceId: TRACE, parentSpanId: "00f067aa0ba902b7", error: undefined, start: { kind: "server" } });
+    expect(span).toMatchObject({
+      traceId: TRACE,
+      parentSpanId: "00f067aa0ba902b7",
+      error: undefined,
+      start: { kind: "server" },
+    });
     expect(span.attributes).toMatchObject({
       "http.request.method": "POST",
       "http.route": "/orders/:id",
@@ -66,7 +89,8 @@ describe("the span of an HTTP request", () => {
       "svc.trigger.type": "http",
       "svc.trigger.id": trigger,
     });
-    for (const name of ["call m", "call c", "call f"]) expect(below(await spans.span(name))).toEqual({ traceId: TRACE, spanId: span.spanId });
+    for (const name of ["call m", "call c", "call f"])
+      expect(below(await spans.span(name))).toEqual({ traceId: TRACE, spanId: span.spanId });
   });
 
   it("is an error when the server is to blame, by a throw or by its status, and none when the client is", async () => {
@@ -93,7 +117,9 @@ describe("the span of an HTTP request", () => {
 
   it("has the method alone for a name where no route fits", async () => {
     await (await fetch(`${await engine.http()}/secret/path`)).text();
-    expect(await spans.span("GET")).toMatchObject({ attributes: { "http.response.status_code": 404, "url.path": "/secret/path" } });
+    expect(await spans.span("GET")).toMatchObject({
+      attributes: { "http.response.status_code": 404, "url.path": "/secret/path" },
+    });
   });
 
   it("begins a trace of its own that links to the client's where the config does not trust it", async () => {
@@ -125,7 +151,10 @@ describe("the span of an HTTP request", () => {
     expect(spans.ended.some(({ name }) => name === "GET /s")).toBe(false);
     writer.end();
     expect((await reader?.read())?.done).toBe(true);
-    expect(await spans.span("GET /s")).toMatchObject({ error: undefined, attributes: { "http.response.status_code": 200 } });
+    expect(await spans.span("GET /s")).toMatchObject({
+      error: undefined,
+      attributes: { "http.response.status_code": 200 },
+    });
   });
 });
 
@@ -141,7 +170,10 @@ describe("the span of a call from the console", () => {
     worker.serve("f", () => 1);
     const response = await invoke("f");
     const span = await spans.span("console f");
-    expect(span).toMatchObject({ parentSpanId: undefined, attributes: { "svc.source": "console", "http.response.status_code": 200 } });
+    expect(span).toMatchObject({
+      parentSpanId: undefined,
+      attributes: { "svc.source": "console", "http.response.status_code": 200 },
+    });
     expect(response.headers.get("x-svc-trace-id")).toBe(span.traceId);
     expect(below(await spans.span("call f"))).toEqual({ traceId: span.traceId, spanId: span.spanId });
     expect((await invoke("nope")).status).toBe(404);
@@ -168,7 +200,11 @@ describe("the span of a firing", () => {
     const publish = await spans.span("call publish");
     const span = await spans.span("event orders.created");
     expect(below(span)).toEqual({ traceId: TRACE, spanId: publish.spanId });
-    expect(span.attributes).toMatchObject({ "messaging.destination.name": "orders.created", "svc.source": "event", "svc.trigger.type": "event" });
+    expect(span.attributes).toMatchObject({
+      "messaging.destination.name": "orders.created",
+      "svc.source": "event",
+      "svc.trigger.type": "event",
+    });
     expect(below(await spans.span("call on::a"))).toEqual({ traceId: TRACE, spanId: span.spanId });
     await bindTrigger(worker, "event", "on::b", { topic: "b" });
     await engine.call("publish", { topic: "b" });
@@ -189,7 +225,12 @@ describe("the span of a firing", () => {
     expect(below(attempt)).toEqual({ traceId: TRACE, spanId: enqueue.spanId });
     expect(attempt).toMatchObject({
       error: "invocation_failed",
-      attributes: { "svc.source": "queue", "svc.job.queue": "default", "svc.job.attempt": 1, "messaging.destination.name": "default" },
+      attributes: {
+        "svc.source": "queue",
+        "svc.job.queue": "default",
+        "svc.job.attempt": 1,
+        "messaging.destination.name": "default",
+      },
       start: { kind: "consumer", links: [`00-${TRACE}-${enqueue.spanId}-01`] },
     });
     expect(below(await spans.span("call work"))).toEqual({ traceId: TRACE, spanId: attempt.spanId });
@@ -210,7 +251,11 @@ describe("the span of a firing", () => {
     const write = await spans.span("call state::set");
     const span = await spans.span("state:created s");
     expect(below(span)).toEqual({ traceId: TRACE, spanId: write.spanId });
-    expect(span.attributes).toMatchObject({ "svc.source": "state", "svc.trigger.type": "state:created", "svc.state.key": "k" });
+    expect(span.attributes).toMatchObject({
+      "svc.source": "state",
+      "svc.trigger.type": "state:created",
+      "svc.state.key": "k",
+    });
     expect(below(await spans.span("call on::change"))).toEqual({ traceId: TRACE, spanId: span.spanId });
   });
 
@@ -246,7 +291,12 @@ describe("the span of a firing", () => {
     await engine.call("cron::trigger_now", { trigger_id: trigger });
     const span = await spans.span("cron on::tick");
     expect(span).toMatchObject({ parentSpanId: undefined, error: undefined });
-    expect(span.attributes).toMatchObject({ "svc.source": "cron", "svc.trigger.id": trigger, "svc.cron.outcome": "ok", "svc.cron.manual": true });
+    expect(span.attributes).toMatchObject({
+      "svc.source": "cron",
+      "svc.trigger.id": trigger,
+      "svc.cron.outcome": "ok",
+      "svc.cron.manual": true,
+    });
     expect(below(await spans.span("call on::tick"))).toEqual({ traceId: span.traceId, spanId: span.spanId });
   });
 });

@@ -20,7 +20,10 @@ interface StateEvent {
   readonly new_value: unknown;
 }
 
-async function listen(topic: string, { type = "event", access = undefined as ReturnType<typeof accessTo> | undefined } = {}) {
+async function listen(
+  topic: string,
+  { type = "event", access = undefined as ReturnType<typeof accessTo> | undefined } = {},
+) {
   const told = new Collected<StateEvent>();
   const worker = await engine.connectWorker(access === undefined ? {} : { access });
   const id = `guest::${crypto.randomUUID()}`;
@@ -54,10 +57,24 @@ describe("a change of state", () => {
     await set("k", 2);
     await engine.call("state::delete", { scope: "s", key: "k" });
     expect(await created.told.count(1)).toEqual([
-      expect.objectContaining({ type: "state", event_type: "state:created", scope: "s", key: "k", old_value: null, new_value: 1, version: 1 }),
+      expect.objectContaining({
+        type: "state",
+        event_type: "state:created",
+        scope: "s",
+        key: "k",
+        old_value: null,
+        new_value: 1,
+        version: 1,
+      }),
     ]);
-    expect(await updated.told.count(1)).toEqual([expect.objectContaining({ event_type: "state:updated", old_value: 1, new_value: 2 })]);
-    expect((await all.told.count(3)).map(({ event_type }) => event_type)).toEqual(["state:created", "state:updated", "state:deleted"]);
+    expect(await updated.told.count(1)).toEqual([
+      expect.objectContaining({ event_type: "state:updated", old_value: 1, new_value: 2 }),
+    ]);
+    expect((await all.told.count(3)).map(({ event_type }) => event_type)).toEqual([
+      "state:created",
+      "state:updated",
+      "state:deleted",
+    ]);
   });
 
   it("costs nothing while nobody listens, and the engine lets go when nobody does any more", async () => {
@@ -65,7 +82,9 @@ describe("a change of state", () => {
     const other = await listen("orders.*");
     expect(bridged()).toEqual([]);
     const { worker, trigger } = await listen("state:updated");
-    await listen("state:created").then((listening) => listening.worker.say({ type: "unregistertrigger", id: listening.trigger }));
+    await listen("state:created").then((listening) =>
+      listening.worker.say({ type: "unregistertrigger", id: listening.trigger }),
+    );
     await untilBridged(["state:updated"]);
     worker.say({ type: "unregistertrigger", id: trigger });
     await untilBridged([]);
@@ -104,7 +123,9 @@ describe("a change of state", () => {
     worker.say({ type: "registerfunction", id: "raw" });
     await bindTrigger(worker, "event", "raw", { topic: "state:created" });
     const { told } = await listen("state:created");
-    worker.send('{"type":"invokefunction","function_id":"state::set","data":{"scope":"s","key":"big","value":9007199254740993}}');
+    worker.send(
+      '{"type":"invokefunction","function_id":"state::set","data":{"scope":"s","key":"big","value":9007199254740993}}',
+    );
     await told.count(1);
     worker.say({ type: "ping" });
     await worker.next(({ type }) => type === "pong");
@@ -124,7 +145,11 @@ describe("a change of state", () => {
   it("cannot be made up by calling the engine's own function", async () => {
     const worker = await engine.connectWorker();
     await listen("state:created");
-    const answer = await worker.call("engine::event::state_changed", { event_type: "state:created", scope: "s", key: "k" });
+    const answer = await worker.call("engine::event::state_changed", {
+      event_type: "state:created",
+      scope: "s",
+      key: "k",
+    });
     expect(answer.error).toMatchObject({ code: "FORBIDDEN" });
   });
 
@@ -133,7 +158,11 @@ describe("a change of state", () => {
     const refused = new Collected<unknown>();
     worker.serve("again", async (data, frame) => {
       const { new_value } = data as { new_value: number };
-      const answer = await worker.call("state::set", { scope: "s", key: "loop", value: new_value + 1 }, { traceparent: frame.traceparent as string });
+      const answer = await worker.call(
+        "state::set",
+        { scope: "s", key: "loop", value: new_value + 1 },
+        { traceparent: frame.traceparent as string },
+      );
       if (answer.error != null) refused.add(answer.error);
     });
     await bindTrigger(worker, "event", "again", { topic: "state:updated" });

@@ -17,15 +17,21 @@ test("listings of workers tell how their processes do as whoever knows it tells,
     },
   });
   const listings = engineFunctions(() => ({}) as never, { config: () => ({}) as never });
-  const engine = await inMemoryEngine({ modules: [listings, teller, observability], config: { "engine-functions": {}, teller: {} } });
+  const engine = await inMemoryEngine({
+    modules: [listings, teller, observability],
+    config: { "engine-functions": {}, teller: {} },
+  });
   const worker = await engine.connectWorker({ name: "math" });
   await worker.call("nothing");
   const latest = async (): Promise<unknown> =>
-    ((await engine.call("engine::workers::list")) as { workers: readonly { latest_metrics: unknown }[] }).workers[0]?.latest_metrics;
+    ((await engine.call("engine::workers::list")) as { workers: readonly { latest_metrics: unknown }[] }).workers[0]
+      ?.latest_metrics;
   expect(await latest()).toBeNull();
   isKnown = true;
   expect(await latest()).toEqual({ memory_rss: 5, timestamp_ms: 1, runtime: "test" });
-  expect(await engine.call("engine::workers::info", { name: "math" })).toMatchObject({ worker: { latest_metrics: { memory_rss: 5 } } });
+  expect(await engine.call("engine::workers::info", { name: "math" })).toMatchObject({
+    worker: { latest_metrics: { memory_rss: 5 } },
+  });
   // Of the module that samples them nothing is known of a worker that has told nothing.
   await engine.applyModules([
     { name: "engine-functions", config: {} },

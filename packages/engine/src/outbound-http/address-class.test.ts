@@ -48,10 +48,16 @@ describe("the class of an address", () => {
     expect(nonPublicClass(address)).toBe(expected);
   });
 
-  it.each(["1.1.1.1", "93.184.216.34", "100.63.255.255", "172.32.0.1", "2606:4700::1111", "2a00:1450:4001::5", "::ffff:1.1.1.1", "64:ff9b::101:101"])(
-    "of %s is public",
-    (address) => {
-      expect(nonPublicClass(address)).toBeUndefined();
-    },
-  );
+  it.each([
+    "1.1.1.1",
+    "93.184.216.34",
+    "100.63.255.255",
+    "172.32.0.1",
+    "2606:4700::1111",
+    "2a00:1450:4001::5",
+    "::ffff:1.1.1.1",
+    "64:ff9b::101:101",
+  ])("of %s is public", (address) => {
+    expect(nonPublicClass(address)).toBeUndefined();
+  });
 });

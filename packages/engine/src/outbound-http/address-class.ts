@@ -77,7 +77,8 @@ export function nonPublicClass(address: string): string | undefined {
 function groupsOf(address: string): number[] {
   // The URL parser normalizes every notation, including a dotted IPv4 tail.
   const [head = "", tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::");
-  const parse = (part: string): number[] => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)));
+  const parse = (part: string): number[] =>
+    part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));
   const before = parse(head);
   const after = parse(tail ?? "");
   return [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];

@@ -1,5 +1,11 @@
 import type { LookupAddress } from "node:dns";
-import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as openHttp, type RequestOptions } from "node:http";
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  type IncomingMessage,
+  request as openHttp,
+  type RequestOptions,
+} from "node:http";
 import { Agent as HttpsAgent, request as openHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "../kernel/clock.ts";
@@ -69,7 +75,12 @@ export class Exchanger {
   constructor(clock: Clock, trust: string | undefined) {
     this.#clock = clock;
     this.#trust = trust;
-    const options = { keepAlive: true, maxSockets: MAX_SOCKETS_PER_ADDRESS, maxFreeSockets: MAX_FREE_SOCKETS, timeout: IDLE_MS };
+    const options = {
+      keepAlive: true,
+      maxSockets: MAX_SOCKETS_PER_ADDRESS,
+      maxFreeSockets: MAX_FREE_SOCKETS,
+      timeout: IDLE_MS,
+    };
     this.#http = pinning(new HttpAgent(options));
     this.#https = pinning(new HttpsAgent(options));
   }
@@ -94,7 +105,8 @@ export class Exchanger {
         finish(() => reject(signal.reason));
         request.destroy();
       };
-      const fail = (error: unknown): void => finish(() => reject(error instanceof Refused ? error.cause : failureOf(error, progress.phase)));
+      const fail = (error: unknown): void =>
+        finish(() => reject(error instanceof Refused ? error.cause : failureOf(error, progress.phase)));
       const failUnanswered = (error?: unknown): void => {
         // After the response has begun, its own later events report how it ends.
         if (progress.phase !== "broken") fail(error);
@@ -149,7 +161,9 @@ export class Exchanger {
         progress.phase = "unanswered";
         return;
       }
-      cancel = this.#clock.after(CONNECT_TIMEOUT_MS, () => request.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`)));
+      cancel = this.#clock.after(CONNECT_TIMEOUT_MS, () =>
+        request.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`)),
+      );
       const ready = (): void => {
         progress.phase = "unanswered";
         cancel();
@@ -227,5 +241,9 @@ function failureOf(error: unknown, phase: FailurePhase): ExchangeFailure {
     const seen = error.code.startsWith("HPE_") ? "broken" : phase;
     return new ExchangeFailure(seen, error.code, error);
   }
-  return new ExchangeFailure(phase, error instanceof Error ? error.message : "the connection ended without an answer", error);
+  return new ExchangeFailure(
+    phase,
+    error instanceof Error ? error.message : "the connection ended without an answer",
+    error,
+  );
 }

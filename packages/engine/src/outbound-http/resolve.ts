@@ -33,7 +33,11 @@ export function coalesced(resolve: Resolve): Resolve {
  * Returns the validated addresses to connect to. The name is resolved only once per attempt: the connection uses
  * exactly these addresses.
  */
-export async function resolveChecked(url: URL, rules: OutboundRules, resolve: Resolve): Promise<readonly LookupAddress[]> {
+export async function resolveChecked(
+  url: URL,
+  rules: OutboundRules,
+  resolve: Resolve,
+): Promise<readonly LookupAddress[]> {
   const literal = literalAddress(url);
   if (literal !== undefined) return [{ address: literal, family: isIPv6(literal) ? 6 : 4 }];
   const host = hostOf(url);
@@ -58,5 +62,7 @@ export function notResolved(url: URL, failure: NotResolved): Error {
 }
 
 function codeOf(cause: unknown): string {
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "the resolver failed";
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : "the resolver failed";
 }

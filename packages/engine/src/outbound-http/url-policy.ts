@@ -11,15 +11,20 @@ import { hostOf, matchesUrlPattern, portOf } from "./url-pattern.ts";
 export function checkUrl(text: string, rules: OutboundRules): URL {
   if (!URL.canParse(text)) throw refused("Invalid URL");
   const url = new URL(text);
-  if (url.protocol !== "https:" && url.protocol !== "http:") throw refused(`Invalid URL: the scheme ${url.protocol.slice(0, 20)} is not http or https`);
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    throw refused(`Invalid URL: the scheme ${url.protocol.slice(0, 20)} is not http or https`);
   // Node would ignore them, and they would appear in logs.
   if (url.username !== "" || url.password !== "")
     throw refused("Invalid URL: it holds a user name or password; use `auth` with the name of an environment variable");
   if (rules.requireHttps && url.protocol !== "https:") {
-    throw refused(`HTTPS is required: ${hostOf(url)} is to be reached over http; to allow that, set engine.http_functions.require_https: false`);
+    throw refused(
+      `HTTPS is required: ${hostOf(url)} is to be reached over http; to allow that, set engine.http_functions.require_https: false`,
+    );
   }
   if (rules.urlAllowlist.length > 0 && !rules.urlAllowlist.some((pattern) => matchesUrlPattern(pattern, url))) {
-    throw refused(`URL not in allowlist: no entry of engine.http_functions.url_allowlist matches ${url.protocol}//${hostOf(url)}:${portOf(url)}`);
+    throw refused(
+      `URL not in allowlist: no entry of engine.http_functions.url_allowlist matches ${url.protocol}//${hostOf(url)}:${portOf(url)}`,
+    );
   }
   // Names below localhost always mean this machine (RFC 6761), so refuse them at registration instead of at the
   // first call.

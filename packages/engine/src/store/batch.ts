@@ -16,7 +16,10 @@ export class DatabaseFailed extends Error {
     super(`${cause.message} (during ${during})`, { cause });
     this.name = "DatabaseFailed";
     this.isOfCommit = during === "COMMIT";
-    this.suspect = cause.resultCode === resultCodes.ioError || cause.resultCode === resultCodes.corrupt || cause.resultCode === resultCodes.notADatabase;
+    this.suspect =
+      cause.resultCode === resultCodes.ioError ||
+      cause.resultCode === resultCodes.corrupt ||
+      cause.resultCode === resultCodes.notADatabase;
   }
 }
 
@@ -27,7 +30,12 @@ type Run = (input: unknown) => unknown;
  * become large, the batch ends early: the remaining requests have no answer and must be run in another batch. Throws
  * DatabaseFailed if the database failed; nothing of the batch is then written.
  */
-export function runBatch(database: Database, procedures: ProcedureTable, buffer: WriteBuffer, requests: readonly Request[]): Answer[] {
+export function runBatch(
+  database: Database,
+  procedures: ProcedureTable,
+  buffer: WriteBuffer,
+  requests: readonly Request[],
+): Answer[] {
   if (!requests.some((request) => procedureOf(procedures, request)?.kind === "write")) {
     return answersTo(requests, (request) => runAlone(procedures, request));
   }
@@ -41,7 +49,11 @@ export function runBatch(database: Database, procedures: ProcedureTable, buffer:
 const MAX_ANSWER_CHARACTERS = 32 * 1024 * 1024;
 
 /** Runs requests, at least one, until the answers are large or `continues` returns false. */
-export function answersTo(requests: readonly Request[], run: (request: Request) => Answer, continues: (answer: Answer) => boolean = () => true): Answer[] {
+export function answersTo(
+  requests: readonly Request[],
+  run: (request: Request) => Answer,
+  continues: (answer: Answer) => boolean = () => true,
+): Answer[] {
   const answers: Answer[] = [];
   let characters = 0;
   for (const request of requests) {
@@ -71,7 +83,11 @@ export function isRead(procedures: ProcedureTable, request: Request): boolean {
 }
 
 /** Runs `work` in a transaction. Commits it, or rolls it back if `work` returns undefined. */
-function inTransaction(database: Database, buffer: WriteBuffer, work: () => Answer[] | undefined): Answer[] | undefined {
+function inTransaction(
+  database: Database,
+  buffer: WriteBuffer,
+  work: () => Answer[] | undefined,
+): Answer[] | undefined {
   command(database, "BEGIN IMMEDIATE");
   try {
     const answers = work();
@@ -108,7 +124,12 @@ function runAll(procedures: ProcedureTable, requests: readonly Request[]): Answe
   return answers[answers.length - 1]?.status === "done" ? answers : undefined;
 }
 
-function runIsolated(database: Database, procedures: ProcedureTable, buffer: WriteBuffer, requests: readonly Request[]): Answer[] {
+function runIsolated(
+  database: Database,
+  procedures: ProcedureTable,
+  buffer: WriteBuffer,
+  requests: readonly Request[],
+): Answer[] {
   return answersTo(requests, (request) =>
     answer(procedures, request, (run, input) => {
       command(database, "SAVEPOINT request");
@@ -134,9 +155,13 @@ function answer(procedures: ProcedureTable, request: Request, execute: (run: Run
     return { status: "done", output: execute(procedure.run as Run, request.input) };
   } catch (thrown) {
     if (thrown instanceof DatabaseFailed) throw thrown;
-    if (thrown instanceof Refusal) return { status: "refused", code: thrown.code, message: thrown.message, details: thrown.details };
+    if (thrown instanceof Refusal)
+      return { status: "refused", code: thrown.code, message: thrown.message, details: thrown.details };
     if (thrown instanceof SqlError && endsBatch(thrown)) throw new DatabaseFailed(thrown, request.procedure);
-    return { status: "failed", message: `${request.procedure}: ${thrown instanceof Error ? thrown.message : String(thrown)}` };
+    return {
+      status: "failed",
+      message: `${request.procedure}: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    };
   }
 }
 

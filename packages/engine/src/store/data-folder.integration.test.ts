@@ -14,7 +14,9 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 async function holder(folder: string) {
   const program = `import { lockDataFolder } from ${JSON.stringify(new URL("./data-folder.js", import.meta.url).href)};
     lockDataFolder(process.argv[1]); process.stdout.write("held\\n"); setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", program, folder], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program, folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await once(createInterface({ input: child.stdout }), "line");
   return child;
 }
@@ -67,6 +69,8 @@ describe("the lock of a data folder", () => {
   it("says which folder cannot be used, and why", () => {
     const file = join(root, "a-file");
     writeFileSync(file, "");
-    expect(() => lockDataFolder(join(file, "data"))).toThrow(/the data folder .*a-file\/data cannot be used: .*a-file is a file, not a folder/);
+    expect(() => lockDataFolder(join(file, "data"))).toThrow(
+      /the data folder .*a-file\/data cannot be used: .*a-file is a file, not a folder/,
+    );
   });
 });

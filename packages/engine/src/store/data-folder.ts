@@ -59,16 +59,25 @@ export function lockDataFolder(dataDir: string): DataFolderLock {
 type Holder = z.output<typeof holderSchema>;
 
 /** Replaces the file atomically, so that readers never see a partial file. Only this user can read it. */
-function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddresses> & { readonly token_file?: string; readonly proof_key?: string }): void {
+function writeHolder(
+  holderFile: string,
+  facts: Holder & Partial<AnnouncedAddresses> & { readonly token_file?: string; readonly proof_key?: string },
+): void {
   replaceFileSync(holderFile, JSON.stringify(facts));
 }
 
-function holding(lock: FileLock, { holder, holderFile }: { readonly holder: Holder; readonly holderFile: string }): DataFolderLock {
+function holding(
+  lock: FileLock,
+  { holder, holderFile }: { readonly holder: Holder; readonly holderFile: string },
+): DataFolderLock {
   let held = true;
   return {
     announce({ bridge, http, realtime }, { tokenFile, proofKey } = {}) {
       if (!held) return;
-      const access = { ...(tokenFile === undefined ? {} : { token_file: tokenFile }), ...(proofKey === undefined ? {} : { proof_key: proofKey }) };
+      const access = {
+        ...(tokenFile === undefined ? {} : { token_file: tokenFile }),
+        ...(proofKey === undefined ? {} : { proof_key: proofKey }),
+      };
       writeHolder(holderFile, { ...holder, bridge, http, realtime, ...access });
     },
     release() {
@@ -81,12 +90,17 @@ function holding(lock: FileLock, { holder, holderFile }: { readonly holder: Hold
 }
 
 function inUse(dataDir: string, holderFile: string): DatabaseRefused {
-  return new DatabaseRefused(`the data folder ${dataDir} is in use by ${holderOf(holderFile)}; stop that engine, or set another data_dir for this one`);
+  return new DatabaseRefused(
+    `the data folder ${dataDir} is in use by ${holderOf(holderFile)}; stop that engine, or set another data_dir for this one`,
+  );
 }
 
 function unusable(dataDir: string, thrown: unknown): DatabaseRefused {
   const problem = folderProblem(dataDir) ?? (thrown instanceof Error ? thrown.message : String(thrown));
-  return new DatabaseRefused(`the data folder ${dataDir} cannot be used: ${problem}; it must be a folder that the engine can write to`, thrown);
+  return new DatabaseRefused(
+    `the data folder ${dataDir} cannot be used: ${problem}; it must be a folder that the engine can write to`,
+    thrown,
+  );
 }
 
 const holderSchema = z.object({ pid: z.number().int(), started_at: z.string() });

@@ -25,7 +25,8 @@ export type StoreDurability = "durable" | "relaxed";
 /** synchronous=FULL syncs the write-ahead log at each commit; NORMAL syncs it only before a checkpoint. */
 const SYNCHRONOUS = { durable: "PRAGMA synchronous=FULL", relaxed: "PRAGMA synchronous=NORMAL" } as const;
 // journal_size_limit truncates the log to 64 MiB after a burst of writes.
-const SETTINGS = "PRAGMA busy_timeout=5000; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864";
+const SETTINGS =
+  "PRAGMA busy_timeout=5000; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864";
 
 export interface OpenedFile {
   readonly database: Database;
@@ -55,7 +56,9 @@ export function openDatabaseFile(options: OpenFileOptions): OpenedFile {
     // The pragma returns the actual mode, e.g. "delete" on a file system without shared memory.
     const mode = database.prepare("PRAGMA journal_mode=WAL").get()?.journal_mode;
     if (mode !== "wal")
-      throw new DatabaseRefused(`the database ${options.file} cannot use a write-ahead log here (journal mode "${mode}"); move it to a local disk`);
+      throw new DatabaseRefused(
+        `the database ${options.file} cannot use a write-ahead log here (journal mode "${mode}"); move it to a local disk`,
+      );
     upgrade(options.file, database, options.schema);
     return { database, wasUnclean, damage };
   } catch (thrown) {
@@ -139,5 +142,8 @@ function isSystemError(thrown: unknown): thrown is NodeJS.ErrnoException {
 
 function unusable(file: string, error: Error): DatabaseRefused {
   const problem = folderProblem(dirname(file)) ?? error.message;
-  return new DatabaseRefused(`the database ${file} cannot be opened: ${problem}; its folder must exist, be writable and have space left`, error);
+  return new DatabaseRefused(
+    `the database ${file} cannot be opened: ${problem}; its folder must exist, be writable and have space left`,
+    error,
+  );
 }

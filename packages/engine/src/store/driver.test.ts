@@ -3,7 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { type Database, type DriverName, defaultDriver, openDatabase, resultCodes, type SqlRow, type SqlValue } from "./driver.ts";
+import {
+  type Database,
+  type DriverName,
+  defaultDriver,
+  openDatabase,
+  resultCodes,
+  type SqlRow,
+  type SqlValue,
+} from "./driver.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-driver-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -67,7 +75,10 @@ describe.each(drivers)("the driver %s", (driver) => {
     database.exec("CREATE TABLE t (n INTEGER)");
     for (const n of [0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
       database.prepare("INSERT INTO t VALUES (?)").run(n);
-      expect(database.prepare("SELECT n, typeof(n) AS type FROM t WHERE n = ?").get(n)).toMatchObject({ n, type: "integer" });
+      expect(database.prepare("SELECT n, typeof(n) AS type FROM t WHERE n = ?").get(n)).toMatchObject({
+        n,
+        type: "integer",
+      });
     }
     database.close();
   });
@@ -75,15 +86,20 @@ describe.each(drivers)("the driver %s", (driver) => {
   it("refuses a parameter that is no SQL value instead of ending the process", () => {
     const database = open();
     const statement = database.prepare("SELECT ? AS x");
-    for (const wrong of [true, undefined, {}, 1n]) expect(() => statement.get(wrong as unknown as SqlValue)).toThrow(/a SQL parameter must be/);
+    for (const wrong of [true, undefined, {}, 1n])
+      expect(() => statement.get(wrong as unknown as SqlValue)).toThrow(/a SQL parameter must be/);
     database.close();
   });
 
   it("gives SQLite's result code with each failure", () => {
     const database = open();
     database.exec("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1)");
-    expect(() => database.prepare("INSERT INTO t VALUES (1)").run()).toThrow(expect.objectContaining({ name: "SqlError", resultCode: resultCodes.constraint }));
-    expect(() => database.exec("INSERT INTO t VALUES (1)")).toThrow(expect.objectContaining({ resultCode: resultCodes.constraint }));
+    expect(() => database.prepare("INSERT INTO t VALUES (1)").run()).toThrow(
+      expect.objectContaining({ name: "SqlError", resultCode: resultCodes.constraint }),
+    );
+    expect(() => database.exec("INSERT INTO t VALUES (1)")).toThrow(
+      expect.objectContaining({ resultCode: resultCodes.constraint }),
+    );
     expect(() => database.prepare("SELECT nonsense")).toThrow(expect.objectContaining({ resultCode: 1 }));
     database.close();
     const text = join(folder, `${driver.replace(":", "-")}.txt`);

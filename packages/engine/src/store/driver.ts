@@ -28,7 +28,16 @@ export interface Database {
 export type DriverName = "node:sqlite" | "libsql";
 
 /** SQLite's primary result codes that this code base branches on. */
-export const resultCodes = { busy: 5, readonly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, constraint: 19, notADatabase: 26 } as const;
+export const resultCodes = {
+  busy: 5,
+  readonly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  constraint: 19,
+  notADatabase: 26,
+} as const;
 
 /** Thrown for an error of SQLite. */
 export class SqlError extends Error {
@@ -164,7 +173,11 @@ function toSqlError(thrown: unknown): SqlError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const extended = numberAt(thrown, "errcode") ?? numberAt(thrown, "rawCode") ?? codeInText(message);
   // The low byte of an extended code is the primary one.
-  return new SqlError(libsqlOpenFailure.test(message) ? "unable to open database file" : message, extended & 0xff, thrown);
+  return new SqlError(
+    libsqlOpenFailure.test(message) ? "unable to open database file" : message,
+    extended & 0xff,
+    thrown,
+  );
 }
 
 function numberAt(thrown: unknown, property: "errcode" | "rawCode"): number | undefined {

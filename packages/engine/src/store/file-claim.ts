@@ -14,11 +14,17 @@ const folderLocks = new Map<string, { readonly lock: DataFolderLock; users: numb
  * Reserves the database file of the setting `file_path` for a module. Returns a function that releases it, to be called
  * once. Throws an Error with the reason if the file cannot be used. `what` names the content in messages, e.g. `items`.
  */
-export function claimFile(file: string, { dataDir, what }: { readonly dataDir: string; readonly what: string }): () => void {
+export function claimFile(
+  file: string,
+  { dataDir, what }: { readonly dataDir: string; readonly what: string },
+): () => void {
   if (existsSync(file) && statSync(file).isDirectory()) {
-    throw new Error(`file_path ${file} is a folder, but the ${what} are stored in a file; set a file that does not exist yet, e.g. ${file}/${what}.db`);
+    throw new Error(
+      `file_path ${file} is a folder, but the ${what} are stored in a file; set a file that does not exist yet, e.g. ${file}/${what}.db`,
+    );
   }
-  if (inUse.has(file)) throw new Error(`file_path ${file} is in use by another module of this engine; set a different file for each`);
+  if (inUse.has(file))
+    throw new Error(`file_path ${file} is in use by another module of this engine; set a different file for each`);
   const unlock = isInside(dataDir, file) ? undefined : lockFolder(dirname(file));
   inUse.add(file);
   return () => {

@@ -20,7 +20,8 @@ export class FileIdentity {
       const known = this.#known.get(path);
       // The log is created by the first write.
       if (known === undefined && found !== undefined) this.#known.set(path, found);
-      else if (found === undefined && known !== undefined) return `${path} was moved or removed while the engine used it; put it back, or restart the engine`;
+      else if (found === undefined && known !== undefined)
+        return `${path} was moved or removed while the engine used it; put it back, or restart the engine`;
       else if (found !== known)
         return `${path} was replaced by another file while the engine used it; restart the engine to use that one, or put the first one back`;
     }

@@ -20,11 +20,15 @@ it("names the file that stands where a folder is wanted, at any depth", () => {
   writeFileSync(file, "x");
   expect(folderProblem(file)).toBe(`${file} is a file, not a folder`);
   expect(folderProblem(join(file, "deeper"))).toBe(`${file} is a file, not a folder`);
-  expect(() => open(join(file, "state.db"))).toThrow(`cannot be opened: ${file} is a file, not a folder; its folder must exist`);
+  expect(() => open(join(file, "state.db"))).toThrow(
+    `cannot be opened: ${file} is a file, not a folder; its folder must exist`,
+  );
   expect(() => lockDataFolder(join(file, "data"))).toThrow(`cannot be used: ${file} is a file, not a folder`);
 });
 
 it("says that a folder does not exist", () => {
   const folder = join(root, "no", "where");
-  expect(() => open(join(folder, "state.db"))).toThrow(`cannot be opened: the folder ${folder} does not exist; its folder must exist`);
+  expect(() => open(join(folder, "state.db"))).toThrow(
+    `cannot be opened: the folder ${folder} does not exist; its folder must exist`,
+  );
 });

@@ -8,10 +8,14 @@ const root = mkdtempSync(join(tmpdir(), "svc-log-sync-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 /** Resolves with the first failure. */
-function firstFailure(file: string): Promise<{ readonly reason: string; readonly sync: LogSync; readonly afterMs: number }> {
+function firstFailure(
+  file: string,
+): Promise<{ readonly reason: string; readonly sync: LogSync; readonly afterMs: number }> {
   const started = performance.now();
   return new Promise((resolve) => {
-    const sync: LogSync = new LogSync(file, (reason) => resolve({ reason, sync, afterMs: performance.now() - started }));
+    const sync: LogSync = new LogSync(file, (reason) =>
+      resolve({ reason, sync, afterMs: performance.now() - started }),
+    );
     sync.note();
   });
 }

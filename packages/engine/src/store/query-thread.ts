@@ -25,11 +25,18 @@ export interface QueryThreadOptions {
  * Runs a statement on a database in a separate thread, while reads and writes continue. Resolves with its rows. Rejects
  * with an Error.
  */
-export async function runInThread(sql: string, parameters: readonly SqlValue[], options: QueryThreadOptions): Promise<readonly SqlRow[]> {
+export async function runInThread(
+  sql: string,
+  parameters: readonly SqlValue[],
+  options: QueryThreadOptions,
+): Promise<readonly SqlRow[]> {
   const { file, driver, clock, timeoutMs, signal } = options;
   signal.throwIfAborted();
   const start: QueryThreadStart = { file, driver: driver ?? defaultDriver(), sql, parameters };
-  const worker = new Worker(new URL("./query-thread-entry.js", import.meta.url), { workerData: start, name: "svc-store-query" });
+  const worker = new Worker(new URL("./query-thread-entry.js", import.meta.url), {
+    workerData: start,
+    name: "svc-store-query",
+  });
   let rows: readonly SqlRow[] | undefined;
   let failure = new Error("the thread ended without an error message");
   worker.once("message", (message: readonly SqlRow[]) => {

@@ -1,5 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -11,7 +21,8 @@ import { SavedSet } from "./saved-set.ts";
 const root = mkdtempSync(join(tmpdir(), "svc-saved-set-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const open = (name: string): SavedSet => new SavedSet({ file: join(root, name), what: "the list", clock: systemClock, log: silentLogger });
+const open = (name: string): SavedSet =>
+  new SavedSet({ file: join(root, name), what: "the list", clock: systemClock, log: silentLogger });
 
 it("a saved set has its entries again after a restart, however many they are", async () => {
   for (const count of [1, 499, 500, 501, 1_700]) {
@@ -64,7 +75,9 @@ it("a file that cannot be read is renamed and kept, and the set has a problem un
   expect(await damaged.load()).toEqual([]);
   expect(aside()).toHaveLength(1);
   const file = join(root, String(aside()[0]));
-  expect(damaged.problem).toBe(`the list of an earlier run cannot be read: repair ${file} and save it as ${name}, or delete it, and restart the engine`);
+  expect(damaged.problem).toBe(
+    `the list of an earlier run cannot be read: repair ${file} and save it as ${name}, or delete it, and restart the engine`,
+  );
   damaged.add("a");
   await damaged.close();
   expect(readFileSync(file, "utf8")).toBe('{"version":1,"entr');
@@ -81,7 +94,10 @@ it("a file with an entry that cannot be read is damaged: all of its entries are 
   const lines: LogRecord[] = [];
   const log = createLogger({ level: "debug", now: () => 0, write: (record) => lines.push(record) });
   writeFileSync(join(root, "entry.json"), JSON.stringify({ version: 1, entries: ["good a", "bad b"] }));
-  writeFileSync(join(root, "entry.json.changes"), `\n${JSON.stringify(["add", "good c"])}\n${JSON.stringify(["add", "bad d"])}`);
+  writeFileSync(
+    join(root, "entry.json.changes"),
+    `\n${JSON.stringify(["add", "good c"])}\n${JSON.stringify(["add", "bad d"])}`,
+  );
   const isEntry = (text: string): boolean => text.startsWith("good ");
   const saved = new SavedSet({ file: join(root, "entry.json"), what: "the list", isEntry, clock: systemClock, log });
   expect(await saved.load()).toEqual(["good c"]);
@@ -89,7 +105,10 @@ it("a file with an entry that cannot be read is damaged: all of its entries are 
   expect(saved.problem).toContain(join(root, "entry.json.damaged-"));
   expect(lines.find(({ level }) => level === "error")).toMatchObject({
     message: "the list of an earlier run cannot be read; repair or delete the file and restart the engine",
-    fields: { file: expect.stringContaining("entry.json.damaged-"), error: { message: 'the file has an entry that cannot be read: "bad b"' } },
+    fields: {
+      file: expect.stringContaining("entry.json.damaged-"),
+      error: { message: 'the file has an entry that cannot be read: "bad b"' },
+    },
   });
 });
 
@@ -106,7 +125,9 @@ it("a change outlives a process that is killed directly after it", async () => {
     saved.remove("a");
     process.kill(process.pid, "SIGKILL");
   `;
-  expect(() => execFileSync(process.execPath, ["--input-type=module", "--eval", script], { stdio: "inherit" })).toThrow();
+  expect(() =>
+    execFileSync(process.execPath, ["--input-type=module", "--eval", script], { stdio: "inherit" }),
+  ).toThrow();
   const saved = open("killed.json");
   expect(await saved.load()).toEqual(["b", "c"]);
   await saved.close();

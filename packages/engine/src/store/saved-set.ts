@@ -17,7 +17,9 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** Earlier versions have the member `bindings`. */
 const fileSchema = z.union([
   z.object({ version: z.literal(1), entries: z.array(z.string()) }),
-  z.object({ version: z.literal(1), bindings: z.array(z.string()) }).transform(({ bindings }) => ({ entries: bindings })),
+  z
+    .object({ version: z.literal(1), bindings: z.array(z.string()) })
+    .transform(({ bindings }) => ({ entries: bindings })),
 ]);
 
 export interface SavedSetOptions {
@@ -93,7 +95,8 @@ export class SavedSet {
       if (size > MAX_FILE_BYTES) throw new Error(`the file has ${size} bytes; at most ${MAX_FILE_BYTES} are read`);
       const { entries } = fileSchema.parse(JSON.parse(await readFile(file, "utf8")));
       const broken = entries.find((entry) => !this.#isEntry(entry));
-      if (broken !== undefined) throw new Error(`the file has an entry that cannot be read: ${JSON.stringify(broken.slice(0, MAX_QUOTED))}`);
+      if (broken !== undefined)
+        throw new Error(`the file has an entry that cannot be read: ${JSON.stringify(broken.slice(0, MAX_QUOTED))}`);
       for (const entry of entries) this.#entries.add(entry);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
@@ -104,14 +107,19 @@ export class SavedSet {
     await this.#loadChanges();
     this.#damagedFile ??= await this.#findDamagedFile();
     if (this.#damagedFile !== undefined) {
-      log.error(`${what} of an earlier run cannot be read; repair or delete the file and restart the engine`, { file: this.#damagedFile, error: cause });
+      log.error(`${what} of an earlier run cannot be read; repair or delete the file and restart the engine`, {
+        file: this.#damagedFile,
+        error: cause,
+      });
     }
     return [...this.#entries];
   }
 
   /** User message if changes cannot be saved at present; else undefined. */
   get failure(): string | undefined {
-    return this.#failure === undefined ? undefined : `${this.#options.what} cannot be saved at present: ${this.#failure}`;
+    return this.#failure === undefined
+      ? undefined
+      : `${this.#options.what} cannot be saved at present: ${this.#failure}`;
   }
 
   /**
@@ -213,7 +221,8 @@ export class SavedSet {
   #append(line: string): void {
     if (this.#damagedFile === this.#options.file) return;
     try {
-      if (this.#changesBytes > MAX_FILE_BYTES) throw new Error(`${this.#changesFile} has more than ${MAX_FILE_BYTES} bytes`);
+      if (this.#changesBytes > MAX_FILE_BYTES)
+        throw new Error(`${this.#changesFile} has more than ${MAX_FILE_BYTES} bytes`);
       this.#changes ??= openSync(this.#changesFile, "a", 0o600);
       this.#changesBytes += Buffer.byteLength(line);
       // Writes the whole line or throws.

@@ -1,4 +1,16 @@
-import { closeSync, copyFileSync, mkdtempSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -34,7 +46,13 @@ const done = (output: unknown): Answer => ({ status: "done", output });
 describe("a batch of requests", () => {
   it("runs in order, and reads see the writes before them", () => {
     const session = open(freshFile());
-    expect(run(session, texts, ["add", "a"], texts, ["add", "b"], texts)).toEqual([done([]), done(1), done(["a"]), done(1), done(["a", "b"])]);
+    expect(run(session, texts, ["add", "a"], texts, ["add", "b"], texts)).toEqual([
+      done([]),
+      done(1),
+      done(["a"]),
+      done(1),
+      done(["a", "b"]),
+    ]);
     session.close();
   });
 
@@ -43,11 +61,16 @@ describe("a batch of requests", () => {
     run(session, ["add", "x".repeat(20 * 1024 * 1024)]);
     expect(run(session, texts, texts, texts)).toHaveLength(2);
     expect(run(session, ["add", "a"], texts, texts, ["add", "b"], texts)).toHaveLength(3);
-    expect(run(session, ["addThenRefuse", "c"], texts, texts, ["add", "d"]).map(({ status }) => status)).toEqual(["refused", "done", "done"]);
-    expect(run(session, texts).flatMap((answer) => (answer.status === "done" ? (answer.output as string[]).map((text) => text.length) : []))).toEqual([
-      20 * 1024 * 1024,
-      1,
+    expect(run(session, ["addThenRefuse", "c"], texts, texts, ["add", "d"]).map(({ status }) => status)).toEqual([
+      "refused",
+      "done",
+      "done",
     ]);
+    expect(
+      run(session, texts).flatMap((answer) =>
+        answer.status === "done" ? (answer.output as string[]).map((text) => text.length) : [],
+      ),
+    ).toEqual([20 * 1024 * 1024, 1]);
     session.close();
   });
 
@@ -84,7 +107,11 @@ describe("a batch of requests", () => {
     expect(run(session, texts)).toEqual([done(["a", "b"])]);
     run(session, ["addLater", "c"], ["addThenRefuse", "d"], ["addLater", "e"]);
     expect(run(session, texts)).toEqual([done(["a", "b", "c", "e"])]);
-    expect(run(session, ["addLater", "f"], ["breakCommit", null], texts)).toMatchObject([{ status: "failed" }, { status: "failed" }, { status: "done" }]);
+    expect(run(session, ["addLater", "f"], ["breakCommit", null], texts)).toMatchObject([
+      { status: "failed" },
+      { status: "failed" },
+      { status: "done" },
+    ]);
     run(session, ["add", "g"]);
     expect(run(session, texts)).toEqual([done(["a", "b", "c", "e", "g"])]);
     session.close();
@@ -94,7 +121,10 @@ describe("a batch of requests", () => {
     const session = open(freshFile());
     run(session, ["add", "before"]);
     const answers = run(session, ["add", "a"], ["breakCommit", null], texts);
-    const failed = { status: "failed", message: expect.stringMatching(/cannot write .*FOREIGN KEY constraint failed \(during COMMIT\)/) };
+    const failed = {
+      status: "failed",
+      message: expect.stringMatching(/cannot write .*FOREIGN KEY constraint failed \(during COMMIT\)/),
+    };
     expect(answers).toEqual([failed, failed, done(["before"])]);
     expect(session.problem).toMatch(/cannot write/);
     expect(run(session, ["add", "b"], texts)).toEqual([done(1), done(["before", "b"])]);
@@ -119,24 +149,34 @@ describe("a batch of requests", () => {
 });
 
 describe("a session after a failed sync", () => {
-  const failed = (reason: string, unclear: object = {}): Answer => ({ status: "failed", message: expect.stringContaining(reason), ...unclear });
-
-  it.each(["durable", "relaxed"] as const)("answers no write of a %s store as done before all of it is in a new file", (durability) => {
-    const file = freshFile();
-    const session = new Session(file, ledger, defaultDriver(), durability);
-    run(session, ["add", "before"]);
-    if (durability === "relaxed") session.noteUnsynced("EIO: i/o error, fdatasync");
-    else expect(run(session, ["add", "lost"], ["breakDisk", null])).toEqual(Array(2).fill(failed("disk I/O error (during breakDisk)", { isUnclear: true })));
-    expect(run(session, ["add", "refused"], texts)).toEqual([failed("cannot sync"), done(["before"])]);
-    session.probe();
-    expect(session.isRenewed).toBe(true);
-    // A power cut at this moment loses the whole log, because it was never synced.
-    for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`);
-    const next = open(file);
-    expect(run(next, texts, ["add", "after"])).toEqual([done(["before"]), done(1)]);
-    expect(readdirSync(root).filter((name) => name.startsWith(`${files}.db.`))).toEqual([]);
-    next.close();
+  const failed = (reason: string, unclear: object = {}): Answer => ({
+    status: "failed",
+    message: expect.stringContaining(reason),
+    ...unclear,
   });
+
+  it.each(["durable", "relaxed"] as const)(
+    "answers no write of a %s store as done before all of it is in a new file",
+    (durability) => {
+      const file = freshFile();
+      const session = new Session(file, ledger, defaultDriver(), durability);
+      run(session, ["add", "before"]);
+      if (durability === "relaxed") session.noteUnsynced("EIO: i/o error, fdatasync");
+      else
+        expect(run(session, ["add", "lost"], ["breakDisk", null])).toEqual(
+          Array(2).fill(failed("disk I/O error (during breakDisk)", { isUnclear: true })),
+        );
+      expect(run(session, ["add", "refused"], texts)).toEqual([failed("cannot sync"), done(["before"])]);
+      session.probe();
+      expect(session.isRenewed).toBe(true);
+      // A power cut at this moment loses the whole log, because it was never synced.
+      for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`);
+      const next = open(file);
+      expect(run(next, texts, ["add", "after"])).toEqual([done(["before"]), done(1)]);
+      expect(readdirSync(root).filter((name) => name.startsWith(`${files}.db.`))).toEqual([]);
+      next.close();
+    },
+  );
 
   it("renews the file at the next start, if it is killed before", () => {
     const file = freshFile();
@@ -169,7 +209,10 @@ describe("a session whose file is moved away", () => {
     run(session, ["add", "a"]);
     renameSync(file, `${file}.moved`);
     expect(run(session, ["add", "b"], texts)).toEqual([
-      { status: "failed", message: expect.stringMatching(/\.db was moved or removed while the engine used it; put it back/) },
+      {
+        status: "failed",
+        message: expect.stringMatching(/\.db was moved or removed while the engine used it; put it back/),
+      },
       done(["a"]),
     ]);
     writeFileSync(file, "");
@@ -217,7 +260,9 @@ describe("a log that is damaged", () => {
     damage(`${file}-wal`, 200);
     expect(readWal(`${file}-wal`)).toMatchObject({ readable: 0 });
     const session = open(file);
-    expect(session.damage).toMatch(/-wal is damaged: the first 0 pages in it are used, at least \d+ later ones cannot be.*A copy of both files is kept as/);
+    expect(session.damage).toMatch(
+      /-wal is damaged: the first 0 pages in it are used, at least \d+ later ones cannot be.*A copy of both files is kept as/,
+    );
     expect(run(session, texts)).not.toEqual([done(["a", "b", "c"])]);
     const copies = readdirSync(root).filter((name) => name.startsWith(`${files}.db.damaged.`));
     expect(copies).toHaveLength(2);
@@ -247,7 +292,9 @@ describe("opening a database", () => {
   it("checks the file after an unclean stop and names what is damaged and what to do", () => {
     const file = damagedDatabase();
     writeFileSync(`${file}-wal`, "what a killed process left");
-    expect(() => open(file)).toThrow(/the database .*\.db is damaged: .*(page|Page) \d+.*Nothing was changed.*sqlite3 .* \.recover/);
+    expect(() => open(file)).toThrow(
+      /the database .*\.db is damaged: .*(page|Page) \d+.*Nothing was changed.*sqlite3 .* \.recover/,
+    );
   });
 
   it("does not check the file after a clean stop", () => {
@@ -300,7 +347,9 @@ describe("opening a database", () => {
   });
 
   it("says that a folder is missing", () => {
-    expect(() => open(join(root, "missing", "x.db"))).toThrow(/missing\/x\.db cannot be opened: the folder .*missing does not exist; its folder must exist/);
+    expect(() => open(join(root, "missing", "x.db"))).toThrow(
+      /missing\/x\.db cannot be opened: the folder .*missing does not exist; its folder must exist/,
+    );
   });
 });
 

@@ -160,7 +160,9 @@ export class Session {
       return { database, procedures, buffer, identity: new FileIdentity(this.#file) };
     } catch (thrown) {
       closeQuietly(database);
-      throw thrown instanceof SqlError ? new DatabaseRefused(`the database ${this.#file} cannot be used: ${thrown.message}`, thrown) : thrown;
+      throw thrown instanceof SqlError
+        ? new DatabaseRefused(`the database ${this.#file} cannot be used: ${thrown.message}`, thrown)
+        : thrown;
     }
   }
 

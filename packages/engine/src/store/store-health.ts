@@ -13,6 +13,8 @@ export function storeHealth(store: StoreState): HealthProbe {
     const problem = store.problem();
     if (problem !== undefined) return { status: "unhealthy", details: problem };
     const damage = store.damage();
-    return damage === undefined ? { status: "healthy", details: "accepts writes" } : { status: "degraded", details: damage };
+    return damage === undefined
+      ? { status: "healthy", details: "accepts writes" }
+      : { status: "degraded", details: damage };
   };
 }

@@ -1,4 +1,14 @@
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -48,11 +58,20 @@ describe("the store", () => {
     chmodSync(found, 0o644);
     const stores = [await open({ file: fresh }), await open({ file: found })];
     for (const store of stores) await store.call("add", "secret");
-    await snapshotDatabase({ file: found, target: join(folder, "copy.db"), clock: systemClock, signal: new AbortController().signal });
+    await snapshotDatabase({
+      file: found,
+      target: join(folder, "copy.db"),
+      clock: systemClock,
+      signal: new AbortController().signal,
+    });
     const modes = readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]);
     for (const store of stores) await store.close();
     expect(Object.fromEntries(modes)).toEqual(
-      Object.fromEntries(["copy.db", ...["fresh", "found"].flatMap((name) => [`${name}.db`, `${name}.db-shm`, `${name}.db-wal`])].map((name) => [name, "600"])),
+      Object.fromEntries(
+        ["copy.db", ...["fresh", "found"].flatMap((name) => [`${name}.db`, `${name}.db-shm`, `${name}.db-wal`])].map(
+          (name) => [name, "600"],
+        ),
+      ),
     );
   });
 
@@ -61,7 +80,11 @@ describe("the store", () => {
     const settled: string[] = [];
     const calls = Array.from({ length: 200 }, (_, index) => {
       const call =
-        index % 3 === 0 ? store.call("texts", null) : index % 3 === 1 ? store.call("add", `line ${index}`) : store.call("addThenRefuse", `line ${index}`);
+        index % 3 === 0
+          ? store.call("texts", null)
+          : index % 3 === 1
+            ? store.call("add", `line ${index}`)
+            : store.call("addThenRefuse", `line ${index}`);
       const note = () => settled.push(String(index));
       return call.then(note, note);
     });
@@ -86,14 +109,23 @@ describe("the store", () => {
 
   it("passes a refusal on with its code and details, and a failure as storage_failed", async () => {
     const store = await open();
-    await expect(store.call("addThenRefuse", "a")).rejects.toMatchObject({ code: "state_conflict", message: "a is not wanted", details: { text: "a" } });
-    await expect(store.call("addThenThrow", "a")).rejects.toMatchObject({ code: "storage_failed", message: "addThenThrow: a defect" });
+    await expect(store.call("addThenRefuse", "a")).rejects.toMatchObject({
+      code: "state_conflict",
+      message: "a is not wanted",
+      details: { text: "a" },
+    });
+    await expect(store.call("addThenThrow", "a")).rejects.toMatchObject({
+      code: "storage_failed",
+      message: "addThenThrow: a defect",
+    });
     await store.close();
   });
 
   it("says why it cannot write, and takes that back once it can", async () => {
     const logs: LogRecord[] = [];
-    const store = await open({ log: createLogger({ level: "info", now: () => 0, write: (record) => logs.push(record) }) });
+    const store = await open({
+      log: createLogger({ level: "info", now: () => 0, write: (record) => logs.push(record) }),
+    });
     await expect(store.call("breakCommit", null)).rejects.toMatchObject({
       code: "storage_failed",
       details: { reason: expect.stringMatching(/COMMIT/), outcome: "not_written" },
@@ -110,7 +142,11 @@ describe("the store", () => {
     const recovered = new Promise<void>((resolve) => {
       sayRecovered = resolve;
     });
-    const log = createLogger({ level: "info", now: () => 0, write: (record) => record.message === "store can write again" && sayRecovered() });
+    const log = createLogger({
+      level: "info",
+      now: () => 0,
+      write: (record) => record.message === "store can write again" && sayRecovered(),
+    });
     const store = await open({ log });
     await expect(store.call("breakCommit", null)).rejects.toMatchObject({ code: "storage_failed" });
     await recovered;
@@ -123,8 +159,14 @@ describe("the store", () => {
     const store = await open({ file });
     await store.call("add", "before");
     const old = statSync(file).ino;
-    await expect(store.call("breakDisk", null)).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "unknown" } });
-    await expect(store.call("add", "refused")).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "not_written" } });
+    await expect(store.call("breakDisk", null)).rejects.toMatchObject({
+      code: "storage_failed",
+      details: { outcome: "unknown" },
+    });
+    await expect(store.call("add", "refused")).rejects.toMatchObject({
+      code: "storage_failed",
+      details: { outcome: "not_written" },
+    });
     expect(store.problem()).toMatch(/cannot sync/);
     expect(await store.call("texts", null)).toEqual(["before"]);
     await expect.poll(() => store.problem()).toBeUndefined();
@@ -166,7 +208,9 @@ describe("the store", () => {
     const broken = openDatabase(file);
     broken.exec(`PRAGMA journal_mode=WAL; ${schema.join(";")}; PRAGMA user_version=${schema.length}; INSERT INTO lines (text) VALUES ('a'), ('b');
       PRAGMA writable_schema=ON; DELETE FROM sqlite_schema WHERE name='extra'`);
-    broken.exec("CREATE INDEX extra ON notes (line); INSERT INTO notes (line) VALUES (1); PRAGMA wal_checkpoint(TRUNCATE)");
+    broken.exec(
+      "CREATE INDEX extra ON notes (line); INSERT INTO notes (line) VALUES (1); PRAGMA wal_checkpoint(TRUNCATE)",
+    );
     broken.exec("UPDATE sqlite_schema SET sql='CREATE INDEX extra ON notes (line) WHERE line > 1' WHERE name='extra'");
     const copy = freshFile();
     for (const end of ["", "-wal"]) copyFileSync(`${file}${end}`, `${copy}${end}`);
@@ -202,7 +246,10 @@ describe("the store", () => {
   it("refuses what is over its bounds in number or bytes, and takes requests again when there is room", async () => {
     const store = await open({ maxRequests: 3, maxBytes: 10_000 });
     const taken = [store.call("add", "a"), store.call("add", "b"), store.call("add", "c")];
-    await expect(store.call("add", "d")).rejects.toMatchObject({ code: "overloaded", details: { requests: 3, max_requests: 3 } });
+    await expect(store.call("add", "d")).rejects.toMatchObject({
+      code: "overloaded",
+      details: { requests: 3, max_requests: 3 },
+    });
     await Promise.all(taken);
     const large = store.call("add", "e", { bytes: 20_000 });
     await expect(store.call("add", "f")).rejects.toMatchObject({ code: "overloaded", details: { max_bytes: 10_000 } });
@@ -218,7 +265,10 @@ describe("the store", () => {
     // The message was posted in the previous turn, so the thread is running it now.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     const unsent = store.call("add", "never sent");
-    await expect(stuck).rejects.toMatchObject({ code: "call_timeout", details: { timeout_ms: 100, outcome: "unknown" } });
+    await expect(stuck).rejects.toMatchObject({
+      code: "call_timeout",
+      details: { timeout_ms: 100, outcome: "unknown" },
+    });
     await expect(unsent).rejects.toMatchObject({ code: "call_timeout", details: { outcome: "not_written" } });
     await store.close();
   });
@@ -242,6 +292,8 @@ describe("the store", () => {
   });
 
   it("does not open with procedures that fail to load", async () => {
-    await expect(open({ procedures: new URL("file:///nowhere.js") })).rejects.toThrow(/ended while it opened: Cannot find module/);
+    await expect(open({ procedures: new URL("file:///nowhere.js") })).rejects.toThrow(
+      /ended while it opened: Cannot find module/,
+    );
   });
 });

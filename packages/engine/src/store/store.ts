@@ -155,7 +155,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
         if (problem !== undefined) this.#noteDamage(damageText(file, problem));
       },
       (error: Error) => {
-        if (!this.#abort.signal.aborted) this.#log.warn("failed to check the store after an unclean stop", { file, error });
+        if (!this.#abort.signal.aborted)
+          this.#log.warn("failed to check the store after an unclean stop", { file, error });
       },
     );
   }
@@ -176,7 +177,14 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       const settle = resolve as (output: unknown) => void;
       this.#requests += 1;
       this.#bytes += bytes;
-      this.#waiting.push({ request: { procedure: name, input }, bytes, deadline, resolve: settle, reject, expired: false });
+      this.#waiting.push({
+        request: { procedure: name, input },
+        bytes,
+        deadline,
+        resolve: settle,
+        reject,
+        expired: false,
+      });
       this.#cancelSweep ??= this.#clock.after(this.#requestTimeoutMs, () => this.#expire());
       this.#scheduleFlush();
     });
@@ -197,12 +205,23 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 
   #refusalFor(bytes: number): CallError | undefined {
-    if (this.#closing !== undefined) return new CallError("draining", `the store ${this.#options.file} is closing and accepts no more requests`);
-    if (this.#state.name === "down" && this.#clock.monotonic() < this.#state.retryAt) return storageFailed(this.#state.reason, "not_written");
+    if (this.#closing !== undefined)
+      return new CallError("draining", `the store ${this.#options.file} is closing and accepts no more requests`);
+    if (this.#state.name === "down" && this.#clock.monotonic() < this.#state.retryAt)
+      return storageFailed(this.#state.reason, "not_written");
     if (this.#requests >= this.#maxRequests || (this.#requests > 0 && this.#bytes + bytes > this.#maxBytes)) {
-      return new CallError("overloaded", `too many pending requests to the store: ${this.#requests} requests of ${this.#bytes} bytes; try again shortly`, {
-        details: { requests: this.#requests, bytes: this.#bytes, max_requests: this.#maxRequests, max_bytes: this.#maxBytes },
-      });
+      return new CallError(
+        "overloaded",
+        `too many pending requests to the store: ${this.#requests} requests of ${this.#bytes} bytes; try again shortly`,
+        {
+          details: {
+            requests: this.#requests,
+            bytes: this.#bytes,
+            max_requests: this.#maxRequests,
+            max_bytes: this.#maxBytes,
+          },
+        },
+      );
     }
     return undefined;
   }
@@ -236,7 +255,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       this.#release(pending);
       const answer = answers[index];
       if (pending.expired) return;
-      if (answer === undefined) pending.reject(storageFailed("the store thread gave no answer; this is a bug in the engine", "unknown"));
+      if (answer === undefined)
+        pending.reject(storageFailed("the store thread gave no answer; this is a bug in the engine", "unknown"));
       else settleWith(pending, answer);
     });
     for (const pending of rest) if (pending.expired) this.#release(pending);
@@ -264,7 +284,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       this.#expireOne(pending, now, "not_written");
     }
     const next = this.#inFlight.find((pending) => !pending.expired) ?? this.#waiting[0];
-    if (next !== undefined) this.#cancelSweep = this.#clock.after(Math.max(1, next.deadline - now), () => this.#expire());
+    if (next !== undefined)
+      this.#cancelSweep = this.#clock.after(Math.max(1, next.deadline - now), () => this.#expire());
     this.#notifyIdle();
   }
 
@@ -273,7 +294,9 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     pending.expired = true;
     const what = outcome === "unknown" ? "a write may still be executed" : "nothing was written";
     const message = `the store did not answer within ${this.#requestTimeoutMs} ms; ${what}`;
-    pending.reject(new CallError("call_timeout", message, { details: { timeout_ms: this.#requestTimeoutMs, outcome } }));
+    pending.reject(
+      new CallError("call_timeout", message, { details: { timeout_ms: this.#requestTimeoutMs, outcome } }),
+    );
   }
 
   #startThread(): Promise<Thread> {
@@ -383,7 +406,11 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#failWaiting("the store was closed before the write finished");
     if (state.name !== "ready") return;
     const problem = await state.thread.close();
-    if (problem !== undefined) this.#log.warn("store closed without a checkpoint; the next start checks the file", { file: this.#options.file, problem });
+    if (problem !== undefined)
+      this.#log.warn("store closed without a checkpoint; the next start checks the file", {
+        file: this.#options.file,
+        problem,
+      });
   }
 
   #notifyIdle(): void {
@@ -401,6 +428,7 @@ function storageFailed(reason: string, outcome: Outcome): CallError {
 
 function settleWith(pending: Pending, answer: Answer): void {
   if (answer.status === "done") pending.resolve(answer.output);
-  else if (answer.status === "refused") pending.reject(new CallError(answer.code, answer.message, { details: answer.details }));
+  else if (answer.status === "refused")
+    pending.reject(new CallError(answer.code, answer.message, { details: answer.details }));
   else pending.reject(storageFailed(answer.message, answer.isUnclear === true ? "unknown" : "not_written"));
 }

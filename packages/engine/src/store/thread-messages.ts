@@ -21,7 +21,12 @@ export interface Request {
  */
 export type Answer =
   | { readonly status: "done"; readonly output: unknown }
-  | { readonly status: "refused"; readonly code: string; readonly message: string; readonly details: Readonly<Record<string, unknown>> | undefined }
+  | {
+      readonly status: "refused";
+      readonly code: string;
+      readonly message: string;
+      readonly details: Readonly<Record<string, unknown>> | undefined;
+    }
   | { readonly status: "failed"; readonly message: string; readonly isUnclear?: true };
 
 export type ToThread = { readonly kind: "batch"; readonly requests: readonly Request[] } | { readonly kind: "close" };

@@ -46,7 +46,11 @@ const CLOSE_TIMEOUT_MS = 10_000;
 export async function startThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread> {
   const thread = await openThread(options, events);
   // The first thread may have only renewed the file. The second one opens it.
-  return thread ?? (await openThread(options, events)) ?? Promise.reject(new Error(`the database ${options.file} was written to a new file twice`));
+  return (
+    thread ??
+    (await openThread(options, events)) ??
+    Promise.reject(new Error(`the database ${options.file} was written to a new file twice`))
+  );
 }
 
 /** Resolves with undefined if the database was written to a new file. */

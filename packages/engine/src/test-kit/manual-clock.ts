@@ -42,7 +42,8 @@ export class TestClock implements ManualClock, Clock {
   }
 
   advance(ms: number): Promise<void> {
-    if (!(Number.isFinite(ms) && ms >= 0)) return Promise.reject(new TypeError(`a clock moves on by a number of milliseconds, not by ${String(ms)}`));
+    if (!(Number.isFinite(ms) && ms >= 0))
+      return Promise.reject(new TypeError(`a clock moves on by a number of milliseconds, not by ${String(ms)}`));
     // One after the other, so that two calls never count the same time.
     const moved = this.#tail.then(() => this.#move(ms));
     this.#tail = moved.catch(() => {});

@@ -42,7 +42,8 @@ export class ManualTimers {
    */
   step(until: number): boolean {
     let earliest: Timer | undefined;
-    for (const timer of this.#timers) if (timer.dueAt <= until && (earliest === undefined || timer.dueAt < earliest.dueAt)) earliest = timer;
+    for (const timer of this.#timers)
+      if (timer.dueAt <= until && (earliest === undefined || timer.dueAt < earliest.dueAt)) earliest = timer;
     this.#monotonic = Math.max(this.#monotonic, earliest?.dueAt ?? until);
     if (earliest === undefined) return false;
     this.#timers.delete(earliest);

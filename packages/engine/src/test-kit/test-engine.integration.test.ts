@@ -43,8 +43,12 @@ describe("a test engine", () => {
 
   it("keeps apart from every other one", async () => {
     const engines = await Promise.all(Array.from({ length: 4 }, () => start({ modules: ["svc-state"] })));
-    await Promise.all(engines.map((engine, number) => call(engine, "state::set", { scope: "s", key: "k", value: number })));
-    expect(await Promise.all(engines.map((engine) => call(engine, "state::get", { scope: "s", key: "k" })))).toEqual([0, 1, 2, 3]);
+    await Promise.all(
+      engines.map((engine, number) => call(engine, "state::set", { scope: "s", key: "k", value: number })),
+    );
+    expect(await Promise.all(engines.map((engine) => call(engine, "state::get", { scope: "s", key: "k" })))).toEqual([
+      0, 1, 2, 3,
+    ]);
   });
 
   it("keeps data in memory unless its config names an adapter, and a folder that it was given", async () => {
@@ -69,8 +73,12 @@ describe("a test engine", () => {
       await rm(own, { recursive: true });
     });
     await expect(startTestEngine({ modules: ["svc-sate"] })).rejects.toThrow(ConfigError);
-    await expect(startTestEngine({ modules: ["svc-state"], config: { "svc-state": { adapter: { name: "paper" } } } })).rejects.toThrow("adapter");
-    await expect(startTestEngine({ clock: { now: () => 0, advance: async () => {} } })).rejects.toThrow("manualClock()");
+    await expect(
+      startTestEngine({ modules: ["svc-state"], config: { "svc-state": { adapter: { name: "paper" } } } }),
+    ).rejects.toThrow("adapter");
+    await expect(startTestEngine({ clock: { now: () => 0, advance: async () => {} } })).rejects.toThrow(
+      "manualClock()",
+    );
     expect(readdirSync(own)).toEqual([]);
   });
 
@@ -92,7 +100,9 @@ describe("a test engine", () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config
     const config = { "svc-http": { host: "${SVC_TEST_KIT:127.0.0.1}" } };
     await start({ modules: ["svc-http"], config });
-    await expect(startTestEngine({ modules: ["svc-http"], config, env: { SVC_TEST_KIT: "not a host" } })).rejects.toThrow("host");
+    await expect(
+      startTestEngine({ modules: ["svc-http"], config, env: { SVC_TEST_KIT: "not a host" } }),
+    ).rejects.toThrow("host");
   });
 
   it("goes by a clock that a test moves: state ends when its time has come, and not before (gap 76)", async () => {

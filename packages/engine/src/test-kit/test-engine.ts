@@ -104,16 +104,26 @@ export async function startTestEngine(options: TestEngineOptions = {}): Promise<
   };
 }
 
-const OPTIONS: readonly string[] = ["modules", "config", "clock", "env", "folder"] satisfies (keyof TestEngineOptions)[];
+const OPTIONS: readonly string[] = [
+  "modules",
+  "config",
+  "clock",
+  "env",
+  "folder",
+] satisfies (keyof TestEngineOptions)[];
 
 /** Throws for options that would otherwise be ignored silently: tests in plain JavaScript have no type checks. */
 function requireKnown(options: TestEngineOptions): void {
   const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
-  if (unknown.length > 0) throw new TypeError(`startTestEngine has no option ${unknown.join(", ")}; there are ${OPTIONS.join(", ")}`);
+  if (unknown.length > 0)
+    throw new TypeError(`startTestEngine has no option ${unknown.join(", ")}; there are ${OPTIONS.join(", ")}`);
   const { modules = [], config = {} } = options;
   if (!Array.isArray(modules)) throw new TypeError("`modules` must be a list of names");
   const idle = Object.keys(config).filter((name) => name !== "engine" && !modules.includes(name));
-  if (idle.length > 0) throw new TypeError(`\`config\` has blocks of modules that are not loaded: ${idle.join(", ")}; add them to \`modules\``);
+  if (idle.length > 0)
+    throw new TypeError(
+      `\`config\` has blocks of modules that are not loaded: ${idle.join(", ")}; add them to \`modules\``,
+    );
 }
 
 function clockOf(clock: ManualClock): TestClock {
@@ -124,6 +134,9 @@ function clockOf(clock: ManualClock): TestClock {
 function configText({ modules = [], config = {} }: TestEngineOptions): string {
   const { engine, ...blocks } = config;
   const names = [...new Set(modules)];
-  const workers = names.map((name) => ({ name, config: { ...(STORING_MODULES.has(name) ? { adapter: { name: "in_memory" } } : {}), ...blocks[name] } }));
+  const workers = names.map((name) => ({
+    name,
+    config: { ...(STORING_MODULES.has(name) ? { adapter: { name: "in_memory" } } : {}), ...blocks[name] },
+  }));
   return stringify({ workers, ...(engine === undefined ? {} : { engine }) });
 }

@@ -1,7 +1,15 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-type Name = "ca.pem" | "server.pem" | "server.key" | "renewed.pem" | "renewed.key" | "client.pem" | "client.key" | "other.key";
+type Name =
+  | "ca.pem"
+  | "server.pem"
+  | "server.key"
+  | "renewed.pem"
+  | "renewed.key"
+  | "client.pem"
+  | "client.key"
+  | "other.key";
 
 /** Absolute path of a certificate or key for tests. */
 export function certificateFile(name: Name): string {

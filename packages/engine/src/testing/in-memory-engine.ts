@@ -121,7 +121,9 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
 
   async function handleHttp(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "/").split("?")[0] ?? "/";
-    const mount = httpMounts.filter(({ prefix }) => path.startsWith(prefix)).sort((a, b) => b.prefix.length - a.prefix.length)[0];
+    const mount = httpMounts
+      .filter(({ prefix }) => path.startsWith(prefix))
+      .sort((a, b) => b.prefix.length - a.prefix.length)[0];
     if (mount === undefined) response.writeHead(404).end();
     else await mount.handle(request, response, path);
   }
@@ -152,7 +154,9 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     applyModules: (requests) => host.apply(requests),
     moduleStates: () => host.states(),
     http() {
-      base ??= new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)));
+      base ??= new Promise((resolve) =>
+        server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)),
+      );
       return base;
     },
     openSocket: (path, client) => openStreamSocket(kernel.streams, path, client),
@@ -219,7 +223,10 @@ async function connectWorker(
     }
   }
   async function serveCalls(): Promise<void> {
-    for (;;) void answer(await client.next((frame) => frame.type === "invokefunction" && handlers.has(String(frame.function_id))));
+    for (;;)
+      void answer(
+        await client.next((frame) => frame.type === "invokefunction" && handlers.has(String(frame.function_id))),
+      );
   }
 
   let serving = false;

@@ -1,6 +1,11 @@
 export { bindTrigger } from "./bind-trigger.ts";
 export { Collected } from "./collected.ts";
-export { type InMemoryEngine, type InMemoryEngineOptions, type InMemoryWorker, inMemoryEngine } from "./in-memory-engine.ts";
+export {
+  type InMemoryEngine,
+  type InMemoryEngineOptions,
+  type InMemoryWorker,
+  inMemoryEngine,
+} from "./in-memory-engine.ts";
 export { type ManualClock, manualClock } from "./manual-clock.ts";
 export { configKeys, configWith, configWithSecrets, freeFormPlaces } from "./planted-configs.ts";
 export { type RecordedSpan, recordedSpans } from "./recorded-spans.ts";

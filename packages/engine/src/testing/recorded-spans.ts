@@ -1,7 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { defineModule } from "../kernel/module.ts";
-import type { ActiveSpan, Attributes, AttributeValue, SpanStart, TelemetryCollector } from "../kernel/telemetry-contract.ts";
+import type {
+  ActiveSpan,
+  Attributes,
+  AttributeValue,
+  SpanStart,
+  TelemetryCollector,
+} from "../kernel/telemetry-contract.ts";
 
 /** An ended span. */
 export interface RecordedSpan {
@@ -24,7 +30,8 @@ export function recordedSpans() {
     const [, traceId = randomBytes(16).toString("hex"), parentSpanId] = traceparent?.split("-") ?? [];
     const spanId = randomBytes(8).toString("hex");
     const attributes: Record<string, AttributeValue> = {};
-    for (const [key, value] of Object.entries(start?.attributes ?? {})) if (value !== undefined) attributes[key] = value;
+    for (const [key, value] of Object.entries(start?.attributes ?? {}))
+      if (value !== undefined) attributes[key] = value;
     let isOver = false;
     return {
       traceparent: `00-${traceId}-${spanId}-01`,
@@ -34,7 +41,15 @@ export function recordedSpans() {
       end({ error } = {}) {
         if (isOver) return;
         isOver = true;
-        ended.push({ name, traceId, spanId, parentSpanId, start, attributes, error: typeof error === "object" ? error.code : error });
+        ended.push({
+          name,
+          traceId,
+          spanId,
+          parentSpanId,
+          start,
+          attributes,
+          error: typeof error === "object" ? error.code : error,
+        });
         for (const check of [...waiting]) check();
       },
     };
@@ -43,7 +58,10 @@ export function recordedSpans() {
   const collector: TelemetryCollector = {
     callStarted({ functionId, traceparent }) {
       const span = begin(`call ${functionId}`, traceparent);
-      return { traceparent: span.traceparent as string, ended: (outcome) => span.end(outcome.ok ? {} : { error: outcome.error }) };
+      return {
+        traceparent: span.traceparent as string,
+        ended: (outcome) => span.end(outcome.ok ? {} : { error: outcome.error }),
+      };
     },
     callRefused: () => {},
     callDenied: () => {},

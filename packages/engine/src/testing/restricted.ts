@@ -18,7 +18,10 @@ const rules = {
 };
 
 /** Returns the permissions of a connection that may call only these functions. */
-export function accessTo(functions: readonly string[], more: { readonly middlewareFunctionId?: string; readonly prefix?: string } = {}): SessionAccess {
+export function accessTo(
+  functions: readonly string[],
+  more: { readonly middlewareFunctionId?: string; readonly prefix?: string } = {},
+): SessionAccess {
   const { prefix, ...settings } = more;
   const result = authResultSchema.parse({ allowed_functions: functions, function_registration_prefix: prefix });
   return new SessionAccess(grantsOfAuthResult(result, "auth"), policyOf({ ...rules, ...settings }));

@@ -93,7 +93,8 @@ export function openStreamSocket(hub: StreamHub, path: string, facts: StreamSock
     next(wanted = () => true) {
       const at = received.findIndex((text) => wanted(JSON.parse(text) as Record<string, unknown>));
       if (at !== -1) return Promise.resolve(JSON.parse(received.splice(at, 1)[0] as string) as Record<string, unknown>);
-      if (ended !== undefined) return Promise.reject(new Error(`the connection has ended: ${ended.code} ${ended.reason}`));
+      if (ended !== undefined)
+        return Promise.reject(new Error(`the connection has ended: ${ended.code} ${ended.reason}`));
       return new Promise((resolve, reject) => waiting.push({ wanted, resolve, reject }));
     },
     send(text) {

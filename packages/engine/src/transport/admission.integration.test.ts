@@ -33,7 +33,10 @@ async function site(rules: Partial<AccessSettings> = {}, options: Parameters<typ
   undo.push(() => engine.stop());
   const settings: AccessSettings = { tokenRequired: false, rbac: rbac(), middlewareFunctionId: undefined, ...rules };
   engine.kernel.reservedIds.configure([settings]);
-  const bridge = new Bridge(engine.kernel, () => ({ allowedOrigins: [], allowedHosts: [] }), { guard: new TokenGuard(TOKEN), settings: () => settings });
+  const bridge = new Bridge(engine.kernel, () => ({ allowedOrigins: [], allowedHosts: [] }), {
+    guard: new TokenGuard(TOKEN),
+    settings: () => settings,
+  });
   bridge.startServing();
   await bridge.listener.bind({ host: "127.0.0.1", port: 0 });
   undo.push(() => bridge.listener.close());
@@ -54,7 +57,10 @@ interface Guest {
   call(functionId: string, data?: unknown): Promise<Record<string, unknown>>;
 }
 
-async function dial(url: string, options: ClientOptions = {}): Promise<Guest | { readonly status: number | undefined; readonly body: string }> {
+async function dial(
+  url: string,
+  options: ClientOptions = {},
+): Promise<Guest | { readonly status: number | undefined; readonly body: string }> {
   const socket = new WebSocket(url, { handshakeTimeout: 15_000, ...options });
   undo.push(() => socket.terminate());
   const frames: Record<string, unknown>[] = [];
@@ -105,7 +111,9 @@ describe("an auth function (gap 56)", () => {
       headers: { authorization: "Custom abc", "x-tenant": "7" },
     })) as Guest;
     expect(asked).toHaveLength(1);
-    const [question] = asked as [{ headers: Record<string, string>; query_params: Record<string, string[]>; ip_address: string }];
+    const [question] = asked as [
+      { headers: Record<string, string>; query_params: Record<string, string[]>; ip_address: string },
+    ];
     expect(question.headers).toMatchObject({ authorization: "Custom abc", "x-tenant": "7" });
     expect(Object.entries(question.query_params)).toEqual(
       expect.arrayContaining([

@@ -94,9 +94,17 @@ export class Admissions {
     return admitted;
   }
 
-  async #ask(request: IncomingMessage, authFunctionId: string, settings: AccessSettings, signal: AbortSignal): Promise<Admission> {
+  async #ask(
+    request: IncomingMessage,
+    authFunctionId: string,
+    settings: AccessSettings,
+    signal: AbortSignal,
+  ): Promise<Admission> {
     if (this.#waiting >= MAX_WAITING) {
-      return this.#refuse(request, unavailable("overloaded", `${MAX_WAITING} connections are already waiting to be admitted; try again later`));
+      return this.#refuse(
+        request,
+        unavailable("overloaded", `${MAX_WAITING} connections are already waiting to be admitted; try again later`),
+      );
     }
     this.#waiting++;
     try {
@@ -110,7 +118,11 @@ export class Admissions {
   }
 
   #admit(grants: Grants, settings: AccessSettings, role?: TokenRole): Admission {
-    return { admitted: true, access: new SessionAccess(grants, policyOf(settings)), isCurrent: this.#whileRulesStay(settings, role) };
+    return {
+      admitted: true,
+      access: new SessionAccess(grants, policyOf(settings)),
+      isCurrent: this.#whileRulesStay(settings, role),
+    };
   }
 
   #whileRulesStay(settings: AccessSettings, role?: TokenRole): () => boolean {
@@ -119,7 +131,8 @@ export class Admissions {
       if (now === settings) return true;
       if (!isDeepStrictEqual(rulesForAll(now), rulesForAll(settings))) return false;
       if (role === undefined) return true;
-      const found = now.rbac === undefined ? undefined : this.#tokensOf(now.rbac).find(({ digest }) => digest.equals(role.digest));
+      const found =
+        now.rbac === undefined ? undefined : this.#tokensOf(now.rbac).find(({ digest }) => digest.equals(role.digest));
       return found !== undefined && isDeepStrictEqual(found.settings, role.settings);
     };
   }
@@ -161,5 +174,9 @@ function unavailable(code: string, message: string): Refusal {
 
 /** Returns the input of the auth function (protocol section 11): header values as text, every query value decoded. */
 function handshakeOf(request: IncomingMessage): Readonly<Record<string, unknown>> {
-  return { headers: headersOf(request), query_params: queryOf(request), ip_address: (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "") };
+  return {
+    headers: headersOf(request),
+    query_params: queryOf(request),
+    ip_address: (request.socket.remoteAddress ?? "").replace(/^::ffff:/, ""),
+  };
 }

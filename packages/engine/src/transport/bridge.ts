@@ -54,12 +54,20 @@ export class Bridge {
       what: access?.what ?? "workers",
       onRequest: (request, response) => {
         if (access?.proof?.answer(request, response, { port: this.listener.port, rules: rules() }) === true) return;
-        sendError(response, 426, "invalid_message", "this port speaks WebSocket; workers connect to / (the HTTP API is on another port)", {
-          upgrade: "websocket",
-        });
+        sendError(
+          response,
+          426,
+          "invalid_message",
+          "this port speaks WebSocket; workers connect to / (the HTTP API is on another port)",
+          {
+            upgrade: "websocket",
+          },
+        );
       },
       onUpgrade: (request, stream, head) => this.#upgrade(request, stream, head),
-      ...(access?.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
+      ...(access?.maxConnectionsPerAddress === undefined
+        ? {}
+        : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
   }
 
@@ -99,7 +107,9 @@ export class Bridge {
     }
     if (this.#held.isOpen) this.#route(request, stream, head);
     else if (!this.#held.hold(stream, () => this.#route(request, stream, head)))
-      refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is starting; connect again", { "retry-after": "1" });
+      refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is starting; connect again", {
+        "retry-after": "1",
+      });
   }
 
   #route(request: IncomingMessage, stream: Duplex, head: Buffer): void {
@@ -109,14 +119,23 @@ export class Bridge {
       return;
     }
     if (this.#admissions?.isRemoved === true) {
-      refuseUpgrade(stream, "503 Service Unavailable", "draining", "this listener was removed from engine.bridges in the config file");
+      refuseUpgrade(
+        stream,
+        "503 Service Unavailable",
+        "draining",
+        "this listener was removed from engine.bridges in the config file",
+      );
       return;
     }
     if (path === "/")
-      this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, admitted)));
+      this.#admit(request, stream, (admitted) =>
+        acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, admitted)),
+      );
     // Refusing it would hang a published client's shutdown.
     else if (path === "/otel")
-      this.#admit(request, stream, (admitted) => acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket, admitted)));
+      this.#admit(request, stream, (admitted) =>
+        acceptWebSocket(request, stream, head, (socket) => this.#takeTelemetry(socket, admitted)),
+      );
     else if (path.startsWith("/ws/channels/")) this.#openChannel(request, stream, head);
     else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
   }
@@ -146,7 +165,13 @@ export class Bridge {
       if (this.#closing) refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");
       // The rules changed while it waited.
       else if (decided.admitted && !decided.isCurrent())
-        refuseUpgrade(stream, "503 Service Unavailable", "draining", "the rules for connections changed; connect again", { "retry-after": "1" });
+        refuseUpgrade(
+          stream,
+          "503 Service Unavailable",
+          "draining",
+          "the rules for connections changed; connect again",
+          { "retry-after": "1" },
+        );
       else if (decided.admitted) accept(decided);
       else refuse(stream, decided.refusal);
     });
@@ -159,7 +184,12 @@ export class Bridge {
     const key = url.searchParams.get("key");
     const direction = url.searchParams.get("dir");
     if (id === undefined || key === null || (direction !== "read" && direction !== "write")) {
-      refuseUpgrade(stream, "400 Bad Request", "invalid_request", "a channel is opened at /ws/channels/<channel_id>?key=<access_key>&dir=read, or dir=write");
+      refuseUpgrade(
+        stream,
+        "400 Bad Request",
+        "invalid_request",
+        "a channel is opened at /ws/channels/<channel_id>?key=<access_key>&dir=read, or dir=write",
+      );
       return;
     }
     const channel: Channel | undefined = this.#kernel.channels.find(id, key, direction);
@@ -190,7 +220,11 @@ export class Bridge {
         heard();
         const signal = kind === "binary" ? signalOfFrame(bytes) : undefined;
         if (signal === undefined) return;
-        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), { worker: undefined, address: socket.remoteAddress, principal });
+        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), {
+          worker: undefined,
+          address: socket.remoteAddress,
+          principal,
+        });
       },
       onAlive: heard,
       onClosed: () => {

@@ -11,7 +11,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-function watchOf(cert: string): { readonly watch: CertificateWatch; readonly clock: ReturnType<typeof manualClock>; renewals: number } {
+function watchOf(cert: string): {
+  readonly watch: CertificateWatch;
+  readonly clock: ReturnType<typeof manualClock>;
+  renewals: number;
+} {
   const clock = manualClock();
   const world = {
     clock,

@@ -40,7 +40,9 @@ export class CertificateWatch {
     if (this.#isChecking) return;
     this.#isChecking = true;
     try {
-      const files = this.#options.listeners.flatMap(({ tlsFiles }) => (tlsFiles === undefined ? [] : Object.values(tlsFiles)));
+      const files = this.#options.listeners.flatMap(({ tlsFiles }) =>
+        tlsFiles === undefined ? [] : Object.values(tlsFiles),
+      );
       const now = JSON.stringify(await Promise.all(files.map(stateOf)));
       const isRenewed = this.#seen !== undefined && this.#seen !== now;
       this.#seen = now;

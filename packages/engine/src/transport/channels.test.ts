@@ -39,8 +39,14 @@ async function closeOf(socket: WebSocket): Promise<{ readonly code: number; read
   return { code, reason: reason.toString() };
 }
 
-async function statusOf(url: string, options: { readonly origin?: string } = {}): Promise<{ readonly status: number | undefined; readonly body: string }> {
-  const [, response] = (await once(dial(url, options), "unexpected-response")) as [unknown, import("node:http").IncomingMessage];
+async function statusOf(
+  url: string,
+  options: { readonly origin?: string } = {},
+): Promise<{ readonly status: number | undefined; readonly body: string }> {
+  const [, response] = (await once(dial(url, options), "unexpected-response")) as [
+    unknown,
+    import("node:http").IncomingMessage,
+  ];
   let body = "";
   for await (const chunk of response) body += String(chunk);
   return { status: response.statusCode, body };
@@ -73,7 +79,10 @@ describe("a channel's sockets", () => {
 
   it("hand 24 MiB through in order while the reader is slow, and hold the writer back", async () => {
     const { channel, url } = await site();
-    const [writer, reader] = [dial(url + channelPath(channel.ref("write"))), dial(url + channelPath(channel.ref("read")))];
+    const [writer, reader] = [
+      dial(url + channelPath(channel.ref("write"))),
+      dial(url + channelPath(channel.ref("read"))),
+    ];
     await Promise.all([once(writer, "open"), once(reader, "open")]);
     reader.pause();
     const chunks = 384;
@@ -101,7 +110,14 @@ describe("a channel's sockets", () => {
     });
     expect(await statusOf(url + channelPath({ ...ref, channel_id: "nope" }))).toMatchObject({ status: 404 });
     expect(await statusOf(url + channelPath(ref), { origin: "http://evil.example" })).toMatchObject({ status: 403 });
-    for (const path of ["", "?dir=read", `?key=${ref.access_key}`, `?key=${ref.access_key}&dir=both`, "/more?key=x&dir=read", "%00?key=%ff&dir=read%"])
+    for (const path of [
+      "",
+      "?dir=read",
+      `?key=${ref.access_key}`,
+      `?key=${ref.access_key}&dir=both`,
+      "/more?key=x&dir=read",
+      "%00?key=%ff&dir=read%",
+    ])
       expect((await statusOf(`${url}/ws/channels/${ref.channel_id}${path}`)).status).toBe(400);
   });
 
@@ -151,11 +167,13 @@ describe("a channel's sockets", () => {
     const writer = localWriter(channel);
     const reader = localReader(reply);
     const writing = (async () => {
-      for (let index = 0; index < 200; index++) await writer.write({ kind: "binary", bytes: Buffer.alloc(20_000, index) });
+      for (let index = 0; index < 200; index++)
+        await writer.write({ kind: "binary", bytes: Buffer.alloc(20_000, index) });
       writer.end();
     })();
     let count = 0;
-    for (let item = await reader.read(); item !== undefined; item = await reader.read()) if (item.kind === "binary" && item.bytes[0] === count) count++;
+    for (let item = await reader.read(); item !== undefined; item = await reader.read())
+      if (item.kind === "binary" && item.bytes[0] === count) count++;
     await writing;
     expect([count, reader.ended]).toEqual([200, "finished"]);
   });

@@ -3,7 +3,8 @@ import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { ConnectionCaps } from "./connection-caps.ts";
 
-const from = (remoteAddress: string | undefined): Socket => Object.assign(new EventEmitter(), { remoteAddress }) as unknown as Socket;
+const from = (remoteAddress: string | undefined): Socket =>
+  Object.assign(new EventEmitter(), { remoteAddress }) as unknown as Socket;
 const admitted = (caps: ConnectionCaps, address: string, count: number): number =>
   Array.from({ length: count }, () => caps.admit(from(address))).filter((isIn) => isIn).length;
 

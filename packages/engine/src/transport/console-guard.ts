@@ -30,12 +30,22 @@ export function consoleRefusal(request: IncomingMessage, rules: AccessRules, own
   if (READING.has(method)) return undefined;
   if (!WRITING.has(method)) {
     const allow = [...READING, ...WRITING].join(", ");
-    return { status: "405 Method Not Allowed", code: "method_not_allowed", message: `the console's paths do not take ${method}`, headers: { allow } };
+    return {
+      status: "405 Method Not Allowed",
+      code: "method_not_allowed",
+      message: `the console's paths do not take ${method}`,
+      headers: { allow },
+    };
   }
   const { origin } = request.headers;
   if (!originIsAllowed(origin, rules) && origin?.toLowerCase() !== ownOrigin) {
-    return { status: "403 Forbidden", code: "FORBIDDEN", message: `the origin ${JSON.stringify(origin)} may not do this; add it to engine.allowed_origins` };
+    return {
+      status: "403 Forbidden",
+      code: "FORBIDDEN",
+      message: `the origin ${JSON.stringify(origin)} may not do this; add it to engine.allowed_origins`,
+    };
   }
-  if (!fetchSiteIsSafe(request, rules)) return { status: "403 Forbidden", code: "FORBIDDEN", message: "the request comes from a page of another site" };
+  if (!fetchSiteIsSafe(request, rules))
+    return { status: "403 Forbidden", code: "FORBIDDEN", message: "the request comes from a page of another site" };
   return undefined;
 }

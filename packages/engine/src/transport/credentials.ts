@@ -6,7 +6,10 @@ import { tokenOfSubprotocols } from "@svc/protocol";
  * The credentials of a request. A token comes as Bearer, as the password of Basic (with any user), or in a WebSocket
  * subprotocol.
  */
-export type Credentials = { readonly kind: "none" } | { readonly kind: "token"; readonly token: string } | { readonly kind: "unreadable" };
+export type Credentials =
+  | { readonly kind: "none" }
+  | { readonly kind: "token"; readonly token: string }
+  | { readonly kind: "unreadable" };
 
 const SCHEME = /^([a-z0-9._~+-]+) +([^ ]+) *$/i;
 

@@ -19,16 +19,23 @@ export class EngineProof {
   }
 
   /** Responds to a request for a proof. Returns false without any effect for other requests. */
-  answer(request: IncomingMessage, response: ServerResponse, { port, rules }: { readonly port: number; readonly rules: AccessRules }): boolean {
+  answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { port, rules }: { readonly port: number; readonly rules: AccessRules },
+  ): boolean {
     const path = request.url ?? "/";
     if (!path.startsWith(ENGINE_PROOF_PATH)) return false;
     const refusal = upgradeRefusal(request, port, rules);
     const nonce = path.slice(ENGINE_PROOF_PATH.length);
     const { localAddress, localPort } = request.socket;
     if (refusal !== undefined) sendError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message);
-    else if (!fetchSiteIsSafe(request, rules)) sendError(response, 403, "FORBIDDEN", "the request comes from a page of another site");
-    else if (request.method !== "GET") sendError(response, 405, "method_not_allowed", `${ENGINE_PROOF_PATH} takes GET`, { allow: "GET" });
-    else if (!PROOF_NONCE.test(nonce)) sendError(response, 400, "invalid_input", "the nonce is 32 bytes in base64url, without padding");
+    else if (!fetchSiteIsSafe(request, rules))
+      sendError(response, 403, "FORBIDDEN", "the request comes from a page of another site");
+    else if (request.method !== "GET")
+      sendError(response, 405, "method_not_allowed", `${ENGINE_PROOF_PATH} takes GET`, { allow: "GET" });
+    else if (!PROOF_NONCE.test(nonce))
+      sendError(response, 400, "invalid_input", "the nonce is 32 bytes in base64url, without padding");
     // The client has disconnected.
     else if (localAddress === undefined || localPort === undefined) response.destroy();
     else {

@@ -14,7 +14,9 @@ export function misdirection(request: IncomingMessage, port: number, rules: Acce
   if (host === undefined) return "the request names no Host";
   const authority = authorityOf(request.url ?? "");
   const foreign = [host, authority].find((named) => named !== undefined && !hostIsOurs(named, port, rules, request));
-  return foreign === undefined ? undefined : `the Host ${JSON.stringify(foreign)} is not served here; add ${JSON.stringify(foreign)} to engine.allowed_hosts`;
+  return foreign === undefined
+    ? undefined
+    : `the Host ${JSON.stringify(foreign)} is not served here; add ${JSON.stringify(foreign)} to engine.allowed_hosts`;
 }
 
 /** Returns the authority of an absolute-form target, which replaces the Host (RFC 9112, section 3.2.2). */
@@ -27,13 +29,22 @@ function authorityOf(target: string): string | undefined {
  * page whose name was made to resolve to this machine (DNS rebinding) still sends its own name. `0.0.0.0` is not
  * accepted.
  */
-export function hostIsOurs(host: string | undefined, port: number, rules: AccessRules, request?: Pick<IncomingMessage, "socket">): boolean {
+export function hostIsOurs(
+  host: string | undefined,
+  port: number,
+  rules: AccessRules,
+  request?: Pick<IncomingMessage, "socket">,
+): boolean {
   if (host === undefined) return false;
   const given = host.toLowerCase();
   const split = splitHost(given);
   if (split === undefined) return false;
   // Behind a proxy or tunnel, the Host has no port or that of the proxy.
-  if (rules.allowedHosts.length > 0 && [split.name, split.name.replace(/^\[|\]$/g, ""), given].some((name) => rules.allowedHosts.includes(name))) return true;
+  if (
+    rules.allowedHosts.length > 0 &&
+    [split.name, split.name.replace(/^\[|\]$/g, ""), given].some((name) => rules.allowedHosts.includes(name))
+  )
+    return true;
   const isTls = request?.socket !== undefined && "encrypted" in request.socket;
   if ((split.port ?? (isTls ? 443 : 80)) !== port) return false;
   return (
@@ -79,7 +90,8 @@ export interface UpgradeRefusal {
 export function upgradeRefusal(request: IncomingMessage, port: number, rules: AccessRules): UpgradeRefusal | undefined {
   const { origin } = request.headers;
   const misdirected = misdirection(request, port, rules);
-  if (misdirected !== undefined) return { status: "421 Misdirected Request", code: "misdirected_request", message: misdirected };
+  if (misdirected !== undefined)
+    return { status: "421 Misdirected Request", code: "misdirected_request", message: misdirected };
   if (!originIsAllowed(origin, rules)) {
     return {
       status: "403 Forbidden",

@@ -35,7 +35,9 @@ export class HttpApi {
       // A streamed body may take long, and only the mount knows it. Other bodies are limited below.
       requestTimeoutMs: 0,
       onRequest: (request, response) => this.#respond(request, response),
-      ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
+      ...(access.maxConnectionsPerAddress === undefined
+        ? {}
+        : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
   }
 
@@ -91,7 +93,8 @@ export class HttpApi {
     }
     if (isConsole) {
       for (const [name, value] of CONSOLE_HEADERS) response.setHeader(name, value);
-      const refusal = this.#access.tokenRefusal?.(request) ?? consoleRefusal(request, this.#rules(), ownOrigin(this.listener, host));
+      const refusal =
+        this.#access.tokenRefusal?.(request) ?? consoleRefusal(request, this.#rules(), ownOrigin(this.listener, host));
       if (refusal !== undefined) {
         sendError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message, { ...refusal.headers });
         return undefined;
@@ -113,7 +116,12 @@ export class HttpApi {
     }
     const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
     if (mount === undefined) {
-      sendError(response, 404, "NOT_FOUND", `nothing is served at ${path}; to serve functions over HTTP: svc worker add svc-http`);
+      sendError(
+        response,
+        404,
+        "NOT_FOUND",
+        `nothing is served at ${path}; to serve functions over HTTP: svc worker add svc-http`,
+      );
     }
     return mount;
   }
@@ -137,8 +145,11 @@ export class HttpApi {
     // Details may name folders and other servers, so only clients with the token see them. Others can use
     // engine::health::check.
     const showsDetails = this.#access.isTrusted?.(request) ?? false;
-    const failing = (this.#access.health?.() ?? []).filter(({ status }) => status === "degraded" || status === "unhealthy");
-    for (const { component, status, details } of failing) if (status === "unhealthy") reasons.push(`${component}: ${showsDetails ? details : status}`);
+    const failing = (this.#access.health?.() ?? []).filter(
+      ({ status }) => status === "degraded" || status === "unhealthy",
+    );
+    for (const { component, status, details } of failing)
+      if (status === "unhealthy") reasons.push(`${component}: ${showsDetails ? details : status}`);
     const components = failing.map(({ component, status, details, sinceMs }) =>
       showsDetails ? { component, status, details, since_ms: sinceMs } : { component, status },
     );
@@ -150,10 +161,12 @@ export class HttpApi {
 
 /** Disconnects a client that takes too long to send its body. */
 function boundBody(request: IncomingMessage, response: ServerResponse): void {
-  if (request.headers["transfer-encoding"] === undefined && Number(request.headers["content-length"] ?? 0) === 0) return;
+  if (request.headers["transfer-encoding"] === undefined && Number(request.headers["content-length"] ?? 0) === 0)
+    return;
   const timer = setTimeout(() => {
     if (request.complete) return;
-    if (!response.headersSent) sendError(response, 408, "request_timeout", "the request did not arrive in time", { connection: "close" });
+    if (!response.headersSent)
+      sendError(response, 408, "request_timeout", "the request did not arrive in time", { connection: "close" });
     response.once("finish", () => request.socket.destroy());
     if (response.writableFinished) request.socket.destroy();
   }, REQUEST_TIMEOUT_MS);

@@ -34,8 +34,11 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
   let queuedBytes = 0;
   const received: string[] = [];
   const receivedBinary: Uint8Array[] = [];
-  const waiting: { wanted: (frame: Record<string, unknown>) => boolean; resolve: (frame: Record<string, unknown>) => void; reject: (error: Error) => void }[] =
-    [];
+  const waiting: {
+    wanted: (frame: Record<string, unknown>) => boolean;
+    resolve: (frame: Record<string, unknown>) => void;
+    reject: (error: Error) => void;
+  }[] = [];
   let resolveClosed: (closed: { code: number; reason: string }) => void = () => {};
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     resolveClosed = resolve;

@@ -1,4 +1,10 @@
-import { createServer as createPlainServer, type IncomingMessage, type Server as PlainServer, type ServerOptions, type ServerResponse } from "node:http";
+import {
+  createServer as createPlainServer,
+  type IncomingMessage,
+  type Server as PlainServer,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -145,7 +151,9 @@ export class Listener {
    */
   async bind(address: ListenAddress): Promise<void> {
     const isBoundThere =
-      this.#address !== undefined && address.port === this.#port && String(familiesOf(address.host)) === String(familiesOf(this.#address.host));
+      this.#address !== undefined &&
+      address.port === this.#port &&
+      String(familiesOf(address.host)) === String(familiesOf(this.#address.host));
     if (isBoundThere) {
       this.#change(address);
       return;
@@ -162,7 +170,11 @@ export class Listener {
       for (const server of servers) server.close();
       if (!isSystemError(error)) throw error;
       if (error.code === "EADDRINUSE" && address.port === this.#port) {
-        throw new ListenError(this.#what, address, new Error("the engine itself uses this port on another host; restart it to change the host"));
+        throw new ListenError(
+          this.#what,
+          address,
+          new Error("the engine itself uses this port on another host; restart it to change the host"),
+        );
       }
       throw new ListenError(this.#what, address, error as NodeJS.ErrnoException);
     }
@@ -175,8 +187,16 @@ export class Listener {
   /** Changes the certificate, the only thing that can differ at the same address. */
   #change(address: ListenAddress): void {
     if (isDeepStrictEqual(address.tls, this.#address?.tls)) return;
-    const isKeptOn = address.tls !== undefined && this.isTls && (address.tls.clientCa === undefined) === (this.#address?.tls?.clientCa === undefined);
-    if (!isKeptOn) throw new ListenError(this.#what, address, new Error("restart the engine to turn TLS or client certificates on or off"));
+    const isKeptOn =
+      address.tls !== undefined &&
+      this.isTls &&
+      (address.tls.clientCa === undefined) === (this.#address?.tls?.clientCa === undefined);
+    if (!isKeptOn)
+      throw new ListenError(
+        this.#what,
+        address,
+        new Error("restart the engine to turn TLS or client certificates on or off"),
+      );
     this.#useTls(address);
     this.#address = address;
   }
@@ -272,7 +292,10 @@ function handleClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
         ? ["408 Request Timeout", "request_timeout", "the request did not arrive in time"]
         : ["400 Bad Request", "invalid_request", "the request is not well-formed HTTP"];
   const body = JSON.stringify({ error: { code, message } });
-  sendLast(socket, `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  sendLast(
+    socket,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }
 
 /**
@@ -290,7 +313,13 @@ function sendLast(stream: Duplex, text: string): void {
 }
 
 /** Refuses an upgrade request with a response, then closes the connection. */
-export function refuseUpgrade(stream: Duplex, status: string, code: string, message: string, headers: Readonly<Record<string, string>> = {}): void {
+export function refuseUpgrade(
+  stream: Duplex,
+  status: string,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   const body = JSON.stringify({ error: { code, message } });
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   stream.on("error", () => stream.destroy());
@@ -301,7 +330,12 @@ export function refuseUpgrade(stream: Duplex, status: string, code: string, mess
 }
 
 /** Sends a JSON response. */
-export function sendJson(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   const text = JSON.stringify(body);
   response.writeHead(status, {
     "content-type": "application/json",
@@ -313,7 +347,13 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 }
 
 /** Sends `{"error":{"code","message"}}`. */
-export function sendError(response: ServerResponse, status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): void {
+export function sendError(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   sendJson(response, status, { error: { code, message } }, headers);
 }
 

@@ -36,7 +36,10 @@ async function bridge() {
 }
 
 /** Returns the status of a refused upgrade, or the open socket. */
-async function upgrade(url: string, headers: Record<string, string> = {}): Promise<WebSocket | { status: number | undefined; body: string }> {
+async function upgrade(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<WebSocket | { status: number | undefined; body: string }> {
   const socket = new WebSocket(url, { headers, handshakeTimeout: 5_000 });
   undo.push(() => socket.terminate());
   return new Promise((resolve, reject) => {
@@ -52,7 +55,11 @@ async function upgrade(url: string, headers: Record<string, string> = {}): Promi
   });
 }
 
-async function get(port: number, path: string, headers: Record<string, string> = {}): Promise<{ status: number | undefined; body: string }> {
+async function get(
+  port: number,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number | undefined; body: string }> {
   const sent = httpRequest({ host: "127.0.0.1", port, path, headers });
   sent.end();
   const [response] = (await once(sent, "response")) as [import("node:http").IncomingMessage];
@@ -131,10 +138,16 @@ describe("the bridge", () => {
     const { port } = await bridge();
     const url = `ws://127.0.0.1:${port}`;
     expect(await upgrade(`${url}/nope`)).toMatchObject({ status: 404 });
-    expect(await upgrade(`${url}/`, { origin: "http://evil.example" })).toMatchObject({ status: 403, body: expect.stringContaining("allowed_origins") });
+    expect(await upgrade(`${url}/`, { origin: "http://evil.example" })).toMatchObject({
+      status: 403,
+      body: expect.stringContaining("allowed_origins"),
+    });
     expect(await upgrade(`${url}/`, { origin: "null" })).toMatchObject({ status: 403 });
     expect(await upgrade(`${url}/otel`, { origin: "http://evil.example" })).toMatchObject({ status: 403 });
-    expect(await upgrade(`${url}/`, { host: `evil.example:${port}` })).toMatchObject({ status: 421, body: expect.stringContaining("allowed_hosts") });
+    expect(await upgrade(`${url}/`, { host: `evil.example:${port}` })).toMatchObject({
+      status: 421,
+      body: expect.stringContaining("allowed_hosts"),
+    });
     expect(await upgrade(`${url}/`, { origin: "http://app.example" })).toBeInstanceOf(WebSocket);
   });
 
@@ -162,7 +175,10 @@ describe("the bridge", () => {
 
   it("tells plain HTTP clients what this port is", async () => {
     const { port } = await bridge();
-    expect(await get(port, "/", { host: `localhost:${port}` })).toMatchObject({ status: 426, body: expect.stringContaining("WebSocket") });
+    expect(await get(port, "/", { host: `localhost:${port}` })).toMatchObject({
+      status: 426,
+      body: expect.stringContaining("WebSocket"),
+    });
   });
 });
 
@@ -181,7 +197,10 @@ describe("the HTTP listener", () => {
     expect(await get(port, "/healthz", host)).toEqual({ status: 200, body: '{"status":"ok"}' });
     expect(await get(port, "/readyz", host)).toMatchObject({ status: 200 });
     const takeBack = made.reportReadiness(() => "the store is closed");
-    expect(await get(port, "/readyz", host)).toEqual({ status: 503, body: '{"status":"not_ready","reasons":["the store is closed"]}' });
+    expect(await get(port, "/readyz", host)).toEqual({
+      status: 503,
+      body: '{"status":"not_ready","reasons":["the store is closed"]}',
+    });
     takeBack();
     made.startDraining();
     expect(await get(port, "/readyz", host)).toMatchObject({ status: 503 });
@@ -196,15 +215,23 @@ describe("the HTTP listener", () => {
     const ask = (path: string) => get(made.listener.port, path, host);
     expect(await ask("/healthz")).toMatchObject({ status: 200 });
     expect(await ask("/readyz")).toMatchObject({ status: 503, body: expect.stringContaining("starting") });
-    expect(await ask("/orders")).toMatchObject({ status: 503, body: expect.stringContaining("the engine is starting") });
+    expect(await ask("/orders")).toMatchObject({
+      status: 503,
+      body: expect.stringContaining("the engine is starting"),
+    });
     made.startServing();
     expect(await ask("/readyz")).toMatchObject({ status: 200 });
     expect(await ask("/orders")).toMatchObject({ status: 200, body: "root" });
   });
 
   it("is ready while a component is degraded, not while one is unhealthy, and names it; since when and what to do it tells the token's holder (gap 48)", async () => {
-    let reports: readonly ComponentReport[] = [{ component: "disk", status: "healthy", details: "5 GB free", sinceMs: 1 }];
-    const made = new HttpApi(silentLogger, () => rules, { health: () => reports, isTrusted: ({ headers }) => headers.authorization === "Bearer t" });
+    let reports: readonly ComponentReport[] = [
+      { component: "disk", status: "healthy", details: "5 GB free", sinceMs: 1 },
+    ];
+    const made = new HttpApi(silentLogger, () => rules, {
+      health: () => reports,
+      isTrusted: ({ headers }) => headers.authorization === "Bearer t",
+    });
     made.startServing();
     await made.listener.bind(LOOPBACK);
     undo.push(() => made.listener.close());
@@ -217,9 +244,15 @@ describe("the HTTP listener", () => {
     reports = [{ component: "disk", status: "degraded", details: "little room: make some", sinceMs: 2 }];
     const disk = { component: "disk", status: "degraded" };
     expect(await ready()).toEqual({ status: 200, body: { status: "ready", components: [disk] } });
-    reports = [...reports, { component: "store", status: "unhealthy", details: "/home/ann/data is read-only", sinceMs: 3 }];
+    reports = [
+      ...reports,
+      { component: "store", status: "unhealthy", details: "/home/ann/data is read-only", sinceMs: 3 },
+    ];
     const store = { component: "store", status: "unhealthy" };
-    expect(await ready()).toEqual({ status: 503, body: { status: "not_ready", reasons: ["store: unhealthy"], components: [disk, store] } });
+    expect(await ready()).toEqual({
+      status: 503,
+      body: { status: "not_ready", reasons: ["store: unhealthy"], components: [disk, store] },
+    });
     expect(await ready({ authorization: "Bearer t" })).toEqual({
       status: 503,
       body: {
@@ -237,7 +270,10 @@ describe("the HTTP listener", () => {
   it("gives a request to the mount with the longest prefix, and 404 to the rest with a hint", async () => {
     const { made, port } = await api();
     const host = { host: `localhost:${port}` };
-    expect(await get(port, "/a", host)).toMatchObject({ status: 404, body: expect.stringContaining("svc worker add svc-http") });
+    expect(await get(port, "/a", host)).toMatchObject({
+      status: 404,
+      body: expect.stringContaining("svc worker add svc-http"),
+    });
     made.mount({ prefix: "/", handle: (_request, response) => void response.end("root") });
     const takeBack = made.mount({ prefix: "/api/", handle: (_request, response, path) => void response.end(path) });
     made.mount({ prefix: "/broken", handle: () => Promise.reject(new Error("boom")) });
@@ -251,7 +287,12 @@ describe("the HTTP listener", () => {
   it("answers a client that offers another protocol in HTTP/1.1", async () => {
     const { port } = await api();
     expect(
-      await get(port, "/healthz", { host: `localhost:${port}`, connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" }),
+      await get(port, "/healthz", {
+        host: `localhost:${port}`,
+        connection: "Upgrade, HTTP2-Settings",
+        upgrade: "h2c",
+        "http2-settings": "AAMAAABk",
+      }),
     ).toMatchObject({ status: 200 });
   });
 
@@ -259,7 +300,10 @@ describe("the HTTP listener", () => {
     const { made, port } = await api();
     made.mount({ prefix: "/", handle: (_request, response) => void response.end("root") });
     made.startDraining();
-    expect(await get(port, "/", { host: `localhost:${port}` })).toMatchObject({ status: 503, body: expect.stringContaining("draining") });
+    expect(await get(port, "/", { host: `localhost:${port}` })).toMatchObject({
+      status: 503,
+      body: expect.stringContaining("draining"),
+    });
   });
 
   it("refuses a foreign Host with 421 on every path (W5)", async () => {
@@ -275,8 +319,14 @@ describe("the HTTP listener", () => {
   it("refuses a target in absolute form whose authority is foreign, whatever the Host says", async () => {
     const { made, port } = await api();
     made.mount({ prefix: "/", handle: (_request, response) => void response.end("root") });
-    const ask = (target: string): Promise<string> => sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n\r\n`).closed;
-    for (const target of ["http://evil.example/", `HTTP://evil.example:${port}/healthz`, "http://localhost:1/", "http:///healthz"]) {
+    const ask = (target: string): Promise<string> =>
+      sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n\r\n`).closed;
+    for (const target of [
+      "http://evil.example/",
+      `HTTP://evil.example:${port}/healthz`,
+      "http://localhost:1/",
+      "http:///healthz",
+    ]) {
       expect([target, await ask(target)]).toEqual([target, expect.stringMatching(/^HTTP\/1\.1 421 /)]);
     }
     expect(await ask(`http://localhost:${port}/`)).toMatch(/^HTTP\/1\.1 200 /);
@@ -285,7 +335,8 @@ describe("the HTTP listener", () => {
   it("refuses two Hosts with 400 and over 100 header lines with 431, of which none may go unread (1.4)", async () => {
     const { made, port } = await api();
     made.mount({ prefix: "/", handle: (_request, response) => void response.end("root") });
-    const ask = (lines: string): Promise<string> => sendRaw(port, `GET / HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n${lines}\r\n`).closed;
+    const ask = (lines: string): Promise<string> =>
+      sendRaw(port, `GET / HTTP/1.1\r\nHost: localhost:${port}\r\nConnection: close\r\n${lines}\r\n`).closed;
     const many = (count: number): string => Array.from({ length: count }, (_, at) => `x-${at}: 1\r\n`).join("");
 
     expect(await ask("HOST: evil.example\r\n")).toMatch(/^HTTP\/1\.1 400 .*more than one Host/s);
@@ -302,7 +353,10 @@ describe("the HTTP listener", () => {
     undo.push(() => vi.useRealTimers());
     const { made, port } = await api();
     made.mount({ prefix: "/", boundsBodies: true, handle: (_request, response) => void response.end("root") });
-    const { socket, answered, closed } = sendRaw(port, `GET ${path} HTTP/1.1\r\nHost: ${host || `localhost:${port}`}\r\nContent-Length: 1000000\r\n\r\n`);
+    const { socket, answered, closed } = sendRaw(
+      port,
+      `GET ${path} HTTP/1.1\r\nHost: ${host || `localhost:${port}`}\r\nContent-Length: 1000000\r\n\r\n`,
+    );
     const drip = setInterval(() => socket.write("x"), 20);
     undo.push(() => clearInterval(drip));
     await answered;

@@ -12,7 +12,9 @@ afterEach(() => {
   for (const listener of open.splice(0)) listener.close();
 });
 
-async function listen(options: { readonly tokenRequired?: boolean; readonly fails?: boolean; readonly port?: number } = {}): Promise<number> {
+async function listen(
+  options: { readonly tokenRequired?: boolean; readonly fails?: boolean; readonly port?: number } = {},
+): Promise<number> {
   const listener = await openModuleListener(
     {
       host: "127.0.0.1",
@@ -34,7 +36,10 @@ async function listen(options: { readonly tokenRequired?: boolean; readonly fail
   return listener.port;
 }
 
-function get(port: number, headers: Readonly<Record<string, string>> = {}): Promise<{ readonly status: number | undefined; readonly body: string }> {
+function get(
+  port: number,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly status: number | undefined; readonly body: string }> {
   return new Promise((resolve, reject) => {
     request({ host: "127.0.0.1", port, path: "/", headers }, (response) => {
       let body = "";
@@ -96,5 +101,7 @@ test("a port that is taken is told with the listener's name", async () => {
 
 test("a port that the engine has itself is told as such, with what it is for", async () => {
   const port = await listen();
-  await expect(listen({ port })).rejects.toThrow(`port ${port} is in use by this engine itself, for tests; choose another port`);
+  await expect(listen({ port })).rejects.toThrow(
+    `port ${port} is in use by this engine itself, for tests; choose another port`,
+  );
 });

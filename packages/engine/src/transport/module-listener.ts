@@ -21,15 +21,22 @@ export interface ModuleListenerRules {
  */
 export async function openModuleListener(options: ListenOptions, rules: ModuleListenerRules): Promise<ModuleListener> {
   const { host, what } = options;
-  function refusalOf(request: IncomingMessage): { readonly status: number; readonly code: string; readonly message: string } | Refusal | undefined {
+  function refusalOf(
+    request: IncomingMessage,
+  ): { readonly status: number; readonly code: string; readonly message: string } | Refusal | undefined {
     // Off loopback any name may lead here, and the token decides.
     const misdirected = isLoopback(host) ? misdirection(request, listener.port, rules.access()) : undefined;
     if (misdirected !== undefined) return { status: 421, code: "misdirected_request", message: misdirected };
     const { origin } = request.headers;
     if (!originIsAllowed(origin, rules.access())) {
-      return { status: 403, code: "FORBIDDEN", message: `the origin ${JSON.stringify(origin)} may not do this; add it to engine.allowed_origins` };
+      return {
+        status: 403,
+        code: "FORBIDDEN",
+        message: `the origin ${JSON.stringify(origin)} may not do this; add it to engine.allowed_origins`,
+      };
     }
-    if (!fetchSiteIsSafe(request, rules.access())) return { status: 403, code: "FORBIDDEN", message: "the request comes from a page of another site" };
+    if (!fetchSiteIsSafe(request, rules.access()))
+      return { status: 403, code: "FORBIDDEN", message: "the request comes from a page of another site" };
     return rules.tokenRefusal(request, host);
   }
 

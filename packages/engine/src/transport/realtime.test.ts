@@ -16,7 +16,13 @@ afterEach(async () => {
 async function scene(options: { readonly isReady?: () => boolean } = {}) {
   const clock = manualClock();
   const engine = await inMemoryEngine({ clock });
-  const realtime = new Realtime(clock, () => ({ allowedOrigins: [], allowedHosts: [] }), engine.kernel.log, engine.kernel.streams, options);
+  const realtime = new Realtime(
+    clock,
+    () => ({ allowedOrigins: [], allowedHosts: [] }),
+    engine.kernel.log,
+    engine.kernel.streams,
+    options,
+  );
   await realtime.listener.bind({ host: "127.0.0.1", port: 0 });
   undo.push(() => realtime.listener.close());
   const streams = memoryStreams(engine.kernel.streams);
@@ -61,8 +67,12 @@ async function open(url: string): Promise<Client> {
   };
 }
 
-const join = (more: object = {}): object => ({ type: "join", data: { subscriptionId: "s", streamName: "todos", groupId: "g", ...more } });
-const isSync = ({ event }: Record<string, unknown>): boolean => (event as { type?: string } | undefined)?.type === "sync";
+const join = (more: object = {}): object => ({
+  type: "join",
+  data: { subscriptionId: "s", streamName: "todos", groupId: "g", ...more },
+});
+const isSync = ({ event }: Record<string, unknown>): boolean =>
+  (event as { type?: string } | undefined)?.type === "sync";
 
 /**
  * A WebSocket client without a library: it completes the handshake, joins, and then does nothing, not even respond to
@@ -105,7 +115,8 @@ describe("streams over real sockets", () => {
   it("holds no message that is too large while it comes: it closes at its first bytes, or pieces (1.4)", async () => {
     const { port } = await scene();
     const announced = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
-    const piece = (firstByte: number): Buffer => Buffer.concat([Buffer.from([firstByte, 0xfe, 0x9c, 0x40, 0, 0, 0, 0]), Buffer.alloc(40_000, "x")]);
+    const piece = (firstByte: number): Buffer =>
+      Buffer.concat([Buffer.from([firstByte, 0xfe, 0x9c, 0x40, 0, 0, 0, 0]), Buffer.alloc(40_000, "x")]);
     for (const said of [announced, Buffer.concat([piece(0x01), piece(0x00)])]) {
       const client = await dumbClient(port, []);
       client.write(said);
@@ -157,7 +168,9 @@ describe("streams over real sockets", () => {
     expect((await closed)[0]).toBe(4008);
     const gap = await extended.next(({ type }) => type === "gap");
     expect(gap).toMatchObject({ data: { reason: "overflow", seq: times + 1 } });
-    expect(await extended.next((message) => isSync(message) && message.seq === times + 1)).toMatchObject({ event: { data: { length: 2 } } });
+    expect(await extended.next((message) => isSync(message) && message.seq === times + 1)).toMatchObject({
+      event: { data: { length: 2 } },
+    });
   });
 
   it("cuts off a client that has gone without a word, within 25 s, and its subscriptions are left once (R-5) (1.4)", async () => {

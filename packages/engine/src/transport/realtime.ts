@@ -56,7 +56,13 @@ export class Realtime {
   readonly #heartbeat: Heartbeat;
 
   /** Without `access` all clients are accepted. */
-  constructor(clock: Clock, rules: () => AccessRules, log: Logger, server: RealtimeServer, access: ListenerAccess = {}) {
+  constructor(
+    clock: Clock,
+    rules: () => AccessRules,
+    log: Logger,
+    server: RealtimeServer,
+    access: ListenerAccess = {},
+  ) {
     this.#server = server;
     this.#isReady = access.isReady ?? (() => true);
     this.#isTrusted = access.isTrusted ?? (() => false);
@@ -67,9 +73,12 @@ export class Realtime {
     this.#rules = rules;
     this.listener = new Listener({
       what: "streams",
-      onRequest: (_request, response) => sendError(response, 426, "invalid_message", "this port speaks WebSocket", { upgrade: "websocket" }),
+      onRequest: (_request, response) =>
+        sendError(response, 426, "invalid_message", "this port speaks WebSocket", { upgrade: "websocket" }),
       onUpgrade: (request, stream, head) => this.#upgrade(request, stream, head),
-      ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
+      ...(access.maxConnectionsPerAddress === undefined
+        ? {}
+        : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
   }
 
@@ -78,18 +87,30 @@ export class Realtime {
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const refusal: Refusal | undefined = upgradeRefusal(request, this.listener.port, this.#rules()) ?? this.#tokenRefusal(request);
+    const refusal: Refusal | undefined =
+      upgradeRefusal(request, this.listener.port, this.#rules()) ?? this.#tokenRefusal(request);
     if (refusal !== undefined) {
       refuseUpgrade(stream, refusal.status, refusal.code, refusal.message, refusal.headers);
       return;
     }
     const path = pathOf(request);
     if (!this.#server.serves(path)) {
-      refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; this port serves / and /stream/{name}/{group}[/{id}]`);
+      refuseUpgrade(
+        stream,
+        "404 Not Found",
+        "NOT_FOUND",
+        `there is no socket at ${path}; this port serves / and /stream/{name}/{group}[/{id}]`,
+      );
       return;
     }
     if (!this.#isReady()) {
-      refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is starting or stopping; connect again", { "retry-after": "1" });
+      refuseUpgrade(
+        stream,
+        "503 Service Unavailable",
+        "draining",
+        "the engine is starting or stopping; connect again",
+        { "retry-after": "1" },
+      );
       return;
     }
     const client: StreamClient = {

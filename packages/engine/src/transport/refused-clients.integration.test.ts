@@ -8,7 +8,9 @@ afterEach(() => {
   for (const close of undo.splice(0).reverse()) close();
 });
 
-const UPGRADE = ["GET /nope HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket", "", ""].join("\r\n");
+const UPGRADE = ["GET /nope HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket", "", ""].join(
+  "\r\n",
+);
 
 /** Returns false if the listener closes the connection without a response. */
 async function isLetIn(port: number): Promise<boolean> {

@@ -49,7 +49,10 @@ describe.each([60_000, 0])("a client of a listener with %d ms for whole requests
 
   it("that drips its head, or a handshake's, is cut off (1.4) (W11)", async () => {
     const { port, reached } = await listener(requestTimeoutMs);
-    for (const head of ["GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ", "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Slow: "]) {
+    for (const head of [
+      "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+      "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Slow: ",
+    ]) {
       const socket = await dial(port);
       socket.write(head);
       const dripping = setInterval(() => socket.write("a"), 50);

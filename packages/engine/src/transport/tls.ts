@@ -22,7 +22,8 @@ export function readTls(files: TlsFiles, what: string): SecureContextOptions {
     try {
       const found = statSync(file);
       // Reading a device or a pipe may never end.
-      if (!found.isFile() || found.size > MAX_TLS_FILE_BYTES) throw new Error(`it is not a file of at most ${MAX_TLS_FILE_BYTES} bytes`);
+      if (!found.isFile() || found.size > MAX_TLS_FILE_BYTES)
+        throw new Error(`it is not a file of at most ${MAX_TLS_FILE_BYTES} bytes`);
       return readFileSync(file);
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;
@@ -41,11 +42,17 @@ export function readTls(files: TlsFiles, what: string): SecureContextOptions {
   const key = read("TLS key", files.key);
   check(`the TLS certificate for ${what} is not a PEM certificate: ${files.cert}`, { cert });
   check(`the TLS key for ${what} is not a PEM private key without a passphrase: ${files.key}`, { key });
-  check(`the TLS certificate and key for ${what} do not belong together: ${files.cert} and ${files.key}`, { cert, key });
+  check(`the TLS certificate and key for ${what} do not belong together: ${files.cert} and ${files.key}`, {
+    cert,
+    key,
+  });
   if (files.clientCa === undefined) return { cert, key };
   const ca = read("client authority", files.clientCa);
   check(`the client authority for ${what} is not a PEM certificate: ${files.clientCa}`, { ca });
   if (!ca.includes("-----BEGIN CERTIFICATE-----"))
-    throw new TlsError(`the client authority for ${what} is not a PEM certificate: ${files.clientCa}: it contains none`, undefined);
+    throw new TlsError(
+      `the client authority for ${what} is not a PEM certificate: ${files.clientCa}: it contains none`,
+      undefined,
+    );
   return { cert, key, ca };
 }

@@ -15,7 +15,8 @@ export function unauthorized(message: string): Refusal {
   return { status: "401 Unauthorized", code: "AUTH_ERROR", message, headers: CHALLENGE };
 }
 
-export const MISSING_TOKEN = "this listener requires the engine's token: send Authorization: Bearer TOKEN (SVC_TOKEN for svc's own clients)";
+export const MISSING_TOKEN =
+  "this listener requires the engine's token: send Authorization: Bearer TOKEN (SVC_TOKEN for svc's own clients)";
 export const WRONG_TOKEN = "the token is not the engine's; where none is required, send none";
 
 /** Checks requests for the engine's own token. */

@@ -14,7 +14,11 @@ afterEach(() => {
  * A connection over a real socket whose peer reads nothing after the handshake. `closed` resolves when the engine's
  * side has closed.
  */
-async function stalledPeer(): Promise<{ readonly socket: FrameSocket; readonly client: WebSocket; readonly closed: Promise<void> }> {
+async function stalledPeer(): Promise<{
+  readonly socket: FrameSocket;
+  readonly client: WebSocket;
+  readonly closed: Promise<void>;
+}> {
   let accept: (socket: FrameSocket) => void = () => {};
   const accepted = new Promise<FrameSocket>((resolve) => {
     accept = resolve;

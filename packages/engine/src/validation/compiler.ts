@@ -75,6 +75,10 @@ export function compileSchema(format: unknown, patterns: Patterns = "native"): V
  * Removes `$id` and `$schema`: two functions may have schemas with the same `$id`, and the named draft does not change
  * the meaning.
  */
-function withoutIdentity({ $schema: _draft, $id: _id, ...schema }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function withoutIdentity({
+  $schema: _draft,
+  $id: _id,
+  ...schema
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return schema;
 }

@@ -87,7 +87,11 @@ export class JsonSchemaChecks implements FormatChecks {
     load();
     const startedAt = performance.now();
     try {
-      const validate = withinTime(budget === undefined ? COMPILE_MS : CHECK_MS, () => compileSchema(format, patterns), load);
+      const validate = withinTime(
+        budget === undefined ? COMPILE_MS : CHECK_MS,
+        () => compileSchema(format, patterns),
+        load,
+      );
       compiled = { validate, isCostly, pausedUntil: 0 };
     } catch (error) {
       compiled = { problem: (error as Error).message };
@@ -139,14 +143,20 @@ class Check implements FormatCheck {
     const isLimited = this.#budget !== undefined || compiled.isCostly || payload.byteLength > LARGE_BYTES;
     const startedAt = isLimited ? performance.now() : 0;
     if (isLimited && startedAt < compiled.pausedUntil) {
-      return new CallError("overloaded", `${what}: payloads are not checked just now, because one took longer than ${CHECK_MS} ms; try again`);
+      return new CallError(
+        "overloaded",
+        `${what}: payloads are not checked just now, because one took longer than ${CHECK_MS} ms; try again`,
+      );
     }
     if (this.#budget?.isSpent(startedAt)) return this.#outOfTime(what);
     try {
       if (isLimited ? withinTime(CHECK_MS, () => validate(value)) : validate(value)) return undefined;
     } catch (error) {
       if (error instanceof TimeLimitError) compiled.pausedUntil = performance.now() + PAUSE_MS;
-      const why = error instanceof TimeLimitError ? `checking it takes longer than ${CHECK_MS} ms` : `it cannot be checked: ${(error as Error).message}`;
+      const why =
+        error instanceof TimeLimitError
+          ? `checking it takes longer than ${CHECK_MS} ms`
+          : `it cannot be checked: ${(error as Error).message}`;
       return new CallError("invalid_input", `${what}: ${why}`, { details: { problems: [] } });
     } finally {
       this.#budget?.spend(performance.now() - startedAt, performance.now());
@@ -154,7 +164,9 @@ class Check implements FormatCheck {
     const problems = (validate.errors ?? []).map(mismatchOf);
     // The validator keeps the errors of its last run, which contain parts of the payload.
     validate.errors = null;
-    const text = problems.map(({ path, expected }) => `${path === "" ? "the payload" : path} must ${expected}`).join("; ");
+    const text = problems
+      .map(({ path, expected }) => `${path === "" ? "the payload" : path} must ${expected}`)
+      .join("; ");
     return new CallError("invalid_input", `${what}: ${text}`, { details: { problems } });
   }
 
@@ -166,6 +178,9 @@ class Check implements FormatCheck {
   }
 
   #outOfTime(what: string): CallError {
-    return new CallError("overloaded", `${what}: payloads are not checked just now, because the formats of its principal took too much time; try again`);
+    return new CallError(
+      "overloaded",
+      `${what}: payloads are not checked just now, because the formats of its principal took too much time; try again`,
+    );
   }
 }

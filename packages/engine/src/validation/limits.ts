@@ -4,7 +4,14 @@ const MAX_FORMAT_CHARACTERS = 64 * 1024;
 const MAX_FORMAT_DEPTH = 32;
 
 /** Keywords whose cost grows faster than the value. */
-const COSTLY: ReadonlySet<string> = new Set(["pattern", "patternProperties", "uniqueItems", "contains", "$ref", "$dynamicRef"]);
+const COSTLY: ReadonlySet<string> = new Set([
+  "pattern",
+  "patternProperties",
+  "uniqueItems",
+  "contains",
+  "$ref",
+  "$dynamicRef",
+]);
 /** Keywords that refer to other schemas. */
 const REFERENCES: ReadonlySet<string> = new Set(["$ref", "$dynamicRef", "$recursiveRef"]);
 
@@ -18,9 +25,11 @@ export interface FormatFacts {
 /** Checks a format before it is compiled: its size, its depth, and that it has no references to other documents. */
 export function inspectFormat(format: unknown): FormatFacts {
   if (typeof format === "boolean") return { problem: undefined, isCostly: false };
-  if (typeof format !== "object" || format === null || Array.isArray(format)) return refusal("it is not a JSON Schema: an object is expected");
+  if (typeof format !== "object" || format === null || Array.isArray(format))
+    return refusal("it is not a JSON Schema: an object is expected");
   const characters = JSON.stringify(format).length;
-  if (characters > MAX_FORMAT_CHARACTERS) return refusal(`it has ${characters} characters; ${MAX_FORMAT_CHARACTERS} is the limit`);
+  if (characters > MAX_FORMAT_CHARACTERS)
+    return refusal(`it has ${characters} characters; ${MAX_FORMAT_CHARACTERS} is the limit`);
   let isCostly = false;
   let problem: string | undefined;
   const visit = (value: unknown, depth: number): void => {
@@ -30,7 +39,8 @@ export function inspectFormat(format: unknown): FormatFacts {
       return;
     }
     for (const [key, member] of Object.entries(value)) {
-      if (REFERENCES.has(key) && typeof member === "string" && !member.startsWith("#")) problem = `${key} ${JSON.stringify(member)} leads outside the format`;
+      if (REFERENCES.has(key) && typeof member === "string" && !member.startsWith("#"))
+        problem = `${key} ${JSON.stringify(member)} leads outside the format`;
       if (COSTLY.has(key)) isCostly = true;
       visit(member, depth + 1);
     }

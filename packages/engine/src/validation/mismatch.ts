@@ -10,7 +10,8 @@ export interface Mismatch {
 
 /** Converts the validator's error to our wording. Keywords are those of JSON Schema. */
 export function mismatchOf({ instancePath, keyword, params, message }: ErrorObject): Mismatch {
-  if (keyword === "required") return { path: `${instancePath}/${escapePointer(String(params.missingProperty))}`, expected: "be there" };
+  if (keyword === "required")
+    return { path: `${instancePath}/${escapePointer(String(params.missingProperty))}`, expected: "be there" };
   if (keyword === "additionalProperties" || keyword === "unevaluatedProperties") {
     const name = String(params.additionalProperty ?? params.unevaluatedProperty);
     return { path: `${instancePath}/${escapePointer(name)}`, expected: "not be there: the format does not name it" };

@@ -7,7 +7,11 @@ import { compileSchema, validator } from "./compiler.ts";
 import { JsonSchemaChecks } from "./index.ts";
 import { TimeLimitError, withinTime } from "./time-limit.ts";
 
-const ORDER = { type: "object", properties: { item: { type: "string" }, amount: { type: "integer", minimum: 1 } }, required: ["item"] };
+const ORDER = {
+  type: "object",
+  properties: { item: { type: "string" }, amount: { type: "integer", minimum: 1 } },
+  required: ["item"],
+};
 
 async function engineWith(options: { readonly enforceAll?: boolean } = {}) {
   let enforceAll = options.enforceAll ?? false;
@@ -45,7 +49,9 @@ describe("a function that asks for validation", () => {
       [null, { path: "", expected: "be object" }],
     ];
     for (const [payload, problem] of mismatches) {
-      const { error } = (await worker.call("shop::order", payload)) as { error: { code: string; message: string; details: object } };
+      const { error } = (await worker.call("shop::order", payload)) as {
+        error: { code: string; message: string; details: object };
+      };
       expect(error).toMatchObject({ code: "invalid_input", details: { problems: [problem], executed: "no" } });
       expect(error.message).toBe(`shop::order: ${problem.path || "the payload"} must ${problem.expected}`);
     }
@@ -54,33 +60,61 @@ describe("a function that asks for validation", () => {
 
   it("is checked by what zod and pydantic write (gap 54)", async () => {
     const { worker, serve } = await engineWith();
-    const schema = z.strictObject({ email: z.email(), tags: z.array(z.enum(["a", "b"])).max(2), at: z.iso.datetime().optional() });
+    const schema = z.strictObject({
+      email: z.email(),
+      tags: z.array(z.enum(["a", "b"])).max(2),
+      at: z.iso.datetime().optional(),
+    });
     serve("zod", { request_format: z.toJSONSchema(schema), validate: true });
     // As pydantic 2 describes a model with a nested model and an optional member.
     const pydantic = {
-      $defs: { Address: { properties: { city: { title: "City", type: "string" } }, required: ["city"], title: "Address", type: "object" } },
-      properties: { home: { $ref: "#/$defs/Address" }, age: { anyOf: [{ type: "integer" }, { type: "null" }], default: null, title: "Age" } },
+      $defs: {
+        Address: {
+          properties: { city: { title: "City", type: "string" } },
+          required: ["city"],
+          title: "Address",
+          type: "object",
+        },
+      },
+      properties: {
+        home: { $ref: "#/$defs/Address" },
+        age: { anyOf: [{ type: "integer" }, { type: "null" }], default: null, title: "Age" },
+      },
       required: ["home"],
       title: "Person",
       type: "object",
     };
     serve("pydantic", { request_format: pydantic, validate: true });
     expect(await worker.call("zod", { email: "a@b.example", tags: ["a"] })).toMatchObject({ error: null });
-    expect(await worker.call("zod", { email: "nobody", tags: [] })).toMatchObject({ error: { details: { problems: [{ path: "/email" }] } } });
+    expect(await worker.call("zod", { email: "nobody", tags: [] })).toMatchObject({
+      error: { details: { problems: [{ path: "/email" }] } },
+    });
     expect(await worker.call("zod", { email: "a@b.example", tags: ["c"] })).toMatchObject({
       error: { details: { problems: [{ path: "/tags/0", expected: 'be one of "a", "b"' }] } },
     });
-    expect(await worker.call("zod", { email: "a@b.example", tags: [], "a/b": 1 })).toMatchObject({ error: { details: { problems: [{ path: "/a~1b" }] } } });
+    expect(await worker.call("zod", { email: "a@b.example", tags: [], "a/b": 1 })).toMatchObject({
+      error: { details: { problems: [{ path: "/a~1b" }] } },
+    });
     expect(await worker.call("pydantic", { home: { city: "Ulm" } })).toMatchObject({ error: null });
-    expect(await worker.call("pydantic", { home: {} })).toMatchObject({ error: { details: { problems: [{ path: "/home/city", expected: "be there" }] } } });
+    expect(await worker.call("pydantic", { home: {} })).toMatchObject({
+      error: { details: { problems: [{ path: "/home/city", expected: "be there" }] } },
+    });
   });
 
   it("does not take what every object inherits for a member", async () => {
     const { worker, serve } = await engineWith();
-    serve("f", { request_format: { type: "object", required: ["constructor"], properties: { toString: { type: "string" } } }, validate: true });
+    serve("f", {
+      request_format: { type: "object", required: ["constructor"], properties: { toString: { type: "string" } } },
+      validate: true,
+    });
     expect(await worker.call("f", {})).toMatchObject({ error: { details: { problems: [{ path: "/constructor" }] } } });
     expect(await worker.call("f", { constructor: 1 })).toMatchObject({ error: null });
-    serve("g", { request_format: JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}'), validate: true });
+    serve("g", {
+      request_format: JSON.parse(
+        '{"type":"object","properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}',
+      ),
+      validate: true,
+    });
     expect(await worker.call("g", {})).toMatchObject({ error: { code: "invalid_input" } });
   });
 
@@ -98,10 +132,15 @@ describe("a function that asks for validation", () => {
     for (const [at, [format, reason]] of formats.entries()) {
       const id = `f${at}`;
       serve(id, { request_format: format, validate: true });
-      const told = await worker.next((frame) => frame.type === "error" && (frame.error as { details: { id: string } }).details.id === id);
+      const told = await worker.next(
+        (frame) => frame.type === "error" && (frame.error as { details: { id: string } }).details.id === id,
+      );
       expect(told).toMatchObject({ error: { code: "format_not_enforced", message: expect.stringContaining(reason) } });
       expect(await worker.call(id, { any: "thing" })).toMatchObject({ error: null });
-      expect(engine.directory.functionById(id)).toMatchObject({ validated: false, format_problem: expect.stringContaining(reason) });
+      expect(engine.directory.functionById(id)).toMatchObject({
+        validated: false,
+        format_problem: expect.stringContaining(reason),
+      });
     }
   });
 
@@ -125,11 +164,15 @@ describe("a function that asks for validation", () => {
     };
     register("g::look", { type: "string", pattern: "^(?=a)b$" });
     const told = await guest.next((frame) => frame.type === "error");
-    expect(told).toMatchObject({ error: { code: "format_not_enforced", message: expect.stringContaining("linear time") } });
+    expect(told).toMatchObject({
+      error: { code: "format_not_enforced", message: expect.stringContaining("linear time") },
+    });
     for (let index = 0; index < 120; index++) register(`g::${index}`, { type: "string", pattern: `^(a+)+$|x${index}` });
     guest.say({ type: "ping" });
     await guest.next((frame) => frame.type === "pong");
-    const answers = await Promise.all(Array.from({ length: 120 }, (_, index) => worker.call(`g::${index}`, `${"a".repeat(60)}b`)));
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, (_, index) => worker.call(`g::${index}`, `${"a".repeat(60)}b`)),
+    );
     const errors = answers.map(({ error }) => error as { code: string; message: string });
     expect(errors.filter(({ code }) => code !== "invalid_input" && code !== "overloaded")).toEqual([]);
     // Each JavaScript pattern would block the engine for 250 ms.
@@ -138,7 +181,11 @@ describe("a function that asks for validation", () => {
     // Other keywords with more than linear cost count for all formats of the principal.
     register("g::unique", { type: "array", uniqueItems: true });
     const many = Array.from({ length: 3_000 }, (_, index) => ({ index, text: "x".repeat(20) }));
-    await expect.poll(async () => ((await worker.call("g::unique", many)).error as { code: string } | null)?.code, { interval: 1 }).toBe("overloaded");
+    await expect
+      .poll(async () => ((await worker.call("g::unique", many)).error as { code: string } | null)?.code, {
+        interval: 1,
+      })
+      .toBe("overloaded");
   });
 
   it("may share its $id with another, and replicas share one check", async () => {

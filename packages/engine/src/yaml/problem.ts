@@ -49,6 +49,7 @@ export function inFileOrder(problems: readonly FileProblem[]): FileProblem[] {
 }
 
 function formatProblem(file: string, problem: FileProblem): string {
-  const position = problem.line === undefined ? "" : `:${problem.line}${problem.column === undefined ? "" : `:${problem.column}`}`;
+  const position =
+    problem.line === undefined ? "" : `:${problem.line}${problem.column === undefined ? "" : `:${problem.column}`}`;
   return `${file}${position}: ${problem.key === undefined ? "" : `${problem.key}: `}${problem.message}`;
 }

@@ -27,14 +27,30 @@ export function schemaProblems(issues: readonly Issue[], options: SchemaProblemO
   return issues.flatMap(innermost).flatMap((issue) => {
     const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
     const path = [...base, ...inside];
-    if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(key, { path, yaml, known: vocabulary.keysAt(inside, value), synonyms }));
+    if (issue.code === "unrecognized_keys")
+      return issue.keys.map((key) =>
+        unknownKey(key, { path, yaml, known: vocabulary.keysAt(inside, value), synonyms }),
+      );
     if (issue.code === "invalid_key")
-      return [{ ...place(yaml.positionOfKey(path)), key: formatKey(path), message: issue.issues.map((inner) => inner.message).join("; ") }];
+      return [
+        {
+          ...place(yaml.positionOfKey(path)),
+          key: formatKey(path),
+          message: issue.issues.map((inner) => inner.message).join("; "),
+        },
+      ];
     const words = vocabulary.wordsAt(inside);
     const found = valueAt(value, inside);
     const shown = valueAt(masked, inside);
     const isSecret = found !== undefined && found !== null && (shown === undefined || shown === MASK);
-    if (isSecret) return [problemAt(path, yaml, `${withoutValue(expectation(issue, words), found)}${isWrongType(issue) ? `, got ${kindOf(found)}` : ""}`)];
+    if (isSecret)
+      return [
+        problemAt(
+          path,
+          yaml,
+          `${withoutValue(expectation(issue, words), found)}${isWrongType(issue) ? `, got ${kindOf(found)}` : ""}`,
+        ),
+      ];
     return [problemAt(path, yaml, sentence(issue, shown, { words, template: yaml.templateOf(path) }))];
   });
 }
@@ -70,7 +86,11 @@ export function unknownKey(key: string, { path, yaml, known, synonyms = {} }: Un
     key === "<<"
       ? "; merge keys are not supported, write each key out"
       : didYouMean(meant, known) || (known.length === 0 ? "" : `; known here: ${known.join(", ")}`);
-  return { ...place(yaml.positionOfKey([...path, key])), key: formatKey([...path, key]), message: `unknown key ${JSON.stringify(maskConfigText(key))}${hint}` };
+  return {
+    ...place(yaml.positionOfKey([...path, key])),
+    key: formatKey([...path, key]),
+    message: `unknown key ${JSON.stringify(maskConfigText(key))}${hint}`,
+  };
 }
 
 /**
@@ -91,12 +111,16 @@ function innermost(issue: Issue): Issue[] {
 }
 
 function depthOfWrongWord(alternative: readonly Issue[]): number {
-  return Math.min(...alternative.map((inner) => (inner.code === "invalid_value" ? inner.path.length : Number.POSITIVE_INFINITY)));
+  return Math.min(
+    ...alternative.map((inner) => (inner.code === "invalid_value" ? inner.path.length : Number.POSITIVE_INFINITY)),
+  );
 }
 
 /** Merges alternatives that differ in a constant, e.g. an adapter's name, into one issue with all constants. */
 function mergedChoice(alternatives: readonly (readonly Issue[])[]): Issue[] {
-  const choices = alternatives.map((issues) => issues.find((inner) => inner.code === "invalid_value")).filter((inner) => inner !== undefined);
+  const choices = alternatives
+    .map((issues) => issues.find((inner) => inner.code === "invalid_value"))
+    .filter((inner) => inner !== undefined);
   const [first] = choices;
   if (first === undefined) return [];
   const samePlace = choices.filter((inner) => formatKey(inner.path.map(String)) === formatKey(first.path.map(String)));
@@ -113,7 +137,11 @@ function isWrongKind(issue: Issue): boolean {
 }
 
 /** Returns a sentence with the expectation, the value, and the probable intention. */
-function sentence(issue: Issue, found: unknown, context: { readonly words: readonly unknown[]; readonly template: string | undefined }): string {
+function sentence(
+  issue: Issue,
+  found: unknown,
+  context: { readonly words: readonly unknown[]; readonly template: string | undefined },
+): string {
   const values = issue.code === "invalid_value" ? issue.values : issue.code === "invalid_union" ? context.words : [];
   return `${found === undefined ? "is missing; it " : ""}${expectation(issue, values)}${gotText(found, context.template)}${nearestOf(found, values)}`;
 }
@@ -149,7 +177,8 @@ function limit(origin: string, inclusive: string, exclusive: string | undefined,
   const words = exclusive ?? inclusive;
   if (origin === "string") return `have ${words} ${bound} ${bound === 1 ? "character" : "characters"}`;
   if (origin === "array" || origin === "set") return `have ${words} ${bound} ${bound === 1 ? "entry" : "entries"}`;
-  if (origin === "object" || origin === "map" || origin === "record") return `have ${words} ${bound} ${bound === 1 ? "key" : "keys"}`;
+  if (origin === "object" || origin === "map" || origin === "record")
+    return `have ${words} ${bound} ${bound === 1 ? "key" : "keys"}`;
   return `be ${words} ${bound}`;
 }
 
@@ -157,7 +186,13 @@ function alternatives(errors: readonly (readonly Issue[])[]): string {
   const kinds = errors.flatMap((alternative) =>
     alternative
       .filter(isWrongKind)
-      .map((issue) => (issue.code === "invalid_type" ? kindInWords(issue.expected) : issue.code === "invalid_value" ? choice(issue.values) : "")),
+      .map((issue) =>
+        issue.code === "invalid_type"
+          ? kindInWords(issue.expected)
+          : issue.code === "invalid_value"
+            ? choice(issue.values)
+            : "",
+      ),
   );
   return [...new Set(kinds)].filter((kind) => kind !== "").join(" or ");
 }
@@ -243,7 +278,9 @@ class Vocabulary {
   }
 
   wordsAt(path: KeyPath): unknown[] {
-    return [...new Set(this.#at(path).flatMap((schema) => schema.enum ?? (schema.const === undefined ? [] : [schema.const])))];
+    return [
+      ...new Set(this.#at(path).flatMap((schema) => schema.enum ?? (schema.const === undefined ? [] : [schema.const]))),
+    ];
   }
 
   #at(path: KeyPath, value?: unknown): JsonSchema[] {
@@ -258,7 +295,9 @@ class Vocabulary {
   #alternatives(schema: JsonSchema, seen: ReadonlySet<JsonSchema> = new Set()): JsonSchema[] {
     if (seen.has(schema)) return [];
     const target = this.#referenced(schema);
-    const inner = [...(target.anyOf ?? []), ...(target.oneOf ?? []), ...(target.allOf ?? [])].filter((part) => typeof part === "object");
+    const inner = [...(target.anyOf ?? []), ...(target.oneOf ?? []), ...(target.allOf ?? [])].filter(
+      (part) => typeof part === "object",
+    );
     return [target, ...inner.flatMap((part) => this.#alternatives(part, new Set([...seen, schema])))];
   }
 

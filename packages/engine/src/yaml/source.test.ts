@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 import { formatKey, readYaml } from "./source.ts";
 
 const read = (text: string) => readYaml(text, () => undefined);
-const complaints = (text: string): string[] => read(text).problems.map((problem) => `${problem.line}:${problem.column} ${problem.message}`);
+const complaints = (text: string): string[] =>
+  read(text).problems.map((problem) => `${problem.line}:${problem.column} ${problem.message}`);
 
 describe("readYaml", () => {
   it.each([
@@ -34,7 +35,9 @@ describe("readYaml", () => {
       "? ".repeat(50_000),
       `a:\n${Array.from({ length: 100 }, (_, depth) => `${" ".repeat(depth + 1)}a:\n`).join("")}`,
     ]) {
-      expect(read(text).problems).toEqual([expect.objectContaining({ message: "lists and maps are nested deeper than 64 levels" })]);
+      expect(read(text).problems).toEqual([
+        expect.objectContaining({ message: "lists and maps are nested deeper than 64 levels" }),
+      ]);
     }
   });
 
@@ -46,9 +49,15 @@ describe("readYaml", () => {
   it("refuses aliases that multiply without bound", () => {
     const lines = [
       "a: &a [x, x, x, x, x, x, x, x, x, x]",
-      ..."bcdefgh".split("").map((name, index) => `${name}: &${name} [${Array.from({ length: 10 }, () => `*${"abcdefg"[index]}`).join(", ")}]`),
+      ..."bcdefgh"
+        .split("")
+        .map(
+          (name, index) => `${name}: &${name} [${Array.from({ length: 10 }, () => `*${"abcdefg"[index]}`).join(", ")}]`,
+        ),
     ];
-    expect(read(`${lines.join("\n")}\n`).problems).toEqual([expect.objectContaining({ message: expect.stringContaining("more than 100000 values") })]);
+    expect(read(`${lines.join("\n")}\n`).problems).toEqual([
+      expect.objectContaining({ message: expect.stringContaining("more than 100000 values") }),
+    ]);
   });
 
   it("reads 40,000 keys of one block", () => {
@@ -109,7 +118,9 @@ describe("readYaml", () => {
   });
 
   it("leads from a value back to its line", () => {
-    const { source } = read("workers:\n  - name: a\n    config:\n      port: 1.10\n  - &x\n    name: b\n  - *x\nempty:\nend: 1\n");
+    const { source } = read(
+      "workers:\n  - name: a\n    config:\n      port: 1.10\n  - &x\n    name: b\n  - *x\nempty:\nend: 1\n",
+    );
     expect(source?.positionOf(["workers", 0, "config", "port"])).toEqual({ line: 4, column: 13 });
     expect(source?.positionOfKey(["workers", 0, "config", "port"])).toEqual({ line: 4, column: 7 });
     expect(source?.positionOf(["workers", 0, "config", "missing", "deeper"])).toEqual({ line: 4, column: 7 });

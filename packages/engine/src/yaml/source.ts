@@ -76,11 +76,24 @@ export function readYaml(text: string, lookup?: VariableLookup): YamlReading {
   if (deepAt !== undefined) {
     return {
       source: undefined,
-      problems: [{ ...positionInText(text, deepAt), key: undefined, message: `lists and maps are nested deeper than ${MAX_YAML_DEPTH} levels` }],
+      problems: [
+        {
+          ...positionInText(text, deepAt),
+          key: undefined,
+          message: `lists and maps are nested deeper than ${MAX_YAML_DEPTH} levels`,
+        },
+      ],
     };
   }
   // `uniqueKeys` is off because the parser's check takes quadratic time. The reader finds duplicate keys.
-  const document = parseDocument(text, { lineCounter, stringKeys: true, uniqueKeys: false, prettyErrors: false, schema: "core", keepSourceTokens: false });
+  const document = parseDocument(text, {
+    lineCounter,
+    stringKeys: true,
+    uniqueKeys: false,
+    prettyErrors: false,
+    schema: "core",
+    keepSourceTokens: false,
+  });
   const variables = lookup === undefined ? BRACES_HINT : VARIABLE_HINT;
   const syntax = syntaxProblems(text, [...document.errors, ...document.warnings], { lineCounter, variables });
   if (syntax.length === 0 && document.directives.yaml.version === "1.1") syntax.push(olderVersion(text));
@@ -119,14 +132,19 @@ class Reader {
 
   read(node: Node, path: KeyPath, depth: number): unknown {
     this.#values += 1;
-    if (this.#values === MAX_VALUES) this.#refuse(node, path, `the file holds more than ${MAX_VALUES} values, those repeated by aliases included`);
+    if (this.#values === MAX_VALUES)
+      this.#refuse(node, path, `the file holds more than ${MAX_VALUES} values, those repeated by aliases included`);
     if (this.#values >= MAX_VALUES) return undefined;
     if (depth > MAX_YAML_DEPTH) return this.#refuse(node, path, `aliases nest deeper than ${MAX_YAML_DEPTH} levels`);
     if (isAlias(node)) return this.#readAlias(node, path, depth);
     if (node.anchor) this.#anchors.set(node.anchor, node);
     if (isScalar(node)) return this.#readScalar(node, path);
     this.#open.add(node);
-    const value = isMap(node) ? this.#readMap(node, path, depth) : isSeq(node) ? this.#readList(node, path, depth) : undefined;
+    const value = isMap(node)
+      ? this.#readMap(node, path, depth)
+      : isSeq(node)
+        ? this.#readList(node, path, depth)
+        : undefined;
     this.#open.delete(node);
     return value;
   }
@@ -134,8 +152,13 @@ class Reader {
   #readAlias(alias: Alias, path: KeyPath, depth: number): unknown {
     const target = this.targets.get(alias) ?? this.#anchors.get(alias.source);
     if (target === undefined)
-      return this.#refuse(alias, path, `the alias *${alias.source} names no anchor; write &${alias.source} before the value that it repeats`);
-    if (this.#open.has(target)) return this.#refuse(alias, path, `the alias *${alias.source} repeats a value that contains it`);
+      return this.#refuse(
+        alias,
+        path,
+        `the alias *${alias.source} names no anchor; write &${alias.source} before the value that it repeats`,
+      );
+    if (this.#open.has(target))
+      return this.#refuse(alias, path, `the alias *${alias.source} repeats a value that contains it`);
     this.targets.set(alias, target);
     return this.read(target, path, depth + 1);
   }
@@ -172,7 +195,8 @@ class Reader {
       const keyPath = [...path, key];
       if (keyNode.anchor) this.#anchors.set(keyNode.anchor, keyNode);
       if (key === "__proto__") this.#refuse(keyNode, keyPath, "__proto__ cannot be a key");
-      else if (Object.hasOwn(result, key)) this.#refuse(keyNode, keyPath, `the key ${JSON.stringify(key)} stands twice in the same block; keep one`);
+      else if (Object.hasOwn(result, key))
+        this.#refuse(keyNode, keyPath, `the key ${JSON.stringify(key)} stands twice in the same block; keep one`);
       else result[key] = isNode(value) ? this.read(value, keyPath, depth + 1) : null;
     }
     return result;
@@ -272,14 +296,23 @@ interface SyntaxContext {
   readonly variables: string;
 }
 
-function syntaxProblems(text: string, errors: readonly YAMLError[], { lineCounter, variables }: SyntaxContext): FileProblem[] {
+function syntaxProblems(
+  text: string,
+  errors: readonly YAMLError[],
+  { lineCounter, variables }: SyntaxContext,
+): FileProblem[] {
   const byLine = new Map<number, FileProblem>();
   for (const error of errors) {
     // After a first error the parser reports every following token, so these reports are skipped.
     if (error.code === "UNEXPECTED_TOKEN" && byLine.size > 0) continue;
     const { line, col } = lineCounter.linePos(error.pos[0]);
     if (byLine.has(line)) continue;
-    byLine.set(line, { line, column: col, key: undefined, message: `${inPlainWords(error)}${lineOf(text, error.pos[0]).includes("${") ? variables : ""}` });
+    byLine.set(line, {
+      line,
+      column: col,
+      key: undefined,
+      message: `${inPlainWords(error)}${lineOf(text, error.pos[0]).includes("${") ? variables : ""}`,
+    });
     if (byLine.size === MAX_SYNTAX_PROBLEMS) break;
   }
   return [...byLine.values()];
@@ -293,7 +326,8 @@ const PLAIN_WORDS: Partial<Record<YAMLError["code"], string>> = {
   BAD_DQ_ESCAPE: "a backslash sequence inside \"…\" is not known; write \\\\ for a backslash, or use '…'",
   BAD_INDENT: "the indentation does not fit the lines around it; keys of one block begin in the same column",
   BAD_SCALAR_START: "a text cannot begin with this character; put it in quotes",
-  BLOCK_AS_IMPLICIT_KEY: "a second `key:` stands on the same line; begin a new, deeper indented line, or put the text in quotes",
+  BLOCK_AS_IMPLICIT_KEY:
+    "a second `key:` stands on the same line; begin a new, deeper indented line, or put the text in quotes",
   BLOCK_IN_FLOW: "an indented block cannot stand inside […] or {…}",
   DUPLICATE_KEY: "a key stands twice in the same block; keep one",
   KEY_OVER_1024_CHARS: "a key is longer than 1,024 characters",
@@ -309,7 +343,10 @@ const PLAIN_WORDS: Partial<Record<YAMLError["code"], string>> = {
 
 /** Messages for codes that have several meanings. */
 const PLAIN_WORDS_OF_MESSAGES: readonly (readonly [RegExp, string])[] = [
-  [/^Flow (?:map|sequence) in block collection must/, "a `{` or `[` above is never closed, or a line inside it is not indented deeper than its key"],
+  [
+    /^Flow (?:map|sequence) in block collection must/,
+    "a `{` or `[` above is never closed, or a line inside it is not indented deeper than its key",
+  ],
   [/^Flow (?:map|sequence) must/, "a `{` or `[` above is never closed"],
   [/^Sequence item without/, "a list entry does not begin with `- `, or its keys do not stand in the same column"],
   [/^Implicit map keys need/, "a `:` is missing behind this key"],
@@ -322,7 +359,8 @@ const BRACES_HINT = `. A \${…} inside […] or {…} needs quotes`;
 const VARIABLE_HINT = `. A \${…} inside […] or {…}, or with a space behind its \`:\`, needs quotes ("\${NAME:default}"), which make it text; for a number write it unquoted on a line of its own`;
 
 function inPlainWords(error: YAMLError): string {
-  const known = PLAIN_WORDS_OF_MESSAGES.find(([pattern]) => pattern.test(error.message))?.[1] ?? PLAIN_WORDS[error.code];
+  const known =
+    PLAIN_WORDS_OF_MESSAGES.find(([pattern]) => pattern.test(error.message))?.[1] ?? PLAIN_WORDS[error.code];
   return known ?? `not valid YAML: ${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`;
 }
 

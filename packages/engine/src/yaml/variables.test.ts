@@ -81,7 +81,8 @@ describe("readPlainScalar", () => {
       "0b1",
       "1.2.3",
     ];
-    for (const word of words) expect([word, readPlainScalar(word)]).toEqual([word, parse(`a: ${word === "-" ? "'-'" : word}`).a]);
+    for (const word of words)
+      expect([word, readPlainScalar(word)]).toEqual([word, parse(`a: ${word === "-" ? "'-'" : word}`).a]);
   });
 
   it("keeps text that YAML would not: an empty one, and a number too long to be exact", () => {
@@ -98,11 +99,27 @@ describe("variables in a file", () => {
   const value = fc.oneof(
     fc.string(),
     fc.string({ unit: character }),
-    fc.constantFrom("a: b", "- x", "]", "}", "\n  injected: true", "# c", "&a", "*a", "!!map", "'", '"', "${X}", "null", "---"),
+    fc.constantFrom(
+      "a: b",
+      "- x",
+      "]",
+      "}",
+      "\n  injected: true",
+      "# c",
+      "&a",
+      "*a",
+      "!!map",
+      "'",
+      '"',
+      "${X}",
+      "null",
+      "---",
+    ),
   );
 
   it("cannot change the structure of the file, whatever their values", () => {
-    const text = 'before: 1\nplain: ${X}\nquoted: "${X}"\nmixed: a ${X} b\nlist:\n  - ${X}\n  - nested: ${X}\nfolded: >-\n  ${X}\nafter: 2\n';
+    const text =
+      'before: 1\nplain: ${X}\nquoted: "${X}"\nmixed: a ${X} b\nlist:\n  - ${X}\n  - nested: ${X}\nfolded: >-\n  ${X}\nafter: 2\n';
     fc.assert(
       fc.property(value, (x) => {
         const { source, problems } = readYaml(text, lookupIn({ X: x }));
@@ -130,7 +147,10 @@ describe("variables in a file", () => {
   });
 
   it("reads plain ones as YAML does and leaves quoted and tagged ones text", () => {
-    const { source } = readYaml("a: ${X}\nb: '${X}'\nc: \"${X}\"\nd: !!str ${X}\ne: ${X}0\nf: |\n  ${X}\n", lookupIn({ X: "5" }));
+    const { source } = readYaml(
+      "a: ${X}\nb: '${X}'\nc: \"${X}\"\nd: !!str ${X}\ne: ${X}0\nf: |\n  ${X}\n",
+      lookupIn({ X: "5" }),
+    );
     expect(source?.value).toEqual({ a: 5, b: "5", c: "5", d: "5", e: "50", f: "5\n" });
   });
 

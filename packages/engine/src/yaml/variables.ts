@@ -55,16 +55,25 @@ export function literalText(text: string): string {
   return text.replaceAll("${", () => "$${");
 }
 
-function resolveVariable(inside: string, lookup: VariableLookup): { readonly text: string } | { readonly refusal: string } {
+function resolveVariable(
+  inside: string,
+  lookup: VariableLookup,
+): { readonly text: string } | { readonly refusal: string } {
   const colon = inside.indexOf(":");
   const name = colon === -1 ? inside : inside.slice(0, colon);
   const fallback = colon === -1 ? undefined : inside.slice(colon + 1);
-  if (inside.includes("${")) return { refusal: "a variable cannot stand inside another one; give each its own key or a plain default" };
+  if (inside.includes("${"))
+    return { refusal: "a variable cannot stand inside another one; give each its own key or a plain default" };
   if (!NAME.test(name)) {
-    return { refusal: `\${${inside}} is not a variable: a name has letters, digits and _, and does not begin with a digit. Write $\${ for a literal \${` };
+    return {
+      refusal: `\${${inside}} is not a variable: a name has letters, digits and _, and does not begin with a digit. Write $\${ for a literal \${`,
+    };
   }
   const text = lookup(name) ?? fallback;
-  if (text === undefined) return { refusal: `the environment variable ${name} is not set and has no default; set it, or give it a default: \${NAME:default}` };
+  if (text === undefined)
+    return {
+      refusal: `the environment variable ${name} is not set and has no default; set it, or give it a default: \${NAME:default}`,
+    };
   return { text };
 }
 

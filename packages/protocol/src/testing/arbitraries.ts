@@ -16,7 +16,11 @@ export const character: fc.Arbitrary<string> = fc.integer({ min: 0, max: 0x10fff
 /** Throws if the text is not one character: then the library knows that it is not a value of this arbitrary. */
 function indexOf(text: unknown): number {
   const code = typeof text === "string" ? text.codePointAt(0) : undefined;
-  if (code === undefined || text !== String.fromCodePoint(code) || (code >= SURROGATES && code < SURROGATES + SURROGATE_COUNT)) {
+  if (
+    code === undefined ||
+    text !== String.fromCodePoint(code) ||
+    (code >= SURROGATES && code < SURROGATES + SURROGATE_COUNT)
+  ) {
     throw new TypeError("not one character");
   }
   return code < SURROGATES ? code : code - SURROGATE_COUNT;

@@ -21,7 +21,11 @@ export async function freePort(): Promise<number> {
 }
 
 /** Returns three such ports, for an engine. */
-export async function freePorts(): Promise<{ readonly bridge: number; readonly http: number; readonly realtime: number }> {
+export async function freePorts(): Promise<{
+  readonly bridge: number;
+  readonly http: number;
+  readonly realtime: number;
+}> {
   return { bridge: await freePort(), http: await freePort(), realtime: await freePort() };
 }
 

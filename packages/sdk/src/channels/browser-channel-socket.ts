@@ -13,7 +13,8 @@ const POLL_EVERY_MS = 5;
  * Opens channel sockets with the platform's WebSocket, which can neither ping nor pause. The channel's key is the only
  * credential.
  */
-export const browserChannelSockets: OpenChannelSocket = (address, events) => new BrowserChannelSocket(openPlatformSocket(address, []), events);
+export const browserChannelSockets: OpenChannelSocket = (address, events) =>
+  new BrowserChannelSocket(openPlatformSocket(address, []), events);
 
 class BrowserChannelSocket implements ChannelSocket {
   readonly #socket: PlatformSocket;

@@ -1,6 +1,12 @@
 import { CallError, type ChannelRef, channelPath } from "@svc/protocol";
 import type { Clock } from "../clock.ts";
-import { type ChannelItem, type ChannelSocket, CLOSE_NORMAL, CLOSE_WITHOUT_CODE, type OpenChannelSocket } from "./channel-socket.ts";
+import {
+  type ChannelItem,
+  type ChannelSocket,
+  CLOSE_NORMAL,
+  CLOSE_WITHOUT_CODE,
+  type OpenChannelSocket,
+} from "./channel-socket.ts";
 import { HANDSHAKE_TIMEOUT_MS, IDLE_LIMIT_MS, PING_EVERY_MS } from "./limits.ts";
 
 /** What channel ends need from their worker. */
@@ -181,7 +187,12 @@ export class ChannelConnection implements OpenEnd {
 export function channelClosed(ref: ChannelRef, reason: string, code?: number): CallError {
   const end = ref.direction === "read" ? "reader" : "writer";
   return new CallError("channel_closed", `the ${end} of channel ${ref.channel_id} failed: ${reason}`, {
-    details: { channel_id: ref.channel_id, direction: ref.direction, reason, ...(code === undefined ? undefined : { close_code: code }) },
+    details: {
+      channel_id: ref.channel_id,
+      direction: ref.direction,
+      reason,
+      ...(code === undefined ? undefined : { close_code: code }),
+    },
   });
 }
 

@@ -1,7 +1,12 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
 import { ChannelConnection, type ChannelHost, channelClosed } from "./channel-connection.ts";
 import type { ChannelItem } from "./channel-socket.ts";
-import { DEFAULT_COLLECT_MAX_BYTES, MAX_UNREAD_BYTES, MAX_UNREAD_ITEMS, MAX_UNREAD_UNPAUSABLE_BYTES } from "./limits.ts";
+import {
+  DEFAULT_COLLECT_MAX_BYTES,
+  MAX_UNREAD_BYTES,
+  MAX_UNREAD_ITEMS,
+  MAX_UNREAD_UNPAUSABLE_BYTES,
+} from "./limits.ts";
 
 export interface CollectOptions {
   /** Maximum number of bytes. More reject with `payload_too_large`. Default 16 MiB. */
@@ -161,7 +166,11 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     this.#head++;
     this.#bytes -= item.length;
     if (this.#head === this.#items.length) this.#cut();
-    if (this.#isPaused && this.#bytes <= MAX_UNREAD_BYTES / 2 && this.#items.length - this.#head <= MAX_UNREAD_ITEMS / 2) {
+    if (
+      this.#isPaused &&
+      this.#bytes <= MAX_UNREAD_BYTES / 2 &&
+      this.#items.length - this.#head <= MAX_UNREAD_ITEMS / 2
+    ) {
       this.#isPaused = false;
       this.#connection.resume();
     }
@@ -190,7 +199,12 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     if (this.#isPaused) return;
     this.#isPaused = this.#connection.pause();
     if (this.#isPaused || this.#bytes <= MAX_UNREAD_UNPAUSABLE_BYTES) return;
-    this.#connection.breakOff(channelClosed(this.ref, `over ${MAX_UNREAD_UNPAUSABLE_BYTES} bytes are unread, and this platform cannot pause the writer`));
+    this.#connection.breakOff(
+      channelClosed(
+        this.ref,
+        `over ${MAX_UNREAD_UNPAUSABLE_BYTES} bytes are unread, and this platform cannot pause the writer`,
+      ),
+    );
   }
 
   #onEnded(error: CallError | undefined): void {
@@ -223,5 +237,7 @@ function joined(pieces: readonly Uint8Array[], total: number): Uint8Array {
 }
 
 function tooLarge(maxBytes: number): CallError {
-  return new CallError("payload_too_large", `the channel contains over ${maxBytes} bytes, the limit of this read`, { details: { limit_bytes: maxBytes } });
+  return new CallError("payload_too_large", `the channel contains over ${maxBytes} bytes, the limit of this read`, {
+    details: { limit_bytes: maxBytes },
+  });
 }

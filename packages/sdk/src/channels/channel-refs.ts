@@ -4,9 +4,14 @@ import { type ChannelRef, MAX_DEPTH } from "@svc/protocol";
 export function isChannelRef(value: unknown): value is ChannelRef {
   // This check is enough for nearly every object.
   if (typeof value !== "object" || value === null || !("access_key" in value)) return false;
-  const own = (name: string): unknown => (Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined);
+  const own = (name: string): unknown =>
+    Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
   const direction = own("direction");
-  return typeof own("channel_id") === "string" && typeof own("access_key") === "string" && (direction === "read" || direction === "write");
+  return (
+    typeof own("channel_id") === "string" &&
+    typeof own("access_key") === "string" &&
+    (direction === "read" || direction === "write")
+  );
 }
 
 /**
@@ -29,7 +34,8 @@ export function replaceChannelRefs(value: unknown, endOf: (ref: ChannelRef) => o
     const before = (value as Readonly<Record<string, unknown>>)[key];
     const after = replaceChannelRefs(before, endOf, depth + 1);
     // Defines the member instead of assigning it: its name may be `__proto__`.
-    if (after !== before) Object.defineProperty(value, key, { value: after, writable: true, enumerable: true, configurable: true });
+    if (after !== before)
+      Object.defineProperty(value, key, { value: after, writable: true, enumerable: true, configurable: true });
   }
   return value;
 }

@@ -77,7 +77,8 @@ export class ChannelWriter {
    * are unsent.
    */
   write(bytes: Uint8Array): Promise<void> {
-    if (!(bytes instanceof Uint8Array)) return Promise.reject(new TypeError("write takes a Uint8Array; send takes a string"));
+    if (!(bytes instanceof Uint8Array))
+      return Promise.reject(new TypeError("write takes a Uint8Array; send takes a string"));
     return this.#enqueue(bytes.length, async (socket) => {
       for (let at = 0; at === 0 || at < bytes.length; at += MAX_BINARY_ITEM_BYTES) {
         await this.#send(socket, bytes.subarray(at, at + MAX_BINARY_ITEM_BYTES));
@@ -88,7 +89,9 @@ export class ChannelWriter {
   /** Writes one string item of up to 16 MiB. Otherwise as `write`. */
   send(text: string): Promise<void> {
     if (typeof text !== "string") return Promise.reject(new TypeError("send takes a string; write takes bytes"));
-    const tooLong = text.length > MAX_FRAME_BYTES || (text.length * 3 > MAX_FRAME_BYTES && encoder.encode(text).length > MAX_FRAME_BYTES);
+    const tooLong =
+      text.length > MAX_FRAME_BYTES ||
+      (text.length * 3 > MAX_FRAME_BYTES && encoder.encode(text).length > MAX_FRAME_BYTES);
     if (tooLong) {
       const message = `a string item may have up to ${MAX_FRAME_BYTES} bytes; send it in parts`;
       return Promise.reject(new CallError("payload_too_large", message, { details: { limit_bytes: MAX_FRAME_BYTES } }));
@@ -199,7 +202,9 @@ export class ChannelWriter {
       await this.#drain(socket, 0);
       this.#hasClosed = socket.isOpen;
       this.#connection.close();
-      const cancelTimer = this.#host.clock.after(STALL_LIMIT_MS, () => this.abort(`the engine did not confirm its end within ${STALL_LIMIT_MS} ms`));
+      const cancelTimer = this.#host.clock.after(STALL_LIMIT_MS, () =>
+        this.abort(`the engine did not confirm its end within ${STALL_LIMIT_MS} ms`),
+      );
       await this.#connection.closed;
       cancelTimer();
     });

@@ -22,9 +22,19 @@ beforeEach(async () => {
   engine = await FakeEngine.start();
   engine.reply = (frame) =>
     frame.function_id === "engine::channels::create" && frame.invocation_id !== undefined
-      ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: frame.function_id, result: { reader: READ, writer: WRITE } }
+      ? {
+          type: "invocationresult",
+          invocation_id: frame.invocation_id,
+          function_id: frame.function_id,
+          result: { reader: READ, writer: WRITE },
+        }
       : undefined;
-  worker = connect(`${engine.address}/?tenant=a`, { name: "probe", logger: silentLogger, handleSignals: false, reconnect: { initialDelayMs: 1 } });
+  worker = connect(`${engine.address}/?tenant=a`, {
+    name: "probe",
+    logger: silentLogger,
+    handleSignals: false,
+    reconnect: { initialDelayMs: 1 },
+  });
 });
 
 afterEach(async () => {
@@ -39,7 +49,10 @@ async function itemsOf(reader: ChannelReader): Promise<unknown[]> {
 }
 
 /** Resolves when the other side has received this many bytes. */
-async function received(end: { readonly socket: import("ws").WebSocket; readonly bytes: Buffer[] }, total: number): Promise<void> {
+async function received(
+  end: { readonly socket: import("ws").WebSocket; readonly bytes: Buffer[] },
+  total: number,
+): Promise<void> {
   while (end.bytes.reduce((sum, { length }) => sum + length, 0) < total) await once(end.socket, "message");
 }
 
@@ -56,7 +69,12 @@ describe("creating a channel", () => {
   });
 
   it("rejects a result without a channel", async () => {
-    engine.reply = (frame) => ({ type: "invocationresult", invocation_id: frame.invocation_id, function_id: "f", result: { reader: WRITE, writer: READ } });
+    engine.reply = (frame) => ({
+      type: "invocationresult",
+      invocation_id: frame.invocation_id,
+      function_id: "f",
+      result: { reader: WRITE, writer: READ },
+    });
     await expect(worker.createChannel()).rejects.toMatchObject({ code: "invalid_message" });
   });
 
@@ -75,7 +93,9 @@ describe("creating a channel", () => {
 
 describe("the address of an end", () => {
   it("is the engine's with its credentials and its path, without its query", () => {
-    expect(channelAddress("ws://svc:TOKEN@host:1/?a=b", READ)).toBe("ws://svc:TOKEN@host:1/ws/channels/c-1?key=k%26y&dir=read");
+    expect(channelAddress("ws://svc:TOKEN@host:1/?a=b", READ)).toBe(
+      "ws://svc:TOKEN@host:1/ws/channels/c-1?key=k%26y&dir=read",
+    );
     expect(channelAddress("wss://host/engine/", WRITE)).toBe("wss://host/engine/ws/channels/c-1?key=k%26y&dir=write");
   });
 });
@@ -147,16 +167,22 @@ describe("a writer", () => {
     expect(await first).toMatchObject({ code: "channel_closed" });
   });
 
-  it.each([1000, 1001, 4000])("rejects with channel_closed after the reader disconnected with any code (%i)", async (code) => {
-    const writer = worker.openChannel(WRITE);
-    await writer.send("a");
-    const end = await engine.end();
-    end.socket.close(code);
-    await end.closed;
-    await expect(writer.end()).rejects.toMatchObject({ code: "channel_closed", details: { channel_id: "c-1", direction: "write" } });
-    await expect(writer.send("b")).rejects.toMatchObject({ code: "channel_closed" });
-    await expect(writer.write(new Uint8Array(1))).rejects.toBeInstanceOf(CallError);
-  });
+  it.each([1000, 1001, 4000])(
+    "rejects with channel_closed after the reader disconnected with any code (%i)",
+    async (code) => {
+      const writer = worker.openChannel(WRITE);
+      await writer.send("a");
+      const end = await engine.end();
+      end.socket.close(code);
+      await end.closed;
+      await expect(writer.end()).rejects.toMatchObject({
+        code: "channel_closed",
+        details: { channel_id: "c-1", direction: "write" },
+      });
+      await expect(writer.send("b")).rejects.toMatchObject({ code: "channel_closed" });
+      await expect(writer.write(new Uint8Array(1))).rejects.toBeInstanceOf(CallError);
+    },
+  );
 
   it("is not closed normally by an abort", async () => {
     const writer = worker.openChannel(WRITE);
@@ -164,7 +190,10 @@ describe("a writer", () => {
     const end = await engine.end();
     writer.abort("the disk failed");
     expect((await end.closed)[0]).toBe(1006);
-    await expect(writer.end()).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("the disk failed") });
+    await expect(writer.end()).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("the disk failed"),
+    });
   });
 
   it("ends an unused channel, and does not connect an aborted one", async () => {
@@ -186,7 +215,10 @@ describe("a writer", () => {
   it("is a web stream too", async () => {
     const writer = worker.openChannel(WRITE);
     expect(writer.stream).toBe(writer.stream);
-    await pipeline(Readable.from([Buffer.from("one"), Buffer.from("two")]), writer.stream as unknown as NodeJS.WritableStream);
+    await pipeline(
+      Readable.from([Buffer.from("one"), Buffer.from("two")]),
+      writer.stream as unknown as NodeJS.WritableStream,
+    );
     expect((await engine.end()).items).toEqual([{ bytes: 3 }, { bytes: 3 }]);
     expect(await (await engine.end()).closed).toEqual([1000, ""]);
   });
@@ -209,7 +241,11 @@ describe("a reader", () => {
 
   it.each([
     ["a socket that is cut", (end: { socket: import("ws").WebSocket }) => end.socket.terminate(), "1006"],
-    ["a close with 1011", (end: { socket: import("ws").WebSocket }) => end.socket.close(1011, "the writer's connection broke off"), "broke off"],
+    [
+      "a close with 1011",
+      (end: { socket: import("ws").WebSocket }) => end.socket.close(1011, "the writer's connection broke off"),
+      "broke off",
+    ],
   ])("gives what arrived, then channel_closed for %s", async (_name, cut, words) => {
     const reader = worker.openChannel(READ);
     const first = reader.read();
@@ -219,12 +255,18 @@ describe("a reader", () => {
     expect(await first).toBe("a");
     cut(end);
     expect(await reader.read()).toBe("b");
-    await expect(reader.read()).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining(words) });
+    await expect(reader.read()).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining(words),
+    });
     await expect(reader.read()).rejects.toMatchObject({ code: "channel_closed" });
   });
 
   it("collects everything as a string, bytes or JSON", async () => {
-    const collect = async <Value>(how: (reader: ChannelReader) => Promise<Value>, pieces: readonly (string | Buffer)[]): Promise<Value> => {
+    const collect = async <Value>(
+      how: (reader: ChannelReader) => Promise<Value>,
+      pieces: readonly (string | Buffer)[],
+    ): Promise<Value> => {
       const number = engine.ends.length + 1;
       const collected = how(worker.openChannel(READ));
       // The test reads the promise later than it may reject.
@@ -236,10 +278,14 @@ describe("a reader", () => {
     };
     const euro = Buffer.from("€");
     expect(await collect((reader) => reader.text(), ["a", euro.subarray(0, 1), euro.subarray(1)])).toBe("a€");
-    expect(Buffer.from(await collect((reader) => reader.bytes(), ["a", Buffer.from([0, 255])]))).toEqual(Buffer.from([97, 0, 255]));
+    expect(Buffer.from(await collect((reader) => reader.bytes(), ["a", Buffer.from([0, 255])]))).toEqual(
+      Buffer.from([97, 0, 255]),
+    );
     expect(await collect((reader) => reader.json<{ a: number }>(), ['{"a"', ":1}"])).toEqual({ a: 1 });
     await expect(collect((reader) => reader.json(), ["{"])).rejects.toMatchObject({ code: "invalid_json" });
-    await expect(collect((reader) => reader.text(), [Buffer.from([255])])).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(collect((reader) => reader.text(), [Buffer.from([255])])).rejects.toMatchObject({
+      code: "invalid_input",
+    });
   });
 
   it("collects up to its limit, and cancels the channel above it", async () => {
@@ -312,9 +358,12 @@ describe("a reader", () => {
   it("is a web stream too, and so a Node stream", async () => {
     const reader = worker.openChannel(READ);
     const collected: Buffer[] = [];
-    const done = pipeline(Readable.fromWeb(reader.stream as import("node:stream/web").ReadableStream), async (source: AsyncIterable<Buffer>) => {
-      for await (const piece of source) collected.push(piece);
-    });
+    const done = pipeline(
+      Readable.fromWeb(reader.stream as import("node:stream/web").ReadableStream),
+      async (source: AsyncIterable<Buffer>) => {
+        for await (const piece of source) collected.push(piece);
+      },
+    );
     const { socket } = await engine.end();
     socket.send("text ");
     socket.send(Buffer.from("bytes"));
@@ -324,11 +373,23 @@ describe("a reader", () => {
   });
 
   it("rejects if the engine refuses the upgrade", async () => {
-    const refusing = createServer((socket: TcpSocket) => socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")).listen(0, "127.0.0.1");
+    const refusing = createServer((socket: TcpSocket) =>
+      socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"),
+    ).listen(0, "127.0.0.1");
     await once(refusing, "listening");
-    const lonely = connect(`ws://127.0.0.1:${(refusing.address() as AddressInfo).port}`, { name: "lonely", logger: silentLogger, handleSignals: false });
-    await expect(lonely.openChannel(READ).read()).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("404") });
-    await expect(lonely.openChannel(WRITE).send("x")).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("404") });
+    const lonely = connect(`ws://127.0.0.1:${(refusing.address() as AddressInfo).port}`, {
+      name: "lonely",
+      logger: silentLogger,
+      handleSignals: false,
+    });
+    await expect(lonely.openChannel(READ).read()).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("404"),
+    });
+    await expect(lonely.openChannel(WRITE).send("x")).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("404"),
+    });
     await lonely.shutdown({ timeout_ms: 1 });
     refusing.close();
   });
@@ -357,7 +418,11 @@ describe("refs in a handler's payload", () => {
   }
 
   it("are ends, at any depth, and the root too", async () => {
-    const seen = (await receivedBy({ a: [{ b: READ }], c: WRITE, d: { ...READ, more: 1 } })) as { a: [{ b: unknown }]; c: unknown; d: unknown };
+    const seen = (await receivedBy({ a: [{ b: READ }], c: WRITE, d: { ...READ, more: 1 } })) as {
+      a: [{ b: unknown }];
+      c: unknown;
+      d: unknown;
+    };
     expect(seen.a[0].b).toBeInstanceOf(ChannelReader);
     expect(seen.c).toBeInstanceOf(ChannelWriter);
     expect(seen.d).toBeInstanceOf(ChannelReader);
@@ -369,7 +434,12 @@ describe("refs in a handler's payload", () => {
   });
 
   it("are unchanged if they are not refs", async () => {
-    const data = { a: { ...CHANNEL }, b: { ...CHANNEL, direction: "both" }, c: { ...READ, access_key: 7 }, d: '"access_key"' };
+    const data = {
+      a: { ...CHANNEL },
+      b: { ...CHANNEL, direction: "both" },
+      c: { ...READ, access_key: 7 },
+      d: '"access_key"',
+    };
     expect(await receivedBy(data)).toEqual(data);
   });
 
@@ -392,7 +462,9 @@ describe("refs in a handler's payload", () => {
     worker.registerFunction("f", (input) => ({ same: input }));
     await engine.frame({ type: "registerfunction", id: "f" });
     engine.send(invoke({ file: READ }));
-    expect((await engine.frame({ type: "invocationresult", invocation_id: ID })).result).toEqual({ same: { file: READ } });
+    expect((await engine.frame({ type: "invocationresult", invocation_id: ID })).result).toEqual({
+      same: { file: READ },
+    });
   });
 });
 
@@ -413,7 +485,10 @@ describe("the channel ends in a call's payload", () => {
     const ends = [await engine.end(1), await engine.end(2)];
     engine.send({ type: "cancelinvocation", invocation_id: ID, reason: "cancelled" });
     expect(await Promise.all(ends.map(async ({ closed }) => (await closed)[0]))).toEqual([1006, 1006]);
-    expect(await outcome).toMatchObject([{ reason: { code: "call_cancelled" } }, { reason: { code: "call_cancelled" } }]);
+    expect(await outcome).toMatchObject([
+      { reason: { code: "call_cancelled" } },
+      { reason: { code: "call_cancelled" } },
+    ]);
   });
 });
 
@@ -425,7 +500,10 @@ describe("shutdown", () => {
     const reading = reader.read();
     const [first, second] = [await engine.end(1), await engine.end(2)];
     const down = worker.shutdown({ timeout_ms: 50 });
-    await expect(reading).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("shut down") });
+    await expect(reading).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("shut down"),
+    });
     await down;
     expect([(await first.closed)[0], (await second.closed)[0]]).toEqual([1006, 1006]);
     await expect(worker.openChannel(READ).read()).rejects.toMatchObject({ code: "draining" });

@@ -34,7 +34,9 @@ export class Channels implements ChannelHost {
   }
 
   refusal(): CallError | undefined {
-    return this.#isClosed ? new CallError("draining", "the worker was shut down; no channel can be connected any more") : undefined;
+    return this.#isClosed
+      ? new CallError("draining", "the worker was shut down; no channel can be connected any more")
+      : undefined;
   }
 
   track(end: OpenEnd): () => void {
@@ -46,8 +48,13 @@ export class Channels implements ChannelHost {
 
   /** Returns both ends of the channel in the engine's answer. */
   created(answer: unknown): Channel {
-    const { reader, writer } = (typeof answer === "object" && answer !== null ? answer : {}) as Readonly<Record<string, unknown>>;
-    const ends = { reader: isChannelRef(reader) && this.#endOf(reader), writer: isChannelRef(writer) && this.#endOf(writer) };
+    const { reader, writer } = (typeof answer === "object" && answer !== null ? answer : {}) as Readonly<
+      Record<string, unknown>
+    >;
+    const ends = {
+      reader: isChannelRef(reader) && this.#endOf(reader),
+      writer: isChannelRef(writer) && this.#endOf(writer),
+    };
     if (!(ends.reader instanceof ChannelReader && ends.writer instanceof ChannelWriter)) {
       throw new CallError("invalid_message", "the engine's answer to engine::channels::create contains no channel");
     }
@@ -60,7 +67,10 @@ export class Channels implements ChannelHost {
    * @throws TypeError for a value that is not a ref.
    */
   end(ref: ChannelRef): ChannelReader | ChannelWriter {
-    if (!isChannelRef(ref)) throw new TypeError("not the ref of a channel: it must have channel_id, access_key and the direction read or write");
+    if (!isChannelRef(ref))
+      throw new TypeError(
+        "not the ref of a channel: it must have channel_id, access_key and the direction read or write",
+      );
     return this.#endOf(ref);
   }
 
@@ -89,6 +99,7 @@ export class Channels implements ChannelHost {
   /** Aborts all connected ends. No end can be connected from now on. */
   close(): void {
     this.#isClosed = true;
-    for (const end of [...this.#open]) end.breakOff(new CallError("channel_closed", "the worker was shut down before the channel ended"));
+    for (const end of [...this.#open])
+      end.breakOff(new CallError("channel_closed", "the worker was shut down before the channel ended"));
   }
 }

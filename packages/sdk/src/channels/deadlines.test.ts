@@ -95,7 +95,10 @@ describe("an end of a channel", () => {
     expect(socket().terminated).toBe(false);
     clock.advance(1);
     expect(socket().terminated).toBe(true);
-    await expect(reading).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("handshake") });
+    await expect(reading).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("handshake"),
+    });
     expect([clock.timers, channels.ends()]).toEqual([0, []]);
   });
 
@@ -109,7 +112,10 @@ describe("an end of a channel", () => {
     expect([socket().pings, socket().terminated]).toEqual([3, false]);
     clock.advance(PING_EVERY_MS);
     expect(socket().terminated).toBe(true);
-    await expect(reading).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("nothing was received") });
+    await expect(reading).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("nothing was received"),
+    });
     expect(clock.timers).toBe(0);
   });
 
@@ -139,7 +145,10 @@ describe("an end of a channel", () => {
     socket().events.opened();
     await settled();
     clock.advance(STALL_LIMIT_MS);
-    await expect(write).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("accepted nothing") });
+    await expect(write).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("accepted nothing"),
+    });
     expect(socket().terminated).toBe(true);
   });
 
@@ -168,7 +177,10 @@ describe("an end of a channel", () => {
     await settled();
     expect(socket().closed).toBe(true);
     clock.advance(STALL_LIMIT_MS);
-    await expect(end).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("did not confirm its end") });
+    await expect(end).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("did not confirm its end"),
+    });
   });
 
   it("aborts if the platform cannot pause the writer and over 64 MiB are unread", async () => {
@@ -189,7 +201,10 @@ describe("an end of a channel", () => {
     const rest = (async () => {
       while ((await end.read()) !== undefined) read++;
     })();
-    await expect(rest).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("are unread") });
+    await expect(rest).rejects.toMatchObject({
+      code: "channel_closed",
+      message: expect.stringContaining("are unread"),
+    });
     expect(read).toBeGreaterThanOrEqual(items);
   });
 });

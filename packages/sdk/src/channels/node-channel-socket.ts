@@ -26,7 +26,9 @@ class NodeChannelSocket implements ChannelSocket {
   constructor(address: string, events: ChannelSocketEvents) {
     this.#socket = new WebSocket(address, options);
     this.#socket.on("open", () => events.opened());
-    this.#socket.on("message", (data: RawData, isBinary: boolean) => events.item(isBinary ? (data as Buffer) : (data as Buffer).toString()));
+    this.#socket.on("message", (data: RawData, isBinary: boolean) =>
+      events.item(isBinary ? (data as Buffer) : (data as Buffer).toString()),
+    );
     this.#socket.on("ping", () => events.alive());
     this.#socket.on("pong", () => events.alive());
     // `close` always follows. The error only gives the reason.
@@ -65,7 +67,8 @@ class NodeChannelSocket implements ChannelSocket {
   }
 
   drained(limitBytes: number): Promise<void> {
-    if (this.#socket.readyState === WebSocket.CLOSED || this.#socket.bufferedAmount <= limitBytes) return Promise.resolve();
+    if (this.#socket.readyState === WebSocket.CLOSED || this.#socket.bufferedAmount <= limitBytes)
+      return Promise.resolve();
     return new Promise((resolve) => {
       this.#waiters.add({ limitBytes, resolve });
     });

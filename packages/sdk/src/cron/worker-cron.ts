@@ -33,8 +33,18 @@ export class WorkerCron {
   }
 
   /** Returns the last runs, latest first. `limit`: maximum number. */
-  async history(triggerId: string, { limit, ...options }: HelperOptions & { readonly limit?: number | undefined } = {}): Promise<readonly CronRun[]> {
-    return (await callEngine<{ readonly runs: readonly CronRun[] }>(this.#calls, "cron::history", { trigger_id: triggerId, limit }, options)).runs;
+  async history(
+    triggerId: string,
+    { limit, ...options }: HelperOptions & { readonly limit?: number | undefined } = {},
+  ): Promise<readonly CronRun[]> {
+    return (
+      await callEngine<{ readonly runs: readonly CronRun[] }>(
+        this.#calls,
+        "cron::history",
+        { trigger_id: triggerId, limit },
+        options,
+      )
+    ).runs;
   }
 
   /** Runs the trigger once, now. Resolves when the run has ended. */

@@ -19,7 +19,12 @@ export class WorkerEvent {
    * wait for handlers.
    */
   async emit(topic: string, data: unknown = null, options?: HelperOptions): Promise<number> {
-    const { delivered_to } = await callEngine<{ readonly delivered_to: number }>(this.#calls, "event::emit", { event: topic, data }, options);
+    const { delivered_to } = await callEngine<{ readonly delivered_to: number }>(
+      this.#calls,
+      "event::emit",
+      { event: topic, data },
+      options,
+    );
     return delivered_to;
   }
 
@@ -30,6 +35,7 @@ export class WorkerEvent {
 
   /** Lists the topics with an event since the engine started and the subscribed topics and patterns, sorted by name. */
   async list(options?: HelperOptions): Promise<readonly EventTopic[]> {
-    return (await callEngine<{ readonly topics: readonly EventTopic[] }>(this.#calls, "event::list", {}, options)).topics;
+    return (await callEngine<{ readonly topics: readonly EventTopic[] }>(this.#calls, "event::list", {}, options))
+      .topics;
   }
 }

@@ -27,9 +27,12 @@ export function json<Body>(body: Body, options: ResponseOptions = {}): HttpRespo
  * @throws TypeError for a location that is not valid in a header, and for a status that is not a redirect.
  */
 export function redirect(location: string, status: 301 | 302 | 303 | 307 | 308 = 302): HttpResponse<string> {
-  if (![301, 302, 303, 307, 308].includes(status)) throw new TypeError(`the status of a redirect must be 301, 302, 303, 307 or 308, not ${String(status)}`);
+  if (![301, 302, 303, 307, 308].includes(status))
+    throw new TypeError(`the status of a redirect must be 301, 302, 303, 307 or 308, not ${String(status)}`);
   if (location === "" || !/^[\x21-\x7e]+$/.test(location)) {
-    throw new TypeError(`a location must be printable ASCII without spaces, not ${JSON.stringify(location)}; encodeURI helps`);
+    throw new TypeError(
+      `a location must be printable ASCII without spaces, not ${JSON.stringify(location)}; encodeURI helps`,
+    );
   }
   return { status_code: status, headers: { location, "content-type": "text/plain; charset=utf-8" }, body: "" };
 }

@@ -25,7 +25,12 @@ afterEach(async () => {
 async function answerOf(handler: HttpHandler, more: Frame = { request_body: READ, response: WRITE }): Promise<Frame> {
   worker.registerFunction("f", http(handler));
   await engine.frame({ type: "registerfunction", id: "f" });
-  engine.send({ data: { method: "GET", body: null, ...more }, type: "invokefunction", invocation_id: ID, function_id: "f" });
+  engine.send({
+    data: { method: "GET", body: null, ...more },
+    type: "invokefunction",
+    invocation_id: ID,
+    function_id: "f",
+  });
   return engine.frame({ type: "invocationresult", invocation_id: ID });
 }
 
@@ -174,11 +179,16 @@ describe("a handler that writes", () => {
 
   it("gets an error that says to return the response if there is no channel", async () => {
     const answer = await answerOf((_request, response) => response.write("a"), {});
-    expect(answer.error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("return the response instead") });
+    expect(answer.error).toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("return the response instead"),
+    });
   });
 
   it("writes with a web stream too", async () => {
-    await answerOf((_request, response) => new Blob(["one", "two"]).stream().pipeTo(response.stream as unknown as WritableStream));
+    await answerOf((_request, response) =>
+      new Blob(["one", "two"]).stream().pipeTo(response.stream as unknown as WritableStream),
+    );
     expect((await written()).join("")).toBe("onetwo");
   });
 
@@ -205,7 +215,14 @@ describe("server-sent events", () => {
   it("keep line breaks of every kind inside their field", () => {
     expect(eventText({ data: "a\r\nid: 7\rb\n" })).toBe("data: a\ndata: id: 7\ndata: b\ndata: \n\n");
     expect(eventText({ comment: "still\nhere" })).toBe(": still\n: here\n\n");
-    for (const bad of [{ event: "a\nb" }, { id: "a\rb" }, { id: "a\0" }, { retry: 1.5 }, { retry: -1 }, { data: () => {} }])
+    for (const bad of [
+      { event: "a\nb" },
+      { id: "a\rb" },
+      { id: "a\0" },
+      { retry: 1.5 },
+      { retry: -1 },
+      { data: () => {} },
+    ])
       expect(() => eventText(bad)).toThrow(TypeError);
   });
 });
@@ -225,7 +242,11 @@ describe("the body's channel", () => {
 describe("responses by name", () => {
   it("json has a status and headers", () => {
     expect(json({ a: 1 })).toEqual({ status_code: 200, headers: {}, body: { a: 1 } });
-    expect(json([], { status: 201, headers: { location: "/a" } })).toEqual({ status_code: 201, headers: { location: "/a" }, body: [] });
+    expect(json([], { status: 201, headers: { location: "/a" } })).toEqual({
+      status_code: 201,
+      headers: { location: "/a" },
+      body: [],
+    });
     expect(() => json(1, { status: 99 })).toThrow(TypeError);
   });
 

@@ -3,7 +3,11 @@ import type { HttpRequest, HttpTriggerPayload } from "./http-request.ts";
 import { ResponseWriter } from "./response-writer.ts";
 
 /** Handles a request. It returns the body or `{status_code, headers, body}`, or it writes the response. */
-export type HttpHandler<Body = unknown> = (request: HttpRequest<Body>, response: ResponseWriter, context: CallContext) => unknown;
+export type HttpHandler<Body = unknown> = (
+  request: HttpRequest<Body>,
+  response: ResponseWriter,
+  context: CallContext,
+) => unknown;
 
 /**
  * Wraps a handler with request and response as a handler for `http` triggers. When the handler returns, a written

@@ -75,7 +75,11 @@ export class ResponseWriter {
 
   /** The body as a web stream. Always the same object. */
   get stream(): WritableStream<string | Uint8Array> {
-    this.#stream ??= new WritableStream({ write: (chunk) => this.write(chunk), close: () => this.end(), abort: () => this.abort() });
+    this.#stream ??= new WritableStream({
+      write: (chunk) => this.write(chunk),
+      close: () => this.end(),
+      abort: () => this.abort(),
+    });
     return this.#stream;
   }
 
@@ -95,7 +99,11 @@ export class ResponseWriter {
   /** For `http`: returns the handler's result, with the status and headers that were set here. */
   complete(result: unknown): HttpResponse {
     const { status_code, headers, body } = responseOf(result);
-    return { status_code: status_code ?? this.#status ?? 200, headers: { ...this.#headers, ...lowerCased(headers) }, body };
+    return {
+      status_code: status_code ?? this.#status ?? 200,
+      headers: { ...this.#headers, ...lowerCased(headers) },
+      body,
+    };
   }
 
   get hasHead(): boolean {
@@ -106,8 +114,10 @@ export class ResponseWriter {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     const sends: Promise<void>[] = [];
-    if (this.#status !== undefined) sends.push(channel.send(JSON.stringify({ type: "set_status", status_code: this.#status })));
-    if (Object.keys(this.#headers).length > 0) sends.push(channel.send(JSON.stringify({ type: "set_headers", headers: this.#headers })));
+    if (this.#status !== undefined)
+      sends.push(channel.send(JSON.stringify({ type: "set_status", status_code: this.#status })));
+    if (Object.keys(this.#headers).length > 0)
+      sends.push(channel.send(JSON.stringify({ type: "set_headers", headers: this.#headers })));
     await Promise.all(sends);
   }
 
@@ -130,7 +140,10 @@ const RESPONSE_KEYS: ReadonlySet<string> = new Set(["status_code", "headers", "b
 function responseOf(result: unknown): HttpResponse {
   if (typeof result !== "object" || result === null || Array.isArray(result)) return { body: result };
   const keys = Object.keys(result);
-  const isResponse = "status_code" in result ? typeof result.status_code === "number" : keys.length > 0 && keys.every((key) => RESPONSE_KEYS.has(key));
+  const isResponse =
+    "status_code" in result
+      ? typeof result.status_code === "number"
+      : keys.length > 0 && keys.every((key) => RESPONSE_KEYS.has(key));
   return isResponse ? (result as HttpResponse) : { body: result };
 }
 

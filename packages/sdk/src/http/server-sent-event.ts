@@ -23,7 +23,8 @@ export function eventText({ data, event, id, retry, comment }: ServerSentEvent):
   if (event !== undefined) text += `event: ${oneLine(event, "event")}\n`;
   if (id !== undefined) text += `id: ${oneLine(id, "id")}\n`;
   if (retry !== undefined) {
-    if (!Number.isInteger(retry) || retry < 0) throw new TypeError(`retry must be a whole number of milliseconds, not ${String(retry)}`);
+    if (!Number.isInteger(retry) || retry < 0)
+      throw new TypeError(`retry must be a whole number of milliseconds, not ${String(retry)}`);
     text += `retry: ${retry}\n`;
   }
   if (data !== undefined) {

@@ -9,7 +9,12 @@ export interface HelperCalls {
 }
 
 /** Calls a function of the engine. The result is not validated. */
-export function callEngine<Result>(calls: HelperCalls, functionId: string, payload: unknown, { timeout_ms, signal }: HelperOptions = {}): Promise<Result> {
+export function callEngine<Result>(
+  calls: HelperCalls,
+  functionId: string,
+  payload: unknown,
+  { timeout_ms, signal }: HelperOptions = {},
+): Promise<Result> {
   return calls.call({ function_id: functionId, payload, timeout_ms, signal }) as Promise<Result>;
 }
 
@@ -27,7 +32,10 @@ export function pageMembers({ prefix, cursor, limit }: PageOptions): Readonly<Re
 }
 
 /** Yields the items of all pages. Requests each page after the previous one was consumed. */
-export async function* itemsOfPages<Item>(page: (options: PageOptions) => Promise<Page<Item>>, options: IterateOptions): AsyncGenerator<Item, void, void> {
+export async function* itemsOfPages<Item>(
+  page: (options: PageOptions) => Promise<Page<Item>>,
+  options: IterateOptions,
+): AsyncGenerator<Item, void, void> {
   const { pageSize, ...rest } = options;
   let cursor: string | undefined;
   do {

@@ -11,7 +11,11 @@ export type UpdateOp =
   /**
    * Copies the members of `value` into the object at `path` (default: the root). Creates the object if it is missing.
    */
-  | { readonly type: "merge"; readonly path?: UpdatePath | undefined; readonly value: Readonly<Record<string, unknown>> }
+  | {
+      readonly type: "merge";
+      readonly path?: UpdatePath | undefined;
+      readonly value: Readonly<Record<string, unknown>>;
+    }
   /** Adds the whole number `by`. A missing member counts as 0. */
   | { readonly type: "increment"; readonly path: UpdatePath; readonly by: number }
   | { readonly type: "decrement"; readonly path: UpdatePath; readonly by: number }

@@ -30,7 +30,12 @@ export class WorkerQueue {
    * Adds a call of the function to a queue, or with null a job for the queue's triggers. Resolves when the job is
    * stored on disk.
    */
-  async enqueue(queue: string, functionId: string | null, data: unknown = null, options: EnqueueOptions = {}): Promise<EnqueuedJob> {
+  async enqueue(
+    queue: string,
+    functionId: string | null,
+    data: unknown = null,
+    options: EnqueueOptions = {},
+  ): Promise<EnqueuedJob> {
     return callEngine(this.#calls, "queue::enqueue", jobOf({ ...options, queue, functionId, data }), options);
   }
 
@@ -54,7 +59,8 @@ export class WorkerQueue {
   }
 
   async list(options?: HelperOptions): Promise<readonly QueueStats[]> {
-    return (await callEngine<{ readonly queues: readonly QueueStats[] }>(this.#calls, "queue::list", {}, options)).queues;
+    return (await callEngine<{ readonly queues: readonly QueueStats[] }>(this.#calls, "queue::list", {}, options))
+      .queues;
   }
 
   stats(queue: string, options?: HelperOptions): Promise<QueueStats> {
@@ -94,12 +100,26 @@ export class WorkerQueue {
   /** Moves jobs from the dead-letter queue back to their queue. Returns their number. */
   async redrive(queue: string, options: RedriveOptions = {}): Promise<number> {
     const { jobIds, payload } = options;
-    return (await callEngine<{ readonly redriven: number }>(this.#calls, "queue::redrive", { queue, job_ids: jobIds, payload }, options)).redriven;
+    return (
+      await callEngine<{ readonly redriven: number }>(
+        this.#calls,
+        "queue::redrive",
+        { queue, job_ids: jobIds, payload },
+        options,
+      )
+    ).redriven;
   }
 
   /** Deletes jobs from the dead-letter queue. Returns their number. */
   async discard(queue: string, jobIds: readonly string[], options?: HelperOptions): Promise<number> {
-    return (await callEngine<{ readonly discarded: number }>(this.#calls, "queue::discard", { queue, job_ids: jobIds }, options)).discarded;
+    return (
+      await callEngine<{ readonly discarded: number }>(
+        this.#calls,
+        "queue::discard",
+        { queue, job_ids: jobIds },
+        options,
+      )
+    ).discarded;
   }
 }
 
@@ -119,7 +139,9 @@ function instantOf(runAt: unknown): string {
 }
 
 /** Members under their wire names. JSON omits undefined members. */
-function jobOf(job: JobOptions & { readonly queue: string; readonly functionId: string | null; readonly data: unknown }): Readonly<Record<string, unknown>> {
+function jobOf(
+  job: JobOptions & { readonly queue: string; readonly functionId: string | null; readonly data: unknown },
+): Readonly<Record<string, unknown>> {
   return {
     queue: job.queue,
     function_id: job.functionId ?? undefined,

@@ -34,11 +34,19 @@ export class StateScope<Values = Readonly<Record<string, unknown>>> {
     return this.#state.getEntry<Values[Key]>(this.name, key, options);
   }
 
-  set<Key extends KeyOf<Values>>(key: Key, value: Values[Key], options?: WriteOptions): Promise<SetResult<Values[Key]>> {
+  set<Key extends KeyOf<Values>>(
+    key: Key,
+    value: Values[Key],
+    options?: WriteOptions,
+  ): Promise<SetResult<Values[Key]>> {
     return this.#state.set<Values[Key]>(this.name, key, value, options);
   }
 
-  update<Key extends KeyOf<Values>>(key: Key, ops: readonly UpdateOp[], options?: UpdateOptions): Promise<UpdateResult<Values[Key]>> {
+  update<Key extends KeyOf<Values>>(
+    key: Key,
+    ops: readonly UpdateOp[],
+    options?: UpdateOptions,
+  ): Promise<UpdateResult<Values[Key]>> {
     return this.#state.update<Values[Key]>(this.name, key, ops, options);
   }
 
@@ -46,7 +54,10 @@ export class StateScope<Values = Readonly<Record<string, unknown>>> {
     return this.#state.delete<Values[Key]>(this.name, key, options);
   }
 
-  getMany<Key extends KeyOf<Values>>(keys: readonly Key[], options?: HelperOptions): Promise<readonly (StateEntry<Values[Key]> | null)[]> {
+  getMany<Key extends KeyOf<Values>>(
+    keys: readonly Key[],
+    options?: HelperOptions,
+  ): Promise<readonly (StateEntry<Values[Key]> | null)[]> {
     return this.#state.getMany<Values[Key]>(this.name, keys, options);
   }
 

@@ -13,7 +13,10 @@ const BATCH_BYTES = 32 * 1024;
  * Yields the lines of an export, without line ends. The export starts at the first line. Leaving the loop early stops
  * it.
  */
-export async function* exportedLines(calls: HelperCalls, { scope, prefix, ...options }: ExportOptions): AsyncGenerator<string, void, void> {
+export async function* exportedLines(
+  calls: HelperCalls,
+  { scope, prefix, ...options }: ExportOptions,
+): AsyncGenerator<string, void, void> {
   const { lines } = await callEngine<{ readonly lines: ReadRef }>(calls, "state::export", { scope, prefix }, options);
   const reader = calls.channels.end(lines) as AsyncIterable<ChannelItem>;
   yield* linesOf(reader);
@@ -35,7 +38,11 @@ async function* linesOf(items: AsyncIterable<ChannelItem>): AsyncGenerator<strin
  * Sends items to `state::import`, as fast as it accepts them. If the iterator of the items throws, the import is
  * aborted and the error is rethrown.
  */
-export async function importItems(calls: HelperCalls, items: Items, { onExisting, ...options }: ImportOptions): Promise<ImportResult> {
+export async function importItems(
+  calls: HelperCalls,
+  items: Items,
+  { onExisting, ...options }: ImportOptions,
+): Promise<ImportResult> {
   const { signal, timeout_ms = IMPORT_TIMEOUT_MS } = options;
   const source = openIterator(items);
   const created = await callEngine(calls, "engine::channels::create", {}, { signal }).catch(async (error: unknown) => {
@@ -43,7 +50,12 @@ export async function importItems(calls: HelperCalls, items: Items, { onExisting
     throw error;
   });
   const { reader, writer } = calls.channels.created(created);
-  const answer = callEngine<ImportResult>(calls, "state::import", { lines: reader, on_existing: onExisting }, { signal, timeout_ms });
+  const answer = callEngine<ImportResult>(
+    calls,
+    "state::import",
+    { lines: reader, on_existing: onExisting },
+    { signal, timeout_ms },
+  );
   // If the import ends early, for example with an error, it needs no more lines, and later errors of the items are
   // ignored.
   const over = answer.then(

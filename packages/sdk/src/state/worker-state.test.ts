@@ -17,7 +17,12 @@ beforeEach(async () => {
   asked = [];
   engine = await FakeEngine.start();
   engine.reply = (frame): Frame | undefined => {
-    if (frame.type !== "invokefunction" || frame.invocation_id === undefined || frame.function_id === "engine::workers::register") return undefined;
+    if (
+      frame.type !== "invokefunction" ||
+      frame.invocation_id === undefined ||
+      frame.function_id === "engine::workers::register"
+    )
+      return undefined;
     const { invocation_id, function_id, data } = frame;
     asked.push([function_id, data]);
     const answer = answers[String(function_id)];
@@ -40,7 +45,11 @@ describe("worker.state", () => {
     await state.getEntry("s", "k");
     await state.set("s", "k", { a: 1 }, { ifVersion: 3, expiresInMs: 50 });
     await state.set("s", "k", null);
-    await state.update("s", "k", [{ type: "increment", path: ["a", "b"], by: 1 }], { atomic: false, ifVersion: 0, expiresInMs: 9 });
+    await state.update("s", "k", [{ type: "increment", path: ["a", "b"], by: 1 }], {
+      atomic: false,
+      ifVersion: 0,
+      expiresInMs: 9,
+    });
     await state.delete("s", "k", { ifVersion: 2 });
     answers["state::get_many"] = () => ({ items: [null, { key: "b" }] });
     expect(await state.getMany("s", ["a", "b"])).toEqual([null, { key: "b" }]);
@@ -60,7 +69,17 @@ describe("worker.state", () => {
       ["state::get_entry", { scope: "s", key: "k" }],
       ["state::set", { scope: "s", key: "k", if_version: 3, expires_in_ms: 50, value: { a: 1 } }],
       ["state::set", { scope: "s", key: "k", value: null }],
-      ["state::update", { scope: "s", key: "k", if_version: 0, expires_in_ms: 9, atomic: false, ops: [{ type: "increment", path: ["a", "b"], by: 1 }] }],
+      [
+        "state::update",
+        {
+          scope: "s",
+          key: "k",
+          if_version: 0,
+          expires_in_ms: 9,
+          atomic: false,
+          ops: [{ type: "increment", path: ["a", "b"], by: 1 }],
+        },
+      ],
       ["state::delete", { scope: "s", key: "k", if_version: 2 }],
       ["state::get_many", { scope: "s", keys: ["a", "b"] }],
       [
@@ -130,7 +149,10 @@ describe("worker.state", () => {
             error: { code: "state_conflict", message: "no", details: { expected: 1, actual: 2 } },
           }
         : undefined;
-    await expect(worker.state.set("s", "k", 1, { ifVersion: 1 })).rejects.toMatchObject({ code: "state_conflict", details: { expected: 1, actual: 2 } });
+    await expect(worker.state.set("s", "k", 1, { ifVersion: 1 })).rejects.toMatchObject({
+      code: "state_conflict",
+      details: { expected: 1, actual: 2 },
+    });
   });
 
   it("passes on its timeout and signal", async () => {
@@ -207,13 +229,23 @@ describe("an import", () => {
   it("sends lines and items, and resolves to their counts", async () => {
     answers["engine::channels::create"] = channel;
     engine.reply = withoutAnswerTo("state::import", engine.reply);
-    const result = worker.state.import(['{"scope":"s","key":"a","value":1}\n', { scope: "s", key: "b", value: { x: 1 } }], { onExisting: "skip" });
+    const result = worker.state.import(
+      ['{"scope":"s","key":"a","value":1}\n', { scope: "s", key: "b", value: { x: 1 } }],
+      { onExisting: "skip" },
+    );
     const end = await engine.end();
     await end.closed;
-    expect(String(end.items.join(""))).toBe('{"scope":"s","key":"a","value":1}\n{"scope":"s","key":"b","value":{"x":1}}\n');
+    expect(String(end.items.join(""))).toBe(
+      '{"scope":"s","key":"a","value":1}\n{"scope":"s","key":"b","value":{"x":1}}\n',
+    );
     const call = await engine.frame({ type: "invokefunction", function_id: "state::import" });
     expect(call.data).toEqual({ lines: channel().reader, on_existing: "skip" });
-    engine.send({ type: "invocationresult", invocation_id: call.invocation_id, function_id: "state::import", result: { imported: 2, skipped: 0 } });
+    engine.send({
+      type: "invocationresult",
+      invocation_id: call.invocation_id,
+      function_id: "state::import",
+      result: { imported: 2, skipped: 0 },
+    });
     expect(await result).toEqual({ imported: 2, skipped: 0 });
   });
 
@@ -227,7 +259,12 @@ describe("an import", () => {
     await end.closed;
     expect(end.items.join("")).toBe('{"scope":"s","key":"a","value":1}\n{"scope":"s","key":"b","value":2}\n');
     const call = await engine.frame({ type: "invokefunction", function_id: "state::import" });
-    engine.send({ type: "invocationresult", invocation_id: call.invocation_id, function_id: "state::import", result: { imported: 2, skipped: 0 } });
+    engine.send({
+      type: "invocationresult",
+      invocation_id: call.invocation_id,
+      function_id: "state::import",
+      result: { imported: 2, skipped: 0 },
+    });
     await result;
   });
 
@@ -261,6 +298,9 @@ describe("an import", () => {
   });
 });
 
-function withoutAnswerTo(functionId: string, reply: (frame: Frame) => Frame | undefined): (frame: Frame) => Frame | undefined {
+function withoutAnswerTo(
+  functionId: string,
+  reply: (frame: Frame) => Frame | undefined,
+): (frame: Frame) => Frame | undefined {
   return (frame) => (frame.function_id === functionId ? undefined : reply(frame));
 }

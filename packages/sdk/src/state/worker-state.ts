@@ -1,4 +1,11 @@
-import { callEngine, conditionMembers, type HelperCalls, itemsOfPages, pageMembers, updateMembers } from "../items/call-engine.ts";
+import {
+  callEngine,
+  conditionMembers,
+  type HelperCalls,
+  itemsOfPages,
+  pageMembers,
+  updateMembers,
+} from "../items/call-engine.ts";
 import type {
   ConditionOptions,
   HelperOptions,
@@ -65,7 +72,12 @@ export class WorkerState {
    * Changes a value in the engine. An item that does not exist starts as `{}`. Failed operations are in `errors`: they
    * do not reject the call.
    */
-  update<Value = unknown>(scope: string, key: string, ops: readonly UpdateOp[], options: UpdateOptions = {}): Promise<UpdateResult<Value>> {
+  update<Value = unknown>(
+    scope: string,
+    key: string,
+    ops: readonly UpdateOp[],
+    options: UpdateOptions = {},
+  ): Promise<UpdateResult<Value>> {
     return callEngine(this.#calls, "state::update", { scope, key, ...updateMembers(options), ops }, options);
   }
 
@@ -75,14 +87,28 @@ export class WorkerState {
   }
 
   /** Returns the items in the order of `keys` (1 to 1,000), with null for missing items. */
-  async getMany<Value = unknown>(scope: string, keys: readonly string[], options?: HelperOptions): Promise<readonly (StateEntry<Value> | null)[]> {
-    const { items } = await callEngine<{ readonly items: readonly (StateEntry<Value> | null)[] }>(this.#calls, "state::get_many", { scope, keys }, options);
+  async getMany<Value = unknown>(
+    scope: string,
+    keys: readonly string[],
+    options?: HelperOptions,
+  ): Promise<readonly (StateEntry<Value> | null)[]> {
+    const { items } = await callEngine<{ readonly items: readonly (StateEntry<Value> | null)[] }>(
+      this.#calls,
+      "state::get_many",
+      { scope, keys },
+      options,
+    );
     return items;
   }
 
   /** Makes 1 to 1,000 writes atomically. */
   setMany(items: readonly StateWrite[], options?: HelperOptions): Promise<SetManyResult> {
-    const writes = items.map(({ scope, key, value, ...conditions }) => ({ scope, key, ...conditionMembers(conditions), value }));
+    const writes = items.map(({ scope, key, value, ...conditions }) => ({
+      scope,
+      key,
+      ...conditionMembers(conditions),
+      value,
+    }));
     return callEngine(this.#calls, "state::set_many", { items: writes }, options);
   }
 
@@ -111,7 +137,8 @@ export class WorkerState {
 
   /** Returns the non-empty scopes, sorted. */
   async listGroups(options?: HelperOptions): Promise<readonly string[]> {
-    return (await callEngine<{ readonly groups: readonly string[] }>(this.#calls, "state::list_groups", {}, options)).groups;
+    return (await callEngine<{ readonly groups: readonly string[] }>(this.#calls, "state::list_groups", {}, options))
+      .groups;
   }
 
   /** Yields the non-empty scopes with their sizes, sorted. */

@@ -6,9 +6,17 @@ export type InboundMessage =
   | { readonly type: "joined"; readonly subscriptionId: string; readonly seq: number; readonly resumed: boolean }
   | { readonly type: "stream"; readonly subscriptionIds: readonly string[]; readonly event: InboundEvent }
   | { readonly type: "gap"; readonly subscriptionId: string; readonly gap: StreamGap }
-  | { readonly type: "error"; readonly subscriptionId: string | undefined; readonly code: string; readonly message: string }
+  | {
+      readonly type: "error";
+      readonly subscriptionId: string | undefined;
+      readonly code: string;
+      readonly message: string;
+    }
   /** Positions of the subscriptions without undelivered events. */
-  | { readonly type: "heartbeat"; readonly positions: readonly { readonly subscriptionId: string; readonly seq: number }[] }
+  | {
+      readonly type: "heartbeat";
+      readonly positions: readonly { readonly subscriptionId: string; readonly seq: number }[];
+    }
   /** A ping, or a message that this version does not know. */
   | { readonly type: "other" };
 
@@ -42,14 +50,24 @@ export function readInbound(text: string): InboundMessage | undefined {
     case "welcome":
       return typeof data.epoch === "string" ? { type: "welcome", epoch: data.epoch } : undefined;
     case "joined":
-      return { type: "joined", subscriptionId: textOf(data.subscriptionId), seq: numberOf(data.seq), resumed: data.resumed === true };
+      return {
+        type: "joined",
+        subscriptionId: textOf(data.subscriptionId),
+        seq: numberOf(data.seq),
+        resumed: data.resumed === true,
+      };
     case "stream":
       return { type: "stream", subscriptionIds: textsOf(parsed.subscriptionIds) ?? [], event: eventOf(parsed) };
     case "gap":
       return { type: "gap", subscriptionId: textOf(data.subscriptionId), gap: gapOf(data) };
     case "error": {
       const subscriptionId = typeof data.subscriptionId === "string" ? data.subscriptionId : undefined;
-      return { type: "error", subscriptionId, code: textOf(data.code, "UNKNOWN"), message: textOf(data.message, "the engine gave no reason") };
+      return {
+        type: "error",
+        subscriptionId,
+        code: textOf(data.code, "UNKNOWN"),
+        message: textOf(data.message, "the engine gave no reason"),
+      };
     }
     case "heartbeat":
       return { type: "heartbeat", positions: positionsOf(parsed.positions) };
@@ -75,12 +93,18 @@ function eventOf(message: Members): InboundEvent {
 function gapOf(data: Members): StreamGap {
   const { reason } = data;
   const known = reason === "restarted" || reason === "expired" || reason === "overflow" || reason === "unclear";
-  return { since: typeof data.since === "number" ? data.since : undefined, seq: numberOf(data.seq), reason: known ? reason : "expired" };
+  return {
+    since: typeof data.since === "number" ? data.since : undefined,
+    seq: numberOf(data.seq),
+    reason: known ? reason : "expired",
+  };
 }
 
 function positionsOf(value: unknown): readonly { readonly subscriptionId: string; readonly seq: number }[] {
   if (!Array.isArray(value)) return [];
-  return value.filter(isObject).map(({ subscriptionId, seq }) => ({ subscriptionId: textOf(subscriptionId), seq: numberOf(seq) }));
+  return value
+    .filter(isObject)
+    .map(({ subscriptionId, seq }) => ({ subscriptionId: textOf(subscriptionId), seq: numberOf(seq) }));
 }
 
 function isObject(value: unknown): value is Members {

@@ -56,7 +56,17 @@ export class ScriptedConnection {
   }
 
   event(subscriptionIds: readonly string[], seq: number, event: Message, more: Message = {}): void {
-    this.send({ type: "stream", timestamp: 1_000 + seq, streamName: "todos", groupId: "g", id: null, event, seq, subscriptionIds, ...more });
+    this.send({
+      type: "stream",
+      timestamp: 1_000 + seq,
+      streamName: "todos",
+      groupId: "g",
+      id: null,
+      event,
+      seq,
+      subscriptionIds,
+      ...more,
+    });
   }
 }
 

@@ -38,7 +38,11 @@ function notebook() {
     handlers: {
       onSync: (data: unknown, { seq }: { readonly seq: number }) => write(["sync", seq, data]),
       onEvent: (update: StreamUpdate) =>
-        write(update.type === "event" ? ["event", update.seq, update.event] : [update.type, update.seq, update.id, update.data]),
+        write(
+          update.type === "event"
+            ? ["event", update.seq, update.event]
+            : [update.type, update.seq, update.id, update.data],
+        ),
       onGap: (gap: unknown) => write(["gap", gap]),
       onError: ({ code }: { readonly code: string }) => write(["error", code]),
       onStatus: (status: string) => write(status),
@@ -131,7 +135,13 @@ describe("a stream client", () => {
     second.event(["s1"], 2, { type: "sync", data: ["new"] });
     second.event(["s1"], 3, { type: "update", data: "later" }, { id: "a" });
     await notes.until(["update", 3, "a", "later"]);
-    expect(notes.reported.slice(2)).toEqual(["joining", ["gap", gap], ["sync", 2, ["new"]], "live", ["update", 3, "a", "later"]]);
+    expect(notes.reported.slice(2)).toEqual([
+      "joining",
+      ["gap", gap],
+      ["sync", 2, ["new"]],
+      "live",
+      ["update", 3, "a", "later"],
+    ]);
   });
 
   it("delivers a message to all subscriptions that it names, and to no other", async () => {
@@ -141,7 +151,8 @@ describe("a stream client", () => {
     client.subscribe({ ...group, id: "a" }, one.handlers);
     client.subscribe({ ...group, id: "b" }, other.handlers);
     const connection = await greeted();
-    for (const number of [1, 2, 3]) await connection.admit(await connection.message("join", number), 0, number === 1 ? [] : null);
+    for (const number of [1, 2, 3])
+      await connection.admit(await connection.message("join", number), 0, number === 1 ? [] : null);
     connection.event(["s1", "s2", "left"], 1, { type: "create", data: 1 }, { id: "a" });
     connection.event(["s1", "s3"], 2, { type: "create", data: 2 }, { id: "b" });
     await other.until(["create", 2, "b", 2]);
@@ -260,7 +271,18 @@ describe("a stream client", () => {
     client.subscribe(group, notes.handlers);
     const connection = await greeted();
     for (const number of [1, 2]) await connection.admit(await connection.message("join", number), 0, []);
-    for (const text of ["", "{oops", "null", "[]", "7", '{"type":7}', '{"type":"stream"}', '{"type":"gap"}', '{"type":"joined","data":7}', '{"type":"later"}'])
+    for (const text of [
+      "",
+      "{oops",
+      "null",
+      "[]",
+      "7",
+      '{"type":7}',
+      '{"type":"stream"}',
+      '{"type":"gap"}',
+      '{"type":"joined","data":7}',
+      '{"type":"later"}',
+    ])
       connection.send(text);
     connection.send({ type: "stream", seq: 1, subscriptionIds: ["s2"], event: { type: "event", event: null } });
     connection.send({ type: "stream", seq: 1, subscriptionIds: ["s2"], event: { type: "jump", data: 1 } });
@@ -295,7 +317,13 @@ describe("a stream client", () => {
     const before = platform.WebSocket;
     platform.WebSocket = WebSocket;
     try {
-      const page = connectPage({ url: engine.url, token: "sécret", query: { a: "1" }, logger: silentLogger, reconnect: fast });
+      const page = connectPage({
+        url: engine.url,
+        token: "sécret",
+        query: { a: "1" },
+        logger: silentLogger,
+        reconnect: fast,
+      });
       clients.push(page);
       const connection = await greeted();
       await page.connected();

@@ -11,7 +11,13 @@ import { waitConnected } from "../wait-connected.ts";
 import type { WaitOptions } from "../worker.ts";
 import { readInbound } from "./inbound-message.ts";
 import { type CollectionOptions, StreamCollection } from "./stream-collection.ts";
-import type { GroupHandlers, ItemHandlers, StreamChoice, StreamHandlers, StreamSubscription } from "./stream-handlers.ts";
+import type {
+  GroupHandlers,
+  ItemHandlers,
+  StreamChoice,
+  StreamHandlers,
+  StreamSubscription,
+} from "./stream-handlers.ts";
 import { Subscription, type SubscriptionHost } from "./stream-subscription.ts";
 
 /**
@@ -123,10 +129,20 @@ export class StreamClient {
    *
    * @throws TypeError for an invalid name, and CallError `draining` after `close`.
    */
-  subscribe<Item = unknown>(choice: StreamChoice & { readonly id: string }, handlers: ItemHandlers<Item>): StreamSubscription;
-  subscribe<Item = unknown>(choice: StreamChoice & { readonly id?: undefined }, handlers: GroupHandlers<Item>): StreamSubscription;
-  subscribe(choice: StreamChoice & { readonly id?: string | undefined }, handlers: StreamHandlers<never, never>): StreamSubscription {
-    const problem = nameRefusal(choice.streamName, "streamName") ?? nameRefusal(choice.groupId, "groupId") ?? itemProblem(choice.id);
+  subscribe<Item = unknown>(
+    choice: StreamChoice & { readonly id: string },
+    handlers: ItemHandlers<Item>,
+  ): StreamSubscription;
+  subscribe<Item = unknown>(
+    choice: StreamChoice & { readonly id?: undefined },
+    handlers: GroupHandlers<Item>,
+  ): StreamSubscription;
+  subscribe(
+    choice: StreamChoice & { readonly id?: string | undefined },
+    handlers: StreamHandlers<never, never>,
+  ): StreamSubscription {
+    const problem =
+      nameRefusal(choice.streamName, "streamName") ?? nameRefusal(choice.groupId, "groupId") ?? itemProblem(choice.id);
     if (problem !== undefined) throw new TypeError(problem);
     if (this.#isClosed) throw new CallError("draining", "the client was closed; nothing can be joined any more");
     const name = `s${++this.#lastName}`;
@@ -140,7 +156,10 @@ export class StreamClient {
 
   /** Joins a group and keeps an up-to-date copy of its items by id. */
   collection<Item = unknown>(choice: StreamChoice, options: CollectionOptions<Item> = {}): StreamCollection<Item> {
-    return new StreamCollection<Item>((handlers) => this.subscribe<Item>({ streamName: choice.streamName, groupId: choice.groupId }, handlers), options);
+    return new StreamCollection<Item>(
+      (handlers) => this.subscribe<Item>({ streamName: choice.streamName, groupId: choice.groupId }, handlers),
+      options,
+    );
   }
 
   /** Leaves all subscriptions and closes the connection. Never rejects. */
@@ -178,7 +197,8 @@ export class StreamClient {
       for (const { subscriptionId, seq } of message.positions) this.#subscriptions.get(subscriptionId)?.advanceTo(seq);
       return;
     }
-    const subscription = message.subscriptionId === undefined ? undefined : this.#subscriptions.get(message.subscriptionId);
+    const subscription =
+      message.subscriptionId === undefined ? undefined : this.#subscriptions.get(message.subscriptionId);
     if (message.type === "joined") subscription?.joined(message.resumed);
     else if (message.type === "gap") subscription?.missed(message.gap);
     else if (message.subscriptionId !== undefined) subscription?.refused(new CallError(message.code, message.message));
@@ -203,7 +223,9 @@ export class StreamClient {
       const error = notConnected(this.#connection, "gave up connecting to");
       for (const subscription of [...this.#subscriptions.values()]) subscription.fail(error);
     }
-    this.#stateListeners.notify([state], (error) => this.#logger.error("a connection state listener failed", { state, error }));
+    this.#stateListeners.notify([state], (error) =>
+      this.#logger.error("a connection state listener failed", { state, error }),
+    );
   }
 
   #send(message: Readonly<Record<string, unknown>>): void {

@@ -28,7 +28,9 @@ async function greeted(number = 1, epoch = "first"): Promise<ScriptedConnection>
 describe("a collection", () => {
   it("contains the present items of a group, after creations, updates, deletions and gaps", async () => {
     const changes: unknown[] = [];
-    const items = client.collection<{ n: number }>(group, { onChange: (change, all) => changes.push([change.type, [...all.keys()]]) });
+    const items = client.collection<{ n: number }>(group, {
+      onChange: (change, all) => changes.push([change.type, [...all.keys()]]),
+    });
     const first = await greeted();
     await first.admit(await first.message("join"), 1, [{ n: 1 }, { n: 2 }], { itemIds: ["a", "b"] });
     await items.ready;

@@ -1,11 +1,21 @@
 import { CallError } from "@svc/protocol";
 import { Listeners } from "../listeners.ts";
-import type { GroupHandlers, StreamSubscription, StreamUpdate, SubscriptionStatus, SyncFacts } from "./stream-handlers.ts";
+import type {
+  GroupHandlers,
+  StreamSubscription,
+  StreamUpdate,
+  SubscriptionStatus,
+  SyncFacts,
+} from "./stream-handlers.ts";
 
 /** A change of a collection: of all items, or of one item. */
 export type CollectionChange<Item> =
   | { readonly type: "sync" }
-  | { readonly type: "create" | "update" | "delete"; readonly id: string /** For a deletion: the deleted item. */; readonly item: Item };
+  | {
+      readonly type: "create" | "update" | "delete";
+      readonly id: string /** For a deletion: the deleted item. */;
+      readonly item: Item;
+    };
 
 export interface CollectionOptions<Item> extends Pick<GroupHandlers<Item>, "onGap" | "onError" | "onStatus"> {
   readonly onChange?: ((change: CollectionChange<Item>, items: ReadonlyMap<string, Item>) => void) | undefined;
@@ -42,7 +52,10 @@ export class StreamCollection<Item> {
         options.onError?.(error);
       },
       onStatus: (status) => {
-        if (status === "closed") this.#settle?.reject(lastError ?? new CallError("disconnected", "the collection was closed before its items arrived"));
+        if (status === "closed")
+          this.#settle?.reject(
+            lastError ?? new CallError("disconnected", "the collection was closed before its items arrived"),
+          );
         options.onStatus?.(status);
       },
     });

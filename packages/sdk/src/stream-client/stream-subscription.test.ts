@@ -11,7 +11,13 @@ function setUp() {
     "s1",
     { streamName: "todos", groupId: "g" },
     { onError: ({ code }) => reported.push(code), onStatus: (status) => reported.push(status) },
-    { clock, logger: silentLogger, epoch: () => "first", send: (message) => sent.push(message.type), drop: () => reported.push("dropped") },
+    {
+      clock,
+      logger: silentLogger,
+      epoch: () => "first",
+      send: (message) => sent.push(message.type),
+      drop: () => reported.push("dropped"),
+    },
   );
   return { clock, sent, reported, subscription };
 }

@@ -3,7 +3,14 @@ import { Backoff } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { InboundEvent } from "./inbound-message.ts";
-import type { StreamChoice, StreamGap, StreamHandlers, StreamSubscription, StreamUpdate, SubscriptionStatus } from "./stream-handlers.ts";
+import type {
+  StreamChoice,
+  StreamGap,
+  StreamHandlers,
+  StreamSubscription,
+  StreamUpdate,
+  SubscriptionStatus,
+} from "./stream-handlers.ts";
 
 /**
  * Timeout of a join. The engine answers within half of it, however slow the functions are that it calls for the join.
@@ -43,7 +50,12 @@ export class Subscription implements StreamSubscription {
   #cancelRetry: (() => void) | undefined;
   #cancelDeadline: (() => void) | undefined;
 
-  constructor(name: string, choice: StreamChoice & { readonly id?: string | undefined }, handlers: StreamHandlers<unknown, unknown>, host: SubscriptionHost) {
+  constructor(
+    name: string,
+    choice: StreamChoice & { readonly id?: string | undefined },
+    handlers: StreamHandlers<unknown, unknown>,
+    host: SubscriptionHost,
+  ) {
     this.#name = name;
     this.streamName = choice.streamName;
     this.groupId = choice.groupId;
@@ -70,7 +82,10 @@ export class Subscription implements StreamSubscription {
   join(): void {
     this.#cancelTimers();
     this.#awaitsSync = true;
-    const late = new CallError("call_timeout", `the engine did not answer the join of stream ${this.streamName} within ${JOIN_DEADLINE_MS} ms`);
+    const late = new CallError(
+      "call_timeout",
+      `the engine did not answer the join of stream ${this.streamName} within ${JOIN_DEADLINE_MS} ms`,
+    );
     this.#cancelDeadline = this.#host.clock.after(JOIN_DEADLINE_MS, () => this.refused(late));
     this.#host.send({ type: "join", data: { ...this.#address(), since: this.#position } });
   }
@@ -137,11 +152,14 @@ export class Subscription implements StreamSubscription {
       return;
     }
     if (type === "unauthorized") {
-      this.refused(new CallError("FORBIDDEN", `joining group ${this.groupId} of stream ${this.streamName} is not allowed`));
+      this.refused(
+        new CallError("FORBIDDEN", `joining group ${this.groupId} of stream ${this.streamName} is not allowed`),
+      );
       return;
     }
     const update = updateOf(event);
-    if (update === undefined || this.#awaitsSync || (this.#position?.epoch === epoch && seq <= this.#position.seq)) return;
+    if (update === undefined || this.#awaitsSync || (this.#position?.epoch === epoch && seq <= this.#position.seq))
+      return;
     this.#position = { epoch, seq };
     this.#notify("onEvent", (handlers) => handlers.onEvent?.(update));
   }
@@ -170,17 +188,26 @@ export class Subscription implements StreamSubscription {
   }
 
   /** An error of a handler must not reach the socket's event loop or another handler. */
-  #notify(what: keyof StreamHandlers<unknown, unknown>, call: (handlers: StreamHandlers<unknown, unknown>) => void): void {
+  #notify(
+    what: keyof StreamHandlers<unknown, unknown>,
+    call: (handlers: StreamHandlers<unknown, unknown>) => void,
+  ): void {
     try {
       call(this.#handlers);
     } catch (error) {
-      this.#host.logger.error("a handler of a stream subscription failed", { stream: this.streamName, group: this.groupId, handler: what, error });
+      this.#host.logger.error("a handler of a stream subscription failed", {
+        stream: this.streamName,
+        group: this.groupId,
+        handler: what,
+        error,
+      });
     }
   }
 }
 
 function updateOf({ type, id, data, event, seq, version, timestamp }: InboundEvent): StreamUpdate | undefined {
-  if (type === "create" || type === "update" || type === "delete") return { type, id: id ?? "", data, seq, version, timestamp };
+  if (type === "create" || type === "update" || type === "delete")
+    return { type, id: id ?? "", data, seq, version, timestamp };
   if (type !== "event" || typeof event !== "object" || event === null) return undefined;
   const { type: kind, data: notice } = event as { readonly type?: unknown; readonly data?: unknown };
   return { type: "event", id, event: { type: String(kind), data: notice }, seq, timestamp };

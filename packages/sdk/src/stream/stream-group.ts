@@ -1,6 +1,20 @@
-import type { ConditionOptions, HelperOptions, IterateOptions, Page, PageOptions, UpdateOptions, WriteOptions } from "../items/item-types.ts";
+import type {
+  ConditionOptions,
+  HelperOptions,
+  IterateOptions,
+  Page,
+  PageOptions,
+  UpdateOptions,
+  WriteOptions,
+} from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
-import type { StreamDeleteResult, StreamEntry, StreamNotice, StreamSetResult, StreamUpdateResult } from "./stream-types.ts";
+import type {
+  StreamDeleteResult,
+  StreamEntry,
+  StreamNotice,
+  StreamSetResult,
+  StreamUpdateResult,
+} from "./stream-types.ts";
 import type { WorkerStream } from "./worker-stream.ts";
 
 /**

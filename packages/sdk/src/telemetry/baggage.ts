@@ -15,7 +15,9 @@ export function baggageMembers(text: string): readonly BaggageMember[] {
     const [pair = "", ...properties] = member.split(";");
     const equals = pair.indexOf("=");
     const name = pair.slice(0, Math.max(0, equals)).trim();
-    return name === "" ? [] : [{ name, value: decoded(pair.slice(equals + 1).trim()), properties: properties.join(";").trim() }];
+    return name === ""
+      ? []
+      : [{ name, value: decoded(pair.slice(equals + 1).trim()), properties: properties.join(";").trim() }];
   });
 }
 

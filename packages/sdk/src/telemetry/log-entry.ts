@@ -20,7 +20,16 @@ export interface LogEntry {
 }
 
 /** Returns a `LogRecord` of OTLP/JSON. Never throws. */
-export function otlpLogRecord({ timeMs, level, message, fields, logId, functionId, invocationId, trace }: LogEntry): string {
+export function otlpLogRecord({
+  timeMs,
+  level,
+  message,
+  fields,
+  logId,
+  functionId,
+  invocationId,
+  trace,
+}: LogEntry): string {
   const attributes = new OtlpAttributes();
   const body = { stringValue: attributes.text(String(message)) };
   attributes.set("svc.log.id", logId);

@@ -19,7 +19,10 @@ beforeEach(async () => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
   engine = await FakeEngine.start();
-  engine.reply = (frame) => (frame.function_id === "g" ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: "g" } : undefined);
+  engine.reply = (frame) =>
+    frame.function_id === "g"
+      ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: "g" }
+      : undefined;
   worker = connect(engine.address, { name: "probe", logger: silentLogger, handleSignals: false });
 });
 
@@ -84,7 +87,10 @@ describe("OpenTelemetry, if the program has set it up,", () => {
       }),
     );
     const { traceId, spanId } = spanNamed("outside")?.spanContext() ?? {};
-    expect(await calledG()).toMatchObject({ traceparent: `00-${traceId}-${spanId}-01`, baggage: "user=J%C3%BCrgen%20%26%20co" });
+    expect(await calledG()).toMatchObject({
+      traceparent: `00-${traceId}-${spanId}-01`,
+      baggage: "user=J%C3%BCrgen%20%26%20co",
+    });
   });
 
   it("does not pass a span of another trace to a call", async () => {
@@ -105,7 +111,10 @@ describe("OpenTelemetry, if the program has set it up,", () => {
       ({ call }) => {
         const baggage = propagation.getActiveBaggage();
         seen = baggage?.getEntry("user")?.value;
-        const more = propagation.setBaggage(context.active(), (baggage ?? propagation.createBaggage()).setEntry("tenant", { value: "a" }));
+        const more = propagation.setBaggage(
+          context.active(),
+          (baggage ?? propagation.createBaggage()).setEntry("tenant", { value: "a" }),
+        );
         return context.with(more, () => call({ function_id: "g" }));
       },
       { baggage: "user=J%C3%BCrgen;ttl=1" },

@@ -21,7 +21,10 @@ interface Baggage {
 interface Api {
   readonly ROOT_CONTEXT: Context;
   readonly context: { active(): Context; with<Result>(context: Context, body: () => Result): Result };
-  readonly trace: { getSpanContext(context: Context): SpanContext | undefined; setSpanContext(context: Context, span: SpanContext): Context };
+  readonly trace: {
+    getSpanContext(context: Context): SpanContext | undefined;
+    setSpanContext(context: Context, span: SpanContext): Context;
+  };
   readonly propagation: {
     getBaggage(context: Context): Baggage | undefined;
     setBaggage(context: Context, baggage: Baggage): Context;
@@ -79,8 +82,10 @@ function tracingOf(api: Api): ExternalTracing {
       const trace = readTraceparent(next.traceparent);
       // A call starts from an empty context. An SDK span continues the active context.
       let context = next === next.activeCall ? api.ROOT_CONTEXT : api.context.active();
-      if (trace !== undefined) context = api.trace.setSpanContext(context, { ...trace, traceFlags: Number(trace.sampled), isRemote: true });
-      if (next === next.activeCall && next.baggage !== undefined) context = api.propagation.setBaggage(context, baggageOf(api, next.baggage));
+      if (trace !== undefined)
+        context = api.trace.setSpanContext(context, { ...trace, traceFlags: Number(trace.sampled), isRemote: true });
+      if (next === next.activeCall && next.baggage !== undefined)
+        context = api.propagation.setBaggage(context, baggageOf(api, next.baggage));
       return api.context.with(context, body);
     },
     headers(current) {
@@ -93,7 +98,10 @@ function tracingOf(api: Api): ExternalTracing {
       }
       if (running !== undefined && running.traceId !== span.traceId) return undefined;
       const { traceId, spanId, traceFlags } = span;
-      return { traceparent: writeTraceparent({ traceId, spanId, sampled: (traceFlags & 1) === 1 }), baggage: baggageText(api, context) ?? current?.baggage };
+      return {
+        traceparent: writeTraceparent({ traceId, spanId, sampled: (traceFlags & 1) === 1 }),
+        baggage: baggageText(api, context) ?? current?.baggage,
+      };
     },
   };
 }
@@ -109,5 +117,10 @@ function baggageOf(api: Api, text: string): Baggage {
 function baggageText(api: Api, context: Context): string | undefined {
   const entries = api.propagation.getBaggage(context)?.getAllEntries() ?? [];
   if (entries.length === 0) return undefined;
-  return entries.map(([name, { value, metadata }]) => `${name}=${encodeURIComponent(value)}${metadata === undefined ? "" : `;${metadata.toString()}`}`).join();
+  return entries
+    .map(
+      ([name, { value, metadata }]) =>
+        `${name}=${encodeURIComponent(value)}${metadata === undefined ? "" : `;${metadata.toString()}`}`,
+    )
+    .join();
 }

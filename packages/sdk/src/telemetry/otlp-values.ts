@@ -71,7 +71,9 @@ export class OtlpAttributes {
       case "number":
         return numberValue(value);
       case "bigint":
-        return value <= INT64_MAX && value >= -INT64_MAX - 1n ? { intValue: String(value) } : { stringValue: this.text(String(value)) };
+        return value <= INT64_MAX && value >= -INT64_MAX - 1n
+          ? { intValue: String(value) }
+          : { stringValue: this.text(String(value)) };
       case "object":
         if (value === null) return {};
         if (depth >= MAX_DEPTH) return { stringValue: "[too deep]" };
@@ -114,6 +116,12 @@ function numberValue(value: number): OtlpValue {
 /** Applies `toJSON`. Errors have the same form as in log lines. */
 function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Error) return { type: value.name, code: "code" in value ? value.code : undefined, message: value.message, stack: value.stack };
+  if (value instanceof Error)
+    return {
+      type: value.name,
+      code: "code" in value ? value.code : undefined,
+      message: value.message,
+      stack: value.stack,
+    };
   return "toJSON" in value && typeof value.toJSON === "function" ? value.toJSON() : value;
 }

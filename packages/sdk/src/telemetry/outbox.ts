@@ -70,7 +70,10 @@ export class Outbox {
     // Drops several entries at once, so that a full buffer is not copied for each new entry.
     let count = 0;
     const leaveChars = MAX_CHARS - MAX_CHARS / 8;
-    while (count < this.#entries.length && (this.#entries.length - count > MAX_ENTRIES - BATCH_ENTRIES || this.#chars > leaveChars)) {
+    while (
+      count < this.#entries.length &&
+      (this.#entries.length - count > MAX_ENTRIES - BATCH_ENTRIES || this.#chars > leaveChars)
+    ) {
       this.#chars -= (this.#entries[count] as string).length;
       count++;
     }

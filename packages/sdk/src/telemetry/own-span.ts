@@ -100,7 +100,11 @@ export class OwnSpan implements Span, Active {
     attributes.set("svc.function_id", this.activeCall?.function_id);
     attributes.set("svc.invocation_id", this.activeCall?.invocation_id);
     for (const [name, value] of this.#attributes) attributes.set(name, value);
-    const events = this.#events.map((event) => ({ timeUnixNano: nanosOf(event.timeMs), name: event.name, attributes: event.attributes.list }));
+    const events = this.#events.map((event) => ({
+      timeUnixNano: nanosOf(event.timeMs),
+      name: event.name,
+      attributes: event.attributes.list,
+    }));
     return JSON.stringify({
       traceId: this.#context.traceId,
       spanId: this.#context.spanId,

@@ -18,8 +18,16 @@ export interface TelemetrySwitches {
 /**
  * Applies the defaults: the option, else the variable `SVC_TELEMETRY` (`off`, `false`, `no` or `0`), else `byDefault`.
  */
-export function telemetryOf(given: boolean | TelemetryOptions | undefined, variable: string | undefined, byDefault: boolean): TelemetrySwitches {
+export function telemetryOf(
+  given: boolean | TelemetryOptions | undefined,
+  variable: string | undefined,
+  byDefault: boolean,
+): TelemetrySwitches {
   const isOn = byDefault && !["off", "false", "no", "0"].includes(variable?.trim().toLowerCase() ?? "");
-  const { logs = isOn, spans = isOn, metrics = isOn } = typeof given === "boolean" ? { logs: given, spans: given, metrics: given } : (given ?? {});
+  const {
+    logs = isOn,
+    spans = isOn,
+    metrics = isOn,
+  } = typeof given === "boolean" ? { logs: given, spans: given, metrics: given } : (given ?? {});
   return { logs, spans, metrics };
 }

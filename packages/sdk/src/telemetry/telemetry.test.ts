@@ -19,7 +19,13 @@ let lines: LogRecord[];
 
 function open(options: NodeWorkerOptions = {}): Worker {
   const logger = createLogger({ write: (record) => lines.push(record) });
-  const made = connect(engine.address, { name: "probe", logger, handleSignals: false, reconnect: { initialDelayMs: 1 }, ...options });
+  const made = connect(engine.address, {
+    name: "probe",
+    logger,
+    handleSignals: false,
+    reconnect: { initialDelayMs: 1 },
+    ...options,
+  });
   workers.push(made);
   return made;
 }
@@ -37,11 +43,20 @@ afterEach(async () => {
   await engine.stop();
 });
 
-const invoke = (function_id: string, more: Frame = {}): Frame => ({ data: null, type: "invokefunction", invocation_id: ID, function_id, ...more });
+const invoke = (function_id: string, more: Frame = {}): Frame => ({
+  data: null,
+  type: "invokefunction",
+  invocation_id: ID,
+  function_id,
+  ...more,
+});
 const answer = (): Promise<Frame> => engine.frame({ type: "invocationresult", invocation_id: ID });
-const recordsOf = (frames: readonly TelemetryFrame[], signal: string) => frames.filter((frame) => frame.signal === signal).flatMap((frame) => frame.records);
-const logOf = (message: string) => engine.telemetryWith((frames) => recordsOf(frames, "LOGS").find((record) => record.body.stringValue === message));
-const spanOf = (name: string) => engine.telemetryWith((frames) => recordsOf(frames, "OTLP").find((record) => record.name === name));
+const recordsOf = (frames: readonly TelemetryFrame[], signal: string) =>
+  frames.filter((frame) => frame.signal === signal).flatMap((frame) => frame.records);
+const logOf = (message: string) =>
+  engine.telemetryWith((frames) => recordsOf(frames, "LOGS").find((record) => record.body.stringValue === message));
+const spanOf = (name: string) =>
+  engine.telemetryWith((frames) => recordsOf(frames, "OTLP").find((record) => record.name === name));
 
 async function handled(body: (context: CallContext) => unknown, more: Frame = { traceparent: TRACE }): Promise<Frame> {
   const worker = open();
@@ -66,7 +81,13 @@ describe("log lines", () => {
     });
     expect(Number(record.timeUnixNano.slice(0, -6))).toBeCloseTo(Date.now(), -5);
     const line = lines.find(({ message }) => message === "order late");
-    expect(line?.fields).toMatchObject({ worker: "probe", function_id: "f", invocation_id: ID, trace_id: TRACE_ID, span_id: PARENT });
+    expect(line?.fields).toMatchObject({
+      worker: "probe",
+      function_id: "f",
+      invocation_id: ID,
+      trace_id: TRACE_ID,
+      span_id: PARENT,
+    });
     expect(line?.fields.log_id).toBe(plainAttributes(record.attributes)["svc.log.id"]);
     const [frame] = engine.telemetry;
     expect(frame?.resource).toMatchObject({
@@ -118,14 +139,28 @@ describe("log lines", () => {
     const worker = open();
     const cycle: Record<string, unknown> = {};
     cycle.self = cycle;
-    worker.log.info("odd", { big: Object.fromEntries(Array.from({ length: 1_000_000 }, (_, n) => [`key-${n}`, n])), cycle, nan: Number.NaN });
-    worker.log.info("long", { text: "x".repeat(10_000_000), none: null, left_out: undefined, huge: 2n ** 70n, f: () => 1 });
+    worker.log.info("odd", {
+      big: Object.fromEntries(Array.from({ length: 1_000_000 }, (_, n) => [`key-${n}`, n])),
+      cycle,
+      nan: Number.NaN,
+    });
+    worker.log.info("long", {
+      text: "x".repeat(10_000_000),
+      none: null,
+      left_out: undefined,
+      huge: 2n ** 70n,
+      f: () => 1,
+    });
     const odd = await logOf("odd");
     expect(JSON.stringify(odd).length).toBeLessThan(100_000);
     expect(plainAttributes(odd.attributes)).toMatchObject({ nan: "NaN" });
     const long = await logOf("long");
     expect(JSON.stringify(long).length).toBeLessThan(50_000);
-    expect(plainAttributes(long.attributes)).toMatchObject({ huge: String(2n ** 70n), f: "[function]", none: undefined });
+    expect(plainAttributes(long.attributes)).toMatchObject({
+      huge: String(2n ** 70n),
+      f: "[function]",
+      none: undefined,
+    });
     expect(plainAttributes(long.attributes)).not.toHaveProperty("left_out");
   });
 
@@ -161,8 +196,15 @@ describe("spans of a program", () => {
     );
     const outer = await spanOf("load orders");
     expect(outer).toMatchObject({ traceId: TRACE_ID, parentSpanId: PARENT, kind: 3, flags: 1, status: { code: 0 } });
-    expect(plainAttributes(outer.attributes)).toEqual({ "svc.function_id": "f", "svc.invocation_id": ID, table: "orders", rows: "3" });
-    expect(outer.events).toMatchObject([{ name: "loaded", attributes: [{ key: "from", value: { stringValue: "cache" } }] }]);
+    expect(plainAttributes(outer.attributes)).toEqual({
+      "svc.function_id": "f",
+      "svc.invocation_id": ID,
+      table: "orders",
+      rows: "3",
+    });
+    expect(outer.events).toMatchObject([
+      { name: "loaded", attributes: [{ key: "from", value: { stringValue: "cache" } }] },
+    ]);
     expect(BigInt(outer.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(outer.startTimeUnixNano));
     expect(await spanOf("parse")).toMatchObject({ traceId: TRACE_ID, parentSpanId: outer.spanId, kind: 1 });
     expect(await logOf("loading")).toMatchObject({ traceId: TRACE_ID, spanId: outer.spanId });
@@ -181,7 +223,10 @@ describe("spans of a program", () => {
     const failed = await spanOf("sync");
     expect(failed.status).toEqual({ code: 2, message: "now" });
     expect(failed.events[0].name).toBe("exception");
-    expect(plainAttributes(failed.events[0].attributes)).toMatchObject({ "exception.type": "TypeError", "exception.message": "now" });
+    expect(plainAttributes(failed.events[0].attributes)).toMatchObject({
+      "exception.type": "TypeError",
+      "exception.message": "now",
+    });
     expect((await spanOf("async")).status).toEqual({ code: 2, message: "later" });
   });
 
@@ -240,7 +285,9 @@ describe("spans of a program", () => {
       }
     });
     const full = await spanOf("full");
-    expect([full.attributes.length, full.droppedAttributesCount, full.events.length, full.droppedEventsCount]).toEqual([128, 872, 128, 872]);
+    expect([full.attributes.length, full.droppedAttributesCount, full.events.length, full.droppedEventsCount]).toEqual([
+      128, 872, 128, 872,
+    ]);
   });
 });
 
@@ -260,7 +307,8 @@ describe("baggage", () => {
 });
 
 describe("telemetry", () => {
-  const featuresOf = async () => ((await engine.frame({ function_id: "engine::workers::register" })).data as Frame).features;
+  const featuresOf = async () =>
+    ((await engine.frame({ function_id: "engine::workers::register" })).data as Frame).features;
 
   it("is sent only to svc engines", async () => {
     engine.greeting = {};
@@ -307,7 +355,11 @@ describe("telemetry", () => {
     await page.connected();
     expect(page.span("still runs", (span) => span.traceparent)).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
     expect(await featuresOf()).not.toContain("logs");
-    const telling = connectBrowser(engine.address, { name: "telling", telemetry: { spans: true }, logger: silentLogger });
+    const telling = connectBrowser(engine.address, {
+      name: "telling",
+      telemetry: { spans: true },
+      logger: silentLogger,
+    });
     workers.push(telling);
     telling.span("seen", () => undefined);
     await spanOf("seen");

@@ -9,14 +9,21 @@ function made() {
   const sent: (readonly Readonly<Record<string, unknown>>[])[] = [];
   const gauges = new WorkerGauges({
     clock,
-    stats: { cpuMs: () => stats.cpu, rssBytes: () => 1000, heapUsedBytes: () => 10, uptimeSeconds: () => clock.monotonicMs() / 1000 },
+    stats: {
+      cpuMs: () => stats.cpu,
+      rssBytes: () => 1000,
+      heapUsedBytes: () => 10,
+      uptimeSeconds: () => clock.monotonicMs() / 1000,
+    },
     send: (metrics) => sent.push(metrics.map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>)),
   });
   return { clock, stats, sent, gauges };
 }
 
 const values = (metrics: readonly Readonly<Record<string, unknown>>[] = []) =>
-  Object.fromEntries(metrics.map(({ name, gauge }) => [name, (gauge as { dataPoints: [{ asDouble: number }] }).dataPoints[0].asDouble]));
+  Object.fromEntries(
+    metrics.map(({ name, gauge }) => [name, (gauge as { dataPoints: [{ asDouble: number }] }).dataPoints[0].asDouble]),
+  );
 
 describe("the gauges of a worker", () => {
   it("are sent one second after it connected and every 10 seconds from then on", () => {

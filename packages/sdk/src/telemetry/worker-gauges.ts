@@ -27,7 +27,11 @@ export class WorkerGauges {
   #dueMs = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
-  constructor(options: { readonly clock: Clock; readonly stats: ProcessStats; readonly send: (metrics: readonly string[]) => void }) {
+  constructor(options: {
+    readonly clock: Clock;
+    readonly stats: ProcessStats;
+    readonly send: (metrics: readonly string[]) => void;
+  }) {
     this.#clock = options.clock;
     this.#stats = options.stats;
     this.#send = options.send;

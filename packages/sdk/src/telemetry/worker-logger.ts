@@ -19,7 +19,10 @@ export interface LoggedBy {
  */
 export function workerLogger(base: Logger, by: LoggedBy, entries: ((entry: LogEntry) => void) | undefined): Logger {
   const { functionId, invocationId } = by;
-  const ofCall = functionId === undefined ? { worker: by.worker } : { worker: by.worker, function_id: functionId, invocation_id: invocationId };
+  const ofCall =
+    functionId === undefined
+      ? { worker: by.worker }
+      : { worker: by.worker, function_id: functionId, invocation_id: invocationId };
   const line = (level: LogLevel, message: string, fields: LogFields = {}): void => {
     const trace = readTraceparent(by.traceparent());
     const ofSpan = trace === undefined ? undefined : { trace_id: trace.traceId, span_id: trace.spanId };

@@ -69,14 +69,24 @@ export class WorkerTelemetry {
       "telemetry.sdk.version": VERSION,
       "process.pid": pid === undefined ? undefined : String(pid),
     };
-    const listed = Object.entries(attributes).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: { stringValue: value } }]));
+    const listed = Object.entries(attributes).flatMap(([key, value]) =>
+      value === undefined ? [] : [{ key, value: { stringValue: value } }],
+    );
     this.#resource = JSON.stringify({ attributes: listed });
     this.#scope = JSON.stringify({ name: framework, version: VERSION });
     if (on.logs) {
-      this.#logs = new Outbox({ clock, send: (entries) => this.#send("LOGS", entries), lost: (count) => this.#lost("log entries", count) });
+      this.#logs = new Outbox({
+        clock,
+        send: (entries) => this.#send("LOGS", entries),
+        lost: (count) => this.#lost("log entries", count),
+      });
     }
     if (on.spans) {
-      this.#spans = new Outbox({ clock, send: (entries) => this.#send("OTLP", entries), lost: (count) => this.#lost("spans", count) });
+      this.#spans = new Outbox({
+        clock,
+        send: (entries) => this.#send("OTLP", entries),
+        lost: (count) => this.#lost("spans", count),
+      });
     }
     if (on.metrics && stats !== undefined) {
       this.#gauges = new WorkerGauges({ clock, stats, send: (metrics) => this.#send("MTRC", metrics) });
@@ -153,7 +163,9 @@ export class WorkerTelemetry {
   #lost(what: string, count: number): void {
     const message = `${what} were dropped: the buffer was full`;
     this.#options.logger.warn(message, { worker: this.#options.name, dropped: count });
-    this.#logs?.add(otlpLogRecord({ timeMs: wallTimeMs(), level: "warn", message, fields: { dropped: count }, logId: randomHex(8) }));
+    this.#logs?.add(
+      otlpLogRecord({ timeMs: wallTimeMs(), level: "warn", message, fields: { dropped: count }, logId: randomHex(8) }),
+    );
   }
 }
 

@@ -7,7 +7,9 @@ import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
 import { useNow } from "../ui/time.tsx";
 
-const LOOKS: Readonly<Record<Phase, { readonly label: string; readonly className: string; readonly icon: typeof CircleCheck }>> = {
+const LOOKS: Readonly<
+  Record<Phase, { readonly label: string; readonly className: string; readonly icon: typeof CircleCheck }>
+> = {
   connecting: { label: "Connecting", className: "bg-raised text-ink-2", icon: LoaderCircle },
   live: { label: "Live", className: "bg-ok-soft text-ok", icon: CircleCheck },
   reconnecting: { label: "Reconnecting", className: "bg-warn-soft text-warn", icon: LoaderCircle },
@@ -60,7 +62,8 @@ export function ConnectionBar() {
   return (
     <div role="alert" className="flex items-center gap-3 border-warn/40 border-b bg-warn-soft px-4 py-1 text-warn">
       <span className="min-w-0 flex-1">
-        {reasonOf(state)} The data shown is from {clockTime(sinceMs ?? now, zone, false)}.{next !== undefined && ` Trying again in ${next} s.`}
+        {reasonOf(state)} The data shown is from {clockTime(sinceMs ?? now, zone, false)}.
+        {next !== undefined && ` Trying again in ${next} s.`}
       </span>
       {state.phase !== "engine-away" && (
         <Button look="ghost" className="h-6 text-warn" onClick={() => live.retryNow()}>
@@ -101,7 +104,8 @@ function RestartNotice({ atMs, now }: { readonly atMs: number | undefined; reado
   return (
     <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
       <span className="min-w-0 flex-1">
-        The engine was restarted at {clockTime(atMs, zone, false)}. All data was fetched again; your filters are unchanged.
+        The engine was restarted at {clockTime(atMs, zone, false)}. All data was fetched again; your filters are
+        unchanged.
       </span>
       <Button look="ghost" className="h-6 text-info" onClick={() => setClosed(atMs)}>
         Close
@@ -113,8 +117,9 @@ function RestartNotice({ atMs, now }: { readonly atMs: number | undefined; reado
 function reasonOf({ phase, engine }: LiveState): string {
   if (phase === "offline") return "This browser is offline.";
   if (phase === "reconnecting") return "The console's server cannot be reached.";
-  const parts = [engine?.bridge === "connected" ? undefined : "its worker port", engine?.realtime === "connected" ? undefined : "its WebSocket port"].filter(
-    (part) => part !== undefined,
-  );
+  const parts = [
+    engine?.bridge === "connected" ? undefined : "its worker port",
+    engine?.realtime === "connected" ? undefined : "its WebSocket port",
+  ].filter((part) => part !== undefined);
   return `The engine cannot be reached at ${parts.join(" and ")}${engine?.reason ? ` (${engine.reason})` : ""}.`;
 }

@@ -13,7 +13,11 @@ export function useCopyLink(): () => void {
     const href =
       range === undefined
         ? location.href
-        : new URL(pathname + router.options.stringifySearch(absoluteSearch(search as RangeSearch, range.fallback, Date.now())), location.origin).href;
+        : new URL(
+            pathname +
+              router.options.stringifySearch(absoluteSearch(search as RangeSearch, range.fallback, Date.now())),
+            location.origin,
+          ).href;
     copyText(href).then(
       () => toast("Link copied"),
       () => toast(`The browser refused to copy the link: ${href}`),

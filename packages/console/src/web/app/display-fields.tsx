@@ -30,7 +30,11 @@ export function DisplayFields() {
       </p>
       <label className="flex items-center gap-3">
         <span className="w-24 text-ink-2">Theme</span>
-        <select className={FIELD} value={theme} onChange={(event) => setPreference({ theme: event.target.value as Theme })}>
+        <select
+          className={FIELD}
+          value={theme}
+          onChange={(event) => setPreference({ theme: event.target.value as Theme })}
+        >
           <option value="system">System</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
@@ -38,7 +42,11 @@ export function DisplayFields() {
       </label>
       <label className="flex items-center gap-3">
         <span className="w-24 text-ink-2">Density</span>
-        <select className={FIELD} value={density} onChange={(event) => setPreference({ density: event.target.value as Density })}>
+        <select
+          className={FIELD}
+          value={density}
+          onChange={(event) => setPreference({ density: event.target.value as Density })}
+        >
           <option value="comfortable">Comfortable</option>
           <option value="compact">Compact</option>
         </select>

@@ -34,15 +34,20 @@ export function LoginPage() {
   };
   return (
     <main className="flex h-full items-start justify-center overflow-auto p-4 pt-[15vh]">
-      <form onSubmit={submit} className="flex w-full max-w-[380px] flex-col gap-3 rounded-lg border border-line bg-surface p-5">
+      <form
+        onSubmit={submit}
+        className="flex w-full max-w-[380px] flex-col gap-3 rounded-lg border border-line bg-surface p-5"
+      >
         <h1 className="flex items-center gap-2 font-semibold text-[15px]">
           <img src="/favicon.svg" alt="" className="size-5" />
           Log in to the svc console
         </h1>
-        {sessionHasEnded() && problem === undefined && <p role="status">Your session has ended. Log in again to continue.</p>}
+        {sessionHasEnded() && problem === undefined && (
+          <p role="status">Your session has ended. Log in again to continue.</p>
+        )}
         <p id={`${id}-help`} className="text-ink-2">
-          The engine requires a token. Its own is the value of <code>SVC_TOKEN</code> or <code>engine.token</code>, else the content of the file{" "}
-          <code>.svc/token</code>. The console does what this token allows.
+          The engine requires a token. Its own is the value of <code>SVC_TOKEN</code> or <code>engine.token</code>, else
+          the content of the file <code>.svc/token</code>. The console does what this token allows.
         </p>
         <label htmlFor={`${id}-token`} className="font-medium">
           Token

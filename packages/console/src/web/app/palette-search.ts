@@ -39,7 +39,11 @@ const SEARCHES: readonly Search[] = [
         { search, limit: MAX_HITS },
         { signal },
       );
-      return found.functions.map(({ function_id, worker_name }) => ({ href: `/functions/${segment(function_id)}`, label: function_id, note: worker_name }));
+      return found.functions.map(({ function_id, worker_name }) => ({
+        href: `/functions/${segment(function_id)}`,
+        label: function_id,
+        note: worker_name,
+      }));
     },
   },
   {
@@ -50,14 +54,22 @@ const SEARCHES: readonly Search[] = [
         { search, limit: MAX_HITS },
         { signal },
       );
-      return found.workers.map(({ id, name, runtime }) => ({ href: `/workers/${segment(id)}`, label: name, note: `${runtime} · ${id.slice(0, 8)}` }));
+      return found.workers.map(({ id, name, runtime }) => ({
+        href: `/workers/${segment(id)}`,
+        label: name,
+        note: `${runtime} · ${id.slice(0, 8)}`,
+      }));
     },
   },
   {
     heading: "Triggers",
     async find(search, signal) {
       interface Found {
-        readonly registered_triggers: readonly { readonly id: string; readonly trigger_type: string; readonly function_id: string }[];
+        readonly registered_triggers: readonly {
+          readonly id: string;
+          readonly trigger_type: string;
+          readonly function_id: string;
+        }[];
       }
       const found = await call<Found>("engine::registered-triggers::list", { search, limit: MAX_HITS }, { signal });
       return found.registered_triggers.map(({ id, trigger_type, function_id }) => ({
@@ -71,19 +83,33 @@ const SEARCHES: readonly Search[] = [
   {
     heading: "Traces",
     async find(text, signal) {
-      if (/^[0-9a-f]{32}$/i.test(text)) return [{ href: `/traces/${text.toLowerCase()}`, label: text.toLowerCase(), note: "by its id" }];
+      if (/^[0-9a-f]{32}$/i.test(text))
+        return [{ href: `/traces/${text.toLowerCase()}`, label: text.toLowerCase(), note: "by its id" }];
       interface Found {
         readonly spans: readonly { readonly trace_id: string; readonly name: string; readonly status: string }[];
       }
-      const found = await call<Found>("engine::traces::list", { text, limit: MAX_HITS, exclude_attributes: BY_CONSOLES }, { signal });
-      return found.spans.map(({ trace_id, name, status }) => ({ href: `/traces/${trace_id}`, label: name, note: `${status} · ${trace_id.slice(0, 8)}` }));
+      const found = await call<Found>(
+        "engine::traces::list",
+        { text, limit: MAX_HITS, exclude_attributes: BY_CONSOLES },
+        { signal },
+      );
+      return found.spans.map(({ trace_id, name, status }) => ({
+        href: `/traces/${trace_id}`,
+        label: name,
+        note: `${status} · ${trace_id.slice(0, 8)}`,
+      }));
     },
   },
   {
     heading: "Logs",
     async find(text, signal) {
       interface Found {
-        readonly logs: readonly { readonly id: string; readonly body: unknown; readonly severity_text: string; readonly service_name: string }[];
+        readonly logs: readonly {
+          readonly id: string;
+          readonly body: unknown;
+          readonly severity_text: string;
+          readonly service_name: string;
+        }[];
       }
       const found = await call<Found>("engine::logs::list", { text, limit: MAX_HITS }, { signal });
       return found.logs.map(({ id, body, severity_text, service_name }) => ({
@@ -96,20 +122,42 @@ const SEARCHES: readonly Search[] = [
 ];
 
 async function findState(text: string, signal: AbortSignal): Promise<readonly Hit[]> {
-  const { items } = await call<{ items: readonly { scope: string; items: number }[] }>("state::groups", { limit: 200 }, { signal });
+  const { items } = await call<{ items: readonly { scope: string; items: number }[] }>(
+    "state::groups",
+    { limit: 200 },
+    { signal },
+  );
   const user = items.filter(({ scope }) => !scope.startsWith("__console"));
   const named = user.filter(({ scope }) => scope.toLowerCase().includes(text.toLowerCase()));
   const pages = await Promise.all(
     user.slice(0, MAX_SCOPES).map(async ({ scope }) => {
-      const page = await call<{ items: readonly { key: string }[] }>("state::entries", { scope, prefix: text, limit: 3 }, { signal });
-      return page.items.map(({ key }) => ({ href: `/states/${segment(scope)}/${segment(key)}`, label: key, note: scope }));
+      const page = await call<{ items: readonly { key: string }[] }>(
+        "state::entries",
+        { scope, prefix: text, limit: 3 },
+        { signal },
+      );
+      return page.items.map(({ key }) => ({
+        href: `/states/${segment(scope)}/${segment(key)}`,
+        label: key,
+        note: scope,
+      }));
     }),
   );
-  return [...named.map(({ scope, items: count }) => ({ href: `/states/${segment(scope)}`, label: scope, note: `scope, ${count} items` })), ...pages.flat()];
+  return [
+    ...named.map(({ scope, items: count }) => ({
+      href: `/states/${segment(scope)}`,
+      label: scope,
+      note: `scope, ${count} items`,
+    })),
+    ...pages.flat(),
+  ];
 }
 
 /** Searches the engine for the text, each kind separately, so that a failed search does not hide other results. */
-export function usePaletteSearch(text: string): { readonly groups: readonly HitGroup[]; readonly isSearching: boolean } {
+export function usePaletteSearch(text: string): {
+  readonly groups: readonly HitGroup[];
+  readonly isSearching: boolean;
+} {
   const [asked, setAsked] = useState("");
   useEffect(() => {
     const timer = setTimeout(() => setAsked(text.trim()), WAIT_MS);

@@ -85,10 +85,14 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
               className="h-11 w-full border-line border-b bg-transparent px-4 text-[14px] outline-none placeholder:text-ink-3"
             />
             <Command.List className="max-h-[60vh] overflow-auto p-2 [&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-[11px] [&_[cmdk-group-heading]]:text-ink-3">
-              {values.length === 0 && <p className="p-4 text-center text-ink-2">{isSearching ? "Searching…" : "No results."}</p>}
+              {values.length === 0 && (
+                <p className="p-4 text-center text-ink-2">{isSearching ? "Searching…" : "No results."}</p>
+              )}
               {sections.map(({ heading, choices: own, problem }) => (
                 <Command.Group key={heading} heading={heading}>
-                  {problem !== undefined && <p className="px-2.5 py-1 text-danger">{`${heading} could not be searched: ${problem}`}</p>}
+                  {problem !== undefined && (
+                    <p className="px-2.5 py-1 text-danger">{`${heading} could not be searched: ${problem}`}</p>
+                  )}
                   {own.map((choice) => (
                     <Item key={choice.value} choice={choice} onSelect={() => choose(choice)} />
                   ))}
@@ -124,7 +128,13 @@ function useSections(text: string): { readonly sections: readonly Section[]; rea
       choices: recent
         .filter(({ subject, page }) => fits(`${page} ${subject}`))
         .slice(0, wanted === "" ? 5 : undefined)
-        .map(({ href, page, subject }) => ({ value: `recent ${href}`, icon: History, label: subject, note: page, run: goTo(href) })),
+        .map(({ href, page, subject }) => ({
+          value: `recent ${href}`,
+          icon: History,
+          label: subject,
+          note: page,
+          run: goTo(href),
+        })),
     },
     {
       heading: "Commands",
@@ -137,10 +147,19 @@ function useSections(text: string): { readonly sections: readonly Section[]; rea
     },
     ...groups.map(({ heading, hits, problem }) => ({
       ...{ heading, problem },
-      choices: hits.map(({ href, label, note }) => ({ value: `found ${href}`, icon: iconOf(heading), label, note, run: goTo(href) })),
+      choices: hits.map(({ href, label, note }) => ({
+        value: `found ${href}`,
+        icon: iconOf(heading),
+        label,
+        note,
+        run: goTo(href),
+      })),
     })),
   ];
-  return { sections: sections.filter(({ choices, problem }) => choices.length > 0 || problem !== undefined), isSearching };
+  return {
+    sections: sections.filter(({ choices, problem }) => choices.length > 0 || problem !== undefined),
+    isSearching,
+  };
 }
 
 /** Excludes pages, which have their own entries, and shortcuts that only close or move. */
@@ -153,7 +172,13 @@ function iconOf(heading: string): LucideIcon {
   return navItems.find(({ label }) => label === heading || label === `${heading}s`)?.icon ?? CornerDownRight;
 }
 
-function Item({ choice: { value, icon: Icon, label, note }, onSelect }: { readonly choice: Choice; readonly onSelect: () => void }) {
+function Item({
+  choice: { value, icon: Icon, label, note },
+  onSelect,
+}: {
+  readonly choice: Choice;
+  readonly onSelect: () => void;
+}) {
   return (
     <Command.Item
       value={value}

@@ -37,7 +37,8 @@ export function resetPreferences(): void {
 }
 
 function applyTheme(): void {
-  const isDark = current.theme === "dark" || (current.theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches);
+  const isDark =
+    current.theme === "dark" || (current.theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
 }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);

@@ -16,14 +16,21 @@ export class LoadFailure extends Error {
 export function RouteError({ error, reset }: { readonly error: unknown; readonly reset: () => void }) {
   const [stillFailing, setStillFailing] = useState<Error>();
   const failure = error instanceof Error ? error : new Error(String(error));
-  if (!(failure instanceof LoadFailure) && !NOT_LOADED.test(failure.message)) return <ErrorState error={failure} retry={reset} />;
+  if (!(failure instanceof LoadFailure) && !NOT_LOADED.test(failure.message))
+    return <ErrorState error={failure} retry={reset} />;
   // Browsers cache a failed module, and a restarted console has other files. So the page reloads, but only once the
   // console responds.
   const retry = (): void => {
     void hello().then(
       () => location.reload(),
-      (cause: Error) => (cause instanceof ApiFailure && cause.code === "network" ? setStillFailing(cause) : location.reload()),
+      (cause: Error) =>
+        cause instanceof ApiFailure && cause.code === "network" ? setStillFailing(cause) : location.reload(),
     );
   };
-  return <ErrorState error={stillFailing ?? (failure instanceof LoadFailure ? failure : new LoadFailure(failure))} retry={retry} />;
+  return (
+    <ErrorState
+      error={stillFailing ?? (failure instanceof LoadFailure ? failure : new LoadFailure(failure))}
+      retry={retry}
+    />
+  );
 }

@@ -20,7 +20,11 @@ const root = createRootRoute({
 });
 
 /** A route of a page: its path, its query schema and its lazily loaded code. */
-function page<const Path extends string, Name extends PageName>(path: Path, name: Name, load: () => Promise<{ readonly default: React.ComponentType }>) {
+function page<const Path extends string, Name extends PageName>(
+  path: Path,
+  name: Name,
+  load: () => Promise<{ readonly default: React.ComponentType }>,
+) {
   return createRoute({
     getParentRoute: () => root,
     path,

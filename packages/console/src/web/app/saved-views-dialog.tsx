@@ -24,7 +24,13 @@ function isView(value: unknown): value is SavedView {
 }
 
 /** Saves the current view and lists saved views. */
-export default function SavedViewsDialog({ page, onClose }: { readonly page: "traces" | "logs"; readonly onClose: () => void }) {
+export default function SavedViewsDialog({
+  page,
+  onClose,
+}: {
+  readonly page: "traces" | "logs";
+  readonly onClose: () => void;
+}) {
   const kind: KeptKind<SavedView> = { prefix: `view/${page}/`, most: MAX_VIEWS, isItem: isView };
   const views = useKept(kind);
   const keep = useKeep(kind);
@@ -66,7 +72,13 @@ export default function SavedViewsDialog({ page, onClose }: { readonly page: "tr
                 className="h-7 min-w-0 flex-1 rounded-md border border-line-strong/60 bg-surface px-2 text-ink"
               />
             </label>
-            <Button type="submit" look="primary" disabledReason={refusalToSave} disabled={name === "" || views.data === undefined} isPending={keep.isPending}>
+            <Button
+              type="submit"
+              look="primary"
+              disabledReason={refusalToSave}
+              disabled={name === "" || views.data === undefined}
+              isPending={keep.isPending}
+            >
               {exists ? "Replace" : "Save this view"}
             </Button>
           </form>

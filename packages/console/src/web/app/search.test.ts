@@ -2,7 +2,11 @@ import { expect, it } from "vitest";
 import { droppedParams, readSearch } from "./search.ts";
 
 it("keeps valid parameters, reads a single value as a list, and numbers as text for text parameters", () => {
-  expect(readSearch("streams", { q: 1234, sub: "orders:eu", system: true })).toEqual({ q: "1234", sub: ["orders:eu"], system: true });
+  expect(readSearch("streams", { q: 1234, sub: "orders:eu", system: true })).toEqual({
+    q: "1234",
+    sub: ["orders:eu"],
+    system: true,
+  });
   expect(readSearch("logs", { level: ["ERROR", 5], from: 17 })).toEqual({ level: ["ERROR", "5"], from: 17 });
   expect(droppedParams.get()).toEqual([]);
 });

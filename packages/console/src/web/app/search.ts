@@ -24,9 +24,20 @@ export const searchSchemas = {
     status: text,
     source: text,
   }),
-  triggers: z.object({ q: text, type: z.optional(z.enum(["http", "cron", "queue", "event", "state", "other"])), system: flag }),
+  triggers: z.object({
+    q: text,
+    type: z.optional(z.enum(["http", "cron", "queue", "event", "state", "other"])),
+    system: flag,
+  }),
   // The engine lists items in the order of their keys, so there is no sort.
-  states: z.object({ q: text, gq: text, cursor: text, size: z.optional(z.union([z.literal(50), z.literal(100), z.literal(500)])), system: flag, tab: text }),
+  states: z.object({
+    q: text,
+    gq: text,
+    cursor: text,
+    size: z.optional(z.union([z.literal(50), z.literal(100), z.literal(500)])),
+    system: flag,
+    tab: text,
+  }),
   streams: z.object({
     q: text,
     dir: z.optional(z.enum(["inbound", "outbound"])),

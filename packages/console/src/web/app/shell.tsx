@@ -39,7 +39,10 @@ export function Shell() {
   // Loads the palette early, so that text typed right after its shortcut is not lost.
   useEffect(() => {
     // If the console does not respond, the code is loaded when the palette opens.
-    const timer = setTimeout(() => void Promise.all([loadPalette(), loadDialog(), loadPopover()]).catch(() => undefined), LATER_MS);
+    const timer = setTimeout(
+      () => void Promise.all([loadPalette(), loadDialog(), loadPopover()]).catch(() => undefined),
+      LATER_MS,
+    );
     return () => clearTimeout(timer);
   }, []);
   useHotkey("mod+k", "Command palette", () => setPaletteOpen(true));
@@ -52,7 +55,10 @@ export function Shell() {
   useHotkey(isDrawer && isDrawerOpen ? "Escape" : "never", "Close the menu", () => setDrawerOpen(false));
   return (
     <div className="flex h-full flex-col">
-      <a href="#content" className="-top-10 absolute left-2 z-50 rounded-md bg-accent px-3 py-1.5 text-accent-ink focus:top-2">
+      <a
+        href="#content"
+        className="-top-10 absolute left-2 z-50 rounded-md bg-accent px-3 py-1.5 text-accent-ink focus:top-2"
+      >
         Skip to the content
       </a>
       <TopBar
@@ -66,7 +72,9 @@ export function Shell() {
       <ConnectionBar />
       <DroppedParams />
       <div className="relative flex min-h-0 flex-1">
-        {(!isDrawer || isDrawerOpen) && <Sidebar isOpen={isDrawer || sidebarOpen} isDrawer={isDrawer} onClose={() => setDrawerOpen(false)} />}
+        {(!isDrawer || isDrawerOpen) && (
+          <Sidebar isOpen={isDrawer || sidebarOpen} isDrawer={isDrawer} onClose={() => setDrawerOpen(false)} />
+        )}
         {/* A density change renders the page again, because its lists depend on the row height. */}
         <main key={density} id="content" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
           <Outlet />
@@ -99,14 +107,25 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
   return (
     <header className="flex h-11 shrink-0 items-center gap-2 border-line border-b bg-surface px-3">
       {onMenu !== undefined && (
-        <Button look="ghost" aria-label="Menu" aria-expanded={isMenuOpen} onClick={onMenu} icon={<Menu aria-hidden className="size-4" />} />
+        <Button
+          look="ghost"
+          aria-label="Menu"
+          aria-expanded={isMenuOpen}
+          onClick={onMenu}
+          icon={<Menu aria-hidden className="size-4" />}
+        />
       )}
       <Link to="/" className="flex items-center gap-2 font-semibold text-[15px]" aria-label="svc, to the Dashboard">
         <img src="/favicon.svg" alt="" className="size-5" />
         svc
       </Link>
       <span className="flex-1" />
-      <Button onClick={onPalette} icon={<Search aria-hidden className="size-3.5" />} className="text-ink-2" aria-label="Command palette">
+      <Button
+        onClick={onPalette}
+        icon={<Search aria-hidden className="size-3.5" />}
+        className="text-ink-2"
+        aria-label="Command palette"
+      >
         <span className="hidden sm:inline">Search or jump to</span>
         <kbd className="hidden rounded bg-raised px-1 text-[11px] text-ink-3 sm:inline">{keysText("mod+k")}</kbd>
       </Button>
@@ -163,12 +182,27 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
   );
 }
 
-function Sidebar({ isOpen, isDrawer, onClose }: { readonly isOpen: boolean; readonly isDrawer: boolean; readonly onClose: () => void }) {
+function Sidebar({
+  isOpen,
+  isDrawer,
+  onClose,
+}: {
+  readonly isOpen: boolean;
+  readonly isDrawer: boolean;
+  readonly onClose: () => void;
+}) {
   const hello = useHello();
   const items = navItems.filter(({ to }) => to !== "/flow" || hello?.flow_enabled === true);
   return (
     <>
-      {isDrawer && <button type="button" aria-label="Close the menu" className="absolute inset-0 z-20 bg-black/40" onClick={onClose} />}
+      {isDrawer && (
+        <button
+          type="button"
+          aria-label="Close the menu"
+          className="absolute inset-0 z-20 bg-black/40"
+          onClick={onClose}
+        />
+      )}
       <nav
         aria-label="Pages"
         className={cn(
@@ -198,7 +232,13 @@ function Sidebar({ isOpen, isDrawer, onClose }: { readonly isOpen: boolean; read
   );
 }
 
-function NavLink({ item: { to, label, icon: Icon, key }, isOpen }: { readonly item: (typeof navItems)[number]; readonly isOpen: boolean }) {
+function NavLink({
+  item: { to, label, icon: Icon, key },
+  isOpen,
+}: {
+  readonly item: (typeof navItems)[number];
+  readonly isOpen: boolean;
+}) {
   const navigate = useNavigate();
   useHotkey(`g ${key}`, `Go to ${label}`, () => void navigate({ to }));
   return (
@@ -221,7 +261,8 @@ function DroppedParams() {
   return (
     <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
       <span className="flex-1">
-        Ignored {dropped.length === 1 ? "an unknown parameter" : "unknown parameters"} in the address: <code>{dropped.join(", ")}</code>
+        Ignored {dropped.length === 1 ? "an unknown parameter" : "unknown parameters"} in the address:{" "}
+        <code>{dropped.join(", ")}</code>
       </span>
       <Button look="ghost" className="h-6 text-info" onClick={droppedParams.clear}>
         Close

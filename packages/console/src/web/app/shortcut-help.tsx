@@ -8,7 +8,12 @@ export default function ShortcutHelp({ onClose }: { readonly onClose: () => void
   const shown = hotkeys().filter(({ keys }) => keys !== "never" && keys !== "Escape");
   const scopes = [...new Set(shown.map(({ scope }) => scope))];
   return (
-    <Dialog open onClose={onClose} title="Keyboard shortcuts" description="They do not work in input fields, except those with ⌘ or Ctrl.">
+    <Dialog
+      open
+      onClose={onClose}
+      title="Keyboard shortcuts"
+      description="They do not work in input fields, except those with ⌘ or Ctrl."
+    >
       {scopes.map((scope) => (
         <section key={scope} className="mb-3">
           <h3 className="mb-1 font-medium text-ink-2">{scope}</h3>

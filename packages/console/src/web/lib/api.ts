@@ -30,9 +30,16 @@ export interface CallOptions {
  * Calls one of the engine's own functions. Numbers beyond 2^53 are rounded; use `callText` for values of users. Rejects
  * with ApiFailure.
  */
-export async function call<Result>(functionId: string, payload: unknown = {}, options: CallOptions = {}): Promise<Result> {
+export async function call<Result>(
+  functionId: string,
+  payload: unknown = {},
+  options: CallOptions = {},
+): Promise<Result> {
   await requireProvider(functionId);
-  return dataOf<Result>(functionId, await post("/api/call", bodyOf(functionId, JSON.stringify(payload), options), functionId, options.signal));
+  return dataOf<Result>(
+    functionId,
+    await post("/api/call", bodyOf(functionId, JSON.stringify(payload), options), functionId, options.signal),
+  );
 }
 
 /** Like `call`, with JSON text as payload and result, so that numbers are exact. */
@@ -58,16 +65,30 @@ export async function probeNow(): Promise<readonly Probe[]> {
 }
 
 /** Sends a request to the engine's HTTP port, for the HTTP tester. */
-export async function sendHttp(request: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<HttpTestResult> {
-  return dataOf<HttpTestResult>("the HTTP request", await post("/api/http-request", JSON.stringify(request), "the HTTP request", signal));
+export async function sendHttp(
+  request: Readonly<Record<string, unknown>>,
+  signal?: AbortSignal,
+): Promise<HttpTestResult> {
+  return dataOf<HttpTestResult>(
+    "the HTTP request",
+    await post("/api/http-request", JSON.stringify(request), "the HTTP request", signal),
+  );
 }
 
 /**
  * Returns the complete lines of an export (`engine::logs::export`, `engine::traces::export`). Null if the engine has
  * nothing to export. Rejects if the export is aborted.
  */
-export async function exportLines(functionId: string, payload: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Blob | null> {
-  const init = { method: "POST", body: JSON.stringify({ function_id: functionId, payload }), ...(signal === undefined ? {} : { signal }) };
+export async function exportLines(
+  functionId: string,
+  payload: Readonly<Record<string, unknown>>,
+  signal?: AbortSignal,
+): Promise<Blob | null> {
+  const init = {
+    method: "POST",
+    body: JSON.stringify({ function_id: functionId, payload }),
+    ...(signal === undefined ? {} : { signal }),
+  };
   const response = await request("/api/export", functionId, init);
   if (response.headers.get("content-type")?.startsWith("text/plain")) {
     try {
@@ -93,7 +114,11 @@ export interface InvokeAnswer {
  * `bodyJson` has function_id, payload, mode, …
  */
 export async function invoke(bodyJson: string, signal?: AbortSignal): Promise<InvokeAnswer> {
-  const response = await request("/_console/invoke", "invoke", { method: "POST", body: bodyJson, ...(signal === undefined ? {} : { signal }) });
+  const response = await request("/_console/invoke", "invoke", {
+    method: "POST",
+    body: bodyJson,
+    ...(signal === undefined ? {} : { signal }),
+  });
   return {
     status: response.status,
     text: await response.text(),
@@ -127,7 +152,8 @@ async function post(path: string, body: string, what: string, signal: AbortSigna
 }
 
 async function request(path: string, what: string, init: RequestInit): Promise<Response> {
-  const send = (): Promise<Response> => fetch(path, { ...init, headers: { "content-type": "application/json", "x-svc-console": pageToken } });
+  const send = (): Promise<Response> =>
+    fetch(path, { ...init, headers: { "content-type": "application/json", "x-svc-console": pageToken } });
   try {
     const response = await send();
     if (response.status !== 401) return response;
@@ -148,7 +174,10 @@ function dataOf<Data>(what: string, text: string): Data {
   try {
     answer = JSON.parse(text) as ApiAnswer<Data>;
   } catch {
-    throw new ApiFailure(what, { code: "invalid_answer", message: `the console's server answered with something that is not JSON: ${text.slice(0, 100)}` });
+    throw new ApiFailure(what, {
+      code: "invalid_answer",
+      message: `the console's server answered with something that is not JSON: ${text.slice(0, 100)}`,
+    });
   }
   if (answer.ok) return answer.data;
   throw new ApiFailure(what, answer.error);

@@ -3,7 +3,8 @@
  * another machine.
  */
 export async function copyText(text: string | Promise<string>): Promise<void> {
-  if ((navigator.clipboard as Clipboard | undefined) === undefined) throw new Error("this browser gives the page no clipboard");
+  if ((navigator.clipboard as Clipboard | undefined) === undefined)
+    throw new Error("this browser gives the page no clipboard");
   if (typeof text === "string") return navigator.clipboard.writeText(text);
   // Must be requested while the user's click is active.
   const blob = text.then((whole) => new Blob([whole], { type: "text/plain" }));

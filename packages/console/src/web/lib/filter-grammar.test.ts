@@ -20,7 +20,11 @@ function text(value: string, more: Partial<FilterTerm> = {}): FilterTerm {
 
 describe("parseFilter", () => {
   it("parses fields, negation, comparisons, quoted text and regular expressions", () => {
-    expect(parseFilter('level:error source:api -source:cron dur>200ms attr.http.status>=500 name~check user:* "free text" /time(out|d)/')).toEqual({
+    expect(
+      parseFilter(
+        'level:error source:api -source:cron dur>200ms attr.http.status>=500 name~check user:* "free text" /time(out|d)/',
+      ),
+    ).toEqual({
       terms: [
         field("level", "equals", "error"),
         field("source", "equals", "api"),
@@ -43,13 +47,23 @@ describe("parseFilter", () => {
 
   it("keeps a disabled term, and excludes it from the active ones", () => {
     const { terms } = parseFilter("#level:error #-source:cron late");
-    expect(terms).toEqual([field("level", "equals", "error", { off: true }), field("source", "equals", "cron", { negated: true, off: true }), text("late")]);
+    expect(terms).toEqual([
+      field("level", "equals", "error", { off: true }),
+      field("source", "equals", "cron", { negated: true, off: true }),
+      text("late"),
+    ]);
     expect(activeTerms(terms)).toEqual([text("late")]);
   });
 
   it("reports what it cannot parse, and keeps the rest", () => {
-    expect(parseFilter('level: "open').problems).toEqual(["level: needs a value", "the quotation mark before “open” is not closed"]);
-    expect(parseFilter("/(/ x")).toEqual({ terms: [text("x")], problems: [expect.stringContaining("is not a regular expression")] });
+    expect(parseFilter('level: "open').problems).toEqual([
+      "level: needs a value",
+      "the quotation mark before “open” is not closed",
+    ]);
+    expect(parseFilter("/(/ x")).toEqual({
+      terms: [text("x")],
+      problems: [expect.stringContaining("is not a regular expression")],
+    });
   });
 
   it("parses values with colons, quotation marks and spaces", () => {
@@ -63,10 +77,35 @@ describe("parseFilter", () => {
 
 describe("formatFilter", () => {
   it("formats terms so that parseFilter returns the same", () => {
-    const nasty = ["", " ", "a b", '"', "\\", '\\"', "-x", "#x", "level:error", "/x/", "*", "a:b", "12:30", "ü 👍", "x\ny", "-", "#", "a\\ b", '"x', 'x"'];
+    const nasty = [
+      "",
+      " ",
+      "a b",
+      '"',
+      "\\",
+      '\\"',
+      "-x",
+      "#x",
+      "level:error",
+      "/x/",
+      "*",
+      "a:b",
+      "12:30",
+      "ü 👍",
+      "x\ny",
+      "-",
+      "#",
+      "a\\ b",
+      '"x',
+      'x"',
+    ];
     for (const value of nasty)
       for (const flags of [{}, { negated: true }, { off: true }, { negated: true, off: true }]) {
-        const terms = [field("attr.x", "equals", value, flags), ...(value === "" ? [] : [text(value, flags)]), text("end")];
+        const terms = [
+          field("attr.x", "equals", value, flags),
+          ...(value === "" ? [] : [text(value, flags)]),
+          text("end"),
+        ];
         expect(parseFilter(formatFilter(terms)).terms, formatFilter(terms)).toEqual(terms);
       }
   });
@@ -74,19 +113,36 @@ describe("formatFilter", () => {
 
 describe("the other forms", () => {
   it("reads durations in every unit", () => {
-    expect(["200ms", "1.5s", "455µs", "455us", "2min", "250", "1h"].map(durationMs)).toEqual([200, 1500, 0.455, 0.455, 120_000, 250, 3_600_000]);
+    expect(["200ms", "1.5s", "455µs", "455us", "2min", "250", "1h"].map(durationMs)).toEqual([
+      200, 1500, 0.455, 0.455, 120_000, 250, 3_600_000,
+    ]);
     expect(["", "x", "5 apples", "-1s"].map(durationMs)).toEqual([undefined, undefined, undefined, undefined]);
   });
 
   it("converts terms to filters of the engine", () => {
-    expect(engineFilterOf(field("attr.http.status", "gte", "500"))).toEqual({ key: "http.status", op: "gte", value: "500" });
-    expect(engineFilterOf(field("attr.x", "equals", "1", { negated: true }))).toEqual({ key: "x", op: "not_equals", value: "1" });
-    expect(engineFilterOf(field("resource.host", "exists", "", { negated: true }))).toEqual({ key: "resource.host", op: "not_exists" });
+    expect(engineFilterOf(field("attr.http.status", "gte", "500"))).toEqual({
+      key: "http.status",
+      op: "gte",
+      value: "500",
+    });
+    expect(engineFilterOf(field("attr.x", "equals", "1", { negated: true }))).toEqual({
+      key: "x",
+      op: "not_equals",
+      value: "1",
+    });
+    expect(engineFilterOf(field("resource.host", "exists", "", { negated: true }))).toEqual({
+      key: "resource.host",
+      op: "not_exists",
+    });
     expect(engineFilterOf(field("attr.x", "gt", "1", { negated: true }))).toBeUndefined();
   });
 
   it("keeps attributes in the address, including those with colons", () => {
-    for (const term of [field("attr.a:b%", "equals", "x:y", { negated: true }), field("resource.host", "contains", ""), field("attr.k", "exists", "")])
+    for (const term of [
+      field("attr.a:b%", "equals", "x:y", { negated: true }),
+      field("resource.host", "contains", ""),
+      field("attr.k", "exists", ""),
+    ])
       expect(termOfAttrParam(attrParam(term))).toEqual(term);
     expect(termOfAttrParam("nonsense")).toBeUndefined();
   });

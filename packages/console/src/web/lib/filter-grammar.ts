@@ -37,7 +37,15 @@ const OPERATORS: readonly (readonly [string, FilterOp])[] = [
   ["=", "equals"],
   ["~", "contains"],
 ];
-const SIGNS: Readonly<Record<FilterOp, string>> = { gte: ">=", lte: "<=", gt: ">", lt: "<", equals: ":", contains: "~", exists: ":" };
+const SIGNS: Readonly<Record<FilterOp, string>> = {
+  gte: ">=",
+  lte: "<=",
+  gt: ">",
+  lt: "<",
+  equals: ":",
+  contains: "~",
+  exists: ":",
+};
 
 /** Letters, digits and `_ . / -` in any script. Does not start with a digit, so that `12:30` is text. */
 const FIELD = /^[\p{L}_][\p{L}\p{N}_./-]*/u;
@@ -105,17 +113,31 @@ function readField(text: string, at: number): Read | undefined {
   if (operator === undefined || text.startsWith("://", rest) || text.startsWith("::", rest)) return undefined;
   const [sign, op] = operator;
   const from = rest + sign.length;
-  if (from >= text.length || SPACE.test(text[from] as string)) return { term: undefined, end: from, problem: `${name}${sign} needs a value` };
+  if (from >= text.length || SPACE.test(text[from] as string))
+    return { term: undefined, end: from, problem: `${name}${sign} needs a value` };
   if (text[from] === '"') {
     const { value, end, closed } = readQuoted(text, from);
-    return { term: { kind: "field", field: name, op, value }, end, ...(closed ? {} : { problem: `the quotation mark before “${value}” is not closed` }) };
+    return {
+      term: { kind: "field", field: name, op, value },
+      end,
+      ...(closed ? {} : { problem: `the quotation mark before “${value}” is not closed` }),
+    };
   }
   const end = wordEnd(text, from);
   const value = text.slice(from, end);
-  return { term: op === "equals" && value === "*" ? { kind: "field", field: name, op: "exists", value: "" } : { kind: "field", field: name, op, value }, end };
+  return {
+    term:
+      op === "equals" && value === "*"
+        ? { kind: "field", field: name, op: "exists", value: "" }
+        : { kind: "field", field: name, op, value },
+    end,
+  };
 }
 
-function readQuoted(text: string, at: number): { readonly value: string; readonly end: number; readonly closed: boolean } {
+function readQuoted(
+  text: string,
+  at: number,
+): { readonly value: string; readonly end: number; readonly closed: boolean } {
   let value = "";
   let index = at + 1;
   while (index < text.length && text[index] !== '"') {
@@ -135,7 +157,9 @@ function readRegex(text: string, at: number): Read | undefined {
       // `/a/b/` is a path, unless the inner slashes are escaped.
       if (source === "" || /(?<!\\)\//.test(source)) return undefined;
       const problem = regexProblem(source);
-      return problem === undefined ? { term: { kind: "regex", text: source }, end: index + 1 } : { term: undefined, end: index + 1, problem };
+      return problem === undefined
+        ? { term: { kind: "regex", text: source }, end: index + 1 }
+        : { term: undefined, end: index + 1, problem };
     }
   }
   return undefined;
@@ -178,7 +202,15 @@ function bareText(term: FilterTerm): string {
 function isPlainWord(text: string): boolean {
   const { terms, problems } = parseFilter(text);
   const [only] = terms;
-  return problems.length === 0 && terms.length === 1 && only?.kind === "text" && !only.negated && !only.off && only.text === text && !text.startsWith('"');
+  return (
+    problems.length === 0 &&
+    terms.length === 1 &&
+    only?.kind === "text" &&
+    !only.negated &&
+    !only.off &&
+    only.text === text &&
+    !text.startsWith('"')
+  );
 }
 
 function quoted(text: string): string {
@@ -190,7 +222,16 @@ export function activeTerms(terms: readonly FilterTerm[]): readonly FilterTerm[]
   return terms.filter(({ off }) => !off);
 }
 
-const UNITS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000 };
+const UNITS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+};
 
 /**
  * Parses a duration such as `200ms`, `1.5s`, `455µs`, `2min`, `250` (milliseconds). Returns milliseconds, or undefined
@@ -206,7 +247,17 @@ export function durationMs(text: string): number | undefined {
 /** A filter on an attribute, as the engine's functions expect it. */
 export interface EngineFilter {
   readonly key: string;
-  readonly op: "equals" | "not_equals" | "contains" | "not_contains" | "gt" | "gte" | "lt" | "lte" | "exists" | "not_exists";
+  readonly op:
+    | "equals"
+    | "not_equals"
+    | "contains"
+    | "not_contains"
+    | "gt"
+    | "gte"
+    | "lt"
+    | "lte"
+    | "exists"
+    | "not_exists";
   readonly value?: string;
 }
 
@@ -232,5 +283,12 @@ export function termOfAttrParam(param: string): FieldTerm | undefined {
   if (parts === null) return undefined;
   const [, key = "", not, op = "equals", value = ""] = parts;
   const name = key.replaceAll("%3A", ":").replaceAll("%25", "%");
-  return { kind: "field", field: name.startsWith("resource.") ? name : `attr.${name}`, op: op as FilterOp, value, negated: not !== undefined, off: false };
+  return {
+    kind: "field",
+    field: name.startsWith("resource.") ? name : `attr.${name}`,
+    op: op as FilterOp,
+    value,
+    negated: not !== undefined,
+    off: false,
+  };
 }

@@ -16,7 +16,10 @@ const MIN_PER_ROW = 3;
 function below(answer: LayoutAnswer, inside: readonly Box[], alone: readonly Box[]): LayoutAnswer {
   const right = Math.max(0, ...answer.map(({ x }, at) => x + (inside[at]?.width ?? 0)));
   const bottom = Math.max(0, ...answer.map(({ y }, at) => y + (inside[at]?.height ?? 0) + GAP));
-  const [width, height] = [Math.max(0, ...alone.map((box) => box.width)) + GAP, Math.max(0, ...alone.map((box) => box.height)) + GAP];
+  const [width, height] = [
+    Math.max(0, ...alone.map((box) => box.width)) + GAP,
+    Math.max(0, ...alone.map((box) => box.height)) + GAP,
+  ];
   const perRow = Math.max(MIN_PER_ROW, Math.floor((right + GAP) / width));
   return alone.map(({ id }, at) => ({ id, x: (at % perRow) * width, y: bottom + Math.floor(at / perRow) * height }));
 }
@@ -26,7 +29,10 @@ self.addEventListener("message", ({ data }: MessageEvent<LayoutRequest>) => {
   graph.setGraph({ rankdir: data.direction, nodesep: 40, ranksep: 100 });
   graph.setDefaultEdgeLabel(() => ({}));
   const joined = new Set(data.edges.flatMap(({ from, to }) => [from, to]));
-  const [inside, alone] = [data.nodes.filter(({ id }) => joined.has(id)), data.nodes.filter(({ id }) => !joined.has(id))];
+  const [inside, alone] = [
+    data.nodes.filter(({ id }) => joined.has(id)),
+    data.nodes.filter(({ id }) => !joined.has(id)),
+  ];
   for (const { id, width, height } of inside) graph.setNode(id, { width, height });
   for (const { from, to } of data.edges) graph.setEdge(from, to);
   layout(graph);

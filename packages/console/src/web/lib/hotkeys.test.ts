@@ -17,7 +17,8 @@ it("runs a key sequence instead of the shortcut of its last key", async () => {
   const place = document.body.appendChild(document.createElement("div"));
   const root = createRoot(place);
   await act(() => root.render(createElement(Keys)));
-  const press = (key: string, target: EventTarget = document.body) => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const press = (key: string, target: EventTarget = document.body) =>
+    target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   press("g");
   press("c");
   press("c");

@@ -37,7 +37,9 @@ export function keysText(keys: string): string {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }
 
 /** Shortcuts act on the page, which is behind the dialog. */
@@ -55,12 +57,18 @@ function onKeyDown(event: KeyboardEvent): void {
   if (event.defaultPrevented) return;
   const name = nameOf(event);
   const isPlain = !name.startsWith("mod+");
-  if (event.altKey || event.isComposing || (isPlain && (isTyping(event.target) || isInDialog(event.target) || !shortcutsAreOn()))) return;
+  if (
+    event.altKey ||
+    event.isComposing ||
+    (isPlain && (isTyping(event.target) || isInDialog(event.target) || !shortcutsAreOn()))
+  )
+    return;
   const now = performance.now();
   const sequence = now - pendingAt < SEQUENCE_MS && pending !== "" ? `${pending} ${name}` : name;
   // The latest registration wins: a dialog's Escape before its page's. A sequence wins over its last key.
   const latestFirst = [...registry].reverse();
-  const found = latestFirst.find((hotkey) => hotkey.keys === sequence) ?? latestFirst.find((hotkey) => hotkey.keys === name);
+  const found =
+    latestFirst.find((hotkey) => hotkey.keys === sequence) ?? latestFirst.find((hotkey) => hotkey.keys === name);
   if (found !== undefined) {
     pending = "";
     event.preventDefault();

@@ -1,7 +1,14 @@
 import { LosslessNumber, parse, stringify } from "lossless-json";
 
 /** A JSON value. Numbers that JavaScript would round are kept as text (`LosslessNumber`). */
-export type JsonValue = null | boolean | number | string | LosslessNumber | readonly JsonValue[] | { readonly [name: string]: JsonValue };
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | LosslessNumber
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
 
 /** Parses JSON without rounding numbers. Throws SyntaxError with the position. */
 export function parseJson(text: string): JsonValue {

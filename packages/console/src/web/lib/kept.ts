@@ -28,7 +28,11 @@ export function useKept<Item extends Named>({ prefix, most, isItem }: KeptKind<I
     queryKey: ["kept", prefix],
     queryFn: async ({ signal }) => {
       const asked = { scope: SCOPE, prefix, limit: most };
-      const { items } = await call<{ readonly items: readonly { readonly value: unknown }[] }>("state::entries", asked, { signal });
+      const { items } = await call<{ readonly items: readonly { readonly value: unknown }[] }>(
+        "state::entries",
+        asked,
+        { signal },
+      );
       return items.map(({ value }) => value).filter(isItem);
     },
   });
@@ -38,7 +42,8 @@ export function useKept<Item extends Named>({ prefix, most, isItem }: KeptKind<I
 export function useKeep<Item extends Named>({ prefix }: KeptKind<Item>) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (items: readonly Item[]) => call("state::set_many", { items: items.map((value) => ({ scope: SCOPE, key: prefix + value.name, value })) }),
+    mutationFn: (items: readonly Item[]) =>
+      call("state::set_many", { items: items.map((value) => ({ scope: SCOPE, key: prefix + value.name, value })) }),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["kept", prefix] }),
   });
 }

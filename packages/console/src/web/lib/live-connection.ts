@@ -35,9 +35,20 @@ const IDLE_TIMEOUT_MS = 40_000;
 
 /** The page's WebSocket: subscribes to streams, subscribes again after a disconnect, and reports the state. */
 export class LiveConnection {
-  #state: LiveState = { phase: "connecting", engine: undefined, attempt: 0, nextTryAtMs: undefined, skewMs: 0, generation: 0, restartedAtMs: undefined };
+  #state: LiveState = {
+    phase: "connecting",
+    engine: undefined,
+    attempt: 0,
+    nextTryAtMs: undefined,
+    skewMs: 0,
+    generation: 0,
+    restartedAtMs: undefined,
+  };
   readonly #stateListeners = new Set<() => void>();
-  readonly #topics = new Map<string, { readonly stream: string; readonly group: string; readonly handlers: TopicHandlers }>();
+  readonly #topics = new Map<
+    string,
+    { readonly stream: string; readonly group: string; readonly handlers: TopicHandlers }
+  >();
   #socket: WebSocket | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #lastName = 0;
@@ -117,7 +128,8 @@ export class LiveConnection {
     const attempt = this.#state.attempt + 1;
     const waitMs = backoffMs(BACKOFF, attempt);
     this.#set({ phase: navigator.onLine ? "reconnecting" : "offline", attempt, nextTryAtMs: Date.now() + waitMs });
-    for (const { handlers } of this.#topics.values()) handlers.onStatus?.("joining", "the connection to the console's server was lost");
+    for (const { handlers } of this.#topics.values())
+      handlers.onStatus?.("joining", "the connection to the console's server was lost");
     this.#retry = setTimeout(() => void this.#reopen(), waitMs);
   }
 
@@ -152,13 +164,22 @@ export class LiveConnection {
 
   #receiveEngine(engine: EngineState): void {
     // Without streams, everything except live updates works.
-    const isConnected = engine.bridge === "connected" && (engine.realtime === "connected" || engine.realtime === "refused");
-    const isAnother = engine.instance_id !== null && this.#instanceId !== null && engine.instance_id !== this.#instanceId;
+    const isConnected =
+      engine.bridge === "connected" && (engine.realtime === "connected" || engine.realtime === "refused");
+    const isAnother =
+      engine.instance_id !== null && this.#instanceId !== null && engine.instance_id !== this.#instanceId;
     if (engine.instance_id !== null) this.#instanceId = engine.instance_id;
     const wasDisconnected = this.#state.phase !== "live";
     // After a disconnect, fetched data may be stale, even if it is the same engine.
-    const generation = this.#state.generation + (isAnother || (isConnected && wasDisconnected && this.#state.engine !== undefined) ? 1 : 0);
-    this.#set({ phase: isConnected ? "live" : "engine-away", engine, generation, ...(isAnother ? { restartedAtMs: Date.now() } : {}) });
+    const generation =
+      this.#state.generation +
+      (isAnother || (isConnected && wasDisconnected && this.#state.engine !== undefined) ? 1 : 0);
+    this.#set({
+      phase: isConnected ? "live" : "engine-away",
+      engine,
+      generation,
+      ...(isAnother ? { restartedAtMs: Date.now() } : {}),
+    });
   }
 
   #heartbeat(): void {

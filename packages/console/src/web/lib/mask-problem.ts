@@ -37,7 +37,9 @@ export function maskProblem(json: string, before?: string, name = ""): string | 
  * place of a secret counts.
  */
 export function mayHoldMask(json: string): boolean {
-  return /"(?:\*|\\u002a){3}"|:\/\/\*{3}@|(?:[\w-]\\?["']?[=:] ?\\?["']?(?:\w+ )?|\b(?:bearer|basic) )\*{3}(?![*\w])/i.test(json);
+  return /"(?:\*|\\u002a){3}"|:\/\/\*{3}@|(?:[\w-]\\?["']?[=:] ?\\?["']?(?:\w+ )?|\b(?:bearer|basic) )\*{3}(?![*\w])/i.test(
+    json,
+  );
 }
 
 function masksIn(value: JsonValue | undefined): number {
@@ -51,11 +53,17 @@ function probesIn(text: string): number {
 /**
  * Returns the value with its strings replaced. `change` gets each string and the value at the same place in `before`.
  */
-function mapTexts(value: JsonValue, before: JsonValue | undefined, change: (text: string, was: JsonValue | undefined) => string): JsonValue {
+function mapTexts(
+  value: JsonValue,
+  before: JsonValue | undefined,
+  change: (text: string, was: JsonValue | undefined) => string,
+): JsonValue {
   if (typeof value === "string") return change(value, before);
   if (typeof value !== "object" || value === null || isBigNumber(value)) return value;
   if (Array.isArray(value)) return value.map((item: JsonValue, at) => mapTexts(item, memberOf(before, at), change));
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mapTexts(member, memberOf(before, name), change)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, mapTexts(member, memberOf(before, name), change)]),
+  );
 }
 
 function memberOf(value: JsonValue | undefined, name: string | number): JsonValue | undefined {

@@ -73,9 +73,14 @@ export function sessionHasEnded(): boolean {
 /** Logs in with a token of the engine and reloads the page. Returns a readable reason if the login fails. */
 export async function logIn(token: string): Promise<string> {
   try {
-    const response = await fetch("/api/login", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ token }) });
+    const response = await fetch("/api/login", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ token }),
+    });
     const answer = (await response.json()) as { readonly data?: Login; readonly error?: { readonly message: string } };
-    if (answer.data === undefined) return answer.error?.message ?? `the console's server answered with ${response.status}`;
+    if (answer.data === undefined)
+      return answer.error?.message ?? `the console's server answered with ${response.status}`;
     sessionStorage.setItem(SESSION, answer.data.session);
     sessionStorage.removeItem(SESSION_ENDED);
     location.reload();

@@ -21,7 +21,12 @@ export function recentItems(): readonly RecentItem[] {
 function isRecentItem(value: unknown): value is RecentItem {
   const item = value as Partial<RecentItem> | null;
   // Accepts only addresses of this page, because other code may write to the browser's storage.
-  return typeof item?.href === "string" && /^\/(?!\/)/.test(item.href) && typeof item.page === "string" && typeof item.subject === "string";
+  return (
+    typeof item?.href === "string" &&
+    /^\/(?!\/)/.test(item.href) &&
+    typeof item.page === "string" &&
+    typeof item.subject === "string"
+  );
 }
 
 export function withRecent(items: readonly RecentItem[], item: RecentItem): readonly RecentItem[] {

@@ -23,11 +23,16 @@ it("formats the beginning on one line", () => {
 });
 
 it("masks a whole text with exact numbers and order, and does not change one without secrets", () => {
-  expect(maskedText('{"n":12345678901234567890,"auth_token":{"a":["s3cret"]},"list":[{"password":"s3cret"}],"cookie":null,"secret":""}')).toBe(
-    JSON.stringify({ n: 0, auth_token: "***", list: [{ password: "***" }], cookie: null, secret: "" }, undefined, 2).replace(
-      '"n": 0',
-      '"n": 12345678901234567890',
+  expect(
+    maskedText(
+      '{"n":12345678901234567890,"auth_token":{"a":["s3cret"]},"list":[{"password":"s3cret"}],"cookie":null,"secret":""}',
     ),
+  ).toBe(
+    JSON.stringify(
+      { n: 0, auth_token: "***", list: [{ password: "***" }], cookie: null, secret: "" },
+      undefined,
+      2,
+    ).replace('"n": 0', '"n": 12345678901234567890'),
   );
   for (const text of ['{ "a" : 1.50 }', "[1,2]", '"token"', "it broke"]) expect(maskedText(text)).toBe(text);
   const value = parseJson('{"a":[{"b":9007199254740993}]}');

@@ -14,7 +14,11 @@ it("moves a range with the clock, but not from and to", () => {
 });
 
 it("resolves a rolling range for a link and keeps the other parameters", () => {
-  expect(absoluteSearch({ range: "5m", q: "x" } as { range?: string; q: string }, "15m", NOW)).toEqual({ q: "x", from: NOW - 300_000, to: NOW });
+  expect(absoluteSearch({ range: "5m", q: "x" } as { range?: string; q: string }, "15m", NOW)).toEqual({
+    q: "x",
+    from: NOW - 300_000,
+    to: NOW,
+  });
   expect(absoluteSearch({}, "15m", NOW)).toEqual({ from: NOW - 900_000, to: NOW });
   expect(absoluteSearch({ range: "all" }, "15m", NOW)).toEqual({ range: "all" });
 });
@@ -31,7 +35,8 @@ it("parses times with a zone, without one in the page's zone, and as millisecond
 });
 
 it("rejects invalid times", () => {
-  for (const text of ["", "yesterday", "2026-02-31", "2026-11-22 25:00", "2026-11-22T12:00:00 nonsense", "15"]) expect(readMoment(text, "UTC")).toBeUndefined();
+  for (const text of ["", "yesterday", "2026-02-31", "2026-11-22 25:00", "2026-11-22T12:00:00 nonsense", "15"])
+    expect(readMoment(text, "UTC")).toBeUndefined();
 });
 
 it("formats a time as it parses it", () => {

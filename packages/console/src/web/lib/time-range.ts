@@ -38,7 +38,8 @@ export function rangeMs(range: string): number | undefined {
 /** Returns the window of an address at this time. `fallback` is the range if the address has none. */
 export function windowOf(search: RangeSearch, fallback: string, nowMs: number): TimeWindow {
   const { from, to } = search;
-  if (from !== undefined || to !== undefined) return { ...(from === undefined ? {} : { startMs: from }), ...(to === undefined ? {} : { endMs: to }) };
+  if (from !== undefined || to !== undefined)
+    return { ...(from === undefined ? {} : { startMs: from }), ...(to === undefined ? {} : { endMs: to }) };
   const length = rangeMs(search.range ?? fallback);
   return length === undefined ? {} : { startMs: nowMs - length };
 }
@@ -50,7 +51,11 @@ export function absoluteSearch<Search extends RangeSearch>(search: Search, fallb
   const { startMs, endMs } = windowOf(search, fallback, nowMs);
   if (startMs === undefined && endMs === undefined) return search;
   const { range: _, ...rest } = search;
-  return { ...rest, ...(startMs === undefined ? {} : { from: Math.floor(startMs) }), to: Math.ceil(endMs ?? nowMs) } as Search;
+  return {
+    ...rest,
+    ...(startMs === undefined ? {} : { from: Math.floor(startMs) }),
+    to: Math.ceil(endMs ?? nowMs),
+  } as Search;
 }
 
 /** Parses a time: ISO 8601 with or without a zone (default: the page's zone), or milliseconds since 1970. */
@@ -63,12 +68,15 @@ export function readMoment(text: string, zone: Zone): number | undefined {
     const ms = Date.parse(trimmed.replace(" ", "T"));
     return Number.isNaN(ms) ? undefined : ms;
   }
-  const [year, month, day, hour = 0, minute = 0, second = 0] = bare.slice(1, 7).map((part) => (part === undefined ? undefined : Number(part)));
+  const [year, month, day, hour = 0, minute = 0, second = 0] = bare
+    .slice(1, 7)
+    .map((part) => (part === undefined ? undefined : Number(part)));
   const fraction = Number(`0.${bare[7] ?? "0"}`) * 1_000;
   const wall = Date.UTC(year as number, (month as number) - 1, day, hour, minute, second, Math.floor(fraction));
   const back = new Date(wall);
   // 31 February and hour 25 roll over to another day.
-  if (back.getUTCDate() !== day || back.getUTCMonth() !== (month as number) - 1 || back.getUTCHours() !== hour) return undefined;
+  if (back.getUTCDate() !== day || back.getUTCMonth() !== (month as number) - 1 || back.getUTCHours() !== hour)
+    return undefined;
   // The offset depends on the time itself: estimate it once, then correct it near a clock change.
   const guess = wall - offsetMs(wall, zone);
   return wall - offsetMs(guess, zone);
@@ -91,7 +99,10 @@ function wallParts(ms: number, zone: Zone): Readonly<Record<string, string>> {
 
 function offsetMs(ms: number, zone: Zone): number {
   const { year, month, day, hour, minute, second } = wallParts(ms, zone);
-  return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)) - Math.floor(ms / 1_000) * 1_000;
+  return (
+    Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)) -
+    Math.floor(ms / 1_000) * 1_000
+  );
 }
 
 /** Formats a time as `2026-11-22 14:03:27` in the zone, as `readMoment` parses it. */

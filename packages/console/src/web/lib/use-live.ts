@@ -23,7 +23,11 @@ const NOTHING: LiveCollection<never> = { loaded: false, items: [], status: "join
  * Follows a stream whose items have ids, e.g. `svc.workers`. `idOf` returns an item's id if the sync does not contain
  * it. Changes are applied once per frame.
  */
-export function useLiveCollection<Item>(stream: string, idOf: (item: Item) => string, group = "all"): LiveCollection<Item> {
+export function useLiveCollection<Item>(
+  stream: string,
+  idOf: (item: Item) => string,
+  group = "all",
+): LiveCollection<Item> {
   const [state, setState] = useState<LiveCollection<Item>>(NOTHING);
   const idOfRef = useRef(idOf);
   idOfRef.current = idOf;
@@ -43,7 +47,8 @@ export function useLiveCollection<Item>(stream: string, idOf: (item: Item) => st
     const leave = live.subscribe(stream, group, {
       onSync(data, ids) {
         items.clear();
-        for (const [at, item] of (data as readonly Item[]).entries()) items.set(ids?.[at] ?? idOfRef.current(item), item);
+        for (const [at, item] of (data as readonly Item[]).entries())
+          items.set(ids?.[at] ?? idOfRef.current(item), item);
         show({ loaded: true, asOfMs: Date.now() });
       },
       onEvent(event) {

@@ -18,11 +18,20 @@ export type Check =
 const MAX_CHECKED = 256 * 1024;
 const MAX_PROBLEMS = 20;
 /** Errors of these keywords only repeat that a nested value is invalid. */
-const FRAMES: ReadonlySet<string> = new Set(["properties", "items", "prefixItems", "additionalProperties", "patternProperties", "allOf", "$ref"]);
+const FRAMES: ReadonlySet<string> = new Set([
+  "properties",
+  "items",
+  "prefixItems",
+  "additionalProperties",
+  "patternProperties",
+  "allOf",
+  "$ref",
+]);
 
 /** Checks that the text is JSON and matches the schema. Larger texts are not checked here, only by the engine. */
 export async function checkPayload(text: string, schema: unknown): Promise<Check> {
-  if (text.length > MAX_CHECKED) return { kind: "unchecked", reason: "The input is too large to be checked while typing." };
+  if (text.length > MAX_CHECKED)
+    return { kind: "unchecked", reason: "The input is too large to be checked while typing." };
   let value: JsonValue;
   try {
     value = parseJson(text);
@@ -41,7 +50,9 @@ export async function checkPayload(text: string, schema: unknown): Promise<Check
       message: error,
     }));
     const seen = new Set<string>();
-    const distinct = problems.filter(({ pointer, message }) => !seen.has(`${pointer} ${message}`) && seen.add(`${pointer} ${message}`));
+    const distinct = problems.filter(
+      ({ pointer, message }) => !seen.has(`${pointer} ${message}`) && seen.add(`${pointer} ${message}`),
+    );
     return { kind: "problems", problems: distinct.slice(0, MAX_PROBLEMS) };
   } catch (error) {
     return { kind: "unchecked", reason: `The schema cannot be used for validation: ${(error as Error).message}` };

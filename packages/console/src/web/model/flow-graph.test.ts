@@ -2,7 +2,19 @@ import { expect, it } from "vitest";
 import { type GraphSources, graphOf } from "./flow-graph.ts";
 
 const NOTHING: GraphSources = {
-  ...{ functions: [], triggers: [], seen: [], uses: [], jobs: [], figures: new Map(), now: new Map(), queues: [], streams: [], scopes: [], system: false },
+  ...{
+    functions: [],
+    triggers: [],
+    seen: [],
+    uses: [],
+    jobs: [],
+    figures: new Map(),
+    now: new Map(),
+    queues: [],
+    streams: [],
+    scopes: [],
+    system: false,
+  },
 };
 const trigger = (id: string, trigger_type: string, function_id: string, config: unknown) => ({
   ...{ id, trigger_type, function_id, config, internal: false, status: "active" as const, reason: null },

@@ -62,7 +62,10 @@ export interface Graph {
   readonly edges: readonly GraphEdge[];
 }
 
-export type TriggerFacts = Pick<TriggerItem, "id" | "trigger_type" | "function_id" | "config" | "internal" | "status" | "reason">;
+export type TriggerFacts = Pick<
+  TriggerItem,
+  "id" | "trigger_type" | "function_id" | "config" | "internal" | "status" | "reason"
+>;
 
 export interface FunctionFacts {
   readonly function_id: string;
@@ -93,8 +96,19 @@ export interface GraphSources {
   readonly system: boolean;
 }
 
-const TRIGGER_KINDS: Readonly<Record<string, NodeKind>> = { http: "http", cron: "cron", event: "event", queue: "queue-trigger", state: "state-trigger" };
-const PAGES = { state: "/states", stream: "/streams?stream=", queue: "/queues", topic: "/triggers?type=event" } as const;
+const TRIGGER_KINDS: Readonly<Record<string, NodeKind>> = {
+  http: "http",
+  cron: "cron",
+  event: "event",
+  queue: "queue-trigger",
+  state: "state-trigger",
+};
+const PAGES = {
+  state: "/states",
+  stream: "/streams?stream=",
+  queue: "/queues",
+  topic: "/triggers?type=event",
+} as const;
 const WHOLE = { state: "state", stream: "streams", queue: "queues", topic: "events" } as const;
 
 export function graphOf(sources: GraphSources): Graph {
@@ -104,14 +118,29 @@ export function graphOf(sources: GraphSources): Graph {
     if (!nodes.has(edge.from) || !nodes.has(edge.to)) return;
     const key = `${edge.kind}\n${edge.from}\n${edge.to}`;
     const before = edges.get(key);
-    edges.set(key, before === undefined ? edge : { ...edge, calls: edge.calls + before.calls, errors: edge.errors + before.errors });
+    edges.set(
+      key,
+      before === undefined ? edge : { ...edge, calls: edge.calls + before.calls, errors: edge.errors + before.errors },
+    );
   };
   for (const { function_id: id, internal = false } of sources.functions) {
     if (internal && !sources.system) continue;
     const figures = sources.figures.get(id);
     nodes.set(functionNode(id), {
-      ...{ id: functionNode(id), kind: "function", label: id, method: undefined, href: `/functions/${encodeURIComponent(id)}`, internal },
-      ...{ calls: figures?.calls ?? 0, errors: figures?.errors ?? 0, now: sources.now.get(id) ?? NONE, note: undefined },
+      ...{
+        id: functionNode(id),
+        kind: "function",
+        label: id,
+        method: undefined,
+        href: `/functions/${encodeURIComponent(id)}`,
+        internal,
+      },
+      ...{
+        calls: figures?.calls ?? 0,
+        errors: figures?.errors ?? 0,
+        now: sources.now.get(id) ?? NONE,
+        note: undefined,
+      },
     });
   }
   const addThing = (kind: Use["kind"], name: string | undefined): string => {
@@ -128,7 +157,8 @@ export function graphOf(sources: GraphSources): Graph {
     nodes.set(node.id, node);
     addEdge({ from: node.id, to: functionNode(trigger.function_id), kind: "declared", calls: 0, errors: 0 });
     const source = sourceOf(trigger);
-    if (source !== undefined) addEdge({ from: addThing(source.kind, source.name), to: node.id, kind: "declared", calls: 0, errors: 0 });
+    if (source !== undefined)
+      addEdge({ from: addThing(source.kind, source.name), to: node.id, kind: "declared", calls: 0, errors: 0 });
   }
   for (const { from, kind, name } of sources.uses) if (nodes.has(functionNode(from))) addThing(kind, name);
   for (const { from, to, calls, errors } of sources.seen) {
@@ -151,10 +181,21 @@ function triggerNode(trigger: TriggerFacts): GraphNode {
   const label = triggerLabel(trigger);
   const kind = TRIGGER_KINDS[kindOf(trigger.trigger_type)] ?? "trigger";
   return {
-    ...{ id: `trigger ${trigger.id}`, kind, label, href: `/triggers/${encodeURIComponent(trigger.id)}`, internal: trigger.internal, ...NONE, now: NONE },
+    ...{
+      id: `trigger ${trigger.id}`,
+      kind,
+      label,
+      href: `/triggers/${encodeURIComponent(trigger.id)}`,
+      internal: trigger.internal,
+      ...NONE,
+      now: NONE,
+    },
     triggerType: trigger.trigger_type,
     method: kind === "http" ? (label.split(" ", 1)[0] ?? "GET").toUpperCase() : undefined,
-    note: trigger.status === "active" ? undefined : `${trigger.status}${trigger.reason === null ? "" : `: ${trigger.reason}`}`,
+    note:
+      trigger.status === "active"
+        ? undefined
+        : `${trigger.status}${trigger.reason === null ? "" : `: ${trigger.reason}`}`,
   };
 }
 
@@ -163,16 +204,33 @@ function thingId(kind: Use["kind"], name: string | undefined): string {
 }
 
 function thingNode(kind: Use["kind"], name: string | undefined): GraphNode {
-  const path = kind === "topic" || name === undefined ? PAGES[kind].replace(/\?stream=$/, "") : kind === "stream" ? PAGES.stream : `${PAGES[kind]}/`;
+  const path =
+    kind === "topic" || name === undefined
+      ? PAGES[kind].replace(/\?stream=$/, "")
+      : kind === "stream"
+        ? PAGES.stream
+        : `${PAGES[kind]}/`;
   const href = kind === "topic" || name === undefined ? path : path + encodeURIComponent(name);
   return {
-    ...{ id: thingId(kind, name), kind, label: name ?? WHOLE[kind], method: undefined, href, internal: false, ...NONE, now: NONE },
+    ...{
+      id: thingId(kind, name),
+      kind,
+      label: name ?? WHOLE[kind],
+      method: undefined,
+      href,
+      internal: false,
+      ...NONE,
+      now: NONE,
+    },
     note: name === undefined ? "name unknown" : undefined,
   };
 }
 
 /** Returns the queue, topic, stream or scope of a trigger. Undefined for patterns. */
-function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "state" | "queue" | "stream" | "topic"; readonly name: string } | undefined {
+function sourceOf({
+  trigger_type,
+  config,
+}: TriggerFacts): { readonly kind: "state" | "queue" | "stream" | "topic"; readonly name: string } | undefined {
   const facts = (typeof config === "object" && config !== null ? config : {}) as Readonly<Record<string, unknown>>;
   const name = (...keys: readonly string[]): string | undefined =>
     keys.map((key) => facts[key]).find((value) => typeof value === "string" && value !== "") as string | undefined;

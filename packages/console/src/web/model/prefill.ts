@@ -32,7 +32,9 @@ export function valueFor(schema: Schema, root: Schema, depth = 0): JsonValue {
   if (Array.isArray(plain.enum) && plain.enum.length > 0) return asJson(plain.enum[0]);
   const options = plain.anyOf ?? plain.oneOf;
   if (Array.isArray(options) && depth < MAX_DEPTH) return valueFor(asSchema(options[0]) ?? {}, root, depth + 1);
-  const type = Array.isArray(plain.type) ? plain.type[0] : (plain.type ?? (plain.properties === undefined ? undefined : "object"));
+  const type = Array.isArray(plain.type)
+    ? plain.type[0]
+    : (plain.type ?? (plain.properties === undefined ? undefined : "object"));
   switch (type) {
     case "string":
       return textFor(plain);
@@ -44,7 +46,9 @@ export function valueFor(schema: Schema, root: Schema, depth = 0): JsonValue {
     case "array":
       return depth >= MAX_DEPTH
         ? []
-        : Array.from({ length: Math.min(numberOf(plain.minItems) ?? 0, MAX_PADDING) }, () => valueFor(asSchema(plain.items) ?? {}, root, depth + 1));
+        : Array.from({ length: Math.min(numberOf(plain.minItems) ?? 0, MAX_PADDING) }, () =>
+            valueFor(asSchema(plain.items) ?? {}, root, depth + 1),
+          );
     case "object":
       return depth >= MAX_DEPTH ? {} : objectFor(plain, root, depth);
     default:
@@ -56,7 +60,11 @@ function objectFor(schema: Schema, root: Schema, depth: number): JsonValue {
   const required = requiredOf(schema);
   const members = propertiesOf(schema).filter(([name, member]) => {
     const plain = resolve(member, root)?.schema;
-    return required.has(name) || plain?.default !== undefined || (Array.isArray(plain?.examples) && plain.examples.length > 0);
+    return (
+      required.has(name) ||
+      plain?.default !== undefined ||
+      (Array.isArray(plain?.examples) && plain.examples.length > 0)
+    );
   });
   return Object.fromEntries(members.map(([name, member]) => [name, valueFor(member, root, depth + 1)]));
 }
@@ -77,8 +85,12 @@ function numberFor(schema: Schema, isInteger: boolean): number {
   if (minimum !== undefined && minimum < 0 && (maximum ?? below ?? 0) < 0) value = minimum;
   if (step !== undefined && step > 0) value = Math.ceil(value / step) * step;
   if (above !== undefined && value <= above)
-    value = step === undefined ? above + (below === undefined ? 1 : (below - above) / 2) : (Math.floor(above / step) + 1) * step;
-  if (below !== undefined && value >= below) value = step === undefined ? below - 1 : (Math.ceil(below / step) - 1) * step;
+    value =
+      step === undefined
+        ? above + (below === undefined ? 1 : (below - above) / 2)
+        : (Math.floor(above / step) + 1) * step;
+  if (below !== undefined && value >= below)
+    value = step === undefined ? below - 1 : (Math.ceil(below / step) - 1) * step;
   return value;
 }
 

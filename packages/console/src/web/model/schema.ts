@@ -13,7 +13,10 @@ export function asSchema(value: unknown): Schema | undefined {
  * Follows local `$ref`s and unwraps single `allOf`s, and `anyOf`s with one option besides null. Returns undefined if a
  * reference has no target.
  */
-export function resolve(schema: Schema, root: Schema): { readonly schema: Schema; readonly nullable: boolean } | undefined {
+export function resolve(
+  schema: Schema,
+  root: Schema,
+): { readonly schema: Schema; readonly nullable: boolean } | undefined {
   let at: Schema = schema;
   let nullable = false;
   for (let step = 0; step < MAX_REFS; step++) {
@@ -71,7 +74,9 @@ export function propertiesOf(schema: Schema): readonly (readonly [string, Schema
 }
 
 export function requiredOf(schema: Schema): ReadonlySet<string> {
-  return new Set(Array.isArray(schema.required) ? schema.required.filter((name): name is string => typeof name === "string") : []);
+  return new Set(
+    Array.isArray(schema.required) ? schema.required.filter((name): name is string => typeof name === "string") : [],
+  );
 }
 
 /** Returns a short description of the type: `string`, `integer or null`, `array of string`, `one of 3`. */
@@ -89,7 +94,8 @@ export function typeName(schema: Schema, root: Schema, depth = 0): string {
   if (typeof plain.type === "string") return `${plain.type}${suffix}`;
   if (Array.isArray(plain.type)) return `${plain.type.filter((type) => type !== "null").join(" or ")}${suffix}`;
   const options = plain.anyOf ?? plain.oneOf;
-  if (Array.isArray(options) && depth < 4) return options.map((option) => typeName(asSchema(option) ?? {}, root, depth + 1)).join(" or ");
+  if (Array.isArray(options) && depth < 4)
+    return options.map((option) => typeName(asSchema(option) ?? {}, root, depth + 1)).join(" or ");
   return plain.properties === undefined ? `any${suffix}` : `object${suffix}`;
 }
 

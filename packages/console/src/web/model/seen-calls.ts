@@ -32,7 +32,8 @@ export function seenCalls(spans: readonly FlowSpan[]): readonly SeenCall[] {
     const to = functionOf(span);
     const caller = to === undefined ? undefined : callerOf(span, byId);
     const from = caller === undefined ? undefined : functionOf(caller);
-    if (caller === undefined || to === undefined || from === undefined || invocationOf(caller) === invocationOf(span)) continue;
+    if (caller === undefined || to === undefined || from === undefined || invocationOf(caller) === invocationOf(span))
+      continue;
     const key = `${from}\n${to}`;
     const seen = found.get(key) ?? { from, to, calls: 0, errors: 0 };
     seen.calls++;

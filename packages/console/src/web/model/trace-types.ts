@@ -88,7 +88,12 @@ export interface FacetsAnswer {
 }
 
 export interface HistogramAnswer {
-  readonly time: readonly { readonly start_ms: number; readonly end_ms: number; readonly count: number; readonly errors: number }[];
+  readonly time: readonly {
+    readonly start_ms: number;
+    readonly end_ms: number;
+    readonly count: number;
+    readonly errors: number;
+  }[];
   readonly duration: readonly { readonly min_ms: number; readonly max_ms: number; readonly count: number }[];
 }
 

@@ -33,7 +33,8 @@ export function kindOf(type: string): Kind {
 
 /** Returns the label of a trigger: `POST /orders`, a cron expression, a topic, … */
 export function triggerLabel({ trigger_type, config }: Pick<TriggerItem, "trigger_type" | "config">): string {
-  const facts: Readonly<Record<string, unknown>> = typeof config === "object" && config !== null ? (config as Readonly<Record<string, unknown>>) : {};
+  const facts: Readonly<Record<string, unknown>> =
+    typeof config === "object" && config !== null ? (config as Readonly<Record<string, unknown>>) : {};
   const text = (...names: readonly string[]): string | undefined => {
     for (const name of names) if (typeof facts[name] === "string") return facts[name];
     return undefined;

@@ -1,7 +1,13 @@
 import { expect, it } from "vitest";
 import { callsToRead, nameInInput, runsOfJobs, type UseCall, usesOf } from "./uses.ts";
 
-const call = (invocationId: string, isError = false): UseCall => ({ from: "a", to: "state::set", kind: "state", invocationId, isError });
+const call = (invocationId: string, isError = false): UseCall => ({
+  from: "a",
+  to: "state::set",
+  kind: "state",
+  invocationId,
+  isError,
+});
 
 it("names a use by its input, and unread ones by the only known name", () => {
   expect(usesOf([call("1"), call("2", true)], new Map([["1", "orders"]]))).toEqual([
@@ -29,7 +35,11 @@ it("reads the name from JSON that may be truncated", () => {
 });
 
 it("reads some inputs of each pair, each once", () => {
-  expect(callsToRead([call("1"), call("2"), call("3"), call("4")], (id) => id === "1", 3, 9).map(({ invocationId }) => invocationId)).toEqual(["2", "3"]);
+  expect(
+    callsToRead([call("1"), call("2"), call("3"), call("4")], (id) => id === "1", 3, 9).map(
+      ({ invocationId }) => invocationId,
+    ),
+  ).toEqual(["2", "3"]);
 });
 
 it("finds runs of jobs in spans, each once", () => {
@@ -37,6 +47,11 @@ it("finds runs of jobs in spans, each once", () => {
     ...{ trace_id: "t", span_id, parent_span_id: null, status },
     attributes_map: { "svc.job.queue": "mails", "svc.function_id": "mail::send", ...more },
   });
-  const spans = [run("1", "ok"), run("2", "error"), run("3", "ok", { "svc.invocation_id": "i" }), run("4", "ok", { "svc.function_id": undefined })];
+  const spans = [
+    run("1", "ok"),
+    run("2", "error"),
+    run("3", "ok", { "svc.invocation_id": "i" }),
+    run("4", "ok", { "svc.function_id": undefined }),
+  ];
   expect(runsOfJobs(spans)).toEqual([{ queue: "mails", to: "mail::send", calls: 2, errors: 1 }]);
 });

@@ -50,7 +50,10 @@ export function callsOfThings(spans: readonly FlowSpan[]): readonly UseCall[] {
     const kind = to === undefined ? undefined : kindOfUse(to);
     if (to === undefined || kind === undefined || invocationId === undefined) return [];
     const visited = new Set<FlowSpan>([span]);
-    for (let above = byId.get(`${span.trace_id} ${span.parent_span_id}`); above !== undefined && !visited.has(above); ) {
+    for (
+      let above = byId.get(`${span.trace_id} ${span.parent_span_id}`);
+      above !== undefined && !visited.has(above);
+    ) {
       const from = text(above, "svc.function_id");
       if (from !== undefined) return [{ from, to, kind, invocationId, isError: span.status === "error" }];
       visited.add(above);
@@ -76,13 +79,25 @@ export function usesOf(calls: readonly UseCall[], names: ReadonlyMap<string, str
     const name = names.get(invocationId) ?? (others?.size === 1 ? [...others][0] : undefined);
     const key = `${from}\n${kind}\n${name}`;
     const before = uses.get(key);
-    uses.set(key, { from, to, kind, name, calls: (before?.calls ?? 0) + 1, errors: (before?.errors ?? 0) + (isError ? 1 : 0) });
+    uses.set(key, {
+      from,
+      to,
+      kind,
+      name,
+      calls: (before?.calls ?? 0) + 1,
+      errors: (before?.errors ?? 0) + (isError ? 1 : 0),
+    });
   }
   return [...uses.values()];
 }
 
 /** Selects calls whose input should be read: some for each pair of caller and callee. */
-export function callsToRead(calls: readonly UseCall[], isKnown: (id: string) => boolean, each: number, most: number): readonly UseCall[] {
+export function callsToRead(
+  calls: readonly UseCall[],
+  isKnown: (id: string) => boolean,
+  each: number,
+  most: number,
+): readonly UseCall[] {
   const counts = new Map<string, number>();
   return calls
     .filter(({ from, to, invocationId }) => {
@@ -116,7 +131,12 @@ export function runsOfJobs(spans: readonly FlowSpan[]): readonly JobRun[] {
     // The call's own span also has the job's attributes.
     if (queue === undefined || to === undefined || text(span, "svc.invocation_id") !== undefined) continue;
     const before = runs.get(`${queue}\n${to}`);
-    runs.set(`${queue}\n${to}`, { queue, to, calls: (before?.calls ?? 0) + 1, errors: (before?.errors ?? 0) + (span.status === "error" ? 1 : 0) });
+    runs.set(`${queue}\n${to}`, {
+      queue,
+      to,
+      calls: (before?.calls ?? 0) + 1,
+      errors: (before?.errors ?? 0) + (span.status === "error" ? 1 : 0),
+    });
   }
   return [...runs.values()];
 }

@@ -28,7 +28,14 @@ export function Badge({
   children: ReactNode;
 }) {
   return (
-    <span title={title} className={cn("inline-flex h-5 items-center gap-1 whitespace-nowrap rounded px-1.5 font-medium text-[11px]", TONES[tone], className)}>
+    <span
+      title={title}
+      className={cn(
+        "inline-flex h-5 items-center gap-1 whitespace-nowrap rounded px-1.5 font-medium text-[11px]",
+        TONES[tone],
+        className,
+      )}
+    >
       {icon}
       {children}
     </span>

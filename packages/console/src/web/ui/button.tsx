@@ -16,7 +16,17 @@ export interface ButtonProps extends ComponentProps<"button"> {
   readonly isPending?: boolean;
 }
 
-export function Button({ look = "plain", icon, disabledReason, isPending = false, className, children, disabled, title, ...rest }: ButtonProps) {
+export function Button({
+  look = "plain",
+  icon,
+  disabledReason,
+  isPending = false,
+  className,
+  children,
+  disabled,
+  title,
+  ...rest
+}: ButtonProps) {
   const isOff = disabled === true || disabledReason !== undefined || isPending;
   return (
     <button
@@ -32,7 +42,11 @@ export function Button({ look = "plain", icon, disabledReason, isPending = false
         className,
       )}
     >
-      {isPending ? <span aria-hidden className="size-3 animate-spin rounded-full border-2 border-current border-r-transparent" /> : icon}
+      {isPending ? (
+        <span aria-hidden className="size-3 animate-spin rounded-full border-2 border-current border-r-transparent" />
+      ) : (
+        icon
+      )}
       {children}
     </button>
   );

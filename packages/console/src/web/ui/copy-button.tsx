@@ -4,7 +4,13 @@ import { copyText } from "../lib/clipboard.ts";
 import { Button } from "./button.tsx";
 
 const SHOWN_MS = 1_500;
-const LABELS = { idle: undefined, waiting: undefined, copied: "Copied", unread: "Failed to read the text", failed: "The browser refused" } as const;
+const LABELS = {
+  idle: undefined,
+  waiting: undefined,
+  copied: "Copied",
+  unread: "Failed to read the text",
+  failed: "The browser refused",
+} as const;
 
 /** Copies text to the clipboard and confirms it. Waits for a promise. */
 export function CopyButton({
@@ -44,7 +50,13 @@ export function CopyButton({
       isPending={state === "waiting"}
       aria-label={shownLabel}
       title={shownLabel}
-      icon={state === "copied" ? <Check aria-hidden className="size-3.5 text-ok" /> : <Copy aria-hidden className="size-3.5" />}
+      icon={
+        state === "copied" ? (
+          <Check aria-hidden className="size-3.5 text-ok" />
+        ) : (
+          <Copy aria-hidden className="size-3.5" />
+        )
+      }
     >
       {withText ? shownLabel : undefined}
     </Button>

@@ -28,7 +28,17 @@ export interface DataRegionProps {
  * Shows one of the states of a data region: loading, empty, empty because of filters, error, or data. Stale data stays;
  * the shell's bar reports it. The empty state needs a successful empty response.
  */
-export function DataRegion({ loading, error, empty, filtered, emptyState, skeleton, retry, className, children }: DataRegionProps) {
+export function DataRegion({
+  loading,
+  error,
+  empty,
+  filtered,
+  emptyState,
+  skeleton,
+  retry,
+  className,
+  children,
+}: DataRegionProps) {
   if (error && (loading || empty)) return <ErrorState error={error} retry={retry} />;
   if (loading) return <Skeleton>{skeleton}</Skeleton>;
   if (empty) return filtered === undefined ? emptyState : <EmptyFiltered {...filtered} />;
@@ -64,7 +74,15 @@ export function SkeletonRows({ rows }: { readonly rows: number }) {
   );
 }
 
-export function EmptyState({ title, children, snippet }: { readonly title: string; readonly children?: ReactNode; readonly snippet?: string | undefined }) {
+export function EmptyState({
+  title,
+  children,
+  snippet,
+}: {
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly snippet?: string | undefined;
+}) {
   return (
     <div className="m-auto flex max-w-[min(36rem,100%)] flex-col items-center gap-2 px-6 py-12 text-center">
       <h2 className="font-medium text-[15px]">{title}</h2>
@@ -92,13 +110,22 @@ function EmptyFiltered({ what, clear }: { readonly what: string; readonly clear:
 
 function detailsOf(error: Error): string {
   if (!(error instanceof ApiFailure)) return `${error.name}: ${error.message}`;
-  return JSON.stringify({ call: error.what, code: error.code, message: error.message, details: error.details, trace_id: error.traceId }, undefined, 2);
+  return JSON.stringify(
+    { call: error.what, code: error.code, message: error.message, details: error.details, trace_id: error.traceId },
+    undefined,
+    2,
+  );
 }
 
 export function ErrorState({ error, retry }: { readonly error: Error; readonly retry?: (() => void) | undefined }) {
   return (
-    <div role="alert" className="m-auto flex max-w-[min(36rem,100%)] flex-col items-center gap-2 px-6 py-12 text-center">
-      <h2 className="font-medium text-[15px] text-danger">{error instanceof ApiFailure ? `${error.what} failed` : "This content failed to load"}</h2>
+    <div
+      role="alert"
+      className="m-auto flex max-w-[min(36rem,100%)] flex-col items-center gap-2 px-6 py-12 text-center"
+    >
+      <h2 className="font-medium text-[15px] text-danger">
+        {error instanceof ApiFailure ? `${error.what} failed` : "This content failed to load"}
+      </h2>
       <p className="break-words text-ink-2">{error.message}</p>
       {error instanceof ApiFailure && <code className="text-ink-3">{error.code}</code>}
       <div className="mt-2 flex gap-2">
@@ -111,9 +138,13 @@ export function ErrorState({ error, retry }: { readonly error: Error; readonly r
 
 function ErrorBar({ error, retry }: { readonly error: Error; readonly retry?: (() => void) | undefined }) {
   return (
-    <div role="alert" className="flex items-center gap-3 border-danger/40 border-b bg-danger-soft px-4 py-1.5 text-danger">
+    <div
+      role="alert"
+      className="flex items-center gap-3 border-danger/40 border-b bg-danger-soft px-4 py-1.5 text-danger"
+    >
       <span className="min-w-0 flex-1 truncate">
-        {error instanceof ApiFailure ? `${error.what}: ${error.message} (${error.code})` : error.message}. The data shown may be stale.
+        {error instanceof ApiFailure ? `${error.what}: ${error.message} (${error.code})` : error.message}. The data
+        shown may be stale.
       </span>
       {retry !== undefined && (
         <Button look="ghost" className="text-danger" onClick={retry}>

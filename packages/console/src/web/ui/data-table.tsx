@@ -104,7 +104,12 @@ export function DataTable<Row>({
   const onClick = onOpen ?? onSelect;
   const onKeyDown = (event: KeyboardEvent): void => {
     const selected = rows[selectedAt];
-    if (event.key === "Enter" && event.target === event.currentTarget && onOpen !== undefined && selected !== undefined) {
+    if (
+      event.key === "Enter" &&
+      event.target === event.currentTarget &&
+      onOpen !== undefined &&
+      selected !== undefined
+    ) {
       event.preventDefault();
       onOpen(selected);
       return;
@@ -199,7 +204,10 @@ export function DataTable<Row>({
                 <div
                   key={column.key}
                   role="gridcell"
-                  className={cn("min-w-0 truncate [&>*]:align-middle", column.align === "right" && "text-right tabular-nums")}
+                  className={cn(
+                    "min-w-0 truncate [&>*]:align-middle",
+                    column.align === "right" && "text-right tabular-nums",
+                  )}
                 >
                   {column.cell(row)}
                 </div>
@@ -244,7 +252,12 @@ function HeaderCell<Row>({
         onClick={() => onSort({ key: column.key, dir: isSorted && sort.dir === "asc" ? "desc" : "asc" })}
       >
         <span className="truncate">{column.header}</span>
-        {isSorted && (sort.dir === "asc" ? <ArrowUp aria-hidden className="size-3" /> : <ArrowDown aria-hidden className="size-3" />)}
+        {isSorted &&
+          (sort.dir === "asc" ? (
+            <ArrowUp aria-hidden className="size-3" />
+          ) : (
+            <ArrowDown aria-hidden className="size-3" />
+          ))}
       </button>
     </div>
   );

@@ -6,7 +6,10 @@ import { focusOn } from "./focus.ts";
  * Content of a dialog. Restores the focus itself, because Radix restores it only to a trigger, and dialogs opened by
  * state have none.
  */
-export function DialogContent({ onClosed, ...props }: ComponentProps<typeof Radix.Content> & { readonly onClosed?: () => void }) {
+export function DialogContent({
+  onClosed,
+  ...props
+}: ComponentProps<typeof Radix.Content> & { readonly onClosed?: () => void }) {
   const [opener] = useState(() => document.activeElement);
   return (
     <Radix.Content

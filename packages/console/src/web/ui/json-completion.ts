@@ -27,10 +27,15 @@ export function schemaCompletion(schema: unknown): (context: CompletionContext) 
           : node.parent?.name === "Property" && node.name === "PropertyName"
             ? node.parent.parent
             : null;
-    if (holder?.name === "Object") return { from, to, options: names(at(root, pathOf(holder, state), root), holder, state), filter: true };
+    if (holder?.name === "Object")
+      return { from, to, options: names(at(root, pathOf(holder, state), root), holder, state), filter: true };
     const found = at(root, pathOf(node, state), root);
-    const values = found.flatMap((each) => (Array.isArray(each.enum) ? each.enum : each.type === "boolean" ? [true, false] : []));
-    return values.length === 0 ? null : { from, to, options: values.map((value) => ({ label: JSON.stringify(value), type: "enum" })) };
+    const values = found.flatMap((each) =>
+      Array.isArray(each.enum) ? each.enum : each.type === "boolean" ? [true, false] : [],
+    );
+    return values.length === 0
+      ? null
+      : { from, to, options: values.map((value) => ({ label: JSON.stringify(value), type: "enum" })) };
   };
 }
 
@@ -41,7 +46,11 @@ function names(schemas: readonly Schema[], holder: SyntaxNode, state: EditorStat
       .filter(([name]) => !present.has(name))
       .map(([name, member]) => {
         const { description } = asSchema(member) ?? {};
-        return { label: JSON.stringify(name), type: "property", ...(typeof description === "string" ? { info: description } : {}) };
+        return {
+          label: JSON.stringify(name),
+          type: "property",
+          ...(typeof description === "string" ? { info: description } : {}),
+        };
       }),
   );
 }
@@ -73,16 +82,24 @@ function at(schema: Schema, path: readonly string[], root: Schema, steps = 0): r
   if (steps > MAX_STEPS) return [];
   if (typeof schema.$ref === "string") {
     let target: unknown = schema.$ref.startsWith("#") ? root : undefined;
-    for (const part of schema.$ref.slice(2).split("/").filter(Boolean)) target = asSchema(target)?.[part.replaceAll("~1", "/").replaceAll("~0", "~")];
+    for (const part of schema.$ref.slice(2).split("/").filter(Boolean))
+      target = asSchema(target)?.[part.replaceAll("~1", "/").replaceAll("~0", "~")];
     const found = asSchema(target);
     return found === undefined ? [] : at(found, path, root, steps + 1);
   }
-  const branches = [schema.allOf, schema.anyOf, schema.oneOf].flatMap((list) => (Array.isArray(list) ? list : [])).map(asSchema);
+  const branches = [schema.allOf, schema.anyOf, schema.oneOf]
+    .flatMap((list) => (Array.isArray(list) ? list : []))
+    .map(asSchema);
   const beside = branches.flatMap((branch) => (branch === undefined ? [] : at(branch, path, root, steps + 1)));
   const [name, ...rest] = path;
   if (name === undefined) return [schema, ...beside];
   const properties = asSchema(schema.properties);
-  const next = name === "[]" ? schema.items : properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
+  const next =
+    name === "[]"
+      ? schema.items
+      : properties !== undefined && Object.hasOwn(properties, name)
+        ? properties[name]
+        : schema.additionalProperties;
   const inner = asSchema(next);
   return [...(inner === undefined ? [] : at(inner, rest, root, steps + 1)), ...beside];
 }

@@ -39,7 +39,12 @@ export default function JsonDiffImpl({ label, before, after, className }: JsonDi
           EditorView.lineWrapping,
           EditorState.readOnly.of(true),
           EditorView.contentAttributes.of({ "aria-label": label }),
-          unifiedMergeView({ original: before, mergeControls: false, gutter: true, collapseUnchanged: { margin: CONTEXT_LINES, minSize: CONTEXT_LINES * 2 } }),
+          unifiedMergeView({
+            original: before,
+            mergeControls: false,
+            gutter: true,
+            collapseUnchanged: { margin: CONTEXT_LINES, minSize: CONTEXT_LINES * 2 },
+          }),
         ],
       }),
     });

@@ -16,7 +16,14 @@ import {
   toggleTabFocusMode,
 } from "@codemirror/commands";
 import { json, jsonParseLinter } from "@codemirror/lang-json";
-import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import {
+  bracketMatching,
+  foldGutter,
+  foldKeymap,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+} from "@codemirror/language";
 import { linter, lintGutter, lintKeymap } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState } from "@codemirror/state";
@@ -58,7 +65,16 @@ const lineKeymap: readonly KeyBinding[] = [
   { key: "Ctrl-m", mac: "Shift-Alt-m", run: toggleTabFocusMode },
 ];
 
-export default function JsonEditorImpl({ label, value, schema, onChange, onSubmit, onSave, readOnly = false, className }: JsonEditorProps) {
+export default function JsonEditorImpl({
+  label,
+  value,
+  schema,
+  onChange,
+  onSubmit,
+  onSave,
+  readOnly = false,
+  className,
+}: JsonEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const latest = useRef({ onChange, onSubmit, onSave });
@@ -115,7 +131,9 @@ export default function JsonEditorImpl({ label, value, schema, onChange, onSubmi
     return () => editor.destroy();
   }, [label, readOnly]);
   useEffect(() => {
-    view.current?.dispatch({ effects: completion.current.reconfigure(autocompletion({ override: [schemaCompletion(schema)] })) });
+    view.current?.dispatch({
+      effects: completion.current.reconfigure(autocompletion({ override: [schemaCompletion(schema)] })),
+    });
   }, [schema]);
   useEffect(() => {
     const editor = view.current;

@@ -52,7 +52,12 @@ export function JsonView({
           </Button>
         )}
         {hasSecrets && (
-          <Button look="ghost" className="h-6 px-1.5 text-[11px]" aria-pressed={isRevealed} onClick={() => setAsked(!isAsked)}>
+          <Button
+            look="ghost"
+            className="h-6 px-1.5 text-[11px]"
+            aria-pressed={isRevealed}
+            onClick={() => setAsked(!isAsked)}
+          >
             Reveal secrets
           </Button>
         )}
@@ -80,7 +85,9 @@ export function JsonView({
           </Revealed>
         </div>
       ) : (
-        <pre className="whitespace-pre-wrap break-words rounded-md bg-raised p-2">{isRevealed ? parsed.shown : parsed.masked}</pre>
+        <pre className="whitespace-pre-wrap break-words rounded-md bg-raised p-2">
+          {isRevealed ? parsed.shown : parsed.masked}
+        </pre>
       )}
     </div>
   );
@@ -110,7 +117,17 @@ export function download(text: string, name: string, type = "application/json"):
   URL.revokeObjectURL(url);
 }
 
-function Node({ value, label, openTo, path }: { readonly value: JsonValue; readonly label?: string; readonly openTo: number; readonly path: string }) {
+function Node({
+  value,
+  label,
+  openTo,
+  path,
+}: {
+  readonly value: JsonValue;
+  readonly label?: string;
+  readonly openTo: number;
+  readonly path: string;
+}) {
   const [isOpen, setOpen] = useState(openTo > 0);
   const [shown, setShown] = useState(PAGE);
   const isRevealed = useContext(Revealed);
@@ -152,14 +169,24 @@ function Node({ value, label, openTo, path }: { readonly value: JsonValue; reado
         onClick={() => setOpen(!isOpen)}
         className="inline-flex min-h-6 min-w-6 items-center whitespace-pre rounded text-left hover:bg-hover"
       >
-        {isOpen ? <ChevronDown aria-hidden className="size-4 text-ink-3" /> : <ChevronRight aria-hidden className="size-4 text-ink-3" />}
+        {isOpen ? (
+          <ChevronDown aria-hidden className="size-4 text-ink-3" />
+        ) : (
+          <ChevronRight aria-hidden className="size-4 text-ink-3" />
+        )}
         {head}
         <span className="text-ink-3">{summary}</span>
       </button>
       {isOpen && (
         <div className="ml-2 border-line border-l pl-2">
           {entries.slice(0, shown).map(([name, item]) => (
-            <Node key={name} value={item} {...(isList ? {} : { label: name })} openTo={openTo - 1} path={isList ? `${path}[${name}]` : `${path}.${name}`} />
+            <Node
+              key={name}
+              value={item}
+              {...(isList ? {} : { label: name })}
+              openTo={openTo - 1}
+              path={isList ? `${path}[${name}]` : `${path}.${name}`}
+            />
           ))}
           {entries.length > shown && (
             <button type="button" className="pl-4 text-accent underline" onClick={() => setShown(shown + PAGE)}>

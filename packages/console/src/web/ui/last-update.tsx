@@ -6,13 +6,21 @@ import { Timestamp, useNow } from "./time.tsx";
  * Shows the time of the last update. Marks the data as stale if the page is not live, or the data is older than twice
  * its interval.
  */
-export function LastUpdate({ asOfMs, intervalMs }: { readonly asOfMs: number | undefined; readonly intervalMs?: number | undefined }) {
+export function LastUpdate({
+  asOfMs,
+  intervalMs,
+}: {
+  readonly asOfMs: number | undefined;
+  readonly intervalMs?: number | undefined;
+}) {
   const { phase } = useLiveState();
   const now = useNow();
   if (asOfMs === undefined) return <span className="text-ink-3">Not updated yet</span>;
   const isStale = phase !== "live" || (intervalMs !== undefined && now - asOfMs > 2 * intervalMs + 1_000);
   return (
-    <span className={isStale ? "inline-flex items-center gap-1.5 text-warn" : "inline-flex items-center gap-1.5 text-ink-3"}>
+    <span
+      className={isStale ? "inline-flex items-center gap-1.5 text-warn" : "inline-flex items-center gap-1.5 text-ink-3"}
+    >
       {isStale ? <CircleAlert aria-hidden className="size-3.5" /> : <Radio aria-hidden className="size-3.5" />}
       <span>
         {isStale ? "Stale, as of " : "Last update "}

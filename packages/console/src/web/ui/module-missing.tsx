@@ -10,7 +10,8 @@ export function isModuleMissing(error: Error | null | undefined): boolean {
 export function ModuleMissing({ module, what }: { readonly module: string; readonly what: string }) {
   return (
     <EmptyState title={`${what} is not enabled`} snippet={`workers:\n  - name: ${module}`}>
-      The engine runs without the module <code>{module}</code>. Add these lines to its <code>config.yaml</code>; the engine applies them at once.
+      The engine runs without the module <code>{module}</code>. Add these lines to its <code>config.yaml</code>; the
+      engine applies them at once.
     </EmptyState>
   );
 }

@@ -10,7 +10,11 @@ export function PopoverButton({
   opens,
   ...rest
 }: Omit<ButtonProps, "ref" | "onClick"> & {
-  readonly opens: { readonly label: string; readonly className: string; readonly content: (close: () => void) => ReactNode };
+  readonly opens: {
+    readonly label: string;
+    readonly className: string;
+    readonly content: (close: () => void) => ReactNode;
+  };
 }) {
   const button = useRef<HTMLButtonElement>(null);
   const [isOpen, setOpen] = useState(false);

@@ -9,7 +9,12 @@ const Revealed = createContext(false);
 export function useReveal(hasSecrets: boolean): { readonly isRevealed: boolean; readonly button: ReactNode } {
   const [isAsked, setAsked] = useState(false);
   const button = hasSecrets && (
-    <Button aria-pressed={isAsked} className="h-6 text-[12px]" onClick={() => setAsked(!isAsked)} icon={<KeyRound aria-hidden className="size-3.5" />}>
+    <Button
+      aria-pressed={isAsked}
+      className="h-6 text-[12px]"
+      onClick={() => setAsked(!isAsked)}
+      icon={<KeyRound aria-hidden className="size-3.5" />}
+    >
       Reveal secrets
     </Button>
   );
@@ -22,7 +27,10 @@ export function RevealArea({ isRevealed, children }: { readonly isRevealed: bool
 }
 
 /** Returns the text as it may be shown and copied here. `isMasked`: parts of it are masked. */
-export function useShown(name: string, text: string): { readonly shown: string; readonly isMasked: boolean; readonly isRevealed: boolean } {
+export function useShown(
+  name: string,
+  text: string,
+): { readonly shown: string; readonly isMasked: boolean; readonly isRevealed: boolean } {
   const isRevealed = useContext(Revealed);
   const shown = isRevealed ? text : maskedNamed(name, text);
   return { shown, isMasked: shown !== text, isRevealed };

@@ -48,7 +48,13 @@ export function Sparkline({
       className={cn("h-6 w-24", tone === "danger" ? "text-danger" : "text-accent", className)}
     >
       <title>{text}</title>
-      <path d={segments.join("")} fill="none" stroke="currentColor" strokeWidth="1.5" vectorEffect="non-scaling-stroke" />
+      <path
+        d={segments.join("")}
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.5"
+        vectorEffect="non-scaling-stroke"
+      />
     </svg>
   );
 }

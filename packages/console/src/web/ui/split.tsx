@@ -56,12 +56,26 @@ export function ListDetail({
     <section aria-label={title} className="flex h-full min-h-0 flex-1 flex-col bg-surface">
       <div className="flex h-10 shrink-0 items-center gap-2 border-line border-b px-3">
         {isNarrow && (
-          <Button look="ghost" aria-label="Back to the list" onClick={onClose} icon={<ArrowLeft aria-hidden className="size-4" />} className="-ml-1" />
+          <Button
+            look="ghost"
+            aria-label="Back to the list"
+            onClick={onClose}
+            icon={<ArrowLeft aria-hidden className="size-4" />}
+            className="-ml-1"
+          />
         )}
         <h2 ref={heading} tabIndex={-1} className="min-w-0 flex-1 truncate font-medium outline-none" title={title}>
           {title}
         </h2>
-        {!isNarrow && <Button look="ghost" aria-label="Close" title="Close (Esc)" onClick={onClose} icon={<X aria-hidden className="size-4" />} />}
+        {!isNarrow && (
+          <Button
+            look="ghost"
+            aria-label="Close"
+            title="Close (Esc)"
+            onClick={onClose}
+            icon={<X aria-hidden className="size-4" />}
+          />
+        )}
       </div>
       <div className="min-h-0 flex-1 overflow-auto">{detail}</div>
     </section>
@@ -79,7 +93,12 @@ export function ListDetail({
       <Panel id="list" minSize="30%" className="flex flex-col">
         {list}
       </Panel>
-      {pane && <Separator aria-label="Width of the detail" className="w-px bg-line outline-offset-0 hover:bg-accent data-[separator=drag]:bg-accent" />}
+      {pane && (
+        <Separator
+          aria-label="Width of the detail"
+          className="w-px bg-line outline-offset-0 hover:bg-accent data-[separator=drag]:bg-accent"
+        />
+      )}
       {pane && (
         <Panel id="detail" minSize="320px" maxSize="70%" defaultSize="44%" className="flex flex-col">
           {pane}

@@ -27,14 +27,19 @@ export function Tabs({
     const to = (at + by + tabs.length) % tabs.length;
     const next = tabs[to];
     // Moves the focus to the tab, which selects it: if the focus stayed, Enter would switch back.
-    if (list.current?.contains(document.activeElement) === true) list.current.querySelectorAll<HTMLElement>('[role="tab"]')[to]?.focus();
+    if (list.current?.contains(document.activeElement) === true)
+      list.current.querySelectorAll<HTMLElement>('[role="tab"]')[to]?.focus();
     else if (next !== undefined) onChange(next.value);
   };
   useHotkey("[", "Previous tab", () => step(-1));
   useHotkey("]", "Next tab", () => step(1));
   return (
     <Radix.Root value={value} onValueChange={onChange} className="flex min-h-0 flex-1 flex-col">
-      <Radix.List ref={list} aria-label={label} className="flex shrink-0 gap-1 overflow-x-auto border-line border-b px-3">
+      <Radix.List
+        ref={list}
+        aria-label={label}
+        className="flex shrink-0 gap-1 overflow-x-auto border-line border-b px-3"
+      >
         {tabs.map((tab) => (
           <Radix.Trigger
             key={tab.value}

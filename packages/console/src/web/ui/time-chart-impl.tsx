@@ -48,19 +48,50 @@ export default function TimeChartImpl({ times, lines, format, syncKey }: TimeCha
   return <div ref={place} className="h-full w-full overflow-hidden" />;
 }
 
-function optionsOf(lines: readonly ChartLine[], format: (value: number) => string, zone: Zone, syncKey: string | undefined, width: number): uPlot.Options {
-  const axis = { stroke: token("ink-3"), grid: { stroke: token("line"), width: 1 }, ticks: { show: false }, font: "11px Geist Variable, sans-serif" };
+function optionsOf(
+  lines: readonly ChartLine[],
+  format: (value: number) => string,
+  zone: Zone,
+  syncKey: string | undefined,
+  width: number,
+): uPlot.Options {
+  const axis = {
+    stroke: token("ink-3"),
+    grid: { stroke: token("line"), width: 1 },
+    ticks: { show: false },
+    font: "11px Geist Variable, sans-serif",
+  };
   return {
     width: Math.max(width, 50),
     height: HEIGHT,
     legend: { show: false },
-    cursor: { ...(syncKey === undefined ? {} : { sync: { key: syncKey } }), drag: { x: false, y: false }, points: { size: 6 } },
+    cursor: {
+      ...(syncKey === undefined ? {} : { sync: { key: syncKey } }),
+      drag: { x: false, y: false },
+      points: { size: 6 },
+    },
     scales: { y: { range: (_chart, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
     padding: [6, 12, 0, 0],
     axes: [
-      { ...axis, values: (_chart, ticks) => ticks.map((seconds) => clockTime(seconds * 1_000, zone, false)), space: 70, size: 26 },
+      {
+        ...axis,
+        values: (_chart, ticks) => ticks.map((seconds) => clockTime(seconds * 1_000, zone, false)),
+        space: 70,
+        size: 26,
+      },
       { ...axis, values: (_chart, ticks) => ticks.map((value) => format(value)), size: 62, space: 26 },
     ],
-    series: [{}, ...lines.map(({ name, tone }): uPlot.Series => ({ label: name, stroke: token(tone), width: 1.5, points: { show: false }, spanGaps: false }))],
+    series: [
+      {},
+      ...lines.map(
+        ({ name, tone }): uPlot.Series => ({
+          label: name,
+          stroke: token(tone),
+          width: 1.5,
+          points: { show: false },
+          spanGaps: false,
+        }),
+      ),
+    ],
   };
 }

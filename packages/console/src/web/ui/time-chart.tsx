@@ -45,7 +45,13 @@ export function TimeChart(props: TimeChartProps) {
   );
 }
 
-const DOTS = { accent: "bg-accent", info: "bg-info", violet: "bg-violet", warn: "bg-warn", danger: "bg-danger" } as const;
+const DOTS = {
+  accent: "bg-accent",
+  info: "bg-info",
+  violet: "bg-violet",
+  warn: "bg-warn",
+  danger: "bg-danger",
+} as const;
 
 function Figures({ title, lines, format }: TimeChartProps) {
   return (
@@ -66,7 +72,12 @@ function Figures({ title, lines, format }: TimeChartProps) {
           const figures =
             known.length === 0
               ? []
-              : [known.at(-1) as number, Math.min(...known), known.reduce((sum, value) => sum + value, 0) / known.length, Math.max(...known)];
+              : [
+                  known.at(-1) as number,
+                  Math.min(...known),
+                  known.reduce((sum, value) => sum + value, 0) / known.length,
+                  Math.max(...known),
+                ];
           return (
             <tr key={name}>
               <th scope="row" className="text-left font-normal">

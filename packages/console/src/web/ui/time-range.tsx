@@ -14,7 +14,11 @@ export interface TimeRangeProps {
   /** The range if the address has none, e.g. `15m`. */
   readonly fallback: string;
   /** All three values for the address; undefined ones are removed from it. */
-  readonly onChange: (next: { readonly range: string | undefined; readonly from: number | undefined; readonly to: number | undefined }) => void;
+  readonly onChange: (next: {
+    readonly range: string | undefined;
+    readonly from: number | undefined;
+    readonly to: number | undefined;
+  }) => void;
   /** Default: all presets. */
   readonly presets?: readonly Preset[];
   /** Default true: `from` and `to` can be set. */
@@ -111,12 +115,16 @@ function Between({
       className="flex flex-col gap-1.5 border-line border-t pt-2"
       onSubmit={(event) => {
         event.preventDefault();
-        if (problem === undefined) onApply(from === "" ? undefined : readMoment(from, zone), to === "" ? undefined : readMoment(to, zone));
+        if (problem === undefined)
+          onApply(from === "" ? undefined : readMoment(from, zone), to === "" ? undefined : readMoment(to, zone));
       }}
     >
       <MomentField label="From" text={from} onChange={setFrom} placeholder="the beginning" />
       <MomentField label="To" text={to} onChange={setTo} placeholder="now" />
-      <p className={cn("text-[11px]", problem === undefined ? "text-ink-3" : "text-danger")} role={problem === undefined ? undefined : "alert"}>
+      <p
+        className={cn("text-[11px]", problem === undefined ? "text-ink-3" : "text-danger")}
+        role={problem === undefined ? undefined : "alert"}
+      >
         {problem ?? `ISO 8601 or milliseconds; without a zone ${zone === "local" ? "local time" : zone} is meant.`}
       </p>
       <Button type="submit" look="primary" disabled={problem !== undefined || (from === "" && to === "")}>

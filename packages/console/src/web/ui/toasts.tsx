@@ -33,9 +33,16 @@ export function Toasts() {
     () => toasts,
   );
   return (
-    <div role="status" aria-live="polite" className="pointer-events-none fixed right-4 bottom-4 z-50 flex flex-col gap-2">
+    <div
+      role="status"
+      aria-live="polite"
+      className="pointer-events-none fixed right-4 bottom-4 z-50 flex flex-col gap-2"
+    >
       {shown.map(({ id, text, action }) => (
-        <div key={id} className="pointer-events-auto flex items-center gap-3 rounded-md border border-line bg-surface px-3 py-2 shadow-pop">
+        <div
+          key={id}
+          className="pointer-events-auto flex items-center gap-3 rounded-md border border-line bg-surface px-3 py-2 shadow-pop"
+        >
           <span>{text}</span>
           {action !== undefined && (
             <Button

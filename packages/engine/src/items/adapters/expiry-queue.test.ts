@@ -4,7 +4,10 @@ import { ExpiryQueue } from "./expiry-queue.ts";
 
 describe("the queue of what ends", () => {
   it("knows what ended and what ends next, whatever moved", () => {
-    const step = fc.record({ key: fc.constantFrom("a", "b", "c", "d"), at: fc.option(fc.nat({ max: 9 }), { nil: undefined }) });
+    const step = fc.record({
+      key: fc.constantFrom("a", "b", "c", "d"),
+      at: fc.option(fc.nat({ max: 9 }), { nil: undefined }),
+    });
     fc.assert(
       fc.property(fc.array(step), fc.nat({ max: 9 }), (steps, now) => {
         const queue = new ExpiryQueue();

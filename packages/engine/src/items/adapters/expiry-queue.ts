@@ -44,7 +44,11 @@ export class ExpiryQueue {
   /** Returns at most `limit` items that are expired at `now`, in the order of expiry. They stay in the queue. */
   until(now: number, limit: number): Expiry[] {
     const ended: Entry[] = [];
-    for (let { first } = this.#queue; first !== undefined && first.dueAt <= now && ended.length < limit; { first } = this.#queue) {
+    for (
+      let { first } = this.#queue;
+      first !== undefined && first.dueAt <= now && ended.length < limit;
+      { first } = this.#queue
+    ) {
       ended.push(first);
       this.#queue.delete(first);
     }

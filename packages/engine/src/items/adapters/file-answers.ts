@@ -23,21 +23,41 @@ export function updateAnswer(address: ItemAddress, write: ItemWrite, output: Wri
 }
 
 export function deleteAnswer(address: ItemAddress, write: ItemWrite, output: WriteOutput): ItemWritten {
-  return { status: output.status, item: undefined, previous: output.previous, changes: changesOf(address, write, output, undefined) };
+  return {
+    status: output.status,
+    item: undefined,
+    previous: output.previous,
+    changes: changesOf(address, write, output, undefined),
+  };
 }
 
 /** `json` is the item's new value; undefined if the item was deleted. */
-function changesOf(address: ItemAddress, { now }: ItemWrite, output: WriteOutput, json: string | undefined): readonly NumberedChange[] {
+function changesOf(
+  address: ItemAddress,
+  { now }: ItemWrite,
+  output: WriteOutput,
+  json: string | undefined,
+): readonly NumberedChange[] {
   if (output.status === "unchanged") return NOTHING;
   const { expired, previous, version = 0, logged } = output;
-  const expiry = expired && change(address, { kind: "deleted", version: expired.version, previous: expired.json, json: undefined, at: now }, logged?.[0]);
+  const expiry =
+    expired &&
+    change(
+      address,
+      { kind: "deleted", version: expired.version, previous: expired.json, json: undefined, at: now },
+      logged?.[0],
+    );
   if (expiry !== undefined && json === undefined) return [expiry];
   const kind = json === undefined ? "deleted" : previous === undefined ? "created" : "updated";
   const main = change(address, { kind, version, previous, json, at: now }, logged?.[expiry === undefined ? 0 : 1]);
   return expiry === undefined ? [main] : [expiry, main];
 }
 
-function change({ scope, key }: ItemAddress, facts: Omit<ItemChange, "scope" | "key">, logged: LoggedChange | undefined): NumberedChange {
+function change(
+  { scope, key }: ItemAddress,
+  facts: Omit<ItemChange, "scope" | "key">,
+  logged: LoggedChange | undefined,
+): NumberedChange {
   const { kind, version, previous, json, at } = facts;
   return { kind, scope, key, version, previous, json, at, seq: logged?.seq, watchers: logged?.watchers ?? NOBODY };
 }

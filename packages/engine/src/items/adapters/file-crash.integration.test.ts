@@ -24,7 +24,14 @@ describe.each(["durable", "relaxed"] as const)("a %s file adapter whose process 
     const folder = mkdtempSync(join(root, "killed-"));
     const acknowledged = await writeUntilKilled(folder, durability, 2_000);
     expect(acknowledged.length).toBeGreaterThanOrEqual(2_000);
-    const items = await openFileItems({ dataDir: folder, filePath: "state.db", cacheBytes: 0, durability, log: silentLogger, clock: systemClock });
+    const items = await openFileItems({
+      dataDir: folder,
+      filePath: "state.db",
+      cacheBytes: 0,
+      durability,
+      log: silentLogger,
+      clock: systemClock,
+    });
     const last = new Map(acknowledged.map(({ key, version }) => [key, version]));
     for (const [key, version] of last) {
       const item = await items.get("crash", key);
@@ -63,7 +70,12 @@ async function writeUntilKilled(folder: string, durability: string, count: numbe
 async function allPending(outbox: Outbox): Promise<Delivery[]> {
   const all: Delivery[] = [];
   for (;;) {
-    const page = await outbox.pending({ watcher: "watcher", after: all[all.length - 1]?.seq ?? 0, limit: 1_000, maxBytes: 1_000_000 });
+    const page = await outbox.pending({
+      watcher: "watcher",
+      after: all[all.length - 1]?.seq ?? 0,
+      limit: 1_000,
+      maxBytes: 1_000_000,
+    });
     if (page.length === 0) return all;
     all.push(...page);
   }

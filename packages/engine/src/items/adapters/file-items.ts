@@ -64,7 +64,8 @@ export class FileItems implements ItemStore {
   constructor({ file, store, durability, cacheBytes, clock, log, onClosed }: FileItemsParts) {
     this.durability = durability;
     // Reject new calls at once: the store itself stays open while closing waits for snapshots.
-    this.#call = (name, input, options) => (this.#closing === undefined ? store.call(name, input, options) : Promise.reject(closingError()));
+    this.#call = (name, input, options) =>
+      this.#closing === undefined ? store.call(name, input, options) : Promise.reject(closingError());
     this.outbox = new FileOutbox(this.#call);
     this.#file = file;
     this.#store = store;
@@ -112,11 +113,22 @@ export class FileItems implements ItemStore {
     );
   }
 
-  update(scope: string, key: string, { ops, atomic, maxBytes, expiresAt }: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
+  update(
+    scope: string,
+    key: string,
+    { ops, atomic, maxBytes, expiresAt }: ItemUpdate,
+    write: ItemWrite,
+  ): Promise<ItemUpdated | Conflict> {
     this.#clock.now();
     const address = { scope, key };
     const opsJson = JSON.stringify(ops);
-    const input = { ...writeInput(address, write), opsJson, atomic, maxBytes, ...(expiresAt === undefined ? undefined : { expiresAt }) };
+    const input = {
+      ...writeInput(address, write),
+      opsJson,
+      atomic,
+      maxBytes,
+      ...(expiresAt === undefined ? undefined : { expiresAt }),
+    };
     return this.#cached.write(
       [address],
       () => this.#call("update", input, { bytes: writeBytes(address, write) + 2 * opsJson.length }),
@@ -145,7 +157,10 @@ export class FileItems implements ItemStore {
 
   writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult> {
     this.#clock.now();
-    const bytes = writes.reduce((sum, one) => sum + writeBytes(one, one.write) + (one.type === "set" ? one.value.bytes : 0), 0);
+    const bytes = writes.reduce(
+      (sum, one) => sum + writeBytes(one, one.write) + (one.type === "set" ? one.value.bytes : 0),
+      0,
+    );
     return this.#cached.write(
       writes,
       () => this.#call("writeMany", writes.map(oneInput), { bytes }),
@@ -189,7 +204,12 @@ export class FileItems implements ItemStore {
     if (this.#closing !== undefined) throw closingError();
     // Wait for earlier writes, so that the snapshot contains them.
     await this.#call("nextExpiry", null);
-    const written = snapshotDatabase({ file: this.#file, target: file, clock: this.#clock, signal: this.#ending.signal });
+    const written = snapshotDatabase({
+      file: this.#file,
+      target: file,
+      clock: this.#clock,
+      signal: this.#ending.signal,
+    });
     this.#snapshots.add(written);
     try {
       return await written;
@@ -213,7 +233,9 @@ export class FileItems implements ItemStore {
 
   #shiftExpiries(byMs: number): void {
     this.#cached.clear();
-    this.#call("shiftExpiries", { byMs }).catch((error: unknown) => this.#log.error("failed to adjust expiry times after a clock change", { byMs, error }));
+    this.#call("shiftExpiries", { byMs }).catch((error: unknown) =>
+      this.#log.error("failed to adjust expiry times after a clock change", { byMs, error }),
+    );
   }
 
   async #close(): Promise<void> {
@@ -230,7 +252,11 @@ function closingError(): CallError {
   return new CallError("draining", "the item store is closing and accepts no more requests");
 }
 
-function manyAnswer(writes: readonly BatchedWrite[], output: ManyOutput, remember: (scope: string, key: string, item: Item | undefined) => void): BatchResult {
+function manyAnswer(
+  writes: readonly BatchedWrite[],
+  output: ManyOutput,
+  remember: (scope: string, key: string, item: Item | undefined) => void,
+): BatchResult {
   if (output.status === "conflict") return output;
   const answers = writes.map((one, index) => {
     const done = output.writes[index] ?? { status: "unchanged" as const };
@@ -249,7 +275,11 @@ function writeInput({ scope, key }: ItemAddress, { now, ifVersion, notice }: Ite
   return input;
 }
 
-function setInput({ scope, key }: ItemAddress, { json, bytes, expiresAt }: ItemValue, { now, ifVersion, notice }: ItemWrite): SetInput {
+function setInput(
+  { scope, key }: ItemAddress,
+  { json, bytes, expiresAt }: ItemValue,
+  { now, ifVersion, notice }: ItemWrite,
+): SetInput {
   const input: { -readonly [Member in keyof SetInput]: SetInput[Member] } = { scope, key, now, json, bytes };
   if (ifVersion !== undefined) input.ifVersion = ifVersion;
   if (notice !== undefined && notice.watchers.length > 0) input.notice = noticeInput(notice);
@@ -269,5 +299,8 @@ function nameBytes({ scope, key }: ItemAddress): number {
 
 function writeBytes(address: ItemAddress, { notice }: ItemWrite): number {
   if (notice === undefined) return nameBytes(address);
-  return notice.watchers.reduce((sum, { id }) => sum + 2 * id.length + 64, nameBytes(address) + 2 * notice.origin.length);
+  return notice.watchers.reduce(
+    (sum, { id }) => sum + 2 * id.length + 64,
+    nameBytes(address) + 2 * notice.origin.length,
+  );
 }

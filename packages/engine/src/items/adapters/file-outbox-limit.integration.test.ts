@@ -9,4 +9,6 @@ import { openFileItems } from "./file.ts";
 const dataDir = mkdtempSync(join(tmpdir(), "svc-items-limit-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-outboxLimitSuite("file_based", (clock) => openFileItems({ dataDir, filePath: "items.db", cacheBytes: 0, log: silentLogger, clock }));
+outboxLimitSuite("file_based", (clock) =>
+  openFileItems({ dataDir, filePath: "items.db", cacheBytes: 0, log: silentLogger, clock }),
+);

@@ -26,8 +26,17 @@ describe("a file of items of version 1", () => {
       INSERT INTO scopes VALUES ('a', 2, 0), ('emptied', 0, 8); UPDATE shared_floor SET version = 4`);
     older.close();
     const items = await open(folder);
-    expect(await items.get("a", "k")).toEqual({ key: "k", json: '"x"', version: 3, updatedAt: 5, bytes: 3, expiresAt: undefined });
-    expect((await items.groups({ prefix: "", after: undefined, limit: 10 })).groups).toEqual([{ scope: "a", items: 2, bytes: 4 }]);
+    expect(await items.get("a", "k")).toEqual({
+      key: "k",
+      json: '"x"',
+      version: 3,
+      updatedAt: 5,
+      bytes: 3,
+      expiresAt: undefined,
+    });
+    expect((await items.groups({ prefix: "", after: undefined, limit: 10 })).groups).toEqual([
+      { scope: "a", items: 2, bytes: 4 },
+    ]);
     expect(await items.set("emptied", "k", newValue("1"), newWrite())).toMatchObject({ item: { version: 9 } });
     expect(await items.set("new", "k", newValue("1", 5), newWrite())).toMatchObject({ item: { version: 5 } });
     expect(await items.nextExpiry()).toBe(5);
@@ -40,7 +49,10 @@ describe("a snapshot of the file adapter", () => {
     const folder = mkdtempSync(join(root, "snapshot-"));
     const items = await open(folder);
     const large = JSON.stringify("x".repeat(10_000));
-    const write = (from: number) => Promise.all(Array.from({ length: 500 }, (_, index) => items.set("s", `k${from + index}`, newValue(large), newWrite())));
+    const write = (from: number) =>
+      Promise.all(
+        Array.from({ length: 500 }, (_, index) => items.set("s", `k${from + index}`, newValue(large), newWrite())),
+      );
     await write(0);
     const snapshot = items.snapshot(join(folder, "copy.db"));
     const written: Promise<unknown>[] = [];
@@ -57,7 +69,9 @@ describe("a snapshot of the file adapter", () => {
     await items.close();
     const restored = await open(folder, "copy.db");
     expect(await restored.get("s", "k0")).toMatchObject({ json: large, version: 1 });
-    expect((await restored.groups({ prefix: "", after: undefined, limit: 1 })).groups[0]?.items).toBeGreaterThanOrEqual(500);
+    expect((await restored.groups({ prefix: "", after: undefined, limit: 1 })).groups[0]?.items).toBeGreaterThanOrEqual(
+      500,
+    );
     expect(await restored.set("s", "k0", newValue("1"), newWrite())).toMatchObject({ item: { version: 2 } });
     await restored.close();
   });

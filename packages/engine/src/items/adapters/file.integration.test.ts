@@ -24,7 +24,12 @@ function freshFolder(): string {
 
 function openIn(
   dataDir: string,
-  options: { readonly filePath?: string; readonly cacheBytes?: number; readonly clock?: Clock; readonly durability?: "durable" | "relaxed" } = {},
+  options: {
+    readonly filePath?: string;
+    readonly cacheBytes?: number;
+    readonly clock?: Clock;
+    readonly durability?: "durable" | "relaxed";
+  } = {},
 ): Promise<ItemStore> {
   return openFileItems({
     dataDir,
@@ -48,7 +53,14 @@ describe("the file adapter", () => {
     await before.delete("gone", "k", newWrite());
     await before.close();
     const after = await openIn(folder);
-    expect(await after.get("s", "k")).toEqual({ key: "k", json: '{"a":1}', version: 1, updatedAt: 7, bytes: 7, expiresAt: undefined });
+    expect(await after.get("s", "k")).toEqual({
+      key: "k",
+      json: '{"a":1}',
+      version: 1,
+      updatedAt: 7,
+      bytes: 7,
+      expiresAt: undefined,
+    });
     expect(await after.scopes({ prefix: "" })).toEqual(["s"]);
     expect(await after.set("gone", "k", newValue("1"), newWrite())).toMatchObject({ item: { version: 3 } });
     await after.close();
@@ -60,7 +72,8 @@ describe("the file adapter", () => {
     const write = (state: ItemStore, scope: string, n: number) =>
       state.set(scope, `k${n % 20_000}`, newValue(JSON.stringify({ n, text: "x".repeat(100) })), newWrite());
     const filled = await openIn(folder);
-    for (let first = 0; first < 20_000; first += 5_000) await Promise.all(Array.from({ length: 5_000 }, (_, n) => write(filled, "large", first + n)));
+    for (let first = 0; first < 20_000; first += 5_000)
+      await Promise.all(Array.from({ length: 5_000 }, (_, n) => write(filled, "large", first + n)));
     await Promise.all(Array.from({ length: 20 }, (_, n) => write(filled, "small", n)));
     // Closing empties the log, so its length is the size of the later writes.
     await filled.close();
@@ -96,7 +109,9 @@ describe("the file adapter", () => {
     await state.set("s", "other", newValue("1"), newWrite());
     // A constraint of the database rejects this value.
     const outside = openDatabase(join(folder, "state.db"));
-    outside.exec(`CREATE TRIGGER refuse BEFORE UPDATE ON items WHEN NEW.json = '"refused"' BEGIN SELECT RAISE(ABORT, 'refused by a test'); END`);
+    outside.exec(
+      `CREATE TRIGGER refuse BEFORE UPDATE ON items WHEN NEW.json = '"refused"' BEGIN SELECT RAISE(ABORT, 'refused by a test'); END`,
+    );
     outside.close();
     const outcomes = await Promise.allSettled([
       state.set("s", "other", newValue("2"), newWrite()),
@@ -109,7 +124,10 @@ describe("the file adapter", () => {
     expect(outcomes[2]).toMatchObject({ value: { json: '"old"' } });
     expect(await state.get("s", "k")).toMatchObject({ json: '"old"', version: 1 });
     expect(await state.get("s", "other")).toMatchObject({ json: "2", version: 2 });
-    expect(await state.set("s", "k", newValue('"new"'), newWrite())).toMatchObject({ previous: '"old"', item: { version: 2 } });
+    expect(await state.set("s", "k", newValue('"new"'), newWrite())).toMatchObject({
+      previous: '"old"',
+      item: { version: 2 },
+    });
     await state.close();
   });
 
@@ -119,7 +137,12 @@ describe("the file adapter", () => {
     const scopes = Array.from({ length: 10_001 }, (_, index) => `scope-${index}`);
     for (let start = 0; start < scopes.length; start += 2_000) {
       const batch = scopes.slice(start, start + 2_000);
-      await Promise.all(batch.flatMap((scope) => [before.set(scope, "k", newValue("1"), newWrite()), before.delete(scope, "k", newWrite())]));
+      await Promise.all(
+        batch.flatMap((scope) => [
+          before.set(scope, "k", newValue("1"), newWrite()),
+          before.delete(scope, "k", newWrite()),
+        ]),
+      );
     }
     await before.close();
     await (await openIn(folder)).close();
@@ -134,7 +157,9 @@ describe("the file adapter", () => {
   it("says what to do when file_path is a folder", async () => {
     const folder = freshFolder();
     mkdirSync(join(folder, "state_store.db"));
-    await expect(openIn(folder, { filePath: "state_store.db" })).rejects.toThrow(/state_store\.db is a folder.*set a file/);
+    await expect(openIn(folder, { filePath: "state_store.db" })).rejects.toThrow(
+      /state_store\.db is a folder.*set a file/,
+    );
   });
 
   it("keeps other engines off a folder outside of the data folder, and lets several modules have files there", async () => {
@@ -150,7 +175,9 @@ describe("the file adapter", () => {
   it("keeps a second module of the same engine off its file", async () => {
     const folder = freshFolder();
     const first = await openIn(folder, { filePath: "one.db" });
-    await expect(openIn(folder, { filePath: "./one.db" })).rejects.toThrow(/one\.db is in use by another module of this engine/);
+    await expect(openIn(folder, { filePath: "./one.db" })).rejects.toThrow(
+      /one\.db is in use by another module of this engine/,
+    );
     await first.close();
     const second = await openIn(folder, { filePath: "one.db" });
     await second.close();
@@ -170,13 +197,16 @@ describe("the file adapter", () => {
     const folder = freshFolder();
     const file = join(folder, "state.db");
     const before = await openIn(folder);
-    for (let index = 0; index < 200; index++) await before.set("s", `k${index}`, newValue(JSON.stringify("x".repeat(500))), newWrite());
+    for (let index = 0; index < 200; index++)
+      await before.set("s", `k${index}`, newValue(JSON.stringify("x".repeat(500))), newWrite());
     await before.close();
     const bytes = readFileSync(file);
     bytes.fill(0xee, 10 * 4096, 11 * 4096);
     writeFileSync(file, bytes);
     writeFileSync(`${file}-wal`, "what a killed process left");
-    await expect(openIn(folder)).rejects.toThrow(/state\.db is damaged: .*[Pp]age \d+.*Nothing was changed.*sqlite3 .* \.recover/);
+    await expect(openIn(folder)).rejects.toThrow(
+      /state\.db is damaged: .*[Pp]age \d+.*Nothing was changed.*sqlite3 .* \.recover/,
+    );
     expect(readFileSync(file).equals(bytes)).toBe(true);
   });
 

@@ -1,6 +1,13 @@
 import { CallError } from "@svc/protocol";
 import { compareKeys } from "../key-order.ts";
-import { type Delivery, type ItemChange, MAX_WAITING_DELIVERIES, type Outbox, type OutboxEntry, tooManyDeliveriesText } from "../outbox.ts";
+import {
+  type Delivery,
+  type ItemChange,
+  MAX_WAITING_DELIVERIES,
+  type Outbox,
+  type OutboxEntry,
+  tooManyDeliveriesText,
+} from "../outbox.ts";
 
 /** Size of a delivery without its values, in bytes. */
 const DELIVERY_OVERHEAD_BYTES = 300;
@@ -66,7 +73,12 @@ export class MemoryOutbox implements Outbox {
     return this.#seq;
   }
 
-  async pending(request: { readonly watcher: string; readonly after: number; readonly limit: number; readonly maxBytes: number }): Promise<Delivery[]> {
+  async pending(request: {
+    readonly watcher: string;
+    readonly after: number;
+    readonly limit: number;
+    readonly maxBytes: number;
+  }): Promise<Delivery[]> {
     this.#refuseClosed();
     const deliveries: Delivery[] = [];
     let bytes = 0;
@@ -102,7 +114,9 @@ export class MemoryOutbox implements Outbox {
 
   async watchers(): Promise<{ readonly watcher: string; readonly waiting: number }[]> {
     this.#refuseClosed();
-    return [...this.#waiting].map(([watcher, queue]) => ({ watcher, waiting: queue.size })).sort((a, b) => compareKeys(a.watcher, b.watcher));
+    return [...this.#waiting]
+      .map(([watcher, queue]) => ({ watcher, waiting: queue.size }))
+      .sort((a, b) => compareKeys(a.watcher, b.watcher));
   }
 
   clear(): void {
@@ -117,5 +131,11 @@ export class MemoryOutbox implements Outbox {
 }
 
 function entrySize(change: ItemChange): number {
-  return DELIVERY_OVERHEAD_BYTES + change.scope.length + change.key.length + (change.previous?.length ?? 0) + (change.json?.length ?? 0);
+  return (
+    DELIVERY_OVERHEAD_BYTES +
+    change.scope.length +
+    change.key.length +
+    (change.previous?.length ?? 0) +
+    (change.json?.length ?? 0)
+  );
 }

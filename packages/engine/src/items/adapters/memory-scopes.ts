@@ -110,7 +110,9 @@ export class MemoryScopes {
   }
 
   #names(): SortedStrings {
-    this.#ordered ??= new SortedStrings([...this.#scopes].filter(([, entry]) => entry.items.size > 0).map(([scope]) => scope));
+    this.#ordered ??= new SortedStrings(
+      [...this.#scopes].filter(([, entry]) => entry.items.size > 0).map(([scope]) => scope),
+    );
     return this.#ordered;
   }
 

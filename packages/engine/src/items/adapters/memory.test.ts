@@ -29,7 +29,9 @@ describe("the memory adapter", () => {
     const items = memoryItems({ maxBytes: 2_000, clock });
     const write = newWrite({ notice: noticeFor(["v", "w"]) });
     await items.set("s", "a", newValue(`"${"x".repeat(500)}"`), write);
-    await expect(items.set("s", "a", newValue(`"${"y".repeat(500)}"`), write)).rejects.toMatchObject({ code: "storage_failed" });
+    await expect(items.set("s", "a", newValue(`"${"y".repeat(500)}"`), write)).rejects.toMatchObject({
+      code: "storage_failed",
+    });
     for (const watcher of ["v", "w"]) {
       await items.outbox.acknowledge(await items.outbox.pending({ watcher, after: 0, limit: 10, maxBytes: 1_000_000 }));
     }

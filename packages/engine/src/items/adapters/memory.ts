@@ -22,7 +22,15 @@ import {
   type PageRequest,
 } from "../item-store.ts";
 import { type OutboxEntry, outboxEntries } from "../outbox.ts";
-import { type ItemAddress, isExpired, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../plan-write.ts";
+import {
+  type ItemAddress,
+  isExpired,
+  manyTooLargeText,
+  planWrite,
+  tooLargeText,
+  type WriteIntent,
+  type WritePlan,
+} from "../plan-write.ts";
 import { type ItemInScope, writeSnapshotLines } from "../snapshot-lines.ts";
 import { MemoryOutbox } from "./memory-outbox.ts";
 import { itemSize, MemoryScopes } from "./memory-scopes.ts";
@@ -101,7 +109,13 @@ class MemoryItems implements ItemStore {
       const name = itemName(scope, key);
       const old = after.has(name) ? after.get(name) : this.#scopes.item(scope, key);
       const floor = () => Math.max(this.#scopes.floor(scope), floors.get(scope) ?? 0);
-      const planned = plan(old, one, one.type === "set" ? { type: "set", value: one.value } : { type: "delete" }, one.write, floor);
+      const planned = plan(
+        old,
+        one,
+        one.type === "set" ? { type: "set", value: one.value } : { type: "delete" },
+        one.write,
+        floor,
+      );
       if ("status" in planned) return { status: "conflict", index, actual: planned.actual };
       if (planned.plan.row === "put") after.set(name, planned.plan.item);
       if (planned.plan.row === "remove") {
@@ -118,7 +132,9 @@ class MemoryItems implements ItemStore {
   async list(scope: string, options: { readonly maxBytes: number }): Promise<Listing> {
     this.#refuseClosed();
     const now = this.#clock.now();
-    const items = [...this.#scopes.keys(scope, "", undefined)].map((key) => this.#alive(scope, key, now)).filter((item) => item !== undefined);
+    const items = [...this.#scopes.keys(scope, "", undefined)]
+      .map((key) => this.#alive(scope, key, now))
+      .filter((item) => item !== undefined);
     const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
     if (bytes > options.maxBytes) return { status: "too_large", items: items.length, bytes };
     return { status: "complete", values: items.map((item) => item.json) };
@@ -159,7 +175,9 @@ class MemoryItems implements ItemStore {
   async expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
     this.#refuseClosed();
     this.#clock.now();
-    return this.#scopes.expiries.until(now, limit).map(({ scope, key }) => ({ scope, key, version: this.#scopes.item(scope, key)?.version ?? 0 }));
+    return this.#scopes.expiries
+      .until(now, limit)
+      .map(({ scope, key }) => ({ scope, key, version: this.#scopes.item(scope, key)?.version ?? 0 }));
   }
 
   async nextExpiry(): Promise<number | undefined> {
@@ -227,7 +245,9 @@ class MemoryItems implements ItemStore {
     const bytes = this.#scopes.bytes + this.outbox.bytes;
     if (growth <= 0 || bytes + growth <= this.#maxBytes) return;
     const reason = `the in-memory store has reached its limit: ${bytes} of ${this.#maxBytes} bytes; delete items, raise max_bytes, or use the file_based adapter`;
-    throw new CallError("storage_failed", reason, { details: { reason, outcome: "not_written", bytes, max_bytes: this.#maxBytes } });
+    throw new CallError("storage_failed", reason, {
+      details: { reason, outcome: "not_written", bytes, max_bytes: this.#maxBytes },
+    });
   }
 
   #refuseClosed(): void {
@@ -235,23 +255,35 @@ class MemoryItems implements ItemStore {
   }
 }
 
-function plan(old: Item | undefined, address: ItemAddress, intent: WriteIntent, write: ItemWrite, floor: () => number): Planned | Conflict {
+function plan(
+  old: Item | undefined,
+  address: ItemAddress,
+  intent: WriteIntent,
+  write: ItemWrite,
+  floor: () => number,
+): Planned | Conflict {
   const { scope, key } = address;
   const planned = planWrite(old, { scope, key }, intent, write, floor);
   if (planned.status === "conflict") return planned;
   if (planned.status === "too_large") {
     const limit = intent.type === "update" ? intent.update.maxBytes : 0;
-    throw new CallError("payload_too_large", tooLargeText(planned.bytes, limit), { details: { bytes: planned.bytes, limit } });
+    throw new CallError("payload_too_large", tooLargeText(planned.bytes, limit), {
+      details: { bytes: planned.bytes, limit },
+    });
   }
   const growth = planned.row === "keep" ? 0 : itemSize(scope, planned.item) - itemSize(scope, old);
   return { scope, key, plan: planned, entries: outboxEntries(planned.changes, write.notice), growth };
 }
 
 function refuseTooMany(bytes: number): void {
-  if (bytes > MAX_MANY_BYTES) throw new CallError("payload_too_large", manyTooLargeText(bytes), { details: { bytes, limit: MAX_MANY_BYTES } });
+  if (bytes > MAX_MANY_BYTES)
+    throw new CallError("payload_too_large", manyTooLargeText(bytes), { details: { bytes, limit: MAX_MANY_BYTES } });
 }
 
 /** Copies member by member, because object spread would be the slowest part of a write. */
-function numbered({ change: { kind, scope, key, version, previous, json, at }, watchers }: OutboxEntry, seq: number | undefined): NumberedChange {
+function numbered(
+  { change: { kind, scope, key, version, previous, json, at }, watchers }: OutboxEntry,
+  seq: number | undefined,
+): NumberedChange {
   return { kind, scope, key, version, previous, json, at, seq, watchers };
 }

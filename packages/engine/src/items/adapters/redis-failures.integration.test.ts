@@ -26,8 +26,18 @@ async function serverWith(...options: readonly string[]): Promise<RedisServer> {
   return server;
 }
 
-async function open(url: string, options: { readonly log?: Logger; readonly requestTimeoutMs?: number; readonly dataDir?: string } = {}): Promise<ItemStore> {
-  const store = await openRedisItems({ url, keyPrefix: "test:", dataDir, log: silentLogger, clock: systemClock, ...options });
+async function open(
+  url: string,
+  options: { readonly log?: Logger; readonly requestTimeoutMs?: number; readonly dataDir?: string } = {},
+): Promise<ItemStore> {
+  const store = await openRedisItems({
+    url,
+    keyPrefix: "test:",
+    dataDir,
+    log: silentLogger,
+    clock: systemClock,
+    ...options,
+  });
   cleanUps.push(() => store.close());
   return store;
 }
@@ -51,10 +61,14 @@ describe("the redis adapter at its start", () => {
   it("gives up on a server that does not answer", async () => {
     const server = await serverWith();
     server.process.kill("SIGSTOP");
-    const message = await openRedisItems({ url: server.url, keyPrefix: "", dataDir, log: silentLogger, clock: systemClock, connectTimeoutMs: 300 }).then(
-      String,
-      String,
-    );
+    const message = await openRedisItems({
+      url: server.url,
+      keyPrefix: "",
+      dataDir,
+      log: silentLogger,
+      clock: systemClock,
+      connectTimeoutMs: 300,
+    }).then(String, String);
     expect(message).toContain(`cannot use Redis at ${server.url}`);
   });
 
@@ -82,7 +96,18 @@ describe("the redis adapter at its start", () => {
     writeFileSync(key, pair.key);
     writeFileSync(cert, pair.cert);
     const port = await freePort();
-    await serverWith("--tls-port", String(port), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no");
+    await serverWith(
+      "--tls-port",
+      String(port),
+      "--tls-cert-file",
+      cert,
+      "--tls-key-file",
+      key,
+      "--tls-ca-cert-file",
+      cert,
+      "--tls-auth-clients",
+      "no",
+    );
     const message = await open(`rediss://127.0.0.1:${port}`).then(String, String);
     expect(message).toContain(`cannot use Redis at rediss://127.0.0.1:${port}: self-signed certificate`);
     expect(message).toContain("NODE_EXTRA_CA_CERTS");
@@ -121,12 +146,16 @@ describe("the redis adapter's durability", () => {
     const outcomes: unknown[] = [];
     async function writer(key: string): Promise<void> {
       for (let round = 1; ; round++) {
-        const one = written(await store.set("s", key, newValue(JSON.stringify({ round })), newWrite({ notice: noticeFor(["w"]) })));
+        const one = written(
+          await store.set("s", key, newValue(JSON.stringify({ round })), newWrite({ notice: noticeFor(["w"]) })),
+        );
         acknowledged.set(key, one.item?.version ?? 0);
         if (key === "k0" && round === 20) await server.kill();
       }
     }
-    await Promise.all(Array.from({ length: 8 }, (_, index) => writer(`k${index}`).catch((error: unknown) => outcomes.push(error))));
+    await Promise.all(
+      Array.from({ length: 8 }, (_, index) => writer(`k${index}`).catch((error: unknown) => outcomes.push(error))),
+    );
     for (const error of outcomes) expect(error).toMatchObject({ code: "storage_failed" });
     await server.restart();
     await vi.waitFor(() => expect(store.problem()).toBeUndefined(), patience);
@@ -150,13 +179,21 @@ describe("the redis adapter without its server", () => {
     await server.kill();
     await vi.waitFor(() => expect(store.problem()).toBeDefined(), patience);
     expect(store.problem()).toContain(`not connected to Redis at ${server.url}`);
-    await expect(store.get("s", "k")).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "not_written" } });
-    await expect(store.set("s", "k", newValue("2"), newWrite())).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "not_written" } });
+    await expect(store.get("s", "k")).rejects.toMatchObject({
+      code: "storage_failed",
+      details: { outcome: "not_written" },
+    });
+    await expect(store.set("s", "k", newValue("2"), newWrite())).rejects.toMatchObject({
+      code: "storage_failed",
+      details: { outcome: "not_written" },
+    });
     await server.restart();
     await vi.waitFor(() => expect(store.problem()).toBeUndefined(), patience);
     expect(await store.get("s", "k")).toMatchObject({ json: "1", version: 1 });
     expect(written(await store.set("s", "k", newValue("2"), newWrite())).item).toMatchObject({ version: 2 });
-    expect(records.map((record) => record.message)).toEqual(expect.arrayContaining(["connection to Redis lost; reconnecting", "reconnected to Redis"]));
+    expect(records.map((record) => record.message)).toEqual(
+      expect.arrayContaining(["connection to Redis lost; reconnecting", "reconnected to Redis"]),
+    );
   });
 
   it("says of a write that was under way that it may have been done, and later reads agree on one", async () => {
@@ -164,11 +201,19 @@ describe("the redis adapter without its server", () => {
     const store = await open(server.url);
     server.process.kill("SIGSTOP");
     const writes = ["1", "2", "3"].map((json) => store.set("s", "k", newValue(json), newWrite()));
-    const update = store.update("s", "n", { ops: [{ type: "increment", path: "", by: 1 }], atomic: true, maxBytes: 100, expiresAt: "keep" }, newWrite());
+    const update = store.update(
+      "s",
+      "n",
+      { ops: [{ type: "increment", path: "", by: 1 }], atomic: true, maxBytes: 100, expiresAt: "keep" },
+      newWrite(),
+    );
     const settled = Promise.allSettled([...writes, update]);
     await server.kill();
     for (const outcome of await settled) {
-      expect(outcome).toMatchObject({ status: "rejected", reason: { code: "storage_failed", details: { outcome: "unknown" } } });
+      expect(outcome).toMatchObject({
+        status: "rejected",
+        reason: { code: "storage_failed", details: { outcome: "unknown" } },
+      });
     }
   });
 
@@ -191,7 +236,10 @@ describe("the redis adapter without its server", () => {
     const admin = await open(server.url);
     await store.set("s", "k", newValue("1"), newWrite());
     await configure(server, "maxmemory", "1");
-    await expect(store.set("s", "k", newValue("2"), newWrite())).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "not_written" } });
+    await expect(store.set("s", "k", newValue("2"), newWrite())).rejects.toMatchObject({
+      code: "storage_failed",
+      details: { outcome: "not_written" },
+    });
     expect(store.problem()).toMatch(/rejects writes: OOM/);
     expect(await store.get("s", "k")).toMatchObject({ json: "1" });
     expect(admin.problem()).toBeUndefined();
@@ -206,7 +254,9 @@ describe("the redis adapter without its server", () => {
     const write = newWrite({ notice: noticeFor(["w"]) });
     await store.set("s", "k", newValue("1", Date.now() + 60_000), write);
     await configure(server, "maxmemory", "1");
-    expect(written(await store.delete("s", "k", write)).changes).toMatchObject([{ kind: "deleted", version: 2, seq: 2 }]);
+    expect(written(await store.delete("s", "k", write)).changes).toMatchObject([
+      { kind: "deleted", version: 2, seq: 2 },
+    ]);
     await configure(server, "maxmemory", "0");
     expect(await store.get("s", "k")).toBeUndefined();
     expect(await store.page("s", wholeScope)).toMatchObject({ items: [], total: 0 });
@@ -219,8 +269,12 @@ describe("the redis adapter without its server", () => {
     const server = await serverWith();
     const store = await open(server.url);
     await redisCli(server, "SCRIPT", "FLUSH");
-    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => store.set("s", "k", newValue(String(index)), newWrite())));
-    expect(outcomes.map((outcome) => written(outcome).item?.version)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => store.set("s", "k", newValue(String(index)), newWrite())),
+    );
+    expect(outcomes.map((outcome) => written(outcome).item?.version)).toEqual(
+      Array.from({ length: 20 }, (_, index) => index + 1),
+    );
   });
 
   it("rejects more than ten thousand pending requests", async () => {
@@ -240,7 +294,12 @@ describe("two engines with one redis", () => {
     const stores = [await open(server.url), await open(server.url)];
     async function worker(store: ItemStore): Promise<void> {
       for (let round = 0; round < 1_000; round++) {
-        await store.update("s", "n", { ops: [{ type: "increment", path: "", by: 1 }], atomic: true, maxBytes: 100, expiresAt: "keep" }, newWrite());
+        await store.update(
+          "s",
+          "n",
+          { ops: [{ type: "increment", path: "", by: 1 }], atomic: true, maxBytes: 100, expiresAt: "keep" },
+          newWrite(),
+        );
       }
     }
     await Promise.all([...stores, ...stores].map(worker));

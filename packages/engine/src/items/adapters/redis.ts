@@ -169,7 +169,9 @@ class RedisItems implements ItemStore {
   page(scope: string, { prefix, after, limit, maxBytes }: PageRequest): Promise<ItemPage> {
     return this.#run(scripts.page, [scope, this.#endsNow(), limit, maxBytes, ...rangeOf(prefix, after)], (reply) => {
       const [total, more, ...found] = reply as readonly string[];
-      const items = Array.from({ length: found.length / 2 }, (_, index) => itemOf(nth(found, 2 * index), nth(found, 2 * index + 1), this.#setByMs));
+      const items = Array.from({ length: found.length / 2 }, (_, index) =>
+        itemOf(nth(found, 2 * index), nth(found, 2 * index + 1), this.#setByMs),
+      );
       return { items, more: more === "1", total: Number(total) };
     });
   }
@@ -198,7 +200,11 @@ class RedisItems implements ItemStore {
   expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
     this.#clock.now();
     return this.#run(scripts.expired, [now - this.#setByMs, limit], (reply) =>
-      (reply as readonly (readonly [string, string, string])[]).map(([scope, key, version]) => ({ scope, key, version: Number(version) })),
+      (reply as readonly (readonly [string, string, string])[]).map(([scope, key, version]) => ({
+        scope,
+        key,
+        version: Number(version),
+      })),
     );
   }
 
@@ -250,7 +256,12 @@ class RedisItems implements ItemStore {
     );
   }
 
-  #send<T>(request: RequestHandle, settle: Settle<T>, writes: readonly BatchedWrite[], read: (reply: WriteReply, setByMs: number) => T): void {
+  #send<T>(
+    request: RequestHandle,
+    settle: Settle<T>,
+    writes: readonly BatchedWrite[],
+    read: (reply: WriteReply, setByMs: number) => T,
+  ): void {
     if (request.isOver) return;
     const context = this.#writeContext();
     request.run(scripts.write, writeArguments(context, writes, undefined), (error, reply) => {
@@ -297,7 +308,8 @@ class RedisItems implements ItemStore {
 
 function nth<T>(list: readonly T[], index: number): T {
   const found = list[index];
-  if (found === undefined) throw new Error(`Redis returned fewer than ${index + 1} entries; this is a bug in the engine`);
+  if (found === undefined)
+    throw new Error(`Redis returned fewer than ${index + 1} entries; this is a bug in the engine`);
   return found;
 }
 

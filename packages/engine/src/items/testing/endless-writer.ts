@@ -27,11 +27,17 @@ async function writeForEver(key: string, byUpdate: boolean): Promise<never> {
     const json = JSON.stringify({ round });
     const write = { now: systemClock.now(), ifVersion: undefined, notice };
     const outcome = byUpdate
-      ? await items.update("crash", key, { ops: [{ type: "increment", path: "round", by: 1 }], atomic: true, maxBytes: 1_000, expiresAt: "keep" }, write)
+      ? await items.update(
+          "crash",
+          key,
+          { ops: [{ type: "increment", path: "round", by: 1 }], atomic: true, maxBytes: 1_000, expiresAt: "keep" },
+          write,
+        )
       : await items.set("crash", key, { json, bytes: json.length, expiresAt: undefined }, write);
     if (outcome.status === "conflict") throw new Error("a write without if_version found a conflict");
     // Printed after the acknowledgement. A line that is lost with the process only means one check less.
-    if (!process.stdout.write(`${key} ${outcome.item?.version} ${outcome.changes[0]?.seq}\n`)) await once(process.stdout, "drain");
+    if (!process.stdout.write(`${key} ${outcome.item?.version} ${outcome.changes[0]?.seq}\n`))
+      await once(process.stdout, "drain");
   }
 }
 

@@ -22,13 +22,19 @@ export function outboxLimitSuite(name: string, open: (clock: Clock) => Promise<I
           })),
         );
       for (let round = 0; round < MAX_WAITING_DELIVERIES / 1_000; round++) await batch(round);
-      const refused = { code: "overloaded", message: expect.stringContaining("slow"), details: { watcher: "slow", waiting: MAX_WAITING_DELIVERIES } };
+      const refused = {
+        code: "overloaded",
+        message: expect.stringContaining("slow"),
+        details: { watcher: "slow", waiting: MAX_WAITING_DELIVERIES },
+      };
       await expect(suite.set("s", "one", "1", { notice })).rejects.toMatchObject(refused);
       await expect(batch(-1)).rejects.toMatchObject(refused);
       expect(await suite.store.get("s", "one")).toBeUndefined();
       expect(await suite.json("s", "k0")).toBe(String(MAX_WAITING_DELIVERIES / 1_000 - 1));
       expect(await suite.set("s", "two", "1")).toMatchObject({ status: "written" });
-      await suite.store.outbox.acknowledge(await suite.store.outbox.pending({ watcher: "slow", after: 0, limit: 1, maxBytes: 1_000 }));
+      await suite.store.outbox.acknowledge(
+        await suite.store.outbox.pending({ watcher: "slow", after: 0, limit: 1, maxBytes: 1_000 }),
+      );
       expect(await suite.set("s", "one", "1", { notice })).toMatchObject({ status: "written" });
       expect(await suite.store.outbox.discard("slow")).toBe(MAX_WAITING_DELIVERIES);
       expect(await suite.store.outbox.watchers()).toEqual([]);

@@ -59,16 +59,35 @@ export async function startRedisServer(options: readonly string[] = []): Promise
 
 /** Returns the output of `redis-cli`. */
 export async function redisCli(server: RedisServer, ...command: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)("redis-cli", ["-p", String(server.port), ...command], { timeout: START_TIMEOUT_MS });
+  const { stdout } = await promisify(execFile)("redis-cli", ["-p", String(server.port), ...command], {
+    timeout: START_TIMEOUT_MS,
+  });
   return stdout;
 }
 
 async function start(port: number, folder: string, options: readonly string[]): Promise<ChildProcess> {
-  const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "yes", "--appendfsync", "no", ...options];
+  const args = [
+    "--port",
+    String(port),
+    "--bind",
+    "127.0.0.1",
+    "--dir",
+    folder,
+    "--save",
+    "",
+    "--appendonly",
+    "yes",
+    "--appendfsync",
+    "no",
+    ...options,
+  ];
   const child = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`redis-server did not start within ${START_TIMEOUT_MS} ms: ${output}`)), START_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => reject(new Error(`redis-server did not start within ${START_TIMEOUT_MS} ms: ${output}`)),
+      START_TIMEOUT_MS,
+    );
     child.once("error", reject);
     child.once("exit", () => reject(new Error(`redis-server ended at its start: ${output}`)));
     child.stdout.on("data", (chunk: Buffer) => {

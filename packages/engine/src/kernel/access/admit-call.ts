@@ -34,7 +34,8 @@ export function admitCall(
   function refuse(error: CallError): undefined {
     kernel.telemetry.collector?.callDenied(error, session.caller);
     // An id that is already in use belongs to another call, which gets its own result.
-    if (wanted !== undefined && action?.type !== "void" && !session.made.has(wanted)) session.answer(wanted, functionId, { ok: false, error });
+    if (wanted !== undefined && action?.type !== "void" && !session.made.has(wanted))
+      session.answer(wanted, functionId, { ok: false, error });
     return undefined;
   }
 }
@@ -47,7 +48,11 @@ function middlewareInput(message: MessageOf<"invokefunction">, access: SessionAc
 }
 
 /** A job calls its function through the queue, so the caller must be allowed to call that function as well. */
-function jobRefusal({ function_id, data }: MessageOf<"invokefunction">, access: SessionAccess, kernel: Kernel): string | undefined {
+function jobRefusal(
+  { function_id, data }: MessageOf<"invokefunction">,
+  access: SessionAccess,
+  kernel: Kernel,
+): string | undefined {
   if (function_id !== ENQUEUE) return undefined;
   const job = data.isJson() ? data.value() : undefined;
   const target = typeof job === "object" && job !== null && "function_id" in job ? job.function_id : undefined;
@@ -55,7 +60,11 @@ function jobRefusal({ function_id, data }: MessageOf<"invokefunction">, access: 
 }
 
 /** Logs a denied action of a connection, rate-limited by ThrottledLog. */
-export function auditDenial(session: Session, access: SessionAccess, denial: { readonly action: string; readonly id: string; readonly reason: string }): void {
+export function auditDenial(
+  session: Session,
+  access: SessionAccess,
+  denial: { readonly action: string; readonly id: string; readonly reason: string },
+): void {
   session.warn("access denied", {
     ...denial,
     subject: access.grants.subject,

@@ -1,4 +1,11 @@
-import { CallError, functionIdSchema, type MessageOf, nameProblem, type TriggerTypeId, triggerTypeIdSchema } from "@svc/protocol";
+import {
+  CallError,
+  functionIdSchema,
+  type MessageOf,
+  nameProblem,
+  type TriggerTypeId,
+  triggerTypeIdSchema,
+} from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { auditDenial } from "./admit-call.ts";
@@ -31,7 +38,9 @@ export function admitFunction(
     const named = functionIdSchema.safeParse(answer.fields.function_id ?? message.id);
     if (!named.success) return deny("the registration hook returned an invalid function_id");
     const id = access.withPrefix(named.data);
-    const problem = nameProblem(id, "function id") ?? kernel.reservedIds.refusalOfFunction(id, access.grants.prefix, session.principal.id);
+    const problem =
+      nameProblem(id, "function id") ??
+      kernel.reservedIds.refusalOfFunction(id, access.grants.prefix, session.principal.id);
     if (problem !== undefined) return deny(problem);
     const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
     const metadata = Object.hasOwn(answer.fields, "metadata") ? answer.fields.metadata : message.metadata;
@@ -43,8 +52,16 @@ export function admitFunction(
   });
 }
 
-function functionHookInput({ id, description, metadata }: FunctionMessage, access: SessionAccess): Readonly<Record<string, unknown>> {
-  return { function_id: id, description: description ?? null, metadata: metadata ?? null, context: access.grants.context };
+function functionHookInput(
+  { id, description, metadata }: FunctionMessage,
+  access: SessionAccess,
+): Readonly<Record<string, unknown>> {
+  return {
+    function_id: id,
+    description: description ?? null,
+    metadata: metadata ?? null,
+    context: access.grants.context,
+  };
 }
 
 export function admitTriggerType(
@@ -92,7 +109,10 @@ export function admitTrigger(
   access: SessionAccess,
   session: Session,
   kernel: Kernel,
-  outcome: { readonly add: (admitted: TriggerMessage, targets: TargetWatch) => void; readonly refuse: (error: CallError) => void },
+  outcome: {
+    readonly add: (admitted: TriggerMessage, targets: TargetWatch) => void;
+    readonly refuse: (error: CallError) => void;
+  },
 ): void {
   const deny = (reason: string): void => {
     auditDenial(session, access, { action: "registertrigger", id: message.function_id, reason });
@@ -104,13 +124,21 @@ export function admitTrigger(
     return;
   }
   const { id, trigger_type, function_id, config, metadata } = message;
-  const input = { trigger_id: id, trigger_type, function_id, config: config ?? null, metadata: metadata ?? null, context };
+  const input = {
+    trigger_id: id,
+    trigger_type,
+    function_id,
+    config: config ?? null,
+    metadata: metadata ?? null,
+    context,
+  };
   withHook(session, kernel, access.policy.onTriggerRegistration, input, (answer) => {
     if (!answer.allowed) return deny(answer.reason);
     const { fields } = answer;
     const type = triggerTypeIdSchema.safeParse(fields.trigger_type ?? trigger_type);
     const target = functionIdSchema.safeParse(fields.function_id ?? function_id);
-    if (!type.success || !target.success) return deny("the registration hook returned an invalid trigger_type or function_id");
+    if (!type.success || !target.success)
+      return deny("the registration hook returned an invalid trigger_type or function_id");
     const admitted: TriggerMessage = {
       ...message,
       trigger_type: type.data,

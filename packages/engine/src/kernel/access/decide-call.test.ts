@@ -17,7 +17,8 @@ function policy(exposeFunctions: readonly ExposeSetting[] | undefined) {
   return policyOf({ tokenRequired: false, rbac, middlewareFunctionId: undefined });
 }
 
-const granted = (result: Record<string, unknown>): Grants => grantsOfAuthResult(authResultSchema.parse(result), "auth::check");
+const granted = (result: Record<string, unknown>): Grants =>
+  grantsOfAuthResult(authResultSchema.parse(result), "auth::check");
 const role = (more: Partial<RoleSettings>): Grants =>
   grantsOfRole({
     name: "r",
@@ -31,8 +32,12 @@ const role = (more: Partial<RoleSettings>): Grants =>
     admin: false,
     ...more,
   });
-const decide = (id: string, grants: Grants, exposed: readonly ExposeSetting[] | "no rbac" = [], metadata: unknown = undefined): string | undefined =>
-  callRefusal(id, () => metadata, grants, policy(exposed === "no rbac" ? undefined : exposed));
+const decide = (
+  id: string,
+  grants: Grants,
+  exposed: readonly ExposeSetting[] | "no rbac" = [],
+  metadata: unknown = undefined,
+): string | undefined => callRefusal(id, () => metadata, grants, policy(exposed === "no rbac" ? undefined : exposed));
 
 describe("a call of a restricted connection (gap 56)", () => {
   it("is denied by default, and the answer names the key that would allow it", () => {
@@ -41,7 +46,9 @@ describe("a call of a restricted connection (gap 56)", () => {
 
   it("is denied by the forbidden list before anything else is asked", () => {
     const grants = granted({ allowed_functions: ["a::b"], forbidden_functions: ["a::b"] });
-    expect(decide("a::b", grants, ['match("*")'])).toBe("function 'a::b' not allowed (remove from rbac.forbidden_functions)");
+    expect(decide("a::b", grants, ['match("*")'])).toBe(
+      "function 'a::b' not allowed (remove from rbac.forbidden_functions)",
+    );
     expect(decide("engine::log::info", granted({ forbidden_functions: ["engine::log::info"] }))).toContain("forbidden");
   });
 
@@ -59,12 +66,15 @@ describe("a call of a restricted connection (gap 56)", () => {
     expect(decide("engine::logs::list", granted({ allowed_functions: ["engine::logs::list"] }))).toBeUndefined();
   });
 
-  it.each(["engine::channels::create", "engine::workers::register", "engine::log::info", "engine::log::trace", "engine::baggage::get_all"])(
-    "of %s is always allowed, since clients need it",
-    (id) => {
-      expect(decide(id, ANONYMOUS)).toBeUndefined();
-    },
-  );
+  it.each([
+    "engine::channels::create",
+    "engine::workers::register",
+    "engine::log::info",
+    "engine::log::trace",
+    "engine::baggage::get_all",
+  ])("of %s is always allowed, since clients need it", (id) => {
+    expect(decide(id, ANONYMOUS)).toBeUndefined();
+  });
 
   it.each(["engine::functions::list", "engine::queue::enqueue", "engine::workers::stop"])("of %s is not", (id) => {
     expect(decide(id, ANONYMOUS)).toBeDefined();
@@ -105,7 +115,13 @@ describe("a call of a restricted connection (gap 56)", () => {
 
 describe("an auth function's answer", () => {
   it("lacks nothing when it is empty: it may register functions, but no trigger types", () => {
-    expect(granted({})).toMatchObject({ mayRegisterFunctions: true, mayRegisterTriggerTypes: false, triggerTypes: undefined, prefix: undefined, context: {} });
+    expect(granted({})).toMatchObject({
+      mayRegisterFunctions: true,
+      mayRegisterTriggerTypes: false,
+      triggerTypes: undefined,
+      prefix: undefined,
+      context: {},
+    });
   });
 
   it.each([

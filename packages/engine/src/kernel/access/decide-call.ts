@@ -52,13 +52,20 @@ const ADMINISTRATION = [
  * rules. Returns undefined if it may, else the reason. `metadata` returns the function's metadata; called only by rules
  * that use it.
  */
-export function callRefusal(id: string, metadata: () => unknown, grants: Grants, policy: AccessPolicy): string | undefined {
-  if (grants.forbidden.find(id) !== undefined) return `function '${id}' not allowed (remove from rbac.forbidden_functions)`;
+export function callRefusal(
+  id: string,
+  metadata: () => unknown,
+  grants: Grants,
+  policy: AccessPolicy,
+): string | undefined {
+  if (grants.forbidden.find(id) !== undefined)
+    return `function '${id}' not allowed (remove from rbac.forbidden_functions)`;
   const listed = grants.allowed.find(id);
   if (listed === "named") return undefined;
   const administers = ADMINISTRATION.some((prefix) => id.startsWith(prefix));
   if (administers && grants.admin) return undefined;
-  if (administers && policy.exposeRules !== undefined) return `function '${id}' not allowed (it administers the engine: name it in full, or set admin)`;
+  if (administers && policy.exposeRules !== undefined)
+    return `function '${id}' not allowed (it administers the engine: name it in full, or set admin)`;
   if (listed === "matched" || isInfrastructure(id) || policy.exposeRules === undefined) return undefined;
   if (policy.exposeRules.some((exposes) => exposes(id, metadata))) return undefined;
   return `function '${id}' not allowed (add to rbac.expose_functions)`;

@@ -1,5 +1,15 @@
 /** Namespaces of the engine's functions. Published clients call some of them by `iii`. */
-export const ENGINE_NAMESPACES: ReadonlySet<string> = new Set(["cron", "engine", "event", "iii", "queue", "state", "stream", "svc", "worker"]);
+export const ENGINE_NAMESPACES: ReadonlySet<string> = new Set([
+  "cron",
+  "engine",
+  "event",
+  "iii",
+  "queue",
+  "state",
+  "stream",
+  "svc",
+  "worker",
+]);
 
 /** The only engine function without a namespace: published clients publish events by this name. */
 const PUBLISH = "publish";

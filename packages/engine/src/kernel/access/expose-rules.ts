@@ -18,7 +18,9 @@ export function compileExposeRule(setting: ExposeSetting): ExposeRule {
     const found = metadata();
     // A rule without keys would match every function, which is never intended.
     if (wanted.length === 0 || typeof found !== "object" || found === null) return false;
-    return wanted.every(([key, fits]) => Object.hasOwn(found, key) && fits((found as Readonly<Record<string, unknown>>)[key]));
+    return wanted.every(
+      ([key, fits]) => Object.hasOwn(found, key) && fits((found as Readonly<Record<string, unknown>>)[key]),
+    );
   };
 }
 

@@ -7,7 +7,9 @@ const MAX_DEPTH = 16;
  */
 export function functionReferences(config: unknown, depth = 0): string[] {
   if (typeof config !== "object" || config === null || depth > MAX_DEPTH) return [];
-  return Object.entries(config).flatMap(([key, value]) => (/(?:function_ids?|middleware)$/i.test(key) ? idsIn(value) : functionReferences(value, depth + 1)));
+  return Object.entries(config).flatMap(([key, value]) =>
+    /(?:function_ids?|middleware)$/i.test(key) ? idsIn(value) : functionReferences(value, depth + 1),
+  );
 }
 
 function idsIn(value: unknown, depth = 0): string[] {

@@ -98,7 +98,12 @@ export const THROUGH_MIDDLEWARE: Grants = {
   principal: restrictedPrincipal("through the middleware"),
 };
 
-function principalOf(source: string, prefix: string | undefined, httpPathPrefix: string | undefined, role?: string): Principal {
+function principalOf(
+  source: string,
+  prefix: string | undefined,
+  httpPathPrefix: string | undefined,
+  role?: string,
+): Principal {
   return restrictedPrincipal(prefix === undefined ? source : `prefix ${prefix}`, httpPathPrefix, role);
 }
 

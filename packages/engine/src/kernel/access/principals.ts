@@ -25,7 +25,9 @@ export function settlePrincipal(id: FunctionId, session: Session, parts: Parts):
     parts.reservedIds.remember("function", id);
     return undefined;
   }
-  const isTaken = parts.registry.find(id)?.registrations.some(({ provider }) => !isSamePrincipal(provider.principal, session.principal));
+  const isTaken = parts.registry
+    .find(id)
+    ?.registrations.some(({ provider }) => !isSamePrincipal(provider.principal, session.principal));
   if (isTaken) return `${id} belongs to another principal`;
   if (parts.reservedIds.isOfTrusted("function", id)) return `${id} belongs to a trusted worker that is away`;
   // Ids below the prefix of a connection are its own.
@@ -50,7 +52,8 @@ export function settleTypePrincipal(id: TriggerTypeId, session: Session, parts: 
   }
   const isTaken = providers.some(({ principal }) => !isSamePrincipal(principal, session.principal));
   if (isTaken) return `the trigger type ${id} belongs to another principal`;
-  if (parts.reservedIds.isOfTrusted("trigger type", id)) return `the trigger type ${id} belongs to a trusted worker that is away`;
+  if (parts.reservedIds.isOfTrusted("trigger type", id))
+    return `the trigger type ${id} belongs to a trusted worker that is away`;
   return refusalOfUnknown(`the trigger type ${id}`, parts);
 }
 

@@ -64,7 +64,8 @@ export class Quota {
     if (principal.isTrusted) return undefined;
     const own = this.#used.get(principal.id) ?? 0;
     if (own + amount > each) return `all connections of ${principal.id} together have ${own} ${this.#what} of ${each}`;
-    if (this.#restricted + amount > restricted) return `all restricted connections together have ${this.#restricted} ${this.#what} of ${restricted}`;
+    if (this.#restricted + amount > restricted)
+      return `all restricted connections together have ${this.#restricted} ${this.#what} of ${restricted}`;
     return undefined;
   }
 }

@@ -25,7 +25,9 @@ const rules = policyOf({
 /** A connection of the tenant: connections with the same prefix are one principal. */
 function connectTenant(prefix: string): Promise<InMemoryWorker> {
   const result = { function_registration_prefix: prefix, allow_trigger_type_registration: true };
-  return engine.connectWorker({ access: new SessionAccess(grantsOfAuthResult(authResultSchema.parse(result), "auth"), rules) });
+  return engine.connectWorker({
+    access: new SessionAccess(grantsOfAuthResult(authResultSchema.parse(result), "auth"), rules),
+  });
 }
 
 async function settled(worker: InMemoryWorker): Promise<void> {
@@ -36,7 +38,13 @@ async function settled(worker: InMemoryWorker): Promise<void> {
 const FORMS = {
   functions: (n: number) => ({ type: "registerfunction", id: `f${n}` }),
   "trigger types": (n: number) => ({ type: "registertriggertype", id: `t${n}`, description: "d" }),
-  triggers: (n: number) => ({ type: "registertrigger", id: `b${n}`, trigger_type: "tick", function_id: "f0", config: { n } }),
+  triggers: (n: number) => ({
+    type: "registertrigger",
+    id: `b${n}`,
+    trigger_type: "tick",
+    function_id: "f0",
+    config: { n },
+  }),
 } as const;
 
 /** Registers these and resolves with the refusals. */
@@ -75,13 +83,23 @@ describe("a restricted principal", () => {
 
   it("has one limit for the bytes of its registrations, whatever their size", async () => {
     engine = await inMemoryEngine();
-    const [one, other, neighbour] = [await connectTenant("acme"), await connectTenant("acme"), await connectTenant("beta")];
+    const [one, other, neighbour] = [
+      await connectTenant("acme"),
+      await connectTenant("acme"),
+      await connectTenant("beta"),
+    ];
     const frames = (from: number, count: number) =>
-      Array.from({ length: count }, (_, n) => ({ type: "registerfunction", id: `f${from + n}`, description: "x".repeat(4_000) }));
+      Array.from({ length: count }, (_, n) => ({
+        type: "registerfunction",
+        id: `f${from + n}`,
+        description: "x".repeat(4_000),
+      }));
     expect(await refusals(one, frames(0, 5_000))).toEqual([]);
     const further = await refusals(other, frames(5_000, 5_000));
     expect(further.length).toBeGreaterThan(1_000);
-    expect(further[0]).toMatch(/all connections of prefix acme together have [0-9]+ bytes of registrations of 33554432/);
+    expect(further[0]).toMatch(
+      /all connections of prefix acme together have [0-9]+ bytes of registrations of 33554432/,
+    );
     expect(await refusals(neighbour, frames(0, 10))).toEqual([]);
     one.close();
     await one.closed;
@@ -92,7 +110,11 @@ describe("a restricted principal", () => {
     engine = await inMemoryEngine();
     const worker = await connectTenant("acme");
     const large = (n: number) => ({ type: "registerfunction", id: `f${n}`, description: "x".repeat(900_000) });
-    const refusedOnes = Array.from({ length: 30 }, (_, n) => ({ type: "registerfunction", id: `f${n}`, invocation: { url: "http://127.0.0.1/" } }));
+    const refusedOnes = Array.from({ length: 30 }, (_, n) => ({
+      type: "registerfunction",
+      id: `f${n}`,
+      invocation: { url: "http://127.0.0.1/" },
+    }));
     expect(
       await refusals(
         worker,
@@ -131,7 +153,9 @@ describe("a restricted principal", () => {
       await engine.connectWorker(),
     ];
     const open = async (worker: InMemoryWorker, count: number) => {
-      const answers = await Promise.all(Array.from({ length: count }, () => worker.call("engine::channels::create", {})));
+      const answers = await Promise.all(
+        Array.from({ length: count }, () => worker.call("engine::channels::create", {})),
+      );
       return answers.flatMap(({ error }) => (error ? [(error as { code: string }).code] : []));
     };
     expect(await open(one, 510)).toEqual(new Array(10).fill("overloaded"));
@@ -146,7 +170,10 @@ describe("a restricted principal", () => {
 it("restricted principals together leave room for trusted connections", async () => {
   engine = await inMemoryEngine({ limits: { maxFunctions: 3 } });
   const refused: string[] = [];
-  for (let tenant = 0; tenant < 6; tenant++) refused.push(...(await refusals(await connectTenant(`t${tenant}`), [1, 2, 3].map(FORMS.functions))));
-  expect(refused).toEqual(new Array(3).fill(expect.stringContaining("all restricted connections together have 15 functions of 15")));
+  for (let tenant = 0; tenant < 6; tenant++)
+    refused.push(...(await refusals(await connectTenant(`t${tenant}`), [1, 2, 3].map(FORMS.functions))));
+  expect(refused).toEqual(
+    new Array(3).fill(expect.stringContaining("all restricted connections together have 15 functions of 15")),
+  );
   expect(await refusals(await engine.connectWorker(), [1, 2, 3].map(FORMS.functions))).toEqual([]);
 });

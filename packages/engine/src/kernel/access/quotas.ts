@@ -20,7 +20,11 @@ export interface Quotas {
   readonly channels: Quota;
 }
 
-export function createQuotas(limits: { readonly maxFunctions: number; readonly maxTriggers: number; readonly maxTriggerTypes: number }): Quotas {
+export function createQuotas(limits: {
+  readonly maxFunctions: number;
+  readonly maxTriggers: number;
+  readonly maxTriggerTypes: number;
+}): Quotas {
   const perPrincipal = (what: string, each: number): Quota => new Quota(what, { each, restricted: each * PRINCIPALS });
   return {
     functions: perPrincipal("functions", limits.maxFunctions),

@@ -42,7 +42,11 @@ it("the prefix of a role is reserved while the config has it, and not remembered
 
 it("what is remembered is known again after a restart", () => {
   const entries = new Set<string>();
-  const saved = { entries, add: (entry: string) => void entries.add(entry), remove: (entry: string) => void entries.delete(entry) };
+  const saved = {
+    entries,
+    add: (entry: string) => void entries.add(entry),
+    remove: (entry: string) => void entries.delete(entry),
+  };
   const before = new ReservedIds(NONE);
   before.hold("early");
   before.keepIn(saved);
@@ -51,7 +55,8 @@ it("what is remembered is known again after a restart", () => {
   before.rememberCalled("orders::late");
   const after = new ReservedIds(NONE);
   after.keepIn(saved);
-  for (const id of ["early::f", "acme::f", "orders::late"]) expect([id, after.refusalOfFunction(id, undefined)]).toEqual([id, expect.any(String)]);
+  for (const id of ["early::f", "acme::f", "orders::late"])
+    expect([id, after.refusalOfFunction(id, undefined)]).toEqual([id, expect.any(String)]);
   expect(after.isOfTrusted("function", "pay")).toBe(true);
   after.remember("function", "orders::late");
   after.release("function", "orders::late");
@@ -65,19 +70,28 @@ it("ids of trusted workers stay reserved until they are released, the latest 100
   reserved.release("function", "pay");
   expect(reserved.isOfTrusted("function", "pay")).toBe(false);
   for (let index = 0; index <= 100_000; index++) reserved.remember("trigger type", `t${index}`);
-  expect([reserved.isOfTrusted("trigger type", "t0"), reserved.isOfTrusted("trigger type", "t1")]).toEqual([false, true]);
+  expect([reserved.isOfTrusted("trigger type", "t0"), reserved.isOfTrusted("trigger type", "t1")]).toEqual([
+    false,
+    true,
+  ]);
 });
 
 it("a function of a restricted principal that a trusted caller named stays that principal's, over a restart too", () => {
   const entries = new Set<string>();
-  const saved = { entries, add: (entry: string) => entries.add(entry), remove: (entry: string) => entries.delete(entry) };
+  const saved = {
+    entries,
+    add: (entry: string) => entries.add(entry),
+    remove: (entry: string) => entries.delete(entry),
+  };
   const before = new ReservedIds({ ...NONE, restrictedProviderOf: () => "role guest" });
   before.keepIn(saved);
   before.rememberCalled("own::work");
   const after = new ReservedIds(NONE);
   after.keepIn(saved);
   for (const reserved of [before, after]) {
-    expect(reserved.refusalOfFunction("own::work", undefined, "role other")).toContain("belongs to the principal that provided it");
+    expect(reserved.refusalOfFunction("own::work", undefined, "role other")).toContain(
+      "belongs to the principal that provided it",
+    );
     expect(reserved.refusalOfFunction("own::work", undefined, "role guest")).toBeUndefined();
   }
   after.remember("function", "own::work");

@@ -51,7 +51,8 @@ export class ReservedIds {
    * Reserves the prefix of a connection. A prefix from an auth function stays reserved after the connection has closed.
    */
   hold(prefix: string): Undo {
-    if (!this.#configuredPrefixes.has(prefix)) this.#remembered.add("prefix", prefix, (other) => this.#livePrefixes.has(other));
+    if (!this.#configuredPrefixes.has(prefix))
+      this.#remembered.add("prefix", prefix, (other) => this.#livePrefixes.has(other));
     return count(this.#livePrefixes, prefix);
   }
 
@@ -70,7 +71,12 @@ export class ReservedIds {
    */
   rememberCalled(functionId: string): void {
     const remembered = this.#remembered;
-    if (isEngineFunction(functionId) || remembered.has("function", functionId) || remembered.has("called function", functionId)) return;
+    if (
+      isEngineFunction(functionId) ||
+      remembered.has("function", functionId) ||
+      remembered.has("called function", functionId)
+    )
+      return;
     if (this.#chosen.has(functionId)) return;
     const provider = this.#functions.restrictedProviderOf(functionId);
     if (provider === undefined) {
@@ -112,11 +118,17 @@ export class ReservedIds {
    */
   refusalOfFunction(id: string, ownPrefix: string | undefined, principal?: string): string | undefined {
     // A module loaded later would share the calls of its functions with the connection.
-    if (isEngineFunction(id)) return `${id} is reserved for the engine: restricted connections cannot provide ids of its modules; choose another id`;
-    if (this.#deciders.has(id)) return `${id} decides over access: only a trusted connection can provide it, e.g. one with the engine's token`;
-    if (this.#functions.isNeededByTrusted(id)) return `${id} decides over a trigger of a trusted worker: only a trusted connection can provide it`;
+    if (isEngineFunction(id))
+      return `${id} is reserved for the engine: restricted connections cannot provide ids of its modules; choose another id`;
+    if (this.#deciders.has(id))
+      return `${id} decides over access: only a trusted connection can provide it, e.g. one with the engine's token`;
+    if (this.#functions.isNeededByTrusted(id))
+      return `${id} decides over a trigger of a trusted worker: only a trusted connection can provide it`;
     const prefix = this.#prefixOf(id);
-    if (prefix !== undefined) return prefix === ownPrefix ? undefined : `${id} is reserved: ids that begin with ${prefix}:: belong to another principal`;
+    if (prefix !== undefined)
+      return prefix === ownPrefix
+        ? undefined
+        : `${id} is reserved: ids that begin with ${prefix}:: belong to another principal`;
     // It would receive the trigger's requests, jobs and events, even if the function has no provider yet.
     if (this.#functions.isCalledByTrusted(id))
       return `${id} is called by a trigger of a trusted worker: choose an id below a prefix of this connection, or provide it with a trusted one`;
@@ -142,7 +154,12 @@ export class ReservedIds {
   #prefixOf(id: string): string | undefined {
     for (let cut = id.lastIndexOf("::"); cut > 0; cut = id.lastIndexOf("::", cut - 1)) {
       const prefix = id.slice(0, cut);
-      if (this.#configuredPrefixes.has(prefix) || this.#livePrefixes.has(prefix) || this.#remembered.has("prefix", prefix)) return prefix;
+      if (
+        this.#configuredPrefixes.has(prefix) ||
+        this.#livePrefixes.has(prefix) ||
+        this.#remembered.has("prefix", prefix)
+      )
+        return prefix;
     }
     return undefined;
   }

@@ -27,9 +27,16 @@ const rbac = (more: Partial<RbacSettings> = {}): RbacSettings => ({
   tokens: [],
   ...more,
 });
-const settings = (more: Partial<AccessSettings> = {}): AccessSettings => ({ tokenRequired: false, rbac: rbac(), middlewareFunctionId: undefined, ...more });
-const granted = (result: Record<string, unknown>): Grants => grantsOfAuthResult(authResultSchema.parse(result), "auth::check");
-const accessTo = (rules: AccessSettings, grants: Grants = ANONYMOUS): SessionAccess => new SessionAccess(grants, policyOf(rules));
+const settings = (more: Partial<AccessSettings> = {}): AccessSettings => ({
+  tokenRequired: false,
+  rbac: rbac(),
+  middlewareFunctionId: undefined,
+  ...more,
+});
+const granted = (result: Record<string, unknown>): Grants =>
+  grantsOfAuthResult(authResultSchema.parse(result), "auth::check");
+const accessTo = (rules: AccessSettings, grants: Grants = ANONYMOUS): SessionAccess =>
+  new SessionAccess(grants, policyOf(rules));
 
 /** A module with the trigger type `tick`, whose triggers may have a condition. */
 const ticks = defineModule({
@@ -42,7 +49,9 @@ const ticks = defineModule({
       summary: "",
       settings: z.object({ condition_function_id: z.string().optional() }),
       bind(binding) {
-        binding.needs(binding.settings.condition_function_id === undefined ? [] : [binding.settings.condition_function_id]);
+        binding.needs(
+          binding.settings.condition_function_id === undefined ? [] : [binding.settings.condition_function_id],
+        );
         return () => {};
       },
     });
@@ -86,11 +95,14 @@ const trigger = (function_id: string, config: unknown = {}, trigger_type = "tick
 
 /** Returns what the engine's next `error` frame refuses: message type, id, code. */
 async function refused(worker: InMemoryWorker): Promise<unknown[]> {
-  const { error } = (await worker.next((frame) => frame.type === "error")) as { error: { code: string; details: { message_type: string; id: string } } };
+  const { error } = (await worker.next((frame) => frame.type === "error")) as {
+    error: { code: string; details: { message_type: string; id: string } };
+  };
   return [error.details.message_type, error.details.id, error.code];
 }
 
-const denials = (engine: InMemoryEngine): unknown[] => engine.logs.filter(({ message }) => message === "access denied").map(({ fields }) => fields.id);
+const denials = (engine: InMemoryEngine): unknown[] =>
+  engine.logs.filter(({ message }) => message === "access denied").map(({ fields }) => fields.id);
 const codeOf = (frame: Record<string, unknown>): unknown => (frame.error as { code?: string } | undefined)?.code;
 
 describe("a restricted worker's calls (gap 56)", () => {
@@ -100,7 +112,10 @@ describe("a restricted worker's calls (gap 56)", () => {
     owner.serve("api::hello", () => "hi");
     owner.serve("secret", () => "no");
     await settled(owner);
-    const guest = await engine.connectWorker({ name: "guest", access: accessTo(settings({ rbac: rbac({ exposeFunctions: ['match("api::*")'] }) })) });
+    const guest = await engine.connectWorker({
+      name: "guest",
+      access: accessTo(settings({ rbac: rbac({ exposeFunctions: ['match("api::*")'] }) })),
+    });
     expect(await guest.call("api::hello")).toMatchObject({ result: "hi" });
     expect(await guest.call("secret")).toMatchObject({
       function_id: "secret",
@@ -108,11 +123,20 @@ describe("a restricted worker's calls (gap 56)", () => {
     });
     expect(codeOf(await guest.call("not::there"))).toBe("FORBIDDEN");
     guest.say({ type: "invokefunction", function_id: "secret", data: 1 });
-    guest.say({ type: "invokefunction", invocation_id: crypto.randomUUID(), function_id: "secret", action: { type: "void" }, data: 1 });
+    guest.say({
+      type: "invokefunction",
+      invocation_id: crypto.randomUUID(),
+      function_id: "secret",
+      action: { type: "void" },
+      data: 1,
+    });
     await settled(guest);
     expect(guest.received).toEqual([]);
     expect(denials(engine)).toEqual(["secret", "not::there", "secret", "secret"]);
-    expect(engine.logs.find(({ message }) => message === "access denied")?.fields).toMatchObject({ workerName: "guest", subject: "an anonymous connection" });
+    expect(engine.logs.find(({ message }) => message === "access denied")?.fields).toMatchObject({
+      workerName: "guest",
+      subject: "an anonymous connection",
+    });
   });
 
   it("reach its own principal's functions by their full ids, unless they are forbidden, and nobody else's below the same prefix", async () => {
@@ -121,7 +145,9 @@ describe("a restricted worker's calls (gap 56)", () => {
     const acme = granted({ function_registration_prefix: "acme", forbidden_functions: ["acme::closed"] });
     const guest = await engine.connectWorker({ access: accessTo(rules, acme) });
     const twin = await engine.connectWorker({ access: accessTo(rules, acme) });
-    const stranger = await engine.connectWorker({ access: accessTo(rules, granted({ function_registration_prefix: "rival" })) });
+    const stranger = await engine.connectWorker({
+      access: accessTo(rules, granted({ function_registration_prefix: "rival" })),
+    });
     const owner = await engine.connectWorker();
     guest.serve("greet", () => "hi");
     guest.serve("closed", () => "no");
@@ -130,7 +156,8 @@ describe("a restricted worker's calls (gap 56)", () => {
     await settled(owner);
     expect(await guest.call("acme::greet")).toMatchObject({ result: "hi" });
     expect(await twin.call("acme::greet")).toMatchObject({ result: "hi" });
-    for (const id of ["greet", "acme::closed", "acme::theirs"]) expect([id, codeOf(await guest.call(id))]).toEqual([id, "FORBIDDEN"]);
+    for (const id of ["greet", "acme::closed", "acme::theirs"])
+      expect([id, codeOf(await guest.call(id))]).toEqual([id, "FORBIDDEN"]);
     expect(codeOf(await stranger.call("acme::greet"))).toBe("FORBIDDEN");
   });
 
@@ -142,9 +169,13 @@ describe("a restricted worker's calls (gap 56)", () => {
     const guest = await engine.connectWorker({
       access: accessTo(settings(), granted({ allowed_functions: ["engine::queue::enqueue", "mine"] })),
     });
-    expect(codeOf(await guest.call("engine::queue::enqueue", { queue: "q", function_id: "secret", data: 1 }))).toBe("FORBIDDEN");
+    expect(codeOf(await guest.call("engine::queue::enqueue", { queue: "q", function_id: "secret", data: 1 }))).toBe(
+      "FORBIDDEN",
+    );
     expect(codeOf(await guest.call("engine::queue::enqueue", { queue: "q" }))).toBe("FORBIDDEN");
-    expect(await guest.call("engine::queue::enqueue", { queue: "q", function_id: "mine", data: 1 })).toMatchObject({ result: { messageReceiptId: "1" } });
+    expect(await guest.call("engine::queue::enqueue", { queue: "q", function_id: "mine", data: 1 })).toMatchObject({
+      result: { messageReceiptId: "1" },
+    });
     expect(codeOf(await guest.call("secret", 1, { action: { type: "enqueue", queue: "q" } }))).toBe("FORBIDDEN");
   });
 });
@@ -152,11 +183,19 @@ describe("a restricted worker's calls (gap 56)", () => {
 describe("a restricted worker's registrations (gap 52, gap 56)", () => {
   it("are answered when it may not register", async () => {
     const engine = await start();
-    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_function_registration: false })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings(), granted({ allow_function_registration: false })),
+    });
     guest.say({ type: "registerfunction", id: "x" });
-    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "FORBIDDEN", details: { message_type: "registerfunction", id: "x" } } });
+    expect(await guest.next()).toMatchObject({
+      type: "error",
+      error: { code: "FORBIDDEN", details: { message_type: "registerfunction", id: "x" } },
+    });
     guest.say({ type: "registertriggertype", id: "tt", description: "" });
-    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "FORBIDDEN", details: { message_type: "registertriggertype", id: "tt" } } });
+    expect(await guest.next()).toMatchObject({
+      type: "error",
+      error: { code: "FORBIDDEN", details: { message_type: "registertriggertype", id: "tt" } },
+    });
     expect(engine.directory.functionById("x")).toBeUndefined();
   });
 
@@ -194,20 +233,35 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     const owner = await engine.connectWorker();
     owner.serve("orders::pay", () => "paid");
     await settled(owner);
-    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "registration_refused", details: { id: "orders::pay" } } });
+    expect(await guest.next()).toMatchObject({
+      type: "error",
+      error: { code: "registration_refused", details: { id: "orders::pay" } },
+    });
     expect(await Promise.all([1, 2, 3].map(() => engine.call("orders::pay")))).toEqual(["paid", "paid", "paid"]);
   });
 
   it("get their prefix; the worker itself goes on in its own words", async () => {
     const engine = await start();
-    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings(), granted({ function_registration_prefix: "acme" })),
+    });
     const asked: unknown[] = [];
     guest.serve("greet", (data, frame) => {
       asked.push(frame.function_id);
       return `hello ${String(data)}`;
     });
-    guest.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "tt", function_id: "greet", config: {} });
-    expect(await guest.next()).toMatchObject({ type: "triggerregistrationresult", function_id: "greet", status: "inactive" });
+    guest.say({
+      type: "registertrigger",
+      id: crypto.randomUUID(),
+      trigger_type: "tt",
+      function_id: "greet",
+      config: {},
+    });
+    expect(await guest.next()).toMatchObject({
+      type: "triggerregistrationresult",
+      function_id: "greet",
+      status: "inactive",
+    });
     expect(await engine.call("acme::greet", "you")).toBe("hello you");
     expect(asked).toEqual(["greet"]);
     expect(engine.directory.triggers()).toMatchObject([{ function_id: "acme::greet" }]);
@@ -218,20 +272,31 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
 
   it("cannot be made below another's prefix, also when nobody with that prefix is connected", async () => {
     const engine = await start();
-    const acme = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    const acme = await engine.connectWorker({
+      access: accessTo(settings(), granted({ function_registration_prefix: "acme" })),
+    });
     const others = [
       await engine.connectWorker({ access: accessTo(settings(), granted({})) }),
       await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "evil" })) }),
     ];
-    for (const [index, id] of ["acme::greet", "acme::greet"].entries()) others[index]?.say({ type: "registerfunction", id });
-    expect(await others[0]?.next()).toMatchObject({ type: "error", error: { message: expect.stringContaining("belong to another") } });
+    for (const [index, id] of ["acme::greet", "acme::greet"].entries())
+      others[index]?.say({ type: "registerfunction", id });
+    expect(await others[0]?.next()).toMatchObject({
+      type: "error",
+      error: { message: expect.stringContaining("belong to another") },
+    });
     await settled(others[1] as InMemoryWorker);
     expect(engine.directory.functions().map((view) => view.function_id)).toEqual(["evil::acme::greet"]);
     acme.close();
     await acme.closed;
     others[0]?.say({ type: "registerfunction", id: "acme::greet" });
-    expect(await others[0]?.next()).toMatchObject({ type: "error", error: { message: expect.stringContaining("belong to another") } });
-    const back = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    expect(await others[0]?.next()).toMatchObject({
+      type: "error",
+      error: { message: expect.stringContaining("belong to another") },
+    });
+    const back = await engine.connectWorker({
+      access: accessTo(settings(), granted({ function_registration_prefix: "acme" })),
+    });
     back.serve("greet", () => "hello");
     await settled(back);
     expect(await engine.call("acme::greet")).toBe("hello");
@@ -297,8 +362,13 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     await settled(owner);
     const guest = await engine.connectWorker({ access: accessTo(settings()) });
     guest.say({ type: "registerfunction", id: "orders::late" });
-    expect(await guest.next()).toMatchObject({ type: "error", error: { message: expect.stringContaining("is called by a trigger of a trusted worker") } });
-    const tenant = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    expect(await guest.next()).toMatchObject({
+      type: "error",
+      error: { message: expect.stringContaining("is called by a trigger of a trusted worker") },
+    });
+    const tenant = await engine.connectWorker({
+      access: accessTo(settings(), granted({ function_registration_prefix: "acme" })),
+    });
     tenant.say({ type: "registerfunction", id: "greet" });
     await settled(tenant);
     expect(engine.directory.functions().map((view) => view.function_id)).toEqual(["acme::greet"]);
@@ -329,7 +399,9 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     const owner = await engine.connectWorker();
     owner.say({ type: "registertriggertype", id: "tick", description: "" });
     await settled(owner);
-    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_trigger_type_registration: true })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings(), granted({ allow_trigger_type_registration: true })),
+    });
     guest.say({ type: "registertriggertype", id: "tick", description: "mine" });
     expect(await guest.next()).toMatchObject({ type: "error", error: { code: "registration_refused" } });
     expect(engine.directory.triggerTypes()).toMatchObject([{ id: "tick", description: "" }]);
@@ -339,15 +411,26 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
 describe("a restricted worker's trigger types (gap 56)", () => {
   it("give way to an unrestricted worker's, and do not stand by for them", async () => {
     const engine = await start();
-    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_trigger_type_registration: true })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings(), granted({ allow_trigger_type_registration: true })),
+    });
     guest.say({ type: "registertriggertype", id: "tick", description: "mine" });
     await settled(guest);
     const owner = await engine.connectWorker();
     owner.say({ type: "registertriggertype", id: "tick", description: "" });
     await settled(owner);
-    expect(await guest.next()).toMatchObject({ type: "error", error: { code: "registration_refused", details: { id: "tick" } } });
+    expect(await guest.next()).toMatchObject({
+      type: "error",
+      error: { code: "registration_refused", details: { id: "tick" } },
+    });
     const user = await engine.connectWorker();
-    user.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "tick", function_id: "f", config: { secret: 1 } });
+    user.say({
+      type: "registertrigger",
+      id: crypto.randomUUID(),
+      trigger_type: "tick",
+      function_id: "f",
+      config: { secret: 1 },
+    });
     await owner.next((frame) => frame.type === "registertrigger");
     owner.close();
     await owner.closed;
@@ -360,7 +443,9 @@ describe("a restricted worker's trigger types (gap 56)", () => {
 describe("a restricted worker's trigger types (gap 56), for bindings of trusted workers", () => {
   it("do not receive them, whichever is registered first", async () => {
     const engine = await start();
-    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allow_trigger_type_registration: true })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings(), granted({ allow_trigger_type_registration: true })),
+    });
     const owner = await engine.connectWorker({ features: ["registration_results"] });
     owner.say(trigger("pay", { secret: 1 }, "early"));
     await owner.next((frame) => frame.type === "triggerregistrationresult");
@@ -371,10 +456,13 @@ describe("a restricted worker's trigger types (gap 56), for bindings of trusted 
     owner.say(trigger("pay", { secret: 1 }, "late"));
     expect(await owner.next((frame) => frame.trigger_type === "late")).toMatchObject({
       status: "inactive",
-      reason: "only a restricted connection provides the trigger type late; it does not receive bindings of trusted workers",
+      reason:
+        "only a restricted connection provides the trigger type late; it does not receive bindings of trusted workers",
     });
     await settled(guest);
-    expect(guest.received.filter((frame) => frame.includes('"registertrigger"'))).toMatchObject([expect.stringContaining('"mine":1')]);
+    expect(guest.received.filter((frame) => frame.includes('"registertrigger"'))).toMatchObject([
+      expect.stringContaining('"mine":1'),
+    ]);
   });
 });
 
@@ -384,11 +472,19 @@ describe("a restricted worker's triggers (gap 56)", () => {
     const owner = await engine.connectWorker();
     owner.serve("acme::trusted", () => 1);
     await settled(owner);
-    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings(), granted({ function_registration_prefix: "acme" })),
+    });
     guest.say(trigger("trusted"));
-    expect(await guest.next()).toMatchObject({ type: "triggerregistrationresult", function_id: "trusted", error: { code: "FORBIDDEN" } });
+    expect(await guest.next()).toMatchObject({
+      type: "triggerregistrationresult",
+      function_id: "trusted",
+      error: { code: "FORBIDDEN" },
+    });
     guest.say(trigger("mine", { condition_function_id: "acme::trusted" }));
-    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("acme::trusted") } });
+    expect(await guest.next()).toMatchObject({
+      error: { code: "FORBIDDEN", message: expect.stringContaining("acme::trusted") },
+    });
     guest.say(trigger("later"));
     expect(await guest.next()).toMatchObject({ function_id: "later", status: "inactive" });
   });
@@ -399,16 +495,24 @@ describe("a restricted worker's triggers (gap 56)", () => {
     owner.serve("secret", () => 1);
     owner.serve("api::open", () => 1);
     await settled(owner);
-    const guest = await engine.connectWorker({ access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })),
+    });
     guest.say({ type: "registerfunction", id: "mine" });
     guest.say(trigger("mine"));
     expect(await guest.next()).toMatchObject({ status: "inactive" });
     guest.say(trigger("api::open"));
     expect(await guest.next()).toMatchObject({ status: "inactive" });
     guest.say(trigger("secret"));
-    expect(await guest.next()).toMatchObject({ type: "triggerregistrationresult", function_id: "secret", error: { code: "FORBIDDEN" } });
+    expect(await guest.next()).toMatchObject({
+      type: "triggerregistrationresult",
+      function_id: "secret",
+      error: { code: "FORBIDDEN" },
+    });
     guest.say(trigger("mine", { condition_function_id: "secret" }));
-    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("'secret'") } });
+    expect(await guest.next()).toMatchObject({
+      error: { code: "FORBIDDEN", message: expect.stringContaining("'secret'") },
+    });
     guest.say(trigger("mine", { middleware_function_ids: ["api::open", "secret"] }));
     expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN" } });
     expect(engine.directory.triggers()).toHaveLength(2);
@@ -416,11 +520,16 @@ describe("a restricted worker's triggers (gap 56)", () => {
 
   it("bind no function of the engine, which would run with the engine's rights, nor one that a module may provide later", async () => {
     const engine = await start();
-    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allowed_functions: ["match('*')", "engine::workers::list"] })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings(), granted({ allowed_functions: ["match('*')", "engine::workers::list"] })),
+    });
     guest.say({ type: "registerfunction", id: "mine" });
     for (const id of ["engine::workers::list", "state::set", "queue::redrive", "publish"]) {
       guest.say(trigger(id));
-      expect(await guest.next()).toMatchObject({ function_id: id, error: { code: "FORBIDDEN", message: expect.stringContaining("its own rights") } });
+      expect(await guest.next()).toMatchObject({
+        function_id: id,
+        error: { code: "FORBIDDEN", message: expect.stringContaining("its own rights") },
+      });
       guest.say(trigger("mine", { condition_function_id: id }));
       expect(await guest.next()).toMatchObject({ function_id: "mine", error: { code: "FORBIDDEN" } });
     }
@@ -431,7 +540,14 @@ describe("a restricted worker's triggers (gap 56)", () => {
   it("provide no function of the engine, also of modules that are not loaded", async () => {
     const engine = await start();
     const guest = await engine.connectWorker({ access: accessTo(settings()) });
-    for (const id of ["publish", "state::set", "queue::enqueue", "worker::stop", "engine::anything", "iii::durable::publish"]) {
+    for (const id of [
+      "publish",
+      "state::set",
+      "queue::enqueue",
+      "worker::stop",
+      "engine::anything",
+      "iii::durable::publish",
+    ]) {
       guest.say({ type: "registerfunction", id });
       expect(await refused(guest)).toEqual(["registerfunction", id, "FORBIDDEN"]);
     }
@@ -444,7 +560,10 @@ describe("a restricted worker's triggers (gap 56)", () => {
 
   it.each([
     ["by itself", (guest: InMemoryWorker) => guest.say(trigger("orders::wipe"))],
-    ["as a condition", (guest: InMemoryWorker) => guest.say(trigger("mine", { condition_function_id: "orders::wipe" }))],
+    [
+      "as a condition",
+      (guest: InMemoryWorker) => guest.say(trigger("mine", { condition_function_id: "orders::wipe" })),
+    ],
   ])("go when a function that they name, %s, has become another's", async (_how, bind) => {
     const engine = await start();
     const guest = await engine.connectWorker({ access: accessTo(settings()) });
@@ -496,7 +615,11 @@ describe("a restricted worker's triggers (gap 56)", () => {
     const owner = await engine.connectWorker();
     owner.serve("payments::charge", () => void ran.push("owner"));
     await settled(owner);
-    const cancelled = { code: "call_cancelled", message: "a trigger of payments::charge was removed before it called", details: { executed: "no" } };
+    const cancelled = {
+      code: "call_cancelled",
+      message: "a trigger of payments::charge was removed before it called",
+      details: { executed: "no" },
+    };
     await expect(binding?.fire(Payload.null)).rejects.toMatchObject(cancelled);
     await expect(binding?.passes(Payload.null)).rejects.toMatchObject(cancelled);
     await expect(binding?.call("payments::charge", Payload.null, {})).rejects.toMatchObject(cancelled);
@@ -506,10 +629,14 @@ describe("a restricted worker's triggers (gap 56)", () => {
 
   it("use the allowed types only", async () => {
     const engine = await start();
-    const guest = await engine.connectWorker({ access: accessTo(settings(), granted({ allowed_trigger_types: ["http"] })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings(), granted({ allowed_trigger_types: ["http"] })),
+    });
     guest.say({ type: "registerfunction", id: "mine" });
     guest.say(trigger("mine", {}, "cron"));
-    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("cron") } });
+    expect(await guest.next()).toMatchObject({
+      error: { code: "FORBIDDEN", message: expect.stringContaining("cron") },
+    });
   });
 
   it("cannot be taken back by another, nor told other metadata", async () => {
@@ -519,7 +646,9 @@ describe("a restricted worker's triggers (gap 56)", () => {
     const own = { ...trigger("api::open"), metadata: { from: "owner" } };
     owner.say(own);
     await owner.next((frame) => frame.type === "triggerregistrationresult");
-    const guest = await engine.connectWorker({ access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })),
+    });
     guest.say({ ...trigger("api::open"), metadata: { from: "guest" } });
     await guest.next();
     guest.say({ type: "unregistertrigger", id: own.id });
@@ -534,9 +663,18 @@ describe("a trigger that a restricted and an unrestricted worker ask for", () =>
     const owner = await engine.connectWorker();
     owner.say({ type: "registerfunction", id: "api::open" });
     await settled(owner);
-    const guest = await engine.connectWorker({ access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) })),
+    });
     const ask = async (worker: InMemoryWorker, metadata?: unknown): Promise<unknown> => {
-      worker.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "tick", function_id: "api::open", config: {}, metadata });
+      worker.say({
+        type: "registertrigger",
+        id: crypto.randomUUID(),
+        trigger_type: "tick",
+        function_id: "api::open",
+        config: {},
+        metadata,
+      });
       await worker.next((frame) => frame.type === "triggerregistrationresult");
       return engine.directory.triggers().map((view) => view.metadata);
     };
@@ -566,12 +704,17 @@ describe("a registration hook", () => {
       return { function_id: "renamed", description: "by the hook", metadata: { checked: true } };
     });
     await settled(boss);
-    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ context: { tenant: 7 }, allowed_functions: ["renamed"] })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(hooked, granted({ context: { tenant: 7 }, allowed_functions: ["renamed"] })),
+    });
     guest.serve("mine", (_data, frame) => frame.function_id);
     // Sent directly after the registration: the function must exist by then.
     expect(await guest.call("renamed")).toMatchObject({ result: "mine" });
     expect(seen).toEqual([{ function_id: "mine", description: null, metadata: null, context: { tenant: 7 } }]);
-    expect(engine.directory.functionById("renamed")).toMatchObject({ description: "by the hook", metadata: { checked: true } });
+    expect(engine.directory.functionById("renamed")).toMatchObject({
+      description: "by the hook",
+      metadata: { checked: true },
+    });
     guest.say({ type: "unregisterfunction", id: "mine" });
     await settled(guest);
     expect(engine.directory.functionById("renamed")).toBeUndefined();
@@ -584,7 +727,10 @@ describe("a registration hook", () => {
     boss.serve("hook::function", () => ({ function_id: `name${++times}` }));
     await settled(boss);
     const guest = await engine.connectWorker({ access: accessTo(hooked, granted({})) });
-    const names = (): unknown[] => engine.directory.functions().flatMap(({ function_id, workers }) => (workers[0]?.id === guest.id ? [function_id] : []));
+    const names = (): unknown[] =>
+      engine.directory
+        .functions()
+        .flatMap(({ function_id, workers }) => (workers[0]?.id === guest.id ? [function_id] : []));
     for (const name of ["name1", "name2", "name3"]) {
       guest.say({ type: "registerfunction", id: "mine" });
       await settled(guest);
@@ -611,7 +757,9 @@ describe("a registration hook", () => {
     const boss = await engine.connectWorker();
     for (const id of ["hook::function", "hook::trigger", "hook::type"]) boss.serve(id, answer);
     await settled(boss);
-    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ allow_trigger_type_registration: true })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(hooked, granted({ allow_trigger_type_registration: true })),
+    });
     guest.say({ type: "registerfunction", id: "f" });
     expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", details: { id: "f" } } });
     guest.say({ type: "registertriggertype", id: "t", description: "" });
@@ -624,10 +772,15 @@ describe("a registration hook", () => {
   it("names the field when it returns an invalid id", async () => {
     const engine = await start();
     const boss = await engine.connectWorker();
-    for (const id of ["hook::function", "hook::trigger", "hook::type"]) boss.serve(id, () => ({ function_id: "", trigger_type_id: "" }));
+    for (const id of ["hook::function", "hook::trigger", "hook::type"])
+      boss.serve(id, () => ({ function_id: "", trigger_type_id: "" }));
     await settled(boss);
-    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ allow_trigger_type_registration: true })) });
-    const message = (field: string): object => ({ error: { message: expect.stringContaining(`the registration hook returned an invalid ${field}`) } });
+    const guest = await engine.connectWorker({
+      access: accessTo(hooked, granted({ allow_trigger_type_registration: true })),
+    });
+    const message = (field: string): object => ({
+      error: { message: expect.stringContaining(`the registration hook returned an invalid ${field}`) },
+    });
     guest.say({ type: "registerfunction", id: "f" });
     expect(await guest.next()).toMatchObject(message("function_id"));
     guest.say({ type: "registertriggertype", id: "t", description: "" });
@@ -641,7 +794,9 @@ describe("a registration hook", () => {
     const engine = await start({ clock });
     const guest = await engine.connectWorker({ access: accessTo(hooked, granted({})) });
     guest.say({ type: "registerfunction", id: "f" });
-    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("function_not_found") } });
+    expect(await guest.next()).toMatchObject({
+      error: { code: "FORBIDDEN", message: expect.stringContaining("function_not_found") },
+    });
     const boss = await engine.connectWorker();
     boss.say({ type: "registerfunction", id: "hook::function" });
     await settled(boss);
@@ -650,7 +805,9 @@ describe("a registration hook", () => {
     expect(guest.paused).toBe(true);
     guest.say({ type: "ping" });
     clock.advance(10_100);
-    expect(await guest.next()).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("call_timeout") } });
+    expect(await guest.next()).toMatchObject({
+      error: { code: "FORBIDDEN", message: expect.stringContaining("call_timeout") },
+    });
     expect(await guest.next()).toMatchObject({ type: "pong" });
     expect(guest.paused).toBe(false);
   });
@@ -665,7 +822,8 @@ describe("a registration hook", () => {
           id: "engine::bind",
           summary: "",
           input: z.unknown(),
-          handle: (_input, { access }) => access?.bindRefusal({ type: "tick", functionId: "mine", config: {} })?.message ?? "bound",
+          handle: (_input, { access }) =>
+            access?.bindRefusal({ type: "tick", functionId: "mine", config: {} })?.message ?? "bound",
         });
         return { stop: () => {} };
       },
@@ -673,9 +831,14 @@ describe("a registration hook", () => {
     const engine = await start({ modules: [binder] });
     for (const [rules, answer] of [
       [settings(), "bound"],
-      [hooked, "hook::trigger decides over the triggers of this connection: register them over it, with registertrigger"],
+      [
+        hooked,
+        "hook::trigger decides over the triggers of this connection: register them over it, with registertrigger",
+      ],
     ] as const) {
-      const guest = await engine.connectWorker({ access: accessTo(rules, granted({ allowed_functions: ["engine::bind", "mine"] })) });
+      const guest = await engine.connectWorker({
+        access: accessTo(rules, granted({ allowed_functions: ["engine::bind", "mine"] })),
+      });
       expect(await guest.call("engine::bind")).toMatchObject({ result: answer });
     }
   });
@@ -687,14 +850,22 @@ describe("a registration hook", () => {
     boss.serve("hook::trigger", () => ({}));
     boss.serve("f", () => 1);
     await settled(boss);
-    const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ allow_trigger_type_registration: true })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(hooked, granted({ allow_trigger_type_registration: true })),
+    });
     guest.say({ type: "registertriggertype", id: "tick", description: "" });
     await settled(guest);
     const user = await engine.connectWorker({ access: accessTo(hooked, granted({ allowed_functions: ["f"] })) });
     user.say(trigger("f", { every: 1 }, "acme.tick"));
     const bind = await guest.next((frame) => frame.type === "registertrigger");
     expect(bind).toMatchObject({ trigger_type: "tick", function_id: "f" });
-    guest.say({ type: "triggerregistrationresult", id: bind.id, trigger_type: "tick", function_id: "f", error: { code: "x", message: "not today" } });
+    guest.say({
+      type: "triggerregistrationresult",
+      id: bind.id,
+      trigger_type: "tick",
+      function_id: "f",
+      error: { code: "x", message: "not today" },
+    });
     await settled(guest);
     expect(engine.directory.triggerById(String(bind.id))).toMatchObject({ status: "error", reason: "not today" });
     guest.say({ type: "unregistertriggertype", id: "tick" });
@@ -723,7 +894,10 @@ describe("a middleware function", () => {
 
   it("is called in place of a permitted call and forwards it itself", async () => {
     const { guest, seen } = await site();
-    expect(await guest.call("api::double", 21)).toMatchObject({ function_id: "api::double", result: { via: "mw", result: 42 } });
+    expect(await guest.call("api::double", 21)).toMatchObject({
+      function_id: "api::double",
+      result: { via: "mw", result: 42 },
+    });
     expect(seen).toEqual([{ function_id: "api::double", payload: 21, action: null, context: { tenant: 7 } }]);
   });
 
@@ -771,19 +945,27 @@ describe("a middleware function", () => {
   it("is not passed by over a trigger that shows what a function returns, also where a role may call the function", async () => {
     const engine = await start({ modules: [showing] });
     const rules = settings({ middlewareFunctionId: "mw" });
-    const guest = await engine.connectWorker({ access: accessTo(rules, granted({ allowed_functions: ["orders::list", "engine::functions::list"] })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(rules, granted({ allowed_functions: ["orders::list", "engine::functions::list"] })),
+    });
     const owner = await engine.connectWorker();
     for (const id of ["mw", "orders::list"]) owner.serve(id, () => 1);
     await settled(owner);
     guest.serve("own", () => 1);
     for (const [shown, outcome] of [
-      ["orders::list", { error: { code: "FORBIDDEN", message: expect.stringContaining("only through the middleware mw") } }],
+      [
+        "orders::list",
+        { error: { code: "FORBIDDEN", message: expect.stringContaining("only through the middleware mw") } },
+      ],
       // The middleware is not called for these.
       ["engine::functions::list", { status: "active" }],
       ["own", { status: "active" }],
     ] as const) {
       guest.say(trigger("own", { shown }, "shows"));
-      expect([shown, await guest.next((frame) => frame.type === "triggerregistrationresult")]).toMatchObject([shown, outcome]);
+      expect([shown, await guest.next((frame) => frame.type === "triggerregistrationresult")]).toMatchObject([
+        shown,
+        outcome,
+      ]);
     }
     // Functions that it may call through the middleware are listed.
     const listed = callerAccess(guest.id, engine.kernel)?.visible(engine.directory).functions();
@@ -831,7 +1013,13 @@ describe("a middleware function", () => {
 
     it("is called for the engine's own functions too, except those that every client needs", async () => {
       const { guest, asked } = await openSite();
-      const administration = ["engine::config::effective", "engine::logs::list", "engine::traces::clear", "engine::queue::purge", "worker::stop"];
+      const administration = [
+        "engine::config::effective",
+        "engine::logs::list",
+        "engine::traces::clear",
+        "engine::queue::purge",
+        "worker::stop",
+      ];
       for (const id of administration) await guest.call(id, {});
       expect(asked).toEqual(administration);
       await guest.call("engine::channels::create", {});
@@ -848,14 +1036,20 @@ describe("a middleware function", () => {
       const { engine, guest } = await openSite();
       guest.serve("own", () => 1);
       guest.say(trigger("x"));
-      expect(await guest.next((frame) => frame.type === "triggerregistrationresult")).toMatchObject({ function_id: "x", error: { code: "FORBIDDEN" } });
+      expect(await guest.next((frame) => frame.type === "triggerregistrationresult")).toMatchObject({
+        function_id: "x",
+        error: { code: "FORBIDDEN" },
+      });
       guest.say(trigger("own"));
       guest.say(trigger("later"));
       await settled(guest);
       expect(engine.directory.triggers().map(({ function_id }) => function_id)).toEqual(["own", "later"]);
       const other = await engine.connectWorker();
       other.serve("later", () => 1);
-      expect(await guest.next((frame) => frame.error !== undefined)).toMatchObject({ function_id: "later", error: { code: "FORBIDDEN" } });
+      expect(await guest.next((frame) => frame.error !== undefined)).toMatchObject({
+        function_id: "later",
+        error: { code: "FORBIDDEN" },
+      });
       expect(engine.directory.triggers().map(({ function_id }) => function_id)).toEqual(["own"]);
     });
 
@@ -866,8 +1060,10 @@ describe("a middleware function", () => {
         guest.say(trigger("own", { shown }, "shows"));
         return guest.next((frame) => frame.type === "triggerregistrationresult");
       };
-      for (const shown of ["x", "not::there"]) expect([shown, await bound(shown)]).toMatchObject([shown, { error: { code: "FORBIDDEN" } }]);
-      for (const shown of ["own", "engine::log::info"]) expect([shown, await bound(shown)]).toMatchObject([shown, { status: "active" }]);
+      for (const shown of ["x", "not::there"])
+        expect([shown, await bound(shown)]).toMatchObject([shown, { error: { code: "FORBIDDEN" } }]);
+      for (const shown of ["own", "engine::log::info"])
+        expect([shown, await bound(shown)]).toMatchObject([shown, { status: "active" }]);
       const visible = callerAccess(guest.id, engine.kernel)?.visible(engine.directory);
       expect(visible?.functions().map((view) => view.function_id)).toEqual(["own"]);
     });
@@ -891,7 +1087,10 @@ describe("what a restricted caller sees (gap 56)", () => {
               functions: directory.functions().map((view) => view.function_id),
               workers: directory.workers().map((view) => [view.name, view.functions, view.pid]),
               triggers: directory.triggers().map((view) => view.function_id),
-              refusals: [access?.callRefusal("secret")?.code, access?.bindRefusal({ type: "tick", functionId: "secret", config: {} })?.code],
+              refusals: [
+                access?.callRefusal("secret")?.code,
+                access?.bindRefusal({ type: "tick", functionId: "secret", config: {} })?.code,
+              ],
             };
           },
         });
@@ -910,7 +1109,10 @@ describe("what a restricted caller sees (gap 56)", () => {
     await settled(hidden);
     const guest = await engine.connectWorker({
       name: "guest",
-      access: accessTo(settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) }), granted({ allowed_functions: ["engine::everything"] })),
+      access: accessTo(
+        settings({ rbac: rbac({ exposeFunctions: ["match('api::*')"] }) }),
+        granted({ allowed_functions: ["engine::everything"] }),
+      ),
     });
     guest.serve("mine", () => 1);
     expect((await guest.call("engine::everything")).result).toEqual({
@@ -933,13 +1135,19 @@ describe("a worker that pretends to be another (K2)", () => {
     const owner = await engine.connectWorker();
     owner.serve("read", (_data, frame) => frame.metadata);
     await settled(owner);
-    const guest = await engine.connectWorker({ access: accessTo(settings({ rbac: rbac({ exposeFunctions: ['match("read")'] }) })) });
+    const guest = await engine.connectWorker({
+      access: accessTo(settings({ rbac: rbac({ exposeFunctions: ['match("read")'] }) })),
+    });
     for (const worker of [owner, guest]) {
-      expect((await worker.call("read", 1, { metadata: { svc: { job: { id: "forged" } }, own: 1 } })).result).toEqual({ own: 1 });
+      expect((await worker.call("read", 1, { metadata: { svc: { job: { id: "forged" } }, own: 1 } })).result).toEqual({
+        own: 1,
+      });
       expect((await worker.call("read", 1, { metadata: { own: "svc" } })).result).toEqual({ own: "svc" });
     }
     const id = crypto.randomUUID();
-    guest.send(`{"type":"invokefunction","invocation_id":"${id}","function_id":"read","metadata":{"\\u0073vc":{"topic":"forged"},"own":2},"data":1}`);
+    guest.send(
+      `{"type":"invokefunction","invocation_id":"${id}","function_id":"read","metadata":{"\\u0073vc":{"topic":"forged"},"own":2},"data":1}`,
+    );
     expect(await guest.next((frame) => frame.invocation_id === id)).toMatchObject({ error: null, result: { own: 2 } });
     guest.say({ ...trigger("read"), metadata: { svc: { topic: "forged" }, own: 3 } });
     await guest.next((frame) => frame.type === "triggerregistrationresult");
@@ -948,7 +1156,9 @@ describe("a worker that pretends to be another (K2)", () => {
 
   it("is listed as a worker, if it is restricted, though it says that it is the console or the CLI", async () => {
     const engine = await start();
-    const guests = ["console", "cli"].map((kind) => engine.connectWorker({ name: kind, kind, access: accessTo(settings()) }));
+    const guests = ["console", "cli"].map((kind) =>
+      engine.connectWorker({ name: kind, kind, access: accessTo(settings()) }),
+    );
     for (const guest of guests) await settled(await guest);
     const page = await engine.connectWorker({ name: "page", kind: "console" });
     await settled(page);

@@ -35,7 +35,9 @@ export class SessionAccess {
     const known = this.functions.local(full);
     if (known !== undefined) return known;
     const { prefix } = this.grants;
-    return prefix !== undefined && full.startsWith(`${prefix}::`) ? (full.slice(prefix.length + 2) as FunctionId) : full;
+    return prefix !== undefined && full.startsWith(`${prefix}::`)
+      ? (full.slice(prefix.length + 2) as FunctionId)
+      : full;
   }
 
   fullTriggerTypeId(local: TriggerTypeId): TriggerTypeId {

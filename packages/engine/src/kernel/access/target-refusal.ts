@@ -43,7 +43,9 @@ export function refusalToSee(id: string, access: SessionAccess, registry: Regist
  * functions the middleware allows.
  */
 export function refusalToList(id: string, access: SessionAccess, registry: Registry): string | undefined {
-  return access.policy.exposeRules === undefined ? refusalToSee(id, access, registry) : refusalToCall(id, access, registry);
+  return access.policy.exposeRules === undefined
+    ? refusalToSee(id, access, registry)
+    : refusalToCall(id, access, registry);
 }
 
 function refusalToBypass(id: string, access: SessionAccess): string | undefined {
@@ -56,7 +58,9 @@ function refusalToBypass(id: string, access: SessionAccess): string | undefined 
  * so the function would run with the engine's rights.
  */
 function refusalOfEngineTarget(id: string, registry: Registry): string | undefined {
-  const isOfEngine = isEngineFunction(id) || registry.find(id as FunctionId)?.registrations.some(({ provider }) => provider.builtIn) === true;
+  const isOfEngine =
+    isEngineFunction(id) ||
+    registry.find(id as FunctionId)?.registrations.some(({ provider }) => provider.builtIn) === true;
   return isOfEngine
     ? `function '${id}' not allowed for jobs and triggers (it belongs to the engine, which would run it with its own rights: call it directly, or use a function of your own)`
     : undefined;
@@ -87,7 +91,11 @@ function refusalAsTarget(id: string, access: SessionAccess, registry: Registry):
 /** Returns true if only connections of the same principal provide the function. */
 function isOwn(id: string, { grants }: SessionAccess, registry: Registry): boolean {
   const entry = registry.find(id as FunctionId);
-  return entry?.registrations.every(({ provider }) => !provider.builtIn && isSamePrincipal(provider.principal, grants.principal)) ?? false;
+  return (
+    entry?.registrations.every(
+      ({ provider }) => !provider.builtIn && isSamePrincipal(provider.principal, grants.principal),
+    ) ?? false
+  );
 }
 
 /** The functions that a trigger names. */

@@ -10,7 +10,8 @@ export interface Viewer {
  * itself, and the workers that provide such functions, without their other functions.
  */
 export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
-  const seesFunction = (view: FunctionView): boolean => view.workers.some(({ id }) => id === viewer.workerId) || viewer.mayCall(view.function_id);
+  const seesFunction = (view: FunctionView): boolean =>
+    view.workers.some(({ id }) => id === viewer.workerId) || viewer.mayCall(view.function_id);
   const seesFunctionId = (id: string): boolean => {
     const view = all.functionById(id);
     return view === undefined ? viewer.mayCall(id) : seesFunction(view);
@@ -19,7 +20,9 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
   const shown = (view: WorkerView): WorkerView | undefined => {
     if (view.id === viewer.workerId) return view;
     const functions = view.functions.filter(seesFunctionId);
-    return functions.length === 0 ? undefined : { ...view, functions, function_count: functions.length, ip_address: null, pid: null };
+    return functions.length === 0
+      ? undefined
+      : { ...view, functions, function_count: functions.length, ip_address: null, pid: null };
   };
   const functions = (): FunctionView[] => all.functions().filter(seesFunction);
   const workers = (): WorkerView[] =>
@@ -59,7 +62,10 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
       return view !== undefined && seesTrigger(view) ? view : undefined;
     },
     triggerTypes: () =>
-      all.triggerTypes().map((type) => ({ ...type, instance_count: triggers().filter(({ trigger_type }) => trigger_type === type.id).length })),
+      all.triggerTypes().map((type) => ({
+        ...type,
+        instance_count: triggers().filter(({ trigger_type }) => trigger_type === type.id).length,
+      })),
     counters: () => ({
       ...all.counters(),
       functions: functions().filter(({ internal }) => !internal).length,

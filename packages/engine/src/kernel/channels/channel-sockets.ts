@@ -114,7 +114,11 @@ export class ChannelSockets {
   }
 
   /** Pings the socket, and terminates it after `deadAfterMs` without a sign of life, unless `isExcused`. */
-  #watch(socket: FrameSocket, deadAfterMs: number, isExcused: () => boolean): { readonly heard: () => void; readonly stop: () => void } {
+  #watch(
+    socket: FrameSocket,
+    deadAfterMs: number,
+    isExcused: () => boolean,
+  ): { readonly heard: () => void; readonly stop: () => void } {
     let lastHeardAt = this.#clock.monotonic();
     const beating = {
       beat: () => {

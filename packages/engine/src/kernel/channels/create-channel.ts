@@ -17,11 +17,16 @@ const MAX_CHANNELS_PER_RESTRICTED = 500;
 const openIn = new WeakMap<Scope, number>();
 
 /** Creates a channel that ends with its owner: the module, or the worker for which the module creates it. */
-export function createChannel(options: ChannelOptions, parts: { readonly kernel: Kernel; readonly scope: Scope }): Channel {
+export function createChannel(
+  options: ChannelOptions,
+  parts: { readonly kernel: Kernel; readonly scope: Scope },
+): Channel {
   const { channels, sessions, quotas } = parts.kernel;
   const { ownedBy } = options;
-  const owner = ownedBy === undefined || isModule(ownedBy.worker_id) ? parts.scope : sessions.byId(ownedBy.worker_id)?.scope;
-  if (owner === undefined) throw new CallError("invocation_stopped", "the worker that requested the channel has disconnected");
+  const owner =
+    ownedBy === undefined || isModule(ownedBy.worker_id) ? parts.scope : sessions.byId(ownedBy.worker_id)?.scope;
+  if (owner === undefined)
+    throw new CallError("invocation_stopped", "the worker that requested the channel has disconnected");
   const principal = (ownedBy === undefined ? undefined : sessions.byId(ownedBy.worker_id)?.principal) ?? TRUSTED;
   const open = openIn.get(owner) ?? 0;
   const limit = principal.isTrusted ? MAX_CHANNELS_PER_OWNER : MAX_CHANNELS_PER_RESTRICTED;

@@ -6,7 +6,10 @@ import { type Channel, isSameSecret } from "./channel.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
 /** Lets a module name channels that are created only when a worker opens one of their ends. */
-export function resolveChannels(find: (id: string) => ChannelOffer | undefined, parts: { readonly kernel: Kernel; readonly scope: Scope }): Undo {
+export function resolveChannels(
+  find: (id: string) => ChannelOffer | undefined,
+  parts: { readonly kernel: Kernel; readonly scope: Scope },
+): Undo {
   const { channels } = parts.kernel;
   const made = new WeakMap<ChannelOffer, { read?: Channel; write?: Channel }>();
 

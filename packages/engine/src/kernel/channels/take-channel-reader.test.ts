@@ -24,7 +24,8 @@ afterEach(() => engine.stop());
 
 async function allOf(reader: ChannelReader): Promise<string[]> {
   const texts: string[] = [];
-  for (let item = await reader.read(); item !== undefined; item = await reader.read()) texts.push(item.kind === "text" ? item.text : item.bytes.toString());
+  for (let item = await reader.read(); item !== undefined; item = await reader.read())
+    texts.push(item.kind === "text" ? item.text : item.bytes.toString());
   return texts;
 }
 

@@ -8,7 +8,10 @@ import { localReader } from "./local-ends.ts";
  * Takes the reading end that a ref names for a module; see `ModuleContext.takeChannelReader`. The key is sufficient, as
  * over a socket.
  */
-export function takeChannelReader(ref: ChannelRef, parts: { readonly kernel: Kernel; readonly scope: Scope }): ChannelReader {
+export function takeChannelReader(
+  ref: ChannelRef,
+  parts: { readonly kernel: Kernel; readonly scope: Scope },
+): ChannelReader {
   const { channel_id: id, access_key: key, direction } = ref;
   if (direction !== "read") {
     throw new CallError(
@@ -17,7 +20,8 @@ export function takeChannelReader(ref: ChannelRef, parts: { readonly kernel: Ker
     );
   }
   const channel = parts.kernel.channels.find(id, key, "read");
-  if (channel === undefined) throw new CallError("NOT_FOUND", `there is no channel ${JSON.stringify(id)} that this key opens`);
+  if (channel === undefined)
+    throw new CallError("NOT_FOUND", `there is no channel ${JSON.stringify(id)} that this key opens`);
   if (channel.readerIsTaken) throw new CallError("NOT_FOUND", `the reading end of the channel ${id} is already taken`);
   const reader = localReader(channel);
   let isOpen = true;

@@ -1,4 +1,12 @@
-import { CallError, FEATURES, type Feature, type FunctionId, type MessageOf, Payload, workerIntroductionSchema } from "@svc/protocol";
+import {
+  CallError,
+  FEATURES,
+  type Feature,
+  type FunctionId,
+  type MessageOf,
+  Payload,
+  workerIntroductionSchema,
+} from "@svc/protocol";
 import type { Outcome } from "../call.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";

@@ -7,7 +7,9 @@ import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
 export function invocationResult(message: MessageOf<"invocationresult">, session: Session, kernel: Kernel): void {
   const call = session.held.get(message.invocation_id);
   if (call === undefined) {
-    session.log.debug("a result was ignored: the worker has no such call in flight", { invocationId: message.invocation_id });
+    session.log.debug("a result was ignored: the worker has no such call in flight", {
+      invocationId: message.invocation_id,
+    });
     return;
   }
   if (message.error !== undefined) {

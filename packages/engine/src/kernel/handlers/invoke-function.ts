@@ -24,14 +24,23 @@ export function invokeFunction(message: MessageOf<"invokefunction">, session: Se
 }
 
 /** `functionId` is the requested function, which the result names. A middleware may be called in its place. */
-function makeCall(message: MessageOf<"invokefunction">, functionId: FunctionId, session: Session, kernel: Kernel): void {
+function makeCall(
+  message: MessageOf<"invokefunction">,
+  functionId: FunctionId,
+  session: Session,
+  kernel: Kernel,
+): void {
   const { invocation_id: wanted, action } = message;
   const isVoid = action?.type === "void" || wanted === undefined;
   const { maxCallsInFlight } = kernel.limits;
   if (session.made.size + session.voidCalls >= maxCallsInFlight) {
-    const error = new CallError("too_many_calls", `this connection has ${maxCallsInFlight} calls in flight, which is the limit`, {
-      details: { limit: maxCallsInFlight },
-    });
+    const error = new CallError(
+      "too_many_calls",
+      `this connection has ${maxCallsInFlight} calls in flight, which is the limit`,
+      {
+        details: { limit: maxCallsInFlight },
+      },
+    );
     kernel.telemetry.collector?.callDenied(error, session.caller);
     if (wanted === undefined || action?.type === "void") logVoidFailure({ ok: false, error }, functionId, session);
     else session.answer(wanted, functionId, { ok: false, error });
@@ -66,7 +75,13 @@ function makeCall(message: MessageOf<"invokefunction">, functionId: FunctionId, 
   if (call !== undefined) session.made.set(wanted, call);
 }
 
-function requestOf(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel, id: InvocationId, onSettled: CallRequest["onSettled"]): CallRequest {
+function requestOf(
+  message: MessageOf<"invokefunction">,
+  session: Session,
+  kernel: Kernel,
+  id: InvocationId,
+  onSettled: CallRequest["onSettled"],
+): CallRequest {
   const { deadlines } = kernel;
   return {
     id,
@@ -96,7 +111,12 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
     answer({ ok: false, error });
   };
   if (kernel.registry.find(ENQUEUE) === undefined) {
-    refuse(new CallError("enqueue_error", `no queue is installed (${ENQUEUE} has no provider); add one with: svc worker add svc-queue`));
+    refuse(
+      new CallError(
+        "enqueue_error",
+        `no queue is installed (${ENQUEUE} has no provider); add one with: svc worker add svc-queue`,
+      ),
+    );
     return;
   }
   let payload: Payload;
@@ -109,7 +129,13 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
   const request = requestOf(message, session, kernel, newInvocationId(), (outcome) => {
     session.voidCalls--;
     if (outcome.ok || outcome.error.code === "enqueue_error") answer(outcome);
-    else answer({ ok: false, error: new CallError("enqueue_error", `${outcome.error.code}: ${outcome.error.message}`, { details: outcome.error.details }) });
+    else
+      answer({
+        ok: false,
+        error: new CallError("enqueue_error", `${outcome.error.code}: ${outcome.error.message}`, {
+          details: outcome.error.details,
+        }),
+      });
   });
   session.voidCalls++;
   kernel.router.start({ ...request, functionId: ENQUEUE, payload, timeoutMs: undefined });
@@ -119,7 +145,10 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
  * Builds the payload with `data` copied as text, so that numbers keep their digits. Throws CallError `invalid_message`
  * if it is not JSON, since other text could inject members.
  */
-function enqueuePayload({ function_id, data, traceparent, baggage }: MessageOf<"invokefunction">, queue: string): Payload {
+function enqueuePayload(
+  { function_id, data, traceparent, baggage }: MessageOf<"invokefunction">,
+  queue: string,
+): Payload {
   data.value();
   const members = {
     queue,
@@ -132,5 +161,6 @@ function enqueuePayload({ function_id, data, traceparent, baggage }: MessageOf<"
 }
 
 function logVoidFailure(outcome: Outcome, functionId: FunctionId, session: Session): void {
-  if (!outcome.ok) session.log.info("a void call failed", { functionId, code: outcome.error.code, problem: outcome.error.message });
+  if (!outcome.ok)
+    session.log.info("a void call failed", { functionId, code: outcome.error.code, problem: outcome.error.message });
 }

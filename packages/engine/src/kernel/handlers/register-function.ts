@@ -22,10 +22,18 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
   const provider = providerOf(message, session, kernel);
   if (CallError.is(provider)) {
     session.warn("a function was refused", { functionId: id, code: provider.code, problem: provider.message });
-    session.sendError(new CallError(provider.code, provider.message, { details: { ...provider.details, message_type: "registerfunction", id } }));
+    session.sendError(
+      new CallError(provider.code, provider.message, {
+        details: { ...provider.details, message_type: "registerfunction", id },
+      }),
+    );
     return false;
   }
-  const check = kernel.formats.checkFor({ format: message.request_format, wanted: message.validate, principal: session.principal });
+  const check = kernel.formats.checkFor({
+    format: message.request_format,
+    wanted: message.validate,
+    principal: session.principal,
+  });
   reportFormatProblem(check, message, session);
   const replaced = session.functions.get(id);
   const undo = session.scope.add(
@@ -49,7 +57,11 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
  * Returns the provider that runs the function: the worker itself, or a module on its behalf. Returns a CallError if the
  * registration is refused.
  */
-function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: Session, kernel: Kernel): Provider | CallError {
+function providerOf(
+  { id, invocation }: MessageOf<"registerfunction">,
+  session: Session,
+  kernel: Kernel,
+): Provider | CallError {
   const problem = refusal(id, session, kernel);
   if (problem !== undefined) return new CallError("registration_refused", problem);
   const provider = invocation === undefined ? session : delegated(id, invocation, session, kernel);
@@ -70,12 +82,14 @@ function delegated(id: FunctionId, invocation: unknown, session: Session, kernel
 }
 
 function refusal(id: FunctionId, session: Session, kernel: Kernel): string | undefined {
-  if (id.startsWith("engine::") && id !== OPEN_ENGINE_ID) return `${id} is reserved: ids that begin with engine:: belong to the engine`;
+  if (id.startsWith("engine::") && id !== OPEN_ENGINE_ID)
+    return `${id} is reserved: ids that begin with engine:: belong to the engine`;
   const entry = kernel.registry.find(id);
   if (entry?.registrations.some((registration) => registration.provider.builtIn))
     return `${id} is reserved: the module ${entry.registrations[0]?.provider.name} provides it`;
   if (session.functions.has(id)) return undefined;
   const { maxFunctions } = kernel.limits;
-  if (session.functions.size >= maxFunctions) return `this connection has ${maxFunctions} functions, which is the limit`;
+  if (session.functions.size >= maxFunctions)
+    return `this connection has ${maxFunctions} functions, which is the limit`;
   return kernel.quotas.functions.problemOf(session.principal);
 }

@@ -12,7 +12,8 @@ import { reportFormatProblem } from "./report-format-problem.ts";
  */
 export function registerTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): void {
   if (session.access === undefined) addTriggerType(message, session, kernel);
-  else admitTriggerType(message, session.access, session, kernel, (admitted) => addTriggerType(admitted, session, kernel));
+  else
+    admitTriggerType(message, session.access, session, kernel, (admitted) => addTriggerType(admitted, session, kernel));
 }
 
 /** Returns whether the registration was accepted. */
@@ -20,7 +21,9 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   const { id } = message;
   const refuse = (problem: string): false => {
     session.warn("a trigger type was refused", { triggerType: id, problem });
-    session.sendError(new CallError("registration_refused", problem, { details: { message_type: "registertriggertype", id } }));
+    session.sendError(
+      new CallError("registration_refused", problem, { details: { message_type: "registertriggertype", id } }),
+    );
     return false;
   };
   if (id.startsWith("engine::")) {
@@ -32,14 +35,19 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   }
   if (!session.triggerTypes.has(id)) {
     const { maxTriggerTypes } = kernel.limits;
-    if (session.triggerTypes.size >= maxTriggerTypes) return refuse(`this connection has ${maxTriggerTypes} trigger types, which is the limit`);
+    if (session.triggerTypes.size >= maxTriggerTypes)
+      return refuse(`this connection has ${maxTriggerTypes} trigger types, which is the limit`);
     const problem = kernel.quotas.triggerTypes.problemOf(session.principal);
     if (problem !== undefined) return refuse(problem);
   }
   // Last, since it may withdraw the type from other connections.
   const dispute = settleTypePrincipal(id, session, kernel);
   if (dispute !== undefined) return refuse(dispute);
-  const check = kernel.formats.checkFor({ format: message.trigger_request_format, wanted: message.validate ?? false, principal: session.principal });
+  const check = kernel.formats.checkFor({
+    format: message.trigger_request_format,
+    wanted: message.validate ?? false,
+    principal: session.principal,
+  });
   reportFormatProblem(check, message, session);
   const provider: TriggerTypeProvider = {
     workerId: session.workerId,
@@ -49,8 +57,11 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
     builtIn: false,
     principal: session.principal,
     attach: (binding) => {
-      const mismatch = check?.isOn() ? check.problemOf(Payload.fromValue(binding.config), `the config of a ${id} trigger`) : undefined;
-      if (mismatch !== undefined) throw new CallError("trigger_registration_failed", mismatch.message, { details: mismatch.details });
+      const mismatch = check?.isOn()
+        ? check.problemOf(Payload.fromValue(binding.config), `the config of a ${id} trigger`)
+        : undefined;
+      if (mismatch !== undefined)
+        throw new CallError("trigger_registration_failed", mismatch.message, { details: mismatch.details });
       return deliverBinding(binding, session);
     },
   };

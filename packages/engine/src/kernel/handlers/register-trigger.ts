@@ -21,7 +21,11 @@ export function registerTrigger(message: MessageOf<"registertrigger">, session: 
   });
 }
 
-function refuse({ id, trigger_type, function_id }: MessageOf<"registertrigger">, session: Session, { code, message }: CallError): void {
+function refuse(
+  { id, trigger_type, function_id }: MessageOf<"registertrigger">,
+  session: Session,
+  { code, message }: CallError,
+): void {
   session.send({
     type: "triggerregistrationresult",
     id,
@@ -33,19 +37,32 @@ function refuse({ id, trigger_type, function_id }: MessageOf<"registertrigger">,
   });
 }
 
-function addTrigger(message: MessageOf<"registertrigger">, session: Session, kernel: Kernel, targets?: TargetWatch): void {
+function addTrigger(
+  message: MessageOf<"registertrigger">,
+  session: Session,
+  kernel: Kernel,
+  targets?: TargetWatch,
+): void {
   const { id, trigger_type: type, function_id: functionId } = message;
   const { maxTriggers } = kernel.limits;
   const replaced = session.triggers.get(id);
   if (replaced === undefined) {
     const isFull = session.triggers.size >= maxTriggers;
-    const problem = isFull ? `this connection has ${maxTriggers} triggers, which is the limit` : kernel.quotas.triggers.problemOf(session.principal);
+    const problem = isFull
+      ? `this connection has ${maxTriggers} triggers, which is the limit`
+      : kernel.quotas.triggers.problemOf(session.principal);
     if (problem !== undefined) {
       refuse(message, session, new CallError("registration_refused", problem));
       return;
     }
   }
-  const request: TriggerRequest = { id, type, functionId, config: message.config ?? null, metadata: withoutSvc(message.metadata) };
+  const request: TriggerRequest = {
+    id,
+    type,
+    functionId,
+    config: message.config ?? null,
+    metadata: withoutSvc(message.metadata),
+  };
   // Remove the old one first: a provider must never see two bindings with one id.
   if (replaced !== undefined && replaced.hold.key !== bindingKey(request)) replaced.hold.remove();
   const hold = kernel.triggers.register(session, request);

@@ -5,7 +5,11 @@ import type { Session } from "../session.ts";
 /**
  * Informs a worker that its registration succeeded, but the validation by its format that it requested does not work.
  */
-export function reportFormatProblem(check: FormatCheck | undefined, registration: { readonly type: string; readonly id: string }, session: Session): void {
+export function reportFormatProblem(
+  check: FormatCheck | undefined,
+  registration: { readonly type: string; readonly id: string },
+  session: Session,
+): void {
   if (check?.problem === undefined) return;
   const { type, id } = registration;
   const problem = `${id} is registered, but payloads are not checked by its format: ${check.problem}`;

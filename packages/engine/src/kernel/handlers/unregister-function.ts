@@ -10,6 +10,7 @@ export function unregisterFunction(message: MessageOf<"unregisterfunction">, ses
   session.withdrawFunction(id);
   if (!hadIt) return;
   releaseLater(session, kernel, () => {
-    if (session.functions.size > 0 && kernel.registry.find(id) === undefined) kernel.reservedIds.release("function", id);
+    if (session.functions.size > 0 && kernel.registry.find(id) === undefined)
+      kernel.reservedIds.release("function", id);
   });
 }

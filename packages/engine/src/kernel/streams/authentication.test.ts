@@ -12,7 +12,8 @@ async function scene(authenticate: StreamSource["authenticate"]) {
   streams.write("todos", "g", "a", "1");
   const open = (options?: StreamSocketOptions, path = "/") => {
     const socket = engine.openSocket(path, options);
-    const join = (streamName = "todos", groupId = "g"): void => socket.say({ type: "join", data: { subscriptionId: "s", streamName, groupId } });
+    const join = (streamName = "todos", groupId = "g"): void =>
+      socket.say({ type: "join", data: { subscriptionId: "s", streamName, groupId } });
     return { socket, join };
   };
   return { clock, engine, streams, open };
@@ -26,7 +27,10 @@ describe("the authentication of stream connections", () => {
       seen = client;
       return new Promise((resolve) => (answer = resolve));
     });
-    const { socket, join } = open({ headers: { authorization: "Bearer them" }, query: { room: ["a b"] }, address: "10.0.0.1:1" }, "/stream/todos/g/a");
+    const { socket, join } = open(
+      { headers: { authorization: "Bearer them" }, query: { room: ["a b"] }, address: "10.0.0.1:1" },
+      "/stream/todos/g/a",
+    );
     join();
     await turn();
     streams.write("todos", "g", "a", "2");
@@ -98,7 +102,9 @@ describe("the authentication of stream connections", () => {
     const engine = await inMemoryEngine();
     const early = engine.openSocket("/");
     const trustedEarly = engine.openSocket("/", { trusted: true });
-    memoryStreams(engine.kernel.streams, { authenticate: () => Promise.resolve({ ok: true, context: null, systemStreams: true }) });
+    memoryStreams(engine.kernel.streams, {
+      authenticate: () => Promise.resolve({ ok: true, context: null, systemStreams: true }),
+    });
     expect(early.ended).toMatchObject({ code: 1012 });
     expect(engine.kernel.streams.authenticates).toBe(true);
     for (const socket of [trustedEarly, engine.openSocket("/", { trusted: true }), engine.openSocket("/")]) {
@@ -111,7 +117,9 @@ describe("the authentication of stream connections", () => {
     const clock = manualClock();
     const engine = await inMemoryEngine({ clock });
     const { streams } = engine.kernel;
-    const keeper = memoryStreams(streams, { authenticate: () => Promise.resolve({ ok: false, code: 4403, reason: "no" }) });
+    const keeper = memoryStreams(streams, {
+      authenticate: () => Promise.resolve({ ok: false, code: 4403, reason: "no" }),
+    });
     keeper.stop();
     expect(streams.authenticates).toBe(true);
     expect(engine.openSocket("/stream/svc.functions/all").ended).toMatchObject({ code: 1012 });

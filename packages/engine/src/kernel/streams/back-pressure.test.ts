@@ -42,7 +42,10 @@ describe("a client that does not keep up", () => {
     const before = events.length;
     expect(before).toBeGreaterThan(9);
     expect(before).toBeLessThan(13);
-    expect(gap).toEqual({ type: "gap", data: { subscriptionId: "s", streamName: "todos", groupId: "g", since: before, seq: 30, reason: "overflow" } });
+    expect(gap).toEqual({
+      type: "gap",
+      data: { subscriptionId: "s", streamName: "todos", groupId: "g", since: before, seq: 30, reason: "overflow" },
+    });
     streams.write("todos", "g", "next", "1");
     expect(slow.take()).toMatchObject([{ seq: 31 }]);
   });
@@ -78,7 +81,8 @@ describe("a client that does not keep up", () => {
     write(40);
     const socket = await open(false, "small");
     socket.stall();
-    for (const name of ["a", "b", "c"]) socket.say({ type: "join", data: { subscriptionId: name, streamName: "todos", groupId: "g" } });
+    for (const name of ["a", "b", "c"])
+      socket.say({ type: "join", data: { subscriptionId: name, streamName: "todos", groupId: "g" } });
     for (let turns = 0; turns < 10; turns++) await turn();
     const held = socket.queuedBytes;
     expect(held).toBeGreaterThan(4_000 * KIB);

@@ -8,7 +8,8 @@ async function scene(source: Partial<StreamSource> = {}) {
   const engine = await inMemoryEngine({ clock });
   const streams = memoryStreams(engine.kernel.streams, source);
   const socket = engine.openSocket("/");
-  const join = (subscriptionId: string): void => socket.say({ type: "join", data: { subscriptionId, streamName: "todos", groupId: "g" } });
+  const join = (subscriptionId: string): void =>
+    socket.say({ type: "join", data: { subscriptionId, streamName: "todos", groupId: "g" } });
   return { clock, engine, streams, socket, join };
 }
 

@@ -23,16 +23,22 @@ const clientMessage = z.discriminatedUnion("type", [
       since: z.object({ epoch: z.string().min(1).max(MAX_EPOCH), seq: z.int().min(0) }).nullish(),
     }),
   }),
-  z.object({ type: z.literal("leave"), data: z.object({ subscriptionId: z.string().min(1).max(MAX_SUBSCRIPTION_ID) }) }),
+  z.object({
+    type: z.literal("leave"),
+    data: z.object({ subscriptionId: z.string().min(1).max(MAX_SUBSCRIPTION_ID) }),
+  }),
   z.object({ type: z.literal("hello"), data: z.object({ version: z.int().min(1) }) }),
   z.object({ type: z.literal("ping") }),
 ]);
 export type ClientMessage = z.output<typeof clientMessage>;
 
-const EXPECTED = 'expected {"type":"join","data":{"subscriptionId","streamName","groupId"}}, or type leave, hello or ping';
+const EXPECTED =
+  'expected {"type":"join","data":{"subscriptionId","streamName","groupId"}}, or type leave, hello or ping';
 
 /** Parses a client's message. Returns the problem if it is malformed. */
-export function readClientMessage(text: string): ClientMessage | { readonly type: "malformed"; readonly problem: string } {
+export function readClientMessage(
+  text: string,
+): ClientMessage | { readonly type: "malformed"; readonly problem: string } {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -42,5 +48,8 @@ export function readClientMessage(text: string): ClientMessage | { readonly type
   const parsed = clientMessage.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  return { type: "malformed", problem: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}; ${EXPECTED}` };
+  return {
+    type: "malformed",
+    problem: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}; ${EXPECTED}`,
+  };
 }

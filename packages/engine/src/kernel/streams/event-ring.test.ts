@@ -33,7 +33,8 @@ describe("the events that are kept of a group", () => {
     const ring = new EventRing(0);
     for (let seq = 1; seq <= 10_000; seq++) {
       ring.push(event(seq));
-      if (seq % 777 === 0) expect(numbers(ring.after(seq - 500))).toEqual(Array.from({ length: 500 }, (_, at) => seq - 499 + at));
+      if (seq % 777 === 0)
+        expect(numbers(ring.after(seq - 500))).toEqual(Array.from({ length: 500 }, (_, at) => seq - 499 + at));
     }
     expect(ring.after(9_000)).toHaveLength(1_000);
     expect(ring.after(8_999)).toBeUndefined();

@@ -15,7 +15,8 @@ async function scene(source: Partial<StreamSource> = {}) {
     socket.say({ type: "hello", data: { version: 1 } });
     const welcome = await socket.next();
     const epoch = (welcome.data as { epoch: string }).epoch;
-    const join = (subscriptionId: string, more: object = {}): void => socket.say({ type: "join", data: { subscriptionId, ...GROUP, ...more } });
+    const join = (subscriptionId: string, more: object = {}): void =>
+      socket.say({ type: "join", data: { subscriptionId, ...GROUP, ...more } });
     return { socket, welcome, epoch, join };
   };
   return { clock, engine, streams, connect };
@@ -26,9 +27,15 @@ describe("the extended protocol", () => {
     const { streams, connect } = await scene();
     streams.write("todos", "g", "a", "1");
     const { socket, welcome, join } = await connect();
-    expect(welcome).toEqual({ type: "welcome", data: { connectionId: expect.any(String), epoch: expect.any(String), heartbeatMs: 10_000 } });
+    expect(welcome).toEqual({
+      type: "welcome",
+      data: { connectionId: expect.any(String), epoch: expect.any(String), heartbeatMs: 10_000 },
+    });
     join("s");
-    expect(await socket.next()).toEqual({ type: "joined", data: { subscriptionId: "s", ...GROUP, id: null, seq: 1, resumed: false } });
+    expect(await socket.next()).toEqual({
+      type: "joined",
+      data: { subscriptionId: "s", ...GROUP, id: null, seq: 1, resumed: false },
+    });
     expect(await socket.next()).toEqual({
       type: "stream",
       timestamp: expect.any(Number),
@@ -40,7 +47,16 @@ describe("the extended protocol", () => {
     });
     streams.write("todos", "g", "a", "2");
     expect(socket.take()).toEqual([
-      { type: "stream", timestamp: expect.any(Number), ...GROUP, id: "a", event: { type: "update", data: 2 }, seq: 2, version: 2, subscriptionIds: ["s"] },
+      {
+        type: "stream",
+        timestamp: expect.any(Number),
+        ...GROUP,
+        id: "a",
+        event: { type: "update", data: 2 },
+        seq: 2,
+        version: 2,
+        subscriptionIds: ["s"],
+      },
     ]);
     socket.say({ type: "leave", data: { subscriptionId: "s" } });
     streams.write("todos", "g", "a", "3");
@@ -60,7 +76,14 @@ describe("the extended protocol", () => {
     }
     socket.take();
     streams.write("todos", "g", "a", "1");
-    streams.publish({ stream: "todos", group: "g", id: null, type: "event", json: '{"type":"x","data":"ü"}', version: undefined });
+    streams.publish({
+      stream: "todos",
+      group: "g",
+      id: null,
+      type: "event",
+      json: '{"type":"x","data":"ü"}',
+      version: undefined,
+    });
     expect(socket.take()).toMatchObject([
       { id: "a", subscriptionIds: ["group", 'it"em'], seq: 1 },
       { id: null, subscriptionIds: ["group"], seq: 2, event: { type: "event", event: { type: "x", data: "ü" } } },
@@ -68,7 +91,9 @@ describe("the extended protocol", () => {
   });
 
   it("answers what it cannot take with an error that names code and subscription (gap 43)", async () => {
-    const { connect } = await scene({ admit: ({ stream }) => Promise.resolve(stream === "todos" ? undefined : { refusal: "not yours" }) });
+    const { connect } = await scene({
+      admit: ({ stream }) => Promise.resolve(stream === "todos" ? undefined : { refusal: "not yours" }),
+    });
     const { socket } = await connect();
     for (const text of [
       "{oops",
@@ -77,7 +102,10 @@ describe("the extended protocol", () => {
       `{"type":"join","data":{"subscriptionId":"s","streamName":"${"x".repeat(300)}","groupId":"g"}}`,
     ]) {
       socket.send(text);
-      expect(await socket.next()).toMatchObject({ type: "error", data: { code: "invalid_message", message: expect.any(String) } });
+      expect(await socket.next()).toMatchObject({
+        type: "error",
+        data: { code: "invalid_message", message: expect.any(String) },
+      });
     }
     for (const [streamName, groupId, code] of [
       ["secret", "g", "FORBIDDEN"],
@@ -99,7 +127,9 @@ describe("the extended protocol", () => {
     socket.say({ type: "ping" });
     expect(socket.take()).toEqual([{ type: "pong" }]);
     clock.advance(10_000);
-    expect(socket.take()).toEqual([{ type: "heartbeat", timestamp: clock.now(), positions: [{ subscriptionId: "item", seq: 1 }] }]);
+    expect(socket.take()).toEqual([
+      { type: "heartbeat", timestamp: clock.now(), positions: [{ subscriptionId: "item", seq: 1 }] },
+    ]);
     clock.advance(30_000);
     expect(socket.take()).toHaveLength(3);
   });
@@ -147,7 +177,10 @@ describe("the extended protocol", () => {
       const other = await connect();
       other.join("s", { since });
       expect(await other.socket.next()).toMatchObject({ type: "joined", data: { resumed: false, seq: 1_001 } });
-      expect(await other.socket.next()).toEqual({ type: "gap", data: { subscriptionId: "s", ...GROUP, since: since.seq, seq: 1_001, reason } });
+      expect(await other.socket.next()).toEqual({
+        type: "gap",
+        data: { subscriptionId: "s", ...GROUP, since: since.seq, seq: 1_001, reason },
+      });
       expect(await other.socket.next()).toMatchObject({ event: { type: "sync", data: [1_001] }, seq: 1_001 });
     }
     const inTime = await connect();
@@ -160,7 +193,10 @@ describe("the extended protocol", () => {
     let answer = (): void => {};
     const { streams, connect } = await scene({
       // Like a store that has processed both and returns the results later, in one turn.
-      snapshot: () => new Promise((resolve) => (answer = () => resolve({ json: "[2]", versionOf: (id) => (id === "a" ? 2 : undefined) }))),
+      snapshot: () =>
+        new Promise(
+          (resolve) => (answer = () => resolve({ json: "[2]", versionOf: (id) => (id === "a" ? 2 : undefined) })),
+        ),
     });
     const { socket, join } = await connect();
     streams.write("todos", "g", "old", "0");
@@ -198,7 +234,9 @@ describe("the extended protocol", () => {
     changes = 2_000;
     reads = 2;
     join("t");
-    expect(await socket.next(({ type }) => type === "error")).toMatchObject({ data: { code: "overloaded", subscriptionId: "t" } });
+    expect(await socket.next(({ type }) => type === "error")).toMatchObject({
+      data: { code: "overloaded", subscriptionId: "t" },
+    });
     expect(reads).toBe(7);
     expect(streams.left).toEqual(["t"]);
   });
@@ -207,7 +245,10 @@ describe("the extended protocol", () => {
     const { streams, connect } = await scene({ snapshot: () => Promise.reject(new Error("the disk is gone")) });
     const { socket, join } = await connect();
     join("s");
-    expect(await socket.next()).toMatchObject({ type: "error", data: { subscriptionId: "s", message: "the disk is gone" } });
+    expect(await socket.next()).toMatchObject({
+      type: "error",
+      data: { subscriptionId: "s", message: "the disk is gone" },
+    });
     expect(streams.left).toEqual(["s"]);
   });
 
@@ -270,7 +311,11 @@ describe("the extended protocol", () => {
     publish();
     const third = await connect();
     third.join("s", { ...system, since: { epoch: first.epoch, seq: 2 } });
-    expect(third.socket.take()).toMatchObject([{ type: "joined", data: { resumed: false } }, { type: "gap", data: { reason: "expired" } }, { type: "stream" }]);
+    expect(third.socket.take()).toMatchObject([
+      { type: "joined", data: { resumed: false } },
+      { type: "gap", data: { reason: "expired" } },
+      { type: "stream" },
+    ]);
     expect(demand).toEqual([true, false, true]);
     stream.stop();
     expect(third.socket.take()).toMatchObject([{ type: "error", data: { code: "NOT_FOUND", subscriptionId: "s" } }]);

@@ -1,7 +1,14 @@
 import { CallError } from "@svc/protocol";
 import { type Clock, every } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import type { StreamPublisher, StreamSource, Streams, StreamView, SystemStream, SystemStreamSpec } from "../stream-contract.ts";
+import type {
+  StreamPublisher,
+  StreamSource,
+  Streams,
+  StreamView,
+  SystemStream,
+  SystemStreamSpec,
+} from "../stream-contract.ts";
 import type { RealtimeSocket } from "./realtime-socket.ts";
 import { Resyncs } from "./resyncs.ts";
 import { CLOSE, HEARTBEAT_MS } from "./stream-codes.ts";
@@ -49,9 +56,17 @@ export class StreamHub implements Streams {
     this.#clock = clock;
     this.#log = log;
     const tap = new Tap(clock);
-    this.#system = new SystemStreams({ topics: this.#topics, clock, onStopped: (name) => this.#systemStreamStopped(name) });
+    this.#system = new SystemStreams({
+      topics: this.#topics,
+      clock,
+      onStopped: (name) => this.#systemStreamStopped(name),
+    });
     this.#names = new UserStreamNames({ clock, log, onChange });
-    this.#resyncs = new Resyncs({ clock, log, reopen: (subscription, since) => connectionOf(subscription).resync(subscription, since) });
+    this.#resyncs = new Resyncs({
+      clock,
+      log,
+      reopen: (subscription, since) => connectionOf(subscription).resync(subscription, since),
+    });
     this.#parts = {
       clock,
       log,
@@ -77,7 +92,9 @@ export class StreamHub implements Streams {
 
   /** True if the streams' provider decides who may connect, now or after its restart. No token is needed then. */
   get authenticates(): boolean {
-    return this.#source === undefined ? this.#sourceIsAway && this.#hadAuthentication : this.#source.authenticate !== undefined;
+    return this.#source === undefined
+      ? this.#sourceIsAway && this.#hadAuthentication
+      : this.#source.authenticate !== undefined;
   }
 
   /** Returns true for the paths of streams. */
@@ -107,7 +124,8 @@ export class StreamHub implements Streams {
     this.#source = source;
     this.#names.follow(source);
     // Existing connections have not been authenticated.
-    if (source.authenticate !== undefined) for (const connection of [...this.#connections]) if (!connection.isTrusted) connection.restart();
+    if (source.authenticate !== undefined)
+      for (const connection of [...this.#connections]) if (!connection.isTrusted) connection.restart();
     return {
       publish: (event) => {
         if (this.#source !== source) return 0;
@@ -143,9 +161,12 @@ export class StreamHub implements Streams {
     for (const { stream, group, items } of groups) groupOf(stream, group).items = items;
     for (const name of this.#names.functionBacked) if (!views.has(name)) views.set(name, new Map());
     for (const name of this.#system.names) groupOf(name, SYSTEM_GROUP);
-    for (const topic of this.#topics.all()) if (topic.subscribers > 0) groupOf(topic.stream, topic.group).subscribers = topic.subscribers;
+    for (const topic of this.#topics.all())
+      if (topic.subscribers > 0) groupOf(topic.stream, topic.group).subscribers = topic.subscribers;
     return [...views].sort(byName).map(([name, own]) => {
-      const rows = [...own].sort(byName).map(([group_id, { items, subscribers }]) => ({ group_id, items, subscribers }));
+      const rows = [...own]
+        .sort(byName)
+        .map(([group_id, { items, subscribers }]) => ({ group_id, items, subscribers }));
       const subscribers = rows.reduce((sum, row) => sum + row.subscribers, 0);
       return { name, type: name.startsWith(SYSTEM_PREFIX) ? "system" : "user", groups: rows, subscribers };
     });
@@ -177,7 +198,11 @@ export class StreamHub implements Streams {
     try {
       source.left(join);
     } catch (error) {
-      this.#log.error("the end of a subscription could not be reported", { stream: join.stream, group: join.group, error });
+      this.#log.error("the end of a subscription could not be reported", {
+        stream: join.stream,
+        group: join.group,
+        error,
+      });
     }
   }
 
@@ -197,7 +222,10 @@ export class StreamHub implements Streams {
   #systemStreamStopped(name: string): void {
     for (const topic of this.#topics.groupsOf(name)) {
       for (const subscription of topic.subscriptions()) {
-        connectionOf(subscription).drop(subscription, new CallError("NOT_FOUND", `the stream ${name} is no longer provided`));
+        connectionOf(subscription).drop(
+          subscription,
+          new CallError("NOT_FOUND", `the stream ${name} is no longer provided`),
+        );
       }
     }
   }

@@ -40,7 +40,12 @@ export class Joins {
     this.#receiver = receiver;
     this.#isExtended = isExtended;
     this.#close = close;
-    this.#synchronizer = new Synchronizer({ parts, outbox, isExtended, failed: (subscription, error) => this.#openFailed(subscription, error) });
+    this.#synchronizer = new Synchronizer({
+      parts,
+      outbox,
+      isExtended,
+      failed: (subscription, error) => this.#openFailed(subscription, error),
+    });
   }
 
   all(): readonly Subscription[] {
@@ -82,7 +87,12 @@ export class Joins {
   /** Leaves. An unknown subscription id has no effect, but is confirmed as well. */
   leave(subscriptionId: string): void {
     const join = this.#end(subscriptionId);
-    if (this.#isExtended()) this.#outbox.reply(left(subscriptionId), { stream: join?.stream ?? null, group: join?.group ?? null, type: "left" });
+    if (this.#isExtended())
+      this.#outbox.reply(left(subscriptionId), {
+        stream: join?.stream ?? null,
+        group: join?.group ?? null,
+        type: "left",
+      });
   }
 
   /** Handles a slow client: events after `since` were dropped. It gets a snapshot when it has room. */
@@ -107,8 +117,13 @@ export class Joins {
   }
 
   /** Returns why a join is refused before its source is asked, or undefined. */
-  #refusalOf({ stream, group }: StreamJoin, source: StreamSource | undefined, systemStreams: boolean): CallError | undefined {
-    if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) return new CallError("overloaded", `a connection may have ${MAX_SUBSCRIPTIONS} subscriptions`);
+  #refusalOf(
+    { stream, group }: StreamJoin,
+    source: StreamSource | undefined,
+    systemStreams: boolean,
+  ): CallError | undefined {
+    if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
+      return new CallError("overloaded", `a connection may have ${MAX_SUBSCRIPTIONS} subscriptions`);
     if (stream.startsWith(SYSTEM_PREFIX)) {
       const { system } = this.#parts;
       if (!systemStreams) return new CallError("FORBIDDEN", "this connection may not join the engine's own streams");
@@ -119,8 +134,12 @@ export class Joins {
       );
     }
     if (source === undefined)
-      return new CallError("NOT_FOUND", "no module provides user-defined streams; add svc-stream to the config (svc worker add svc-stream)");
-    if (this.#deciding >= MAX_DECIDING) return new CallError("overloaded", `${MAX_DECIDING} joins of this connection are already being decided`);
+      return new CallError(
+        "NOT_FOUND",
+        "no module provides user-defined streams; add svc-stream to the config (svc worker add svc-stream)",
+      );
+    if (this.#deciding >= MAX_DECIDING)
+      return new CallError("overloaded", `${MAX_DECIDING} joins of this connection are already being decided`);
     return undefined;
   }
 
@@ -129,7 +148,9 @@ export class Joins {
     this.#deciding++;
     let refusal: string | undefined;
     try {
-      const answer = await withTimeout(this.#parts.clock, ADMIT_DEADLINE_MS, "deciding over a join", () => source.admit(join));
+      const answer = await withTimeout(this.#parts.clock, ADMIT_DEADLINE_MS, "deciding over a join", () =>
+        source.admit(join),
+      );
       refusal = answer?.refusal;
     } catch (error) {
       refusal = `the join could not be decided: ${(error as Error).message}`;
@@ -168,7 +189,12 @@ export class Joins {
 
   #openFailed(subscription: Subscription, error: CallError): void {
     const { stream, group } = subscription.join;
-    this.#parts.log.warn("a stream could not be read for a client", { stream, group, code: error.code, reason: error.message });
+    this.#parts.log.warn("a stream could not be read for a client", {
+      stream,
+      group,
+      code: error.code,
+      reason: error.message,
+    });
     if (this.#isExtended()) this.drop(subscription, error);
     else this.#close(CLOSE.internal, "the stream could not be read");
   }
@@ -176,7 +202,8 @@ export class Joins {
   /** Refuses a join. The published protocol has one message for it. */
   #refuse({ code, message }: CallError, join: StreamJoin): void {
     const { subscriptionId, stream, group } = join;
-    if (this.#isExtended()) this.#outbox.reply(problem(code, message, subscriptionId), { stream, group, type: "error" });
+    if (this.#isExtended())
+      this.#outbox.reply(problem(code, message, subscriptionId), { stream, group, type: "error" });
     else this.#outbox.reply(unauthorized(join, this.#parts.clock.now()), { stream, group, type: "unauthorized" });
     this.#parts.log.debug("a join was refused", { stream, group, code, reason: message });
   }

@@ -98,7 +98,14 @@ class Scene {
 
   /** Publishes an event that is not stored, at once. */
   send(): void {
-    this.#streams.publish({ stream: "todos", group: "g", id: null, type: "event", json: '{"type":"cheer","data":null}', version: undefined });
+    this.#streams.publish({
+      stream: "todos",
+      group: "g",
+      id: null,
+      type: "event",
+      json: '{"type":"cheer","data":null}',
+      version: undefined,
+    });
   }
 
   /** The store processes this many of the earliest operations, and returns their results in one turn. */
@@ -110,7 +117,10 @@ class Scene {
     if (this.#socket !== undefined && this.#socket.ended === undefined) return;
     this.#socket = this.#open();
     this.#socket.say({ type: "hello", data: { version: 1 } });
-    this.#socket.say({ type: "join", data: { subscriptionId: "s", streamName: "todos", groupId: "g", since: this.follower.since } });
+    this.#socket.say({
+      type: "join",
+      data: { subscriptionId: "s", streamName: "todos", groupId: "g", since: this.follower.since },
+    });
   }
 
   drop(): void {
@@ -154,20 +164,30 @@ class Scene {
 type Step = (scene: Scene) => void | Promise<void>;
 const named = (name: string, run: Step): Step => Object.assign(run, { [fc.toStringMethod]: () => name });
 const id = fc.constantFrom("a", "b", "c");
-const fixed = (steps: Readonly<Record<string, Step>>): fc.Arbitrary<Step> => fc.constantFrom(...Object.entries(steps).map(([name, run]) => named(name, run)));
+const fixed = (steps: Readonly<Record<string, Step>>): fc.Arbitrary<Step> =>
+  fc.constantFrom(...Object.entries(steps).map(([name, run]) => named(name, run)));
 
 const step = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.tuple(id, fc.integer({ min: 1, max: 20 })).map(([of, times]) => named(`write ${of} ${times}`, (scene) => scene.write(of, times))),
+    arbitrary: fc
+      .tuple(id, fc.integer({ min: 1, max: 20 }))
+      .map(([of, times]) => named(`write ${of} ${times}`, (scene) => scene.write(of, times))),
   },
-  { weight: 1, arbitrary: fc.integer({ min: 30, max: 2_200 }).map((times) => named(`write a ${times}`, (scene) => scene.write("a", times))) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .integer({ min: 30, max: 2_200 })
+      .map((times) => named(`write a ${times}`, (scene) => scene.write("a", times))),
+  },
   { weight: 2, arbitrary: id.map((of) => named(`remove ${of}`, (scene) => scene.remove(of))) },
   { weight: 1, arbitrary: fixed({ send: (scene) => scene.send() }) },
   { weight: 4, arbitrary: fixed({ turn, microtask: () => Promise.resolve() }) },
   {
     weight: 6,
-    arbitrary: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constant(3_000)).map((count) => named(`answer ${count}`, (scene) => scene.answer(count))),
+    arbitrary: fc
+      .oneof(fc.integer({ min: 1, max: 40 }), fc.constant(3_000))
+      .map((count) => named(`answer ${count}`, (scene) => scene.answer(count))),
   },
   { weight: 3, arbitrary: fixed({ drop: (scene) => scene.drop(), connect: (scene) => scene.connect() }) },
   { weight: 2, arbitrary: fixed({ stall: (scene) => scene.stall(), unstall: (scene) => scene.unstall() }) },

@@ -61,7 +61,10 @@ function eventMember({ type, json }: StreamEvent): string {
 }
 
 /** Returns a stream message without its closing brace. `event` is JSON. */
-export function openMessage(about: { timestamp: number; stream: string; group: string; id: string | null }, event: string): string {
+export function openMessage(
+  about: { timestamp: number; stream: string; group: string; id: string | null },
+  event: string,
+): string {
   const { timestamp, stream, group, id } = about;
   return `{"type":"stream","timestamp":${timestamp},"streamName":${JSON.stringify(stream)},"groupId":${JSON.stringify(group)},"id":${JSON.stringify(id)},"event":${event}`;
 }

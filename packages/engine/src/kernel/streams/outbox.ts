@@ -65,7 +65,8 @@ export class Outbox {
   /** Sends a reply. Replies are sent to a slow client as well, up to a limit. */
   reply(frame: Frame, facts: MessageFacts): void {
     if (this.hasRoom) this.#repliesWhileFull = 0;
-    else if (++this.#repliesWhileFull > MAX_REPLIES_WHILE_FULL) this.#onStalled("the client does not read the replies to its messages");
+    else if (++this.#repliesWhileFull > MAX_REPLIES_WHILE_FULL)
+      this.#onStalled("the client does not read the replies to its messages");
     this.send(frame, facts);
   }
 

@@ -82,7 +82,8 @@ describe("the published protocol", () => {
 
   it("says `unauthorized` to every join that is not to be, and the connection stays", async () => {
     const { engine, socket } = await scene({
-      admit: ({ stream }) => (stream === "open" ? Promise.resolve(undefined) : Promise.resolve({ refusal: "not yours" })),
+      admit: ({ stream }) =>
+        stream === "open" ? Promise.resolve(undefined) : Promise.resolve({ refusal: "not yours" }),
     });
     for (const streamName of ["secret", "svc.nothing"]) {
       socket.say({ type: "join", data: { subscriptionId: streamName, streamName, groupId: "g" } });
@@ -120,7 +121,9 @@ describe("the published protocol", () => {
 
   it("tells of the end of a join that was let in after its client had gone", async () => {
     let letIn = (): void => {};
-    const { streams, socket } = await scene({ admit: () => new Promise((resolve) => (letIn = () => resolve(undefined))) });
+    const { streams, socket } = await scene({
+      admit: () => new Promise((resolve) => (letIn = () => resolve(undefined))),
+    });
     socket.say({ type: "join", data: { subscriptionId: "s", streamName: "todos", groupId: "g" } });
     await Promise.resolve();
     socket.close();
@@ -132,7 +135,15 @@ describe("the published protocol", () => {
 
   it("has no answer to what cannot be understood, and ends with the hundredth (1.4)", async () => {
     const { socket, join } = await scene();
-    const nonsense = ["{oops", '{"type":"jump"}', '{"type":"ping"}', '{"type":"join","data":{"streamName":"x"}}', "[".repeat(30_000), '"\\ud800"', "null"];
+    const nonsense = [
+      "{oops",
+      '{"type":"jump"}',
+      '{"type":"ping"}',
+      '{"type":"join","data":{"streamName":"x"}}',
+      "[".repeat(30_000),
+      '"\\ud800"',
+      "null",
+    ];
     for (let said = 0; said < 99; said++) socket.send(nonsense[said % nonsense.length] as string);
     for (const empty of ["", "  \n"]) socket.send(empty);
     expect(socket.take()).toEqual([]);
@@ -144,7 +155,10 @@ describe("the published protocol", () => {
   it("takes names that a prototype has", async () => {
     const { streams, socket } = await scene();
     streams.write("__proto__", "constructor", "__proto__", "1");
-    socket.say({ type: "join", data: { subscriptionId: "__proto__", streamName: "__proto__", groupId: "constructor" } });
+    socket.say({
+      type: "join",
+      data: { subscriptionId: "__proto__", streamName: "__proto__", groupId: "constructor" },
+    });
     expect(await socket.next()).toMatchObject({ streamName: "__proto__", event: { type: "sync", data: [1] } });
     socket.say({ type: "join", data: { subscriptionId: "toString", streamName: "toString", groupId: "valueOf" } });
     expect(await socket.next()).toMatchObject({ streamName: "toString", event: { type: "sync", data: [] } });
@@ -153,12 +167,20 @@ describe("the published protocol", () => {
   it("joins at once under a path that names a stream", async () => {
     const { engine, streams } = await scene();
     streams.write("to dos", "gr-üp", "1", '"x"');
-    for (const path of ["/stream/to%20dos/gr-%C3%BCp", "/stream/to%20dos/gr-%C3%BCp/", "/stream/to%20dos/gr-%C3%BCp/1"]) {
+    for (const path of [
+      "/stream/to%20dos/gr-%C3%BCp",
+      "/stream/to%20dos/gr-%C3%BCp/",
+      "/stream/to%20dos/gr-%C3%BCp/1",
+    ]) {
       const socket = engine.openSocket(path);
       expect(await socket.next()).toMatchObject({ streamName: "to dos", groupId: "gr-üp", event: { type: "sync" } });
       socket.close();
     }
-    expect(streams.left).toEqual(["/stream/to%20dos/gr-%C3%BCp", "/stream/to%20dos/gr-%C3%BCp", "/stream/to%20dos/gr-%C3%BCp/1"]);
+    expect(streams.left).toEqual([
+      "/stream/to%20dos/gr-%C3%BCp",
+      "/stream/to%20dos/gr-%C3%BCp",
+      "/stream/to%20dos/gr-%C3%BCp/1",
+    ]);
   });
 
   it.each([

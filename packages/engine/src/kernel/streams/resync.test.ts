@@ -39,12 +39,22 @@ async function scene() {
     await turns();
   };
   const send = (data: number): number =>
-    streams.publish({ stream: "todos", group: "g", id: null, type: "event", json: `{"type":"cheer","data":${data}}`, version: undefined });
+    streams.publish({
+      stream: "todos",
+      group: "g",
+      id: null,
+      type: "event",
+      json: `{"type":"cheer","data":${data}}`,
+      version: undefined,
+    });
   const unclear = (): void => streams.resync("todos", "g");
   return { engine, clock, group, streams, join, joined, pass, send, unclear };
 }
 
-const gap = (since: number, seq: number) => ({ type: "gap", data: { subscriptionId: "s", streamName: "todos", groupId: "g", since, seq, reason: "unclear" } });
+const gap = (since: number, seq: number) => ({
+  type: "gap",
+  data: { subscriptionId: "s", streamName: "todos", groupId: "g", since, seq, reason: "unclear" },
+});
 const sync = (value: number) => ({ type: "sync", data: [value] });
 
 describe("a resync of a group", () => {
@@ -57,7 +67,12 @@ describe("a resync of a group", () => {
     await pass(0);
     send(2);
     const cheer = (data: number) => ({ type: "event", event: { type: "cheer", data } });
-    expect(extended.take()).toMatchObject([{ seq: 1 }, gap(1, 2), { seq: 2, event: sync(2) }, { seq: 3, event: cheer(2) }]);
+    expect(extended.take()).toMatchObject([
+      { seq: 1 },
+      gap(1, 2),
+      { seq: 2, event: sync(2) },
+      { seq: 3, event: cheer(2) },
+    ]);
     expect(plain.take()).toMatchObject([{ event: cheer(1) }, { event: sync(2) }, { event: cheer(2) }]);
   });
 
@@ -125,7 +140,9 @@ describe("a resync of a group", () => {
     group.fail = "payload_too_large";
     unclear();
     await pass(0);
-    expect(extended.take()).toMatchObject([{ type: "error", data: { code: "payload_too_large", subscriptionId: "s" } }]);
+    expect(extended.take()).toMatchObject([
+      { type: "error", data: { code: "payload_too_large", subscriptionId: "s" } },
+    ]);
     expect(plain.ended).toMatchObject({ code: 1011 });
   });
 

@@ -50,7 +50,8 @@ export class Resyncs {
    * themselves.
    */
   begin(topic: Topic): void {
-    for (const subscription of topic.subscriptions()) if (subscription.state === "live") this.add(subscription, topic.seq - 1);
+    for (const subscription of topic.subscriptions())
+      if (subscription.state === "live") this.add(subscription, topic.seq - 1);
   }
 
   add(subscription: Subscription, since: number): void {
@@ -86,13 +87,16 @@ export class Resyncs {
   async #read(topic: Topic, round: Round, { join, source }: Subscription): Promise<void> {
     round.isReading = true;
     const { stream, group, id } = join;
-    const error = await withTimeout(this.#clock, READ_DEADLINE_MS, `reading ${stream}`, async () => source?.snapshot(stream, group, id)).then(
+    const error = await withTimeout(this.#clock, READ_DEADLINE_MS, `reading ${stream}`, async () =>
+      source?.snapshot(stream, group, id),
+    ).then(
       () => undefined,
       (thrown: unknown) => CallError.from(thrown),
     );
     round.isReading = false;
     if (error !== undefined && isTransient(error)) {
-      if (round.pauseMs === PAUSE_MS) this.#log.warn("a stream cannot be read after an unclear write; its clients wait", { stream, group, error });
+      if (round.pauseMs === PAUSE_MS)
+        this.#log.warn("a stream cannot be read after an unclear write; its clients wait", { stream, group, error });
       this.#pause(topic, round, round.pauseMs);
       round.pauseMs = Math.min(2 * round.pauseMs, LONGEST_PAUSE_MS);
       return;

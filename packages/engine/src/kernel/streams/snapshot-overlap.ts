@@ -24,7 +24,10 @@ export function snapshotOverlap(events: readonly NumberedEvent[], { versionOf }:
  * `gone`: an update or deletion of an item that the snapshot does not have. If no event before it is new, it is
  * contained, since the item existed when the read began. For a creation this cannot be known.
  */
-function kindOf({ id, type, version }: NumberedEvent, versionOf: (id: string) => number | undefined): "held" | "gone" | "new" | "not kept" {
+function kindOf(
+  { id, type, version }: NumberedEvent,
+  versionOf: (id: string) => number | undefined,
+): "held" | "gone" | "new" | "not kept" {
   if (type === "event" || id === null) return "not kept";
   if (version === undefined) return "new";
   const held = versionOf(id);

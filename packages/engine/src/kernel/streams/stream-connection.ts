@@ -138,7 +138,12 @@ export class StreamConnection implements Receiver {
       return;
     }
     const { code, reason } = answer;
-    this.#parts.log.warn("a stream connection was refused", { code, reason, remoteAddress: this.#socket.client.address, error: answer.problem });
+    this.#parts.log.warn("a stream connection was refused", {
+      code,
+      reason,
+      remoteAddress: this.#socket.client.address,
+      error: answer.problem,
+    });
     this.close(code, reason);
   }
 
@@ -176,7 +181,10 @@ export class StreamConnection implements Receiver {
         break;
       case "join": {
         const { subscriptionId, streamName: stream, groupId: group, id, since } = message.data;
-        this.#joins.join({ subscriptionId, stream, group, id: id ?? undefined, context }, { since: since ?? undefined, systemStreams });
+        this.#joins.join(
+          { subscriptionId, stream, group, id: id ?? undefined, context },
+          { since: since ?? undefined, systemStreams },
+        );
         break;
       }
       case "leave":

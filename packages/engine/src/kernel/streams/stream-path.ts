@@ -29,7 +29,8 @@ export function readStreamPath(path: string): StreamPath | undefined {
   if (path === "/") return { join: undefined };
   const subscriptionId = path.endsWith("/") ? path.slice(0, -1) : path;
   const [before, kind, ...encoded] = subscriptionId.split("/");
-  if (before !== "" || kind !== "stream" || encoded.length < 2 || encoded.length > 3 || encoded.includes("")) return undefined;
+  if (before !== "" || kind !== "stream" || encoded.length < 2 || encoded.length > 3 || encoded.includes(""))
+    return undefined;
   let names: string[];
   try {
     names = encoded.map(decodeURIComponent);
@@ -43,5 +44,9 @@ export function readStreamPath(path: string): StreamPath | undefined {
 
 /** Returns whether a join message could use the names. Names with slashes can be used in messages but not in paths. */
 function isJoinable([stream = "", group = "", id]: readonly string[]): boolean {
-  return nameProblem(stream, "") === undefined && nameProblem(group, "") === undefined && (id === undefined || id.length <= MAX_ITEM_ID_CHARS);
+  return (
+    nameProblem(stream, "") === undefined &&
+    nameProblem(group, "") === undefined &&
+    (id === undefined || id.length <= MAX_ITEM_ID_CHARS)
+  );
 }

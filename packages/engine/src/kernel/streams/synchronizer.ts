@@ -84,7 +84,11 @@ export class Synchronizer {
     return "resumed";
   }
 
-  async #read(subscription: Subscription, gap: Gap | undefined, { isJoin }: { readonly isJoin: boolean }): Promise<void> {
+  async #read(
+    subscription: Subscription,
+    gap: Gap | undefined,
+    { isJoin }: { readonly isJoin: boolean },
+  ): Promise<void> {
     for (let reads = 0; reads < MAX_READS; reads++) {
       if (!(await this.#outbox.room())) return;
       const { topic, join, source } = subscription;
@@ -96,7 +100,9 @@ export class Synchronizer {
       const from = topic.seq;
       let snapshot: StreamSnapshot;
       try {
-        snapshot = await withTimeout(this.#parts.clock, READ_DEADLINE_MS, `reading ${join.stream}`, () => source.snapshot(join.stream, join.group, join.id));
+        snapshot = await withTimeout(this.#parts.clock, READ_DEADLINE_MS, `reading ${join.stream}`, () =>
+          source.snapshot(join.stream, join.group, join.id),
+        );
       } catch (error) {
         if (!subscription.hasEnded) this.#readFailed(subscription, gap, CallError.from(error));
         return;
@@ -117,10 +123,16 @@ export class Synchronizer {
       // After the last read, accept that an item is reverted for a moment.
       if (isMixed && reads < MAX_READS - 1) continue;
       this.#sync(subscription, snapshot, { seq: from + count, gap, isJoin });
-      this.#startLive(subscription, this.#isExtended() ? since.slice(count) : behindPlainSync(topic, { since, seq: from + count, gap }));
+      this.#startLive(
+        subscription,
+        this.#isExtended() ? since.slice(count) : behindPlainSync(topic, { since, seq: from + count, gap }),
+      );
       return;
     }
-    this.#failed(subscription, new CallError("overloaded", "the group changes faster than it can be read; join again later"));
+    this.#failed(
+      subscription,
+      new CallError("overloaded", "the group changes faster than it can be read; join again later"),
+    );
   }
 
   /**
@@ -162,7 +174,11 @@ export class Synchronizer {
     }
     if (isJoin) this.#outbox.send(joined(join, seq, false), { stream, group, type: "joined" });
     if (gap !== undefined) this.#outbox.send(gapNotice(join, gap, seq), { stream, group, type: "gap" });
-    this.#outbox.sendSnapshot(sync(subscription, json, now, { seq, itemIds: itemIds?.() }), { stream, group, type: "sync" });
+    this.#outbox.sendSnapshot(sync(subscription, json, now, { seq, itemIds: itemIds?.() }), {
+      stream,
+      group,
+      type: "sync",
+    });
   }
 
   #startLive(subscription: Subscription, missed: readonly NumberedEvent[]): void {
@@ -179,11 +195,14 @@ export class Synchronizer {
   #later(subscription: Subscription, run: () => Promise<void>): void {
     // Each open subscription is in the queue once. Remove ended ones, so that a client that joins and leaves without
     // reading cannot make it grow.
-    if (this.#queue.length >= 2 * MAX_SUBSCRIPTIONS) this.#queue = this.#queue.filter((task) => !task.subscription.hasEnded);
+    if (this.#queue.length >= 2 * MAX_SUBSCRIPTIONS)
+      this.#queue = this.#queue.filter((task) => !task.subscription.hasEnded);
     this.#queue.push({ subscription, run });
     if (this.#busy) return;
     this.#busy = true;
-    this.#work().catch((error: unknown) => this.#parts.log.error("a stream subscription could not be opened", { error }));
+    this.#work().catch((error: unknown) =>
+      this.#parts.log.error("a stream subscription could not be opened", { error }),
+    );
   }
 
   async #work(): Promise<void> {
@@ -199,7 +218,10 @@ export class Synchronizer {
  * Returns the events to send after a plain client's snapshot. Plain events without an item may be sent again, since the
  * snapshot does not contain them; after an unclear write also those that were sent while the client waited.
  */
-function behindPlainSync(topic: Topic, { since, seq, gap }: { since: readonly NumberedEvent[]; seq: number; gap: Gap | undefined }): readonly NumberedEvent[] {
+function behindPlainSync(
+  topic: Topic,
+  { since, seq, gap }: { since: readonly NumberedEvent[]; seq: number; gap: Gap | undefined },
+): readonly NumberedEvent[] {
   const events = gap?.reason === "unclear" ? (topic.after(topic.skippedTo) ?? since) : since;
   return events.filter((event) => event.seq > seq || event.type === "event");
 }

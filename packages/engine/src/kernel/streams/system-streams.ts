@@ -33,14 +33,18 @@ export class SystemStreams {
 
   provide(spec: SystemStreamSpec): SystemStream {
     const { name } = spec;
-    if (!name.startsWith(SYSTEM_PREFIX)) throw new TypeError(`the engine's own streams begin with ${SYSTEM_PREFIX}: ${name}`);
+    if (!name.startsWith(SYSTEM_PREFIX))
+      throw new TypeError(`the engine's own streams begin with ${SYSTEM_PREFIX}: ${name}`);
     if (this.#provided.has(name)) throw new TypeError(`another module already provides the stream ${name}`);
     const own: Provided = { spec, listeners: new Set(), subscribers: 0 };
     this.#provided.set(name, own);
     const publish = (event: Pick<StreamEvent, "id" | "type" | "json">): void => {
       if (own.subscribers === 0) return;
       const { id, type, json } = event;
-      this.#topics.publish({ stream: name, group: SYSTEM_GROUP, id, type, json, version: undefined }, this.#clock.now());
+      this.#topics.publish(
+        { stream: name, group: SYSTEM_GROUP, id, type, json, version: undefined },
+        this.#clock.now(),
+      );
     };
     return {
       publish,
@@ -66,6 +70,7 @@ export class SystemStreams {
     const own = this.#provided.get(name);
     if (own === undefined) return;
     own.subscribers += change;
-    if (change === 1 ? own.subscribers === 1 : own.subscribers === 0) for (const listener of own.listeners) listener(change === 1);
+    if (change === 1 ? own.subscribers === 1 : own.subscribers === 0)
+      for (const listener of own.listeners) listener(change === 1);
   }
 }

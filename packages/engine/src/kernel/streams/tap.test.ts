@@ -15,7 +15,8 @@ async function scene() {
   const streams = memoryStreams(engine.kernel.streams);
   const watcher = engine.openSocket("/");
   const client = engine.openSocket("/");
-  const watch = (): void => watcher.say({ type: "join", data: { subscriptionId: "w", streamName: "svc.stream.messages", groupId: "all" } });
+  const watch = (): void =>
+    watcher.say({ type: "join", data: { subscriptionId: "w", streamName: "svc.stream.messages", groupId: "all" } });
   const batches = (): Batch[] => {
     clock.advance(100);
     return watcher.take().map(({ event }) => (event as { event: { data: Batch } }).event.data);
@@ -39,7 +40,13 @@ describe("svc.stream.messages", () => {
     expect(batches()).toEqual([
       {
         dropped: 0,
-        totals: { inbound: 3, outbound: 2, inbound_bytes: expect.any(Number), outbound_bytes: expect.any(Number), dropped: 0 },
+        totals: {
+          inbound: 3,
+          outbound: 2,
+          inbound_bytes: expect.any(Number),
+          outbound_bytes: expect.any(Number),
+          dropped: 0,
+        },
         messages: [
           {
             direction: "inbound",
@@ -53,8 +60,20 @@ describe("svc.stream.messages", () => {
             truncated: false,
           },
           expect.objectContaining({ direction: "outbound", stream: "todos", type: "sync" }),
-          expect.objectContaining({ direction: "outbound", stream: "todos", group: "g", type: "create", payload: expect.stringContaining('"ü"') }),
-          expect.objectContaining({ direction: "inbound", stream: null, group: null, type: "malformed", payload: "{oops" }),
+          expect.objectContaining({
+            direction: "outbound",
+            stream: "todos",
+            group: "g",
+            type: "create",
+            payload: expect.stringContaining('"ü"'),
+          }),
+          expect.objectContaining({
+            direction: "inbound",
+            stream: null,
+            group: null,
+            type: "malformed",
+            payload: "{oops",
+          }),
           expect.objectContaining({ direction: "inbound", stream: "todos", type: "leave" }),
         ],
       },

@@ -112,9 +112,21 @@ export class Tap {
       return;
     }
     const truncated = bytes > MAX_PAYLOAD_BYTES;
-    const payload = truncated ? beginningOf(typeof frame === "string" ? [Buffer.from(frame)] : frame) : frameText(frame);
+    const payload = truncated
+      ? beginningOf(typeof frame === "string" ? [Buffer.from(frame)] : frame)
+      : frameText(frame);
     const { stream, group, type } = facts;
-    this.#addToBatch({ direction, timestamp: this.#clock.now(), connection_id: connectionId, stream, group, type, bytes, payload, truncated });
+    this.#addToBatch({
+      direction,
+      timestamp: this.#clock.now(),
+      connection_id: connectionId,
+      stream,
+      group,
+      type,
+      bytes,
+      payload,
+      truncated,
+    });
   }
 
   #addToBatch(message: TappedMessage): void {
@@ -155,7 +167,11 @@ export class Tap {
     this.#dropped = 0;
   }
 
-  #publish(data: { readonly messages: readonly TappedMessage[]; readonly dropped: number; readonly totals?: TapTotals }): void {
+  #publish(data: {
+    readonly messages: readonly TappedMessage[];
+    readonly dropped: number;
+    readonly totals?: TapTotals;
+  }): void {
     this.#stream?.publish({ id: null, type: "event", json: JSON.stringify({ type: "messages", data }) });
   }
 }
@@ -163,11 +179,19 @@ export class Tap {
 /** Returns the first bytes, without a truncated character at the end. */
 function beginningOf(pieces: readonly Uint8Array[]): string {
   const first = pieces[0] ?? new Uint8Array();
-  const bytes = first.byteLength >= MAX_PAYLOAD_BYTES ? first.subarray(0, MAX_PAYLOAD_BYTES) : Buffer.concat(pieces).subarray(0, MAX_PAYLOAD_BYTES);
+  const bytes =
+    first.byteLength >= MAX_PAYLOAD_BYTES
+      ? first.subarray(0, MAX_PAYLOAD_BYTES)
+      : Buffer.concat(pieces).subarray(0, MAX_PAYLOAD_BYTES);
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
 }
 
 export function tapSpec(tap: Tap): SystemStreamSpec {
-  const snapshot = (id: string | undefined): string => (id === undefined ? JSON.stringify([{ id: "totals", ...tap.totals }]) : "null");
-  return { name: TAP_STREAM, summary: `Every message of every stream connection, in batches, with totals; group ${SYSTEM_GROUP}`, snapshot };
+  const snapshot = (id: string | undefined): string =>
+    id === undefined ? JSON.stringify([{ id: "totals", ...tap.totals }]) : "null";
+  return {
+    name: TAP_STREAM,
+    summary: `Every message of every stream connection, in batches, with totals; group ${SYSTEM_GROUP}`,
+    snapshot,
+  };
 }

@@ -62,7 +62,17 @@ export class Topic {
     const { id, type, json, version } = event;
     // Use the topic's strings, so that events do not each keep their own copies.
     const { stream, group } = this;
-    const numbered: NumberedEvent = { stream, group, id, type, json, version, seq: this.seq, timestamp, bytes: Buffer.byteLength(json) };
+    const numbered: NumberedEvent = {
+      stream,
+      group,
+      id,
+      type,
+      json,
+      version,
+      seq: this.seq,
+      timestamp,
+      bytes: Buffer.byteLength(json),
+    };
     this.#ring?.push(numbered);
     return numbered;
   }
@@ -94,7 +104,8 @@ export class Topic {
     const outgoing = new OutgoingEvent(event);
     for (const [receiver, own] of this.#members) {
       const matching: Subscription[] = [];
-      for (const subscription of own) if (subscription.state === "live" && subscription.matches(event)) matching.push(subscription);
+      for (const subscription of own)
+        if (subscription.state === "live" && subscription.matches(event)) matching.push(subscription);
       if (matching.length > 0) receiver.deliver(outgoing, matching);
     }
   }

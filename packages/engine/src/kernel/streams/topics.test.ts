@@ -3,9 +3,20 @@ import type { StreamEvent } from "../stream-contract.ts";
 import { Subscription } from "./subscription.ts";
 import { Topics } from "./topics.ts";
 
-const event = (group: string, json = "1"): StreamEvent => ({ stream: "s", group, id: "a", type: "update", json, version: undefined });
+const event = (group: string, json = "1"): StreamEvent => ({
+  stream: "s",
+  group,
+  id: "a",
+  type: "update",
+  json,
+  version: undefined,
+});
 const subscribe = (topics: Topics, group: string): Subscription => {
-  const subscription = new Subscription({ subscriptionId: group, stream: "s", group, id: undefined, context: null }, { deliver: () => {} }, undefined);
+  const subscription = new Subscription(
+    { subscriptionId: group, stream: "s", group, id: undefined, context: null },
+    { deliver: () => {} },
+    undefined,
+  );
   topics.subscribe(subscription);
   return subscription;
 };
@@ -13,7 +24,9 @@ const subscribe = (topics: Topics, group: string): Subscription => {
 describe("the groups that the hub remembers", () => {
   it("number their events each for itself, with or without subscribers", () => {
     const topics = new Topics();
-    expect([topics.publish(event("a"), 0), topics.publish(event("a"), 0), topics.publish(event("b"), 0)]).toEqual([1, 2, 1]);
+    expect([topics.publish(event("a"), 0), topics.publish(event("a"), 0), topics.publish(event("b"), 0)]).toEqual([
+      1, 2, 1,
+    ]);
     subscribe(topics, "a");
     expect(topics.publish(event("a"), 0)).toBe(3);
   });
@@ -52,7 +65,8 @@ describe("the groups that the hub remembers", () => {
   it("keep few events of many groups, however small the events are", () => {
     const topics = new Topics({ maxKeptBytes: 1_000_000 });
     const groups = Array.from({ length: 100 }, (_, group) => subscribe(topics, `g${group}`));
-    for (const { join } of groups) for (let published = 0; published < 100; published++) topics.publish(event(join.group), 0);
+    for (const { join } of groups)
+      for (let published = 0; published < 100; published++) topics.publish(event(join.group), 0);
     const kept = groups.reduce((sum, { topic }) => sum + (topic?.after(0)?.length ?? 0), 0);
     expect(kept).toBeGreaterThan(3_000);
     expect(kept).toBeLessThan(6_000);

@@ -31,7 +31,11 @@ export class UserStreamNames {
   #cancelRecount: (() => void) | undefined;
   #pauseMs = RECOUNT_MS;
 
-  constructor(parts: { readonly clock: Clock; readonly log: Logger; readonly onChange: (stream: string, op: "created" | "removed") => void }) {
+  constructor(parts: {
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly onChange: (stream: string, op: "created" | "removed") => void;
+  }) {
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#onChange = parts.onChange;
@@ -63,7 +67,8 @@ export class UserStreamNames {
     }
     const kept = [...this.#functionBacked];
     this.#functionBacked.clear();
-    for (const name of kept) if (!this.#withItems.has(name) && !this.#subscribers.has(name)) this.#onChange(name, "removed");
+    for (const name of kept)
+      if (!this.#withItems.has(name) && !this.#subscribers.has(name)) this.#onChange(name, "removed");
     this.#replace(new Set());
   }
 

@@ -13,8 +13,10 @@ export function consoleApi(rules: () => InvokeRules): Module<unknown> {
     config: z.unknown(),
     start(context) {
       const handle = async (request: IncomingMessage, response: ServerResponse, path: string): Promise<void> => {
-        if (path === "/_console/invoke" && rules().enabled) await answerInvoke({ request, response, context, rules: rules() });
-        else if (path === "/_console/openapi.json" && rules().enabled) await answerOpenApi({ request, response, context, rules: rules() });
+        if (path === "/_console/invoke" && rules().enabled)
+          await answerInvoke({ request, response, context, rules: rules() });
+        else if (path === "/_console/openapi.json" && rules().enabled)
+          await answerOpenApi({ request, response, context, rules: rules() });
         else
           sendError(
             response,

@@ -25,19 +25,26 @@ async function start(enabled = true) {
   await worker.next((frame) => frame.type === "pong");
   const url = `${await engine.http()}/_console/invoke`;
   const post = (body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
-    fetch(url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: typeof body === "string" ? body : JSON.stringify(body) });
+    fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
   return { engine, worker, url, post };
 }
 
 describe("POST /_console/invoke", () => {
-  it.each(["payload", "input", "data"])("calls the function with `%s` and answers its JSON with the ids of the call", async (name) => {
-    const { post } = await start();
-    const response = await post({ function_id: "math::add", [name]: { a: 2, b: 3 } });
-    expect(response.status).toBe(200);
-    expect(await response.json()).toEqual({ c: 5 });
-    expect(response.headers.get("x-svc-invocation-id")).toMatch(/^[0-9a-f-]{36}$/);
-    expect(response.headers.get("x-svc-trace-id")).toMatch(/^[0-9a-f]{32}$/);
-  });
+  it.each(["payload", "input", "data"])(
+    "calls the function with `%s` and answers its JSON with the ids of the call",
+    async (name) => {
+      const { post } = await start();
+      const response = await post({ function_id: "math::add", [name]: { a: 2, b: 3 } });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toEqual({ c: 5 });
+      expect(response.headers.get("x-svc-invocation-id")).toMatch(/^[0-9a-f-]{36}$/);
+      expect(response.headers.get("x-svc-trace-id")).toMatch(/^[0-9a-f]{32}$/);
+    },
+  );
 
   it.each([
     ["a function that is not there", { function_id: "nope" }, 404, "function_not_found"],
@@ -46,7 +53,12 @@ describe("POST /_console/invoke", () => {
     ["an unknown key", { function_id: "math::add", payloud: 1 }, 400, "invalid_input"],
     ["a deadline of nothing", { function_id: "math::add", timeout_ms: 0 }, 400, "invalid_input"],
     ["a body that is not JSON", "{oops", 400, "invalid_json"],
-    ["a payload that nests too deep", `{"function_id":"math::add","payload":${"[".repeat(137)}${"]".repeat(137)}}`, 400, "invalid_json"],
+    [
+      "a payload that nests too deep",
+      `{"function_id":"math::add","payload":${"[".repeat(137)}${"]".repeat(137)}}`,
+      400,
+      "invalid_json",
+    ],
     ["a queue that is not there", { function_id: "math::add", mode: "enqueue" }, 503, "enqueue_error"],
   ])("answers %s with a fitting status", async (_what, body, status, code) => {
     const { post } = await start();
@@ -105,10 +117,22 @@ describe("POST /_console/invoke", () => {
 
   it.each([
     ["another method", { method: "GET" }, 405],
-    ["plain text, which a page may send unasked", { method: "POST", headers: { "content-type": "text/plain" }, body: '{"function_id":"math::add"}' }, 415],
+    [
+      "plain text, which a page may send unasked",
+      { method: "POST", headers: { "content-type": "text/plain" }, body: '{"function_id":"math::add"}' },
+      415,
+    ],
     ["a form", { method: "POST", body: new URLSearchParams({ function_id: "math::add" }) }, 415],
-    ["a foreign origin", { method: "POST", headers: { "content-type": "application/json", origin: "http://evil.example" }, body: "{}" }, 403],
-    ["a page of another site", { method: "POST", headers: { "content-type": "application/json", "sec-fetch-site": "cross-site" }, body: "{}" }, 403],
+    [
+      "a foreign origin",
+      { method: "POST", headers: { "content-type": "application/json", origin: "http://evil.example" }, body: "{}" },
+      403,
+    ],
+    [
+      "a page of another site",
+      { method: "POST", headers: { "content-type": "application/json", "sec-fetch-site": "cross-site" }, body: "{}" },
+      403,
+    ],
   ])("refuses %s", async (_what, init, status) => {
     const { url } = await start();
     expect((await fetch(url, init as RequestInit)).status).toBe(status);

@@ -1,6 +1,14 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError, functionIdSchema, MAX_PAYLOAD_DEPTH, MAX_TIMEOUT_MS, memberTexts, nestsDeeperThan, Payload } from "@svc/protocol";
+import {
+  CallError,
+  functionIdSchema,
+  MAX_PAYLOAD_DEPTH,
+  MAX_TIMEOUT_MS,
+  memberTexts,
+  nestsDeeperThan,
+  Payload,
+} from "@svc/protocol";
 import { z } from "zod";
 import { occasion } from "../../deliveries/in-span.ts";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
@@ -54,7 +62,9 @@ export async function answerInvoke(own: {
   }
   const body = await readBody(request);
   if (body === undefined) {
-    sendError(response, 413, "payload_too_large", `the body is over ${MAX_BODY_BYTES} bytes`, { headers: { connection: "close" } });
+    sendError(response, 413, "payload_too_large", `the body is over ${MAX_BODY_BYTES} bytes`, {
+      headers: { connection: "close" },
+    });
     return;
   }
   let parsed: Invocation;
@@ -72,7 +82,10 @@ export async function answerInvoke(own: {
  * Refuses requests from pages of other sites. Such a page can send a form or plain text without a preflight, but not
  * this content type.
  */
-function refusalOf(request: IncomingMessage, rules: InvokeRules): { readonly status: number; readonly code: string; readonly message: string } | undefined {
+function refusalOf(
+  request: IncomingMessage,
+  rules: InvokeRules,
+): { readonly status: number; readonly code: string; readonly message: string } | undefined {
   if (!rules.originIsAllowed(request.headers.origin)) {
     return {
       status: 403,
@@ -80,9 +93,15 @@ function refusalOf(request: IncomingMessage, rules: InvokeRules): { readonly sta
       message: `the origin ${JSON.stringify(request.headers.origin)} may not call functions; add it to engine.allowed_origins`,
     };
   }
-  if (!rules.fetchSiteIsSafe(request)) return { status: 403, code: "FORBIDDEN", message: "the request comes from a page of another site" };
+  if (!rules.fetchSiteIsSafe(request))
+    return { status: 403, code: "FORBIDDEN", message: "the request comes from a page of another site" };
   const mediaType = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
-  if (mediaType !== "application/json") return { status: 415, code: "unsupported_media_type", message: "send the body with Content-Type: application/json" };
+  if (mediaType !== "application/json")
+    return {
+      status: 415,
+      code: "unsupported_media_type",
+      message: "send the body with Content-Type: application/json",
+    };
   return undefined;
 }
 
@@ -115,7 +134,10 @@ function parseBody(body: Buffer): Invocation {
   if (parsed.success) return { ...parsed.data, payload: payloadOf(text, parsed.data) };
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "the body" : `\`${issue.path.join(".")}\``;
-  throw new CallError("invalid_input", `${where}: ${issue?.message ?? "malformed"}; expected {"function_id": "...", "payload": ...}`);
+  throw new CallError(
+    "invalid_input",
+    `${where}: ${issue?.message ?? "malformed"}; expected {"function_id": "...", "payload": ...}`,
+  );
 }
 
 /** The payload keeps its text from the body, so that numbers keep their digits. */
@@ -123,17 +145,24 @@ function payloadOf(text: string, members: Readonly<Record<string, unknown>>): Pa
   const name = PAYLOAD_NAMES.find((candidate) => members[candidate] !== undefined);
   if (name === undefined) return Payload.null;
   const payload = memberTexts(text).get(name) as string;
-  if (nestsDeeperThan(payload, MAX_PAYLOAD_DEPTH)) throw new CallError("invalid_json", `\`${name}\` is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
+  if (nestsDeeperThan(payload, MAX_PAYLOAD_DEPTH))
+    throw new CallError("invalid_json", `\`${name}\` is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
   return Payload.fromText(payload);
 }
 
 async function call(body: Invocation, response: ServerResponse, context: ModuleContext<unknown>): Promise<void> {
   // Calls of engine functions are not traced: the traces of a console that polls each second would hide all others.
-  const span = body.function_id.startsWith("engine::") || body.function_id.startsWith("worker::") ? undefined : beginSpan(body, context);
+  const span =
+    body.function_id.startsWith("engine::") || body.function_id.startsWith("worker::")
+      ? undefined
+      : beginSpan(body, context);
   const traceparent = span === undefined ? undefined : (span.traceparent ?? newTraceparent());
   const invocationId = randomUUID();
   // Without a span there is no trace to look up, so no trace id is sent.
-  const headers = { "x-svc-invocation-id": invocationId, ...(traceparent === undefined ? {} : { "x-svc-trace-id": traceparent.slice(3, 35) }) };
+  const headers = {
+    "x-svc-invocation-id": invocationId,
+    ...(traceparent === undefined ? {} : { "x-svc-trace-id": traceparent.slice(3, 35) }),
+  };
   const { payload } = body;
   const disconnected = new AbortController();
   const onClose = (): void => disconnected.abort();
@@ -149,7 +178,9 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
       // The response is sent at once; the call's result is only logged.
       context
         .call(body.function_id, payload, options)
-        .catch((thrown: unknown) => context.log.info("a void call failed", { functionId: body.function_id, problem: (thrown as Error).message }));
+        .catch((thrown: unknown) =>
+          context.log.info("a void call failed", { functionId: body.function_id, problem: (thrown as Error).message }),
+        );
       span?.setAttribute("http.response.status_code", 202);
       span?.end();
       sendJson(response, 202, "null", headers);
@@ -160,7 +191,8 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
         ? await enqueue(body, payload, context, options)
         : await context.call(body.function_id, payload, { ...options, signal: disconnected.signal });
     // A worker's result is passed on unparsed. If it is not JSON, the call must fail.
-    if (!result.isJson()) throw new CallError("invalid_message", `${body.function_id} answered with something that is not JSON`);
+    if (!result.isJson())
+      throw new CallError("invalid_message", `${body.function_id} answered with something that is not JSON`);
     sendJson(response, 200, result.text(), headers);
     span?.setAttribute("http.response.status_code", 200);
     span?.end();
@@ -176,7 +208,12 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
 }
 
 function beginSpan({ function_id, mode }: Invocation, { telemetry }: ModuleContext<unknown>): ActiveSpan {
-  const attributes = { ...occasion("console"), "http.request.method": "POST", "http.route": "/_console/invoke", "svc.console.mode": mode };
+  const attributes = {
+    ...occasion("console"),
+    "http.request.method": "POST",
+    "http.route": "/_console/invoke",
+    "svc.console.mode": mode,
+  };
   return telemetry.startSpan({ name: `console ${function_id}`, kind: "server", attributes });
 }
 
@@ -185,7 +222,12 @@ function newTraceparent(): string {
   return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
 }
 
-async function enqueue(body: Invocation, payload: Payload, context: ModuleContext<unknown>, options: CallOptions): Promise<Payload> {
+async function enqueue(
+  body: Invocation,
+  payload: Payload,
+  context: ModuleContext<unknown>,
+  options: CallOptions,
+): Promise<Payload> {
   const job = {
     queue: body.queue ?? "default",
     function_id: body.function_id,
@@ -199,6 +241,10 @@ async function enqueue(body: Invocation, payload: Payload, context: ModuleContex
   } catch (thrown) {
     const error = CallError.from(thrown);
     if (error.code !== "function_not_found") throw error;
-    throw new CallError("enqueue_error", `no queue is installed (${ENQUEUE} has no provider); add one with: svc worker add svc-queue`, { cause: thrown });
+    throw new CallError(
+      "enqueue_error",
+      `no queue is installed (${ENQUEUE} has no provider); add one with: svc worker add svc-queue`,
+      { cause: thrown },
+    );
   }
 }

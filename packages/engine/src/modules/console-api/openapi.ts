@@ -16,18 +16,28 @@ export async function answerOpenApi(own: {
 }): Promise<void> {
   const { request, response, context, rules } = own;
   if (request.method !== "GET" && request.method !== "HEAD") {
-    sendError(response, 405, "method_not_allowed", "/_console/openapi.json takes GET", { headers: { allow: "GET, HEAD" } });
+    sendError(response, 405, "method_not_allowed", "/_console/openapi.json takes GET", {
+      headers: { allow: "GET, HEAD" },
+    });
     return;
   }
   if (!rules.originIsAllowed(request.headers.origin) || !rules.fetchSiteIsSafe(request)) {
-    sendError(response, 403, "FORBIDDEN", "the request comes from a page of another site; add its origin to engine.allowed_origins");
+    sendError(
+      response,
+      403,
+      "FORBIDDEN",
+      "the request comes from a page of another site; add its origin to engine.allowed_origins",
+    );
     return;
   }
   try {
     sendJson(response, 200, (await context.call(DESCRIBE_ROUTES, Payload.null)).text());
   } catch (thrown) {
     const error = CallError.from(thrown);
-    const message = error.code === "function_not_found" ? "nothing serves HTTP routes; add it with: svc worker add svc-http" : error.message;
+    const message =
+      error.code === "function_not_found"
+        ? "nothing serves HTTP routes; add it with: svc worker add svc-http"
+        : error.message;
     sendError(response, error.httpStatus, error.code, message);
   }
 }

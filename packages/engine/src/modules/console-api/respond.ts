@@ -1,7 +1,12 @@
 import type { ServerResponse } from "node:http";
 
 /** Sends JSON. The content may be anything, so a browser must not guess its type. */
-export function sendJson(response: ServerResponse, status: number, text: string, headers: Readonly<Record<string, string>> = {}): void {
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   if (response.headersSent || response.destroyed) return;
   response.writeHead(status, {
     "content-type": "application/json",

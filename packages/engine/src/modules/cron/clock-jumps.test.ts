@@ -30,7 +30,8 @@ beforeEach(() => {
 afterEach(() => engine?.stop());
 
 const minutes = (times: readonly string[]) => times.map((time) => time.slice(11, 16));
-const list = async () => ((await engine.call("cron::list")) as { readonly triggers: readonly Record<string, unknown>[] }).triggers[0];
+const list = async () =>
+  ((await engine.call("cron::list")) as { readonly triggers: readonly Record<string, unknown>[] }).triggers[0];
 
 describe("a clock that is set", () => {
   it("two hours back starts no tick a second time, and goes on after the last one that started (T-5) (gap 19)", async () => {
@@ -44,7 +45,9 @@ describe("a clock that is set", () => {
     expect(minutes(times()).slice(6)).toEqual([]);
     await pass(engine, clock, "t", HOUR_MS, HALF_HOUR_MS);
     expect(minutes(times()).slice(6)).toEqual(["13:30", "14:00"]);
-    expect(engine.logs.filter(({ message }) => message.startsWith("clock was set"))).toMatchObject([{ fields: { byMs: -2 * HOUR_MS } }]);
+    expect(engine.logs.filter(({ message }) => message.startsWith("clock was set"))).toMatchObject([
+      { fields: { byMs: -2 * HOUR_MS } },
+    ]);
   });
 
   it("back to before the trigger was there goes on at the next instant of the new time (T-5)", async () => {
@@ -66,19 +69,22 @@ describe("a clock that is set", () => {
     ["skip", ["14:30", "15:00", "15:30"], ["13:30", "14:00"]],
     ["once", ["14:30", "15:00", "15:30"], ["13:30", "14:00"]],
     ["all", ["13:00", "13:30", "14:00", "14:30", "15:00", "15:30"], []],
-  ])("two hours on and back starts what has not started, and nothing twice, misfire %s (T-1) (T-5)", async (misfire, ahead, behind) => {
-    const { times } = await start("2026-01-01T12:00:30Z", { expression: "*/30 * * * *", misfire });
-    await pass(engine, clock, "t", HALF_HOUR_MS, HALF_HOUR_MS);
-    clock.jumpTo(clock.now() + 2 * HOUR_MS);
-    await pass(engine, clock, "t", 2_000);
-    for (let round = 0; round < 6; round++) await settled(engine, "t");
-    await pass(engine, clock, "t", HOUR_MS, HALF_HOUR_MS);
-    expect(minutes(times())).toEqual(["12:30", ...ahead]);
-    clock.jumpTo(clock.now() - 2 * HOUR_MS);
-    await pass(engine, clock, "t", 2_000);
-    await pass(engine, clock, "t", 2 * HOUR_MS + HALF_HOUR_MS, HALF_HOUR_MS);
-    expect(minutes(times())).toEqual(["12:30", ...ahead, ...behind, "16:00"]);
-  });
+  ])(
+    "two hours on and back starts what has not started, and nothing twice, misfire %s (T-1) (T-5)",
+    async (misfire, ahead, behind) => {
+      const { times } = await start("2026-01-01T12:00:30Z", { expression: "*/30 * * * *", misfire });
+      await pass(engine, clock, "t", HALF_HOUR_MS, HALF_HOUR_MS);
+      clock.jumpTo(clock.now() + 2 * HOUR_MS);
+      await pass(engine, clock, "t", 2_000);
+      for (let round = 0; round < 6; round++) await settled(engine, "t");
+      await pass(engine, clock, "t", HOUR_MS, HALF_HOUR_MS);
+      expect(minutes(times())).toEqual(["12:30", ...ahead]);
+      clock.jumpTo(clock.now() - 2 * HOUR_MS);
+      await pass(engine, clock, "t", 2_000);
+      await pass(engine, clock, "t", 2 * HOUR_MS + HALF_HOUR_MS, HALF_HOUR_MS);
+      expect(minutes(times())).toEqual(["12:30", ...ahead, ...behind, "16:00"]);
+    },
+  );
 
   it("a year on for three seconds and back goes on at once, and starts nothing twice a year later (T-1) (T-5)", async () => {
     const { times } = await start("2026-01-01T12:00:05Z", { expression: "*/2 * * * * *", overlap: "allow" });
@@ -90,7 +96,11 @@ describe("a clock that is set", () => {
     expect(times().at(-1)).toMatch(/^2027/);
     clock.jumpTo(from + 8_000);
     await pass(engine, clock, "t", 4_000);
-    expect(times().slice(before)).toEqual(["2026-01-01T12:00:12.000Z", "2026-01-01T12:00:14.000Z", "2026-01-01T12:00:16.000Z"]);
+    expect(times().slice(before)).toEqual([
+      "2026-01-01T12:00:12.000Z",
+      "2026-01-01T12:00:14.000Z",
+      "2026-01-01T12:00:16.000Z",
+    ]);
     expect(await list()).toMatchObject({ status: "active", next_runs: { 0: "2026-01-01T12:00:18.000Z" } });
     clock.jumpTo(from + YEAR_MS);
     await pass(engine, clock, "t", 15_000);
@@ -141,7 +151,8 @@ describe("a clock that is set", () => {
     expect(minutes(times())).toEqual(caughtUp);
     await pass(engine, clock, "t", 5 * 60_000, 60_000);
     expect(minutes(times())).toEqual([...caughtUp, "15:00"]);
-    if (misfire === "skip") expect((await history(engine, "t"))[1]).toMatchObject({ outcome: "skipped", passed_over: 4 });
+    if (misfire === "skip")
+      expect((await history(engine, "t"))[1]).toMatchObject({ outcome: "skipped", passed_over: 4 });
   });
 });
 
@@ -149,11 +160,14 @@ describe("on the days that clocks change", () => {
   it.each([
     ["forward", "2026-03-29T00:00:00Z", [], ["2026-03-30T00:30:00.000Z"]],
     ["back", "2026-10-25T00:00:00Z", ["2026-10-25T00:30:00.000Z"], ["2026-10-26T01:30:00.000Z"]],
-  ])("half past two comes once or not at all when they go %s (T-5) (gap 17)", async (_direction, from, onTheDay, after) => {
-    const { times } = await start(from, { expression: "30 2 * * *", timezone: "Europe/Berlin" });
-    await pass(engine, clock, "t", 3 * HOUR_MS, HALF_HOUR_MS);
-    expect(times()).toEqual(onTheDay);
-    await pass(engine, clock, "t", 23 * HOUR_MS, HALF_HOUR_MS);
-    expect(times()).toEqual([...onTheDay, ...after]);
-  });
+  ])(
+    "half past two comes once or not at all when they go %s (T-5) (gap 17)",
+    async (_direction, from, onTheDay, after) => {
+      const { times } = await start(from, { expression: "30 2 * * *", timezone: "Europe/Berlin" });
+      await pass(engine, clock, "t", 3 * HOUR_MS, HALF_HOUR_MS);
+      expect(times()).toEqual(onTheDay);
+      await pass(engine, clock, "t", 23 * HOUR_MS, HALF_HOUR_MS);
+      expect(times()).toEqual([...onTheDay, ...after]);
+    },
+  );
 });

@@ -110,9 +110,12 @@ export class CronJobs implements JobHost {
     if (this.#stopped) return;
     this.log.warn("clock was set; cron continues at the new time, and no tick starts twice", { byMs });
     this.track(
-      this.store
-        .clockJumped(byMs)
-        .catch((error: unknown) => this.log.warn("last-used times of cron schedules could not be shifted after the clock was set", { byMs, error })),
+      this.store.clockJumped(byMs).catch((error: unknown) =>
+        this.log.warn("last-used times of cron schedules could not be shifted after the clock was set", {
+          byMs,
+          error,
+        }),
+      ),
     );
     // In a later microtask, because the caller that read the clock may be in the middle of a decision.
     queueMicrotask(() => {
@@ -152,9 +155,14 @@ export class CronJobs implements JobHost {
     const { settings, functionId } = binding;
     if (settings.queue !== undefined) {
       const refusal = binding.callRefusal(ENQUEUE);
-      if (refusal !== undefined) throw new CallError("FORBIDDEN", `a cron trigger with a queue calls ${ENQUEUE}: ${refusal.message}`);
+      if (refusal !== undefined)
+        throw new CallError("FORBIDDEN", `a cron trigger with a queue calls ${ENQUEUE}: ${refusal.message}`);
     }
-    binding.needs([settings.conditionFunctionId, settings.queue === undefined ? undefined : ENQUEUE].filter((id) => id !== undefined));
+    binding.needs(
+      [settings.conditionFunctionId, settings.queue === undefined ? undefined : ENQUEUE].filter(
+        (id) => id !== undefined,
+      ),
+    );
     const jobId = jobIdOf(functionId, settings);
     const job = this.#jobs.get(jobId) ?? new CronJob(jobId, functionId, settings, this);
     this.#jobs.set(jobId, job);

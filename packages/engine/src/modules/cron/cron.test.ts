@@ -14,14 +14,31 @@ afterEach(() => engine.stop());
 describe("a cron trigger", () => {
   it("calls its function at its times, with what it is told of them (T-2)", async () => {
     const { worker, ticks } = await ticking(engine);
-    expect(await bind(engine, worker, { expression: "*/10 * * * * *" }, { id: "t" })).toMatchObject({ status: "active" });
+    expect(await bind(engine, worker, { expression: "*/10 * * * * *" }, { id: "t" })).toMatchObject({
+      status: "active",
+    });
     await pass(engine, clock, "t", 25_000);
     expect(ticks).toEqual([
-      { trigger: "cron", job_id: "t", scheduled_time: "2026-01-01T00:00:10.000Z", actual_time: "2026-01-01T00:00:10.000Z" },
-      { trigger: "cron", job_id: "t", scheduled_time: "2026-01-01T00:00:20.000Z", actual_time: "2026-01-01T00:00:20.000Z" },
+      {
+        trigger: "cron",
+        job_id: "t",
+        scheduled_time: "2026-01-01T00:00:10.000Z",
+        actual_time: "2026-01-01T00:00:10.000Z",
+      },
+      {
+        trigger: "cron",
+        job_id: "t",
+        scheduled_time: "2026-01-01T00:00:20.000Z",
+        actual_time: "2026-01-01T00:00:20.000Z",
+      },
     ]);
     expect(await history(engine, "t")).toMatchObject([
-      { scheduled_time: "2026-01-01T00:00:20.000Z", started_at: "2026-01-01T00:00:20.000Z", finished_at: "2026-01-01T00:00:20.000Z", outcome: "ok" },
+      {
+        scheduled_time: "2026-01-01T00:00:20.000Z",
+        started_at: "2026-01-01T00:00:20.000Z",
+        finished_at: "2026-01-01T00:00:20.000Z",
+        outcome: "ok",
+      },
       { scheduled_time: "2026-01-01T00:00:10.000Z", outcome: "ok" },
     ]);
     await settled(engine, "t");

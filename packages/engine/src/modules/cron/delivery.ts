@@ -42,7 +42,12 @@ export async function deliver(
   });
   const delivered = await deliverIn(span.traceparent, context, delivery);
   span.setAttribute("svc.cron.outcome", delivered.outcome);
-  span.end({ error: delivered.outcome === "error" || delivered.outcome === "refused" ? (delivered.error ?? delivered.outcome) : undefined });
+  span.end({
+    error:
+      delivered.outcome === "error" || delivered.outcome === "refused"
+        ? (delivered.error ?? delivered.outcome)
+        : undefined,
+  });
   return delivered;
 }
 
@@ -63,7 +68,11 @@ async function deliverIn(
   }
   if (settings.queue === undefined) {
     try {
-      return { outcome: "ok", error: null, result: await binding.fire(payload, attempt.callOptions({ signal, traceparent })) };
+      return {
+        outcome: "ok",
+        error: null,
+        result: await binding.fire(payload, attempt.callOptions({ signal, traceparent })),
+      };
     } catch (thrown) {
       return failed(thrown, attempt, "");
     }

@@ -17,7 +17,9 @@ it("a function that ran and failed with draining, handing on what a call of its 
   let starts = 0;
   const answer = async (): Promise<void> => {
     for (;;) {
-      const { invocation_id, function_id } = await worker.next((frame) => frame.type === "invokefunction" && frame.function_id === "on::tick");
+      const { invocation_id, function_id } = await worker.next(
+        (frame) => frame.type === "invokefunction" && frame.function_id === "on::tick",
+      );
       starts += 1;
       const error = { code: "draining", message: "every worker that provides mail::send is shutting down" };
       worker.say({ type: "invocationresult", invocation_id, function_id, error });
@@ -28,5 +30,7 @@ it("a function that ran and failed with draining, handing on what a call of its 
   await bind(engine, worker, { expression: "0 * * * * *", misfire: "all" }, { id: "t" });
   await pass(engine, clock, "t", 70_000);
   expect(starts).toBe(1);
-  expect(await history(engine, "t")).toMatchObject([{ outcome: "error", error: "draining: every worker that provides mail::send is shutting down" }]);
+  expect(await history(engine, "t")).toMatchObject([
+    { outcome: "error", error: "draining: every worker that provides mail::send is shutting down" },
+  ]);
 });

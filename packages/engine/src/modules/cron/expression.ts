@@ -7,7 +7,10 @@ const FIELDS: readonly { readonly name: string; readonly allowed: string }[] = [
   { name: "hour", allowed: "0 to 23" },
   { name: "day of the month", allowed: "1 to 31, L for the last day, or 15W for the weekday nearest to the 15th" },
   { name: "month", allowed: "1 to 12 or JAN to DEC" },
-  { name: "day of the week", allowed: "0 to 7 or SUN to SAT (Sunday is 0 and 7), or MON#1 for the first Monday of the month" },
+  {
+    name: "day of the week",
+    allowed: "0 to 7 or SUN to SAT (Sunday is 0 and 7), or MON#1 for the first Monday of the month",
+  },
   { name: "year", allowed: "1 to 9999" },
 ];
 
@@ -35,17 +38,25 @@ export class ExpressionError extends Error {}
  * get the second `0`. Throws ExpressionError.
  */
 export function canonicalExpression(text: string): string {
-  if (text.length > MAX_EXPRESSION_CHARACTERS) throw expressionError(text, `has more than ${MAX_EXPRESSION_CHARACTERS} characters`);
+  if (text.length > MAX_EXPRESSION_CHARACTERS)
+    throw expressionError(text, `has more than ${MAX_EXPRESSION_CHARACTERS} characters`);
   const trimmed = text.trim();
   if (trimmed.startsWith("@")) {
     const expression = SHORTHANDS.get(trimmed.toLowerCase());
-    if (expression === undefined) throw expressionError(text, `unknown shorthand; use one of ${[...SHORTHANDS.keys()].join(", ")}`);
+    if (expression === undefined)
+      throw expressionError(text, `unknown shorthand; use one of ${[...SHORTHANDS.keys()].join(", ")}`);
     return expression;
   }
-  const fields = [...text.matchAll(/\S+/g)].map((match) => ({ text: match[0].toUpperCase(), character: match.index + 1 }));
+  const fields = [...text.matchAll(/\S+/g)].map((match) => ({
+    text: match[0].toUpperCase(),
+    character: match.index + 1,
+  }));
   if (fields.length < 5 || fields.length > 7) {
     const are = fields.length === 1 ? "is 1 field" : `are ${fields.length} fields`;
-    throw expressionError(text, `there ${are}; use five (minute hour day month weekday), six (second first) or seven (year last)`);
+    throw expressionError(
+      text,
+      `there ${are}; use five (minute hour day month weekday), six (second first) or seven (year last)`,
+    );
   }
   const long = fields.length === 5 ? [{ text: "0", character: 0 }, ...fields] : fields;
   const canonical = long.map((field) => field.text).join(" ");

@@ -34,7 +34,8 @@ it("leaves half of the slots to trusted connections, and an eighth is the most f
   const { got, ask } = scene(16);
   for (let n = 0; n < 20; n++) await ask(acme, `a${n}`);
   expect(got).toEqual(["a0", "a1"]);
-  for (const tenant of ["b", "c", "d", "e"]) for (let n = 0; n < 3; n++) await ask(restrictedPrincipal(tenant), `${tenant}${n}`);
+  for (const tenant of ["b", "c", "d", "e"])
+    for (let n = 0; n < 3; n++) await ask(restrictedPrincipal(tenant), `${tenant}${n}`);
   expect(got).toEqual(["a0", "a1", "b0", "b1", "c0", "c1", "d0", "d1"]);
   for (let n = 0; n < 8; n++) await ask(TRUSTED, `t${n}`);
   expect(got).toHaveLength(16);

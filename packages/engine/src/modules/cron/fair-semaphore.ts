@@ -19,7 +19,11 @@ export class FairSemaphore {
   #closed = false;
 
   constructor(count: number) {
-    this.#quota = new Quota("runs", { total: count, restricted: Math.max(1, Math.floor(count / 2)), each: Math.max(1, Math.floor(count / 8)) });
+    this.#quota = new Quota("runs", {
+      total: count,
+      restricted: Math.max(1, Math.floor(count / 2)),
+      each: Math.max(1, Math.floor(count / 8)),
+    });
   }
 
   /** Resolves with a function that releases the slot, or with undefined once the semaphore is closed. */

@@ -22,13 +22,20 @@ it("a member that a function does not know is refused", async () => {
     message: "cron::history: the payload: unknown member `limt`; did you mean limit?",
   });
   await expect(engine.call("cron::list", { limits: 5 })).rejects.toMatchObject({ code: "invalid_input" });
-  await expect(engine.call("cron::pause", { trigger_id: "t", until: 5 })).rejects.toMatchObject({ code: "invalid_input" });
+  await expect(engine.call("cron::pause", { trigger_id: "t", until: 5 })).rejects.toMatchObject({
+    code: "invalid_input",
+  });
 });
 
 describe("cron::list", () => {
   it("tells the next five runs in UTC, the last one, and how the trigger is set (gap 20)", async () => {
     const { worker } = await ticking(engine);
-    await bind(engine, worker, { expression: "0 9 * * MON-FRI", timezone: "europe/berlin", overlap: "queue_one", misfire: "once" }, { id: "t" });
+    await bind(
+      engine,
+      worker,
+      { expression: "0 9 * * MON-FRI", timezone: "europe/berlin", overlap: "queue_one", misfire: "once" },
+      { id: "t" },
+    );
     await pass(engine, clock, "t", 86_400_000, 3_600_000);
     expect(await engine.call("cron::list", {})).toEqual({
       triggers: [
@@ -59,7 +66,10 @@ describe("cron::list", () => {
     const { worker } = await ticking(engine);
     for (const hour of [1, 2, 3]) await bind(engine, worker, { expression: `0 ${hour} * * *` }, { id: `t${hour}` });
     await bind(engine, worker, { expression: "@daily" }, { id: "lost", functionId: "no::such" });
-    const first = (await engine.call("cron::list", { limit: 3 })) as { readonly triggers: { readonly trigger_id: string }[]; readonly cursor: string };
+    const first = (await engine.call("cron::list", { limit: 3 })) as {
+      readonly triggers: { readonly trigger_id: string }[];
+      readonly cursor: string;
+    };
     expect(first.triggers.map((trigger) => trigger.trigger_id)).toEqual(["t1", "t2", "t3"]);
     expect(await engine.call("cron::list", { limit: 3, cursor: first.cursor })).toMatchObject({
       triggers: [{ trigger_id: "lost", status: "inactive", reason: "no live worker provides no::such" }],
@@ -84,7 +94,9 @@ describe("cron::trigger_now", () => {
       manual: true,
       result: { sent: 3 },
     });
-    expect(ticks).toMatchObject([{ trigger: "cron", job_id: "t", scheduled_time: "2026-01-01T00:00:01.500Z", manual: true }]);
+    expect(ticks).toMatchObject([
+      { trigger: "cron", job_id: "t", scheduled_time: "2026-01-01T00:00:01.500Z", manual: true },
+    ]);
     await pass(engine, clock, "t", 3_600_000, 600_000);
     expect((await history(engine, "t")).map((line) => [line.manual, line.outcome])).toEqual([
       [undefined, "ok"],
@@ -108,7 +120,10 @@ describe("cron::trigger_now", () => {
     });
     open.open();
     expect(await first).toMatchObject({ outcome: "error", error: "invocation_failed: broken" });
-    await expect(engine.call("cron::trigger_now", { trigger_id: "x" })).rejects.toMatchObject({ code: "NOT_FOUND", message: "Cron trigger 'x' not found" });
+    await expect(engine.call("cron::trigger_now", { trigger_id: "x" })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      message: "Cron trigger 'x' not found",
+    });
   });
 });
 
@@ -117,10 +132,17 @@ describe("cron::pause", () => {
     const { worker, times } = await ticking(engine);
     await bind(engine, worker, { expression: "0 * * * * *", misfire: "all" }, { id: "t" });
     await pass(engine, clock, "t", 60_000, 10_000);
-    expect(await engine.call("cron::pause", { trigger_id: "t" })).toEqual({ trigger_id: "t", status: "paused", next_runs: [] });
+    expect(await engine.call("cron::pause", { trigger_id: "t" })).toEqual({
+      trigger_id: "t",
+      status: "paused",
+      next_runs: [],
+    });
     await pass(engine, clock, "t", 150_000, 10_000);
     expect(await engine.call("cron::trigger_now", { trigger_id: "t" })).toMatchObject({ outcome: "ok" });
-    expect(await engine.call("cron::resume", { trigger_id: "t" })).toMatchObject({ status: "active", next_runs: { 0: "2026-01-01T00:04:00.000Z" } });
+    expect(await engine.call("cron::resume", { trigger_id: "t" })).toMatchObject({
+      status: "active",
+      next_runs: { 0: "2026-01-01T00:04:00.000Z" },
+    });
     await pass(engine, clock, "t", 60_000, 10_000);
     expect(times().map((time) => time.slice(14, 23))).toEqual(["01:00.000", "03:30.000", "04:00.000"]);
   });
@@ -151,10 +173,14 @@ it("a restricted connection sees and runs only what it may call", async () => {
       tokens: [],
     },
   };
-  const grants = grantsOfAuthResult(authResultSchema.parse({ allowed_functions: ["open", "cron::list", "cron::trigger_now", "cron::pause"] }), "auth");
+  const grants = grantsOfAuthResult(
+    authResultSchema.parse({ allowed_functions: ["open", "cron::list", "cron::trigger_now", "cron::pause"] }),
+    "auth",
+  );
   const guest = await engine.connectWorker({ access: new SessionAccess(grants, policyOf(rules)) });
   expect(await guest.call("cron::list", {})).toMatchObject({ result: { triggers: [{ trigger_id: "b" }], total: 1 } });
-  for (const id of ["cron::trigger_now", "cron::pause"]) expect(await guest.call(id, { trigger_id: "a" })).toMatchObject({ error: { code: "NOT_FOUND" } });
+  for (const id of ["cron::trigger_now", "cron::pause"])
+    expect(await guest.call(id, { trigger_id: "a" })).toMatchObject({ error: { code: "NOT_FOUND" } });
   expect(await guest.call("cron::trigger_now", { trigger_id: "b" })).toMatchObject({ result: { outcome: "ok" } });
 });
 
@@ -179,7 +205,12 @@ describe("a trigger with a queue", () => {
       {
         queue: "mail",
         function_id: "on::tick",
-        data: { trigger: "cron", job_id: "t", scheduled_time: "2026-01-01T00:01:00.000Z", actual_time: "2026-01-01T00:01:00.000Z" },
+        data: {
+          trigger: "cron",
+          job_id: "t",
+          scheduled_time: "2026-01-01T00:01:00.000Z",
+          actual_time: "2026-01-01T00:01:00.000Z",
+        },
         options: { dedupe_key: expect.stringMatching(/^cron:[0-9a-f]{32}:2026-01-01T00:01:00\.000Z$/) },
       },
     ]);
@@ -191,10 +222,14 @@ describe("a trigger with a queue", () => {
       throw Object.assign(new Error("the queue mail is full"), { code: "queue_full" });
     });
     await pass(engine, clock, "t", 60_000, 10_000);
-    expect(await history(engine, "t")).toMatchObject([{ outcome: "error", error: expect.stringContaining("the queue mail is full") }]);
+    expect(await history(engine, "t")).toMatchObject([
+      { outcome: "error", error: expect.stringContaining("the queue mail is full") },
+    ]);
     queue.close();
     await turns();
-    expect(await engine.call("cron::list")).toMatchObject({ triggers: [{ status: "inactive", reason: expect.stringContaining("engine::queue::enqueue") }] });
+    expect(await engine.call("cron::list")).toMatchObject({
+      triggers: [{ status: "inactive", reason: expect.stringContaining("engine::queue::enqueue") }],
+    });
   });
 });
 
@@ -205,7 +240,11 @@ it("takes the adapters of older configs, and says that they have no effect", asy
   ]) {
     const older = await inMemoryEngine({ modules: [cron], config: { "svc-cron": { adapter } } });
     expect(older.logs).toMatchObject([
-      { level: "warn", message: expect.stringMatching(/adapter of svc-cron is ignored/), fields: { adapter: adapter.name } },
+      {
+        level: "warn",
+        message: expect.stringMatching(/adapter of svc-cron is ignored/),
+        fields: { adapter: adapter.name },
+      },
       {},
     ]);
     await older.stop();
@@ -226,6 +265,12 @@ it("runs no more at a time than it may, and the others in their turn", async () 
   expect(ticks).toHaveLength(2);
   open.open();
   for (let round = 0; round < 4; round++) await settled(few, "t1");
-  expect(ticks.map((tick) => `${tick.job_id} ${tick.scheduled_time.slice(17, 19)}`).sort()).toEqual(["t1 20", "t2 20", "t3 20", "t4 20", "t5 20"]);
+  expect(ticks.map((tick) => `${tick.job_id} ${tick.scheduled_time.slice(17, 19)}`).sort()).toEqual([
+    "t1 20",
+    "t2 20",
+    "t3 20",
+    "t4 20",
+    "t5 20",
+  ]);
   await few.stop();
 });

@@ -16,14 +16,18 @@ const triggerStatus = triggerOutput.pick({ trigger_id: true, status: true, reaso
 /** Provides the functions that list, run, pause and resume cron triggers. */
 export function provideFunctions(context: ModuleContext<unknown>, jobs: CronJobs): void {
   const { clock } = context;
-  const directoryFor = ({ access }: HandlerContext) => (access === undefined ? context.directory : access.visible(context.directory));
+  const directoryFor = ({ access }: HandlerContext) =>
+    access === undefined ? context.directory : access.visible(context.directory);
 
   function find(id: string, caller: HandlerContext): CronTrigger {
     const view = directoryFor(caller).triggerById(id);
     if (view === undefined) throw new CallError("NOT_FOUND", `Cron trigger '${id}' not found`);
     const trigger = jobs.triggerById(view.id);
     if (trigger === undefined)
-      throw new CallError("NOT_FOUND", `Trigger '${id}' is not ${view.trigger_type === "cron" ? "an active cron trigger" : "a cron trigger"}`);
+      throw new CallError(
+        "NOT_FOUND",
+        `Trigger '${id}' is not ${view.trigger_type === "cron" ? "an active cron trigger" : "a cron trigger"}`,
+      );
     return trigger;
   }
 
@@ -38,14 +42,21 @@ export function provideFunctions(context: ModuleContext<unknown>, jobs: CronJobs
     input: z
       .strictObject({
         cursor: z.string().nullish().meta({ description: "`cursor` of the previous page" }),
-        limit: z.int().min(1).max(MAX_TRIGGERS).default(1_000).meta({ description: "Maximum triggers per page: 1 to 10,000, default 1,000" }),
+        limit: z
+          .int()
+          .min(1)
+          .max(MAX_TRIGGERS)
+          .default(1_000)
+          .meta({ description: "Maximum triggers per page: 1 to 10,000, default 1,000" }),
       })
       .nullable()
       .transform((input) => ({ cursor: input?.cursor ?? null, limit: input?.limit ?? 1_000 })),
     output: z.object({ triggers: z.array(triggerOutput), cursor: z.string().nullable(), total: z.int() }),
     async handle({ cursor, limit }, caller) {
       const directory = directoryFor(caller);
-      const visible = jobs.triggers().filter(({ binding }) => caller.access === undefined || directory.triggerById(binding.id) !== undefined);
+      const visible = jobs
+        .triggers()
+        .filter(({ binding }) => caller.access === undefined || directory.triggerById(binding.id) !== undefined);
       const from = cursor === null ? 0 : Number.parseInt(cursor, 10) || 0;
       const page = visible.slice(from, from + limit);
       const triggers: z.output<typeof triggerOutput>[] = [];
@@ -61,7 +72,12 @@ export function provideFunctions(context: ModuleContext<unknown>, jobs: CronJobs
     id: "cron::history",
     summary: "Returns the last runs of a cron trigger, the latest first",
     input: triggerInput.extend({
-      limit: z.int().min(1).max(MAX_RUNS).default(20).meta({ description: "Maximum runs: 1 to 100, default 20. The last 100 runs are stored" }),
+      limit: z
+        .int()
+        .min(1)
+        .max(MAX_RUNS)
+        .default(20)
+        .meta({ description: "Maximum runs: 1 to 100, default 20. The last 100 runs are stored" }),
     }),
     output: z.object({ runs: z.array(runOutput) }),
     async handle({ trigger_id, limit }, caller) {
@@ -78,7 +94,12 @@ export function provideFunctions(context: ModuleContext<unknown>, jobs: CronJobs
       const refusal = caller.access?.deferRefusal(binding.functionId);
       if (refusal !== undefined) throw refusal;
       const { run, result } = await job.trigger();
-      return { trigger_id: binding.id, function_id: binding.functionId, ...describeRun(run), ...(result === undefined ? {} : { result: result.value() }) };
+      return {
+        trigger_id: binding.id,
+        function_id: binding.functionId,
+        ...describeRun(run),
+        ...(result === undefined ? {} : { result: result.value() }),
+      };
     },
   });
   context.provideFunction({

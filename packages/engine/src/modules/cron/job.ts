@@ -161,7 +161,9 @@ export class CronJob implements Due {
     this.#host.track(
       store
         .retire({ id: this.id, now: clock.now(), isTrusted })
-        .catch((error: unknown) => log.debug("unregistration of a cron trigger could not be stored", { job: this.id, error })),
+        .catch((error: unknown) =>
+          log.debug("unregistration of a cron trigger could not be stored", { job: this.id, error }),
+        ),
     );
   }
 
@@ -185,7 +187,9 @@ export class CronJob implements Due {
     this.#host.track(
       store
         .setOwner({ id: this.id, isTrusted })
-        .catch((error: unknown) => log.warn("owner of a cron trigger could not be stored", { job: this.id, function: this.#functionId, error })),
+        .catch((error: unknown) =>
+          log.warn("owner of a cron trigger could not be stored", { job: this.id, function: this.#functionId, error }),
+        ),
     );
   }
 
@@ -212,16 +216,27 @@ export class CronJob implements Due {
     const { clock, store, slots } = this.#host;
     const scheduledAt = clock.now();
     await this.#reading;
-    const run: Run = { seq: 0, scheduledAt, startedAt: null, finishedAt: null, outcome: null, error: null, manual: true, skippedCount: 0 };
+    const run: Run = {
+      seq: 0,
+      scheduledAt,
+      startedAt: null,
+      finishedAt: null,
+      outcome: null,
+      error: null,
+      manual: true,
+      skippedCount: 0,
+    };
     const binding = this.#binding() ?? this.#bindings.values().next().value;
-    if (binding === undefined || this.#state !== "ready") return { run: { ...run, outcome: "error", error: "the trigger is not ready" }, result: undefined };
+    if (binding === undefined || this.#state !== "ready")
+      return { run: { ...run, outcome: "error", error: "the trigger is not ready" }, result: undefined };
     if (this.#running > 0 && (this.settings.overlap !== "allow" || this.#running >= MAX_RUNNING)) {
       return { run: { ...run, outcome: "skipped", error: SKIPPED.overlap.error }, result: undefined };
     }
     this.#running += 1;
     const release = await slots.take(binding.principal);
     try {
-      if (release === undefined) return { run: { ...run, outcome: "error", error: "the engine is shutting down" }, result: undefined };
+      if (release === undefined)
+        return { run: { ...run, outcome: "error", error: "the engine is shutting down" }, result: undefined };
       const started: Run = { ...run, seq: this.#nextSeq++, startedAt: clock.now() };
       await store.record({ id: this.id, run: started, decidedUntil: undefined });
       this.#note(started);
@@ -342,7 +357,14 @@ export class CronJob implements Due {
     const { store, clock } = this.#host;
     const now = clock.now();
     const redeliverFrom = this.settings.queue === undefined ? undefined : now - REDELIVER_MS;
-    const adoption = { id: this.id, functionId: this.#functionId, config: settingsText(this.settings), now, redeliverFrom, isTrusted: this.#hasTrustedTrigger };
+    const adoption = {
+      id: this.id,
+      functionId: this.#functionId,
+      config: settingsText(this.settings),
+      now,
+      redeliverFrom,
+      isTrusted: this.#hasTrustedTrigger,
+    };
     this.#reading = store.adopt(adoption).then(
       (stored) => this.#adopt(stored),
       (error: unknown) => {
@@ -394,8 +416,14 @@ export class CronJob implements Due {
         manual: false,
         skippedCount: 0,
       };
-      if (!(await store.start({ id: this.id, run, decidedUntil: Math.max(tick, this.#storable(this.#decidedUntil)) }))) {
-        log.warn("tick of a cron trigger not started: it was already decided", { job: this.id, function: this.#functionId, tick });
+      if (
+        !(await store.start({ id: this.id, run, decidedUntil: Math.max(tick, this.#storable(this.#decidedUntil)) }))
+      ) {
+        log.warn("tick of a cron trigger not started: it was already decided", {
+          job: this.id,
+          function: this.#functionId,
+          tick,
+        });
         return;
       }
       this.#note(run);
@@ -414,7 +442,8 @@ export class CronJob implements Due {
 
   /** Undoes the start of a run that was never delivered, so that the misfire policy decides when it runs. Returns false if the store refuses. */
   async #undoStart(run: Run, decidedUntil: number): Promise<boolean> {
-    if (!(await this.#host.store.undoStart({ id: this.id, seq: run.seq, scheduledAt: run.scheduledAt, decidedUntil }))) return false;
+    if (!(await this.#host.store.undoStart({ id: this.id, seq: run.seq, scheduledAt: run.scheduledAt, decidedUntil })))
+      return false;
     this.#decidedUntil = decidedUntil;
     if (this.#lastRun?.seq === run.seq) this.#lastRun = undefined;
     this.#retryAt = this.#host.clock.monotonic() + RETRY_MS;
@@ -433,8 +462,14 @@ export class CronJob implements Due {
   }
 
   #finish(run: Run, { outcome, error }: Delivered): Run {
-    const finished: Run = { ...run, finishedAt: this.#host.clock.now(), outcome: outcome === "refused" ? "error" : outcome, error };
-    if (finished.outcome === "error") this.#host.log.warn("run of a cron trigger failed", { job: this.id, function: this.#functionId, error });
+    const finished: Run = {
+      ...run,
+      finishedAt: this.#host.clock.now(),
+      outcome: outcome === "refused" ? "error" : outcome,
+      error,
+    };
+    if (finished.outcome === "error")
+      this.#host.log.warn("run of a cron trigger failed", { job: this.id, function: this.#functionId, error });
     this.#record(finished, undefined);
     return finished;
   }
@@ -447,7 +482,10 @@ export class CronJob implements Due {
   }
 
   /** Records skipped ticks. One entry stands for all consecutive ticks with the same reason. */
-  #recordSkipped({ reason, last, count }: SkippedTicks, { schedule, now }: { readonly schedule: Schedule; readonly now: number }): void {
+  #recordSkipped(
+    { reason, last, count }: SkippedTicks,
+    { schedule, now }: { readonly schedule: Schedule; readonly now: number },
+  ): void {
     const { outcome, error } = SKIPPED[reason];
     // Ticks of the last minute had their chance to start. Older ones did not, and may start if the clock is set back
     // before them.
@@ -483,7 +521,9 @@ export class CronJob implements Due {
     this.#host.track(
       store
         .record({ id: this.id, run, decidedUntil, ...(handled === undefined ? {} : { handled }) })
-        .catch((error: unknown) => log.warn("outcome of a cron tick could not be stored", { job: this.id, function: this.#functionId, error })),
+        .catch((error: unknown) =>
+          log.warn("outcome of a cron tick could not be stored", { job: this.id, function: this.#functionId, error }),
+        ),
     );
   }
 
@@ -505,7 +545,11 @@ export class CronJob implements Due {
   #track(work: Promise<void>): void {
     this.#host.track(
       work.catch((error: unknown) =>
-        this.#host.log.error("cron trigger failed because of an engine defect", { job: this.id, function: this.#functionId, error }),
+        this.#host.log.error("cron trigger failed because of an engine defect", {
+          job: this.id,
+          function: this.#functionId,
+          error,
+        }),
       ),
     );
   }

@@ -13,7 +13,13 @@ afterEach(() => engine.stop());
 
 /** Resolves with the registration's result only. */
 async function bindOnly(): Promise<void> {
-  worker.say({ type: "registertrigger", id: "t", trigger_type: "cron", function_id: "on::tick", config: { expression: "@daily" } });
+  worker.say({
+    type: "registertrigger",
+    id: "t",
+    trigger_type: "cron",
+    function_id: "on::tick",
+    config: { expression: "@daily" },
+  });
   await worker.next((frame) => frame.type === "triggerregistrationresult");
 }
 

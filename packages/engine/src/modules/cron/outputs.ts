@@ -8,13 +8,18 @@ const NEXT_RUNS = 5;
 const time = z.iso.datetime().nullable();
 
 export const runOutput = z.object({
-  scheduled_time: z.iso.datetime().meta({ description: "Time of the tick. If several ticks were skipped together, of the last one" }),
+  scheduled_time: z.iso
+    .datetime()
+    .meta({ description: "Time of the tick. If several ticks were skipped together, of the last one" }),
   started_at: time.meta({ description: "Null if no run was started" }),
   finished_at: time.meta({ description: "Null while it runs" }),
   outcome: z.enum(["ok", "error", "skipped", "enqueued"]).nullable().meta({ description: "Null while it runs" }),
   error: z.string().optional(),
   manual: z.boolean().optional().meta({ description: "True if cron::trigger_now started it" }),
-  passed_over: z.int().optional().meta({ description: "Number of skipped ticks that this entry stands for; at most 100 per gap" }),
+  passed_over: z
+    .int()
+    .optional()
+    .meta({ description: "Number of skipped ticks that this entry stands for; at most 100 per gap" }),
 });
 
 export const triggerOutput = z.object({
@@ -43,7 +48,11 @@ export function describeRun(run: Run): z.output<typeof runOutput> {
   };
 }
 
-export function describeTrigger({ binding, job }: CronTrigger, directory: Directory, now: number): z.output<typeof triggerOutput> {
+export function describeTrigger(
+  { binding, job }: CronTrigger,
+  directory: Directory,
+  now: number,
+): z.output<typeof triggerOutput> {
   const { settings } = binding;
   const { lastRun } = job;
   return {
@@ -60,7 +69,10 @@ export function describeTrigger({ binding, job }: CronTrigger, directory: Direct
   };
 }
 
-function statusOf({ binding, job }: CronTrigger, directory: Directory): Pick<z.output<typeof triggerOutput>, "status" | "reason"> {
+function statusOf(
+  { binding, job }: CronTrigger,
+  directory: Directory,
+): Pick<z.output<typeof triggerOutput>, "status" | "reason"> {
   const view = directory.triggerById(binding.id);
   if (view?.status === "error") return { status: "error", reason: view.reason ?? "" };
   if (job.isPaused) return { status: "paused" };

@@ -46,7 +46,14 @@ export interface Plan {
 /** Decides what happens with the due ticks. */
 export function planTicks(input: PlanInput): Plan {
   const { schedule, now, decidedUntil, overlap, misfire, running, backlogUntil } = input;
-  const hold: Plan = { starts: [], skipped: undefined, decidedUntil, backlogUntil, waitingFrom: input.waitingFrom, checkAt: undefined };
+  const hold: Plan = {
+    starts: [],
+    skipped: undefined,
+    decidedUntil,
+    backlogUntil,
+    waitingFrom: input.waitingFrom,
+    checkAt: undefined,
+  };
   const first = schedule.next(decidedUntil);
   if (first === undefined) return hold;
   if (first > now) return { ...hold, waitingFrom: undefined, checkAt: first };
@@ -74,14 +81,20 @@ function startDue(input: PlanInput, first: number): Step {
     const until = isBacklog ? backlogUntil : now;
     const due = schedule.latest(MAX_CATCH_UP, decidedUntil, until);
     const starts = one ? due.slice(0, 1) : due;
-    return done(input, { starts, decidedUntil: starts.at(-1) ?? decidedUntil, backlogUntil: starts.length < due.length ? until : backlogUntil });
+    return done(input, {
+      starts,
+      decidedUntil: starts.at(-1) ?? decidedUntil,
+      backlogUntil: starts.length < due.length ? until : backlogUntil,
+    });
   }
   const due = schedule.latest(MAX_CATCH_UP, decidedUntil, now);
   const freshFrom = Math.min(now - LATE_MS, waitingFrom ?? now);
   const fresh = due.filter((tick) => tick >= freshFrom);
   const wanted = fresh.length === 0 && misfire === "once" ? due.slice(-1) : fresh;
   const starts = one ? wanted.slice(-1) : wanted;
-  return starts.length === 0 ? skipTicks(input, "missed", now) : done(input, { starts, decidedUntil: due.at(-1) as number, backlogUntil });
+  return starts.length === 0
+    ? skipTicks(input, "missed", now)
+    : done(input, { starts, decidedUntil: due.at(-1) as number, backlogUntil });
 }
 
 /** Skips due ticks before the first one that is started. */

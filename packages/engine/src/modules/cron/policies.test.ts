@@ -17,7 +17,8 @@ afterEach(async () => {
   await stopped;
 });
 
-const lines = async (id: string) => (await history(engine, id)).map((line) => `${line.scheduled_time.slice(11, 19)} ${line.outcome}`).reverse();
+const lines = async (id: string) =>
+  (await history(engine, id)).map((line) => `${line.scheduled_time.slice(11, 19)} ${line.outcome}`).reverse();
 
 describe("a tick that comes during a run", () => {
   it("is passed over by default, and one line of history stands for a row of them (T-4) (gap 18)", async () => {
@@ -27,7 +28,13 @@ describe("a tick that comes during a run", () => {
     await pass(engine, clock, "t", 20_000, 5_000);
     expect(ticks).toHaveLength(1);
     expect(await history(engine, "t")).toMatchObject([
-      { scheduled_time: "2026-01-01T00:00:20.000Z", started_at: null, outcome: "skipped", error: "the previous run had not ended", passed_over: 3 },
+      {
+        scheduled_time: "2026-01-01T00:00:20.000Z",
+        started_at: null,
+        outcome: "skipped",
+        error: "the previous run had not ended",
+        passed_over: 3,
+      },
       { scheduled_time: "2026-01-01T00:00:05.000Z", outcome: null, finished_at: null },
     ]);
     first.open();
@@ -76,7 +83,9 @@ describe("a run", () => {
     clock.advance(3_600_000);
     await settled(engine, "t");
     await pass(engine, clock, "t", 31_000, 31_000);
-    expect(await history(engine, "t")).toMatchObject([{ outcome: "error", error: expect.stringMatching(/^call_timeout: /) }]);
+    expect(await history(engine, "t")).toMatchObject([
+      { outcome: "error", error: expect.stringMatching(/^call_timeout: /) },
+    ]);
   });
 
   it("does not take place when the condition answers false, nor when it fails", async () => {
@@ -211,7 +220,12 @@ describe("two triggers", () => {
     const second = await engine.connectWorker({ name: "replica" });
     await bind(engine, first.worker, { expression: "*/10 * * * * *" }, { id: "a" });
     await bind(engine, second, { expression: "*/10 * * * * *" }, { id: "b" });
-    await bind(engine, second, { expression: " */10  * * * * * ", timezone: "utc", overlap: "skip", misfire: null }, { id: "c" });
+    await bind(
+      engine,
+      second,
+      { expression: " */10  * * * * * ", timezone: "utc", overlap: "skip", misfire: null },
+      { id: "c" },
+    );
     await pass(engine, clock, "a", 30_000, 10_000);
     expect(first.times()).toEqual(["2026-01-01T00:00:10.000Z", "2026-01-01T00:00:20.000Z", "2026-01-01T00:00:30.000Z"]);
     first.worker.close();
@@ -242,10 +256,15 @@ describe("a config", () => {
       [{ expression: "@daily", time_zone: "Europe/Berlin" }, "time_zone"],
       [{ expression: "@daily", overlap: "never" }, "overlap"],
       [{ expression: "@daily", start_at: "tomorrow" }, "must be a date with time and offset"],
-      [{ expression: "@daily", start_at: "2026-02-01T00:00:00Z", end_at: "2026-01-01T00:00:00Z" }, "is before `start_at`"],
+      [
+        { expression: "@daily", start_at: "2026-02-01T00:00:00Z", end_at: "2026-01-01T00:00:00Z" },
+        "is before `start_at`",
+      ],
     ] as const) {
       const answer = await bind(engine, worker, config);
-      expect(answer, message).toMatchObject({ error: { code: "trigger_registration_failed", message: expect.stringContaining(message) } });
+      expect(answer, message).toMatchObject({
+        error: { code: "trigger_registration_failed", message: expect.stringContaining(message) },
+      });
     }
   });
 

@@ -84,7 +84,9 @@ describe("after a restart", () => {
     await restartAt("2026-01-01T00:01:10Z");
     const after = await again(config);
     expect(after.ticks).toEqual([]);
-    expect(await history(engine, "t")).toMatchObject([{ scheduled_time: "2026-01-01T00:01:00.000Z", outcome: "error" }]);
+    expect(await history(engine, "t")).toMatchObject([
+      { scheduled_time: "2026-01-01T00:01:00.000Z", outcome: "error" },
+    ]);
   });
 
   it.each([
@@ -98,7 +100,10 @@ describe("after a restart", () => {
     const { times } = await again(config);
     for (let round = 0; round < 5; round++) await settled(engine, "t");
     expect(minutes(times())).toEqual(expected);
-    if (misfire === "skip") expect(await history(engine, "t")).toMatchObject([{ outcome: "skipped", passed_over: 5, error: expect.stringMatching(/^missed/) }]);
+    if (misfire === "skip")
+      expect(await history(engine, "t")).toMatchObject([
+        { outcome: "skipped", passed_over: 5, error: expect.stringMatching(/^missed/) },
+      ]);
     await pass(engine, clock, "t", 1_800_000, 60_000);
     expect(minutes(times()).at(-1)).toBe("06:00");
   });
@@ -107,7 +112,9 @@ describe("after a restart", () => {
     await again({ expression: "@hourly" });
     await restartAt("2026-01-01T01:00:40Z");
     const { ticks } = await again({ expression: "@hourly" });
-    expect(ticks).toMatchObject([{ scheduled_time: "2026-01-01T01:00:00.000Z", actual_time: "2026-01-01T01:00:40.000Z" }]);
+    expect(ticks).toMatchObject([
+      { scheduled_time: "2026-01-01T01:00:00.000Z", actual_time: "2026-01-01T01:00:40.000Z" },
+    ]);
   });
 
   it("a pause and the last runs are there, whatever id the trigger has now (gap 18) (gap 20)", async () => {
@@ -120,7 +127,14 @@ describe("after a restart", () => {
     await bind(engine, worker, config, { id: "other" });
     await settled(engine, "other");
     expect(await engine.call("cron::list")).toMatchObject({
-      triggers: [{ trigger_id: "other", status: "paused", next_runs: [], last_run: { scheduled_time: "2026-01-01T01:00:00.000Z", outcome: "ok" } }],
+      triggers: [
+        {
+          trigger_id: "other",
+          status: "paused",
+          next_runs: [],
+          last_run: { scheduled_time: "2026-01-01T01:00:00.000Z", outcome: "ok" },
+        },
+      ],
     });
     await pass(engine, clock, "other", 3_600_000, 600_000);
     expect(times()).toEqual([]);
@@ -167,7 +181,9 @@ describe("after a restart", () => {
     expect(minutes(ahead.times())).toEqual(["00:30", "01:00", "04:30", "05:00"]);
     await restartAt("2026-01-01T02:10:00Z");
     const behind = await again(config);
-    expect(await engine.call("cron::list")).toMatchObject({ triggers: [{ status: "active", next_runs: { 0: "2026-01-01T02:30:00.000Z" } }] });
+    expect(await engine.call("cron::list")).toMatchObject({
+      triggers: [{ status: "active", next_runs: { 0: "2026-01-01T02:30:00.000Z" } }],
+    });
     await pass(engine, clock, "t", 3_600_000, 1_800_000);
     expect(minutes(behind.times())).toEqual(["02:30", "03:00"]);
     // Started ticks are remembered across another restart.

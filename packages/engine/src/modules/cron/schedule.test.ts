@@ -8,7 +8,12 @@ const NEW_YEAR = Date.parse("2026-01-01T00:00:00Z");
 function ticks(text: string, zone: string, from: string, count: number): string[] {
   const schedule = scheduleOf(checkedExpression(text, zone, NEW_YEAR), zone);
   const found: string[] = [];
-  for (let tick = schedule.next(Date.parse(from)); tick !== undefined && found.length < count; tick = schedule.next(tick)) found.push(text_(tick));
+  for (
+    let tick = schedule.next(Date.parse(from));
+    tick !== undefined && found.length < count;
+    tick = schedule.next(tick)
+  )
+    found.push(text_(tick));
   return found;
 }
 const text_ = (instant: number): string => new Date(instant).toISOString().replace(":00.000Z", "Z");
@@ -25,7 +30,11 @@ describe("cron expressions", () => {
     ["Sunday as 0", "0 0 * * 0", ["2026-01-04T00:00Z"]],
     ["Sunday as 7", "0 0 * * 7", ["2026-01-04T00:00Z"]],
     ["Monday as 1", "0 0 * * 1", ["2026-01-05T00:00Z"]],
-    ["the day of the month or that of the week", "0 0 15 * MON", ["2026-01-05T00:00Z", "2026-01-12T00:00Z", "2026-01-15T00:00Z"]],
+    [
+      "the day of the month or that of the week",
+      "0 0 15 * MON",
+      ["2026-01-05T00:00Z", "2026-01-12T00:00Z", "2026-01-15T00:00Z"],
+    ],
     ["the last day of a month", "0 0 L * *", ["2026-01-31T00:00Z", "2026-02-28T00:00Z"]],
     ["the first Monday", "0 0 * * MON#1", ["2026-01-05T00:00Z", "2026-02-02T00:00Z"]],
     ["@hourly", "@hourly", ["2026-01-01T01:00Z"]],
@@ -61,7 +70,8 @@ describe("cron expressions", () => {
   });
 
   it("have one canonical form", () => {
-    for (const same of ["0 9 * * mon", " 0  9 *\t* MON ", "0 0 9 * * Mon"]) expect(canonicalExpression(same)).toBe("0 0 9 * * MON");
+    for (const same of ["0 9 * * mon", " 0  9 *\t* MON ", "0 0 9 * * Mon"])
+      expect(canonicalExpression(same)).toBe("0 0 9 * * MON");
     expect(canonicalExpression("@daily")).toBe(canonicalExpression("0 0 * * *"));
   });
 
@@ -72,8 +82,14 @@ describe("cron expressions", () => {
 
 describe("a schedule in a time zone", () => {
   it("follows the zone's clock through the year (gap 17)", () => {
-    expect(ticks("0 9 * * *", "Europe/Berlin", "2026-03-28T00:00:00Z", 2)).toEqual(["2026-03-28T08:00Z", "2026-03-29T07:00Z"]);
-    expect(ticks("0 9 * * *", "America/New_York", "2026-10-31T00:00:00Z", 2)).toEqual(["2026-10-31T13:00Z", "2026-11-01T14:00Z"]);
+    expect(ticks("0 9 * * *", "Europe/Berlin", "2026-03-28T00:00:00Z", 2)).toEqual([
+      "2026-03-28T08:00Z",
+      "2026-03-29T07:00Z",
+    ]);
+    expect(ticks("0 9 * * *", "America/New_York", "2026-10-31T00:00:00Z", 2)).toEqual([
+      "2026-10-31T13:00Z",
+      "2026-11-01T14:00Z",
+    ]);
   });
 
   it.each([
@@ -81,20 +97,41 @@ describe("a schedule in a time zone", () => {
     ["Europe/Berlin", "0 2 * * *", "2026-03-28T00:00:00Z", ["2026-03-28T01:00Z", "2026-03-30T00:00Z"]],
     ["Europe/Berlin", "15 2-3 * * *", "2026-03-29T00:00:00Z", ["2026-03-29T01:15Z", "2026-03-30T00:15Z"]],
     ["America/New_York", "30 2 * * *", "2026-03-07T00:00:00Z", ["2026-03-07T07:30Z", "2026-03-09T06:30Z"]],
-    ["Europe/Berlin", "*/30 * * * *", "2026-03-29T00:00:00Z", ["2026-03-29T00:30Z", "2026-03-29T01:00Z", "2026-03-29T01:30Z"]],
-  ])("in %s skips times that do not exist when clocks go forward: %s (T-5) (gap 17)", (zone, expression, from, expected) => {
-    expect(ticks(expression, zone, from, expected.length)).toEqual(expected);
-  });
+    [
+      "Europe/Berlin",
+      "*/30 * * * *",
+      "2026-03-29T00:00:00Z",
+      ["2026-03-29T00:30Z", "2026-03-29T01:00Z", "2026-03-29T01:30Z"],
+    ],
+  ])(
+    "in %s skips times that do not exist when clocks go forward: %s (T-5) (gap 17)",
+    (zone, expression, from, expected) => {
+      expect(ticks(expression, zone, from, expected.length)).toEqual(expected);
+    },
+  );
 
   it.each([
     ["Europe/Berlin", "30 2 * * *", "2026-10-24T12:00:00Z", ["2026-10-25T00:30Z", "2026-10-26T01:30Z"]],
-    ["Europe/Berlin", "0,30 2,3 * * *", "2026-10-24T22:00:00Z", ["2026-10-25T00:00Z", "2026-10-25T00:30Z", "2026-10-25T02:00Z"]],
+    [
+      "Europe/Berlin",
+      "0,30 2,3 * * *",
+      "2026-10-24T22:00:00Z",
+      ["2026-10-25T00:00Z", "2026-10-25T00:30Z", "2026-10-25T02:00Z"],
+    ],
     ["America/New_York", "30 1 * * *", "2026-10-31T12:00:00Z", ["2026-11-01T05:30Z", "2026-11-02T06:30Z"]],
     // Expressions with a wildcard also tick in the repeated hour: a gap of an hour would be a surprise.
-    ["Europe/Berlin", "*/30 * * * *", "2026-10-25T00:00:00Z", ["2026-10-25T00:30Z", "2026-10-25T01:00Z", "2026-10-25T01:30Z", "2026-10-25T02:00Z"]],
-  ])("in %s has times that come twice once when clocks go back: %s (T-5) (gap 17)", (zone, expression, from, expected) => {
-    expect(ticks(expression, zone, from, expected.length)).toEqual(expected);
-  });
+    [
+      "Europe/Berlin",
+      "*/30 * * * *",
+      "2026-10-25T00:00:00Z",
+      ["2026-10-25T00:30Z", "2026-10-25T01:00Z", "2026-10-25T01:30Z", "2026-10-25T02:00Z"],
+    ],
+  ])(
+    "in %s has times that come twice once when clocks go back: %s (T-5) (gap 17)",
+    (zone, expression, from, expected) => {
+      expect(ticks(expression, zone, from, expected.length)).toEqual(expected);
+    },
+  );
 
   it("does not have the second of two equal times when it is asked between them", () => {
     expect(ticks("30 2 * * *", "Europe/Berlin", "2026-10-25T01:00:00Z", 1)).toEqual(["2026-10-26T01:30Z"]);
@@ -102,26 +139,47 @@ describe("a schedule in a time zone", () => {
 
   it("finds the same ticks forward and backward", () => {
     const zones = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"];
-    const expressions = ["0 */20 * * * *", "0 30 1,2,3 * * *", "0 0 2 * * SUN", "0 15 2 L * *", "30 0 3 1 * *", "0 0 0 * * MON#2"];
+    const expressions = [
+      "0 */20 * * * *",
+      "0 30 1,2,3 * * *",
+      "0 0 2 * * SUN",
+      "0 15 2 L * *",
+      "30 0 3 1 * *",
+      "0 0 0 * * MON#2",
+    ];
     const hour = fc.integer({ min: 0, max: 24 * 365 });
     fc.assert(
-      fc.property(fc.constantFrom(...zones), fc.constantFrom(...expressions), hour, fc.integer({ min: 1, max: 96 }), (zone, expression, start, hours) => {
-        const schedule = scheduleOf(expression, zone);
-        const after = NEW_YEAR + start * 3_600_000 + 17_000;
-        const until = after + hours * 3_600_000;
-        const forward: number[] = [];
-        for (let tick = schedule.next(after); tick !== undefined && tick <= until; tick = schedule.next(tick)) forward.push(tick);
-        expect(schedule.latest(10, after, until)).toEqual(forward.slice(-10));
-      }),
+      fc.property(
+        fc.constantFrom(...zones),
+        fc.constantFrom(...expressions),
+        hour,
+        fc.integer({ min: 1, max: 96 }),
+        (zone, expression, start, hours) => {
+          const schedule = scheduleOf(expression, zone);
+          const after = NEW_YEAR + start * 3_600_000 + 17_000;
+          const until = after + hours * 3_600_000;
+          const forward: number[] = [];
+          for (let tick = schedule.next(after); tick !== undefined && tick <= until; tick = schedule.next(tick))
+            forward.push(tick);
+          expect(schedule.latest(10, after, until)).toEqual(forward.slice(-10));
+        },
+      ),
       { numRuns: 60 },
     );
   });
 
   it("has ticks from its start to its end, both included", () => {
-    const daily = within(() => scheduleOf("0 0 0 * * *", "UTC"), Date.parse("2026-02-01T00:00:00Z"), Date.parse("2026-02-02T00:00:00Z"));
+    const daily = within(
+      () => scheduleOf("0 0 0 * * *", "UTC"),
+      Date.parse("2026-02-01T00:00:00Z"),
+      Date.parse("2026-02-02T00:00:00Z"),
+    );
     expect(daily.next(NEW_YEAR)).toBe(Date.parse("2026-02-01T00:00:00Z"));
     expect(daily.next(Date.parse("2026-02-01T00:00:00Z"))).toBe(Date.parse("2026-02-02T00:00:00Z"));
     expect(daily.next(Date.parse("2026-02-02T00:00:00Z"))).toBeUndefined();
-    expect(daily.latest(10, NEW_YEAR, Date.parse("2026-03-01T00:00:00Z")).map(text_)).toEqual(["2026-02-01T00:00Z", "2026-02-02T00:00Z"]);
+    expect(daily.latest(10, NEW_YEAR, Date.parse("2026-03-01T00:00:00Z")).map(text_)).toEqual([
+      "2026-02-01T00:00Z",
+      "2026-02-02T00:00Z",
+    ]);
   });
 });

@@ -31,7 +31,12 @@ class ZonedSchedule implements Schedule {
   readonly #runs: { readonly count: number; readonly before: number; readonly ticks: readonly number[] }[] = [];
 
   constructor(expression: string, zone: string) {
-    this.#cron = new Cron(expression, { ...PARSER_OPTIONS, timezone: zone, paused: true, fixedTimeRule: "no-wildcard" });
+    this.#cron = new Cron(expression, {
+      ...PARSER_OPTIONS,
+      timezone: zone,
+      paused: true,
+      fixedTimeRule: "no-wildcard",
+    });
     this.#zone = zone;
   }
 
@@ -40,7 +45,8 @@ class ZonedSchedule implements Schedule {
     const known = this.#nexts.find((next) => from >= next.from && (next.tick === undefined || from < next.tick));
     if (known !== undefined) return known.tick;
     let date = this.#cron.nextRun(new Date(from));
-    for (let tries = 1; date !== null && !this.#exists(date); tries++) date = tries < MAX_TRIES ? this.#cron.nextRun(date) : null;
+    for (let tries = 1; date !== null && !this.#exists(date); tries++)
+      date = tries < MAX_TRIES ? this.#cron.nextRun(date) : null;
     const tick = date?.getTime();
     remember(this.#nexts, { from, tick });
     return tick;

@@ -30,7 +30,10 @@ export interface CronSettings {
 }
 
 const instant = (what: string) =>
-  z.iso.datetime({ offset: true, error: "must be a date with time and offset, e.g. 2026-03-01T00:00:00Z" }).nullish().meta({ description: what });
+  z.iso
+    .datetime({ offset: true, error: "must be a date with time and offset, e.g. 2026-03-01T00:00:00Z" })
+    .nullish()
+    .meta({ description: what });
 
 /**
  * Config of a trigger of type `cron`. Members that are null count as absent. Unknown members are rejected, because a
@@ -47,7 +50,10 @@ export function cronSettings(now: () => number): z.ZodType<CronSettings> {
           description:
             "Five fields (minute hour day month weekday), six (second first) or seven (year last), with names, lists, ranges and steps; or @hourly, @daily, @weekly, @monthly, @yearly. Weekdays are 0 to 7; Sunday is 0 and 7",
         }),
-      timezone: z.string().nullish().meta({ description: "IANA time zone of the expression, e.g. Europe/Berlin. Default UTC" }),
+      timezone: z
+        .string()
+        .nullish()
+        .meta({ description: "IANA time zone of the expression, e.g. Europe/Berlin. Default UTC" }),
       overlap: z.enum(OVERLAPS).nullish().meta({
         description:
           "What to do with a tick that is due during a run: skip (default) skips it, allow starts it as well, queue_one starts one run when the current run ends",
@@ -56,9 +62,15 @@ export function cronSettings(now: () => number): z.ZodType<CronSettings> {
         description:
           "What to do with ticks that could not start within 60 s: skip (default) skips them, once starts one run for all, all starts each, up to 100",
       }),
-      queue: z.string().min(1).max(256).nullish().meta({ description: "Adds a job for the function to this queue instead of calling it" }),
+      queue: z
+        .string()
+        .min(1)
+        .max(256)
+        .nullish()
+        .meta({ description: "Adds a job for the function to this queue instead of calling it" }),
       jitter_ms: z.int().min(0).max(HOUR_MS).nullish().meta({
-        description: "Maximum start delay, in milliseconds. Each trigger has a fixed delay from 0 to this value, so that not all start at once. Default 0",
+        description:
+          "Maximum start delay, in milliseconds. Each trigger has a fixed delay from 0 to this value, so that not all start at once. Default 0",
       }),
       start_at: instant("No tick before this time"),
       end_at: instant("No tick after this time"),
@@ -121,7 +133,17 @@ export function jobIdOf(functionId: string, settings: CronSettings): string {
 /** Returns the settings as JSON with a fixed order of members, to store and compare them. */
 export function settingsText(settings: CronSettings): string {
   const { expression, timezone, overlap, misfire, queue, jitterMs, startAt, endAt, conditionFunctionId } = settings;
-  return JSON.stringify([expression, timezone, overlap, misfire, queue ?? null, jitterMs, startAt ?? null, endAt ?? null, conditionFunctionId ?? null]);
+  return JSON.stringify([
+    expression,
+    timezone,
+    overlap,
+    misfire,
+    queue ?? null,
+    jitterMs,
+    startAt ?? null,
+    endAt ?? null,
+    conditionFunctionId ?? null,
+  ]);
 }
 
 /**

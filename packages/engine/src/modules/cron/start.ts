@@ -9,7 +9,8 @@ import { CronStore } from "./store/cron-store.ts";
 export async function startCron(context: ModuleContext<CronConfig>): Promise<RunningModule<CronConfig>> {
   const { config, dataDir, log } = context;
   if (config.adapter !== undefined) {
-    const message = "the adapter of svc-cron is ignored: schedules are stored in the data folder; remove it from the config";
+    const message =
+      "the adapter of svc-cron is ignored: schedules are stored in the data folder; remove it from the config";
     log.warn(message, { adapter: config.adapter.name });
   }
   const store = await CronStore.open({ dataDir, log });

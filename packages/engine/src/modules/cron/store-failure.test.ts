@@ -32,7 +32,9 @@ it("a tick that cannot be stored is not started; it is shown as an error, and st
   clock.advance(60_000);
   await isShown;
   expect(times()).toEqual([]);
-  expect(engine.directory.triggerById("t")).toMatchObject({ reason: expect.stringMatching(/^cannot be stored: .*no room/) });
+  expect(engine.directory.triggerById("t")).toMatchObject({
+    reason: expect.stringMatching(/^cannot be stored: .*no room/),
+  });
   database.exec("DROP TRIGGER full");
   database.close();
   await pass(engine, clock, "t", 2_000);

@@ -23,7 +23,9 @@ export function unhandledTicks(schedule: Schedule, ranges: readonly TickRange[])
         if (to < last) found = [...schedule.latest(count - found.length, Math.max(after, to), last), ...found];
         last = Math.min(last, from - 1);
       }
-      return found.length >= count || last <= after ? found : [...schedule.latest(count - found.length, after, last), ...found];
+      return found.length >= count || last <= after
+        ? found
+        : [...schedule.latest(count - found.length, after, last), ...found];
     },
   };
 }

@@ -14,7 +14,10 @@ async function settled(worker: InMemoryWorker): Promise<void> {
  * An engine with a worker whose function is bound to `type`. `events()` returns the events so far, after 50 ms have
  * passed.
  */
-async function scene(type: string, client: { readonly features?: []; readonly version?: string; readonly access?: SessionAccess } = {}) {
+async function scene(
+  type: string,
+  client: { readonly features?: []; readonly version?: string; readonly access?: SessionAccess } = {},
+) {
   const clock = manualClock();
   const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)], clock });
   const listener = await engine.connectWorker({ name: "listener", ...client });
@@ -35,8 +38,10 @@ async function scene(type: string, client: { readonly features?: []; readonly ve
   return { engine, clock, events };
 }
 
-const rowsIn = (event: Record<string, unknown> | undefined): { function_id: string }[] => (event ?? { functions: [] }).functions as { function_id: string }[];
-const idsIn = (event: Record<string, unknown> | undefined): string[] => rowsIn(event).map(({ function_id }) => function_id);
+const rowsIn = (event: Record<string, unknown> | undefined): { function_id: string }[] =>
+  (event ?? { functions: [] }).functions as { function_id: string }[];
+const idsIn = (event: Record<string, unknown> | undefined): string[] =>
+  rowsIn(event).map(({ function_id }) => function_id);
 
 describe("engine::functions-available", () => {
   it("is pushed once for all changes of a moment, with the functions as they are, internal ones too", async () => {
@@ -72,7 +77,13 @@ describe("engine::functions-available", () => {
     await settled(worker);
     const [heard] = await events();
     const [row] = rowsIn(heard).filter(({ function_id }) => function_id === "a");
-    expect(row).toEqual({ function_id: "a", description: null, request_format: null, response_format: null, metadata: null });
+    expect(row).toEqual({
+      function_id: "a",
+      description: null,
+      request_format: null,
+      response_format: null,
+      metadata: null,
+    });
   });
 });
 
@@ -99,7 +110,10 @@ describe("engine::workers-available", () => {
 
   it("shows a restricted worker the end of workers that it could see, and of no others", async () => {
     const { engine, events } = await scene("engine::workers-available", { access: accessTo(["shop::open"]) });
-    const [stranger, shop] = [await engine.connectWorker({ name: "stranger" }), await engine.connectWorker({ name: "shop" })];
+    const [stranger, shop] = [
+      await engine.connectWorker({ name: "stranger" }),
+      await engine.connectWorker({ name: "shop" }),
+    ];
     stranger.say({ type: "registerfunction", id: "secret" });
     await settled(stranger);
     await settled(shop);
@@ -117,14 +131,23 @@ describe("engine::workers-available", () => {
   it("shows a restricted worker the end of workers that were there before it", async () => {
     const clock = manualClock();
     const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)], clock });
-    const [stranger, shop] = [await engine.connectWorker({ name: "stranger" }), await engine.connectWorker({ name: "shop" })];
+    const [stranger, shop] = [
+      await engine.connectWorker({ name: "stranger" }),
+      await engine.connectWorker({ name: "shop" }),
+    ];
     shop.say({ type: "registerfunction", id: "shop::open" });
     await settled(shop);
     const listener = await engine.connectWorker({ name: "listener", access: accessTo(["shop::open"]) });
     const heard: unknown[] = [];
     clock.advance(50);
     listener.serve("hear", (data) => void heard.push(data));
-    listener.say({ type: "registertrigger", id: "t1", trigger_type: "engine::workers-available", function_id: "hear", config: {} });
+    listener.say({
+      type: "registertrigger",
+      id: "t1",
+      trigger_type: "engine::workers-available",
+      function_id: "hear",
+      config: {},
+    });
     await settled(listener);
     stranger.close();
     shop.close();

@@ -25,7 +25,8 @@ export function provideAvailabilityTriggers(context: Context): Undo {
   const workers = new WorkersAvailable(context);
   provideTrigger({
     type: "engine::functions-available",
-    summary: "A function was added or removed: {event: functions_changed, functions: [rows of engine::functions::list, internal ones included]}",
+    summary:
+      "A function was added or removed: {event: functions_changed, functions: [rows of engine::functions::list, internal ones included]}",
     settings: z.looseObject({}),
     bind: (binding) => functions.bind(binding),
   });
@@ -89,7 +90,10 @@ function subscriberOf({ functionId }: Binding, { directory }: Context): Subscrib
 /** Returns the directory as the receiving worker may see it, in the format of its client. */
 function viewOf(subscriber: Subscriber | undefined, { directory, accessOf }: Context): CallerView {
   if (subscriber === undefined) return new CallerView(directory, { caller: undefined, access: undefined });
-  return new CallerView(directory, { caller: { worker_id: subscriber.id, name: subscriber.name }, access: accessOf(subscriber.id) });
+  return new CallerView(directory, {
+    caller: { worker_id: subscriber.id, name: subscriber.name },
+    access: accessOf(subscriber.id),
+  });
 }
 
 class FunctionsAvailable {
@@ -115,7 +119,8 @@ class FunctionsAvailable {
     // A function that was removed and added again meanwhile has not changed.
     if (now === this.#known) return;
     this.#known = now;
-    for (const [binding, outbox] of this.#outboxes) if (hasProvider(binding, this.#context)) outbox.put(() => this.#eventFor(binding));
+    for (const [binding, outbox] of this.#outboxes)
+      if (hasProvider(binding, this.#context)) outbox.put(() => this.#eventFor(binding));
   }
 
   #ids(): string {
@@ -246,7 +251,10 @@ class Outbox {
       try {
         await this.binding.fire(Payload.fromValue(event()));
       } catch (error) {
-        this.#log.warn("a function bound to an availability trigger failed", { functionId: this.binding.functionId, error });
+        this.#log.warn("a function bound to an availability trigger failed", {
+          functionId: this.binding.functionId,
+          error,
+        });
       }
     }
     this.#isSending = false;

@@ -19,7 +19,10 @@ export function provideBaggage({ provideFunction }: Pick<ModuleContext<unknown>,
     id: "engine::baggage::set",
     summary: "Has no effect: the caller sets the baggage of a call",
     input: z.object({ key: z.string(), value: z.unknown() }),
-    handle: () => ({ success: true, note: "baggage travels from caller to callee; set it in the context of the call instead" }),
+    handle: () => ({
+      success: true,
+      note: "baggage travels from caller to callee; set it in the context of the call instead",
+    }),
   });
 }
 

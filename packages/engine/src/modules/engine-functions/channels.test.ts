@@ -10,7 +10,10 @@ import { engineFunctions } from "./index.ts";
 const text = (value: string): ChannelItem => ({ kind: "text", text: value });
 const binary = (length: number): ChannelItem => ({ kind: "binary", bytes: Buffer.alloc(length) });
 
-function channelOf(options: { readonly maxItems?: number; readonly budget?: ByteBudget } = {}): { readonly channel: Channel; readonly over: () => boolean } {
+function channelOf(options: { readonly maxItems?: number; readonly budget?: ByteBudget } = {}): {
+  readonly channel: Channel;
+  readonly over: () => boolean;
+} {
   let isOver = false;
   const channel = new Channel({
     id: "c",
@@ -165,8 +168,12 @@ describe("engine::channels::create", () => {
     const { writer, reader } = frame.result as Record<"writer" | "reader", Record<string, string>>;
     expect(writer).toEqual({ ...reader, direction: "write" });
     expect(reader.direction).toBe("read");
-    expect((await worker.call("engine::channels::create", { buffer_size: 0 })).error).toMatchObject({ code: "invalid_input" });
-    expect((await worker.call("engine::channels::create", { buffer_size: 1025 })).error).toMatchObject({ code: "invalid_input" });
+    expect((await worker.call("engine::channels::create", { buffer_size: 0 })).error).toMatchObject({
+      code: "invalid_input",
+    });
+    expect((await worker.call("engine::channels::create", { buffer_size: 1025 })).error).toMatchObject({
+      code: "invalid_input",
+    });
     expect((await worker.call("engine::channels::create", { buffer_size: null })).error).toBeNull();
     await engine.stop();
   });
@@ -174,7 +181,8 @@ describe("engine::channels::create", () => {
   it("takes a worker's channels down with its connection, but leaves a finished one to its reader", async () => {
     const engine = await inMemoryEngine({ modules: [engineFunctions(() => ({}) as never)] });
     const worker = await engine.connectWorker();
-    const make = async (): Promise<Record<"writer" | "reader", unknown>> => (await worker.call("engine::channels::create", {})).result as never;
+    const make = async (): Promise<Record<"writer" | "reader", unknown>> =>
+      (await worker.call("engine::channels::create", {})).result as never;
     const untaken = await make();
     const finished = await make();
     const writer = engine.takeWriter(finished.writer);

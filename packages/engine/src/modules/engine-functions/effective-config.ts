@@ -38,7 +38,10 @@ export interface EffectiveConfig {
 }
 
 /** Provides `engine::config::effective`. */
-export function provideEffectiveConfig({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, config: () => EffectiveConfig): void {
+export function provideEffectiveConfig(
+  { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
+  config: () => EffectiveConfig,
+): void {
   provideFunction({
     id: "engine::config::effective",
     summary: "All settings with the source of their values; secrets are masked",

@@ -20,7 +20,10 @@ const listInput = z.object({
 const infoInput = z.object({ function_id: z.string().nullish(), function_ids: z.array(z.string()).nullish() });
 
 /** Provides `engine::functions::*`. */
-export function provideFunctionListings({ provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">): void {
+export function provideFunctionListings({
+  provideFunction,
+  directory,
+}: Pick<ModuleContext<unknown>, "provideFunction" | "directory">): void {
   provideFunction({
     id: "engine::functions::list",
     summary: "Functions that live workers provide",
@@ -28,8 +31,14 @@ export function provideFunctionListings({ provideFunction, directory }: Pick<Mod
     handle: (input, context) => {
       const visible = new CallerView(directory, context);
       const matching = visible.functions().filter((view) => matches(view, input));
-      const views = ranked(matching, input.search, ({ function_id, description }) => ({ id: function_id, others: [description] }));
-      return page("functions", views, (view) => functionRow(view, visible.dialect), { request: input, dialect: visible.dialect });
+      const views = ranked(matching, input.search, ({ function_id, description }) => ({
+        id: function_id,
+        others: [description],
+      }));
+      return page("functions", views, (view) => functionRow(view, visible.dialect), {
+        request: input,
+        dialect: visible.dialect,
+      });
     },
   });
   provideFunction({
@@ -38,7 +47,8 @@ export function provideFunctionListings({ provideFunction, directory }: Pick<Mod
     input: infoInput,
     handle: ({ function_id, function_ids }, context) => {
       const visible = new CallerView(directory, context);
-      if ((function_id ?? undefined) !== undefined && (function_ids ?? undefined) !== undefined) refuse("give function_id or function_ids, not both");
+      if ((function_id ?? undefined) !== undefined && (function_ids ?? undefined) !== undefined)
+        refuse("give function_id or function_ids, not both");
       if (typeof function_id === "string") return detailOrThrow(function_id, visible);
       const ids = function_ids ?? refuse("give function_id or function_ids");
       if (ids.length === 0) refuse("function_ids is empty; give 1 to 32 ids");
@@ -87,7 +97,12 @@ export function functionDetail(view: FunctionView, visible: CallerView): Readonl
   const published = {
     function_id,
     worker_name,
-    ...withoutNulls({ description, request_schema: view.request_format, response_schema: view.response_format, metadata }),
+    ...withoutNulls({
+      description,
+      request_schema: view.request_format,
+      response_schema: view.response_format,
+      metadata,
+    }),
     registered_triggers: view.triggers.flatMap(({ id }) => {
       const binding = visible.binding(id);
       return binding === undefined ? [] : [{ id, trigger_type: binding.trigger_type, config: binding.config }];

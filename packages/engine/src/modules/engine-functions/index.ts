@@ -35,7 +35,10 @@ const channelInput = z.object({ buffer_size: z.int().min(1).max(MAX_BUFFER_ITEMS
 const NO_CONFIG: EffectiveConfig = { file: "", settings: [], modules: [], workers: [], warnings: [] };
 
 /** The functions by which the CLI, the console and workers inspect the engine. */
-export function engineFunctions(info: () => EngineInfo, options: { readonly config?: () => EffectiveConfig } = {}): Module<unknown> {
+export function engineFunctions(
+  info: () => EngineInfo,
+  options: { readonly config?: () => EffectiveConfig } = {},
+): Module<unknown> {
   return defineModule({
     name: "engine-functions",
     summary: "Inspects the running engine",

@@ -34,7 +34,11 @@ export function page<View>(
   name: string,
   views: readonly View[],
   rowOf: (view: View) => unknown,
-  options: { readonly request: PageRequest; readonly dialect: Dialect; readonly more?: Readonly<Record<string, unknown>> },
+  options: {
+    readonly request: PageRequest;
+    readonly dialect: Dialect;
+    readonly more?: Readonly<Record<string, unknown>>;
+  },
 ): Payload {
   const { request, dialect, more = {} } = options;
   const offset = request.offset ?? 0;
@@ -50,7 +54,11 @@ export function page<View>(
     rows.push(row);
   }
   const next = offset + rows.length;
-  const place = isOurs ? { total: views.length, ...(next < views.length && rows.length > 0 ? { next_offset: next } : {}) } : {};
-  const others = Object.entries({ ...more, ...place }).map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`);
+  const place = isOurs
+    ? { total: views.length, ...(next < views.length && rows.length > 0 ? { next_offset: next } : {}) }
+    : {};
+  const others = Object.entries({ ...more, ...place }).map(
+    ([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`,
+  );
   return Payload.fromText(`{${JSON.stringify(name)}:[${rows.join(",")}]${others.join("")}}`);
 }

@@ -43,7 +43,10 @@ export function provideBindingListings({
         id: function_id,
         others: [trigger_type, JSON.stringify(config)],
       }));
-      return page("registered_triggers", views, (view) => bindingRow(view, visible.dialect), { request: input, dialect: visible.dialect });
+      return page("registered_triggers", views, (view) => bindingRow(view, visible.dialect), {
+        request: input,
+        dialect: visible.dialect,
+      });
     },
   });
   provideFunction({
@@ -77,14 +80,19 @@ export function provideBindingListings({
     input: registerInput,
     output: z.object({
       id: z.string(),
-      status: z.string().optional().meta({ description: "`active`, or `inactive`: then the type or the function has no provider yet. SDK clients only" }),
+      status: z.string().optional().meta({
+        description: "`active`, or `inactive`: then the type or the function has no provider yet. SDK clients only",
+      }),
       reason: z.string().nullish().meta({ description: "Why it is inactive" }),
     }),
     handle: async ({ trigger_type, function_id, config, metadata }, context) => {
       const { caller, access } = context;
       const refusal = access?.bindRefusal({ type: trigger_type, functionId: function_id, config });
       if (refusal !== undefined) throw refusal;
-      const id = await unownedTriggers.register({ triggerType: trigger_type, functionId: function_id, config, metadata }, caller);
+      const id = await unownedTriggers.register(
+        { triggerType: trigger_type, functionId: function_id, config, metadata },
+        caller,
+      );
       const view = directory.triggerById(id);
       if (view === undefined || new CallerView(directory, context).dialect !== "svc") return { id };
       const { status, reason } = view;
@@ -117,7 +125,8 @@ function matches(view: TriggerView, input: z.output<typeof listInput>): boolean 
 /** Returns a row of the list. */
 export function bindingRow(view: TriggerView, dialect: Dialect): Readonly<Record<string, unknown>> {
   const text = JSON.stringify(view.config) ?? "null";
-  const config_summary = text.length > CONFIG_SUMMARY_CHARACTERS ? `${text.slice(0, CONFIG_SUMMARY_CHARACTERS)}…` : text;
+  const config_summary =
+    text.length > CONFIG_SUMMARY_CHARACTERS ? `${text.slice(0, CONFIG_SUMMARY_CHARACTERS)}…` : text;
   const { internal: _internal, ...ours } = view;
   if (dialect === "svc") return { ...ours, config_summary };
   const { id, trigger_type, function_id, worker_name, config } = view;

@@ -33,5 +33,7 @@ function rankOf(id: string, others: readonly Wanted[], wanted: string): number |
 
 /** Returns a copy without members that are null or undefined, for published lists, which omit them. */
 export function withoutNulls<Row extends Readonly<Record<string, unknown>>>(row: Row): Partial<Row> {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined)) as Partial<Row>;
+  return Object.fromEntries(
+    Object.entries(row).filter(([, value]) => value !== null && value !== undefined),
+  ) as Partial<Row>;
 }

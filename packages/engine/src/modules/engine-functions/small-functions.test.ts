@@ -11,10 +11,13 @@ describe("engine::baggage::*", () => {
     const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)] });
     const worker = await engine.connectWorker();
     const baggage = "user=ada%20l;ttl=1, team=till,broken,__proto__=x,bad=%zz";
-    const call = async (name: string, input: object): Promise<unknown> => (await worker.call(`engine::baggage::${name}`, input, { baggage })).result;
+    const call = async (name: string, input: object): Promise<unknown> =>
+      (await worker.call(`engine::baggage::${name}`, input, { baggage })).result;
     expect(await call("get", { key: "user" })).toEqual({ value: "ada l" });
     expect(await call("get", { key: "toString" })).toEqual({ value: null });
-    expect(await call("get_all", {})).toEqual({ baggage: JSON.parse('{"user":"ada l","team":"till","__proto__":"x","bad":"%zz"}') });
+    expect(await call("get_all", {})).toEqual({
+      baggage: JSON.parse('{"user":"ada l","team":"till","__proto__":"x","bad":"%zz"}'),
+    });
     expect(await call("set", { key: "a", value: "b" })).toMatchObject({ success: true });
     expect((await worker.call("engine::baggage::get_all", {})).result).toEqual({ baggage: {} });
   });
@@ -36,7 +39,10 @@ describe("engine::config::effective", () => {
           settings: [
             {
               key: "adapter",
-              value: { name: "redis", config: { url: "redis://ada:hunter2@db:6379/0?password=hunter2&x=1", api_key: "hunter2" } },
+              value: {
+                name: "redis",
+                config: { url: "redis://ada:hunter2@db:6379/0?password=hunter2&x=1", api_key: "hunter2" },
+              },
               source: "file",
             },
           ],
@@ -48,7 +54,16 @@ describe("engine::config::effective", () => {
           settings: [{ key: "headers", value: { "x-honeycomb-team": "hunter2" }, source: "file" }],
         },
       ],
-      workers: [{ name: "w", path: "/p/w", replicas: 1, watch: true, where: "config.yaml:9", env: { DB_PASSWORD: "hunter2", MODE: "dev" } }],
+      workers: [
+        {
+          name: "w",
+          path: "/p/w",
+          replicas: 1,
+          watch: true,
+          where: "config.yaml:9",
+          env: { DB_PASSWORD: "hunter2", MODE: "dev" },
+        },
+      ],
       warnings: [],
     };
     const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO, { config: () => config })] });
@@ -61,7 +76,14 @@ describe("engine::config::effective", () => {
         {
           ...config.modules[0],
           settings: [
-            { key: "adapter", value: { name: "redis", config: { url: `redis://${MASK}@db:6379/0?password=${MASK}&x=1`, api_key: MASK } }, source: "file" },
+            {
+              key: "adapter",
+              value: {
+                name: "redis",
+                config: { url: `redis://${MASK}@db:6379/0?password=${MASK}&x=1`, api_key: MASK },
+              },
+              source: "file",
+            },
           ],
         },
         { ...config.modules[1], settings: [{ key: "headers", value: { "x-honeycomb-team": MASK }, source: "file" }] },

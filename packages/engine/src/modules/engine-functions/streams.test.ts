@@ -7,9 +7,21 @@ import { inMemoryEngine } from "../../testing/index.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
 
 function mayCall(...patterns: string[]): SessionAccess {
-  const rule = { authFunctionId: undefined, exposeFunctions: patterns.map((pattern) => `match("${pattern}")`), roles: [], tokens: [] };
-  const hooks = { onFunctionRegistrationFunctionId: undefined, onTriggerRegistrationFunctionId: undefined, onTriggerTypeRegistrationFunctionId: undefined };
-  return new SessionAccess(ANONYMOUS, policyOf({ tokenRequired: false, rbac: { ...rule, ...hooks }, middlewareFunctionId: undefined }));
+  const rule = {
+    authFunctionId: undefined,
+    exposeFunctions: patterns.map((pattern) => `match("${pattern}")`),
+    roles: [],
+    tokens: [],
+  };
+  const hooks = {
+    onFunctionRegistrationFunctionId: undefined,
+    onTriggerRegistrationFunctionId: undefined,
+    onTriggerTypeRegistrationFunctionId: undefined,
+  };
+  return new SessionAccess(
+    ANONYMOUS,
+    policyOf({ tokenRequired: false, rbac: { ...rule, ...hooks }, middlewareFunctionId: undefined }),
+  );
 }
 
 const BOARD = {
@@ -21,7 +33,12 @@ const BOARD = {
   ],
   subscribers: 3,
 };
-const TAP = { name: "svc.stream.messages", type: "system", groups: [{ group_id: "all", items: null, subscribers: 1 }], subscribers: 1 };
+const TAP = {
+  name: "svc.stream.messages",
+  type: "system",
+  groups: [{ group_id: "all", items: null, subscribers: 1 }],
+  subscribers: 1,
+};
 
 async function scene() {
   const engine = await inMemoryEngine({ modules: [engineFunctions(() => ({}) as EngineInfo)] });
@@ -80,7 +97,11 @@ describe("engine::streams::list", () => {
       await engine.connectWorker({ access: mayCall("engine::*", "stream::*") }),
       await engine.connectWorker({ access: mayCall("engine::*") }),
     ];
-    expect(await reader.call("engine::streams::list", { include_system: true })).toMatchObject({ result: { streams: [BOARD] } });
-    expect(await other.call("engine::streams::list", { include_system: true })).toMatchObject({ result: { streams: [] } });
+    expect(await reader.call("engine::streams::list", { include_system: true })).toMatchObject({
+      result: { streams: [BOARD] },
+    });
+    expect(await other.call("engine::streams::list", { include_system: true })).toMatchObject({
+      result: { streams: [] },
+    });
   });
 });

@@ -17,7 +17,10 @@ const listOutput = z.object({
 });
 
 /** Provides `engine::streams::list`. */
-export function provideStreamListing({ provideFunction, streams }: Pick<ModuleContext<unknown>, "provideFunction" | "streams">): void {
+export function provideStreamListing({
+  provideFunction,
+  streams,
+}: Pick<ModuleContext<unknown>, "provideFunction" | "streams">): void {
   provideFunction({
     id: "engine::streams::list",
     summary: "Streams with their groups and subscribers",

@@ -15,7 +15,10 @@ const listInput = z.object({
 });
 
 /** Provides `engine::triggers::*` and `engine::trigger-types::list`, which list trigger types. */
-export function provideTriggerTypeListings({ provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">): void {
+export function provideTriggerTypeListings({
+  provideFunction,
+  directory,
+}: Pick<ModuleContext<unknown>, "provideFunction" | "directory">): void {
   provideFunction({
     id: "engine::triggers::list",
     summary: "Trigger types that modules and workers provide; callers of version 0.11 get the triggers themselves",
@@ -23,7 +26,11 @@ export function provideTriggerTypeListings({ provideFunction, directory }: Pick<
     handle: (input, context) => {
       const visible = new CallerView(directory, context);
       const { dialect } = visible;
-      if (dialect === "0.11") return page("triggers", boundTriggers(visible, input.include_internal ?? false), (row) => row, { request: input, dialect });
+      if (dialect === "0.11")
+        return page("triggers", boundTriggers(visible, input.include_internal ?? false), (row) => row, {
+          request: input,
+          dialect,
+        });
       const views = visible.types().filter((view) => matches(view, input));
       const found = ranked(views, input.search, ({ id, description }) => ({ id, others: [description] }));
       return page("triggers", found, (view) => typeRow(view, dialect), { request: input, dialect });
@@ -37,7 +44,12 @@ export function provideTriggerTypeListings({ provideFunction, directory }: Pick<
       const visible = new CallerView(directory, context);
       const views = visible.types().filter((view) => matches(view, { include_internal }));
       const { dialect } = visible;
-      return page("trigger_types", views, (view) => (dialect === "svc" ? typeRow(view, "svc") : publishedTypeWithFormats(view)), { request, dialect });
+      return page(
+        "trigger_types",
+        views,
+        (view) => (dialect === "svc" ? typeRow(view, "svc") : publishedTypeWithFormats(view)),
+        { request, dialect },
+      );
     },
   });
   provideFunction({
@@ -47,7 +59,8 @@ export function provideTriggerTypeListings({ provideFunction, directory }: Pick<
     handle: ({ id }, context) => {
       const visible = new CallerView(directory, context);
       const view = visible.type(id);
-      if (view === undefined) throw new CallError("NOT_FOUND", `Trigger type '${id}' is not registered in namespace 'default'.`);
+      if (view === undefined)
+        throw new CallError("NOT_FOUND", `Trigger type '${id}' is not registered in namespace 'default'.`);
       return typeDetail(view, visible.dialect);
     },
   });
@@ -58,7 +71,13 @@ function boundTriggers(visible: CallerView, includeInternal: boolean): unknown[]
   return visible
     .bindings()
     .filter(({ internal }) => !internal || includeInternal)
-    .map(({ id, trigger_type, function_id, config, metadata }) => ({ id, trigger_type, function_id, config, ...withoutNulls({ metadata }) }));
+    .map(({ id, trigger_type, function_id, config, metadata }) => ({
+      id,
+      trigger_type,
+      function_id,
+      config,
+      ...withoutNulls({ metadata }),
+    }));
 }
 
 function matches(view: TriggerTypeView, input: Partial<z.output<typeof listInput>>): boolean {
@@ -73,7 +92,12 @@ function typeRow(view: TriggerTypeView, dialect: Dialect): Readonly<Record<strin
   return dialect === "svc" ? ours : { id, worker_name, description };
 }
 
-function publishedTypeWithFormats({ id, description, trigger_request_format, call_request_format }: TriggerTypeView): unknown {
+function publishedTypeWithFormats({
+  id,
+  description,
+  trigger_request_format,
+  call_request_format,
+}: TriggerTypeView): unknown {
   return { id, description, ...withoutNulls({ trigger_request_format, call_request_format }) };
 }
 

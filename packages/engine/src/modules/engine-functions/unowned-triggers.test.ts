@@ -6,7 +6,14 @@ import { policyOf } from "../../kernel/access/policy.ts";
 import { SessionAccess } from "../../kernel/access/session-access.ts";
 import type { WorkerLimits } from "../../kernel/kernel.ts";
 import { defineModule, type TriggerBinding } from "../../kernel/module.ts";
-import { accessOfRole, type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock, rulesWith } from "../../testing/index.ts";
+import {
+  accessOfRole,
+  type InMemoryEngine,
+  type InMemoryWorker,
+  inMemoryEngine,
+  manualClock,
+  rulesWith,
+} from "../../testing/index.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
 
 const INFO = { version: "0.0.0" } as EngineInfo;
@@ -47,7 +54,14 @@ const idOf = (answer: Record<string, unknown>): string => (answer.result as { id
 describe("engine::register_trigger", () => {
   it("makes a trigger that outlives its caller, until somebody removes it", async () => {
     const { engine, caller, bindings, clock } = await scene();
-    const id = idOf(await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "front" }, metadata: { m: 1 } }));
+    const id = idOf(
+      await caller.call(REGISTER, {
+        trigger_type: "bell",
+        function_id: "ring",
+        config: { name: "front" },
+        metadata: { m: 1 },
+      }),
+    );
     caller.close();
     clock.advance(24 * 3_600_000);
     expect(bindings.size).toBe(1);
@@ -69,14 +83,23 @@ describe("engine::register_trigger", () => {
     expect(await caller.call(REGISTER, { trigger_type: "keywrd", function_id: "ring", config: {} })).toMatchObject({
       result: { id: expect.any(String), status: "inactive", reason: "no one provides the trigger type keywrd" },
     });
-    expect(await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "n" } })).toMatchObject({
+    expect(
+      await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "n" } }),
+    ).toMatchObject({
       result: { status: "inactive", reason: "no live worker provides ring" },
     });
     caller.serve("ring", () => null);
-    expect(await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "n" } })).toMatchObject({
+    expect(
+      await caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "n" } }),
+    ).toMatchObject({
       result: { status: "active", reason: null },
     });
-    const published = await engine.connectWorker({ name: "published", features: [], runtime: "node", version: "0.22.1" });
+    const published = await engine.connectWorker({
+      name: "published",
+      features: [],
+      runtime: "node",
+      version: "0.22.1",
+    });
     const answer = await published.call(REGISTER, { trigger_type: "keywrd", function_id: "ring", config: { more: 1 } });
     expect(answer.result).toEqual({ id: expect.any(String) });
   });
@@ -87,13 +110,19 @@ describe("engine::register_trigger", () => {
       error: { code: "trigger_registration_failed", message: expect.stringContaining("`name`") },
     });
     expect(engine.directory.triggers()).toEqual([]);
-    expect(await caller.call(REGISTER, { trigger_type: "", function_id: "ring" })).toMatchObject({ error: { code: "invalid_input" } });
+    expect(await caller.call(REGISTER, { trigger_type: "", function_id: "ring" })).toMatchObject({
+      error: { code: "invalid_input" },
+    });
   });
 
   it("has a limit for one, and for all together, which removing one makes room below (K4)", async () => {
     const { caller } = await scene();
     const ask = (index: number, length = 1_000_000): Promise<Record<string, unknown>> =>
-      caller.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: `${index}${"x".repeat(length)}` } });
+      caller.call(REGISTER, {
+        trigger_type: "bell",
+        function_id: "ring",
+        config: { name: `${index}${"x".repeat(length)}` },
+      });
     expect(await ask(0, 1_100_000)).toMatchObject({ error: { code: "payload_too_large" } });
     const first = idOf(await ask(0));
     for (let index = 1; index < 67; index++) expect(await ask(index)).toMatchObject({ result: {} });
@@ -118,9 +147,13 @@ describe("engine::register_trigger", () => {
         tokens: [],
       },
     };
-    const guest = await engine.connectWorker({ access: new SessionAccess(grantsOfAuthResult(authResultSchema.parse(rbac), "auth"), policyOf(rules)) });
+    const guest = await engine.connectWorker({
+      access: new SessionAccess(grantsOfAuthResult(authResultSchema.parse(rbac), "auth"), policyOf(rules)),
+    });
     guest.say({ type: "registerfunction", id: "ring" });
-    const id = idOf(await guest.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "front" } }));
+    const id = idOf(
+      await guest.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "front" } }),
+    );
     guest.close();
     await guest.closed;
     expect(engine.directory.triggerById(id)).toBeDefined();
@@ -133,7 +166,10 @@ describe("engine::register_trigger", () => {
   it("waits for a type that nobody provides yet (gap 51)", async () => {
     const { engine, caller } = await scene();
     const id = idOf(await caller.call(REGISTER, { trigger_type: "gong", function_id: "ring" }));
-    expect(engine.directory.triggerById(id)).toMatchObject({ status: "inactive", reason: "no one provides the trigger type gong" });
+    expect(engine.directory.triggerById(id)).toMatchObject({
+      status: "inactive",
+      reason: "no one provides the trigger type gong",
+    });
   });
 
   it("waits for the word of a worker that provides the type: its yes, its no", async () => {
@@ -145,10 +181,19 @@ describe("engine::register_trigger", () => {
     for (const error of answers) {
       const asked = caller.call(REGISTER, { trigger_type: "gong", function_id: "ring", config: { n: results.length } });
       const { id } = await provider.next((frame) => frame.type === "registertrigger");
-      provider.say({ type: "triggerregistrationresult", id, trigger_type: "gong", function_id: "ring", ...(error === undefined ? {} : { error }) });
+      provider.say({
+        type: "triggerregistrationresult",
+        id,
+        trigger_type: "gong",
+        function_id: "ring",
+        ...(error === undefined ? {} : { error }),
+      });
       results.push(await asked);
     }
-    expect(results).toMatchObject([{ result: { id: expect.any(String) } }, { error: { code: "trigger_registration_failed", message: "no such gong" } }]);
+    expect(results).toMatchObject([
+      { result: { id: expect.any(String) } },
+      { error: { code: "trigger_registration_failed", message: "no such gong" } },
+    ]);
     expect(engine.directory.triggers()).toHaveLength(1);
   });
 
@@ -170,14 +215,20 @@ describe("a trigger that a role made", () => {
     const made: string[] = [];
     for (const role of ["guest", "other"]) {
       const worker = await engine.connectWorker({ name: role, access: accessOfRole(role, [REGISTER, "ring"]) });
-      made.push(idOf(await worker.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: role } })));
+      made.push(
+        idOf(await worker.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: role } })),
+      );
       worker.close();
     }
     const owner = await engine.connectWorker({ name: "owner" });
-    const ofOwner = idOf(await owner.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "owner" } }));
+    const ofOwner = idOf(
+      await owner.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "owner" } }),
+    );
     const makers = async () => {
       const { result } = await owner.call("engine::registered-triggers::list", {});
-      return (result as { registered_triggers: { id: string; made_by: unknown }[] }).registered_triggers.map(({ id, made_by }) => [id, made_by]);
+      return (result as { registered_triggers: { id: string; made_by: unknown }[] }).registered_triggers.map(
+        ({ id, made_by }) => [id, made_by],
+      );
     };
     expect(await makers()).toEqual(
       expect.arrayContaining([
@@ -190,7 +241,9 @@ describe("a trigger that a role made", () => {
     engine.kernel.roles.set([rulesWith("other")]);
     engine.kernel.unownedTriggers.removeTriggersOfChangedRoles();
     expect([...bindings.keys()].sort()).toEqual([made[1], ofOwner].sort());
-    expect(engine.logs.find(({ message }) => message.startsWith("a trigger was removed"))).toMatchObject({ fields: { id: made[0], role: "guest" } });
+    expect(engine.logs.find(({ message }) => message.startsWith("a trigger was removed"))).toMatchObject({
+      fields: { id: made[0], role: "guest" },
+    });
   });
 });
 
@@ -201,9 +254,13 @@ describe("what a restricted principal may have of triggers without an owner", ()
   it("is an eighth of their number, over all of its connections, and never what trusted callers need", async () => {
     const { engine, caller } = await scene();
     const guests = [await connectGuest(engine), await connectGuest(engine)];
-    for (let n = 0; n < 1_250; n++) expect(await register(guests[n % 2] as InMemoryWorker, n)).toMatchObject({ error: null });
+    for (let n = 0; n < 1_250; n++)
+      expect(await register(guests[n % 2] as InMemoryWorker, n)).toMatchObject({ error: null });
     const full = {
-      error: { code: "registration_refused", message: expect.stringContaining("role guest together have 1250 triggers without an owner of 1250") },
+      error: {
+        code: "registration_refused",
+        message: expect.stringContaining("role guest together have 1250 triggers without an owner of 1250"),
+      },
     };
     for (const guest of guests) expect(await register(guest, 1_250)).toMatchObject(full);
     expect(await register(caller, 1_250)).toMatchObject({ error: null });
@@ -227,7 +284,12 @@ describe("what a restricted principal may have of triggers without an owner", ()
     const guest = await connectGuest(engine);
     guest.say({ type: "registertrigger", id: "t", trigger_type: "bell", function_id: "ring", config: { name: "own" } });
     expect(await register(guest, 1)).toMatchObject({ error: null });
-    const full = { error: { code: "registration_refused", message: expect.stringContaining("role guest together have 2 triggers of 2") } };
+    const full = {
+      error: {
+        code: "registration_refused",
+        message: expect.stringContaining("role guest together have 2 triggers of 2"),
+      },
+    };
     expect(await register(guest, 2)).toMatchObject(full);
     for (let n = 3; n < 6; n++) expect(await register(caller, n)).toMatchObject({ error: null });
   });
@@ -243,7 +305,9 @@ describe("a caller whose connection has ended", () => {
     await expect(unownedTriggers.register(trigger, gone)).rejects.toMatchObject(ended);
     const id = await unownedTriggers.register(trigger, { worker_id: "module:svc-bell", name: "svc-bell" });
     expect(() => unownedTriggers.remove(id, gone)).toThrow(expect.objectContaining(ended));
-    await expect(router.call("engine::functions::list" as FunctionId, Payload.fromValue({}), { caller: gone })).rejects.toMatchObject(ended);
+    await expect(
+      router.call("engine::functions::list" as FunctionId, Payload.fromValue({}), { caller: gone }),
+    ).rejects.toMatchObject(ended);
     expect(unownedTriggers.remove(id, undefined)).toBe(true);
   });
 });
@@ -252,9 +316,17 @@ describe("engine::unregister_trigger", () => {
   it("removes the caller's own trigger, and refuses to remove another worker's (gap 56)", async () => {
     const { engine, caller, bindings } = await scene();
     const other = await engine.connectWorker({ name: "other" });
-    caller.say({ type: "registertrigger", id: "t1", trigger_type: "bell", function_id: "ring", config: { name: "front" } });
+    caller.say({
+      type: "registertrigger",
+      id: "t1",
+      trigger_type: "bell",
+      function_id: "ring",
+      config: { name: "front" },
+    });
     await caller.next((frame) => frame.type === "triggerregistrationresult");
-    expect(await other.call(UNREGISTER, { id: "t1" })).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("caller") } });
+    expect(await other.call(UNREGISTER, { id: "t1" })).toMatchObject({
+      error: { code: "FORBIDDEN", message: expect.stringContaining("caller") },
+    });
     expect(bindings.size).toBe(1);
     expect(await caller.call(UNREGISTER, { id: "t1" })).toMatchObject({ result: { removed: true } });
     expect(bindings.size).toBe(0);

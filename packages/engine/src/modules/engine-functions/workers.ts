@@ -26,14 +26,18 @@ export function provideWorkerListings({
   clock,
   telemetry,
 }: Pick<ModuleContext<unknown>, "provideFunction" | "directory" | "clock" | "telemetry">): void {
-  const row = (view: WorkerView, dialect: Dialect) => workerRow(view, dialect, telemetry.workerMetrics(view.id) ?? null);
+  const row = (view: WorkerView, dialect: Dialect) =>
+    workerRow(view, dialect, telemetry.workerMetrics(view.id) ?? null);
   provideFunction({
     id: "engine::workers::register",
     summary: "Introduces a worker after each connect; the bridge handles it",
     input: workerIntroductionSchema,
     // A worker's own call never gets here: the bridge handles it before the connection's next frame is read.
     handle: () => {
-      throw new CallError("invalid_input", "engine::workers::register introduces a connected worker; call it over the worker's own connection");
+      throw new CallError(
+        "invalid_input",
+        "engine::workers::register introduces a connected worker; call it over the worker's own connection",
+      );
     },
   });
   provideFunction({
@@ -91,13 +95,56 @@ function matches(view: WorkerView, input: z.output<typeof listInput>, dialect: D
   return !input.status || view.status === input.status;
 }
 
-function workerRow(view: WorkerView, dialect: Dialect, metrics: WorkerMetrics | null): Readonly<Record<string, unknown>> {
-  const { id, name, description, version, runtime, os, status, function_count, connected_at_ms, active_invocations, isolation, ip_address } = view;
+function workerRow(
+  view: WorkerView,
+  dialect: Dialect,
+  metrics: WorkerMetrics | null,
+): Readonly<Record<string, unknown>> {
+  const {
+    id,
+    name,
+    description,
+    version,
+    runtime,
+    os,
+    status,
+    function_count,
+    connected_at_ms,
+    active_invocations,
+    isolation,
+    ip_address,
+  } = view;
   if (dialect === "0.22") {
-    return { name, description, version, id, runtime, os, status, function_count, connected_at_ms, active_invocations, isolation, ip_address };
+    return {
+      name,
+      description,
+      version,
+      id,
+      runtime,
+      os,
+      status,
+      function_count,
+      connected_at_ms,
+      active_invocations,
+      isolation,
+      ip_address,
+    };
   }
   if (dialect === "svc") return { ...view, latest_metrics: metrics };
   const { internal, functions, pid } = view;
-  const published = { id, name, runtime, version, os, ip_address, internal, status, connected_at_ms, function_count, functions, active_invocations };
+  const published = {
+    id,
+    name,
+    runtime,
+    version,
+    os,
+    ip_address,
+    internal,
+    status,
+    connected_at_ms,
+    function_count,
+    functions,
+    active_invocations,
+  };
   return { ...published, latest_metrics: metrics, pid, isolation };
 }

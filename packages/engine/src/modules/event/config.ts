@@ -12,7 +12,8 @@ const HIGHEST_MAX_WAITING_BYTES = 1024 * 1024 * 1024;
 const adapter = z
   .strictObject({
     name: z.enum(["local", "in_memory"], {
-      error: "events stay within one engine: the only adapter is `local`. Use the topics of svc-queue for messages that must not be lost",
+      error:
+        "events stay within one engine: the only adapter is `local`. Use the topics of svc-queue for messages that must not be lost",
     }),
     config: z.strictObject({}).optional(),
   })

@@ -34,7 +34,8 @@ async function listen(config: unknown, { type = "event", id = `on::${crypto.rand
 }
 
 const publish = (topic: unknown, data?: unknown): Promise<unknown> => engine.call("publish", { topic, data });
-const triggerOf = (functionId: string) => engine.directory.triggers().find(({ function_id }) => function_id === functionId);
+const triggerOf = (functionId: string) =>
+  engine.directory.triggers().find(({ function_id }) => function_id === functionId);
 const topics = async () => ((await engine.call("event::list")) as { topics: Record<string, unknown>[] }).topics;
 const topicNamed = async (name: string) => (await topics()).find(({ topic }) => topic === name);
 /** Resolves when everything that a worker has sent was handled. */
@@ -73,10 +74,14 @@ describe("an event", () => {
     const { told, worker } = await listen({ topic: "t" });
     worker.say({ type: "registerfunction", id: "raw" });
     await bindTrigger(worker, "event", "raw", { topic: "t" });
-    worker.send('{"type":"invokefunction","function_id":"publish","data":{"topic":"t","data":{"n":9007199254740993,"big":1e400}}}');
+    worker.send(
+      '{"type":"invokefunction","function_id":"publish","data":{"topic":"t","data":{"n":9007199254740993,"big":1e400}}}',
+    );
     await told.count(1);
     await settled(worker);
-    expect(worker.received.find((text) => text.includes('"raw"') && text.includes("invokefunction"))).toContain('{"n":9007199254740993,"big":1e400}');
+    expect(worker.received.find((text) => text.includes('"raw"') && text.includes("invokefunction"))).toContain(
+      '{"n":9007199254740993,"big":1e400}',
+    );
     await publish("t");
     expect((await told.count(2))[1]).toBeNull();
   });
@@ -114,7 +119,10 @@ describe("an event", () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     await publisher.call("publish", { topic: "t" }, { traceparent, baggage: "user=ada" });
     await told.count(1);
-    expect(frames[0]).toMatchObject({ traceparent: expect.stringContaining("0af7651916cd43dd8448eb211c80319c"), baggage: "user=ada" });
+    expect(frames[0]).toMatchObject({
+      traceparent: expect.stringContaining("0af7651916cd43dd8448eb211c80319c"),
+      baggage: "user=ada",
+    });
   });
 
   it("is answered when it is accepted, with nothing, or with the number of those who took it", async () => {
@@ -144,7 +152,11 @@ describe("an event", () => {
 
 describe("a subscriber", () => {
   it("that leaves takes nobody else's events away (gap 14)", async () => {
-    const [leaving, staying, wild] = await Promise.all([listen({ topic: "t" }), listen({ topic: "t" }), listen({ topic: "*" })]);
+    const [leaving, staying, wild] = await Promise.all([
+      listen({ topic: "t" }),
+      listen({ topic: "t" }),
+      listen({ topic: "*" }),
+    ]);
     leaving.worker.say({ type: "unregistertrigger", id: leaving.trigger });
     await settled(leaving.worker);
     await publish("t", 1);
@@ -186,9 +198,14 @@ describe("a subscriber", () => {
     await calls.count(3);
     await settled(failing);
     clock.advance(1_000);
-    const logged = engine.logs.filter(({ message }) => message === "calls for a trigger failed").map(({ fields }) => fields.failed);
+    const logged = engine.logs
+      .filter(({ message }) => message === "calls for a trigger failed")
+      .map(({ fields }) => fields.failed);
     expect(logged).toEqual([1, 2]);
-    expect(triggerOf("failing")).toMatchObject({ status: "error", reason: "its last call failed: invocation_failed: boom" });
+    expect(triggerOf("failing")).toMatchObject({
+      status: "error",
+      reason: "its last call failed: invocation_failed: boom",
+    });
     expect(await topicNamed("t")).toMatchObject({ published: 3, failed: 3, dropped: 0, subscribers: 2 });
     await publish("t", "good");
     await calls.count(4);
@@ -208,7 +225,8 @@ describe("a subscriber", () => {
     });
     await bindTrigger(worker, "event", "slow", { topic: "t" });
     const publishers = await Promise.all(Array.from({ length: 20 }, () => engine.connectWorker()));
-    for (const n of [1, 2]) await Promise.all(publishers.map((publisher, by) => publisher.call("publish", { topic: "t", data: { by, n } })));
+    for (const n of [1, 2])
+      await Promise.all(publishers.map((publisher, by) => publisher.call("publish", { topic: "t", data: { by, n } })));
     const firsts = await running.count(16);
     await settled(worker);
     expect(firsts).toHaveLength(16);
@@ -218,7 +236,8 @@ describe("a subscriber", () => {
       await running.count(seen + 1);
     }
     for (const end of ends) end();
-    for (const by of publishers.keys()) expect(running.items.filter((one) => one.by === by).map(({ n }) => n)).toEqual([1, 2]);
+    for (const by of publishers.keys())
+      expect(running.items.filter((one) => one.by === by).map(({ n }) => n)).toEqual([1, 2]);
   });
 
   it("that does not keep up loses what comes on top of 1,000 events, which is counted, shown and said once a second; others lose nothing (gap 16)", async () => {
@@ -244,7 +263,8 @@ describe("a subscriber", () => {
     expect(await engine.call("event::emit", { event: "t", data: 1_101 })).toEqual({ delivered_to: 1 });
     expect(await topicNamed("t")).toMatchObject({ published: 1_102, dropped: 101, failed: 0 });
     expect(triggerOf("slow")).toMatchObject({ status: "error", reason: expect.stringContaining("is too slow") });
-    const dropped = () => engine.logs.filter(({ message }) => message.includes("were dropped")).map(({ fields }) => fields.dropped);
+    const dropped = () =>
+      engine.logs.filter(({ message }) => message.includes("were dropped")).map(({ fields }) => fields.dropped);
     expect(dropped()).toEqual([1]);
     clock.advance(1_000);
     expect(dropped()).toEqual([1, 100]);
@@ -260,19 +280,23 @@ describe("a subscriber", () => {
     const slow = await engine.connectWorker();
     slow.serve("slow", () => new Promise(() => {}));
     await bindTrigger(slow, "event", "slow", { topic: "t" });
-    const emit = async (data: unknown) => ((await engine.call("event::emit", { event: "t", data })) as { delivered_to: number }).delivered_to;
+    const emit = async (data: unknown) =>
+      ((await engine.call("event::emit", { event: "t", data })) as { delivered_to: number }).delivered_to;
     const limit = (config: unknown) => engine.applyModules([{ name: "svc-event", config }]);
     expect(await limit({ max_waiting_events: 1 })).toEqual([]);
     expect([await emit("in hand"), await emit("waits"), await emit("too many")]).toEqual([1, 1, 0]);
     await limit({ max_waiting_bytes: 2_000 });
     expect([await emit("waits"), await emit("x".repeat(2_000)), await emit("waits")]).toEqual([1, 0, 1]);
-    expect(await limit({ adapter: { name: "redis" } })).toEqual([expect.stringContaining("the only adapter is `local`")]);
+    expect(await limit({ adapter: { name: "redis" } })).toEqual([
+      expect.stringContaining("the only adapter is `local`"),
+    ]);
   });
 
   it("shares the room in bytes with the other triggers of its restricted principal, and takes none from triggers of the owner", async () => {
     await engine.applyModules([{ name: "svc-event", config: { max_waiting_bytes: 10_000 } }]);
     const emit = async (topic: string) =>
-      ((await engine.call("event::emit", { event: topic, data: "x".repeat(3_000) })) as { delivered_to: number }).delivered_to;
+      ((await engine.call("event::emit", { event: topic, data: "x".repeat(3_000) })) as { delivered_to: number })
+        .delivered_to;
     const access = accessTo(["event::list"]);
     for (const id of ["one", "two"]) {
       const tenant = await engine.connectWorker({ access });
@@ -288,7 +312,8 @@ describe("a subscriber", () => {
       owner.serve(id, () => new Promise(() => {}));
       await bindTrigger(owner, "event", id, { topic: id });
     }
-    for (let n = 0; n < 10; n++) expect([await emit(`owner-${n}`), await emit(`owner-${n}`), await emit(`owner-${n}`)]).toEqual([1, 1, 1]);
+    for (let n = 0; n < 10; n++)
+      expect([await emit(`owner-${n}`), await emit(`owner-${n}`), await emit(`owner-${n}`)]).toEqual([1, 1, 1]);
   });
 
   it("hears nothing while the worker that asked for it is away, and hears again when it is back", async () => {
@@ -336,7 +361,9 @@ describe("the module", () => {
   it("is there once, also under its other name, since an event would reach only half of those who listen", async () => {
     const { told } = await listen({ topic: "t" });
     const once = { name: "svc-event", config: {} };
-    expect(await engine.applyModules([once, { ...once, instance: "svc-event#2" }])).toEqual([expect.stringContaining("list it, or its other name svc-pubsub")]);
+    expect(await engine.applyModules([once, { ...once, instance: "svc-event#2" }])).toEqual([
+      expect.stringContaining("list it, or its other name svc-pubsub"),
+    ]);
     for (const n of [1, 2, 3, 4]) await publish("t", n);
     expect(await told.count(4)).toEqual([1, 2, 3, 4]);
   });
@@ -352,9 +379,23 @@ describe("event::list", () => {
     await publish("a");
     expect(await topics()).toEqual([
       { topic: "*", subscribers: 1, published: 0, failed: 0, dropped: 0, last_published_at: null },
-      { topic: "a", subscribers: 1, published: 2, failed: 0, dropped: 0, last_published_at: "2026-01-01T00:00:02.000Z" },
+      {
+        topic: "a",
+        subscribers: 1,
+        published: 2,
+        failed: 0,
+        dropped: 0,
+        last_published_at: "2026-01-01T00:00:02.000Z",
+      },
       { topic: "b", subscribers: 2, published: 0, failed: 0, dropped: 0, last_published_at: null },
-      { topic: "c", subscribers: 1, published: 1, failed: 0, dropped: 0, last_published_at: "2026-01-01T00:00:00.000Z" },
+      {
+        topic: "c",
+        subscribers: 1,
+        published: 1,
+        failed: 0,
+        dropped: 0,
+        last_published_at: "2026-01-01T00:00:00.000Z",
+      },
     ]);
   });
 

@@ -11,7 +11,10 @@ const data = z
 const name = z.string().nullish();
 
 /** Provides `publish`, `event::emit` and `event::list`. */
-export function provideEventFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, subscriptions: Subscriptions): void {
+export function provideEventFunctions(
+  { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
+  subscriptions: Subscriptions,
+): void {
   provideFunction({
     id: "publish",
     summary: "Publishes data to all subscribers of a topic; returns when the event is accepted, not when it is handled",
@@ -53,12 +56,22 @@ export function provideEventFunctions({ provideFunction }: Pick<ModuleContext<un
 /** Publisher of events without a connection, from HTTP or from modules of the engine. They share one order. */
 const WITHOUT_CONNECTION = "engine";
 
-function eventOf(topic: string | null | undefined, data: Payload | undefined, { caller, traceparent, baggage }: HandlerContext): PublishedEvent {
+function eventOf(
+  topic: string | null | undefined,
+  data: Payload | undefined,
+  { caller, traceparent, baggage }: HandlerContext,
+): PublishedEvent {
   if (topic === null || topic === undefined || topic === "") throw new CallError("topic_not_set", "Topic is not set");
   const problem = nameProblem(topic, "the topic");
   if (problem !== undefined) throw new CallError("invalid_input", problem);
   const publisher = caller === undefined ? WITHOUT_CONNECTION : caller.worker_id;
-  return { topic, data: data ?? Payload.null, publisher, isState: false, call: { traceparent, baggage, metadata: topicMetadata(topic) } };
+  return {
+    topic,
+    data: data ?? Payload.null,
+    publisher,
+    isState: false,
+    call: { traceparent, baggage, metadata: topicMetadata(topic) },
+  };
 }
 
 /** Returns the metadata of an event's calls. */

@@ -10,11 +10,17 @@ const READS_VALUES = "state::get";
 /**
  * Returns why the subscriber may not get the event, or undefined if it may. `isState`: the event is a change of state.
  */
-export function subscribeRefusal(binding: Pick<TriggerBinding<SubscriptionSettings>, "callRefusal" | "principal">, isState: boolean): CallError | undefined {
+export function subscribeRefusal(
+  binding: Pick<TriggerBinding<SubscriptionSettings>, "callRefusal" | "principal">,
+  isState: boolean,
+): CallError | undefined {
   if (binding.principal.isTrusted) return undefined;
   const refusals = SUBSCRIBE_RIGHTS.map((id) => binding.callRefusal(id));
   if (refusals.every((refusal) => refusal !== undefined)) {
-    return new CallError("FORBIDDEN", `triggers on events require the right to call one of ${SUBSCRIBE_RIGHTS.join(", ")}, which this connection may not`);
+    return new CallError(
+      "FORBIDDEN",
+      `triggers on events require the right to call one of ${SUBSCRIBE_RIGHTS.join(", ")}, which this connection may not`,
+    );
   }
   const refusal = isState ? binding.callRefusal(READS_VALUES) : undefined;
   if (refusal === undefined) return undefined;

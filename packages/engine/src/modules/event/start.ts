@@ -9,8 +9,14 @@ import { eventTriggerSettings, subscribeTriggerSettings } from "./trigger-settin
 /** Starts the module. */
 export function startEvents(context: ModuleContext<EventConfig>): RunningModule<EventConfig> {
   let { config } = context;
-  if (runsAlready(context.directory)) throw new Error("svc-event is configured twice; list it, or its other name svc-pubsub, only once");
-  const subscriptions = new Subscriptions({ context, config: () => config, isStateTopic, onChange: () => stateEvents.refresh() });
+  if (runsAlready(context.directory))
+    throw new Error("svc-event is configured twice; list it, or its other name svc-pubsub, only once");
+  const subscriptions = new Subscriptions({
+    context,
+    config: () => config,
+    isStateTopic,
+    onChange: () => stateEvents.refresh(),
+  });
   const stateEvents = new StateEvents({
     context,
     hasSubscribers: (topic) => subscriptions.hasSubscribers(topic),
@@ -41,5 +47,7 @@ export function startEvents(context: ModuleContext<EventConfig>): RunningModule<
 
 /** With two modules, an event would reach only the subscribers of the module that it was published to. */
 function runsAlready(directory: Directory): boolean {
-  return directory.workers().some(({ name, status }) => status === "available" && (name === NAME || name.startsWith(`${NAME}#`)));
+  return directory
+    .workers()
+    .some(({ name, status }) => status === "available" && (name === NAME || name.startsWith(`${NAME}#`)));
 }

@@ -54,11 +54,18 @@ export class StateEvents {
       // Raw values keep all digits of numbers.
       rawMembers: ["old_value", "new_value"],
       handle: (input, { caller, traceparent, baggage }) => {
-        if (caller !== undefined || !isStateTopic(input.event_type)) throw new CallError("FORBIDDEN", `${FUNCTION_ID} is reserved for the engine`);
+        if (caller !== undefined || !isStateTopic(input.event_type))
+          throw new CallError("FORBIDDEN", `${FUNCTION_ID} is reserved for the engine`);
         const topic = input.event_type;
         const data = Payload.fromText(jsonOf(input));
         const publisher = JSON.stringify([input.scope, input.key]);
-        this.#publish({ topic, data, publisher, isState: true, call: { traceparent, baggage, metadata: topicMetadata(topic) } });
+        this.#publish({
+          topic,
+          data,
+          publisher,
+          isState: true,
+          call: { traceparent, baggage, metadata: topicMetadata(topic) },
+        });
         return Payload.null;
       },
     });
@@ -86,7 +93,10 @@ export class StateEvents {
 
   #bind(topic: string): void {
     const { unownedTriggers, log } = this.#context;
-    const bound = unownedTriggers.register({ triggerType: topic, functionId: FUNCTION_ID, config: {}, metadata: undefined }, undefined);
+    const bound = unownedTriggers.register(
+      { triggerType: topic, functionId: FUNCTION_ID, config: {}, metadata: undefined },
+      undefined,
+    );
     const hold: StateTrigger = {
       id: undefined,
       settled: bound.then(
@@ -120,6 +130,8 @@ export class StateEvents {
 
 /** Returns the input as JSON, with its raw members unchanged. */
 function jsonOf(event: Readonly<Record<string, unknown>>): string {
-  const members = Object.entries(event).map(([name, value]) => `${JSON.stringify(name)}:${value instanceof Payload ? value.text() : JSON.stringify(value)}`);
+  const members = Object.entries(event).map(
+    ([name, value]) => `${JSON.stringify(name)}:${value instanceof Payload ? value.text() : JSON.stringify(value)}`,
+  );
   return `{${members.join(",")}}`;
 }

@@ -56,10 +56,21 @@ export class Subscription {
         // Events are not delivered while the subscriber is disconnected. Its rights are checked again, because they may
         // have changed.
         if (binding.isAway || subscribeRefusal(binding, isState) !== undefined) return;
-        const attributes = { ...facts, "messaging.system": "svc", "messaging.operation.type": "process", "messaging.destination.name": topic };
+        const attributes = {
+          ...facts,
+          "messaging.system": "svc",
+          "messaging.operation.type": "process",
+          "messaging.destination.name": topic,
+        };
         await inSpan(
           context.telemetry,
-          { name: `event ${topic}`, kind: "consumer", traceparent: call.traceparent, baggage: call.baggage, attributes },
+          {
+            name: `event ${topic}`,
+            kind: "consumer",
+            traceparent: call.traceparent,
+            baggage: call.baggage,
+            attributes,
+          },
           async ({ traceparent }) => {
             const options = { ...call, traceparent };
             if (await binding.passes(data, options)) await binding.fire(data, options);

@@ -54,7 +54,12 @@ export class Subscriptions {
     const refusal = subscribeRefusal(binding, this.#isStateTopic(pattern.text));
     if (refusal !== undefined) throw refusal;
     if (conditionFunctionId !== undefined) binding.needs([conditionFunctionId]);
-    const subscription = new Subscription(binding, type, { context: this.#context, counts: this.#counts, config: this.#config, quota: this.#waitingBytes });
+    const subscription = new Subscription(binding, type, {
+      context: this.#context,
+      counts: this.#counts,
+      config: this.#config,
+      quota: this.#waitingBytes,
+    });
     this.#index.add(pattern, subscription);
     this.#count(pattern.text, 1);
     this.#onChange();
@@ -84,8 +89,18 @@ export class Subscriptions {
     const { published, failed, dropped } = this.#counts.totals;
     return [
       { name: "svc.event.published", type: "counter", description: "Published events", value: published },
-      { name: "svc.event.failed", type: "counter", description: "Failed calls of functions or conditions", value: failed },
-      { name: "svc.event.dropped", type: "counter", description: "Events dropped because a trigger's queue was full, counted per trigger", value: dropped },
+      {
+        name: "svc.event.failed",
+        type: "counter",
+        description: "Failed calls of functions or conditions",
+        value: failed,
+      },
+      {
+        name: "svc.event.dropped",
+        type: "counter",
+        description: "Events dropped because a trigger's queue was full, counted per trigger",
+        value: dropped,
+      },
     ];
   }
 
@@ -94,7 +109,14 @@ export class Subscriptions {
     const entries: TopicEntry[] = [];
     for (const [topic, { published, failed, dropped, lastPublishedAt }] of this.#counts.entries()) {
       const subscribers = this.#index.matching(topic).size;
-      entries.push({ topic, subscribers, published, failed, dropped, last_published_at: new Date(lastPublishedAt).toISOString() });
+      entries.push({
+        topic,
+        subscribers,
+        published,
+        failed,
+        dropped,
+        last_published_at: new Date(lastPublishedAt).toISOString(),
+      });
     }
     for (const [topic, named] of this.#patterns) {
       if (this.#counts.has(topic)) continue;

@@ -71,8 +71,12 @@ describe("the index of topics", () => {
     };
     const pick = (from: readonly string[]): string => from[random(from.length)] as string;
     const text = (segments: readonly string[]): string =>
-      Array.from({ length: 1 + random(5) }, (_, at) => (at === 0 ? "" : pick([".", ".", ":"])) + pick(segments)).join("");
-    const patterns = [...new Set(Array.from({ length: 3_000 }, () => text(["a", "b", "*", "**"])))].filter((pattern) => patternProblem(pattern) === undefined);
+      Array.from({ length: 1 + random(5) }, (_, at) => (at === 0 ? "" : pick([".", ".", ":"])) + pick(segments)).join(
+        "",
+      );
+    const patterns = [...new Set(Array.from({ length: 3_000 }, () => text(["a", "b", "*", "**"])))].filter(
+      (pattern) => patternProblem(pattern) === undefined,
+    );
     const index = indexOf(...patterns);
     let found = 0;
     for (let run = 0; run < 300; run++) {
@@ -86,7 +90,8 @@ describe("the index of topics", () => {
 
   it("forgets the one that leaves and nobody else, and keeps no node for it (gap 14)", () => {
     const index = new TopicIndex<string>();
-    for (const text of ["a.b", "a.*", "**.b"]) for (const name of ["one", "two"]) index.add(parsePattern(text), `${name} ${text}`);
+    for (const text of ["a.b", "a.*", "**.b"])
+      for (const name of ["one", "two"]) index.add(parsePattern(text), `${name} ${text}`);
     for (const text of ["a.b", "a.*", "**.b"]) index.remove(parsePattern(text), `one ${text}`);
     expect([...index.matching("a.b")]).toEqual(["two a.b", "two a.*", "two **.b"]);
     for (const text of ["a.b", "a.*", "**.b"]) index.remove(parsePattern(text), `two ${text}`);

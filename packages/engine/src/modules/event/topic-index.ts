@@ -77,7 +77,10 @@ function newNode<Value>(firstSeparator?: string): Node<Value> {
   return { literal: new Map(), one: new Map(), many: new Map(), ends: new Set(), firstSeparator };
 }
 
-function edgesFor<Value>(node: Node<Value>, token: string): { readonly edges: Map<string, Node<Value>>; readonly label: string } {
+function edgesFor<Value>(
+  node: Node<Value>,
+  token: string,
+): { readonly edges: Map<string, Node<Value>>; readonly label: string } {
   const segment = segmentOf(token);
   if (segment === "*") return { edges: node.one, label: separatorOf(token) };
   if (segment === "**") return { edges: node.many, label: separatorOf(token) };

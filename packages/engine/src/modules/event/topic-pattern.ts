@@ -20,9 +20,12 @@ export function patternProblem(text: string): string | undefined {
   if (!text.includes("*")) return undefined;
   const segments = tokensOf(text).map(segmentOf);
   const misplaced = segments.find((segment) => segment.includes("*") && segment !== "*" && segment !== "**");
-  if (misplaced !== undefined) return `\`*\` must be a whole segment, unlike in ${JSON.stringify(misplaced)}; segments are separated by . : and /`;
-  if (segments.length > MAX_SEGMENTS) return `a pattern may have at most ${MAX_SEGMENTS} segments; this one has ${segments.length}`;
-  if (segments.filter((segment) => segment === "**").length > MAX_DOUBLE_STARS) return `a pattern may contain \`**\` at most twice`;
+  if (misplaced !== undefined)
+    return `\`*\` must be a whole segment, unlike in ${JSON.stringify(misplaced)}; segments are separated by . : and /`;
+  if (segments.length > MAX_SEGMENTS)
+    return `a pattern may have at most ${MAX_SEGMENTS} segments; this one has ${segments.length}`;
+  if (segments.filter((segment) => segment === "**").length > MAX_DOUBLE_STARS)
+    return `a pattern may contain \`**\` at most twice`;
   return undefined;
 }
 

@@ -18,8 +18,12 @@ const topic = (description: string) =>
     .nullish()
     .meta({ description });
 const members = {
-  topic: topic("The topic, or a pattern: `*` matches one segment, `**` any number of segments. Segments are separated by . : and /"),
-  condition_function_id: functionIdSchema.nullish().meta({ description: "Called first with the event's data; if it returns `false`, the event is skipped" }),
+  topic: topic(
+    "The topic, or a pattern: `*` matches one segment, `**` any number of segments. Segments are separated by . : and /",
+  ),
+  condition_function_id: functionIdSchema
+    .nullish()
+    .meta({ description: "Called first with the event's data; if it returns `false`, the event is skipped" }),
 };
 
 /** Config of an `event` trigger. Strict, because a misspelled condition would pass every event. */
@@ -35,13 +39,20 @@ export const eventTriggerSettings = z
 /** Config of a `subscribe` trigger. Unknown members are ignored, for compatibility. */
 export const subscribeTriggerSettings = z
   .object(members)
-  .transform((config, context): SubscriptionSettings => settingsOf(config.topic, config.condition_function_id, context));
+  .transform(
+    (config, context): SubscriptionSettings => settingsOf(config.topic, config.condition_function_id, context),
+  );
 
 function settingsOf(
   text: string | null | undefined,
   condition: string | null | undefined,
   context: { addIssue(issue: { readonly code: "custom"; readonly path: string[]; readonly message: string }): void },
 ): SubscriptionSettings {
-  if (text == null) context.addIssue({ code: "custom", path: ["topic"], message: "is missing: expected the name of a topic, or a pattern" });
+  if (text == null)
+    context.addIssue({
+      code: "custom",
+      path: ["topic"],
+      message: "is missing: expected the name of a topic, or a pattern",
+    });
   return { pattern: parsePattern(text ?? ""), conditionFunctionId: condition ?? undefined };
 }

@@ -50,7 +50,10 @@ describe("a request to a function reached over HTTP", () => {
     };
     const engine = await engineWith({ resolve });
     await engine.register("f", { url: "http://api.example/" });
-    await expect(engine.call("f")).rejects.toMatchObject({ code: "url_validation_failed", message: "DNS lookup failed: api.example: ENOTFOUND" });
+    await expect(engine.call("f")).rejects.toMatchObject({
+      code: "url_validation_failed",
+      message: "DNS lookup failed: api.example: ENOTFOUND",
+    });
     expect(questions).toBe(3);
   });
 
@@ -106,7 +109,10 @@ describe("a request to a function reached over HTTP", () => {
     const server = await serverThat((_request, response) => json(response, {}, 503));
     const engine = await engineWith();
     await engine.register("f", { url: `http://127.0.0.1:${server.port}/` });
-    await expect(engine.call("f")).rejects.toMatchObject({ code: "http_error", message: "HTTP 503 Service Unavailable" });
+    await expect(engine.call("f")).rejects.toMatchObject({
+      code: "http_error",
+      message: "HTTP 503 Service Unavailable",
+    });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -116,16 +122,24 @@ describe("a request to a function reached over HTTP", () => {
       else json(response, {}, 503);
     });
     const engine = await engineWith();
-    await engine.register("f", { url: `http://127.0.0.1:${server.port}/`, retry: { attempts: 3, statuses: [502, 503], idempotent: true } });
+    await engine.register("f", {
+      url: `http://127.0.0.1:${server.port}/`,
+      retry: { attempts: 3, statuses: [502, 503], idempotent: true },
+    });
     expect(await engine.call("f")).toBe("third");
     expect(new Set(server.requests.map(({ headers }) => headers["x-iii-invocation-id"])).size).toBe(1);
     expect(new Set(server.requests.map(({ headers }) => headers["x-svc-invocation-id"])).size).toBe(1);
   });
 
   it("gives the last failure when its attempts are used up, and at once for other statuses", async () => {
-    const server = await serverThat((request, response) => json(response, { error: { code: "e", message: "m" } }, request.body === "1" ? 503 : 500));
+    const server = await serverThat((request, response) =>
+      json(response, { error: { code: "e", message: "m" } }, request.body === "1" ? 503 : 500),
+    );
     const engine = await engineWith();
-    await engine.register("f", { url: `http://127.0.0.1:${server.port}/`, retry: { attempts: 2, statuses: [503], idempotent: true } });
+    await engine.register("f", {
+      url: `http://127.0.0.1:${server.port}/`,
+      retry: { attempts: 2, statuses: [503], idempotent: true },
+    });
     await expect(engine.call("f", 1)).rejects.toMatchObject({ code: "e", message: "m", details: { status: 503 } });
     expect(server.requests).toHaveLength(2);
     await expect(engine.call("f", 2)).rejects.toMatchObject({ details: { status: 500 } });
@@ -151,7 +165,10 @@ describe("a request to a function reached over HTTP", () => {
   it("that waits for its next attempt ends at once when the caller withdraws the call", async () => {
     const server = await serverThat((_request, response) => json(response, {}, 503));
     const engine = await engineWith({ random: () => 1 });
-    await engine.register("f", { url: `http://127.0.0.1:${server.port}/`, retry: { attempts: 10, statuses: [503], idempotent: true } });
+    await engine.register("f", {
+      url: `http://127.0.0.1:${server.port}/`,
+      retry: { attempts: 10, statuses: [503], idempotent: true },
+    });
     const controller = new AbortController();
     const call = engine.call("f", 1, { signal: controller.signal });
     await server.next();

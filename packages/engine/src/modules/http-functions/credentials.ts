@@ -6,9 +6,15 @@ import type { HttpAuth } from "./invocation.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Authenticates the engine's requests to the function. */
-export type Credential = { readonly kind: "hmac"; readonly secret: string } | { readonly kind: "header"; readonly name: string; readonly value: string };
+export type Credential =
+  | { readonly kind: "hmac"; readonly secret: string }
+  | { readonly kind: "header"; readonly name: string; readonly value: string };
 
-const MISSING = { hmac: ["secret_not_found", "secret"], bearer: ["token_not_found", "token"], api_key: ["api_key_not_found", "API key"] } as const;
+const MISSING = {
+  hmac: ["secret_not_found", "secret"],
+  bearer: ["token_not_found", "token"],
+  api_key: ["api_key_not_found", "API key"],
+} as const;
 /** Never sent: a receiver could use it to control this engine. */
 const ENGINE_TOKEN = "SVC_TOKEN";
 
@@ -20,9 +26,11 @@ export function readCredential(auth: HttpAuth | undefined, env: Environment): Cr
   if (auth === undefined) return undefined;
   const [code, noun] = MISSING[auth.type];
   const variable = auth.type === "hmac" ? auth.secret_key : auth.type === "bearer" ? auth.token_key : auth.value_key;
-  if (variable === ENGINE_TOKEN) throw new CallError(code, `the ${noun} may not be taken from ${ENGINE_TOKEN}, which opens this engine`);
+  if (variable === ENGINE_TOKEN)
+    throw new CallError(code, `the ${noun} may not be taken from ${ENGINE_TOKEN}, which opens this engine`);
   const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
-  if (value === undefined || value === "") throw new CallError(code, `the ${noun} is missing: the environment variable ${variable} of the engine is not set`);
+  if (value === undefined || value === "")
+    throw new CallError(code, `the ${noun} is missing: the environment variable ${variable} of the engine is not set`);
   if (auth.type === "hmac") return { kind: "hmac", secret: value };
   if (!isHeaderValue(value)) {
     throw new CallError(
@@ -30,5 +38,7 @@ export function readCredential(auth: HttpAuth | undefined, env: Environment): Cr
       `the ${noun} in the environment variable ${variable} contains characters that are not allowed in a header, such as a line break or a space at the end`,
     );
   }
-  return auth.type === "bearer" ? { kind: "header", name: "Authorization", value: `Bearer ${value}` } : { kind: "header", name: auth.header, value };
+  return auth.type === "bearer"
+    ? { kind: "header", name: "Authorization", value: `Bearer ${value}` }
+    : { kind: "header", name: auth.header, value };
 }

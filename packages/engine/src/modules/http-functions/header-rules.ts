@@ -16,7 +16,11 @@ const FRAMING: ReadonlySet<string> = new Set([
 
 /** Headers that the engine sets on every request, with the published prefix and with ours. */
 export const ENGINE_HEADERS = ["function-path", "invocation-id", "timestamp", "signature", "attempt"] as const;
-const OURS: ReadonlySet<string> = new Set([...ENGINE_HEADERS.flatMap((name) => [`x-iii-${name}`, `x-svc-${name}`]), "traceparent", "baggage"]);
+const OURS: ReadonlySet<string> = new Set([
+  ...ENGINE_HEADERS.flatMap((name) => [`x-iii-${name}`, `x-svc-${name}`]),
+  "traceparent",
+  "baggage",
+]);
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
 /** Visible ASCII, and space and tab except at the ends. A line break would start another header. */

@@ -26,7 +26,8 @@ export class HeldBytes {
    */
   takeResponse(bytes: number): void {
     const problem = this.#take(bytes);
-    if (problem !== undefined) throw new CallError("http_response_failed", `${this.#functionId}: its response was not read: ${problem}`);
+    if (problem !== undefined)
+      throw new CallError("http_response_failed", `${this.#functionId}: its response was not read: ${problem}`);
   }
 
   #take(bytes: number): string | undefined {

@@ -49,14 +49,27 @@ async function functionAt(port: number): Promise<HttpFunctionEngine> {
 }
 
 describe("the address of a function reached over HTTP", () => {
-  it.each(["127.0.0.1", "169.254.169.254", "10.0.0.1", "100.64.0.1", "::1", "::ffff:127.0.0.1", "fd00::1", "fe80::1%eth0", "64:ff9b::7f00:1"])(
-    "is refused when its name resolves to %s (K12)",
-    async (address) => {
-      const engine = await engineWith({ rules: () => STRICT, resolve: async () => [{ address, family: address.includes(":") ? 6 : 4 }] });
-      await engine.register("f", { url: "https://api.example/" });
-      await expect(engine.call("f")).rejects.toMatchObject({ code: "url_validation_failed", message: expect.stringMatching(/^Private IP blocked/) });
-    },
-  );
+  it.each([
+    "127.0.0.1",
+    "169.254.169.254",
+    "10.0.0.1",
+    "100.64.0.1",
+    "::1",
+    "::ffff:127.0.0.1",
+    "fd00::1",
+    "fe80::1%eth0",
+    "64:ff9b::7f00:1",
+  ])("is refused when its name resolves to %s (K12)", async (address) => {
+    const engine = await engineWith({
+      rules: () => STRICT,
+      resolve: async () => [{ address, family: address.includes(":") ? 6 : 4 }],
+    });
+    await engine.register("f", { url: "https://api.example/" });
+    await expect(engine.call("f")).rejects.toMatchObject({
+      code: "url_validation_failed",
+      message: expect.stringMatching(/^Private IP blocked/),
+    });
+  });
 
   it("is refused when only one of several addresses is not public (K12)", async () => {
     const engine = await engineWith({
@@ -94,7 +107,10 @@ describe("the address of a function reached over HTTP", () => {
     await engine.register("f", { url: `http://127.0.0.1:${server.port}/` });
     expect(await engine.call("f")).toBe(1);
     rules = STRICT;
-    await expect(engine.call("f")).rejects.toMatchObject({ code: "url_validation_failed", message: expect.stringMatching(/^HTTPS is required/) });
+    await expect(engine.call("f")).rejects.toMatchObject({
+      code: "url_validation_failed",
+      message: expect.stringMatching(/^HTTPS is required/),
+    });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -118,7 +134,8 @@ describe("a hostile or broken endpoint", () => {
     const inner = await serverThat((_request, response) => json(response, "secret"));
     const outer = await serverThat((request, response) => {
       const location = `http://127.0.0.1:${inner.port}/`;
-      if (request.url === "/json") response.writeHead(307, { location, "content-type": "application/json" }).end('{"moved":true}');
+      if (request.url === "/json")
+        response.writeHead(307, { location, "content-type": "application/json" }).end('{"moved":true}');
       else response.writeHead(302, { location }).end();
     });
     const engine = await engineWith();
@@ -145,7 +162,10 @@ describe("a hostile or broken endpoint", () => {
     const call = engine.call("f");
     await expect.poll(() => drips).toBeGreaterThan(0);
     clock.advance(150);
-    await expect(call).rejects.toMatchObject({ code: "http_request_failed", message: expect.stringContaining("150 ms") });
+    await expect(call).rejects.toMatchObject({
+      code: "http_request_failed",
+      message: expect.stringContaining("150 ms"),
+    });
   });
 
   it("cannot fill the memory with an endless body, announced or not", async () => {
@@ -183,16 +203,32 @@ describe("a hostile or broken endpoint", () => {
   });
 
   it.each([
-    ["headers without end", `HTTP/1.1 200 OK\r\n${"x-a: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n".repeat(2_000)}\r\n`, "http_response_failed"],
+    [
+      "headers without end",
+      `HTTP/1.1 200 OK\r\n${"x-a: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n".repeat(2_000)}\r\n`,
+      "http_response_failed",
+    ],
     ["something that is not HTTP", "SSH-2.0-OpenSSH_9.9\r\n", "http_response_failed"],
     ["a body that breaks off", 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"a":', "http_response_failed"],
     ["a chunk that is none", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", "http_response_failed"],
     ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n11", "http_response_failed"],
     ["nothing at all", "", "http_request_failed"],
-    ["another protocol", "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n", "http_request_failed"],
+    [
+      "another protocol",
+      "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n",
+      "http_request_failed",
+    ],
     ["HTML", "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>", "invalid_response"],
-    ["a nest of 50,000 brackets", `HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n${"[".repeat(50_000)}${"]".repeat(50_000)}`, "invalid_response"],
-    ["packed bytes that nobody asked for", "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n\u001f\u008b", "invalid_response"],
+    [
+      "a nest of 50,000 brackets",
+      `HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n${"[".repeat(50_000)}${"]".repeat(50_000)}`,
+      "invalid_response",
+    ],
+    [
+      "packed bytes that nobody asked for",
+      "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n\u001f\u008b",
+      "invalid_response",
+    ],
   ])("that answers with %s costs its caller this call and nothing else", async (_what, answer, code) => {
     const port = await rawServer((socket) => socket.end(Buffer.from(answer, "latin1")));
     const engine = await functionAt(port);
@@ -214,7 +250,10 @@ describe("a hostile or broken endpoint", () => {
   it("does not see secrets in the log when it fails", async () => {
     const port = await rawServer((socket) => socket.destroy());
     const engine = await engineWith({ env: { TOKEN: "very-secret" } });
-    await engine.register("f", { url: `http://127.0.0.1:${port}/?key=also-secret`, auth: { type: "bearer", token_key: "TOKEN" } });
+    await engine.register("f", {
+      url: `http://127.0.0.1:${port}/?key=also-secret`,
+      auth: { type: "bearer", token_key: "TOKEN" },
+    });
     const error = await engine.call("f").catch((thrown: Error) => thrown);
     expect(JSON.stringify([engine.logs, error, (error as Error).message])).not.toMatch(/very-secret|also-secret/);
   });

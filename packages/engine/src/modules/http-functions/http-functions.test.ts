@@ -32,7 +32,11 @@ describe("a function reached over HTTP (gap 70)", () => {
     const engine = await engineWith();
     await engine.register("math::add", { url: `http://127.0.0.1:${server.port}/add?x=1`, headers: { "X-Team": "a" } });
     const before = Math.floor(Date.now() / 1000);
-    const answer = await engine.worker.call("math::add", { a: 2, b: 3 }, { traceparent: TRACEPARENT, baggage: "user=1" });
+    const answer = await engine.worker.call(
+      "math::add",
+      { a: 2, b: 3 },
+      { traceparent: TRACEPARENT, baggage: "user=1" },
+    );
     expect(answer.result).toEqual({ c: 5 });
     const [request] = server.requests;
     expect(request).toMatchObject({ method: "POST", url: "/add?x=1" });
@@ -81,10 +85,16 @@ describe("a function reached over HTTP (gap 70)", () => {
       // As a receiver would implement it from the documentation.
       const signed = `${request.headers["x-iii-timestamp"]}:${btoa(request.body)}`;
       const expected = `sha256=${createHmac("sha256", "s3cret").update(signed, "latin1").digest("hex")}`;
-      json(response, [request.headers["x-iii-signature"] === expected, request.headers["x-svc-signature"] === expected]);
+      json(response, [
+        request.headers["x-iii-signature"] === expected,
+        request.headers["x-svc-signature"] === expected,
+      ]);
     });
     const engine = await engineWith({ env: { SIGNING: "s3cret" } });
-    await engine.register("f", { url: `http://127.0.0.1:${server.port}/`, auth: { type: "hmac", secret_key: "SIGNING" } });
+    await engine.register("f", {
+      url: `http://127.0.0.1:${server.port}/`,
+      auth: { type: "hmac", secret_key: "SIGNING" },
+    });
     expect(await engine.call("f", { text: "x?>" })).toEqual([true, true]);
   });
 
@@ -92,7 +102,10 @@ describe("a function reached over HTTP (gap 70)", () => {
     const server = await serverThat((request, response) => json(response, request.headers["x-api-key"]));
     const env: Record<string, string | undefined> = { KEY: "first" };
     const engine = await engineWith({ env });
-    await engine.register("f", { url: `http://127.0.0.1:${server.port}/`, auth: { type: "api_key", header: "X-Api-Key", value_key: "KEY" } });
+    await engine.register("f", {
+      url: `http://127.0.0.1:${server.port}/`,
+      auth: { type: "api_key", header: "X-Api-Key", value_key: "KEY" },
+    });
     expect(await engine.call("f")).toBe("first");
     env.KEY = "second";
     expect(await engine.call("f")).toBe("second");
@@ -106,9 +119,16 @@ describe("a function reached over HTTP (gap 70)", () => {
     const engine = await engineWith({ engine: { limits: { maxFunctions: 1 } } });
     const url = `http://127.0.0.1:${server.port}/`;
     await engine.register("f", { url });
-    expect(engine.directory.functionById("f")).toMatchObject({ worker_name: "registrar", status: "available", workers: [{ id: engine.worker.id }] });
+    expect(engine.directory.functionById("f")).toMatchObject({
+      worker_name: "registrar",
+      status: "available",
+      workers: [{ id: engine.worker.id }],
+    });
     expect(engine.directory.workerById(engine.worker.id)?.functions).toEqual(["f"]);
-    expect(await engine.register("g", { url })).toMatchObject({ code: "registration_refused", details: { message_type: "registerfunction", id: "g" } });
+    expect(await engine.register("g", { url })).toMatchObject({
+      code: "registration_refused",
+      details: { message_type: "registerfunction", id: "g" },
+    });
     engine.worker.close();
     await expect.poll(() => engine.directory.functionById("f")).toBeUndefined();
     await expect(engine.call("f")).rejects.toMatchObject({ code: "function_not_found" });
@@ -144,7 +164,9 @@ describe("a function reached over HTTP (gap 70)", () => {
 
   it("cannot take over an id of the engine", async () => {
     const engine = await engineWith();
-    expect(await engine.register("engine::x", { url: "http://127.0.0.1:1/" })).toMatchObject({ code: "registration_refused" });
+    expect(await engine.register("engine::x", { url: "http://127.0.0.1:1/" })).toMatchObject({
+      code: "registration_refused",
+    });
   });
 
   it("is aborted when its caller withdraws the call", async () => {
@@ -228,17 +250,24 @@ describe("a function reached over HTTP (gap 70)", () => {
     const server = await serverThat(() => {});
     const engine = await engineWith();
     await engine.register("f", { url: `http://127.0.0.1:${server.port}/` });
-    const held = Array.from({ length: 256 }, () => engine.call("f", null, { timeoutMs: 5_000 }).catch((error: Error) => error));
+    const held = Array.from({ length: 256 }, () =>
+      engine.call("f", null, { timeoutMs: 5_000 }).catch((error: Error) => error),
+    );
     await expect(engine.call("f")).rejects.toMatchObject({ code: "overloaded" });
     await engine.stop();
     await Promise.all(held);
   });
 
   it("names ids in ASCII, and leaves out baggage that no header can carry", async () => {
-    const server = await serverThat((request, response) => json(response, [request.headers["x-svc-function-path"], request.headers.baggage ?? null]));
+    const server = await serverThat((request, response) =>
+      json(response, [request.headers["x-svc-function-path"], request.headers.baggage ?? null]),
+    );
     const engine = await engineWith();
     await engine.register("grüße::ünï", { url: `http://127.0.0.1:${server.port}/` });
-    expect(await engine.call("grüße::ünï", 1, { baggage: "a=1\r\nx-evil: 1" })).toEqual(["gr%C3%BC%C3%9Fe::%C3%BCn%C3%AF", null]);
+    expect(await engine.call("grüße::ünï", 1, { baggage: "a=1\r\nx-evil: 1" })).toEqual([
+      "gr%C3%BC%C3%9Fe::%C3%BCn%C3%AF",
+      null,
+    ]);
   });
 });
 
@@ -261,7 +290,10 @@ describe("over HTTPS, a function", () => {
     const server = await serverThat((_request, response) => json(response, 1), tls);
     const engine = await engineWith({ trust, resolve });
     await engine.register("f", { url: `https://${name}:${server.port}/` });
-    await expect(engine.call("f", "secret")).rejects.toMatchObject({ code: "http_request_failed", details: { executed: "no" } });
+    await expect(engine.call("f", "secret")).rejects.toMatchObject({
+      code: "http_request_failed",
+      details: { executed: "no" },
+    });
     expect(server.requests).toHaveLength(0);
     expect(server.connections).toBe(1);
   });

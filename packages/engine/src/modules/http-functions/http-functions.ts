@@ -13,7 +13,14 @@ import {
 } from "../../kernel/module.ts";
 import { orAborted, pause } from "../../outbound-http/abortable.ts";
 import { ExchangeFailure, Exchanger, type HttpResponse } from "../../outbound-http/exchange.ts";
-import { coalesced, NotResolved, notResolved, type Resolve, resolveChecked, systemResolve } from "../../outbound-http/resolve.ts";
+import {
+  coalesced,
+  NotResolved,
+  notResolved,
+  type Resolve,
+  resolveChecked,
+  systemResolve,
+} from "../../outbound-http/resolve.ts";
 import { hostOf } from "../../outbound-http/url-pattern.ts";
 import { checkUrl } from "../../outbound-http/url-policy.ts";
 import { type Environment, readCredential } from "./credentials.ts";
@@ -121,7 +128,10 @@ export class HttpFunctions implements InvocationRunner {
     held.takeBody(body.byteLength);
     const controller = new AbortController();
     const { timeoutMs } = invocation;
-    const onTimeout = (): void => controller.abort(requestFailed(call.functionId, `did not answer within ${timeoutMs} ms`, { timeout_ms: timeoutMs }));
+    const onTimeout = (): void =>
+      controller.abort(
+        requestFailed(call.functionId, `did not answer within ${timeoutMs} ms`, { timeout_ms: timeoutMs }),
+      );
     const onCancel = (): void => controller.abort(call.signal.reason);
     const cancelTimer = this.#clock.after(timeoutMs, onTimeout);
     call.signal.addEventListener("abort", onCancel, { once: true });
@@ -149,7 +159,8 @@ export class HttpFunctions implements InvocationRunner {
       const outcome = await this.#attempt(job, attempt);
       const pauseMs = backoffMs(BACKOFF, attempt, this.#random);
       const attempts = invocation.attempts ?? 1 + this.#options.rules().retries;
-      const retries = attempt < attempts && mayRetry(outcome, invocation) && this.#clock.monotonic() + pauseMs < job.deadlineAt;
+      const retries =
+        attempt < attempts && mayRetry(outcome, invocation) && this.#clock.monotonic() + pauseMs < job.deadlineAt;
       if (!retries) {
         if (outcome instanceof Error) throw errorOf(outcome, job);
         return readResponse(call.functionId, outcome);
@@ -206,9 +217,13 @@ function stopped(): CallError {
  * Returns whether to retry. A call runs at most once: unless the registration allows more, only requests that were not
  * sent are retried.
  */
-function mayRetry(outcome: HttpResponse | ExchangeFailure | NotResolved, { idempotent, retryStatuses }: HttpInvocation): boolean {
+function mayRetry(
+  outcome: HttpResponse | ExchangeFailure | NotResolved,
+  { idempotent, retryStatuses }: HttpInvocation,
+): boolean {
   if (outcome instanceof NotResolved) return true;
-  if (outcome instanceof ExchangeFailure) return outcome.phase === "unconnected" || (idempotent && outcome.phase !== "unsent");
+  if (outcome instanceof ExchangeFailure)
+    return outcome.phase === "unconnected" || (idempotent && outcome.phase !== "unsent");
   return retryStatuses.has(outcome.status);
 }
 
@@ -216,8 +231,13 @@ function errorOf(failure: ExchangeFailure | NotResolved, { call, invocation }: J
   const url = new URL(invocation.url);
   if (failure instanceof NotResolved) return notResolved(url, failure);
   const { phase, message } = failure;
-  if (phase === "broken") return new CallError("http_response_failed", `${call.functionId}: the answer of ${hostOf(url)} cannot be read: ${message}`);
-  if (phase === "unanswered") return requestFailed(call.functionId, `${hostOf(url)} received the request but sent no response: ${message}`);
+  if (phase === "broken")
+    return new CallError(
+      "http_response_failed",
+      `${call.functionId}: the answer of ${hostOf(url)} cannot be read: ${message}`,
+    );
+  if (phase === "unanswered")
+    return requestFailed(call.functionId, `${hostOf(url)} received the request but sent no response: ${message}`);
   return requestFailed(call.functionId, `could not connect to ${hostOf(url)}: ${message}`, { executed: "no" });
 }
 

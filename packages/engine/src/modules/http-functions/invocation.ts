@@ -67,7 +67,11 @@ export function readInvocation(functionId: string, value: unknown): HttpInvocati
   const parsed = invocationSchema.safeParse(value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw refuse(functionId, ["invocation", ...(issue?.path ?? [])].map(String).join("."), issue?.message ?? "is malformed");
+    throw refuse(
+      functionId,
+      ["invocation", ...(issue?.path ?? [])].map(String).join("."),
+      issue?.message ?? "is malformed",
+    );
   }
   const { url, method, timeout_ms, headers, auth, retry } = parsed.data;
   const checked = checkHeaders(functionId, headers ?? {});
@@ -89,16 +93,20 @@ export function readInvocation(functionId: string, value: unknown): HttpInvocati
 
 function checkHeaders(functionId: string, headers: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const entries = Object.entries(headers);
-  if (entries.length > MAX_HEADERS) throw refuse(functionId, "invocation.headers", `holds ${entries.length} headers; the limit is ${MAX_HEADERS}`);
+  if (entries.length > MAX_HEADERS)
+    throw refuse(functionId, "invocation.headers", `holds ${entries.length} headers; the limit is ${MAX_HEADERS}`);
   const seen = new Set<string>();
   let bytes = 0;
   for (const [name, value] of entries) {
-    const problem = headerProblem(name, value) ?? (seen.has(name.toLowerCase()) ? "is there twice, in different case" : undefined);
-    if (problem !== undefined) throw refuse(functionId, `invocation.headers[${JSON.stringify(name.slice(0, 64))}]`, problem);
+    const problem =
+      headerProblem(name, value) ?? (seen.has(name.toLowerCase()) ? "is there twice, in different case" : undefined);
+    if (problem !== undefined)
+      throw refuse(functionId, `invocation.headers[${JSON.stringify(name.slice(0, 64))}]`, problem);
     seen.add(name.toLowerCase());
     bytes += name.length + value.length;
   }
-  if (bytes > MAX_HEADER_BYTES) throw refuse(functionId, "invocation.headers", `holds ${bytes} bytes; the limit is ${MAX_HEADER_BYTES}`);
+  if (bytes > MAX_HEADER_BYTES)
+    throw refuse(functionId, "invocation.headers", `holds ${bytes} bytes; the limit is ${MAX_HEADER_BYTES}`);
   return new Map(entries);
 }
 

@@ -54,7 +54,9 @@ describe("the registration of a function reached over HTTP", () => {
     expect(await engine.register("f", { url: "https://other.test:8443/v1/x?key=k" })).toMatchObject({
       message: expect.stringMatching(/ matches https:\/\/other\.test:8443$/),
     });
-    expect(await engine.register("f", { url: "https://other.test/v2/x" })).toMatchObject({ code: "url_validation_failed" });
+    expect(await engine.register("f", { url: "https://other.test/v2/x" })).toMatchObject({
+      code: "url_validation_failed",
+    });
     expect(await engine.register("f", { url: "https://api.example.com/" })).toBeUndefined();
     expect(await engine.register("g", { url: "https://other.test/v1/x" })).toBeUndefined();
   });
@@ -126,6 +128,15 @@ describe("the registration of a function reached over HTTP", () => {
 
   it("reads null members as absent ones and ignores unknown ones", async () => {
     const engine = await engineWith(RELAXED);
-    expect(await engine.register("f", { url: "http://127.0.0.1:1/", method: null, timeout_ms: null, auth: null, retry: null, later: 1 })).toBeUndefined();
+    expect(
+      await engine.register("f", {
+        url: "http://127.0.0.1:1/",
+        method: null,
+        timeout_ms: null,
+        auth: null,
+        retry: null,
+        later: 1,
+      }),
+    ).toBeUndefined();
   });
 });

@@ -49,9 +49,16 @@ describe("an HTTP answer", () => {
   });
 
   it("of failure without such an error gives its status", () => {
-    expect(failureOf(502, "<html>")).toEqual({ code: "http_error", message: "HTTP 502 Bad Gateway", details: { status: 502 } });
+    expect(failureOf(502, "<html>")).toEqual({
+      code: "http_error",
+      message: "HTTP 502 Bad Gateway",
+      details: { status: 502 },
+    });
     expect(failureOf(404, '{"error":"gone"}')).toMatchObject({ code: "http_error", message: "HTTP 404 Not Found" });
-    expect(failureOf(400, '{"__proto__":{"error":{"code":"x"}}}')).toMatchObject({ code: "http_error", message: "HTTP 400 Bad Request" });
+    expect(failureOf(400, '{"__proto__":{"error":{"code":"x"}}}')).toMatchObject({
+      code: "http_error",
+      message: "HTTP 400 Bad Request",
+    });
     expect(failureOf(599, "")).toMatchObject({ message: "HTTP 599" });
     expect(failureOf(700, "{}")).toMatchObject({ code: "http_error", message: "HTTP 700" });
   });

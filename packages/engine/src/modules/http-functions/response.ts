@@ -16,7 +16,11 @@ export function readResponse(functionId: string, { status, body }: HttpResponse)
   const payload = jsonOf(body);
   if (payload !== undefined) return payload;
   if (isRedirect) return undefined;
-  throw new CallError("invalid_response", `the answer of ${functionId} is not JSON, or nested deeper than ${MAX_DEPTH} levels`, { details: { status } });
+  throw new CallError(
+    "invalid_response",
+    `the answer of ${functionId} is not JSON, or nested deeper than ${MAX_DEPTH} levels`,
+    { details: { status } },
+  );
 }
 
 function errorOf(status: number, body: Buffer): CallError {
@@ -25,7 +29,9 @@ function errorOf(status: number, body: Buffer): CallError {
   const error = memberOf(value, "error");
   if (typeof error !== "object" || error === null) {
     const reason = STATUS_CODES[status];
-    return new CallError("http_error", reason === undefined ? `HTTP ${status}` : `HTTP ${status} ${reason}`, { details });
+    return new CallError("http_error", reason === undefined ? `HTTP ${status}` : `HTTP ${status} ${reason}`, {
+      details,
+    });
   }
   const code = memberOf(error, "code");
   const message = memberOf(error, "message");
@@ -37,7 +43,9 @@ function errorOf(status: number, body: Buffer): CallError {
 }
 
 function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
 }
 
 /** Returns undefined if the bytes are not UTF-8, not JSON, or nested too deep for a result. */

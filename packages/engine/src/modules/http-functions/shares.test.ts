@@ -20,7 +20,12 @@ async function scene(respond: Respond): Promise<{ readonly engine: HttpFunctionE
 /** A restricted connection that registers functions with the URL. */
 async function tenant(engine: HttpFunctionEngine, server: Endpoint, ids: readonly string[]): Promise<InMemoryWorker> {
   const worker = await engine.connectWorker({ access: accessTo([]) });
-  for (const id of ids) worker.say({ type: "registerfunction", id, invocation: { url: `http://127.0.0.1:${server.port}/`, timeout_ms: 60_000 } });
+  for (const id of ids)
+    worker.say({
+      type: "registerfunction",
+      id,
+      invocation: { url: `http://127.0.0.1:${server.port}/`, timeout_ms: 60_000 },
+    });
   worker.say({ type: "ping" });
   await worker.next(({ type }) => type === "pong");
   return worker;
@@ -66,7 +71,10 @@ describe("functions behind a URL of a restricted connection", () => {
     const large = "x".repeat(15 * 1024 * 1024);
     const payloads = [failed(engine.call("one", large)), failed(engine.call("one", large))];
     await expect.poll(() => stalled.length).toBe(2);
-    const overloaded = { code: "overloaded", message: expect.stringContaining("bytes of HTTP requests in flight of 33554432") };
+    const overloaded = {
+      code: "overloaded",
+      message: expect.stringContaining("bytes of HTTP requests in flight of 33554432"),
+    };
     await expect(engine.call("one", large)).rejects.toMatchObject(overloaded);
     const ownersPayload = failed(engine.call("owner", large));
     await expect.poll(() => stalled.length).toBe(3);
@@ -92,7 +100,10 @@ it("calls of a restricted connection to a URL function of the owner have the sha
   const tenant = await engine.connectWorker({ access: accessTo(["owner"]) });
   const held = Array.from({ length: 129 }, () => tenant.call("owner", "hang"));
   const { error } = await Promise.race(held);
-  expect(error).toMatchObject({ code: "overloaded", message: expect.stringContaining("together have 128 HTTP requests in flight of 128") });
+  expect(error).toMatchObject({
+    code: "overloaded",
+    message: expect.stringContaining("together have 128 HTTP requests in flight of 128"),
+  });
   await expect.poll(() => hanging.length).toBe(128);
   expect(await engine.call("owner", "quick")).toBe("served");
   for (const release of hanging) release();

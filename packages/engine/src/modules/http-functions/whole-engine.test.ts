@@ -12,7 +12,8 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-const config = (more: string): string => `workers:\n  - name: svc-http\n    config: {port: 0}\nengine:\n  bridge: {port: 0}\n${more}`;
+const config = (more: string): string =>
+  `workers:\n  - name: svc-http\n    config: {port: 0}\nengine:\n  bridge: {port: 0}\n${more}`;
 
 it("every engine calls functions over HTTP, by the rules of its config file and with the secrets of its environment", async () => {
   const server = await endpoint((request, response) => json(response, { said: request.headers.authorization }));
@@ -21,7 +22,11 @@ it("every engine calls functions over HTTP, by the rules of its config file and 
   undo.push(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, "config.yaml");
   writeFileSync(file, config(""));
-  const engine = await startEngine({ configFile: file, env: { TOKEN: "t0p" }, overrides: { bridgePort: 0, realtimePort: 0 } });
+  const engine = await startEngine({
+    configFile: file,
+    env: { TOKEN: "t0p" },
+    overrides: { bridgePort: 0, realtimePort: 0 },
+  });
   undo.push(() => engine.stop({ graceMs: 0 }));
 
   const socket = new WebSocket(engine.addresses.bridge);
@@ -36,7 +41,9 @@ it("every engine calls functions over HTTP, by the rules of its config file and 
     });
   });
   socket.on("open", register);
-  expect(JSON.parse(await refused)).toMatchObject({ error: { code: "url_validation_failed", message: expect.stringContaining("require_https: false") } });
+  expect(JSON.parse(await refused)).toMatchObject({
+    error: { code: "url_validation_failed", message: expect.stringContaining("require_https: false") },
+  });
 
   writeFileSync(file, config("  http_functions: {require_https: false, block_private_ips: false}\n"));
   await expect.poll(() => engine.config.engine.httpFunctions.requireHttps, { timeout: 20_000 }).toBe(false);
@@ -65,7 +72,11 @@ it("a restricted connection's functions stay its own, go by its own names, and c
     file,
     `workers:\n  - name: svc-http\n    config: {port: 0}\nengine:\n  bridge: {port: 0, rbac: ${rbac}}\n  http_functions: {require_https: false, block_private_ips: false}\n`,
   );
-  const engine = await startEngine({ configFile: file, env: { SECRET: "s3cret" }, overrides: { bridgePort: 0, realtimePort: 0 } });
+  const engine = await startEngine({
+    configFile: file,
+    env: { SECRET: "s3cret" },
+    overrides: { bridgePort: 0, realtimePort: 0 },
+  });
   undo.push(() => engine.stop({ graceMs: 0 }));
   const socket = new WebSocket(engine.addresses.bridge, { headers: { authorization: `Bearer ${token}` } });
   undo.push(() => socket.terminate());
@@ -75,7 +86,13 @@ it("a restricted connection's functions stay its own, go by its own names, and c
   });
   const url = `http://127.0.0.1:${server.port}/`;
   socket.on("open", () => {
-    socket.send(JSON.stringify({ type: "registerfunction", id: "greedy", invocation: { url, auth: { type: "bearer", token_key: "SECRET" } } }));
+    socket.send(
+      JSON.stringify({
+        type: "registerfunction",
+        id: "greedy",
+        invocation: { url, auth: { type: "bearer", token_key: "SECRET" } },
+      }),
+    );
     socket.send(JSON.stringify({ type: "registerfunction", id: "plain", invocation: { url } }));
   });
   const invoke = async (function_id: string): Promise<unknown> => {

@@ -30,7 +30,10 @@ const proxyList = z
       const problem = proxyProblem(entry);
       if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
     }),
-    { error: 'expected a list of proxies, e.g. ["loopback", "10.0.0.0/8"]; if all were trusted, every client could forge its address' },
+    {
+      error:
+        'expected a list of proxies, e.g. ["loopback", "10.0.0.0/8"]; if all were trusted, every client could forge its address',
+    },
   )
   .max(MAX_PROXIES);
 
@@ -50,7 +53,9 @@ export const httpConfigSchema = z
     tls: tlsBlockSchema.optional().meta({ description: "Serve https. Default none" }),
     default_timeout_ms: timeoutMs()
       .optional()
-      .meta({ description: `Time limit for a function to respond to a request, in milliseconds. Default ${DEFAULT_TIMEOUT_MS}` }),
+      .meta({
+        description: `Time limit for a function to respond to a request, in milliseconds. Default ${DEFAULT_TIMEOUT_MS}`,
+      }),
     default_timeout: timeoutMs().optional().meta({ description: "Older name of default_timeout_ms" }),
     body_limit_bytes: bodyLimitBytes()
       .optional()
@@ -58,21 +63,25 @@ export const httpConfigSchema = z
         description: `Maximum size of a request body that is read completely, in bytes; streamed bodies have no limit. Default ${DEFAULT_BODY_LIMIT_BYTES}`,
       }),
     form_limit_bytes: formLimitBytes().default(DEFAULT_FORM_LIMIT_BYTES).meta({
-      description: "Maximum size of a multipart form, in bytes. Files that do not fit in body_limit_bytes are stored in the data folder. Default 256 MiB",
+      description:
+        "Maximum size of a multipart form, in bytes. Files that do not fit in body_limit_bytes are stored in the data folder. Default 256 MiB",
     }),
     body_limit: bodyLimitBytes().optional().meta({ description: "Older name of body_limit_bytes" }),
     concurrency_request_limit: concurrencyLimit()
       .default(DEFAULT_CONCURRENT_REQUESTS)
       .meta({ description: "Maximum number of concurrent requests; further ones wait or get 503 with Retry-After" }),
-    queue_limit: queueLimit()
-      .default(0)
-      .meta({ description: "Maximum number of requests that wait while concurrency_request_limit is reached, each for at most default_timeout_ms. Default 0" }),
-    rate_limit: rateLimitSchema
-      .nullish()
-      .meta({ description: "Maximum rate of requests of one client: {requests, per_ms}; further ones get 429 with Retry-After. Default none" }),
-    trusted_proxies: proxyList
-      .optional()
-      .meta({ description: 'Proxies whose X-Forwarded-For, -Proto and -Host are trusted: "loopback", addresses, networks such as 10.0.0.0/8. Default none' }),
+    queue_limit: queueLimit().default(0).meta({
+      description:
+        "Maximum number of requests that wait while concurrency_request_limit is reached, each for at most default_timeout_ms. Default 0",
+    }),
+    rate_limit: rateLimitSchema.nullish().meta({
+      description:
+        "Maximum rate of requests of one client: {requests, per_ms}; further ones get 429 with Retry-After. Default none",
+    }),
+    trusted_proxies: proxyList.optional().meta({
+      description:
+        'Proxies whose X-Forwarded-For, -Proto and -Host are trusted: "loopback", addresses, networks such as 10.0.0.0/8. Default none',
+    }),
     trust_proxy: z
       .union([z.literal(false), proxyList])
       .optional()
@@ -86,20 +95,28 @@ export const httpConfigSchema = z
         description: `Header whose value becomes the request's id, also from untrusted clients. Default: ${REQUEST_ID_HEADER}, from trusted proxies only`,
       }),
     trust_traceparent: z.boolean().default(true).meta({
-      description: "Whether traceparent and baggage of a request continue the client's trace; false starts a new trace that links to it. Default true",
+      description:
+        "Whether traceparent and baggage of a request continue the client's trace; false starts a new trace that links to it. Default true",
     }),
-    ignore_trailing_slash: z.boolean().default(false).meta({ description: "Whether /a/ and /a are the same path. Default false" }),
-    not_found_function: functionIdSchema.nullish().meta({ description: "Function for paths without a route. Its default status is 404" }),
-    compression: z
+    ignore_trailing_slash: z
       .boolean()
-      .default(true)
-      .meta({ description: "Whether responses of 1 KiB and more are compressed (br, gzip) for clients that support it. Default true" }),
-    error_format: z
-      .enum(["standard", "legacy"])
-      .default("standard")
-      .meta({ description: 'Body of error responses: standard {"error": {"code", "message", "error_id"}} or legacy {"error": "message", "error_id"}' }),
+      .default(false)
+      .meta({ description: "Whether /a/ and /a are the same path. Default false" }),
+    not_found_function: functionIdSchema
+      .nullish()
+      .meta({ description: "Function for paths without a route. Its default status is 404" }),
+    compression: z.boolean().default(true).meta({
+      description:
+        "Whether responses of 1 KiB and more are compressed (br, gzip) for clients that support it. Default true",
+    }),
+    error_format: z.enum(["standard", "legacy"]).default("standard").meta({
+      description:
+        'Body of error responses: standard {"error": {"code", "message", "error_id"}} or legacy {"error": "message", "error_id"}',
+    }),
     cors: corsSchema.nullish().meta({ description: "Permissions of pages of other origins. Default none" }),
-    middleware: middlewareListSchema.nullish().meta({ description: "Functions that run before or after every handler" }),
+    middleware: middlewareListSchema
+      .nullish()
+      .meta({ description: "Functions that run before or after every handler" }),
   })
   .superRefine((block, context) => {
     for (const [older, name] of [
@@ -107,10 +124,18 @@ export const httpConfigSchema = z
       ["body_limit", "body_limit_bytes"],
     ] as const) {
       if (block[older] === undefined || block[name] === undefined || block[older] === block[name]) continue;
-      context.addIssue({ code: "custom", path: [older], message: `is the older name of ${name} and differs from it; keep one of the two` });
+      context.addIssue({
+        code: "custom",
+        path: [older],
+        message: `is the older name of ${name} and differs from it; keep one of the two`,
+      });
     }
     if (block.trust_proxy === undefined || block.trusted_proxies === undefined) return;
-    context.addIssue({ code: "custom", path: ["trust_proxy"], message: "is the older name of trusted_proxies; keep one of the two" });
+    context.addIssue({
+      code: "custom",
+      path: ["trust_proxy"],
+      message: "is the older name of trusted_proxies; keep one of the two",
+    });
   })
   .transform((block) => ({
     defaultTimeoutMs: block.default_timeout_ms ?? block.default_timeout ?? DEFAULT_TIMEOUT_MS,

@@ -66,15 +66,17 @@ describe("a path", () => {
     await serve(worker, "/c", () => "without");
     await serve(worker, "/c/", () => "with");
     const get = async (path: string): Promise<unknown> => (await fetch(`${url}${path}`)).json();
-    expect([await get("/a/"), await get("/a"), await get("/b"), await get("/b/"), await get("/c"), await get("/c/")]).toEqual([
-      "a",
-      "a",
-      "b",
-      "b",
-      "without",
-      "with",
-    ]);
-    expect((await fetch(`${url}/a/`, { method: "POST", headers: { "content-type": "text/plain" }, body: "x" })).status).toBe(405);
+    expect([
+      await get("/a/"),
+      await get("/a"),
+      await get("/b"),
+      await get("/b/"),
+      await get("/c"),
+      await get("/c/"),
+    ]).toEqual(["a", "a", "b", "b", "without", "with"]);
+    expect(
+      (await fetch(`${url}/a/`, { method: "POST", headers: { "content-type": "text/plain" }, body: "x" })).status,
+    ).toBe(405);
     expect((await fetch(`${url}/d/`)).status).toBe(404);
   });
 
@@ -88,7 +90,10 @@ describe("a path", () => {
     await serve(worker, "/here", () => 1);
 
     const lost = await fetch(`${url}/nowhere?x=1`);
-    expect([lost.status, await lost.json()]).toEqual([404, { asked: "/nowhere?x=1", trigger: { type: "http", path: "*", method: "*" } }]);
+    expect([lost.status, await lost.json()]).toEqual([
+      404,
+      { asked: "/nowhere?x=1", trigger: { type: "http", path: "*", method: "*" } },
+    ]);
     expect((await fetch(`${url}/moved`, { redirect: "manual" })).status).toBe(308);
     expect((await fetch(`${url}/here`, { method: "DELETE" })).status).toBe(405);
   });
@@ -102,8 +107,12 @@ describe("pages of other origins", () => {
   it("get no permission unless the config gives it (gap 32) (W10)", async () => {
     const { worker, url } = await site();
     await serve(worker, "/x", () => 1, { http_method: "PUT" });
-    const answers = [await preflight(`${url}/x`), await fetch(`${url}/x`, { method: "PUT", headers: { origin: page } })];
-    for (const { headers } of answers) expect([...headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+    const answers = [
+      await preflight(`${url}/x`),
+      await fetch(`${url}/x`, { method: "PUT", headers: { origin: page } }),
+    ];
+    for (const { headers } of answers)
+      expect([...headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
   });
 
   it("may do what the config says: origins, methods, headers, credentials, exposed headers, max age (gap 32)", async () => {
@@ -116,7 +125,9 @@ describe("pages of other origins", () => {
       max_age: 600,
     };
     const { worker, url } = await site({ config: { cors } });
-    await serve(worker, "/x", () => ({ headers: { vary: "Accept", "access-control-allow-origin": "*" }, body: 1 }), { http_method: "PUT" });
+    await serve(worker, "/x", () => ({ headers: { vary: "Accept", "access-control-allow-origin": "*" }, body: 1 }), {
+      http_method: "PUT",
+    });
 
     const allowed = await preflight(`${url}/x`, { "access-control-request-headers": "x-one" });
     expect(allowed.status).toBe(204);
@@ -134,7 +145,11 @@ describe("pages of other origins", () => {
       { "access-control-request-method": "DELETE" },
       { "access-control-request-headers": "x-two" },
     ]) {
-      expect((await preflight(`${url}/x`, headers as unknown as Record<string, string>)).headers.get("access-control-allow-origin")).toBeNull();
+      expect(
+        (await preflight(`${url}/x`, headers as unknown as Record<string, string>)).headers.get(
+          "access-control-allow-origin",
+        ),
+      ).toBeNull();
     }
 
     const answer = await fetch(`${url}/x`, { method: "PUT", headers: { origin: page } });
@@ -145,9 +160,14 @@ describe("pages of other origins", () => {
       vary: "Accept, Origin",
     });
     const foreign = await fetch(`${url}/x`, { method: "PUT", headers: { origin: "https://evil.example" } });
-    expect([foreign.headers.get("access-control-allow-origin"), foreign.headers.get("vary")]).toEqual([null, "Accept, Origin"]);
+    expect([foreign.headers.get("access-control-allow-origin"), foreign.headers.get("vary")]).toEqual([
+      null,
+      "Accept, Origin",
+    ]);
     // A page can read why its request failed.
-    expect((await fetch(`${url}/nowhere`, { headers: { origin: page } })).headers.get("access-control-allow-origin")).toBe(page);
+    expect(
+      (await fetch(`${url}/nowhere`, { headers: { origin: page } })).headers.get("access-control-allow-origin"),
+    ).toBe(page);
   });
 
   it("have the permission of the route before that of the engine (gap 32)", async () => {
@@ -158,7 +178,11 @@ describe("pages of other origins", () => {
     expect((await preflight(`${url}/closed`)).headers.get("access-control-allow-origin")).toBeNull();
     const open = await fetch(`${url}/open`, { method: "PUT", headers: { origin: page } });
     expect([open.headers.get("access-control-allow-origin"), open.headers.get("vary")]).toEqual(["*", null]);
-    expect((await fetch(`${url}/closed`, { method: "PUT", headers: { origin: page } })).headers.get("access-control-allow-origin")).toBeNull();
+    expect(
+      (await fetch(`${url}/closed`, { method: "PUT", headers: { origin: page } })).headers.get(
+        "access-control-allow-origin",
+      ),
+    ).toBeNull();
   });
 });
 
@@ -172,7 +196,11 @@ describe("limits", () => {
     const others = [fetch(`${url}/hold`), fetch(`${url}/hold`)];
 
     const refused = await Promise.race(others);
-    expect([refused.status, refused.headers.get("retry-after"), (await errorOf(refused)).code]).toEqual([503, "1", "overloaded"]);
+    expect([refused.status, refused.headers.get("retry-after"), (await errorOf(refused)).code]).toEqual([
+      503,
+      "1",
+      "overloaded",
+    ]);
     release();
     expect((await first).status).toBe(200);
     await calls.count(2);
@@ -213,11 +241,16 @@ describe("limits", () => {
     const clock = manualClock();
     const { worker, url } = await site({ clock, config: { trusted_proxies: ["loopback"] } });
     await serve(worker, "/metered", () => 1, { rate_limit: { requests: 2, per_ms: 10_000 } });
-    const ask = (client: string): Promise<Response> => fetch(`${url}/metered`, { headers: { "x-forwarded-for": client } });
+    const ask = (client: string): Promise<Response> =>
+      fetch(`${url}/metered`, { headers: { "x-forwarded-for": client } });
 
     expect([(await ask("192.0.2.1")).status, (await ask("192.0.2.1")).status]).toEqual([200, 200]);
     const refused = await ask("192.0.2.1");
-    expect([refused.status, refused.headers.get("retry-after"), (await errorOf(refused)).code]).toEqual([429, "5", "rate_limited"]);
+    expect([refused.status, refused.headers.get("retry-after"), (await errorOf(refused)).code]).toEqual([
+      429,
+      "5",
+      "rate_limited",
+    ]);
     expect((await ask("192.0.2.2")).status).toBe(200);
     clock.advance(5_000);
     expect([(await ask("192.0.2.1")).status, (await ask("192.0.2.1")).status]).toEqual([200, 429]);
@@ -228,7 +261,9 @@ describe("limits", () => {
     await serve(worker, "/small", () => 1, { http_method: "POST", body_limit_bytes: 10 });
     await serve(worker, "/big", () => 1, { http_method: "POST", body_limit_bytes: 10_000 });
     const body = JSON.stringify("x".repeat(2_000));
-    expect([(await post(`${url}/small`, '"0123456789"')).status, (await post(`${url}/big`, body)).status]).toEqual([413, 200]);
+    expect([(await post(`${url}/small`, '"0123456789"')).status, (await post(`${url}/big`, body)).status]).toEqual([
+      413, 200,
+    ]);
   });
 });
 
@@ -240,9 +275,15 @@ describe("compression", () => {
     await serve(worker, "/big", () => ({ headers: { etag: '"1"' }, body: text }));
     await serve(worker, "/small", () => "small");
     await serve(worker, "/plain", () => text, { compression: false });
-    await serve(worker, "/fixed", () => ({ headers: { "cache-control": "public, no-transform", "content-type": "text/plain" }, body: text }));
+    await serve(worker, "/fixed", () => ({
+      headers: { "cache-control": "public, no-transform", "content-type": "text/plain" },
+      body: text,
+    }));
     await serve(worker, "/image", () => ({ headers: { "content-type": "image/png" }, body: text }));
-    await serve(worker, "/encoded", () => ({ headers: { "content-type": "text/plain", "content-encoding": "zstd" }, body: text }));
+    await serve(worker, "/encoded", () => ({
+      headers: { "content-type": "text/plain", "content-encoding": "zstd" },
+      body: text,
+    }));
     const ask = async (path: string, accept: string): Promise<unknown[]> => {
       const response = await fetch(`${url}${path}`, { headers: { "accept-encoding": accept } });
       await response.text();
@@ -269,13 +310,21 @@ describe("errors in the older shape", () => {
       throw new Error("it broke");
     });
     await serve(worker, "/guarded", () => 1, { condition_function_id: "test::no" });
-    expect(await (await fetch(`${url}/boom`)).json()).toEqual({ error: "it broke", error_id: expect.stringMatching(/^[0-9a-f]{12}$/) });
-    expect(await (await fetch(`${url}/guarded`)).json()).toMatchObject({ error: expect.stringContaining("condition"), skipped: true });
+    expect(await (await fetch(`${url}/boom`)).json()).toEqual({
+      error: "it broke",
+      error_id: expect.stringMatching(/^[0-9a-f]{12}$/),
+    });
+    expect(await (await fetch(`${url}/guarded`)).json()).toMatchObject({
+      error: expect.stringContaining("condition"),
+      skipped: true,
+    });
   });
 });
 
 describe("what a handler throws", () => {
-  const throwing = async (options: Parameters<typeof site>[0]): Promise<{ readonly seen: unknown[]; readonly log: unknown }> => {
+  const throwing = async (
+    options: Parameters<typeof site>[0],
+  ): Promise<{ readonly seen: unknown[]; readonly log: unknown }> => {
     const { worker, url, engine } = await site(options);
     await serve(worker, "/throws", () => {
       throw new TypeError("no column users.secret");

@@ -33,7 +33,8 @@ describe("url-encoded text", () => {
         const text = new URLSearchParams(pairs).toString();
         const { single, all } = read(text);
         expect(new Map(Object.entries(single))).toEqual(new Map(pairs));
-        for (const [name] of pairs) expect(all[name]).toEqual(pairs.filter(([other]) => other === name).map(([, value]) => value));
+        for (const [name] of pairs)
+          expect(all[name]).toEqual(pairs.filter(([other]) => other === name).map(([, value]) => value));
       }),
     );
   });
@@ -67,6 +68,8 @@ describe("headers", () => {
       "p",
     ]);
     expect(JSON.stringify(single)).toBe('{"x-tag":"1, 2","cookie":"a=1; b=2","user-agent":"first","__proto__":"p"}');
-    expect(JSON.stringify(all)).toBe('{"x-tag":["1","2"],"cookie":["a=1","b=2"],"user-agent":["first","second"],"__proto__":["p"]}');
+    expect(JSON.stringify(all)).toBe(
+      '{"x-tag":["1","2"],"cookie":["a=1","b=2"],"user-agent":["first","second"],"__proto__":["p"]}',
+    );
   });
 });

@@ -10,7 +10,10 @@ export interface Fields {
 }
 
 export function emptyFields(): Fields {
-  return { single: Object.create(null) as Record<string, string>, all: Object.create(null) as Record<string, string[]> };
+  return {
+    single: Object.create(null) as Record<string, string>,
+    all: Object.create(null) as Record<string, string[]>,
+  };
 }
 
 /**

@@ -89,7 +89,10 @@ export class RequestHandler {
     } catch (thrown) {
       const failure = failureOf(thrown, requestContext.ownFunctions);
       outcome = { routeResponse: this.#responseOfFailure(requestContext, failure), stream: undefined };
-      requestContext.span.responded(failure.status, CallError.is(failure.cause) ? failure.cause : `${failure.code}: ${failure.message}`);
+      requestContext.span.responded(
+        failure.status,
+        CallError.is(failure.cause) ? failure.cause : `${failure.code}: ${failure.message}`,
+      );
     }
     await this.#deliver(requestContext, outcome);
   }
@@ -102,17 +105,31 @@ export class RequestHandler {
     const { clock, log } = this.#context;
     const { concurrentRequests: limit, bodyLimitBytes, cors, errorFormat } = this.#config;
     const routeResponse = responseOfFailure(limitReached(limit, REQUEST_LIMIT), exchange.id.slice(-12), errorFormat);
-    const headers = cors === undefined ? routeResponse.headers : withCors(routeResponse.headers, cors, exchange.request.headers.origin);
+    const headers =
+      cors === undefined
+        ? routeResponse.headers
+        : withCors(routeResponse.headers, cors, exchange.request.headers.origin);
     this.#counts.responded(routeResponse.status);
-    this.#refusals.warn(log, "", "a request was refused: the limit of concurrent requests is reached", { limit, setting: REQUEST_LIMIT });
-    sendResponse(exchange, { ...routeResponse, headers: [...headers, "X-Request-Id", exchange.id] }, { clock, bodyLimitBytes });
+    this.#refusals.warn(log, "", "a request was refused: the limit of concurrent requests is reached", {
+      limit,
+      setting: REQUEST_LIMIT,
+    });
+    sendResponse(
+      exchange,
+      { ...routeResponse, headers: [...headers, "X-Request-Id", exchange.id] },
+      { clock, bodyLimitBytes },
+    );
   }
 
   #requestContext(exchange: Exchange): RequestContext {
     const { request } = exchange;
     const config = this.#config;
     const headers = readHeaders(request.rawHeaders);
-    const connection = { remoteAddress: request.socket.remoteAddress, isEncrypted: isEncrypted(request), host: headers.single.host };
+    const connection = {
+      remoteAddress: request.socket.remoteAddress,
+      isEncrypted: isEncrypted(request),
+      host: headers.single.host,
+    };
     const client = clientOf(connection, headers.single, this.#proxies);
     // By default only trusted proxies set the request id, since a forged id in the log is misleading.
     const idHeader = config.requestIdHeader ?? (client.cameByProxy ? REQUEST_ID_HEADER : undefined);
@@ -122,14 +139,36 @@ export class RequestHandler {
     const given = traceHeaders(headers);
     const trustsTrace = config.trustTraceparent;
     const userAgent = headers.single["user-agent"];
-    const span = beginRequestSpan(this.#context.telemetry, { exchange, match, client, userAgent, requestId, trace: given, trustsTrace });
+    const span = beginRequestSpan(this.#context.telemetry, {
+      exchange,
+      match,
+      client,
+      userAgent,
+      requestId,
+      trace: given,
+      trustsTrace,
+    });
     const trace = { traceparent: span.traceparent, baggage: trustsTrace ? given.baggage : undefined };
-    return { exchange, config, headers, client, requestId, span, trace, target, match, destination: undefined, cors: config.cors, ownFunctions: [] };
+    return {
+      exchange,
+      config,
+      headers,
+      client,
+      requestId,
+      span,
+      trace,
+      target,
+      match,
+      destination: undefined,
+      cors: config.cors,
+      ownFunctions: [],
+    };
   }
 
   async #respond(requestContext: RequestContext): Promise<RouteOutcome> {
     const { exchange, config } = requestContext;
-    if (this.#stopping) throw new Refusal(unavailable("draining", "the engine is shutting down or svc-http is being removed"));
+    if (this.#stopping)
+      throw new Refusal(unavailable("draining", "the engine is shutting down or svc-http is being removed"));
     const whole = this.#limits.admit(requestContext);
     if (whole !== undefined) await whole;
     const { request } = exchange;
@@ -141,10 +180,14 @@ export class RequestHandler {
       if (routeResponse !== undefined) return { routeResponse, stream: undefined };
     }
     // After waiting in the queue, match again, since routes may have changed.
-    const match = whole === undefined && requestContext.match !== undefined ? requestContext.match : this.#match(method, target.path);
+    const match =
+      whole === undefined && requestContext.match !== undefined
+        ? requestContext.match
+        : this.#match(method, target.path);
     const destination = match.kind === "found" ? destinationOf(match) : this.#notFoundDestination(match, config);
     if (destination === undefined && match.kind === "none") this.#refuseWhileStarting(method, target);
-    if (destination === undefined) return { routeResponse: responseWithoutRoute(match, method, target.rawPath), stream: undefined };
+    if (destination === undefined)
+      return { routeResponse: responseWithoutRoute(match, method, target.rawPath), stream: undefined };
 
     const { binding } = destination;
     const { settings } = binding;
@@ -152,9 +195,17 @@ export class RequestHandler {
     if (settings.cors !== undefined) requestContext.cors = settings.cors === false ? undefined : settings.cors;
     // Also if another worker provides the function: the worker that bound it to the path is responsible for the
     // route.
-    if (binding.isAway) throw new Refusal(unavailable("function_not_found", `the worker that serves ${destination.path} is away`));
-    const middleware = config.middleware.length === 0 && settings.middleware.length === 0 ? [] : inOrder([config.middleware, settings.middleware]);
-    requestContext.ownFunctions = [binding.functionId, settings.conditionFunctionId, ...middleware.map(({ functionId }) => functionId)];
+    if (binding.isAway)
+      throw new Refusal(unavailable("function_not_found", `the worker that serves ${destination.path} is away`));
+    const middleware =
+      config.middleware.length === 0 && settings.middleware.length === 0
+        ? []
+        : inOrder([config.middleware, settings.middleware]);
+    requestContext.ownFunctions = [
+      binding.functionId,
+      settings.conditionFunctionId,
+      ...middleware.map(({ functionId }) => functionId),
+    ];
     this.#limits.admitForPrincipal(requestContext, binding.principal);
     const admitted = this.#limits.admitToRoute(requestContext, binding, settings);
     if (admitted !== undefined) await admitted;
@@ -167,7 +218,14 @@ export class RequestHandler {
       pathParams: destination.pathParams,
       query: readQuery(target),
     };
-    const call = new RouteCall({ requestContext, destination, incoming, middleware, context: this.#context, fileOffers: this.#fileOffers });
+    const call = new RouteCall({
+      requestContext,
+      destination,
+      incoming,
+      middleware,
+      context: this.#context,
+      fileOffers: this.#fileOffers,
+    });
     try {
       const outcome = await call.run();
       if (outcome.routeResponse.dropped.length > 0) this.#warnOfDropped(destination, outcome.routeResponse.dropped);
@@ -192,7 +250,11 @@ export class RequestHandler {
   }
 
   /** Responds to a preflight if there are CORS settings for the path. */
-  #preflightResponse(requestContext: RequestContext, preflight: NonNullable<ReturnType<typeof preflightOf>>, target: RequestTarget): RouteResponse | undefined {
+  #preflightResponse(
+    requestContext: RequestContext,
+    preflight: NonNullable<ReturnType<typeof preflightOf>>,
+    target: RequestTarget,
+  ): RouteResponse | undefined {
     const asked = this.#match(preflight.method, target.path);
     if (asked.kind === "none") return undefined;
     const ofRoute = asked.kind === "found" ? asked.holder.binding.settings.cors : undefined;
@@ -200,7 +262,12 @@ export class RequestHandler {
     requestContext.cors = undefined;
     if (cors === undefined || cors === false) return undefined;
     const methods = this.#routes.methodsOf(target.path);
-    return { status: 204, headers: ["Allow", methods.join(", "), ...preflightHeaders(cors, preflight, methods)], body: undefined, dropped: [] };
+    return {
+      status: 204,
+      headers: ["Allow", methods.join(", "), ...preflightHeaders(cors, preflight, methods)],
+      body: undefined,
+      dropped: [],
+    };
   }
 
   /** Refuses with 503 if workers are starting: the path may belong to one of them. */
@@ -210,7 +277,10 @@ export class RequestHandler {
     const who = this.#context.production ? "a worker" : names.slice(0, 3).join(", ");
     const are = names.length === 1 || this.#context.production ? "is" : "are";
     throw new Refusal(
-      unavailable("function_not_found", `no route for ${method} ${target.rawPath.slice(0, 200)} yet: ${who} ${are} starting; try again shortly`),
+      unavailable(
+        "function_not_found",
+        `no route for ${method} ${target.rawPath.slice(0, 200)} yet: ${who} ${are} starting; try again shortly`,
+      ),
     );
   }
 
@@ -260,8 +330,10 @@ export class RequestHandler {
   /** Adds the headers that every response has. */
   #withCommonHeaders(requestContext: RequestContext, routeResponse: RouteResponse): RouteResponse {
     let { headers } = routeResponse;
-    if (requestContext.cors !== undefined) headers = withCors(headers, requestContext.cors, requestContext.headers.single.origin);
-    if (headerValue(headers, REQUEST_ID_HEADER) === undefined) headers = [...headers, "X-Request-Id", requestContext.requestId];
+    if (requestContext.cors !== undefined)
+      headers = withCors(headers, requestContext.cors, requestContext.headers.single.origin);
+    if (headerValue(headers, REQUEST_ID_HEADER) === undefined)
+      headers = [...headers, "X-Request-Id", requestContext.requestId];
     return { ...routeResponse, headers };
   }
 
@@ -300,9 +372,16 @@ export class RequestHandler {
     };
     const { log } = this.#context;
     if (exchange.isOver) log.debug("a client disconnected before its response", facts);
-    else if (status < 500 || cause === undefined) log.debug("a request was refused", { ...facts, message_sent: message });
+    else if (status < 500 || cause === undefined)
+      log.debug("a request was refused", { ...facts, message_sent: message });
     else if (CallError.is(cause))
-      log.warn("a request failed", { ...facts, reason: given.message, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
+      log.warn("a request failed", {
+        ...facts,
+        reason: given.message,
+        message_sent: message,
+        stacktrace: cause.stacktrace,
+        cause: cause.cause,
+      });
     else log.error("the HTTP module failed to handle a request", { ...facts, cause });
     return responseOfFailure(failure, errorId, requestContext.config.errorFormat);
   }
@@ -324,15 +403,22 @@ function destinationOf({ holder, pathParams }: Extract<RouteMatch, { kind: "foun
 function readQuery({ rawQuery }: RequestTarget): Fields {
   if (rawQuery === "") return NO_FIELDS;
   const query = readUrlEncoded(rawQuery);
-  if ("problem" in query) throw new Refusal({ status: 400, code: "invalid_request", message: `the query string ${query.problem}` });
+  if ("problem" in query)
+    throw new Refusal({ status: 400, code: "invalid_request", message: `the query string ${query.problem}` });
   return query;
 }
 
 /** Responds to OPTIONS for every existing path; otherwise throws 404 or 405. */
 function responseWithoutRoute(match: RouteMatch, method: string, rawPath: string): RouteResponse {
   const shown = rawPath.slice(0, 200);
-  if (match.kind !== "wrong method") throw new Refusal({ status: 404, code: "NOT_FOUND", message: `no route for ${method} ${shown}` });
+  if (match.kind !== "wrong method")
+    throw new Refusal({ status: 404, code: "NOT_FOUND", message: `no route for ${method} ${shown}` });
   const allow = match.allow.join(", ");
   if (method === "OPTIONS") return { status: 204, headers: ["Allow", allow], body: undefined, dropped: [] };
-  throw new Refusal({ status: 405, code: "method_not_allowed", message: `${shown} takes ${allow}, not ${method}`, headers: { Allow: allow } });
+  throw new Refusal({
+    status: 405,
+    code: "method_not_allowed",
+    message: `${shown} takes ${allow}, not ${method}`,
+    headers: { Allow: allow },
+  });
 }

@@ -4,7 +4,13 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Module } from "../../kernel/module.ts";
-import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import {
+  type InMemoryEngine,
+  type InMemoryWorker,
+  inMemoryEngine,
+  type ManualClock,
+  manualClock,
+} from "../../testing/index.ts";
 import { httpModule } from "./index.ts";
 
 let engine: InMemoryEngine | undefined;
@@ -26,7 +32,10 @@ async function site(
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   const worker = await engine.connectWorker();
-  for (const [path, handle] of Object.entries({ "/echo": (input: Record<string, unknown>) => ({ body: input }), ...routes })) {
+  for (const [path, handle] of Object.entries({
+    "/echo": (input: Record<string, unknown>) => ({ body: input }),
+    ...routes,
+  })) {
     worker.serve(`test::${path}`, (data) => handle(data as Record<string, unknown>));
     worker.say({
       type: "registertrigger",
@@ -106,24 +115,35 @@ function bodyOf(answer: string): unknown {
 }
 
 describe("a hostile client", () => {
-  it.each(["/echo%2Fx", "/echo/..", "/echo/%2e%2e/echo", "/%00", "/echo\\x", "/echo%5cx", "/%", "/echo?%", "/echo?a=%ff"])(
-    "gets 400 for the target %s",
-    async (target) => {
-      const { port } = await site();
-      const answer = await ask(port, post(target, "{}"));
-      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-      expect(bodyOf(answer)).toMatchObject({ error: { code: "invalid_request" } });
-    },
-  );
+  it.each([
+    "/echo%2Fx",
+    "/echo/..",
+    "/echo/%2e%2e/echo",
+    "/%00",
+    "/echo\\x",
+    "/echo%5cx",
+    "/%",
+    "/echo?%",
+    "/echo?a=%ff",
+  ])("gets 400 for the target %s", async (target) => {
+    const { port } = await site();
+    const answer = await ask(port, post(target, "{}"));
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(bodyOf(answer)).toMatchObject({ error: { code: "invalid_request" } });
+  });
 
   it("cannot call a route with a body that names no type, as a page of another site may send unasked", async () => {
     const { port } = await site();
-    expect(await ask(port, 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n{"a":1}')).toMatch(/^HTTP\/1\.1 415 .*no Content-Type/s);
+    expect(await ask(port, 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n{"a":1}')).toMatch(
+      /^HTTP\/1\.1 415 .*no Content-Type/s,
+    );
   });
 
   it("can send headers called __proto__ and constructor, which stay plain keys", async () => {
     const { port } = await site();
-    const { headers } = bodyOf(await ask(port, post("/echo", "{}", "__proto__: a\r\nconstructor: b\r\n__proto__: c\r\n"))) as { headers: object };
+    const { headers } = bodyOf(
+      await ask(port, post("/echo", "{}", "__proto__: a\r\nconstructor: b\r\n__proto__: c\r\n")),
+    ) as { headers: object };
     expect(Object.entries(headers)).toEqual(
       expect.arrayContaining([
         ["__proto__", "a, c"],
@@ -135,13 +155,18 @@ describe("a hostile client", () => {
 
   it("gets 400 for two content types", async () => {
     const { port } = await site();
-    expect(await ask(port, post("/echo", "{}", "Content-Type: application/json\r\nContent-Type: text/plain\r\n"))).toMatch(/^HTTP\/1\.1 400 /);
+    expect(
+      await ask(port, post("/echo", "{}", "Content-Type: application/json\r\nContent-Type: text/plain\r\n")),
+    ).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   it("may send its body in one-byte chunks with extensions", async () => {
     const { port } = await site();
     const body = [...'{"a":"xyz"}'].map((character) => `1;ext="v"\r\n${character}\r\n`).join("");
-    const answer = await ask(port, `POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body}0\r\n\r\n`);
+    const answer = await ask(
+      port,
+      `POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${body}0\r\n\r\n`,
+    );
     expect(bodyOf(answer)).toMatchObject({ body: { a: "xyz" } });
   });
 
@@ -189,7 +214,9 @@ describe("a hostile client", () => {
   it("that asks before sending (100-continue) is told to go on, and its body is read", async () => {
     const { port } = await site();
     const { socket, until } = await client(port);
-    socket.write("POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n");
+    socket.write(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n",
+    );
     expect(await until("\r\n\r\n")).toBe("HTTP/1.1 100 Continue\r\n\r\n");
     socket.write('{"a":1}');
     expect(await until('"body":{"a":1}')).toContain("HTTP/1.1 200 OK");
@@ -209,7 +236,9 @@ describe("a hostile client", () => {
   it("gets the answers to 1,000 pipelined requests in order, and 503 for those over the limit (1.4)", async () => {
     const { port } = await site({}, { config: { concurrency_request_limit: 50 } });
     const { socket, until } = await client(port);
-    const requests = Array.from({ length: 1_000 }, (_, number) => post("/echo", String(number), "Content-Type: application/json\r\n"));
+    const requests = Array.from({ length: 1_000 }, (_, number) =>
+      post("/echo", String(number), "Content-Type: application/json\r\n"),
+    );
     socket.write(requests.join("") + post("/last", "1"));
     const answers = await until("no route for POST /last");
     const served = [...answers.matchAll(/"body":([0-9]+)/g)].map((match) => Number(match[1]));
@@ -236,7 +265,9 @@ describe("a hostile client", () => {
     const { socket } = await client(port);
     socket.write(post("/hold", "1").repeat(20));
     await called;
-    const withdrawn = Promise.all(Array.from({ length: 20 }, () => worker.next((frame) => frame.type === "cancelinvocation")));
+    const withdrawn = Promise.all(
+      Array.from({ length: 20 }, () => worker.next((frame) => frame.type === "cancelinvocation")),
+    );
 
     socket.destroy();
 
@@ -282,9 +313,21 @@ describe("a hostile client", () => {
   });
 
   it.each([
-    ["both lengths", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", /^HTTP\/1\.1 400 /],
-    ["two lengths", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", /^HTTP\/1\.1 400 /],
-    ["an unknown transfer coding", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n{}", /^HTTP\/1\.1 400 /],
+    [
+      "both lengths",
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      /^HTTP\/1\.1 400 /,
+    ],
+    [
+      "two lengths",
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+      /^HTTP\/1\.1 400 /,
+    ],
+    [
+      "an unknown transfer coding",
+      "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n{}",
+      /^HTTP\/1\.1 400 /,
+    ],
     [
       "a chunk length that is none",
       "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
@@ -297,7 +340,11 @@ describe("a hostile client", () => {
       "POST /echo HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n1",
       /^HTTP\/1\.1 200 /,
     ],
-    ["a charset that is not known", post("/echo", "{}", "Content-Type: application/json; charset=utf-7\r\n"), /^HTTP\/1\.1 415 /],
+    [
+      "a charset that is not known",
+      post("/echo", "{}", "Content-Type: application/json; charset=utf-7\r\n"),
+      /^HTTP\/1\.1 415 /,
+    ],
     ["a compressed body, which might be a bomb", post("/echo", "{}", "Content-Encoding: gzip\r\n"), /^HTTP\/1\.1 415 /],
     ["JSON nested too deep", post("/echo", `${"[".repeat(5_000)}${"]".repeat(5_000)}`), /^HTTP\/1\.1 400 /],
   ])("that sends %s gets its answer, and the next client too (1.4)", async (_what, request, answer) => {
@@ -309,8 +356,17 @@ describe("a hostile client", () => {
   it("that sends __proto__ and constructor in query, form, cookies and JSON pollutes nothing (1.4)", async () => {
     const { port } = await site();
     const form = "__proto__[polluted]=1&constructor.prototype.polluted=1&__proto__=x";
-    await ask(port, post("/echo?__proto__=1&__proto__[polluted]=1", form, "Content-Type: application/x-www-form-urlencoded\r\nCookie: __proto__=1\r\n"));
-    const answer = bodyOf(await ask(port, post("/echo", '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}'))) as { body: object };
+    await ask(
+      port,
+      post(
+        "/echo?__proto__=1&__proto__[polluted]=1",
+        form,
+        "Content-Type: application/x-www-form-urlencoded\r\nCookie: __proto__=1\r\n",
+      ),
+    );
+    const answer = bodyOf(
+      await ask(port, post("/echo", '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}')),
+    ) as { body: object };
     expect(Object.keys(answer.body)).toEqual(["__proto__", "constructor"]);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
@@ -327,13 +383,18 @@ describe("a hostile client", () => {
     ["headers", "/echo", "channel_id: a\r\naccess_key: b\r\ndirection: read\r\n"],
     ["query", "/echo?channel_id=a&access_key=b&direction=write", ""],
     ["cookies", "/echo", "Cookie: channel_id=a; access_key=b; direction=read\r\n"],
-  ])("cannot have its %s taken for a channel, which would hide them from the function (1.4)", async (_what, target, headers) => {
-    const { port } = await site();
-    const answer = await ask(port, post(target, "1", headers));
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(bodyOf(answer)).toMatchObject({ error: { code: "invalid_request", message: expect.stringContaining("ref of a channel") } });
-    expect(await ask(port, post("/echo?channel_id=a&direction=up", "1"))).toMatch(/^HTTP\/1\.1 200 /);
-  });
+  ])(
+    "cannot have its %s taken for a channel, which would hide them from the function (1.4)",
+    async (_what, target, headers) => {
+      const { port } = await site();
+      const answer = await ask(port, post(target, "1", headers));
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(bodyOf(answer)).toMatchObject({
+        error: { code: "invalid_request", message: expect.stringContaining("ref of a channel") },
+      });
+      expect(await ask(port, post("/echo?channel_id=a&direction=up", "1"))).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
 
   it("that sends baggage over 8 kB loses it, not its request (1.4)", async () => {
     const { port } = await site();
@@ -363,8 +424,12 @@ describe("a hostile client", () => {
     });
     await worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === "nonsense");
     const responded = ask(port, post("/nonsense", "1"));
-    const call = await worker.next((frame) => frame.type === "invokefunction" && frame.function_id === "test::nonsense");
-    worker.send(`{"type":"invocationresult","invocation_id":"${String(call.invocation_id)}","function_id":"test::nonsense","result":{"a":nope}}`);
+    const call = await worker.next(
+      (frame) => frame.type === "invokefunction" && frame.function_id === "test::nonsense",
+    );
+    worker.send(
+      `{"type":"invocationresult","invocation_id":"${String(call.invocation_id)}","function_id":"test::nonsense","result":{"a":nope}}`,
+    );
     const answer = await responded;
     expect(answer).toMatch(/^HTTP\/1\.1 500 /);
     expect(answer).not.toMatch(/\.ts:|node_modules|\n {4}at /);

@@ -29,7 +29,11 @@ describe("a route", () => {
     await serve(
       worker,
       "/math/add-two-numbers",
-      ({ body }) => ({ status_code: 200, body: { c: (body as { a: number }).a + 200 }, headers: { "Content-Type": "application/json" } }),
+      ({ body }) => ({
+        status_code: 200,
+        body: { c: (body as { a: number }).a + 200 },
+        headers: { "Content-Type": "application/json" },
+      }),
       { http_method: "POST" },
     );
 
@@ -95,8 +99,17 @@ describe("a route", () => {
     const head = await fetch(`${url}/thing`, { method: "HEAD" });
     const options = await fetch(`${url}/thing`, { method: "OPTIONS" });
 
-    expect([head.status, head.headers.get("content-length"), head.headers.get("x-method"), await head.text()]).toEqual([200, "7", "HEAD", ""]);
-    expect([options.status, options.headers.get("allow"), await options.text()]).toEqual([204, "DELETE, GET, HEAD, OPTIONS", ""]);
+    expect([head.status, head.headers.get("content-length"), head.headers.get("x-method"), await head.text()]).toEqual([
+      200,
+      "7",
+      "HEAD",
+      "",
+    ]);
+    expect([options.status, options.headers.get("allow"), await options.text()]).toEqual([
+      204,
+      "DELETE, GET, HEAD, OPTIONS",
+      "",
+    ]);
   });
 
   it("answers 503 with Retry-After for a path that is not there while a worker that may serve it is starting", async () => {
@@ -114,7 +127,9 @@ describe("a route", () => {
     await serve(worker, "/thing", () => 1);
     const early = await fetch(`${url}/orders/1`);
     expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect((await errorOf(early)).message).toBe("no route for GET /orders/1 yet: orders is starting; try again shortly");
+    expect((await errorOf(early)).message).toBe(
+      "no route for GET /orders/1 yet: orders is starting; try again shortly",
+    );
     expect((await fetch(`${url}/thing`)).status).toBe(200);
     names = [];
     expect((await fetch(`${url}/orders/1`)).status).toBe(404);
@@ -127,7 +142,10 @@ describe("a route", () => {
     const missing = await fetch(`${url}/nothing`);
     const wrong = await fetch(`${url}/thing/1`, { method: "POST", body: "{}" });
 
-    expect([missing.status, await errorOf(missing)]).toEqual([404, expect.objectContaining({ code: "NOT_FOUND", message: "no route for GET /nothing" })]);
+    expect([missing.status, await errorOf(missing)]).toEqual([
+      404,
+      expect.objectContaining({ code: "NOT_FOUND", message: "no route for GET /nothing" }),
+    ]);
     expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
     expect((await errorOf(wrong)).code).toBe("method_not_allowed");
     expect((await fetch(`${url}/nothing`, { method: "OPTIONS" })).status).toBe(404);
@@ -158,7 +176,10 @@ describe("a route", () => {
 
   it("asks its condition first", async () => {
     const { engine, worker, url } = await site();
-    worker.serve("test::allowed", (data) => (data as { query_params: Record<string, string> }).query_params.ok === "yes");
+    worker.serve(
+      "test::allowed",
+      (data) => (data as { query_params: Record<string, string> }).query_params.ok === "yes",
+    );
     await serve(worker, "/guarded", () => "in", { condition_function_id: "test::allowed" });
     await serve(worker, "/lost", () => "in", { condition_function_id: "test::no-such-condition" });
 
@@ -206,7 +227,11 @@ describe("a trigger's config", () => {
     [{ api_path: "/a", timeout_ms: 0 }, "timeout_ms", "whole number from 1"],
     [{ api_path: "/a", condition_function_id: 7 }, "condition_function_id", "string"],
     [{ api_path: "/a", middleware_function_ids: "auth" }, "middleware_function_ids", "array"],
-    [{ api_path: "/a", middleware_function_ids: [{ function_id: "auth", phase: "later" }] }, "middleware_function_ids", "expected a function id"],
+    [
+      { api_path: "/a", middleware_function_ids: [{ function_id: "auth", phase: "later" }] },
+      "middleware_function_ids",
+      "expected a function id",
+    ],
     [{ api_path: "/a", body: "stream", streaming: false }, "streaming", "cannot be false"],
     [{ api_path: "/a", concurrency_limit: 0 }, "concurrency_limit", "whole number from 1"],
     [{ api_path: "/a", rate_limit: 5 }, "rate_limit", "{requests, per_ms}"],
@@ -226,11 +251,14 @@ describe("a request body", () => {
   it("is read as its content type says", async () => {
     const { worker, url } = await site();
     await serve(worker, "/echo", ({ body }) => ({ body }), { http_method: "POST" });
-    const echo = async (body: string | Buffer, type: string): Promise<unknown> => (await post(`${url}/echo`, body, type)).json();
+    const echo = async (body: string | Buffer, type: string): Promise<unknown> =>
+      (await post(`${url}/echo`, body, type)).json();
 
     expect(await echo("[1]", "application/vnd.api+json")).toEqual([1]);
     expect(await echo('\uFEFF{"a":1}', "text/json")).toEqual({ a: 1 });
-    expect(await echo("a=1&b=x+y&a=2&__proto__=z", "application/x-www-form-urlencoded")).toEqual(JSON.parse('{"a":"2","b":"x y","__proto__":"z"}'));
+    expect(await echo("a=1&b=x+y&a=2&__proto__=z", "application/x-www-form-urlencoded")).toEqual(
+      JSON.parse('{"a":"2","b":"x y","__proto__":"z"}'),
+    );
     expect(await echo("plain \u{1F600}", "text/plain")).toBe("plain \u{1F600}");
     expect(await echo("", "application/json")).toBeNull();
     expect(await echo("", "application/octet-stream")).toBeNull();
@@ -291,7 +319,11 @@ describe("a request body", () => {
     };
 
     for (const type of ["application/octet-stream", "multipart/form-data; boundary=x", "application/x-ndjson"]) {
-      expect(await refusal("x", { "content-type": type })).toEqual([415, "unsupported_media_type", expect.stringContaining(type)]);
+      expect(await refusal("x", { "content-type": type })).toEqual([
+        415,
+        "unsupported_media_type",
+        expect.stringContaining(type),
+      ]);
     }
     expect(await refusal("{}", { "content-type": "application/json; charset=latin1" })).toEqual([
       415,
@@ -308,8 +340,16 @@ describe("a request body", () => {
       "invalid_json",
       expect.stringContaining("UTF-8"),
     ]);
-    expect(await refusal(Buffer.from([0xff]), { "content-type": "text/plain" })).toEqual([400, "invalid_request", expect.stringContaining("UTF-8")]);
-    expect(await refusal("a=%zz", { "content-type": "application/x-www-form-urlencoded" })).toEqual([400, "invalid_request", expect.stringContaining("%zz")]);
+    expect(await refusal(Buffer.from([0xff]), { "content-type": "text/plain" })).toEqual([
+      400,
+      "invalid_request",
+      expect.stringContaining("UTF-8"),
+    ]);
+    expect(await refusal("a=%zz", { "content-type": "application/x-www-form-urlencoded" })).toEqual([
+      400,
+      "invalid_request",
+      expect.stringContaining("%zz"),
+    ]);
   });
 
   it("without a content type is answered 415 that says what to name, whatever its size", async () => {
@@ -318,9 +358,17 @@ describe("a request body", () => {
     for (const body of [Buffer.from("x"), Buffer.alloc(1_000), new Blob([Buffer.alloc(1_000)]).stream()]) {
       const response = await fetch(`${url}/echo`, { method: "POST", body, duplex: "half" } as RequestInit);
       const { code, message } = await errorOf(response);
-      expect([response.status, code, message]).toEqual([415, "unsupported_media_type", expect.stringContaining("application/octet-stream) streams")]);
+      expect([response.status, code, message]).toEqual([
+        415,
+        "unsupported_media_type",
+        expect.stringContaining("application/octet-stream) streams"),
+      ]);
     }
-    const empty = await fetch(`${url}/echo`, { method: "POST", body: new Blob([]).stream(), duplex: "half" } as RequestInit);
+    const empty = await fetch(`${url}/echo`, {
+      method: "POST",
+      body: new Blob([]).stream(),
+      duplex: "half",
+    } as RequestInit);
     expect([empty.status, await empty.json()]).toEqual([200, null]);
   });
 
@@ -328,7 +376,8 @@ describe("a request body", () => {
     const { worker, url } = await site({ config: { body_limit_bytes: 100 } });
     await serve(worker, "/module", () => 1, { http_method: "POST" });
     await serve(worker, "/route", () => 1, { http_method: "POST", body_limit_bytes: 10 });
-    const message = async (path: string): Promise<string> => (await errorOf(await post(`${url}${path}`, `"${"x".repeat(200)}"`))).message;
+    const message = async (path: string): Promise<string> =>
+      (await errorOf(await post(`${url}${path}`, `"${"x".repeat(200)}"`))).message;
     expect(await message("/module")).toBe("the body is over the limit of 100 bytes (body_limit_bytes of svc-http)");
     expect(await message("/route")).toBe("the body is over the limit of 10 bytes (body_limit_bytes of the route)");
   });
@@ -349,12 +398,23 @@ describe("a request body", () => {
 describe("an answer", () => {
   it("is the returned value itself when it does not describe a response (gap 24)", async () => {
     const { worker, url } = await site();
-    const values: Record<string, unknown> = { number: 5, text: "hi", list: [1], nothing: null, empty: {}, post: { id: 1, body: "a blog post", title: "t" } };
+    const values: Record<string, unknown> = {
+      number: 5,
+      text: "hi",
+      list: [1],
+      nothing: null,
+      empty: {},
+      post: { id: 1, body: "a blog post", title: "t" },
+    };
     await serve(worker, "/plain/:kind", ({ path_params }) => values[(path_params as { kind: string }).kind]);
 
     for (const [kind, value] of Object.entries(values)) {
       const response = await fetch(`${url}/plain/${kind}`);
-      expect([response.status, response.headers.get("content-type"), await response.json()]).toEqual([200, "application/json", value]);
+      expect([response.status, response.headers.get("content-type"), await response.json()]).toEqual([
+        200,
+        "application/json",
+        value,
+      ]);
     }
   });
 
@@ -374,12 +434,18 @@ describe("an answer", () => {
 
   it("with a status outside 200 to 599 is a 500 that names the function", async () => {
     const { worker, url } = await site();
-    await serve(worker, "/status/:n", ({ path_params }) => ({ status_code: Number((path_params as { n: string }).n), body: 1 }));
+    await serve(worker, "/status/:n", ({ path_params }) => ({
+      status_code: Number((path_params as { n: string }).n),
+      body: 1,
+    }));
 
     for (const n of ["100", "199", "600", "200.5", "-1"]) {
       const response = await fetch(`${url}/status/${n}`);
       expect(response.status).toBe(500);
-      expect(await errorOf(response)).toMatchObject({ code: "invalid_answer", message: expect.stringContaining("test::/status/:n") });
+      expect(await errorOf(response)).toMatchObject({
+        code: "invalid_answer",
+        message: expect.stringContaining("test::/status/:n"),
+      });
     }
     expect((await fetch(`${url}/status/418`)).status).toBe(418);
   });
@@ -400,7 +466,11 @@ describe("an answer", () => {
     }));
 
     const response = await fetch(`${url}/headers`);
-    expect([response.headers.get("x-good"), response.headers.getSetCookie(), await response.json()]).toEqual(["yes", ["a=1", "b=2"], "hello"]);
+    expect([response.headers.get("x-good"), response.headers.getSetCookie(), await response.json()]).toEqual([
+      "yes",
+      ["a=1", "b=2"],
+      "hello",
+    ]);
     for (const name of ["x-split", "transfer-encoding", "x-number"]) expect(response.headers.get(name)).toBeNull();
     expect(response.headers.get("content-length")).toBe("7");
 
@@ -408,7 +478,10 @@ describe("an answer", () => {
     const warnings = engine.logs.filter(({ level }) => level === "warn");
     expect(warnings).toEqual([
       expect.objectContaining({
-        fields: expect.objectContaining({ function_id: "test::/headers", headers: ["x-split", "bad name", "transfer-encoding", "Content-Length", "x-number"] }),
+        fields: expect.objectContaining({
+          function_id: "test::/headers",
+          headers: ["x-split", "bad name", "transfer-encoding", "Content-Length", "x-number"],
+        }),
       }),
     ]);
   });
@@ -443,7 +516,11 @@ describe("an answer", () => {
     ];
     for (const [code, status] of expected) {
       const response = await post(`${url}/fail`, JSON.stringify({ code, message: "because" }));
-      expect([code, response.status, await errorOf(response)]).toEqual([code, status, { code, message: "because", error_id: expect.any(String) }]);
+      expect([code, response.status, await errorOf(response)]).toEqual([
+        code,
+        status,
+        { code, message: "because", error_id: expect.any(String) },
+      ]);
       expect(response.headers.get("retry-after")).toBe(status === 503 ? "1" : null);
     }
   });
@@ -461,7 +538,10 @@ describe("an answer", () => {
 
     const response = await fetch(`${url}/away`);
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await errorOf(response)).toMatchObject({ code: "function_not_found", message: "the worker that serves /away is away" });
+    expect(await errorOf(response)).toMatchObject({
+      code: "function_not_found",
+      message: "the worker that serves /away is away",
+    });
 
     const again = await engine.connectWorker();
     await serve(again, "/away", () => "back");
@@ -478,7 +558,9 @@ describe("an answer", () => {
     const slower = fetch(`${url}/slower`);
     await calls.count(2);
     const slowCall = calls.items.find(({ function_id }) => function_id === "test::/slow");
-    const told = worker.next((frame) => frame.type === "cancelinvocation" && frame.invocation_id === slowCall?.invocation_id);
+    const told = worker.next(
+      (frame) => frame.type === "cancelinvocation" && frame.invocation_id === slowCall?.invocation_id,
+    );
 
     clock.advance(5_000);
 
@@ -493,12 +575,18 @@ describe("an answer", () => {
 describe("the module", () => {
   it("carries a well-formed trace on and drops an ill one", async () => {
     const { worker, url } = await site();
-    await serve(worker, "/trace", (_input, { traceparent, baggage }) => ({ body: { traceparent: traceparent ?? null, baggage: baggage ?? null } }));
-    const seen = async (headers: Record<string, string>): Promise<unknown> => (await fetch(`${url}/trace`, { headers })).json();
+    await serve(worker, "/trace", (_input, { traceparent, baggage }) => ({
+      body: { traceparent: traceparent ?? null, baggage: baggage ?? null },
+    }));
+    const seen = async (headers: Record<string, string>): Promise<unknown> =>
+      (await fetch(`${url}/trace`, { headers })).json();
     const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     expect(await seen({ traceparent, baggage: "user=7" })).toEqual({ traceparent, baggage: "user=7" });
-    const ill = (await seen({ traceparent: "00-00000000000000000000000000000000-00f067aa0ba902b7-01", baggage: "x".repeat(8193) })) as Record<string, unknown>;
+    const ill = (await seen({
+      traceparent: "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+      baggage: "x".repeat(8193),
+    })) as Record<string, unknown>;
     expect(ill.traceparent).not.toBe("00-00000000000000000000000000000000-00f067aa0ba902b7-01");
     expect(ill.baggage).toBeNull();
   });
@@ -511,7 +599,11 @@ describe("the module", () => {
     await calls.count(2);
 
     const refused = await fetch(`${url}/hold`);
-    expect([refused.status, refused.headers.get("retry-after"), (await errorOf(refused)).code]).toEqual([503, "1", "overloaded"]);
+    expect([refused.status, refused.headers.get("retry-after"), (await errorOf(refused)).code]).toEqual([
+      503,
+      "1",
+      "overloaded",
+    ]);
 
     release();
     expect((await Promise.all(inWork)).map(({ status }) => status)).toEqual([200, 200]);
@@ -534,7 +626,8 @@ describe("the module", () => {
     const inWork = fetch(`${url}/hold`);
     await calls.count(1);
     const refused: Response[] = [];
-    for (let n = 0; n < 40; n++) refused.push(await fetch(`${url}/${n}`, { headers: { origin: "https://shop.example" } }));
+    for (let n = 0; n < 40; n++)
+      refused.push(await fetch(`${url}/${n}`, { headers: { origin: "https://shop.example" } }));
     expect(refused.map(({ status }) => status)).toEqual(new Array(40).fill(503));
     // A page may read the refusal.
     expect(refused[0]?.headers.get("access-control-allow-origin")).toBe("https://shop.example");
@@ -555,7 +648,9 @@ describe("the module", () => {
     const abort = new AbortController();
     const request = fetch(`${url}/hold`, { signal: abort.signal });
     await calls.count(1);
-    const told = worker.next((frame) => frame.type === "cancelinvocation" && frame.invocation_id === calls.items[0]?.invocation_id);
+    const told = worker.next(
+      (frame) => frame.type === "cancelinvocation" && frame.invocation_id === calls.items[0]?.invocation_id,
+    );
 
     abort.abort();
 
@@ -604,7 +699,14 @@ describe("the module", () => {
 
   it("takes the config of the older names and the block that is written by default", async () => {
     const { worker, url } = await site({
-      config: { port: 3111, host: "127.0.0.1", default_timeout: 30_000, concurrency_request_limit: 1024, cors: null, middleware: [] },
+      config: {
+        port: 3111,
+        host: "127.0.0.1",
+        default_timeout: 30_000,
+        concurrency_request_limit: 1024,
+        cors: null,
+        middleware: [],
+      },
     });
     await serve(worker, "/ok", () => 1);
     expect((await fetch(`${url}/ok`)).status).toBe(200);

@@ -19,7 +19,13 @@ export const httpModule = defineModule<HttpConfig>({
   config: httpConfigSchema,
   async start(context) {
     const { clock, log, dataDir } = context;
-    const saved = new SavedSet({ file: join(dataDir, RESERVED_FILE), what: "the list of routes of trusted workers", isEntry: isReservedRoute, clock, log });
+    const saved = new SavedSet({
+      file: join(dataDir, RESERVED_FILE),
+      what: "the list of routes of trusted workers",
+      isEntry: isReservedRoute,
+      clock,
+      log,
+    });
     const reserved = await saved.load();
     const { problem } = saved;
     const routes = new RouteTable({ reserved, saved, problem });
@@ -32,7 +38,9 @@ export const httpModule = defineModule<HttpConfig>({
       const ids = middleware.map(({ functionId }) => functionId);
       routes.setNeededByAll(ids);
       for (const undo of reservations) undo();
-      reservations = [...ids, ...(notFoundFunction === undefined ? [] : [notFoundFunction])].map((id) => context.reserveFunction(id));
+      reservations = [...ids, ...(notFoundFunction === undefined ? [] : [notFoundFunction])].map((id) =>
+        context.reserveFunction(id),
+      );
     };
     reserveFunctions(context.config);
     const handler = new RequestHandler(routes, context);
@@ -47,9 +55,17 @@ export const httpModule = defineModule<HttpConfig>({
       summary: "Describes all HTTP routes as an OpenAPI 3.1 document",
       input: z.unknown(),
       output: z.looseObject({ openapi: z.string() }),
-      handle: (_input, { access }) => openApiDocument({ routes: routes.owners(), directory: access?.visible(context.directory) ?? context.directory }),
+      handle: (_input, { access }) =>
+        openApiDocument({
+          routes: routes.owners(),
+          directory: access?.visible(context.directory) ?? context.directory,
+        }),
     });
-    context.mountHttp({ prefix: "/", boundsBodies: true, handle: (request, response) => handler.handle(request, response) });
+    context.mountHttp({
+      prefix: "/",
+      boundsBodies: true,
+      handle: (request, response) => handler.handle(request, response),
+    });
     return {
       reconfigure(next) {
         reserveFunctions(next);

@@ -26,7 +26,12 @@ const RETRY_AFTER = { "Retry-After": "1" } as const;
 
 /** Returns the refusal of a client that exceeds its rate limit; it may retry after `waitMs`. */
 export function rateLimited(waitMs: number, message: string): Refusal {
-  return new Refusal({ status: 429, code: "rate_limited", message, headers: { "Retry-After": String(Math.max(1, Math.ceil(waitMs / 1000))) } });
+  return new Refusal({
+    status: 429,
+    code: "rate_limited",
+    message,
+    headers: { "Retry-After": String(Math.max(1, Math.ceil(waitMs / 1000))) },
+  });
 }
 
 export function unavailable(code: string, message: string, cause?: unknown): Failure {
@@ -40,11 +45,17 @@ export function unavailable(code: string, message: string, cause?: unknown): Fai
 export function failureOf(thrown: unknown, ownFunctions: readonly (string | undefined)[]): Failure {
   if (thrown instanceof Refusal) return thrown.failure;
   if (!CallError.is(thrown)) {
-    return { status: 500, code: "invocation_error", message: "the engine failed to respond; its log has the reason", cause: thrown };
+    return {
+      status: 500,
+      code: "invocation_error",
+      message: "the engine failed to respond; its log has the reason",
+      cause: thrown,
+    };
   }
   const { code, message } = thrown;
   const missing = missingFunction(thrown);
-  if (code === "function_not_found" && missing !== undefined && ownFunctions.includes(missing)) return unavailable(code, message, thrown);
+  if (code === "function_not_found" && missing !== undefined && ownFunctions.includes(missing))
+    return unavailable(code, message, thrown);
   const { httpStatus } = factsOf(code);
   if (httpStatus === 503) return unavailable(code, message, thrown);
   // The table's status for a malformed frame blames its sender; here that is the worker, not the client.

@@ -11,7 +11,10 @@ import type { Client } from "./trusted-proxies.ts";
 
 /** The target of a request: a route's binding, or the function for unknown paths. */
 export interface Destination {
-  readonly binding: Pick<TriggerBinding<RouteSettings>, "functionId" | "settings" | "isAway" | "principal" | "fire" | "call" | "passes"> & {
+  readonly binding: Pick<
+    TriggerBinding<RouteSettings>,
+    "functionId" | "settings" | "isAway" | "principal" | "fire" | "call" | "passes"
+  > & {
     readonly id?: string;
   };
   /** Path as registered. */

@@ -20,6 +20,9 @@ export class RequestCounts {
         value,
       }),
     );
-    return [...responded, { name: "svc.http.in_flight", type: "gauge", description: "Requests in flight", value: inFlight }];
+    return [
+      ...responded,
+      { name: "svc.http.in_flight", type: "gauge", description: "Requests in flight", value: inFlight },
+    ];
   }
 }

@@ -49,7 +49,11 @@ export function beginRequestSpan(telemetry: Pick<Telemetry, "startSpan">, facts:
   return new OpenRequestSpan(span, exchange);
 }
 
-function attributesOf({ exchange, match, client, userAgent, requestId }: RequestFacts, method: string, route: string | undefined): SpanStart["attributes"] {
+function attributesOf(
+  { exchange, match, client, userAgent, requestId }: RequestFacts,
+  method: string,
+  route: string | undefined,
+): SpanStart["attributes"] {
   const { request } = exchange;
   const trigger = match?.kind === "found" ? { type: "http", id: match.holder.binding.id } : undefined;
   // Assigned one by one: V8 stores a literal that begins with a spread and has this many members as a hash table of

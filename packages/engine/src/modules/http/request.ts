@@ -15,10 +15,16 @@ const NO_QUERY = '"query_params":{},"query":{}';
 /**
  * Returns the request object without its body, as JSON members, so that the body can be appended unparsed. Throws 400.
  */
-export function requestMembers({ requestId, method, target, client, pathParams, query, headers }: Incoming, trigger: MatchedTrigger): string {
+export function requestMembers(
+  { requestId, method, target, client, pathParams, query, headers }: Incoming,
+  trigger: MatchedTrigger,
+): string {
   const path = JSON.stringify(trigger.path);
   const url = target.rawQuery === "" ? target.rawPath : `${target.rawPath}?${target.rawQuery}`;
-  const queryText = query === NO_FIELDS ? NO_QUERY : `"query_params":${JSON.stringify(query.single)},"query":${JSON.stringify(query.all)}`;
+  const queryText =
+    query === NO_FIELDS
+      ? NO_QUERY
+      : `"query_params":${JSON.stringify(query.single)},"query":${JSON.stringify(query.all)}`;
   const { cookie } = headers.single;
   // Of a repeated name the first is used: browsers send the cookie of the longest path first.
   const cookies = cookie === undefined ? undefined : parseCookie(cookie);
@@ -36,7 +42,10 @@ export function requestMembers({ requestId, method, target, client, pathParams, 
 }
 
 /** The fields of an absent query. Must not be modified. */
-export const NO_FIELDS: Fields = { single: Object.create(null) as Record<string, string>, all: Object.create(null) as Record<string, string[]> };
+export const NO_FIELDS: Fields = {
+  single: Object.create(null) as Record<string, string>,
+  all: Object.create(null) as Record<string, string[]>,
+};
 
 /** The trace headers of a request, if they are well formed. */
 export interface TraceHeaders {

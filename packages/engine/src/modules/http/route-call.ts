@@ -63,7 +63,12 @@ export class RouteCall {
     if (responded !== undefined) return { routeResponse: responded, stream: undefined };
     const outcome = await this.#call();
     const after = middleware.filter(({ phase }) => phase === "postHandler");
-    const routeResponse = await runAfter(after, this.#middlewareRun(), outcome.routeResponse, outcome.stream !== undefined);
+    const routeResponse = await runAfter(
+      after,
+      this.#middlewareRun(),
+      outcome.routeResponse,
+      outcome.stream !== undefined,
+    );
     return { ...outcome, routeResponse };
   }
 
@@ -82,7 +87,11 @@ export class RouteCall {
     const members = `${requestMembers(incoming, destination)},"context":${JSON.stringify(this.#middlewareContext)},"body":${body.text.json}${form}${files}`;
     const { conditionFunctionId, streaming } = binding.settings;
     if (conditionFunctionId !== undefined && !(await binding.passes(Payload.fromText(`{${members}}`), this.#options))) {
-      throw new Refusal({ status: 422, code: "CONDITION_NOT_MET", message: `the condition of this route (${conditionFunctionId}) was not met` });
+      throw new Refusal({
+        status: 422,
+        code: "CONDITION_NOT_MET",
+        message: `the condition of this route (${conditionFunctionId}) was not met`,
+      });
     }
     if (requestContext.exchange.isOver) throw new CallError("call_cancelled", "the client disconnected");
     if (streaming) return this.#callWithChannels(members, body);
@@ -98,7 +107,9 @@ export class RouteCall {
     const { requestContext, destination, context } = this.#parts;
     const { exchange } = requestContext;
     const { binding } = destination;
-    const channels = new ExchangeChannels(exchange, (writer) => body.fill(writer, { idle: () => this.#bodyStalled(channels), moved: () => this.#bodyMoved() }));
+    const channels = new ExchangeChannels(exchange, (writer) =>
+      body.fill(writer, { idle: () => this.#bodyStalled(channels), moved: () => this.#bodyMoved() }),
+    );
     this.#channels = channels;
     exchange.onEnd(() => this.release());
     exchange.onWithdrawn(() => this.#started?.cancel("the client disconnected"));
@@ -157,7 +168,10 @@ export class RouteCall {
     }
     const { status, headers, dropped, first, length } = head;
     if (first === undefined) {
-      return { routeResponse: { status, headers, dropped, body: status === 204 || status === 304 ? undefined : "" }, stream: undefined };
+      return {
+        routeResponse: { status, headers, dropped, body: status === 204 || status === 304 ? undefined : "" },
+        stream: undefined,
+      };
     }
     this.#hasBegun = true;
     // A stream has no deadline. The handler's work after it has the usual timeout.

@@ -52,7 +52,8 @@ const FALLING_BEHIND: readonly Step[] = [
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const patternOf = ({ settings }: Bound): RoutePattern => parseRoutePattern(settings.apiPath) as RoutePattern;
-const isSameRoute = (one: Bound, other: Bound): boolean => one.settings.method === other.settings.method && patternOf(one).shape === patternOf(other).shape;
+const isSameRoute = (one: Bound, other: Bound): boolean =>
+  one.settings.method === other.settings.method && patternOf(one).shape === patternOf(other).shape;
 const takesFrom = (one: Bound, other: Bound): boolean =>
   isSamePrincipal(one.principal, other.principal)
     ? isSameRoute(one, other)
@@ -103,13 +104,16 @@ class Model {
   /** The holder no longer belongs to a trusted worker. */
   #lose(bound: Bound): void {
     if (!bound.principal.isTrusted || !bound.isGivenUp) return;
-    const isLeft = [...this.#live.keys()].some((other) => other !== bound && other.principal.isTrusted && isSameRoute(other, bound));
+    const isLeft = [...this.#live.keys()].some(
+      (other) => other !== bound && other.principal.isTrusted && isSameRoute(other, bound),
+    );
     if (!isLeft) this.#kept = this.#kept.filter((other) => !isSameRoute(other, bound));
   }
 
   check(): void {
     const serving = this.table.owners().map((holder) => holder.binding as Bound);
-    const isKept = (bound: Bound): boolean => !bound.principal.isTrusted && this.#kept.some((other) => covers(patternOf(other), patternOf(bound)));
+    const isKept = (bound: Bound): boolean =>
+      !bound.principal.isTrusted && this.#kept.some((other) => covers(patternOf(other), patternOf(bound)));
     for (const one of serving) {
       expect([one.problem, isKept(one)]).toEqual([undefined, false]);
       expect(serving.filter((other) => other !== one && takesFrom(one, other))).toEqual([]);

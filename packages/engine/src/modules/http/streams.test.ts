@@ -5,12 +5,19 @@ import type { ChannelReader, ChannelWriter } from "../../kernel/module.ts";
 import { manualClock } from "../../testing/index.ts";
 import { arrivals, bind, errorOf, held, post, type Site, serve, site } from "./testing/site.ts";
 
-const bytes = (text: string): { readonly kind: "binary"; readonly bytes: Buffer } => ({ kind: "binary", bytes: Buffer.from(text) });
-const control = (message: unknown): { readonly kind: "text"; readonly text: string } => ({ kind: "text", text: JSON.stringify(message) });
+const bytes = (text: string): { readonly kind: "binary"; readonly bytes: Buffer } => ({
+  kind: "binary",
+  bytes: Buffer.from(text),
+});
+const control = (message: unknown): { readonly kind: "text"; readonly text: string } => ({
+  kind: "text",
+  text: JSON.stringify(message),
+});
 
 async function readAll(reader: ChannelReader): Promise<string> {
   const pieces: Buffer[] = [];
-  for (let item = await reader.read(); item !== undefined; item = await reader.read()) if (item.kind === "binary") pieces.push(item.bytes);
+  for (let item = await reader.read(); item !== undefined; item = await reader.read())
+    if (item.kind === "binary") pieces.push(item.bytes);
   return Buffer.concat(pieces).toString();
 }
 
@@ -48,7 +55,13 @@ describe("a streamed answer", () => {
       await writer.write(
         control({
           type: "set_headers",
-          headers: { "x-a": "b", "content-type": "text/plain", "bad name": "x", "x-cr": "a\r\nb: c", "set-cookie": ["a=1", "b=2"] },
+          headers: {
+            "x-a": "b",
+            "content-type": "text/plain",
+            "bad name": "x",
+            "x-cr": "a\r\nb: c",
+            "set-cookie": ["a=1", "b=2"],
+          },
         }),
       );
       await writer.write(control({ type: "unheard_of" }));
@@ -60,13 +73,13 @@ describe("a streamed answer", () => {
     });
 
     const response = await fetch(`${here.url}/s`);
-    expect([response.status, response.headers.get("x-a"), response.headers.get("x-cr"), response.headers.getSetCookie(), await response.text()]).toEqual([
-      202,
-      "b",
-      null,
-      ["a=1", "b=2"],
-      "hello",
-    ]);
+    expect([
+      response.status,
+      response.headers.get("x-a"),
+      response.headers.get("x-cr"),
+      response.headers.getSetCookie(),
+      await response.text(),
+    ]).toEqual([202, "b", null, ["a=1", "b=2"], "hello"]);
     expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
     await expect.poll(() => here.engine.kernel.channels.size).toBe(0);
   });
@@ -84,7 +97,10 @@ describe("a streamed answer", () => {
 
     const response = await fetch(`${here.url}/events`, { headers: { "accept-encoding": "gzip" } });
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-    expect([response.headers.get("content-type"), response.headers.get("content-encoding")]).toEqual(["text/event-stream", null]);
+    expect([response.headers.get("content-type"), response.headers.get("content-encoding")]).toEqual([
+      "text/event-stream",
+      null,
+    ]);
     expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe("data: 1\n\n");
     await calls.count(1);
     release();
@@ -160,7 +176,11 @@ describe("a streamed answer", () => {
     clock.advance(30_000);
     const response = await answer;
     const { code, message } = await errorOf(response);
-    expect([response.status, code, message]).toEqual([504, "call_timeout", expect.stringContaining("returned nothing and wrote nothing")]);
+    expect([response.status, code, message]).toEqual([
+      504,
+      "call_timeout",
+      expect.stringContaining("returned nothing and wrote nothing"),
+    ]);
     expect(await (await fetch(`${here.url}/null`)).json()).toBeNull();
     await expect.poll(() => here.engine.kernel.channels.size).toBe(0);
   });
@@ -194,7 +214,8 @@ describe("a streamed answer", () => {
     const here = await site();
     const { handle: wait, calls, release } = held();
     await serveStream(here, "/torn", async (writer) => {
-      if (what === "is shorter than it said") await writer.write(control({ type: "set_headers", headers: { "Content-Length": "100" } }));
+      if (what === "is shorter than it said")
+        await writer.write(control({ type: "set_headers", headers: { "Content-Length": "100" } }));
       await writer.write(bytes("half"));
       await wait(undefined, {});
       finish(writer);
@@ -214,7 +235,11 @@ describe("a streamed answer", () => {
       writer.end();
     });
     const response = await fetch(`${here.url}/known`);
-    expect([response.headers.get("content-length"), response.headers.get("transfer-encoding"), await response.text()]).toEqual(["5", null, "12345"]);
+    expect([
+      response.headers.get("content-length"),
+      response.headers.get("transfer-encoding"),
+      await response.text(),
+    ]).toEqual(["5", null, "12345"]);
   });
 
   it("answers HEAD with its head alone", async () => {
@@ -328,19 +353,31 @@ describe("a streamed answer", () => {
 describe("a streamed body", () => {
   it("of a type that is not read here reaches the function as it comes (gap 23)", async () => {
     const here = await site();
-    await serve(here.worker, "/up", async ({ body, request_body }) => ({ body: [body, await readAll(here.engine.takeReader(request_body))] }), {
-      http_method: "POST",
-    });
+    await serve(
+      here.worker,
+      "/up",
+      async ({ body, request_body }) => ({ body: [body, await readAll(here.engine.takeReader(request_body))] }),
+      {
+        http_method: "POST",
+      },
+    );
     const response = await post(`${here.url}/up`, Buffer.alloc(3_000_000, "x"), "application/octet-stream");
     expect(await response.json()).toEqual([null, "x".repeat(3_000_000)]);
   });
 
   it("may be of any type and size where the route says so", async () => {
     const here = await site({ config: { body_limit_bytes: 10 } });
-    await serve(here.worker, "/up", async ({ body, request_body }) => ({ body: [body, (await readAll(here.engine.takeReader(request_body))).length] }), {
-      http_method: "POST",
-      body: "stream",
-    });
+    await serve(
+      here.worker,
+      "/up",
+      async ({ body, request_body }) => ({
+        body: [body, (await readAll(here.engine.takeReader(request_body))).length],
+      }),
+      {
+        http_method: "POST",
+        body: "stream",
+      },
+    );
     expect(await (await post(`${here.url}/up`, `"${"x".repeat(100_000)}"`)).json()).toEqual([null, 100_002]);
     expect((await fetch(`${here.url}/up`, { method: "POST", body: Buffer.from("x") })).status).toBe(415);
   });
@@ -394,9 +431,17 @@ describe("a streamed body", () => {
   it("of which the function wants only the beginning is taken to its end, so that the client can read its answer (1.4)", async () => {
     // The clock stands still, so that the body's idle timeout cannot help.
     const here = await site({ clock: manualClock() });
-    await serve(here.worker, "/up", async ({ request_body }) => ({ status_code: 413, body: (await here.engine.takeReader(request_body).read())?.kind }), {
-      http_method: "POST",
-    });
+    await serve(
+      here.worker,
+      "/up",
+      async ({ request_body }) => ({
+        status_code: 413,
+        body: (await here.engine.takeReader(request_body).read())?.kind,
+      }),
+      {
+        http_method: "POST",
+      },
+    );
     const { request, response } = open(`${here.url}/up`);
     const sent = once(request, "finish");
     request.end(Buffer.alloc(32 * 1024 * 1024));
@@ -421,7 +466,9 @@ describe("a streamed body", () => {
       { http_method: "POST" },
     );
     const withdrawn = here.worker.next((frame) => frame.type === "cancelinvocation");
-    const { request } = open(`${here.url}/up`, { headers: { "content-type": "application/octet-stream", "content-length": "100" } });
+    const { request } = open(`${here.url}/up`, {
+      headers: { "content-type": "application/octet-stream", "content-length": "100" },
+    });
     request.write("half");
     await called.count(1);
     request.destroy();

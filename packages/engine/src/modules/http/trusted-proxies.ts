@@ -12,7 +12,9 @@ const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
 /** Returns what is wrong with an entry of `trusted_proxies`, or undefined. */
 export function proxyProblem(entry: string): string | undefined {
-  return entry === "loopback" || subnetOf(entry) !== undefined ? undefined : `expected "loopback", an address or a network such as 10.0.0.0/8`;
+  return entry === "loopback" || subnetOf(entry) !== undefined
+    ? undefined
+    : `expected "loopback", an address or a network such as 10.0.0.0/8`;
 }
 
 /** `entries` are `loopback`, addresses and networks (CIDR), already validated. */
@@ -31,7 +33,9 @@ export function trustedProxies(entries: readonly string[]): TrustedProxies {
   };
 }
 
-function subnetOf(entry: string): { readonly address: string; readonly prefix: number; readonly family: "ipv4" | "ipv6" } | undefined {
+function subnetOf(
+  entry: string,
+): { readonly address: string; readonly prefix: number; readonly family: "ipv4" | "ipv6" } | undefined {
   const match = /^([^/]+)(?:\/([0-9]{1,3}))?$/.exec(entry);
   const address = match?.[1] ?? "";
   const version = isIP(address);
@@ -62,7 +66,11 @@ export interface Connection {
  * Returns the client as the trusted proxies saw it. `X-Forwarded-For` is read from the right while the addresses are
  * those of trusted proxies. Everything left of the first untrusted address may be forged.
  */
-export function clientOf(connection: Connection, headers: Readonly<Record<string, string>>, proxies: TrustedProxies): Client {
+export function clientOf(
+  connection: Connection,
+  headers: Readonly<Record<string, string>>,
+  proxies: TrustedProxies,
+): Client {
   const peer = plainAddress(connection.remoteAddress);
   const direct: Client = {
     address: peer ?? null,

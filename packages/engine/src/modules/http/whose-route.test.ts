@@ -20,7 +20,10 @@ function restricted(engine: InMemoryEngine, name: string): Promise<InMemoryWorke
     tokens: [],
   };
   const grants = grantsOfAuthResult(authResultSchema.parse({}), `auth::${name}`);
-  return engine.connectWorker({ name, access: new SessionAccess(grants, policyOf({ tokenRequired: false, rbac, middlewareFunctionId: undefined })) });
+  return engine.connectWorker({
+    name,
+    access: new SessionAccess(grants, policyOf({ tokenRequired: false, rbac, middlewareFunctionId: undefined })),
+  });
 }
 
 const standing = (worker: InMemoryWorker, status: string): Promise<Record<string, unknown>> =>
@@ -49,10 +52,16 @@ describe("a route that a restricted connection asked for", () => {
     await serve(worker, "/pay", () => "trusted");
     expect(await displaced).toMatchObject({ reason: "route taken by test::/pay" });
     expect(await (await fetch(`${url}/pay`)).json()).toBe("trusted");
-    expect(await bind(guest, "pay", { api_path: "/pay" })).toMatchObject({ status: "error", reason: "route taken by test::/pay" });
+    expect(await bind(guest, "pay", { api_path: "/pay" })).toMatchObject({
+      status: "error",
+      reason: "route taken by test::/pay",
+    });
 
     const back = standing(guest, "active");
-    worker.say({ type: "unregistertrigger", id: engine.directory.triggers().find(({ function_id }) => function_id === "test::/pay")?.id });
+    worker.say({
+      type: "unregistertrigger",
+      id: engine.directory.triggers().find(({ function_id }) => function_id === "test::/pay")?.id,
+    });
     await back;
     expect(await (await fetch(`${url}/pay`)).json()).toBe("guest");
   });
@@ -93,7 +102,9 @@ describe("a route that a restricted connection asked for", () => {
     for (const name of ["one", "two"]) {
       const guest = await restricted(engine, name);
       guest.serve(`${name}::pay`, () => name);
-      expect((await bind(guest, `${name}::pay`, { api_path: "/pay" })).status).toBe(name === "one" ? "active" : "error");
+      expect((await bind(guest, `${name}::pay`, { api_path: "/pay" })).status).toBe(
+        name === "one" ? "active" : "error",
+      );
     }
     expect(await (await fetch(`${url}/pay`)).json()).toBe("one");
   });
@@ -109,11 +120,17 @@ describe("a route that a restricted connection asked for", () => {
     expect(await bind(guest, "api::cond", { api_path: "/a" })).toMatchObject({ status: "active" });
     expect(await bind(other, "api::other", { api_path: "/a" })).toMatchObject({ status: "active" });
     expect(await bind(third, "api::third", { api_path: "/a" })).toMatchObject({ status: "error" });
-    expect(await bind(worker, "api::cond", { api_path: "/a" })).toMatchObject({ status: "error", reason: "route taken by api::other" });
+    expect(await bind(worker, "api::cond", { api_path: "/a" })).toMatchObject({
+      status: "error",
+      reason: "route taken by api::other",
+    });
 
     // "third" was registered before the binding became a trusted one.
     const next = standing(third, "active");
-    other.say({ type: "unregistertrigger", id: engine.directory.triggers().find(({ function_id }) => function_id === "api::other")?.id });
+    other.say({
+      type: "unregistertrigger",
+      id: engine.directory.triggers().find(({ function_id }) => function_id === "api::other")?.id,
+    });
     await next;
     expect(await (await fetch(`${url}/a`)).json()).toBe("third");
   });
@@ -181,7 +198,10 @@ describe("a route of a trusted worker that did not come back", () => {
   };
   const ask = async (url: string): Promise<number[]> => {
     const authorization = { headers: { authorization: "Bearer secret" } };
-    const answers = [fetch(`${url}/users/1`, authorization), fetch(`${url}/users/1`, { method: "POST", ...authorization })];
+    const answers = [
+      fetch(`${url}/users/1`, authorization),
+      fetch(`${url}/users/1`, { method: "POST", ...authorization }),
+    ];
     return (await Promise.all(answers)).map(({ status }) => status);
   };
 
@@ -242,7 +262,10 @@ describe("a restricted route that differs from a trusted one by its trailing sla
     for (const api_path of ["/users/:id/", "/own/:id/"]) await bind(guest, "users", { api_path });
     await bind(guest, "users", { api_path: "/users/:id/", http_method: "POST" });
     const ask = async (): Promise<number[]> => {
-      const answers = ["/users/1", "/users/1/"].flatMap((path) => [fetch(`${url}${path}`), fetch(`${url}${path}`, { method: "POST" })]);
+      const answers = ["/users/1", "/users/1/"].flatMap((path) => [
+        fetch(`${url}${path}`),
+        fetch(`${url}${path}`, { method: "POST" }),
+      ]);
       return (await Promise.all(answers)).map(({ status }) => status);
     };
     expect(await (await fetch(`${url}/users/1/`)).json()).toBe("trusted");

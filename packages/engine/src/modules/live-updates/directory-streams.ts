@@ -88,7 +88,8 @@ export class DirectoryStreams {
       else stream.publish({ id, type: op === "created" ? "create" : "update", json: JSON.stringify(data) });
     }
     this.#dirty.clear();
-    if (this.#counters.subscribers > 0) this.#counters.publish({ id: COUNTERS, type: "update", json: JSON.stringify(counters(this.#directory)) });
+    if (this.#counters.subscribers > 0)
+      this.#counters.publish({ id: COUNTERS, type: "update", json: JSON.stringify(counters(this.#directory)) });
   }
 }
 

@@ -14,7 +14,9 @@ async function start() {
   const engine = await inMemoryEngine({ modules: [liveUpdates], clock });
   const socket = engine.openSocket("/");
   const join = (streamName: string, more: object = {}): void =>
-    socket.send(JSON.stringify({ type: "join", data: { subscriptionId: streamName, streamName, groupId: "all", ...more } }));
+    socket.send(
+      JSON.stringify({ type: "join", data: { subscriptionId: streamName, streamName, groupId: "all", ...more } }),
+    );
   const take = (): StreamMessage[] => socket.take() as unknown as StreamMessage[];
   return { clock, engine, socket, join, take };
 }
@@ -25,7 +27,12 @@ describe("live updates", () => {
     join("svc.functions");
     join("svc.counters");
     const [functions, counters] = take();
-    expect(functions).toMatchObject({ type: "stream", streamName: "svc.functions", groupId: "all", event: { type: "sync" } });
+    expect(functions).toMatchObject({
+      type: "stream",
+      streamName: "svc.functions",
+      groupId: "all",
+      event: { type: "sync" },
+    });
     expect(counters).toMatchObject({ event: { data: [{ functions: 0, workers: 0 }] } });
 
     const worker = await engine.connectWorker({ name: "math" });
@@ -36,7 +43,11 @@ describe("live updates", () => {
     expect(take()).toEqual([]);
     clock.advance(100);
     expect(take()).toMatchObject([
-      { streamName: "svc.functions", id: "math::add", event: { type: "create", data: { function_id: "math::add", description: "adds", worker_name: "math" } } },
+      {
+        streamName: "svc.functions",
+        id: "math::add",
+        event: { type: "create", data: { function_id: "math::add", description: "adds", worker_name: "math" } },
+      },
       { streamName: "svc.counters", event: { type: "update", data: { functions: 1, workers: 1, triggers: 0 } } },
     ]);
 
@@ -80,7 +91,12 @@ describe("live updates", () => {
   it("stop after a leave", async () => {
     const { clock, engine, join, take, socket } = await start();
     join("svc.workers");
-    socket.send(JSON.stringify({ type: "leave", data: { subscriptionId: "svc.workers", streamName: "svc.workers", groupId: "all" } }));
+    socket.send(
+      JSON.stringify({
+        type: "leave",
+        data: { subscriptionId: "svc.workers", streamName: "svc.workers", groupId: "all" },
+      }),
+    );
     take();
     await engine.connectWorker();
     clock.advance(100);

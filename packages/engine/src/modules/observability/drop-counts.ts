@@ -12,7 +12,8 @@ export class DropCounts implements DropCounter {
   dropped(signal: Dropped, reason: string, count: number): void {
     const known = this.#counts.get(`${signal} ${reason}`);
     if (known !== undefined) known.count += count;
-    else if (this.#counts.size < MAX_REASONS || reason === "other") this.#counts.set(`${signal} ${reason}`, { signal, reason, count });
+    else if (this.#counts.size < MAX_REASONS || reason === "other")
+      this.#counts.set(`${signal} ${reason}`, { signal, reason, count });
     else this.dropped(signal, "other", count);
   }
 

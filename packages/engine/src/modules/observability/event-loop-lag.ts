@@ -65,7 +65,8 @@ export class EventLoopLag {
     const ms = Math.round(this.p99Ms());
     const details = `event loop lag: 99th percentile ${ms} ms in the last 10 s`;
     if (ms <= DEGRADED_MS) return { status: "healthy", details };
-    const advice = "the machine is overloaded, or the engine processes very large payloads; see the engine's CPU usage on the dashboard";
+    const advice =
+      "the machine is overloaded, or the engine processes very large payloads; see the engine's CPU usage on the dashboard";
     return { status: ms > UNHEALTHY_MS ? "unhealthy" : "degraded", details: `${details}: ${advice}` };
   }
 

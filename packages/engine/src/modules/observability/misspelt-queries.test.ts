@@ -27,7 +27,10 @@ describe("queries of telemetry", () => {
     ["engine::invocations::list", { functionid: "a::b" }, "did you mean function_id?"],
     ["engine::alerts::history", { nam: "a" }, "did you mean name?"],
   ])("%s %j are refused: %s", async (id, input, message) => {
-    await expect(ask(id, input)).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining(message) });
+    await expect(ask(id, input)).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining(message),
+    });
   });
 
   it.each([

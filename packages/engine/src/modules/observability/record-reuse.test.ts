@@ -6,7 +6,11 @@ let engine: InMemoryEngine;
 afterEach(() => engine.stop());
 
 interface Listed {
-  readonly spans: readonly { readonly trace_id: string; readonly name: string; readonly attributes: Readonly<Record<string, unknown>> }[];
+  readonly spans: readonly {
+    readonly trace_id: string;
+    readonly name: string;
+    readonly attributes: Readonly<Record<string, unknown>>;
+  }[];
 }
 interface Invocation {
   readonly invocation_id: string;
@@ -36,14 +40,19 @@ test("records that are used again tell of the last call only, in traces and in t
     const listing = engine.call("engine::traces::list", { limit: 20 });
     await Promise.all([...calls, listing]);
   }
-  const { invocations } = (await engine.call("engine::invocations::list", {})) as { readonly invocations: readonly { readonly invocation_id: string }[] };
+  const { invocations } = (await engine.call("engine::invocations::list", {})) as {
+    readonly invocations: readonly { readonly invocation_id: string }[];
+  };
   expect(invocations).toHaveLength(12);
   const seen = new Set<string>();
   for (const { invocation_id } of invocations) {
     const one = (await engine.call("engine::invocations::get", { invocation_id })) as Invocation;
     seen.add(one.input.json);
     expect(one.output?.json ?? "failed").toBe(one.status === "ok" ? one.input.json : "failed");
-    const { spans } = (await engine.call("engine::traces::list", { trace_id: one.trace_id, include_internal: true })) as Listed;
+    const { spans } = (await engine.call("engine::traces::list", {
+      trace_id: one.trace_id,
+      include_internal: true,
+    })) as Listed;
     for (const span of spans) expect(span.trace_id).toBe(one.trace_id);
   }
   expect(seen.size).toBe(12);

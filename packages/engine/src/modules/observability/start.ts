@@ -22,7 +22,9 @@ import type { SpanStoreStats } from "./spans/span-store.ts";
 import { startSpans } from "./spans/start-spans.ts";
 import { measureStores, provideTelemetryStatus, type StatusParts, type StoreStats } from "./status.ts";
 
-export async function startObservability(outer: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
+export async function startObservability(
+  outer: ModuleContext<ObservabilityConfig>,
+): Promise<RunningModule<ObservabilityConfig>> {
   const context = rejectingUnknownMembers(outer);
   let { config } = context;
   /** Stop functions of the started parts, in order; called in reverse. */
@@ -44,7 +46,11 @@ export async function startObservability(outer: ModuleContext<ObservabilityConfi
     running.push(() => lag.stop());
     const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, lag, resource });
     running.push(() => metrics.stop());
-    const exports = await startExport(context, { drops, metrics: () => metrics.snapshot(), show: (attributes) => calls.redactor().attributes(attributes) });
+    const exports = await startExport(context, {
+      drops,
+      metrics: () => metrics.snapshot(),
+      show: (attributes) => calls.redactor().attributes(attributes),
+    });
     // Stops before the metrics, because it sends them a last time.
     running.push(() => exports.stop());
     spanSinks.add(exports);
@@ -54,7 +60,10 @@ export async function startObservability(outer: ModuleContext<ObservabilityConfi
     const otlp = await startOtlp(context, { spans: calls.spans, logs: logs.sink, metrics: metrics.sink, drops, rate });
     running.push(() => otlp.stop());
     context.telemetry.collect(
-      new CompositeCollector(calls.recorder, { log: (entry) => logs.log(entry), ingest: (signal, body, source) => otlp.ingest(signal, body, source) }),
+      new CompositeCollector(calls.recorder, {
+        log: (entry) => logs.log(entry),
+        ingest: (signal, body, source) => otlp.ingest(signal, body, source),
+      }),
     );
     const stored: Pick<StatusParts, "spans" | "logs"> = {
       spans: () => {
@@ -79,9 +88,15 @@ export async function startObservability(outer: ModuleContext<ObservabilityConfi
     lag.start();
     return {
       async reconfigure(next) {
-        if (!isDeepStrictEqual(identityOf(next), identityOf(config)) || spans.reconfigure(next) === "restart" || logs.reconfigure(next) === "restart") {
+        if (
+          !isDeepStrictEqual(identityOf(next), identityOf(config)) ||
+          spans.reconfigure(next) === "restart" ||
+          logs.reconfigure(next) === "restart"
+        ) {
           const settings = restartSettings(config, next);
-          context.log.warn(`svc-observability restarts because ${settings} changed: traces, logs, metrics and invocations in memory are cleared`);
+          context.log.warn(
+            `svc-observability restarts because ${settings} changed: traces, logs, metrics and invocations in memory are cleared`,
+          );
           return "restart";
         }
         await metrics.reconfigure(next);
@@ -120,7 +135,15 @@ function engineResource({ service_name, service_version, service_namespace }: Ob
 function statsOf(stats: LogStoreStats | SpanStoreStats | undefined): StoreStats | undefined {
   if (stats === undefined) return undefined;
   const { stored, limit, bytes, maxBytes, diskBytes, oldestMs, unwritten } = stats;
-  return { stored, limit: limit ?? null, bytes, max_bytes: maxBytes, disk_bytes: diskBytes, oldest_ms: oldestMs ?? null, unwritten };
+  return {
+    stored,
+    limit: limit ?? null,
+    bytes,
+    max_bytes: maxBytes,
+    disk_bytes: diskBytes,
+    oldest_ms: oldestMs ?? null,
+    unwritten,
+  };
 }
 
 /** Returns the engine's identity, which cannot change while the module runs. */

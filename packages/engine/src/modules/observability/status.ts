@@ -31,7 +31,10 @@ export interface StatusParts {
 }
 
 /** `engine::telemetry::status`: the sources of telemetry, what is stored and exported, and what was dropped. */
-export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, parts: StatusParts): void {
+export function provideTelemetryStatus(
+  { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
+  parts: StatusParts,
+): void {
   provideFunction({
     id: "engine::telemetry::status",
     summary: "Where telemetry comes from, how much is stored, where it is sent, and what was dropped",
@@ -43,7 +46,10 @@ export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<u
         exporter: config.exporter,
         endpoint: maskText(config.endpoint),
         protocol: protocolOf(config),
-        sampling: { ratio: config.sampling?.default ?? config.sampling_ratio, rules: config.sampling?.rules.length ?? 0 },
+        sampling: {
+          ratio: config.sampling?.default ?? config.sampling_ratio,
+          rules: config.sampling?.rules.length ?? 0,
+        },
         spans: (await parts.spans?.()) ?? null,
         logs: parts.logs?.() ?? null,
         metrics: parts.metrics(),
@@ -56,7 +62,10 @@ export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<u
 }
 
 /** `svc.telemetry.spans`, `svc.telemetry.logs`: the number of stored records. */
-export function measureStores({ provideMeasurements }: Pick<Telemetry, "provideMeasurements">, parts: Pick<StatusParts, "spans" | "logs">): void {
+export function measureStores(
+  { provideMeasurements }: Pick<Telemetry, "provideMeasurements">,
+  parts: Pick<StatusParts, "spans" | "logs">,
+): void {
   const measured = (spans: StoreStats | undefined): readonly Measurement[] => [
     ...gauge("svc.telemetry.spans", "Stored spans", spans),
     ...gauge("svc.telemetry.logs", "Stored log entries", parts.logs?.()),

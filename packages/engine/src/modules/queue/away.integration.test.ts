@@ -29,7 +29,9 @@ const turns = async (count: number): Promise<void> => {
 describe("jobs of more functions than may be parked, none of which is there", () => {
   it("are not tried again and again while nothing happens, and jobs of others go on", async () => {
     const { engine, core, add, until, counts } = await startCounting();
-    await core.add(Array.from({ length: 1_100 }, (_, n) => ({ queue: "default", functionId: `missing::${n}`, data: Payload.null })));
+    await core.add(
+      Array.from({ length: 1_100 }, (_, n) => ({ queue: "default", functionId: `missing::${n}`, data: Payload.null })),
+    );
     let before = -1;
     await until("all is tried", async () => {
       if (counts.takes === before) return true;
@@ -51,28 +53,31 @@ describe("jobs of more functions than may be parked, none of which is there", ()
 });
 
 describe("a handler that fails with the code of a call that it made itself", () => {
-  it.each(["worker_overloaded", "draining"] as const)("had its chance, whatever %s says of that call: the attempt counts (Q-4)", async (code) => {
-    running = await queueEngine({ q: { max_attempts: 2, backoff_ms: 0 } });
-    const { engine, core, clock, add, until } = running;
-    const worker = await engine.connectWorker();
-    let tries = 0;
-    worker.say({ type: "registerfunction", id: "work" });
-    const serve = async (): Promise<void> => {
-      for (;;) {
-        const { invocation_id, function_id } = await worker.next((frame) => frame.type === "invokefunction");
-        tries += 1;
-        const error = { code, message: "every worker that provides other has a full outbound buffer" };
-        worker.say({ type: "invocationresult", invocation_id, function_id, error });
-      }
-    };
-    // Fails when the connection closes.
-    serve().catch(() => {});
-    await until("it is there", () => engine.directory.functionById("work") !== undefined);
-    await add("work", 1, { queue: "q" });
-    await until("it is dead", async () => {
-      clock.advance(1_000);
-      return (await core.counts("q")).dead === 1;
-    });
-    expect(tries).toBe(2);
-  });
+  it.each(["worker_overloaded", "draining"] as const)(
+    "had its chance, whatever %s says of that call: the attempt counts (Q-4)",
+    async (code) => {
+      running = await queueEngine({ q: { max_attempts: 2, backoff_ms: 0 } });
+      const { engine, core, clock, add, until } = running;
+      const worker = await engine.connectWorker();
+      let tries = 0;
+      worker.say({ type: "registerfunction", id: "work" });
+      const serve = async (): Promise<void> => {
+        for (;;) {
+          const { invocation_id, function_id } = await worker.next((frame) => frame.type === "invokefunction");
+          tries += 1;
+          const error = { code, message: "every worker that provides other has a full outbound buffer" };
+          worker.say({ type: "invocationresult", invocation_id, function_id, error });
+        }
+      };
+      // Fails when the connection closes.
+      serve().catch(() => {});
+      await until("it is there", () => engine.directory.functionById("work") !== undefined);
+      await add("work", 1, { queue: "q" });
+      await until("it is dead", async () => {
+        clock.advance(1_000);
+        return (await core.counts("q")).dead === 1;
+      });
+      expect(tries).toBe(2);
+    },
+  );
 });

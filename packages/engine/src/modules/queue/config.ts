@@ -14,43 +14,65 @@ const count = (max: number) => z.int().min(1).max(max);
 
 /** Config keys of one queue. The keys of older configs come first. */
 const queueKeys = z.strictObject({
-  max_retries: z
-    .int()
-    .min(0)
-    .max(1_000)
+  max_retries: z.int().min(0).max(1_000).optional().meta({
+    description:
+      "Maximum attempts, including the first; 0 means 1. Default 3. Prefer max_attempts, which takes precedence",
+  }),
+  concurrency: count(10_000)
     .optional()
-    .meta({ description: "Maximum attempts, including the first; 0 means 1. Default 3. Prefer max_attempts, which takes precedence" }),
-  concurrency: count(10_000).optional().meta({ description: "Maximum concurrent jobs; a fifo queue runs one job per group. Default 10" }),
-  type: z
+    .meta({ description: "Maximum concurrent jobs; a fifo queue runs one job per group. Default 10" }),
+  type: z.string().optional().meta({
+    description:
+      "standard (default), or fifo: jobs with the same value in message_group_field run one after another, in order",
+  }),
+  message_group_field: z
     .string()
+    .min(1)
     .optional()
-    .meta({ description: "standard (default), or fifo: jobs with the same value in message_group_field run one after another, in order" }),
-  message_group_field: z.string().min(1).optional().meta({ description: "fifo queues: the field of a job's data that names its group" }),
+    .meta({ description: "fifo queues: the field of a job's data that names its group" }),
   backoff_ms: ms().optional().meta({ description: "Delay before the first retry, in milliseconds. Default 1000" }),
   poll_interval_ms: z.number().optional().meta({ description: "Ignored: queues do not poll" }),
-  max_priority: count(255)
+  max_priority: count(255).optional().meta({
+    description:
+      "Maximum priority; larger values are reduced to it. Jobs with a higher priority run first. Default 255",
+  }),
+  priority_field: z
+    .string()
+    .min(1)
     .optional()
-    .meta({ description: "Maximum priority; larger values are reduced to it. Jobs with a higher priority run first. Default 255" }),
-  priority_field: z.string().min(1).optional().meta({ description: "The field of a job's data that holds its priority. Used if the job sets no priority" }),
+    .meta({ description: "The field of a job's data that holds its priority. Used if the job sets no priority" }),
   max_attempts: count(1_000).optional().meta({ description: "Maximum attempts, including the first. Default 3" }),
-  backoff_type: z
-    .enum(["exponential", "linear", "fixed"])
+  backoff_type: z.enum(["exponential", "linear", "fixed"]).optional().meta({
+    description:
+      "How the retry delay grows: it doubles (exponential, the default), grows by backoff_ms (linear), or stays the same (fixed)",
+  }),
+  backoff_cap_ms: ms()
     .optional()
-    .meta({ description: "How the retry delay grows: it doubles (exponential, the default), grows by backoff_ms (linear), or stays the same (fixed)" }),
-  backoff_cap_ms: ms().optional().meta({ description: "Maximum retry delay, in milliseconds. Default and maximum 15 min" }),
+    .meta({ description: "Maximum retry delay, in milliseconds. Default and maximum 15 min" }),
   timeout_ms: count(24 * 3_600_000)
     .optional()
     .meta({ description: "Timeout of one attempt, in milliseconds. Default 15 min" }),
-  delay_ms: ms().optional().meta({ description: "Delay before the first attempt of jobs that set no delay, in milliseconds. Default 0" }),
-  dedupe_window_ms: ms().optional().meta({ description: "How long a dedupe key is remembered, in milliseconds. Default 10 min" }),
-  max_depth: count(100_000_000)
+  delay_ms: ms()
     .optional()
-    .meta({ description: "Maximum jobs that wait, are delayed or run; further jobs fail with queue_full. Default 1,000,000" }),
+    .meta({ description: "Delay before the first attempt of jobs that set no delay, in milliseconds. Default 0" }),
+  dedupe_window_ms: ms()
+    .optional()
+    .meta({ description: "How long a dedupe key is remembered, in milliseconds. Default 10 min" }),
+  max_depth: count(100_000_000).optional().meta({
+    description: "Maximum jobs that wait, are delayed or run; further jobs fail with queue_full. Default 1,000,000",
+  }),
   max_bytes: count(1024 ** 4)
     .optional()
-    .meta({ description: "Maximum bytes of data of all jobs, including dead letters; further jobs fail with queue_full. Default 1 GiB" }),
-  max_dead: count(100_000_000).optional().meta({ description: "Maximum dead letters; at this limit the queue rejects jobs with queue_full. Default 100,000" }),
-  max_job_bytes: count(MAX_JOB_BYTES).optional().meta({ description: "Maximum size of one job's data, in bytes of JSON. Default and maximum 8 MiB" }),
+    .meta({
+      description:
+        "Maximum bytes of data of all jobs, including dead letters; further jobs fail with queue_full. Default 1 GiB",
+    }),
+  max_dead: count(100_000_000).optional().meta({
+    description: "Maximum dead letters; at this limit the queue rejects jobs with queue_full. Default 100,000",
+  }),
+  max_job_bytes: count(MAX_JOB_BYTES)
+    .optional()
+    .meta({ description: "Maximum size of one job's data, in bytes of JSON. Default and maximum 8 MiB" }),
 });
 
 type QueueKeys = z.output<typeof queueKeys>;
@@ -60,22 +82,41 @@ const queueConfigs = z
   .default({})
   .superRefine((configs, context) => {
     for (const [name, { type, message_group_field: field }] of Object.entries(configs)) {
-      if (isQueueOfTopic(name)) context.addIssue({ code: "custom", path: [name], message: "names that begin with `topic:` are reserved for subscriptions" });
+      if (isQueueOfTopic(name))
+        context.addIssue({
+          code: "custom",
+          path: [name],
+          message: "names that begin with `topic:` are reserved for subscriptions",
+        });
       if (type !== undefined && type !== "standard" && type !== "fifo") {
-        context.addIssue({ code: "custom", path: [name, "type"], message: `Queue '${name}' has invalid type '${type}'. Must be 'standard' or 'fifo'` });
+        context.addIssue({
+          code: "custom",
+          path: [name, "type"],
+          message: `Queue '${name}' has invalid type '${type}'. Must be 'standard' or 'fifo'`,
+        });
       }
       if (type === "fifo" && field === undefined) {
-        context.addIssue({ code: "custom", path: [name], message: `Queue '${name}' is of type 'fifo' but 'message_group_field' is not set` });
+        context.addIssue({
+          code: "custom",
+          path: [name],
+          message: `Queue '${name}' is of type 'fifo' but 'message_group_field' is not set`,
+        });
       }
     }
   })
   .meta({ description: "Queues by name. The queue `default` always exists" });
 
-const filePath = z.string().min(1).meta({ description: "The database file; relative to the data folder. Default queue.db" });
+const filePath = z
+  .string()
+  .min(1)
+  .meta({ description: "The database file; relative to the data folder. Default queue.db" });
 
 const DEFAULT_FILE = "queue.db";
 
-const fileBased = z.strictObject({ name: z.literal("file_based"), config: z.strictObject({ file_path: filePath.default(DEFAULT_FILE) }).prefault({}) });
+const fileBased = z.strictObject({
+  name: z.literal("file_based"),
+  config: z.strictObject({ file_path: filePath.default(DEFAULT_FILE) }).prefault({}),
+});
 const inMemory = z.strictObject({ name: z.literal("in_memory"), config: z.strictObject({}).prefault({}) });
 
 /** Adapter of older configs. Its default is now durable, and saving by interval and polling no longer exist. */
@@ -88,7 +129,10 @@ const builtin = z.strictObject({
       max_attempts: count(1_000).optional().meta({ description: "Default of queues that do not set it" }),
       backoff_ms: ms().optional().meta({ description: "Default of queues that do not set it" }),
       concurrency: count(10_000).optional().meta({ description: "Default of queues that do not set it" }),
-      mode: z.enum(["concurrent", "fifo"]).optional().meta({ description: "fifo: queues that set no concurrency run one job at a time" }),
+      mode: z
+        .enum(["concurrent", "fifo"])
+        .optional()
+        .meta({ description: "fifo: queues that set no concurrency run one job at a time" }),
       save_interval_ms: z.number().optional().meta({ description: "Ignored: a job is on disk before it is accepted" }),
       poll_interval_ms: z.number().optional().meta({ description: "Ignored: queues do not poll" }),
       channel_size: z.number().optional().meta({ description: "Ignored" }),
@@ -97,27 +141,31 @@ const builtin = z.strictObject({
 });
 
 /** Adapters of other queue systems. The error names the supported ones. */
-const unsupported = z
-  .looseObject({ name: z.enum(["redis", "rabbitmq", "bridge"]) })
-  .refine(() => false, { error: "is not supported: svc-queue stores jobs itself, durably; use adapter: {name: file_based}, or omit adapter" });
+const unsupported = z.looseObject({ name: z.enum(["redis", "rabbitmq", "bridge"]) }).refine(() => false, {
+  error: "is not supported: svc-queue stores jobs itself, durably; use adapter: {name: file_based}, or omit adapter",
+});
 
 const adapter = z.union([fileBased, inMemory, builtin, unsupported]).prefault({ name: "file_based" }).meta({
-  description: "Where jobs are stored: file_based (default; each job is synced before it is accepted) or in_memory (jobs are lost when the engine stops)",
+  description:
+    "Where jobs are stored: file_based (default; each job is synced before it is accepted) or in_memory (jobs are lost when the engine stops)",
 });
 
 /** The `config` of an `svc-queue` entry. */
-export const queueConfigSchema = z.strictObject({ adapter, queue_configs: queueConfigs }).transform(({ adapter: kept, queue_configs: configs }) => {
-  const base = kept.name === "builtin" ? baseOf(kept.config) : defaultQueueSettings;
-  const queues = new Map<string, QueueSettings>([["default", base]]);
-  for (const [name, keys] of Object.entries(configs)) queues.set(name, settingsOf(keys, base));
-  return { adapter: adapterOf(kept), base, queues: [...queues] };
-});
+export const queueConfigSchema = z
+  .strictObject({ adapter, queue_configs: queueConfigs })
+  .transform(({ adapter: kept, queue_configs: configs }) => {
+    const base = kept.name === "builtin" ? baseOf(kept.config) : defaultQueueSettings;
+    const queues = new Map<string, QueueSettings>([["default", base]]);
+    for (const [name, keys] of Object.entries(configs)) queues.set(name, settingsOf(keys, base));
+    return { adapter: adapterOf(kept), base, queues: [...queues] };
+  });
 
 export type QueueConfig = Readonly<z.output<typeof queueConfigSchema>>;
 
 function adapterOf(kept: z.output<typeof adapter>): QueueAdapter {
   if (kept.name === "file_based") return { name: "file_based", config: { file_path: kept.config.file_path } };
-  if (kept.name === "builtin" && kept.config.store_method === "file_based") return { name: "file_based", config: { file_path: kept.config.file_path } };
+  if (kept.name === "builtin" && kept.config.store_method === "file_based")
+    return { name: "file_based", config: { file_path: kept.config.file_path } };
   return { name: "in_memory" };
 }
 

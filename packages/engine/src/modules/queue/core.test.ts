@@ -21,7 +21,11 @@ function heldHandler() {
     calls,
     handle: (data: unknown, frame: Record<string, unknown>) =>
       new Promise((resolve, reject) => {
-        calls.push({ data, job: frame.job as Job, settle: (error) => (error === undefined ? resolve(null) : reject(error)) });
+        calls.push({
+          data,
+          job: frame.job as Job,
+          settle: (error) => (error === undefined ? resolve(null) : reject(error)),
+        });
       }),
   };
 }
@@ -35,7 +39,14 @@ describe("a job", () => {
     const id = await add("work", { a: 1 });
     await until("the job is done", async () => (await core.counts("default")).done === 1);
     expect(seen).toEqual([{ data: { a: 1 }, job: { queue: "default", id, attempt: 1 } }]);
-    expect(await core.counts("default")).toMatchObject({ waiting: 0, delayed: 0, active: 0, dead: 0, bytes: 0, added: 1 });
+    expect(await core.counts("default")).toMatchObject({
+      waiting: 0,
+      delayed: 0,
+      active: 0,
+      dead: 0,
+      bytes: 0,
+      added: 1,
+    });
     expect(await core.store.call("job", id)).toBeUndefined();
   });
 
@@ -56,7 +67,11 @@ describe("a job", () => {
     clock.advance(2_200);
     await until("it is dead", async () => (await core.counts("q")).dead === 1);
     const letter = await core.store.call("job", id);
-    const failure = { code: "invocation_failed", worker: expect.stringMatching(/^mailer \(.+\)$/), traceId: expect.stringMatching(/^[0-9a-f]{32}$/) };
+    const failure = {
+      code: "invocation_failed",
+      worker: expect.stringMatching(/^mailer \(.+\)$/),
+      traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+    };
     expect(letter).toMatchObject({
       state: "dead",
       attempts: 3,
@@ -107,7 +122,9 @@ describe("a job", () => {
   });
 
   it("fails when its handler never answers, and is tried again", async () => {
-    const { engine, core, clock, add, until } = await start({ q: { timeout_ms: 60_000, max_attempts: 2, backoff_ms: 0 } });
+    const { engine, core, clock, add, until } = await start({
+      q: { timeout_ms: 60_000, max_attempts: 2, backoff_ms: 0 },
+    });
     const worker = await engine.connectWorker();
     const held = heldHandler();
     worker.serve("work", held.handle);
@@ -117,7 +134,9 @@ describe("a job", () => {
     await until("it runs again", () => held.calls.length === 2);
     clock.advance(60_100);
     await until("it is dead", async () => (await core.counts("q")).dead === 1);
-    expect(await core.store.call("job", id)).toMatchObject({ failures: [{ code: "call_timeout" }, { code: "call_timeout" }] });
+    expect(await core.store.call("job", id)).toMatchObject({
+      failures: [{ code: "call_timeout" }, { code: "call_timeout" }],
+    });
   });
 });
 
@@ -208,7 +227,9 @@ describe("a queue", () => {
   it("stores what has one dedupe key once within its window (gap 9) (Q-7)", async () => {
     const { core, clock, add } = await start();
     const first = await add("later", 1, { dedupeKey: "k" });
-    const again = await core.add([{ queue: "default", functionId: "later", data: Payload.fromValue(2), dedupeKey: "k" }]);
+    const again = await core.add([
+      { queue: "default", functionId: "later", data: Payload.fromValue(2), dedupeKey: "k" },
+    ]);
     expect(again).toEqual([{ id: first, duplicate: true }]);
     clock.advance(10 * 60_000);
     expect(await add("later", 3, { dedupeKey: "k" })).not.toBe(first);
@@ -246,7 +267,10 @@ describe("a queue", () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(await core.counts("q")).toMatchObject({ delayed: 1, expired: 0 });
     clock.advance(10_000);
-    await until("it is over", async () => (await core.counts("q")).delayed === 0 && (await core.counts("q")).active === 0);
+    await until(
+      "it is over",
+      async () => (await core.counts("q")).delayed === 0 && (await core.counts("q")).active === 0,
+    );
     expect(await core.counts("q")).toMatchObject({ dead: 1, expired: 0 });
   });
 
@@ -291,8 +315,16 @@ describe("a queue", () => {
   });
 
   it.each([
-    ["jobs", { max_depth: 2 }, "queue q holds 2 jobs, and its limit is 2 (max_depth): wait until some have run, or raise the limit"],
-    ["bytes", { max_bytes: 8 }, "queue q holds 6 bytes of data; 3 more exceed its limit of 8 (max_bytes): wait until some jobs have run, or raise the limit"],
+    [
+      "jobs",
+      { max_depth: 2 },
+      "queue q holds 2 jobs, and its limit is 2 (max_depth): wait until some have run, or raise the limit",
+    ],
+    [
+      "bytes",
+      { max_bytes: 8 },
+      "queue q holds 6 bytes of data; 3 more exceed its limit of 8 (max_bytes): wait until some jobs have run, or raise the limit",
+    ],
   ])("refuses more %s than it may hold, and keeps what it has (gap 12) (Q-8)", async (_, limits, message) => {
     const { core, add } = await start({ q: limits });
     await add("missing", 100, { queue: "q" });
@@ -319,7 +351,10 @@ describe("a queue", () => {
     await expect(add("f", "12345678901", { queue: "q" })).rejects.toMatchObject({ code: "payload_too_large" });
     const notJson = { queue: "q", functionId: "f", data: Payload.fromText("{nope") };
     await expect(core.add([notJson])).rejects.toMatchObject({ code: "invalid_message" });
-    await expect(add("f", 1, { queue: "other" })).rejects.toMatchObject({ code: "queue_not_found", message: "Queue 'other' not found" });
+    await expect(add("f", 1, { queue: "other" })).rejects.toMatchObject({
+      code: "queue_not_found",
+      message: "Queue 'other' not found",
+    });
   });
 });
 
@@ -344,7 +379,11 @@ describe("dead letters", () => {
     const { core, ids, seen, until } = await withLetters(3);
     await core.pause("q");
     expect(await core.redrive("q", { ids: ids.slice(1, 2) })).toBe(1);
-    expect(await core.store.call("job", ids[1] ?? "")).toMatchObject({ state: "waiting", attempts: 0, failures: [{ message: "no 1" }] });
+    expect(await core.store.call("job", ids[1] ?? "")).toMatchObject({
+      state: "waiting",
+      attempts: 0,
+      failures: [{ message: "no 1" }],
+    });
     await core.resume("q");
     await until("it ran", () => seen.length === 1);
     expect(await core.redrive("q")).toBe(2);

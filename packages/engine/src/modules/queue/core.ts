@@ -27,7 +27,10 @@ const STEP_JOBS = 2_000;
 /** Maximum backoff. A longer remaining delay after a start means that the clock was set while the engine was down. */
 const LONGEST_BACKOFF_MS = 15 * 60_000;
 
-type CoreContext = Pick<ModuleContext<unknown>, "call" | "clock" | "log" | "directory" | "draining" | "telemetry" | "isRoleInForce" | "providerOf">;
+type CoreContext = Pick<
+  ModuleContext<unknown>,
+  "call" | "clock" | "log" | "directory" | "draining" | "telemetry" | "isRoleInForce" | "providerOf"
+>;
 
 /** Returns jobs that an earlier run leased to their queues, then accepts declarations of queues. */
 export async function startQueueCore(context: CoreContext, store: QueueStore): Promise<QueueCore> {
@@ -62,7 +65,11 @@ class Core implements QueueCore {
 
   async start(): Promise<void> {
     const { draining, directory, log } = this.#context;
-    const found = await this.store.call("recover", { run: this.#run, now: this.clock.now(), maxDelayMs: LONGEST_BACKOFF_MS });
+    const found = await this.store.call("recover", {
+      run: this.#run,
+      now: this.clock.now(),
+      maxDelayMs: LONGEST_BACKOFF_MS,
+    });
     if (found > 0) log.info("jobs of an earlier run returned to the queue", { jobs: found });
     for (const { queue, paused } of await this.store.call("counts", null)) if (paused) this.#paused.add(queue);
     await this.#expiry.start();
@@ -132,7 +139,8 @@ class Core implements QueueCore {
     const now = this.clock.now();
     const jobs = requests.map((request) => ({
       ...newJobOf(request, this.#runnerOf(request.queue).settings, now),
-      provider: request.maker && request.functionId && restrictedProviderOf(request.functionId, this.#context.providerOf),
+      provider:
+        request.maker && request.functionId && restrictedProviderOf(request.functionId, this.#context.providerOf),
     }));
     const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
     const added = await this.store.call("add", { jobs, now }, { bytes });
@@ -169,9 +177,14 @@ class Core implements QueueCore {
 
   async cancel(jobId: string): Promise<void> {
     const found = await this.store.call("cancel", { id: jobId });
-    if (found === undefined) throw new CallError("job_not_found", `there is no job ${jobId}`, { details: { job_id: jobId } });
+    if (found === undefined)
+      throw new CallError("job_not_found", `there is no job ${jobId}`, { details: { job_id: jobId } });
     if (found.state === "dead") {
-      throw new CallError("job_not_found", `job ${jobId} is a dead letter of queue ${found.queue}; discard or redrive it`, { details: { job_id: jobId } });
+      throw new CallError(
+        "job_not_found",
+        `job ${jobId} is a dead letter of queue ${found.queue}; discard or redrive it`,
+        { details: { job_id: jobId } },
+      );
     }
     const runner = this.#runners.get(found.queue);
     if (found.state !== "active") {
@@ -194,11 +207,23 @@ class Core implements QueueCore {
     const functions: { readonly functionId: string; readonly provider: string | undefined }[] = [];
     const step = async (limit: number): Promise<number> => {
       for (;;) {
-        const answer = await this.store.call("redrive", { queue, ids, payload, functions: mayRun && functions, maker, limits, limit, now });
+        const answer = await this.store.call("redrive", {
+          queue,
+          ids,
+          payload,
+          functions: mayRun && functions,
+          maker,
+          limits,
+          limit,
+          now,
+        });
         if (typeof answer === "number") return answer;
         const target = answer.functionId === "" ? subscriptionOfQueue(queue)?.functionId : answer.functionId;
         mayRun?.(target);
-        functions.push({ functionId: answer.functionId, provider: target && restrictedProviderOf(target, this.#context.providerOf) });
+        functions.push({
+          functionId: answer.functionId,
+          provider: target && restrictedProviderOf(target, this.#context.providerOf),
+        });
       }
     };
     const redriven = ids === undefined ? await inSteps(step) : await step(ids.length);
@@ -207,7 +232,10 @@ class Core implements QueueCore {
   }
 
   /** Checks the data that replaces the data of dead letters against the limits of a job. */
-  #replacementPayload(queue: string, data: Payload): { readonly data: string; readonly bytes: number; readonly maxBytes: number } {
+  #replacementPayload(
+    queue: string,
+    data: Payload,
+  ): { readonly data: string; readonly bytes: number; readonly maxBytes: number } {
     const { maxJobBytes, limits } = this.settingsOf(queue) ?? defaultQueueSettings;
     const bytes = data.byteLength;
     refuseTooLarge(queue, bytes, maxJobBytes);
@@ -220,7 +248,19 @@ class Core implements QueueCore {
   }
 
   async counts(queue: string): Promise<QueueCounts> {
-    const none = { waiting: 0, delayed: 0, active: 0, dead: 0, bytes: 0, paused: false, added: 0, done: 0, died: 0, expired: 0, cancelled: 0 };
+    const none = {
+      waiting: 0,
+      delayed: 0,
+      active: 0,
+      dead: 0,
+      bytes: 0,
+      paused: false,
+      added: 0,
+      done: 0,
+      died: 0,
+      expired: 0,
+      cancelled: 0,
+    };
     return (await this.store.call("countsOf", queue)) ?? { queue, ...none };
   }
 
@@ -253,7 +293,8 @@ class Core implements QueueCore {
 
   #runnerOf(queue: string): QueueRunner {
     const runner = this.#runners.get(queue);
-    if (runner === undefined) throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
+    if (runner === undefined)
+      throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
     return runner;
   }
 
@@ -301,7 +342,8 @@ class Core implements QueueCore {
         this.#expiry.clockJumped();
         for (const runner of this.#runners.values()) runner.clockJumped();
       },
-      (error) => this.#context.log.error("delays of jobs could not be shifted after the clock was set", { byMs, error }),
+      (error) =>
+        this.#context.log.error("delays of jobs could not be shifted after the clock was set", { byMs, error }),
     );
   }
 

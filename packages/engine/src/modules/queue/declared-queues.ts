@@ -23,7 +23,8 @@ export class DeclaredQueues {
       this.#declared.delete(name);
     }
     for (const [name, settings] of wanted) {
-      if (!this.#declared.has(name)) this.#declared.set(name, { text: JSON.stringify(settings), undeclare: this.#core.declare(name, settings) });
+      if (!this.#declared.has(name))
+        this.#declared.set(name, { text: JSON.stringify(settings), undeclare: this.#core.declare(name, settings) });
     }
   }
 }

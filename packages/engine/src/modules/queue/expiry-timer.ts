@@ -16,7 +16,12 @@ export class ExpiryTimer {
   #sweeping = false;
   #stopped = false;
 
-  constructor(parts: { readonly store: QueueStore; readonly clock: Clock; readonly log: Logger; readonly onExpired: () => void }) {
+  constructor(parts: {
+    readonly store: QueueStore;
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly onExpired: () => void;
+  }) {
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#log = parts.log;
@@ -45,7 +50,10 @@ export class ExpiryTimer {
     if (this.#stopped) return;
     this.#cancel();
     this.#next = at;
-    this.#cancel = this.#clock.after(Math.min(LONGEST_TIMER_MS, Math.max(1, at - this.#clock.now())), () => void this.#sweep());
+    this.#cancel = this.#clock.after(
+      Math.min(LONGEST_TIMER_MS, Math.max(1, at - this.#clock.now())),
+      () => void this.#sweep(),
+    );
   }
 
   async #sweep(): Promise<void> {

@@ -21,7 +21,11 @@ export class FunctionBackoff {
   readonly #isAvailable: (key: string) => boolean;
   readonly #onResumed: () => void;
 
-  constructor(parts: { readonly clock: Pick<Clock, "after">; readonly isAvailable: (key: string) => boolean; readonly onResumed: () => void }) {
+  constructor(parts: {
+    readonly clock: Pick<Clock, "after">;
+    readonly isAvailable: (key: string) => boolean;
+    readonly onResumed: () => void;
+  }) {
     this.#clock = parts.clock;
     this.#isAvailable = parts.isAvailable;
     this.#onResumed = parts.onResumed;

@@ -33,7 +33,11 @@ interface CompletionParts {
 /** Returns how to complete a job whose attempt failed. */
 export function completionAfterFailure(
   { error, kind, failure }: Attempt,
-  parts: CompletionParts & { readonly inFlight: InFlightJob; readonly isStopping: boolean; readonly noteDue: (at: number) => void },
+  parts: CompletionParts & {
+    readonly inFlight: InFlightJob;
+    readonly isStopping: boolean;
+    readonly noteDue: (at: number) => void;
+  },
 ): Completion {
   const { inFlight, store, clock, settings, name, log } = parts;
   const { job, abortReason } = inFlight;
@@ -41,7 +45,14 @@ export function completionAfterFailure(
   const isUncounted = abortReason === "stopped" || (kind === "interrupted" && parts.isStopping);
   if (kind === "missing" || kind === "unavailable" || isUncounted) return release(store);
   if (failure.attempt >= job.maxAttempts) {
-    const fields = { queue: name, job: job.id, functionId: job.functionId, attempts: failure.attempt, code: error.code, problem: error.message };
+    const fields = {
+      queue: name,
+      job: job.id,
+      functionId: job.functionId,
+      attempts: failure.attempt,
+      code: error.code,
+      problem: error.message,
+    };
     log.error("job moved to dead letters: attempts exhausted", fields);
     return ({ seq }) => store.call("deadLetter", { seq, failure });
   }
@@ -54,8 +65,20 @@ export function completionAfterFailure(
 }
 
 /** Moves a job to the dead letters without running it. */
-export function deadLetterUnrun(job: LeasedJob, { code, message }: RunRefusal, { store, clock }: Pick<CompletionParts, "store" | "clock">): Completion {
-  const failure = { attempt: job.attempts, at: clock.now(), code, message, stack: undefined, worker: undefined, traceId: undefined };
+export function deadLetterUnrun(
+  job: LeasedJob,
+  { code, message }: RunRefusal,
+  { store, clock }: Pick<CompletionParts, "store" | "clock">,
+): Completion {
+  const failure = {
+    attempt: job.attempts,
+    at: clock.now(),
+    code,
+    message,
+    stack: undefined,
+    worker: undefined,
+    traceId: undefined,
+  };
   return ({ seq }) => store.call("deadLetter", { seq, failure });
 }
 
@@ -81,7 +104,8 @@ export async function storeCompletion(
       return;
     } catch (error) {
       inFlight.isCompleting = false;
-      if (failures === 1) parts.log.warn("the outcome of a job cannot be stored", { queue: parts.name, job: inFlight.job.id, error });
+      if (failures === 1)
+        parts.log.warn("the outcome of a job cannot be stored", { queue: parts.name, job: inFlight.job.id, error });
       // The job stays active in the store, and the next start returns it to the queue.
       if (inFlight.abortReason === "stopped" || (CallError.is(error) && error.code === "draining")) return;
       await waitUnlessAborted(inFlight, Math.min(5_000, backoffMs(UNAVAILABLE_BACKOFF, failures)), parts.clock);

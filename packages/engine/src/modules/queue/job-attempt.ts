@@ -29,7 +29,15 @@ export interface AttemptParts {
 }
 
 /** Runs a job's handler once. Resolves with undefined if it succeeded, else with the failure. */
-export async function attemptJob({ job, run, timeoutMs, signal, now, directory, telemetry }: AttemptParts): Promise<Attempt | undefined> {
+export async function attemptJob({
+  job,
+  run,
+  timeoutMs,
+  signal,
+  now,
+  directory,
+  telemetry,
+}: AttemptParts): Promise<Attempt | undefined> {
   const attempt = job.attempts + 1;
   const span = telemetry.startSpan(attemptSpan(job, attempt));
   const traceparent = span.traceparent ?? newTraceparent();

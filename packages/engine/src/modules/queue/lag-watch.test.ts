@@ -18,11 +18,13 @@ async function busyQueue() {
   });
   worker.serve("orders::take", () => new Promise<void>((resolve) => finish.push(resolve)));
   await made.until("the function", () => made.engine.directory.functionById("orders::take") !== undefined);
-  const add = (functionId: string) => made.call("queue::enqueue", { queue: "orders", function_id: functionId, data: 1 });
+  const add = (functionId: string) =>
+    made.call("queue::enqueue", { queue: "orders", function_id: functionId, data: 1 });
   return { ...made, finish, add };
 }
 
-const health = ({ engine }: ModuleEngine): ComponentReport | undefined => engine.kernel.health.read().find(({ component }) => component === "queues");
+const health = ({ engine }: ModuleEngine): ComponentReport | undefined =>
+  engine.kernel.health.read().find(({ component }) => component === "queues");
 
 /** Each check calls the store, which responds in a later turn. */
 async function look(made: ModuleEngine): Promise<void> {
@@ -39,7 +41,10 @@ describe("the health of queues", () => {
     await look(made);
     expect(health(made)).toMatchObject({ status: "healthy" });
     for (let ms = 0; ms < 60_000; ms += 10_000) await look(made);
-    expect(health(made)).toMatchObject({ status: "degraded", details: expect.stringMatching(/svc-queue: .* queue orders \(7\d s\).*raise concurrency/) });
+    expect(health(made)).toMatchObject({
+      status: "degraded",
+      details: expect.stringMatching(/svc-queue: .* queue orders \(7\d s\).*raise concurrency/),
+    });
     made.finish[0]?.();
     await made.until("the second job runs", () => made.finish.length === 2);
     await look(made);

@@ -77,7 +77,9 @@ export class LagWatch {
     for (const { queue, waiting, paused } of await this.#core.store.call("counts", null)) {
       if (waiting === 0 || paused || this.#core.settingsOf(queue) === undefined) continue;
       const ready = await this.#core.store.call("oldestReady", queue);
-      const waits = ready.filter(({ functionId }) => !this.#core.isAway(queue, functionId)).map((job) => now - this.#readySince(job, now));
+      const waits = ready
+        .filter(({ functionId }) => !this.#core.isAway(queue, functionId))
+        .map((job) => now - this.#readySince(job, now));
       const ms = Math.max(0, ...waits);
       if (ms > LATE_MS) late.push({ queue, ms });
     }

@@ -28,11 +28,25 @@ export async function queueMeasure(core: Pick<QueueCore, "store">): Promise<Meas
     const found: Measurement[] = [];
     for (const one of (await counts()).slice(0, MAX_QUEUES)) {
       const labels = { queue: one.queue };
-      for (const [name, description, member] of GAUGES) found.push({ name, type: "gauge", description, labels, value: one[member] });
+      for (const [name, description, member] of GAUGES)
+        found.push({ name, type: "gauge", description, labels, value: one[member] });
       for (const [name, description, member] of COUNTERS) {
-        found.push({ name, type: "counter", description, labels, value: one[member] - (before.get(one.queue)?.[member] ?? 0) });
+        found.push({
+          name,
+          type: "counter",
+          description,
+          labels,
+          value: one[member] - (before.get(one.queue)?.[member] ?? 0),
+        });
       }
-      found.push({ name: "svc.queue.bytes", type: "gauge", unit: "By", description: "Size of the data of a queue's jobs", labels, value: one.bytes });
+      found.push({
+        name: "svc.queue.bytes",
+        type: "gauge",
+        unit: "By",
+        description: "Size of the data of a queue's jobs",
+        labels,
+        value: one.bytes,
+      });
     }
     return found;
   };

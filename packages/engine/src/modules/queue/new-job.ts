@@ -25,7 +25,10 @@ export function newJobOf(request: JobRequest, settings: QueueSettings, now: numb
     // A time in the past means now.
     runAt: runAt !== undefined && runAt <= now ? undefined : runAt,
     runAtIsInstant: request.runAt !== undefined,
-    priority: Math.min(settings.maxPriority, Math.max(0, Math.round(request.priority ?? priorityIn(data.value(), settings.priorityField)))),
+    priority: Math.min(
+      settings.maxPriority,
+      Math.max(0, Math.round(request.priority ?? priorityIn(data.value(), settings.priorityField))),
+    ),
     group: request.group,
     dedupeKey: request.dedupeKey,
     dedupeWindowMs: settings.dedupeWindowMs,
@@ -42,7 +45,11 @@ export function newJobOf(request: JobRequest, settings: QueueSettings, now: numb
 /** Throws CallError `payload_too_large`. */
 export function refuseTooLarge(queue: string, bytes: number, limit: number): void {
   if (bytes <= limit) return;
-  throw new CallError("payload_too_large", `the job's data has ${bytes} bytes; queue ${queue} accepts at most ${limit}`, { details: { bytes, limit } });
+  throw new CallError(
+    "payload_too_large",
+    `the job's data has ${bytes} bytes; queue ${queue} accepts at most ${limit}`,
+    { details: { bytes, limit } },
+  );
 }
 
 /** Returns the priority in `field` of the data, or 0 if there is none. */

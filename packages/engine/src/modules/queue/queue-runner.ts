@@ -7,7 +7,14 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { FunctionBackoff } from "./function-backoff.ts";
-import { type Completion, completionAfterFailure, deadLetterUnrun, type InFlightJob, release, storeCompletion } from "./in-flight-job.ts";
+import {
+  type Completion,
+  completionAfterFailure,
+  deadLetterUnrun,
+  type InFlightJob,
+  release,
+  storeCompletion,
+} from "./in-flight-job.ts";
 import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
 import type { JobServer } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
@@ -77,7 +84,11 @@ export class QueueRunner {
     this.#parts = parts;
     this.#paused = parts.isPaused;
     this.#unrunJobs = new UnrunJobsLog({ queue: parts.name, clock: parts.clock, log: parts.log });
-    this.#backoff = new FunctionBackoff({ clock: parts.clock, isAvailable: (key) => !this.#isFunctionAway(key), onResumed: () => this.wake() });
+    this.#backoff = new FunctionBackoff({
+      clock: parts.clock,
+      isAvailable: (key) => !this.#isFunctionAway(key),
+      onResumed: () => this.wake(),
+    });
   }
 
   get settings(): QueueSettings {
@@ -212,12 +223,21 @@ export class QueueRunner {
   get #freeRestrictedSlots(): number {
     const { concurrency } = this.#parts.settings;
     let running = 0;
-    for (const { isCompleting, job } of this.#inFlight.values()) if (!isCompleting && job.maker !== undefined) running += 1;
+    for (const { isCompleting, job } of this.#inFlight.values())
+      if (!isCompleting && job.maker !== undefined) running += 1;
     return Math.max(1, concurrency - 1) - running;
   }
 
   #fetch(): void {
-    if (!this.#mayHave || this.#fetching || this.#stopped || this.#paused || this.#cancelPause !== undefined || this.#freeSlots <= 0) return;
+    if (
+      !this.#mayHave ||
+      this.#fetching ||
+      this.#stopped ||
+      this.#paused ||
+      this.#cancelPause !== undefined ||
+      this.#freeSlots <= 0
+    )
+      return;
     this.#mayHave = false;
     this.#fetching = true;
     this.#fetchEnded = this.#take().finally(() => {
@@ -236,7 +256,18 @@ export class QueueRunner {
       const restrictedLimit = Math.max(0, this.#freeRestrictedSlots);
       const restrictedAfter = this.#restrictedAfter;
       if (restrictedAfter === undefined) this.#mayHavePassedJobs = false;
-      const wanted = { queue: name, limit: this.#freeSlots, restrictedLimit, maxBytes: TAKE_BYTES, except, only, restrictedAfter, now, run, leaseUntil };
+      const wanted = {
+        queue: name,
+        limit: this.#freeSlots,
+        restrictedLimit,
+        maxBytes: TAKE_BYTES,
+        except,
+        only,
+        restrictedAfter,
+        now,
+        run,
+        leaseUntil,
+      };
       const { jobs, more, isHeldBack, nextDue, ...rest } = await store.call("take", wanted);
       this.#failures = 0;
       this.#noteRestricted(restrictedAfter, rest);
@@ -256,7 +287,10 @@ export class QueueRunner {
   }
 
   /** When the search reaches the last function, it starts again if functions that it passed may have jobs. */
-  #noteRestricted(before: string | undefined, { restrictedAfter, foundRestricted }: Pick<TakeOutput, "restrictedAfter" | "foundRestricted">): void {
+  #noteRestricted(
+    before: string | undefined,
+    { restrictedAfter, foundRestricted }: Pick<TakeOutput, "restrictedAfter" | "foundRestricted">,
+  ): void {
     if (foundRestricted && (before !== undefined || restrictedAfter !== undefined)) this.#mayHavePassedJobs = true;
     this.#restrictedAfter = restrictedAfter;
     if (restrictedAfter === undefined && this.#mayHavePassedJobs) this.#mayHave = true;
@@ -305,7 +339,8 @@ export class QueueRunner {
         ...this.#parts,
         // Schedule the next take first, so that it joins the same batch. The store frees the slot before it runs the
         // take.
-        onSlotFreed: () => (this.#mayHave || inFlight.job.group !== undefined || this.#freesHeldBack(inFlight) ? this.wake() : undefined),
+        onSlotFreed: () =>
+          this.#mayHave || inFlight.job.group !== undefined || this.#freesHeldBack(inFlight) ? this.wake() : undefined,
         onUnblocked: () => this.wake(),
       });
     } catch (error) {
@@ -331,7 +366,15 @@ export class QueueRunner {
       return release(store);
     }
     const run = this.#runOf(job);
-    const attempt = await attemptJob({ job, run, timeoutMs: settings.timeoutMs, signal: abort.signal, now: () => clock.now(), directory, telemetry });
+    const attempt = await attemptJob({
+      job,
+      run,
+      timeoutMs: settings.timeoutMs,
+      signal: abort.signal,
+      now: () => clock.now(),
+      directory,
+      telemetry,
+    });
     if (attempt === undefined) {
       this.#backoff.reset(key);
       return ({ seq }) => store.call("done", { seq });
@@ -344,11 +387,18 @@ export class QueueRunner {
     const { kind } = attempt;
     if (kind !== "missing" && kind !== "unavailable") this.#backoff.reset(key);
     else if (!this.#stopped) this.#backoff.start(key);
-    return completionAfterFailure(attempt, { ...this.#parts, inFlight, isStopping: this.#stopped, noteDue: (at) => this.noteDue(at) });
+    return completionAfterFailure(attempt, {
+      ...this.#parts,
+      inFlight,
+      isStopping: this.#stopped,
+      noteDue: (at) => this.noteDue(at),
+    });
   }
 
   #availableFunctions(): string[] {
-    return ["", ...this.#parts.directory.functions().map(({ function_id: id }) => id)].filter((key) => !this.#isFunctionAway(key));
+    return ["", ...this.#parts.directory.functions().map(({ function_id: id }) => id)].filter(
+      (key) => !this.#isFunctionAway(key),
+    );
   }
 
   #isFunctionAway(key: string): boolean {
@@ -358,7 +408,8 @@ export class QueueRunner {
 
   #runOf(job: LeasedJob): AttemptParts["run"] {
     const { functionId } = job;
-    if (functionId !== undefined) return (payload, options, attempt) => this.#parts.call(functionId, payload, attempt.callOptions(options));
+    if (functionId !== undefined)
+      return (payload, options, attempt) => this.#parts.call(functionId, payload, attempt.callOptions(options));
     const server = this.#server;
     if (server === undefined) throw new TypeError("the queue has no server");
     return (payload, options, attempt) => server.run(payload, options, attempt);

@@ -16,12 +16,18 @@ async function reconfiguredWithAJobInHand(second?: unknown) {
   const calls: { readonly data: unknown; settle(error?: Error): void }[] = [];
   worker.serve(
     "work",
-    (data) => new Promise((resolve, reject) => calls.push({ data, settle: (error) => (error === undefined ? resolve(null) : reject(error)) })),
+    (data) =>
+      new Promise((resolve, reject) =>
+        calls.push({ data, settle: (error) => (error === undefined ? resolve(null) : reject(error)) }),
+      ),
   );
   await call("queue::enqueue", { queue: "q", function_id: "work", data: 1, group: "g" });
   await until("it runs", () => calls.length === 1);
   if (second !== undefined) await call("queue::enqueue", { queue: "q", function_id: "work", data: second, group: "g" });
-  const config = { adapter: { name: "in_memory" }, queue_configs: { q: { max_retries: 3, backoff_ms: 1_000, concurrency: 20 } } };
+  const config = {
+    adapter: { name: "in_memory" },
+    queue_configs: { q: { max_retries: 3, backoff_ms: 1_000, concurrency: 20 } },
+  };
   expect(await engine.applyModules([{ name: queue.name, config }])).toEqual([]);
   worker.serve("marker", () => null);
   await call("queue::enqueue", { queue: "q", function_id: "marker" });

@@ -180,11 +180,22 @@ describe("leases", () => {
   it("give back a job that was taken for nobody: within a lease and the time to look", async () => {
     const { core, add } = await start();
     await add("missing", 1);
-    const input = { queue: "default", limit: 1, restrictedLimit: 1, maxBytes: 1_000, except: [], now: clock.now(), run: "this", leaseUntil: 30_000 };
+    const input = {
+      queue: "default",
+      limit: 1,
+      restrictedLimit: 1,
+      maxBytes: 1_000,
+      except: [],
+      now: clock.now(),
+      run: "this",
+      leaseUntil: 30_000,
+    };
     await core.store.call("take", input);
     expect(await core.counts("default")).toMatchObject({ active: 1 });
     expect(await core.store.call("renew", { seqs: [], run: "this", now: 29_999, leaseUntil: 60_000 })).toEqual([]);
-    expect(await core.store.call("renew", { seqs: [], run: "this", now: 30_000, leaseUntil: 60_000 })).toEqual(["default"]);
+    expect(await core.store.call("renew", { seqs: [], run: "this", now: 30_000, leaseUntil: 60_000 })).toEqual([
+      "default",
+    ]);
     expect(await core.counts("default")).toMatchObject({ active: 0, waiting: 1 });
   });
 });

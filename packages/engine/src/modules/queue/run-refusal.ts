@@ -20,7 +20,10 @@ interface Parts {
 }
 
 /** Returns why the engine must not run the job for its maker, or undefined if it may. */
-export function runRefusalOf({ queue, maker, functionId, provider }: LeasedJob, { isRoleInForce, providerOf }: Parts): RunRefusal | undefined {
+export function runRefusalOf(
+  { queue, maker, functionId, provider }: LeasedJob,
+  { isRoleInForce, providerOf }: Parts,
+): RunRefusal | undefined {
   const role = maker?.role;
   if (role !== undefined && !isRoleInForce(role)) {
     return {

@@ -18,7 +18,14 @@ async function start(queues: Readonly<Record<string, unknown>> = {}, dataDir?: s
   return running;
 }
 
-const MAY = ["work", "queue::enqueue", "queue::enqueue_many", "engine::queue::enqueue", "queue::redrive", "svc::durable::publish"];
+const MAY = [
+  "work",
+  "queue::enqueue",
+  "queue::enqueue_many",
+  "engine::queue::enqueue",
+  "queue::redrive",
+  "svc::durable::publish",
+];
 
 function guestOf({ engine }: ModuleEngine, role = "guest"): Promise<InMemoryWorker> {
   return engine.connectWorker({ access: accessOfRole(role, MAY) });
@@ -46,9 +53,13 @@ describe("what a restricted principal puts on a queue", () => {
     const [guest, other] = [await guestOf(own), await guestOf(own, "other")];
     const first = await enqueue(guest, { dedupe_key: "order-17" });
     expect(await enqueue(other, { dedupe_key: "order-17" })).toMatchObject({ result: { duplicate: false } });
-    expect(await own.call("queue::enqueue", { queue: "q", function_id: "work", dedupe_key: "order-17" })).toMatchObject({ duplicate: false });
+    expect(await own.call("queue::enqueue", { queue: "q", function_id: "work", dedupe_key: "order-17" })).toMatchObject(
+      { duplicate: false },
+    );
     // Control: its own key is in use.
-    expect(await enqueue(guest, { dedupe_key: "order-17" })).toMatchObject({ result: { duplicate: true, job_id: first.result?.job_id } });
+    expect(await enqueue(guest, { dedupe_key: "order-17" })).toMatchObject({
+      result: { duplicate: true, job_id: first.result?.job_id },
+    });
     expect(await own.call("queue::stats", { queue: "q" })).toMatchObject({ waiting: 3 });
   });
 
@@ -87,21 +98,29 @@ describe("what a restricted principal puts on a queue", () => {
     const guest = await guestOf(before);
     for (let n = 0; n < 2; n++) expect(await enqueue(guest, {})).toMatchObject({ error: null });
     const refused = await enqueue(guest, {});
-    expect(refused).toMatchObject(full("role guest has 2 jobs on queue q; a restricted principal may have 2 (an eighth of max_depth)"));
-    expect(refused).toMatchObject({ error: { details: { queue: "q", principal: "role guest", max_depth: 16, used: 2, limit: 2 } } });
+    expect(refused).toMatchObject(
+      full("role guest has 2 jobs on queue q; a restricted principal may have 2 (an eighth of max_depth)"),
+    );
+    expect(refused).toMatchObject({
+      error: { details: { queue: "q", principal: "role guest", max_depth: 16, used: 2, limit: 2 } },
+    });
     // If one of several jobs has no room, none is added.
     const other = await guestOf(before, "other");
     const job = { queue: "q", function_id: "work" };
-    expect(await other.call("queue::enqueue_many", { jobs: [job, job, job] })).toMatchObject({ error: { code: "queue_full" } });
+    expect(await other.call("queue::enqueue_many", { jobs: [job, job, job] })).toMatchObject({
+      error: { code: "queue_full" },
+    });
     await before.stop();
 
     const after = await start(queues, folder.path);
     expect(await enqueue(await guestOf(after), {})).toMatchObject(full("role guest has 2 jobs"));
-    for (const role of ["a", "b", "c"]) for (let n = 0; n < 2; n++) expect(await enqueue(await guestOf(after, role), {})).toMatchObject({ error: null });
+    for (const role of ["a", "b", "c"])
+      for (let n = 0; n < 2; n++) expect(await enqueue(await guestOf(after, role), {})).toMatchObject({ error: null });
     expect(await enqueue(await guestOf(after, "d"), {})).toMatchObject(
       full("restricted principals together have 8 jobs on queue q, and may have 8 (half of max_depth)"),
     );
-    const ofOwner = (count: number) => after.call("queue::enqueue_many", { jobs: Array.from({ length: count }, () => job) });
+    const ofOwner = (count: number) =>
+      after.call("queue::enqueue_many", { jobs: Array.from({ length: count }, () => job) });
     await ofOwner(8);
     await expect(ofOwner(1)).rejects.toMatchObject({ code: "queue_full" });
     // There is room again after jobs have run.
@@ -119,7 +138,8 @@ describe("what a restricted principal puts on a queue", () => {
     const guest = await guestOf(own);
     expect(await enqueue(guest, { data: "x".repeat(90) })).toMatchObject({ error: null });
     expect(await enqueue(guest, { data: "x".repeat(90) })).toMatchObject(full("an eighth of max_bytes"));
-    const tooLarge = "a job of 122 bytes of data exceeds the share of role guest on queue q, 100 (an eighth of max_bytes): make the job smaller";
+    const tooLarge =
+      "a job of 122 bytes of data exceeds the share of role guest on queue q, 100 (an eighth of max_bytes): make the job smaller";
     expect(await enqueue(guest, { data: "x".repeat(120) })).toMatchObject(full(tooLarge));
     await own.call("queue::enqueue", { queue: "q", function_id: "work", data: "x".repeat(600) });
   });
@@ -152,7 +172,9 @@ describe("what a restricted principal puts on a queue", () => {
     await own.until("the other's is dead", async () => (await own.call("queue::stats", { queue: "q" })).dead === 21);
     expect(await enqueue(other, {})).toMatchObject({ result: { duplicate: false } });
     await own.until("two of them are dead", async () => (await own.call("queue::stats", { queue: "q" })).dead === 22);
-    expect(await enqueue(other, {})).toMatchObject(full("role other has 2 dead letters on queue q; a restricted principal may have 2"));
+    expect(await enqueue(other, {})).toMatchObject(
+      full("role other has 2 dead letters on queue q; a restricted principal may have 2"),
+    );
   });
 
   it("leaves one place to jobs of trusted callers, where several may run", async () => {
@@ -201,15 +223,23 @@ describe("what a restricted principal puts on a queue", () => {
       return data === "hangs" ? hang() : null;
     });
     const job = { queue: "q", function_id: "work", group: "g", data: "owner's" };
-    const { jobs } = await own.call<{ jobs: readonly { readonly job_id: string }[] }>("queue::enqueue_many", { jobs: [job, job, job] });
+    const { jobs } = await own.call<{ jobs: readonly { readonly job_id: string }[] }>("queue::enqueue_many", {
+      jobs: [job, job, job],
+    });
     const ids = jobs.map(({ job_id: id }) => id);
     await own.until("they are dead", async () => (await own.call("queue::stats", { queue: "q" })).dead === 3);
-    expect(await guest.call("queue::redrive", { queue: "q", job_ids: ids })).toMatchObject(full("an eighth of max_depth"));
+    expect(await guest.call("queue::redrive", { queue: "q", job_ids: ids })).toMatchObject(
+      full("an eighth of max_depth"),
+    );
     expect(await own.call("queue::stats", { queue: "q" })).toMatchObject({ dead: 3, waiting: 0 });
     fails = false;
-    expect(await guest.call("queue::redrive", { queue: "q", job_ids: ids.slice(0, 1), payload: "hangs" })).toMatchObject({ result: { redriven: 1 } });
+    expect(
+      await guest.call("queue::redrive", { queue: "q", job_ids: ids.slice(0, 1), payload: "hangs" }),
+    ).toMatchObject({ result: { redriven: 1 } });
     await own.until("it runs", () => started.length === 1);
-    expect(await own.call("queue::get_job", { job_id: ids[0] })).toMatchObject({ made_by: { principal: "role guest", role: "guest" } });
+    expect(await own.call("queue::get_job", { job_id: ids[0] })).toMatchObject({
+      made_by: { principal: "role guest", role: "guest" },
+    });
     await own.call("queue::redrive", { queue: "q", job_ids: ids.slice(1) });
     await own.until("the owner's are done", async () => (await own.call("queue::stats", { queue: "q" })).done === 2);
   });
@@ -227,7 +257,10 @@ describe("what a restricted principal publishes", () => {
     await own.call("svc::durable::publish", { topic: "t", data: "owner's" });
     // It has the slot that is reserved for trusted callers.
     await own.until("the owner's runs", async () => (await own.call("queue::stats", { queue })).active === 2);
-    const { jobs } = await own.call<{ jobs: readonly { data: unknown; made_by: unknown }[] }>("queue::peek", { queue, state: "active" });
+    const { jobs } = await own.call<{ jobs: readonly { data: unknown; made_by: unknown }[] }>("queue::peek", {
+      queue,
+      state: "active",
+    });
     expect(jobs.map(({ data, made_by }) => [data, made_by])).toEqual([
       ["guest's", { principal: "role guest", role: "guest" }],
       ["owner's", null],
@@ -278,7 +311,8 @@ describe("jobs of a role", () => {
     own.engine.kernel.roles.set([rulesWith("other")]);
     own.clock.advance(1_000);
     await own.until("they are dead", async () => (await own.call("queue::stats", { queue: "q" })).dead === 5);
-    const lines = () => own.engine.logs.filter(({ message }) => message.includes("their role was removed")).map(({ fields }) => fields);
+    const lines = () =>
+      own.engine.logs.filter(({ message }) => message.includes("their role was removed")).map(({ fields }) => fields);
     const line = { queue: "q", role: "guest" };
     expect(lines()).toMatchObject([{ ...line, jobs: 1 }]);
     own.clock.advance(60_000);
@@ -316,10 +350,13 @@ describe("jobs of a role", () => {
 
 describe("jobs that a restricted principal made for a function of its own, which a trusted worker provides later", () => {
   const code = async (own: ModuleEngine) => {
-    const { jobs } = await own.call<{ jobs: readonly { failures: readonly { code: string; message: string }[] }[] }>("queue::peek", {
-      queue: "q",
-      state: "dead",
-    });
+    const { jobs } = await own.call<{ jobs: readonly { failures: readonly { code: string; message: string }[] }[] }>(
+      "queue::peek",
+      {
+        queue: "q",
+        state: "dead",
+      },
+    );
     return jobs.map(({ failures }) => failures.map(({ code, message }) => [code, message]));
   };
   const ended = (own: ModuleEngine, jobs: number) =>
@@ -328,7 +365,12 @@ describe("jobs that a restricted principal made for a function of its own, which
       return dead + done === jobs;
     });
   const TAKEN = [
-    ["function_taken", expect.stringContaining("payments::charge belonged to role guest when a restricted caller named it, and belongs to another now")],
+    [
+      "function_taken",
+      expect.stringContaining(
+        "payments::charge belonged to role guest when a restricted caller named it, and belongs to another now",
+      ),
+    ],
   ];
   const ENQUEUE = ["queue::enqueue", "queue::enqueue_many", "engine::queue::enqueue", "queue::redrive"];
 
@@ -340,7 +382,9 @@ describe("jobs that a restricted principal made for a function of its own, which
     const job = { queue: "q", function_id: "payments::charge", data: "stolen", delay_ms: 1_000 };
     expect(await enqueue(guest, job)).toMatchObject({ error: null });
     expect(await guest.call("queue::enqueue_many", { jobs: [job] })).toMatchObject({ error: null });
-    expect(await guest.call("payments::charge", "stolen", { action: { type: "enqueue", queue: "q" } })).toMatchObject({ error: null });
+    expect(await guest.call("payments::charge", "stolen", { action: { type: "enqueue", queue: "q" } })).toMatchObject({
+      error: null,
+    });
     await before.until("one ran", async () => (await before.call("queue::stats", { queue: "q" })).done === 1);
     await before.stop();
 
@@ -355,9 +399,9 @@ describe("jobs that a restricted principal made for a function of its own, which
     await ended(own, 3);
     expect(ran).toEqual([]);
     expect(await code(own)).toEqual([TAKEN, TAKEN]);
-    expect(own.engine.logs.filter(({ message }) => message.includes("their function belongs to another now"))).toMatchObject([
-      { fields: { queue: "q", provider: "role guest", jobs: 1 } },
-    ]);
+    expect(
+      own.engine.logs.filter(({ message }) => message.includes("their function belongs to another now")),
+    ).toMatchObject([{ fields: { queue: "q", provider: "role guest", jobs: 1 } }]);
     expect(await back.call("queue::redrive", { queue: "q" })).toMatchObject({ error: { code: "FORBIDDEN" } });
     await own.call("queue::redrive", { queue: "q" });
     await own.until("they ran", () => ran.length === 2);
@@ -379,7 +423,10 @@ describe("jobs that a restricted principal made for a function of its own, which
     const owner = await own.engine.connectWorker();
     const ran: unknown[] = [];
     owner.serve("payments::charge", (data) => void ran.push(data));
-    await own.until("the owner has it", () => own.engine.directory.functionById("payments::charge")?.workers[0]?.id === owner.id);
+    await own.until(
+      "the owner has it",
+      () => own.engine.directory.functionById("payments::charge")?.workers[0]?.id === owner.id,
+    );
     await own.call("queue::resume", { queue: "q" });
     await ended(own, 1);
     expect(ran).toEqual([]);
@@ -389,7 +436,8 @@ describe("jobs that a restricted principal made for a function of its own, which
     const own = await start({ q: {} });
     const guest = await own.engine.connectWorker({ access: accessOfRole("guest", ENQUEUE) });
     guest.serve("shared::work", () => null);
-    for (const delay_ms of [1_000, 2_000]) await enqueue(guest, { function_id: "shared::work", data: delay_ms, delay_ms });
+    for (const delay_ms of [1_000, 2_000])
+      await enqueue(guest, { function_id: "shared::work", data: delay_ms, delay_ms });
     guest.close();
     await guest.closed;
     const other = await own.engine.connectWorker({ access: accessOfRole("other", []) });

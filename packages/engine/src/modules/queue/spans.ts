@@ -8,14 +8,23 @@ interface Trace {
 }
 
 /** Span of adding jobs: `enqueue <queue>`. The jobs carry its trace context. */
-export function enqueueSpan(jobs: readonly { readonly queue: string; readonly id?: string | undefined }[], { traceparent, baggage }: Trace): SpanStart {
+export function enqueueSpan(
+  jobs: readonly { readonly queue: string; readonly id?: string | undefined }[],
+  { traceparent, baggage }: Trace,
+): SpanStart {
   const queues = new Set(jobs.map(({ queue }) => queue));
   const [queue = ""] = queues;
   const attributes = {
     ...messaging("send", queues.size === 1 ? queue : undefined),
     ...(jobs.length === 1 ? {} : { "messaging.batch.message_count": jobs.length }),
   };
-  return { name: queues.size === 1 ? `enqueue ${queue}` : "enqueue on several queues", kind: "producer", traceparent, baggage, attributes };
+  return {
+    name: queues.size === 1 ? `enqueue ${queue}` : "enqueue on several queues",
+    kind: "producer",
+    traceparent,
+    baggage,
+    attributes,
+  };
 }
 
 /** Span of publishing to a durable topic: `publish <topic>`. */
@@ -34,7 +43,14 @@ export function attemptSpan({ queue, id, traceparent, baggage, functionId }: Lea
     "svc.job.attempt": attempt,
     ...(functionId === undefined ? {} : { "svc.function_id": functionId }),
   };
-  return { name: `queue ${queue}`, kind: "consumer", traceparent, baggage, attributes, links: traceparent === undefined ? [] : [traceparent] };
+  return {
+    name: `queue ${queue}`,
+    kind: "consumer",
+    traceparent,
+    baggage,
+    attributes,
+    links: traceparent === undefined ? [] : [traceparent],
+  };
 }
 
 function messaging(operation: "send" | "process", destination: string | undefined) {

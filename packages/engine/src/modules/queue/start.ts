@@ -20,7 +20,8 @@ import { QueueTriggers } from "./triggers/queue-triggers.ts";
 /** Opens the store and starts the module. */
 export async function startQueue(context: ModuleContext<QueueConfig>): Promise<RunningModule<QueueConfig>> {
   const { config, dataDir, log, clock, directory } = context;
-  if (runsAlready(directory)) throw new Error("svc-queue is configured twice; list it once, with all queues under its queue_configs");
+  if (runsAlready(directory))
+    throw new Error("svc-queue is configured twice; list it once, with all queues under its queue_configs");
   const store = await openQueueStore(config.adapter, { dataDir, log, clock });
   try {
     return await run(context, store);
@@ -32,7 +33,9 @@ export async function startQueue(context: ModuleContext<QueueConfig>): Promise<R
 
 /** Two modules on one store would treat each other's jobs as jobs of an earlier run. */
 function runsAlready(directory: Directory): boolean {
-  return directory.workers().some(({ name, status }) => status === "available" && (name === NAME || name.startsWith(`${NAME}#`)));
+  return directory
+    .workers()
+    .some(({ name, status }) => status === "available" && (name === NAME || name.startsWith(`${NAME}#`)));
 }
 
 async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Promise<RunningModule<QueueConfig>> {

@@ -44,7 +44,11 @@ export class UnrunJobsLog {
 
   #write(refusal: RunRefusal, jobs: number): void {
     this.#warn(refusal, jobs);
-    this.#byReason.set(keyOf(refusal), { refusal, jobs: 0, cancel: this.#clock.after(LOG_EVERY_MS, () => this.#intervalEnded(refusal)) });
+    this.#byReason.set(keyOf(refusal), {
+      refusal,
+      jobs: 0,
+      cancel: this.#clock.after(LOG_EVERY_MS, () => this.#intervalEnded(refusal)),
+    });
   }
 
   #intervalEnded(refusal: RunRefusal): void {

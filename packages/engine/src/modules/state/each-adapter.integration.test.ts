@@ -36,9 +36,17 @@ interface AdapterCase {
 const adapters: readonly AdapterCase[] = [
   { name: "in_memory", durability: "memory", adapter: () => ({ name: "in_memory" }) },
   { name: "file_based", durability: undefined, adapter: () => ({ name: "file_based" }) },
-  { name: "file_based, relaxed", durability: "relaxed", adapter: () => ({ name: "file_based", config: { durability: "relaxed" } }) },
+  {
+    name: "file_based, relaxed",
+    durability: "relaxed",
+    adapter: () => ({ name: "file_based", config: { durability: "relaxed" } }),
+  },
   // The server does not sync its log.
-  { name: "redis", durability: "memory", adapter: () => ({ name: "redis", config: { redis_url: redis.url, key_prefix: `${++spaces}:` } }) },
+  {
+    name: "redis",
+    durability: "memory",
+    adapter: () => ({ name: "redis", config: { redis_url: redis.url, key_prefix: `${++spaces}:` } }),
+  },
 ];
 
 describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
@@ -61,19 +69,26 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
     const increment = { scope: "s", key: "counter", ops: [{ type: "increment", path: ["n"], by: 1 }] };
     const count = async (worker: (typeof workers)[number]): Promise<void> => {
       for (let done = 0; done < INCREMENTS; done += IN_FLIGHT) {
-        const answers = await Promise.all(Array.from({ length: IN_FLIGHT }, () => worker.call("state::update", increment)));
+        const answers = await Promise.all(
+          Array.from({ length: IN_FLIGHT }, () => worker.call("state::update", increment)),
+        );
         for (const answer of answers) expect(answer.error).toBeNull();
       }
     };
     await Promise.all(workers.map(count));
-    expect(await call("get_entry", { scope: "s", key: "counter" })).toMatchObject({ value: { n: WORKERS * INCREMENTS }, version: WORKERS * INCREMENTS });
+    expect(await call("get_entry", { scope: "s", key: "counter" })).toMatchObject({
+      value: { n: WORKERS * INCREMENTS },
+      version: WORKERS * INCREMENTS,
+    });
   }, 60_000);
 
   it("lets exactly one of many writers win each version (gap 34)", async () => {
     await call("set", { scope: "s", key: "k", value: 0 });
     for (let version = 1; version <= 20; version++) {
       const outcomes = await Promise.allSettled(
-        Array.from({ length: 10 }, (_, writer) => call("set", { scope: "s", key: "k", value: [version, writer], if_version: version })),
+        Array.from({ length: 10 }, (_, writer) =>
+          call("set", { scope: "s", key: "k", value: [version, writer], if_version: version }),
+        ),
       );
       expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     }
@@ -81,14 +96,27 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
   });
 
   it("says how durable an answer is where it is less than durable (gap 39)", async () => {
-    expect(((await call("set", { scope: "s", key: "k", value: 1 })) as { durability?: string }).durability).toBe(durability);
-    expect(((await call("update", { scope: "s", key: "k", ops: [{ type: "remove", path: "x" }] })) as { durability?: string }).durability).toBe(durability);
-    expect(((await call("set_many", { items: [{ scope: "s", key: "k", value: 2 }] })) as { durability?: string }).durability).toBe(durability);
+    expect(((await call("set", { scope: "s", key: "k", value: 1 })) as { durability?: string }).durability).toBe(
+      durability,
+    );
+    expect(
+      (
+        (await call("update", { scope: "s", key: "k", ops: [{ type: "remove", path: "x" }] })) as {
+          durability?: string;
+        }
+      ).durability,
+    ).toBe(durability);
+    expect(
+      ((await call("set_many", { items: [{ scope: "s", key: "k", value: 2 }] })) as { durability?: string }).durability,
+    ).toBe(durability);
   });
 
   it("lists keys with values, versions and sizes, page by page and by prefix (gap 35)", async () => {
     await call("set_many", { items: ["b", "a/1", "a/2", "é", "a"].map((key) => ({ scope: "s", key, value: key })) });
-    const first = (await call("entries", { scope: "s", limit: 3 })) as { readonly items: { readonly key: string }[]; readonly cursor: string };
+    const first = (await call("entries", { scope: "s", limit: 3 })) as {
+      readonly items: { readonly key: string }[];
+      readonly cursor: string;
+    };
     const second = (await call("entries", { scope: "s", limit: 3, cursor: first.cursor })) as typeof first;
     expect([...first.items, ...second.items].map(({ key }) => key)).toEqual(["a", "a/1", "a/2", "b", "é"]);
     expect(second.cursor).toBeNull();
@@ -102,7 +130,11 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
   it("keeps digits, odd names and ends through an export, a deletion of everything and an import (gap 77)", async () => {
     const names = ["a/b c", "constructor", "😀", "\u0000", ":", "x".repeat(1_024)];
     for (const name of names) await call("set", { scope: name, key: name, value: { __proto__x: name } });
-    await answerText(engine, "state::set", '{"scope":"n","key":"big","value":{"__proto__":[9007199254740993,1e400,0.10]},"expires_in_ms":3600000}');
+    await answerText(
+      engine,
+      "state::set",
+      '{"scope":"n","key":"big","value":{"__proto__":[9007199254740993,1e400,0.10]},"expires_in_ms":3600000}',
+    );
     const text = await exported();
     const { groups } = (await call("list_groups", {})) as { readonly groups: string[] };
     expect(groups).toHaveLength(names.length + 1);
@@ -127,19 +159,35 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
   it("writes a snapshot of the moment while others write (gap 77)", async () => {
     await call("set", { scope: "s", key: "k", value: [1, 2] });
     const [answer] = await Promise.all([call("snapshot", {}), call("set", { scope: "s", key: "later", value: 1 })]);
-    expect(answer).toMatchObject({ file: expect.stringMatching(/snapshots\/state-\d{8}T\d{6}Z\.(db|ndjson)$/), bytes: expect.any(Number) });
-    expect(await call("snapshot", { name: "mine.snap" })).toMatchObject({ file: join(dataDir, "snapshots", "mine.snap") });
-    await expect(call("snapshot", { name: "mine.snap" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("already exists") });
+    expect(answer).toMatchObject({
+      file: expect.stringMatching(/snapshots\/state-\d{8}T\d{6}Z\.(db|ndjson)$/),
+      bytes: expect.any(Number),
+    });
+    expect(await call("snapshot", { name: "mine.snap" })).toMatchObject({
+      file: join(dataDir, "snapshots", "mine.snap"),
+    });
+    await expect(call("snapshot", { name: "mine.snap" })).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("already exists"),
+    });
     for (const name of ["../x", ".hidden", "a/b", "", "x".repeat(101)]) {
-      await expect(call("snapshot", { name })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("`name`") });
+      await expect(call("snapshot", { name })).rejects.toMatchObject({
+        code: "invalid_input",
+        message: expect.stringContaining("`name`"),
+      });
     }
   });
 
   it("writes one snapshot at a time, so that none is written over another", async () => {
     await call("set", { scope: "s", key: "k", value: 1 });
-    const outcomes = await Promise.allSettled([call("snapshot", { name: "one.snap" }), call("snapshot", { name: "one.snap" })]);
+    const outcomes = await Promise.allSettled([
+      call("snapshot", { name: "one.snap" }),
+      call("snapshot", { name: "one.snap" }),
+    ]);
     expect(outcomes).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason: { code: "overloaded" } }]);
-    expect(await call("snapshot", { name: "two.snap" })).toMatchObject({ file: join(dataDir, "snapshots", "two.snap") });
+    expect(await call("snapshot", { name: "two.snap" })).toMatchObject({
+      file: join(dataDir, "snapshots", "two.snap"),
+    });
   });
 
   it("notifies its listener of every change of a key in the order of versions, whatever caused it", async () => {

@@ -45,7 +45,10 @@ describe("items with an end", () => {
   it("stay when they are set without an end, and keep it when they are updated without one", async () => {
     await call("set", { value: { n: 1 }, expires_in_ms: 1_000 });
     await call("update", { ops: [{ type: "increment", path: "n", by: 1 }] });
-    expect(await call("get_entry", {})).toMatchObject({ value: { n: 2 }, expires_at: new Date(START + 1_000).toISOString() });
+    expect(await call("get_entry", {})).toMatchObject({
+      value: { n: 2 },
+      expires_at: new Date(START + 1_000).toISOString(),
+    });
     await call("update", { ops: [{ type: "increment", path: "n", by: 1 }], expires_in_ms: 5_000 });
     await advance(1_000);
     expect(await call("get", {})).toEqual({ n: 3 });
@@ -55,7 +58,9 @@ describe("items with an end", () => {
   });
 
   it("are written by set_many too", async () => {
-    await engine.call("state::set_many", { items: ["a", "b"].map((key) => ({ scope: "s", key, value: key, expires_in_ms: key === "a" ? 10 : 20 })) });
+    await engine.call("state::set_many", {
+      items: ["a", "b"].map((key) => ({ scope: "s", key, value: key, expires_in_ms: key === "a" ? 10 : 20 })),
+    });
     await advance(10);
     expect(await engine.call("state::list", { scope: "s" })).toEqual(["b"]);
     await advance(30);
@@ -93,7 +98,8 @@ describe("items with an end over a restart after the clock was set", () => {
     ["on", 7_200_000],
   ])("%s last as long as was asked for", async (_, byMs) => {
     const dataDir = mkdtempSync(join(tmpdir(), "svc-state-expiry-"));
-    const start = (): Promise<InMemoryEngine> => inMemoryEngine({ modules: [state], config: { "svc-state": {} }, dataDir, clock });
+    const start = (): Promise<InMemoryEngine> =>
+      inMemoryEngine({ modules: [state], config: { "svc-state": {} }, dataDir, clock });
     const before = await start();
     await before.call("state::set", { scope: "s", key: "k", value: 1, expires_in_ms: 10_000 });
     clock.jumpTo(clock.now() + byMs);
@@ -112,7 +118,8 @@ describe("items with an end over a restart after the clock was set", () => {
 describe("items whose end passes while the engine is down", () => {
   it("are deleted after a restart, and the deletion is delivered to the trigger that is registered again", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "svc-state-expiry-"));
-    const start = (): Promise<InMemoryEngine> => inMemoryEngine({ modules: [state], config: { "svc-state": {} }, dataDir, clock });
+    const start = (): Promise<InMemoryEngine> =>
+      inMemoryEngine({ modules: [state], config: { "svc-state": {} }, dataDir, clock });
     const before = await start();
     await before.call("state::set", { scope: "s", key: "k", value: "the last", expires_in_ms: 1_000 });
     await before.call("state::set", { scope: "s", key: "stays", value: 1 });
@@ -123,10 +130,22 @@ describe("items whose end passes while the engine is down", () => {
     expect(await after.call("state::list", { scope: "s" })).toEqual([1]);
     const worker = await after.connectWorker();
     const told = new Promise<unknown>((resolve) => worker.serve("on::deleted", resolve));
-    worker.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: "state:deleted", function_id: "on::deleted", config: {} });
+    worker.say({
+      type: "registertrigger",
+      id: crypto.randomUUID(),
+      trigger_type: "state:deleted",
+      function_id: "on::deleted",
+      config: {},
+    });
     await worker.next((frame) => frame.type === "triggerregistrationresult");
     clock.advance(0);
-    expect(await told).toMatchObject({ event_type: "state:deleted", key: "k", old_value: "the last", new_value: null, version: 2 });
+    expect(await told).toMatchObject({
+      event_type: "state:deleted",
+      key: "k",
+      old_value: "the last",
+      new_value: null,
+      version: 2,
+    });
     await after.stop();
     rmSync(dataDir, { recursive: true });
   });

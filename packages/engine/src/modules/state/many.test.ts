@@ -38,7 +38,11 @@ describe("state::set_many", () => {
   });
 
   it("keeps digits, each item's own", async () => {
-    await answerText(engine, "state::set_many", '{"items":[{"scope":"s","key":"a","value":9007199254740993},{"scope":"s","key":"b","value": [ 1e400 ] }]}');
+    await answerText(
+      engine,
+      "state::set_many",
+      '{"items":[{"scope":"s","key":"a","value":9007199254740993},{"scope":"s","key":"b","value": [ 1e400 ] }]}',
+    );
     expect(await answerText(engine, "state::list", '{"scope":"s"}')).toBe("[9007199254740993,[1e400]]");
   });
 
@@ -62,7 +66,10 @@ describe("state::set_many", () => {
     [[{ scope: "s", key: "", value: 1 }], /`items.0.key`/],
     [Array.from({ length: 1_001 }, () => ({ scope: "s", key: "k", value: 1 })), /`items`/],
   ])("refuses items like %j with invalid_input", async (items, message) => {
-    await expect(call("set_many", { items })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(message) });
+    await expect(call("set_many", { items })).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringMatching(message),
+    });
   });
 });
 
@@ -81,7 +88,9 @@ describe("state::get_many", () => {
       code: "payload_too_large",
       details: { bytes: 16_000_004, limit: 15_728_640 },
     });
-    await expect(call("get_many", { scope: "s", keys: Array.from({ length: 1_001 }, () => "k") })).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(
+      call("get_many", { scope: "s", keys: Array.from({ length: 1_001 }, () => "k") }),
+    ).rejects.toMatchObject({ code: "invalid_input" });
   });
 });
 
@@ -105,9 +114,12 @@ describe("state::delete_many", () => {
     expect(await call("list_groups", {})).toEqual({ groups: [] });
   });
 
-  it.each([{}, { keys: ["a"], prefix: "a" }, { keys: [] }, { prefix: "\udc00" }])("refuses %j with invalid_input", async (input) => {
-    await expect(call("delete_many", { scope: "s", ...input })).rejects.toMatchObject({ code: "invalid_input" });
-  });
+  it.each([{}, { keys: ["a"], prefix: "a" }, { keys: [] }, { prefix: "\udc00" }])(
+    "refuses %j with invalid_input",
+    async (input) => {
+      await expect(call("delete_many", { scope: "s", ...input })).rejects.toMatchObject({ code: "invalid_input" });
+    },
+  );
 });
 
 describe("state::groups", () => {
@@ -125,8 +137,16 @@ describe("state::groups", () => {
       total: 3,
       cursor: expect.any(String),
     });
-    expect(await call("groups", { limit: 2, cursor: first.cursor })).toEqual({ items: [{ scope: "b:2", items: 1, bytes: 4 }], total: 3, cursor: null });
-    expect(await call("groups", { prefix: "b:" })).toMatchObject({ items: [{ scope: "b:1" }, { scope: "b:2" }], total: 2, cursor: null });
+    expect(await call("groups", { limit: 2, cursor: first.cursor })).toEqual({
+      items: [{ scope: "b:2", items: 1, bytes: 4 }],
+      total: 3,
+      cursor: null,
+    });
+    expect(await call("groups", { prefix: "b:" })).toMatchObject({
+      items: [{ scope: "b:1" }, { scope: "b:2" }],
+      total: 2,
+      cursor: null,
+    });
     expect(await call("groups", null)).toMatchObject({ total: 3 });
     await expect(call("groups", { cursor: "nonsense" })).rejects.toMatchObject({ code: "invalid_input" });
   });

@@ -37,7 +37,12 @@ export class Reads {
   async getMany({ scope, keys }: { readonly scope: string; readonly keys: readonly string[] }): Promise<Payload> {
     const items = await this.#store.getMany(scope, keys);
     const bytes = items.reduce((sum, item) => sum + (item?.bytes ?? 0), 0);
-    if (bytes > MAX_LIST_BYTES) throw tooLarge(`the ${keys.length} keys of scope ${JSON.stringify(scope)} hold`, bytes, "Request fewer keys at once");
+    if (bytes > MAX_LIST_BYTES)
+      throw tooLarge(
+        `the ${keys.length} keys of scope ${JSON.stringify(scope)} hold`,
+        bytes,
+        "Request fewer keys at once",
+      );
     return Payload.fromText(`{"items":[${items.map(entryOrNull).join(",")}]}`);
   }
 
@@ -45,14 +50,20 @@ export class Reads {
   async list({ scope }: { readonly scope: string }): Promise<Payload> {
     const listing = await this.#store.list(scope, { maxBytes: MAX_LIST_BYTES });
     if (listing.status === "complete") return Payload.fromText(`[${listing.values.join(",")}]`);
-    throw tooLarge(`the ${listing.items} values of scope ${JSON.stringify(scope)} hold`, listing.bytes, "Read them in pages with state::entries");
+    throw tooLarge(
+      `the ${listing.items} values of scope ${JSON.stringify(scope)} hold`,
+      listing.bytes,
+      "Read them in pages with state::entries",
+    );
   }
 
   /** Returns `{items, cursor, total}`. Throws `invalid_input` for an invalid cursor. */
   async entries({ scope, prefix, cursor, limit }: PageInput & { readonly scope: string }): Promise<Payload> {
     const page = await this.#store.page(scope, { prefix, after: keyBehind(cursor), limit, maxBytes: MAX_PAGE_BYTES });
     const next = nextCursor(page.more, page.items[page.items.length - 1]?.key);
-    return Payload.fromText(`{"items":[${page.items.map((item) => entryJson(item)).join(",")}],"cursor":${JSON.stringify(next)},"total":${page.total}}`);
+    return Payload.fromText(
+      `{"items":[${page.items.map((item) => entryJson(item)).join(",")}],"cursor":${JSON.stringify(next)},"total":${page.total}}`,
+    );
   }
 
   /** Returns `{groups}`: the non-empty scopes, sorted. */
@@ -61,11 +72,11 @@ export class Reads {
   }
 
   /** Returns `{items: [{scope, items, bytes}], cursor, total}`. Throws `invalid_input` for an invalid cursor. */
-  async groups({
-    prefix,
-    cursor,
-    limit,
-  }: PageInput): Promise<{ readonly items: readonly GroupSize[]; readonly cursor: string | null; readonly total: number }> {
+  async groups({ prefix, cursor, limit }: PageInput): Promise<{
+    readonly items: readonly GroupSize[];
+    readonly cursor: string | null;
+    readonly total: number;
+  }> {
     const { groups, more, total } = await this.#store.groups({ prefix, after: keyBehind(cursor), limit });
     return {
       items: groups.map(({ scope, items, bytes }) => ({ scope, items, bytes })),

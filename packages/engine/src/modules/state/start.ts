@@ -41,7 +41,11 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
   provideReadFunctions(context, services.reads);
   provideWriteFunctions(context, services);
   provideDeleteMany(context, services);
-  provideTransferFunctions(context, { ...services, exports, snapshotEnding: config.adapter.name === "file_based" ? "db" : "ndjson" });
+  provideTransferFunctions(context, {
+    ...services,
+    exports,
+    snapshotEnding: config.adapter.name === "file_based" ? "db" : "ndjson",
+  });
   try {
     await sweep.start();
   } catch (error) {

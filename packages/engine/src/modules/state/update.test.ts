@@ -26,8 +26,17 @@ describe("state::update", () => {
         { type: "remove", path: ["deep", "er", "x"] },
         { type: "decrement", path: "n", by: 1 },
       ]),
-    ).toEqual({ old_value: null, new_value: { n: 1, list: "a", deep: { er: {}, more: true } }, version: 1, durability: "memory" });
-    expect(await update([{ type: "increment", path: "n", by: 1 }])).toMatchObject({ old_value: { n: 1 }, new_value: { n: 2 }, version: 2 });
+    ).toEqual({
+      old_value: null,
+      new_value: { n: 1, list: "a", deep: { er: {}, more: true } },
+      version: 1,
+      durability: "memory",
+    });
+    expect(await update([{ type: "increment", path: "n", by: 1 }])).toMatchObject({
+      old_value: { n: 1 },
+      new_value: { n: 2 },
+      version: 2,
+    });
   });
 
   it("takes paths into the depth in set, increment, decrement, append and remove (gap 37)", async () => {
@@ -39,7 +48,9 @@ describe("state::update", () => {
       { type: "append", path: ["a.b", "list"], value: 2 },
       { type: "remove", path: ["a.b", "gone"] },
     ]);
-    expect(await engine.call("state::get", { scope: "s", key: "k" })).toEqual({ "a.b": { n: 6, list: [1, 2], new: { x: 1 }, m: -5 } });
+    expect(await engine.call("state::get", { scope: "s", key: "k" })).toEqual({
+      "a.b": { n: 6, list: [1, 2], new: { x: 1 }, m: -5 },
+    });
   });
 
   it("writes nothing when one operation fails, and says which (gap 36)", async () => {
@@ -63,7 +74,12 @@ describe("state::update", () => {
   it("makes no item when every operation fails, atomic or not (gap 36)", async () => {
     for (const atomic of [true, false]) {
       const failed = await update([{ type: "merge", path: "", value: 5 }], { atomic });
-      expect(failed).toMatchObject({ old_value: null, new_value: null, version: 0, errors: [{ op_index: 0, code: "merge.value.not_an_object" }] });
+      expect(failed).toMatchObject({
+        old_value: null,
+        new_value: null,
+        version: 0,
+        errors: [{ op_index: 0, code: "merge.value.not_an_object" }],
+      });
     }
     expect(await entry()).toBeNull();
   });
@@ -97,9 +113,13 @@ describe("state::update", () => {
 
   it("keeps the digits of what it does not touch", async () => {
     await answerText(engine, "state::set", '{"scope":"s","key":"k","value":{"big":9007199254740993,"n":1}}');
-    expect(await answerText(engine, "state::update", '{"scope":"s","key":"k","ops":[{"type":"increment","path":"n","by":1}]}')).toContain(
-      '"new_value":{"big":9007199254740993,"n":2}',
-    );
+    expect(
+      await answerText(
+        engine,
+        "state::update",
+        '{"scope":"s","key":"k","ops":[{"type":"increment","path":"n","by":1}]}',
+      ),
+    ).toContain('"new_value":{"big":9007199254740993,"n":2}');
   });
 
   it("refuses a result over the limit, and one that would lie too deep", async () => {
@@ -116,7 +136,9 @@ describe("state::update", () => {
     expect(await entry()).toBeNull();
     await update([{ type: "set", path: path.slice(1), value: deep }]);
     await update([{ type: "set", path: "", value: JSON.parse("[".repeat(128) + "]".repeat(128)) }]);
-    await expect(update([{ type: "append", path: path.slice(1, 29), value: deep }])).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(update([{ type: "append", path: path.slice(1, 29), value: deep }])).rejects.toMatchObject({
+      code: "invalid_input",
+    });
   });
 
   it.each([
@@ -126,6 +148,9 @@ describe("state::update", () => {
     [[{ type: "set", path: 5, value: 1 }], /`ops.0.path`/],
     [Array.from({ length: 1_001 }, () => ({ type: "remove", path: "n" })), /`ops`/],
   ])("refuses ops like %j with invalid_input", async (ops, message) => {
-    await expect(update(ops.slice(0, 1_001))).rejects.toMatchObject({ code: "invalid_input", message: expect.stringMatching(message) });
+    await expect(update(ops.slice(0, 1_001))).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringMatching(message),
+    });
   });
 });

@@ -8,13 +8,28 @@ it("hands each change over with the notice that was made for its write, so that 
   const told: (readonly [string, number, string | undefined])[] = [];
   let notices = 0;
   const listener: ChangeListener = {
-    notice: () => ({ watchers: [{ id: "w", kinds: new Set(["created", "updated", "deleted"]) }], origin: `notice ${++notices}` }),
+    notice: () => ({
+      watchers: [{ id: "w", kinds: new Set(["created", "updated", "deleted"]) }],
+      origin: `notice ${++notices}`,
+    }),
     unclear: () => {},
-    changed: (changes, notice) => told.push(...changes.map(({ key, version }) => [key, version, notice?.origin] as const)),
+    changed: (changes, notice) =>
+      told.push(...changes.map(({ key, version }) => [key, version, notice?.origin] as const)),
   };
-  const writes = new Writes({ store: memoryItems({ maxBytes: 1_000_000, clock: systemClock }), clock: systemClock, listener, onExpiry: () => {} });
+  const writes = new Writes({
+    store: memoryItems({ maxBytes: 1_000_000, clock: systemClock }),
+    clock: systemClock,
+    listener,
+    onExpiry: () => {},
+  });
   const origin: WriteOrigin = {};
-  const set = (key: string, json: string) => ({ scope: "s", key, ifVersion: undefined, value: { json, bytes: json.length }, expiresAt: undefined });
+  const set = (key: string, json: string) => ({
+    scope: "s",
+    key,
+    ifVersion: undefined,
+    value: { json, bytes: json.length },
+    expiresAt: undefined,
+  });
   await writes.set(set("a", "1"), origin);
   await writes.setMany([set("a", "2"), set("a", "2"), set("b", "1")], origin);
   await writes.deleteMany("s", ["never", "b"], origin);

@@ -1,5 +1,14 @@
 import { CallError } from "@svc/protocol";
-import type { BatchedWrite, Conflict, Durability, ItemStore, ItemUpdated, ItemValue, ItemWrite, ItemWritten } from "../../items/item-store.ts";
+import type {
+  BatchedWrite,
+  Conflict,
+  Durability,
+  ItemStore,
+  ItemUpdated,
+  ItemValue,
+  ItemWrite,
+  ItemWritten,
+} from "../../items/item-store.ts";
 import type { ItemAddress } from "../../items/plan-write.ts";
 import type { StoredJson } from "../../items/stored-json.ts";
 import { mayBeStored } from "../../items/unclear-outcome.ts";
@@ -56,7 +65,9 @@ export class Writes {
   async set(request: SetRequest, origin: WriteOrigin): Promise<ItemWritten> {
     const { scope, key } = request;
     const write = this.#write(request, origin);
-    return this.#store.set(scope, key, itemValue(request), write).then((written) => this.#settled(request, written, write), this.#failed([write], [request]));
+    return this.#store
+      .set(scope, key, itemValue(request), write)
+      .then((written) => this.#settled(request, written, write), this.#failed([write], [request]));
   }
 
   async update(request: UpdateRequest, origin: WriteOrigin): Promise<ItemUpdated> {
@@ -68,7 +79,9 @@ export class Writes {
 
   async delete(request: WriteRequest, origin: WriteOrigin): Promise<ItemWritten> {
     const write = this.#write(request, origin);
-    return this.#store.delete(request.scope, request.key, write).then((removed) => this.#settled(request, removed, write), this.#failed([write], []));
+    return this.#store
+      .delete(request.scope, request.key, write)
+      .then((removed) => this.#settled(request, removed, write), this.#failed([write], []));
   }
 
   /** Writes all items or none. Throws `state_conflict` with `details.index`. */
@@ -91,11 +104,21 @@ export class Writes {
 
   /** Deletes at most 1,000 keys in one step. Returns the number of deleted items. */
   async deleteMany(scope: string, keys: readonly string[], origin: WriteOrigin): Promise<number> {
-    const writes = keys.map((key): BatchedWrite => ({ type: "delete", scope, key, write: this.#write({ scope, key, ifVersion: undefined }, origin) }));
+    const writes = keys.map(
+      (key): BatchedWrite => ({
+        type: "delete",
+        scope,
+        key,
+        write: this.#write({ scope, key, ifVersion: undefined }, origin),
+      }),
+    );
     return this.#store.writeMany(writes).then(
       (written) => {
         if (written.status === "conflict")
-          throw new CallError("storage_failed", "the store reported a version conflict for a write without a version; this is a bug in the engine");
+          throw new CallError(
+            "storage_failed",
+            "the store reported a version conflict for a write without a version; this is a bug in the engine",
+          );
         return this.#allSettled(writes, written.writes).filter(({ previous }) => previous !== undefined).length;
       },
       this.#failed(
@@ -110,7 +133,10 @@ export class Writes {
   }
 
   /** Handles rejected writes. They may be stored nevertheless, with their deliveries and expiry times. */
-  #failed(writes: readonly ItemWrite[], ends: readonly { readonly expiresAt: number | "keep" | undefined }[]): (error: unknown) => never {
+  #failed(
+    writes: readonly ItemWrite[],
+    ends: readonly { readonly expiresAt: number | "keep" | undefined }[],
+  ): (error: unknown) => never {
     return (error) => {
       if (mayBeStored(error)) {
         for (const { expiresAt } of ends) if (typeof expiresAt === "number") this.#onExpiry(expiresAt);
@@ -142,7 +168,9 @@ function itemValue({ value: { json, bytes }, expiresAt }: SetRequest): ItemValue
 }
 
 function conflict(request: WriteRequest, actual: number): CallError {
-  return new CallError("state_conflict", `${conflictText(request, actual)}; nothing was written`, { details: { expected: request.ifVersion, actual } });
+  return new CallError("state_conflict", `${conflictText(request, actual)}; nothing was written`, {
+    details: { expected: request.ifVersion, actual },
+  });
 }
 
 function conflictAt(index: number, request: WriteRequest | undefined, actual: number): CallError {

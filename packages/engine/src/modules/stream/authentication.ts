@@ -24,13 +24,18 @@ export interface AuthenticationParts {
 }
 
 /** Calls the auth function for a new connection. Admits the client only if the function returns a valid result. */
-export async function authenticate(functionId: string, client: StreamClient, { call, isTrusted, log }: AuthenticationParts): Promise<StreamAuthentication> {
+export async function authenticate(
+  functionId: string,
+  client: StreamClient,
+  { call, isTrusted, log }: AuthenticationParts,
+): Promise<StreamAuthentication> {
   const { headers, path, query, address } = client;
   const refused = (code: 4401 | 4403, reason: string, why: string): StreamAuthentication => {
     log.info("a stream client was refused", { address, functionId, why });
     return { ok: false, code, reason };
   };
-  if (!isTrusted(functionId)) return refused(AUTHENTICATION_FAILED, "authentication failed", `no unrestricted worker provides ${functionId}`);
+  if (!isTrusted(functionId))
+    return refused(AUTHENTICATION_FAILED, "authentication failed", `no unrestricted worker provides ${functionId}`);
   let answer: unknown;
   try {
     const input = Payload.fromValue({ headers, path, query_params: query, addr: address });
@@ -42,7 +47,13 @@ export async function authenticate(functionId: string, client: StreamClient, { c
   }
   if (answer === null) return refused(AUTHENTICATION_FAILED, "authentication failed", "the function returned null");
   const verdict = verdictSchema.safeParse(answer);
-  if (!verdict.success) return refused(AUTHENTICATION_FAILED, "authentication failed", "the function did not return {context, system_streams?}");
-  if (verdict.data.unauthorized === true) return refused(FORBIDDEN, "not authorised", "the function returned {unauthorized: true}");
+  if (!verdict.success)
+    return refused(
+      AUTHENTICATION_FAILED,
+      "authentication failed",
+      "the function did not return {context, system_streams?}",
+    );
+  if (verdict.data.unauthorized === true)
+    return refused(FORBIDDEN, "not authorised", "the function returned {unauthorized: true}");
   return { ok: true, context: verdict.data.context ?? null, systemStreams: verdict.data.system_streams ?? false };
 }

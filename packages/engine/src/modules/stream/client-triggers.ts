@@ -9,7 +9,13 @@ import type { Undo } from "../../kernel/scope.ts";
 import type { StreamJoin } from "../../kernel/stream-contract.ts";
 import type { SpanStart, Telemetry } from "../../kernel/telemetry-contract.ts";
 import { matchesNamePattern } from "./names.ts";
-import { type ClientTriggerSettings, MAX_WAITING_BYTES, matchesFilter, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
+import {
+  type ClientTriggerSettings,
+  MAX_WAITING_BYTES,
+  matchesFilter,
+  needCondition,
+  refuseWithoutRights,
+} from "./trigger-settings.ts";
 
 /** Maximum number of pending leaves per leave trigger. Further ones are dropped. */
 const MAX_WAITING_LEAVES = 100_000;
@@ -27,7 +33,13 @@ function watches({ settings }: Binding, { stream, group }: StreamJoin): boolean 
 
 /** Returns the payload for functions of `stream:join` and `stream:leave` triggers. */
 function clientMessage({ subscriptionId, stream, group, id, context }: StreamJoin): Payload {
-  return Payload.fromValue({ subscription_id: subscriptionId, stream_name: stream, group_id: group, id: id ?? null, context: context ?? null });
+  return Payload.fromValue({
+    subscription_id: subscriptionId,
+    stream_name: stream,
+    group_id: group,
+    id: id ?? null,
+    context: context ?? null,
+  });
 }
 
 interface Parts {
@@ -112,7 +124,10 @@ export class JoinTriggers {
       if (answer === undefined) return undefined;
       const verdict = verdictOf(answer.value());
       if (verdict === "malformed")
-        throw new CallError("invalid_answer", "a join trigger must return {unauthorized: true} to reject the join, or null or an object to allow it");
+        throw new CallError(
+          "invalid_answer",
+          "a join trigger must return {unauthorized: true} to reject the join, or null or an object to allow it",
+        );
       notes.succeeded();
       return verdict === "refused" ? UNAUTHORIZED : undefined;
     } catch (thrown) {
@@ -126,7 +141,9 @@ export class JoinTriggers {
 function verdictOf(answer: unknown): "allowed" | "refused" | "malformed" {
   if (answer === null) return "allowed";
   if (typeof answer !== "object" || Array.isArray(answer)) return "malformed";
-  const unauthorized = Object.hasOwn(answer, "unauthorized") ? (answer as { unauthorized: unknown }).unauthorized : undefined;
+  const unauthorized = Object.hasOwn(answer, "unauthorized")
+    ? (answer as { unauthorized: unknown }).unauthorized
+    : undefined;
   if (unauthorized === undefined || unauthorized === null || unauthorized === false) return "allowed";
   return unauthorized === true ? "refused" : "malformed";
 }

@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { accessTo, bindTrigger, Collected, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import {
+  accessTo,
+  bindTrigger,
+  Collected,
+  type InMemoryEngine,
+  inMemoryEngine,
+  type ManualClock,
+  manualClock,
+} from "../../testing/index.ts";
 import { stream } from "./index.ts";
 
 let clock: ManualClock;
@@ -7,12 +15,17 @@ let engine: InMemoryEngine;
 
 async function start(config: object = {}): Promise<void> {
   clock = manualClock(Date.UTC(2026, 0, 1));
-  engine = await inMemoryEngine({ modules: [stream], config: { "svc-stream": { adapter: { name: "in_memory" }, ...config } }, clock });
+  engine = await inMemoryEngine({
+    modules: [stream],
+    config: { "svc-stream": { adapter: { name: "in_memory" }, ...config } },
+    clock,
+  });
 }
 beforeEach(() => start());
 afterEach(() => engine.stop());
 
-const set = (item_id: string, data: unknown, stream_name = "s"): Promise<unknown> => engine.call("stream::set", { stream_name, group_id: "g", item_id, data });
+const set = (item_id: string, data: unknown, stream_name = "s"): Promise<unknown> =>
+  engine.call("stream::set", { stream_name, group_id: "g", item_id, data });
 
 type Socket = ReturnType<InMemoryEngine["openSocket"]>;
 
@@ -81,13 +94,23 @@ describe("a client that joins", () => {
     const first = extendedClient();
     join(first);
     const { data: welcome } = (await first.next(typeIs("welcome"))) as { data: { epoch: string } };
-    expect(await first.next(typeIs("stream"))).toMatchObject({ itemIds: ["a", "b"], seq: 2, subscriptionIds: ["1"], event: { type: "sync", data: [1, 2] } });
+    expect(await first.next(typeIs("stream"))).toMatchObject({
+      itemIds: ["a", "b"],
+      seq: 2,
+      subscriptionIds: ["1"],
+      event: { type: "sync", data: [1, 2] },
+    });
     first.close();
     await set("a", "changed");
     const second = extendedClient();
     join(second, { since: { epoch: welcome.epoch, seq: 2 } });
     expect(await second.next(typeIs("joined"))).toMatchObject({ data: { seq: 2, resumed: true } });
-    expect(await second.next(typeIs("stream"))).toMatchObject({ id: "a", seq: 3, version: 2, event: { type: "update", data: "changed" } });
+    expect(await second.next(typeIs("stream"))).toMatchObject({
+      id: "a",
+      seq: 3,
+      version: 2,
+      event: { type: "update", data: "changed" },
+    });
   });
 
   it.each(["", "a\u001fb", "svc.workers", "x".repeat(300)])("may not use the stream name %j", async (streamName) => {
@@ -222,7 +245,10 @@ describe("triggers of type stream:join", () => {
 describe("triggers of type stream:leave", () => {
   it("receive one notification for each subscription that was admitted, however it ended (R-5)", async () => {
     const told = new Collected<unknown>();
-    const worker = await serve({ told: (data) => told.add(data), guard: (data) => ({ unauthorized: (data as { group_id: string }).group_id === "no" }) });
+    const worker = await serve({
+      told: (data) => told.add(data),
+      guard: (data) => ({ unauthorized: (data as { group_id: string }).group_id === "no" }),
+    });
     await bindTrigger(worker, "stream:join", "guard", {});
     await bindTrigger(worker, "stream:leave", "told", { stream_name: "s" });
     const socket = engine.openSocket("/");
@@ -237,7 +263,9 @@ describe("triggers of type stream:leave", () => {
     join(socket, { subscriptionId: "never joined" }, "leave");
     join(socket, { subscriptionId: "2", id: "a" }, "leave");
     join(socket, { subscriptionId: "2", id: "a" }, "leave");
-    expect(await told.count(1)).toEqual([{ subscription_id: "2", stream_name: "s", group_id: "g", id: "a", context: null }]);
+    expect(await told.count(1)).toEqual([
+      { subscription_id: "2", stream_name: "s", group_id: "g", id: "a", context: null },
+    ]);
     socket.close();
     const all = (await told.count(3)) as readonly { subscription_id: string }[];
     expect(all.map(({ subscription_id }) => subscription_id).sort()).toEqual(["1", "2", "3"]);
@@ -252,7 +280,11 @@ describe("triggers of type stream:leave", () => {
       join(socket, { subscriptionId: `${number}` });
       await socket.next();
     }
-    expect(await engine.applyModules([{ name: "svc-stream", config: { adapter: { name: "in_memory" }, memory_streams: ["m"] } }])).toEqual([]);
+    expect(
+      await engine.applyModules([
+        { name: "svc-stream", config: { adapter: { name: "in_memory" }, memory_streams: ["m"] } },
+      ]),
+    ).toEqual([]);
     expect(told.items).toHaveLength(50);
   });
 });
@@ -263,7 +295,11 @@ describe("the function that decides who may connect", () => {
     await start({ auth_function: "who" });
     await set("1", "secret");
     await serve({ who: authFunction });
-    const socket = engine.openSocket("/stream/s/g", { query: { key: ["k"] }, headers: { "x-team": "t" }, address: "10.0.0.1:5" });
+    const socket = engine.openSocket("/stream/s/g", {
+      query: { key: ["k"] },
+      headers: { "x-team": "t" },
+      address: "10.0.0.1:5",
+    });
     return { socket, closed: await Promise.race([socket.closed, socket.next().then(() => "let in")]) };
   };
 
@@ -283,9 +319,15 @@ describe("the function that decides who may connect", () => {
       },
     });
     await bindTrigger(worker, "stream:join", "guard", {});
-    const socket = engine.openSocket("/stream/s/g", { query: { key: ["k", "l"] }, headers: { "x-team": "t" }, address: "10.0.0.1:5" });
+    const socket = engine.openSocket("/stream/s/g", {
+      query: { key: ["k", "l"] },
+      headers: { "x-team": "t" },
+      address: "10.0.0.1:5",
+    });
     expect(await socket.next()).toMatchObject({ event: { type: "sync" } });
-    expect(asked.items).toEqual([{ headers: { "x-team": "t" }, path: "/stream/s/g", query_params: { key: ["k", "l"] }, addr: "10.0.0.1:5" }]);
+    expect(asked.items).toEqual([
+      { headers: { "x-team": "t" }, path: "/stream/s/g", query_params: { key: ["k", "l"] }, addr: "10.0.0.1:5" },
+    ]);
     expect(joins.items).toMatchObject([{ context: { user: "ada" } }]);
     join(socket, { streamName: "svc.stream.messages", groupId: "all" });
     expect(await socket.next()).toMatchObject({ event: { type: "unauthorized" } });
@@ -317,12 +359,15 @@ describe("the function that decides who may connect", () => {
       },
     ],
   ];
-  it.each(refusals)("that %s closes the connection with %i, and not an item goes out (gap 42)", async (_what, code, authFunction) => {
-    const { socket, closed } = await closedOf(authFunction);
-    expect(closed).toMatchObject({ code });
-    expect(socket.received).toEqual([]);
-    expect((closed as { reason: string }).reason).not.toContain("boom");
-  });
+  it.each(refusals)(
+    "that %s closes the connection with %i, and not an item goes out (gap 42)",
+    async (_what, code, authFunction) => {
+      const { socket, closed } = await closedOf(authFunction);
+      expect(closed).toMatchObject({ code });
+      expect(socket.received).toEqual([]);
+      expect((closed as { reason: string }).reason).not.toContain("boom");
+    },
+  );
 
   it("that nobody provides, or a restricted connection alone, closes it too (gap 42)", async () => {
     await engine.stop();
@@ -339,7 +384,9 @@ describe("the function that decides who may connect", () => {
     const socket = engine.openSocket("/");
     join(socket);
     await socket.next();
-    const problems = await engine.applyModules([{ name: "svc-stream", config: { adapter: { name: "in_memory" }, auth_function: "who" } }]);
+    const problems = await engine.applyModules([
+      { name: "svc-stream", config: { adapter: { name: "in_memory" }, auth_function: "who" } },
+    ]);
     expect(problems).toEqual([]);
     expect(await socket.closed).toBeDefined();
     expect(await engine.openSocket("/").closed).toMatchObject({ code: 4401 });

@@ -12,7 +12,11 @@ const LONGEST_JOIN_TIMEOUT_MS = 60_000;
 const MAX_PATTERNS = 1_000;
 
 const streamPatterns = z
-  .array(z.string().regex(/^[^*]+\*?$|^\*$/, { error: 'expected the name of a stream or a prefix with *: "cursors", "live-*"' }))
+  .array(
+    z
+      .string()
+      .regex(/^[^*]+\*?$|^\*$/, { error: 'expected the name of a stream or a prefix with *: "cursors", "live-*"' }),
+  )
   .max(MAX_PATTERNS)
   .default([]);
 
@@ -22,30 +26,34 @@ const streamPatterns = z
  */
 export const streamConfigSchema = z
   .strictObject({
-    port: z.int().min(0).max(65_535).optional().meta({ description: "Port of the engine's real-time listener; 0 picks a free one. Default 3112" }),
+    port: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .optional()
+      .meta({ description: "Port of the engine's real-time listener; 0 picks a free one. Default 3112" }),
     host: z.string().min(1).optional().meta({ description: "Address that the listener binds. Default 127.0.0.1" }),
     tls: tlsBlockSchema.optional().meta({ description: "Serve wss. Default none" }),
     adapter: adapterConfigSchema({ file: "stream.db" }),
     memory_streams: streamPatterns.meta({
-      description: 'Streams whose items are stored in memory instead of the adapter: names, or prefixes with * ("live-*"). Default none',
+      description:
+        'Streams whose items are stored in memory instead of the adapter: names, or prefixes with * ("live-*"). Default none',
     }),
     hooked_streams: streamPatterns.meta({
       description:
         "Streams whose items are stored by functions of workers: names, or prefixes with *. Calls fail while these functions are not registered. Default none; a stream is also hooked as soon as such a function is registered",
     }),
     guarded_streams: streamPatterns.meta({
-      description: "Streams that reject joins while they have no stream:join trigger: names, or prefixes with *. Default none",
+      description:
+        "Streams that reject joins while they have no stream:join trigger: names, or prefixes with *. Default none",
     }),
     auth_function: functionIdSchema.nullish().meta({
       description:
         "Function that authenticates clients: receives {headers, path, query_params, addr}, returns {context, system_streams?}. Default: none, every client is accepted",
     }),
-    join_timeout_ms: z
-      .int()
-      .min(1)
-      .max(LONGEST_JOIN_TIMEOUT_MS)
-      .default(DEFAULT_JOIN_TIMEOUT_MS)
-      .meta({ description: "Timeout of a stream:join trigger, in milliseconds; then the join is rejected. Default 5,000" }),
+    join_timeout_ms: z.int().min(1).max(LONGEST_JOIN_TIMEOUT_MS).default(DEFAULT_JOIN_TIMEOUT_MS).meta({
+      description: "Timeout of a stream:join trigger, in milliseconds; then the join is rejected. Default 5,000",
+    }),
     max_value_bytes: z
       .int()
       .min(1)

@@ -16,18 +16,29 @@ const groupAddress = { ...streamAddress, group_id: groupNameSchema };
 const itemId = itemNameSchema("Item");
 const itemAddress = { ...groupAddress, item_id: itemId };
 
-const ifVersion = z.int().min(0).nullish().meta({ description: "Write only if the item has this version; 0: only if the item does not exist" });
-const expiresIn = z
+const ifVersion = z
+  .int()
+  .min(0)
+  .nullish()
+  .meta({ description: "Write only if the item has this version; 0: only if the item does not exist" });
+const expiresIn = z.int().min(1).max(TEN_YEARS_MS).nullish().meta({
+  description:
+    "Time until the item expires, in milliseconds, at most ten years. Default: it does not expire; an update keeps the expiry time",
+});
+const data = z
+  .custom<Payload>((value) => value instanceof Payload, { error: "is missing; send null for null" })
+  .meta({ description: "Any JSON value" });
+const anyValue = z.unknown().meta({ description: "Any JSON value" });
+const seq = z
   .int()
   .min(1)
-  .max(TEN_YEARS_MS)
-  .nullish()
-  .meta({ description: "Time until the item expires, in milliseconds, at most ten years. Default: it does not expire; an update keeps the expiry time" });
-const data = z.custom<Payload>((value) => value instanceof Payload, { error: "is missing; send null for null" }).meta({ description: "Any JSON value" });
-const anyValue = z.unknown().meta({ description: "Any JSON value" });
-const seq = z.int().min(1).optional().meta({ description: "Sequence number of the event in its group; absent if nothing changed" });
+  .optional()
+  .meta({ description: "Sequence number of the event in its group; absent if nothing changed" });
 const version = z.int().min(0).optional().meta({ description: "Version of the item; absent for hooked streams" });
-const durability = z.enum(["relaxed", "memory"]).optional().meta({ description: "Durability of the write; absent if it is synced to disk" });
+const durability = z
+  .enum(["relaxed", "memory"])
+  .optional()
+  .meta({ description: "Durability of the write; absent if it is synced to disk" });
 const opError = z.object({ op_index: z.int(), code: z.string(), message: z.string() });
 const entry = z.object({
   item_id: z.string(),
@@ -46,8 +57,15 @@ const eventType = z
   })
   .meta({ description: "Type of the event, any name of 1 to 256 bytes", minLength: 1 });
 
-const groupOf = (input: { readonly stream_name: string; readonly group_id: string }): GroupAddress => ({ stream: input.stream_name, group: input.group_id });
-const itemOf = (input: { readonly stream_name: string; readonly group_id: string; readonly item_id: string }): ItemAddress => ({
+const groupOf = (input: { readonly stream_name: string; readonly group_id: string }): GroupAddress => ({
+  stream: input.stream_name,
+  group: input.group_id,
+});
+const itemOf = (input: {
+  readonly stream_name: string;
+  readonly group_id: string;
+  readonly item_id: string;
+}): ItemAddress => ({
   ...groupOf(input),
   id: input.item_id,
 });
@@ -57,10 +75,14 @@ const causeOf = ({ traceparent, baggage, signal }: HandlerContext): Cause => ({ 
  * Provides `stream::*`. Inputs are strict, because a mistyped `if_version` would turn a compare-and-set into an
  * overwrite.
  */
-export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, streams: UserStreams): void {
+export function provideStreamFunctions(
+  { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
+  streams: UserStreams,
+): void {
   provideFunction({
     id: "stream::set",
-    summary: "Stores an item and notifies subscribers; returns the old and the new data, the item's version and the event's sequence number",
+    summary:
+      "Stores an item and notifies subscribers; returns the old and the new data, the item's version and the event's sequence number",
     input: z.strictObject({ ...itemAddress, data, if_version: ifVersion, expires_in_ms: expiresIn }),
     rawMembers: ["data"],
     output: z.object({ old_value: anyValue, new_value: anyValue, version, seq, durability }),
@@ -87,8 +109,21 @@ export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<u
     id: "stream::update",
     summary: "Applies operations to an item, all or none, and notifies subscribers",
     rawMembers: RAW_OP_MEMBERS,
-    input: z.strictObject({ ...itemAddress, ops: updateOpsSchema, atomic: z.boolean().nullish(), if_version: ifVersion, expires_in_ms: expiresIn }),
-    output: z.object({ old_value: anyValue, new_value: anyValue, version, seq, durability, errors: z.array(opError).optional() }),
+    input: z.strictObject({
+      ...itemAddress,
+      ops: updateOpsSchema,
+      atomic: z.boolean().nullish(),
+      if_version: ifVersion,
+      expires_in_ms: expiresIn,
+    }),
+    output: z.object({
+      old_value: anyValue,
+      new_value: anyValue,
+      version,
+      seq,
+      durability,
+      errors: z.array(opError).optional(),
+    }),
     handle(input, context) {
       const choices = { ifVersion: input.if_version ?? undefined, expiresInMs: input.expires_in_ms ?? undefined };
       const update = { ops: input.ops, atomic: input.atomic ?? true, ...choices };
@@ -100,7 +135,10 @@ export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<u
     summary: "Deletes an item and notifies subscribers; returns the deleted data, or null",
     input: z.strictObject({ ...itemAddress, if_version: ifVersion }),
     output: z.object({ old_value: anyValue, seq, durability }),
-    handle: (input, context) => streams.backendOf(input.stream_name).delete(itemOf(input), { ifVersion: input.if_version ?? undefined }, causeOf(context)),
+    handle: (input, context) =>
+      streams
+        .backendOf(input.stream_name)
+        .delete(itemOf(input), { ifVersion: input.if_version ?? undefined }, causeOf(context)),
   });
   provideFunction({
     id: "stream::list",
@@ -116,11 +154,20 @@ export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<u
       ...groupAddress,
       prefix: prefixSchema.nullish(),
       cursor: z.string().nullish().meta({ description: "`cursor` of the previous page" }),
-      limit: z.int().min(1).max(MAX_PAGE_ITEMS).nullish().meta({ description: "Maximum number of items in the page; 1 to 1,000, default 100" }),
+      limit: z
+        .int()
+        .min(1)
+        .max(MAX_PAGE_ITEMS)
+        .nullish()
+        .meta({ description: "Maximum number of items in the page; 1 to 1,000, default 100" }),
     }),
     output: z.object({ items: z.array(entry), cursor: z.string().nullable(), total: z.int().min(0) }),
     handle(input) {
-      const page = { prefix: input.prefix ?? "", cursor: input.cursor ?? undefined, limit: input.limit ?? DEFAULT_PAGE_ITEMS };
+      const page = {
+        prefix: input.prefix ?? "",
+        cursor: input.cursor ?? undefined,
+        limit: input.limit ?? DEFAULT_PAGE_ITEMS,
+      };
       return streams.backendOf(input.stream_name).entries(groupOf(input), page);
     },
   });
@@ -143,13 +190,19 @@ export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<u
     summary: "Sends an event to the subscribers of a group; it is not stored",
     input: z.strictObject({
       ...groupAddress,
-      id: itemId.nullish().meta({ description: "The item of the event; without it, only subscribers of the whole group receive the event" }),
+      id: itemId.nullish().meta({
+        description: "The item of the event; without it, only subscribers of the whole group receive the event",
+      }),
       type: eventType,
       data: data.optional(),
     }),
     rawMembers: ["data"],
     handle(input, context) {
-      streams.send(groupOf(input), { id: input.id ?? null, type: input.type, data: input.data ?? Payload.null }, causeOf(context));
+      streams.send(
+        groupOf(input),
+        { id: input.id ?? null, type: input.type, data: input.data ?? Payload.null },
+        causeOf(context),
+      );
       return Payload.null;
     },
   });

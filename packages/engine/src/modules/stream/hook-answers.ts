@@ -6,7 +6,10 @@ const WRITTEN = "{old_value?, new_value}";
 const DELETED = "{old_value?}";
 
 /** Parses the result of `set` and `update`: JSON before (undefined if there was no item) and after. */
-export function writtenByHook(id: string, answer: Payload): { readonly previous: string | undefined; readonly json: string } {
+export function writtenByHook(
+  id: string,
+  answer: Payload,
+): { readonly previous: string | undefined; readonly json: string } {
   const { old_value: previous, new_value: json } = membersOf(id, answer, WRITTEN);
   if (json === undefined) throw wrongShape(id, WRITTEN);
   return { previous: previous === "null" ? undefined : previous, json };
@@ -35,7 +38,8 @@ export function listedByHook(id: string, answer: Payload): Payload {
 /** Parses the result of `list_groups`: an array of strings. */
 export function groupsOfHook(id: string, answer: Payload): readonly string[] {
   const groups = parsed(id, answer, "an array of strings");
-  if (!Array.isArray(groups) || !groups.every((group) => typeof group === "string")) throw wrongShape(id, "an array of strings");
+  if (!Array.isArray(groups) || !groups.every((group) => typeof group === "string"))
+    throw wrongShape(id, "an array of strings");
   return groups;
 }
 
@@ -43,7 +47,11 @@ export function groupsOfHook(id: string, answer: Payload): readonly string[] {
  * Returns the JSON text of the members, so that numbers keep their digits. A value that is nested too deeply counts as
  * missing.
  */
-function membersOf(id: string, answer: Payload, expected: string): { readonly old_value?: string; readonly new_value?: string } {
+function membersOf(
+  id: string,
+  answer: Payload,
+  expected: string,
+): { readonly old_value?: string; readonly new_value?: string } {
   const value = parsed(id, answer, expected);
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongShape(id, expected);
   const isShallow = ([, text]: readonly [string, string]): boolean => !nestsDeeperThan(text, MAX_PAYLOAD_DEPTH);

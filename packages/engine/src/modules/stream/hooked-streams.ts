@@ -71,14 +71,26 @@ export class HookedStreams implements StreamBackend {
   }
 
   /** `members` is the JSON of the function's input without braces. */
-  async #call(operation: HookedOperation, stream: string, members: string, cause: Cause): Promise<{ readonly id: string; readonly answer: Payload }> {
+  async #call(
+    operation: HookedOperation,
+    stream: string,
+    members: string,
+    cause: Cause,
+  ): Promise<{ readonly id: string; readonly answer: Payload }> {
     const id = this.#hooks.functionFor(operation, stream);
     return { id, answer: await this.#callFunction(id, Payload.fromText(`{${members}}`), cause) };
   }
 
-  #written(address: ItemAddress, { id, answer }: { readonly id: string; readonly answer: Payload }, cause: Cause): Payload {
+  #written(
+    address: ItemAddress,
+    { id, answer }: { readonly id: string; readonly answer: Payload },
+    cause: Cause,
+  ): Payload {
     const { previous, json } = writtenByHook(id, answer);
-    const seq = this.#events.publish({ ...address, type: previous === undefined ? "create" : "update", json, version: undefined }, cause);
+    const seq = this.#events.publish(
+      { ...address, type: previous === undefined ? "create" : "update", json, version: undefined },
+      cause,
+    );
     return Payload.fromText(`{"old_value":${previous ?? "null"},"new_value":${json},"seq":${seq}}`);
   }
 }

@@ -1,6 +1,12 @@
 import { type FunctionId, Payload } from "@svc/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { accessTo, type Collected, type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../testing/index.ts";
+import {
+  accessTo,
+  type Collected,
+  type InMemoryEngine,
+  type InMemoryWorker,
+  inMemoryEngine,
+} from "../../testing/index.ts";
 import { stream } from "./index.ts";
 import { type SeenEvent, watchStreams } from "./testing/watcher.ts";
 
@@ -60,7 +66,9 @@ describe("functions that keep the items of a stream", () => {
       ["update", 5, undefined],
       ["delete", 5, undefined],
     ]);
-    await expect(call("entries", { stream_name: "prices", group_id: "g" })).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(call("entries", { stream_name: "prices", group_id: "g" })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
     await expect(call("get_entry", item)).rejects.toMatchObject({ code: "invalid_input" });
   });
 
@@ -68,7 +76,9 @@ describe("functions that keep the items of a stream", () => {
     await hook({ list: () => [1, 2], get: () => null });
     const socket = engine.openSocket("/stream/prices/g");
     expect(await socket.next()).toMatchObject({ event: { type: "sync", data: [1, 2] } });
-    expect(await engine.openSocket("/stream/prices/g/tea").next()).toMatchObject({ event: { type: "sync", data: null } });
+    expect(await engine.openSocket("/stream/prices/g/tea").next()).toMatchObject({
+      event: { type: "sync", data: null },
+    });
   });
 
   it("keep digits", async () => {
@@ -80,7 +90,9 @@ describe("functions that keep the items of a stream", () => {
       "stream::set" as FunctionId,
       Payload.fromText(`{"stream_name":"prices","group_id":"g","item_id":"tea","data":9007199254740993}`),
     );
-    const frame = await other.next(({ type, function_id }) => type === "invokefunction" && function_id === "stream::set(prices)");
+    const frame = await other.next(
+      ({ type, function_id }) => type === "invokefunction" && function_id === "stream::set(prices)",
+    );
     other.send(
       `{"type":"invocationresult","invocation_id":"${String(frame.invocation_id)}","function_id":"stream::set(prices)","result":{"old_value":1e400,"new_value":9007199254740993}}`,
     );
@@ -91,7 +103,12 @@ describe("functions that keep the items of a stream", () => {
     ["set", { ...item, data: 1 }, "done", "{old_value?, new_value}"],
     ["set", { ...item, data: 1 }, { value: 1 }, "{old_value?, new_value}"],
     ["set", { ...item, data: 1 }, null, "{old_value?, new_value}"],
-    ["set", { ...item, data: 1 }, { new_value: JSON.parse(`${"[".repeat(137)}${"]".repeat(137)}`) }, "{old_value?, new_value}"],
+    [
+      "set",
+      { ...item, data: 1 },
+      { new_value: JSON.parse(`${"[".repeat(137)}${"]".repeat(137)}`) },
+      "{old_value?, new_value}",
+    ],
     ["update", { ...item, ops: [{ type: "remove", path: "a" }] }, [], "{old_value?, new_value}"],
     ["delete", item, 5, "{old_value?}"],
     ["list", { stream_name: "prices", group_id: "g" }, {}, "an array"],
@@ -111,7 +128,10 @@ describe("functions that keep the items of a stream", () => {
         throw new Error("the price is wrong");
       },
     });
-    await expect(call("set", { ...item, data: 1 })).rejects.toMatchObject({ code: "invocation_failed", message: "the price is wrong" });
+    await expect(call("set", { ...item, data: 1 })).rejects.toMatchObject({
+      code: "invocation_failed",
+      message: "the price is wrong",
+    });
   });
 
   it("leave nothing to the store: what they do not offer fails, and so does everything while they are away", async () => {
@@ -146,7 +166,10 @@ describe("functions that keep the items of a stream", () => {
 
   it("may be named in the config: then nothing is written to the store before their worker has connected for the first time", async () => {
     await engine.stop();
-    engine = await inMemoryEngine({ modules: [stream], config: { "svc-stream": { adapter: { name: "in_memory" }, hooked_streams: ["price*"] } } });
+    engine = await inMemoryEngine({
+      modules: [stream],
+      config: { "svc-stream": { adapter: { name: "in_memory" }, hooked_streams: ["price*"] } },
+    });
     await expect(call("set", { ...item, data: 4 })).rejects.toMatchObject({ code: "function_not_found" });
     expect(await call("set", { ...item, stream_name: "other", data: 4 })).toMatchObject({ version: 1 });
     worker = await engine.connectWorker({ name: "prices" });

@@ -26,7 +26,11 @@ export class Hooks {
   readonly #stop: Undo;
 
   /** `declared` returns the hooked streams of the config: names, or prefixes with `*`. */
-  constructor({ directory, log, declared }: { readonly directory: Directory; readonly log: Logger; readonly declared: () => readonly string[] }) {
+  constructor({
+    directory,
+    log,
+    declared,
+  }: { readonly directory: Directory; readonly log: Logger; readonly declared: () => readonly string[] }) {
     this.#directory = directory;
     this.#log = log;
     this.#declared = declared;
@@ -55,7 +59,8 @@ export class Hooks {
     if (!id.startsWith("stream::")) return;
     const stream = HOOK_ID.exec(id)?.[2];
     if (stream === undefined || !isTrustedFunction(id, this.#directory)) return;
-    if (!this.#streams.delete(stream)) this.#log.info("stream items are stored by functions of a worker", { stream, functionId: id });
+    if (!this.#streams.delete(stream))
+      this.#log.info("stream items are stored by functions of a worker", { stream, functionId: id });
     this.#streams.add(stream);
     const [oldest] = this.#streams;
     if (this.#streams.size > MAX_REMEMBERED_STREAMS && oldest !== undefined) this.#streams.delete(oldest);

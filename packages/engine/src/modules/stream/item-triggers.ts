@@ -7,7 +7,13 @@ import type { Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { eventMessage, type PublishedEvent } from "./event-message.ts";
-import { type ItemTriggerSettings, MAX_WAITING_BYTES, matchesFilter, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
+import {
+  type ItemTriggerSettings,
+  MAX_WAITING_BYTES,
+  matchesFilter,
+  needCondition,
+  refuseWithoutRights,
+} from "./trigger-settings.ts";
 
 /** Maximum number of pending events per trigger. Further ones are dropped. */
 const MAX_WAITING_EVENTS = 10_000;
@@ -39,7 +45,12 @@ export class ItemTriggers {
   /** Triggers by watched stream; undefined: all streams. */
   readonly #watching = new Map<string | undefined, Set<Watching>>();
 
-  constructor(parts: { readonly clock: Clock; readonly log: Logger; readonly telemetry: Pick<Telemetry, "startSpan">; readonly waitingBytes: Quota }) {
+  constructor(parts: {
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly telemetry: Pick<Telemetry, "startSpan">;
+    readonly waitingBytes: Quota;
+  }) {
     this.#clock = parts.clock;
     this.#waitingBytes = parts.waitingBytes;
     this.#log = parts.log;
@@ -58,11 +69,20 @@ export class ItemTriggers {
         if (binding.isAway) return;
         refuseWithoutRights(binding);
         const { origin, event } = published;
-        const attributes = { ...facts, "svc.stream.name": event.stream, "svc.stream.group": event.group, "svc.stream.event": event.type };
-        await inSpan(this.#telemetry, { name: `stream ${event.stream}`, kind: "consumer", ...origin, attributes }, async ({ traceparent }) => {
-          const trace = { ...origin, traceparent };
-          if (await binding.passes(message, trace)) await binding.fire(message, trace);
-        });
+        const attributes = {
+          ...facts,
+          "svc.stream.name": event.stream,
+          "svc.stream.group": event.group,
+          "svc.stream.event": event.type,
+        };
+        await inSpan(
+          this.#telemetry,
+          { name: `stream ${event.stream}`, kind: "consumer", ...origin, attributes },
+          async ({ traceparent }) => {
+            const trace = { ...origin, traceparent };
+            if (await binding.passes(message, trace)) await binding.fire(message, trace);
+          },
+        );
         notes.succeeded();
       },
       onFailed: (_delivery, error) => notes.failed(error),
@@ -73,7 +93,10 @@ export class ItemTriggers {
       principal: () => binding.principal,
       maxParallel: MAX_PARALLEL_GROUPS,
     });
-    const watching: Watching = { settings: binding.settings, take: (delivery, lane, bytes) => queue.push(lane, delivery, bytes) };
+    const watching: Watching = {
+      settings: binding.settings,
+      take: (delivery, lane, bytes) => queue.push(lane, delivery, bytes),
+    };
     const stream = binding.settings.stream_name ?? undefined;
     const watchers = this.#watching.get(stream) ?? new Set();
     this.#watching.set(stream, watchers.add(watching));

@@ -31,33 +31,52 @@ const item = { stream_name: "s", group_id: "g", item_id: "1" };
 describe("the module svc-stream", () => {
   it("keeps items over a restart, versions too, and those of memory_streams only as long as it runs (R-1)", async () => {
     const first = await start({ memory_streams: ["live-*", "cursors"] });
-    expect(await first.call("stream::set", { ...item, data: 1 })).toEqual({ old_value: null, new_value: 1, version: 1, seq: 1 });
+    expect(await first.call("stream::set", { ...item, data: 1 })).toEqual({
+      old_value: null,
+      new_value: 1,
+      version: 1,
+      seq: 1,
+    });
     for (const stream_name of ["live-1", "cursors"])
-      expect(await first.call("stream::set", { ...item, stream_name, data: 1 })).toMatchObject({ durability: "memory" });
+      expect(await first.call("stream::set", { ...item, stream_name, data: 1 })).toMatchObject({
+        durability: "memory",
+      });
     expect(await first.call("stream::list_all")).toMatchObject({ count: 3 });
     const second = await start({ memory_streams: ["live-*", "cursors"] });
     expect(await second.call("stream::list_all")).toEqual({ stream: [{ id: "s", groups: ["g"] }], count: 1 });
     expect(await second.call("stream::set", { ...item, data: 2 })).toMatchObject({ old_value: 1, version: 2, seq: 1 });
   });
 
-  it.each(["file_based", "redis"])("publishes in order, and once, what concurrent writers wrote to %s", async (name) => {
-    const redis = name === "redis" ? await startRedisServer() : undefined;
-    try {
-      const running = await start({ adapter: redis === undefined ? { name } : { name, config: { redis_url: redis.url } } });
-      await expectEventsInOrder(running);
-    } finally {
-      await engine?.stop();
-      engine = undefined;
-      await redis?.stop();
-    }
-  });
+  it.each(["file_based", "redis"])(
+    "publishes in order, and once, what concurrent writers wrote to %s",
+    async (name) => {
+      const redis = name === "redis" ? await startRedisServer() : undefined;
+      try {
+        const running = await start({
+          adapter: redis === undefined ? { name } : { name, config: { redis_url: redis.url } },
+        });
+        await expectEventsInOrder(running);
+      } finally {
+        await engine?.stop();
+        engine = undefined;
+        await redis?.stop();
+      }
+    },
+  );
 
   it("applies a new limit while it runs, and restarts for another adapter", async () => {
     const running = await start({ adapter: { name: "in_memory" } });
     await running.call("stream::set", { ...item, data: "1234567890" });
-    expect(await running.applyModules([{ name: "svc-stream", config: { adapter: { name: "in_memory" }, max_value_bytes: 5 } }])).toEqual([]);
+    expect(
+      await running.applyModules([
+        { name: "svc-stream", config: { adapter: { name: "in_memory" }, max_value_bytes: 5 } },
+      ]),
+    ).toEqual([]);
     expect(await running.call("stream::get", item)).toBe("1234567890");
-    await expect(running.call("stream::set", { ...item, data: "1234567890" })).rejects.toMatchObject({ code: "payload_too_large", details: { limit: 5 } });
+    await expect(running.call("stream::set", { ...item, data: "1234567890" })).rejects.toMatchObject({
+      code: "payload_too_large",
+      details: { limit: 5 },
+    });
     expect(await running.applyModules([{ name: "svc-stream", config: {} }])).toEqual([]);
     expect(await running.call("stream::get", item)).toBeNull();
     await running.call("stream::set", { ...item, data: 1 });
@@ -69,9 +88,13 @@ describe("the module svc-stream", () => {
     const running = await start();
     const socket = running.openSocket("/stream/s/g");
     await socket.next();
-    const writes = Array.from({ length: 10 }, (_, n) => running.call("stream::set", { ...item, item_id: String(n), data: n }));
+    const writes = Array.from({ length: 10 }, (_, n) =>
+      running.call("stream::set", { ...item, item_id: String(n), data: n }),
+    );
     expect(await running.applyModules([])).toEqual([]);
-    expect((await Promise.all(writes)).map((answer) => (answer as { seq: number }).seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect((await Promise.all(writes)).map((answer) => (answer as { seq: number }).seq)).toEqual([
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+    ]);
     expect(socket.take()).toHaveLength(10);
     expect(await socket.closed).toMatchObject({ code: 1012 });
   });
@@ -112,8 +135,15 @@ describe("the config of svc-stream", () => {
   });
 
   it("understands older blocks", () => {
-    const older = { port: 3112, host: "0.0.0.0", adapter: { name: "kv", config: { store_method: "file_based", file_path: "old.db", channel_size: 256 } } };
-    expect(streamConfigSchema.parse(older).adapter).toMatchObject({ name: "file_based", config: { file_path: "old.db" } });
+    const older = {
+      port: 3112,
+      host: "0.0.0.0",
+      adapter: { name: "kv", config: { store_method: "file_based", file_path: "old.db", channel_size: 256 } },
+    };
+    expect(streamConfigSchema.parse(older).adapter).toMatchObject({
+      name: "file_based",
+      config: { file_path: "old.db" },
+    });
   });
 
   it.each([

@@ -18,13 +18,18 @@ describe("names of streams and groups", () => {
     expect(streamNameProblem(name)).toMatch(problem);
   });
 
-  it.each(["todos", "a:b", "stream:a:b", "é".repeat(128), "😀", "__proto__", "constructor", "a/b", "svc", "svcs.x"])("take %j", (name) => {
-    expect(streamNameProblem(name)).toBeUndefined();
-    expect(groupNameProblem(name)).toBeUndefined();
-  });
+  it.each(["todos", "a:b", "stream:a:b", "é".repeat(128), "😀", "__proto__", "constructor", "a/b", "svc", "svcs.x"])(
+    "take %j",
+    (name) => {
+      expect(streamNameProblem(name)).toBeUndefined();
+      expect(groupNameProblem(name)).toBeUndefined();
+    },
+  );
 
   it("stand in a scope without doubt about where one ends, whatever they hold", () => {
-    const names = fc.string({ unit: character, minLength: 1, maxLength: 20 }).filter((name) => groupNameProblem(name) === undefined);
+    const names = fc
+      .string({ unit: character, minLength: 1, maxLength: 20 })
+      .filter((name) => groupNameProblem(name) === undefined);
     fc.assert(
       fc.property(names, names, names, (stream, group, other) => {
         expect(namesOfScope(scopeOf(stream, group))).toEqual({ stream, group });

@@ -9,7 +9,8 @@ const SEPARATOR = "\u001f";
 
 /** Returns the reason why a name cannot be used for a user-defined stream, or undefined if it can. */
 export function streamNameProblem(name: string): string | undefined {
-  if (name.startsWith(SYSTEM_PREFIX)) return `names that start with ${SYSTEM_PREFIX} are reserved for the engine's streams; choose another`;
+  if (name.startsWith(SYSTEM_PREFIX))
+    return `names that start with ${SYSTEM_PREFIX} are reserved for the engine's streams; choose another`;
   return groupNameProblem(name);
 }
 
@@ -27,8 +28,14 @@ function nameSchema(description: string, problemOf: (name: string) => string | u
     .meta({ description, minLength: 1 });
 }
 
-export const streamNameSchema = nameSchema("Stream: 1 to 256 bytes without control characters; names that start with `svc.` are reserved", streamNameProblem);
-export const groupNameSchema = nameSchema("Group of the stream: 1 to 256 bytes without control characters", groupNameProblem);
+export const streamNameSchema = nameSchema(
+  "Stream: 1 to 256 bytes without control characters; names that start with `svc.` are reserved",
+  streamNameProblem,
+);
+export const groupNameSchema = nameSchema(
+  "Group of the stream: 1 to 256 bytes without control characters",
+  groupNameProblem,
+);
 
 /** Returns the scope of a group's items. */
 export function scopeOf(stream: string, group: string): string {

@@ -12,7 +12,9 @@ export interface SourceParts extends AuthenticationParts {
   /** Function that authenticates clients; undefined: every client is accepted. */
   readonly authFunction: string | undefined;
   snapshot(stream: string, group: string, id: string | undefined): Promise<StreamSnapshot>;
-  groups(limit: number): Promise<readonly { readonly stream: string; readonly group: string; readonly items: number }[]>;
+  groups(
+    limit: number,
+  ): Promise<readonly { readonly stream: string; readonly group: string; readonly items: number }[]>;
 }
 
 /** Returns the source of user-defined streams for the real-time listener. */

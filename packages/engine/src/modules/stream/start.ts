@@ -25,7 +25,8 @@ const MEMORY_STREAMS_BYTES = 512 * 1024 * 1024;
 export async function startStream(context: ModuleContext<StreamConfig>): Promise<RunningModule<StreamConfig>> {
   let config = context.config;
   const { clock, log, directory, telemetry } = context;
-  const call = (id: string, payload: Payload, options: CallOptions): Promise<Payload> => context.call(id, payload, options);
+  const call = (id: string, payload: Payload, options: CallOptions): Promise<Payload> =>
+    context.call(id, payload, options);
   const stores = await openStores(context);
   const hooks = new Hooks({ directory, log, declared: () => config.hookedStreams });
   try {
@@ -38,7 +39,10 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
     const metrics = new StreamMetrics();
     context.telemetry.provideMeasurements(() => metrics.measure());
     const events = new StreamEvents({
-      publisher: { publish: (event) => publisher.publish(event), resync: (name, group) => publisher.resync(name, group) },
+      publisher: {
+        publish: (event) => publisher.publish(event),
+        resync: (name, group) => publisher.resync(name, group),
+      },
       triggers,
       clock,
       metrics,
@@ -61,7 +65,8 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
         ),
       );
     let publisher = serve();
-    const reserveAuthFunction = (): Undo => (config.authFunction === undefined ? () => {} : context.reserveFunction(config.authFunction));
+    const reserveAuthFunction = (): Undo =>
+      config.authFunction === undefined ? () => {} : context.reserveFunction(config.authFunction);
     let release = reserveAuthFunction();
     await stored.start();
     context.reportHealth(config.adapter.name === "redis" ? "adapters" : "store", storeHealth(stores));
@@ -100,7 +105,11 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
 
 function provideTriggers(
   { provideTrigger }: ModuleContext<StreamConfig>,
-  { triggers, joins, leaves }: { readonly triggers: ItemTriggers; readonly joins: JoinTriggers; readonly leaves: LeaveTriggers },
+  {
+    triggers,
+    joins,
+    leaves,
+  }: { readonly triggers: ItemTriggers; readonly joins: JoinTriggers; readonly leaves: LeaveTriggers },
 ): void {
   provideTrigger({
     type: "stream",
@@ -127,7 +136,10 @@ async function openStores({ config, dataDir, log, clock }: ModuleContext<StreamC
   const { adapter, memoryStreams } = config;
   const store = await openItems(adapter, options);
   // Opening an in-memory store cannot fail, so `store` need not be closed on an error.
-  const memory = memoryStreams.length === 0 ? undefined : await openItems({ name: "in_memory", config: { max_bytes: MEMORY_STREAMS_BYTES } }, options);
+  const memory =
+    memoryStreams.length === 0
+      ? undefined
+      : await openItems({ name: "in_memory", config: { max_bytes: MEMORY_STREAMS_BYTES } }, options);
   return new Stores({ store, memory, memoryStreams });
 }
 

@@ -12,7 +12,15 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { StreamEvent, StreamSnapshot } from "../../kernel/stream-contract.ts";
 import { namesOfScope, scopeOf, scopePrefixOf } from "./names.ts";
 import type { Stores } from "./stores.ts";
-import type { Cause, GroupAddress, ItemAddress, PageChoices, StreamBackend, Update, WriteChoices } from "./stream-backend.ts";
+import type {
+  Cause,
+  GroupAddress,
+  ItemAddress,
+  PageChoices,
+  StreamBackend,
+  Update,
+  WriteChoices,
+} from "./stream-backend.ts";
 import type { StreamEvents } from "./stream-events.ts";
 
 /** Maximum size of the values in a response, in bytes. Together with the envelope they fit in a frame of 16 MiB. */
@@ -22,7 +30,11 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 /** Never reached before the limit in bytes: an item and its comma have at least 2 bytes. */
 const MAX_SNAPSHOT_ITEMS = MAX_LIST_BYTES;
 
-const EVENT_TYPES: Readonly<Record<ChangeKind, StreamEvent["type"]>> = { created: "create", updated: "update", deleted: "delete" };
+const EVENT_TYPES: Readonly<Record<ChangeKind, StreamEvent["type"]>> = {
+  created: "create",
+  updated: "update",
+  deleted: "delete",
+};
 const NO_CAUSE: Cause = { traceparent: undefined, baggage: undefined };
 
 export interface StoredStreamsOptions {
@@ -49,7 +61,8 @@ export class StoredStreams implements StreamBackend {
     this.#maxValueBytes = maxValueBytes;
     this.#sweeps = new Map(
       stores.all.map((store) => {
-        const remove = (item: { readonly scope: string; readonly key: string; readonly version: number }) => this.#removeExpired(store, item);
+        const remove = (item: { readonly scope: string; readonly key: string; readonly version: number }) =>
+          this.#removeExpired(store, item);
         return [store, new ExpirySweep({ store, clock, log, remove })];
       }),
     );
@@ -79,12 +92,22 @@ export class StoredStreams implements StreamBackend {
     return item === undefined ? Payload.null : Payload.fromText(entryJson(item, "item_id"));
   }
 
-  async set(address: ItemAddress, data: Payload, { ifVersion, expiresInMs }: WriteChoices, cause: Cause): Promise<Payload> {
+  async set(
+    address: ItemAddress,
+    data: Payload,
+    { ifVersion, expiresInMs }: WriteChoices,
+    cause: Cause,
+  ): Promise<Payload> {
     const { json, bytes } = this.dataJson(data);
     const store = this.#stores.of(address.stream);
     const now = this.#clock.now();
     const expiresAt = expiresInMs === undefined ? undefined : now + expiresInMs;
-    const write = store.set(scopeOf(address.stream, address.group), address.id, { json, bytes, expiresAt }, { now, ifVersion, notice: undefined });
+    const write = store.set(
+      scopeOf(address.stream, address.group),
+      address.id,
+      { json, bytes, expiresAt },
+      { now, ifVersion, notice: undefined },
+    );
     // Publish in the event loop turn of the store's result, so that events keep the order of versions.
     return write.then(
       (outcome) => {
@@ -101,24 +124,34 @@ export class StoredStreams implements StreamBackend {
     const expiresAt = expiresInMs === undefined ? "keep" : now + expiresInMs;
     refuseDeepUpdate(ops);
     const update = { ops, atomic, maxBytes: this.#maxValueBytes(), expiresAt } as const;
-    return store.update(scopeOf(address.stream, address.group), address.id, update, { now, ifVersion, notice: undefined }).then(
-      (outcome) => {
-        const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
-        const errors = written.errors.length === 0 ? "" : `,"errors":${JSON.stringify(written.errors)}`;
-        return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${written.item?.json ?? "null"}${members}${errors}}`);
-      },
-      this.#failed(store, address, expiresInMs === undefined ? undefined : now + expiresInMs),
-    );
+    return store
+      .update(scopeOf(address.stream, address.group), address.id, update, { now, ifVersion, notice: undefined })
+      .then(
+        (outcome) => {
+          const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
+          const errors = written.errors.length === 0 ? "" : `,"errors":${JSON.stringify(written.errors)}`;
+          return Payload.fromText(
+            `{"old_value":${written.previous ?? "null"},"new_value":${written.item?.json ?? "null"}${members}${errors}}`,
+          );
+        },
+        this.#failed(store, address, expiresInMs === undefined ? undefined : now + expiresInMs),
+      );
   }
 
   async delete(address: ItemAddress, { ifVersion }: Pick<WriteChoices, "ifVersion">, cause: Cause): Promise<Payload> {
     const store = this.#stores.of(address.stream);
-    const write = store.delete(scopeOf(address.stream, address.group), address.id, { now: this.#clock.now(), ifVersion, notice: undefined });
+    const write = store.delete(scopeOf(address.stream, address.group), address.id, {
+      now: this.#clock.now(),
+      ifVersion,
+      notice: undefined,
+    });
     return write.then(
       (outcome) => {
         if (outcome.status === "conflict") throw conflict(address, ifVersion, outcome);
         const seq = this.#publish(outcome.changes, cause);
-        return Payload.fromText(`{"old_value":${outcome.previous ?? "null"}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store.durability)}}`);
+        return Payload.fromText(
+          `{"old_value":${outcome.previous ?? "null"}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store.durability)}}`,
+        );
       },
       this.#failed(store, address, undefined),
     );
@@ -141,7 +174,12 @@ export class StoredStreams implements StreamBackend {
       // Subscribers of an item need no events of other items, so these count as already contained in the snapshot.
       return { json: item?.json ?? "null", versionOf: (key) => (key === id ? item?.version : Number.MAX_SAFE_INTEGER) };
     }
-    const page = await store.page(scope, { prefix: "", after: undefined, limit: MAX_SNAPSHOT_ITEMS, maxBytes: MAX_LIST_BYTES });
+    const page = await store.page(scope, {
+      prefix: "",
+      after: undefined,
+      limit: MAX_SNAPSHOT_ITEMS,
+      maxBytes: MAX_LIST_BYTES,
+    });
     if (page.more) throw tooLarge({ stream, group }, page.total);
     let versions: ReadonlyMap<string, number> | undefined;
     return {
@@ -156,7 +194,9 @@ export class StoredStreams implements StreamBackend {
 
   /** Returns the first `limit` non-empty groups of each store. */
   async groups(limit: number): Promise<readonly (GroupAddress & { readonly items: number })[]> {
-    const answers = await Promise.all(this.#stores.all.map((store) => store.groups({ prefix: "", after: undefined, limit })));
+    const answers = await Promise.all(
+      this.#stores.all.map((store) => store.groups({ prefix: "", after: undefined, limit })),
+    );
     return answers.flatMap(({ groups }) => groups.map(({ scope, items }) => ({ ...namesOfScope(scope), items })));
   }
 
@@ -175,10 +215,14 @@ export class StoredStreams implements StreamBackend {
 
   async entries({ stream, group }: GroupAddress, { prefix, cursor, limit }: PageChoices): Promise<Payload> {
     const after = cursor === undefined ? undefined : keyOfCursor(cursor);
-    const page = await this.#stores.of(stream).page(scopeOf(stream, group), { prefix, after, limit, maxBytes: MAX_PAGE_BYTES });
+    const page = await this.#stores
+      .of(stream)
+      .page(scopeOf(stream, group), { prefix, after, limit, maxBytes: MAX_PAGE_BYTES });
     const last = page.items[page.items.length - 1];
     const next = page.more && last !== undefined ? JSON.stringify(cursorOfKey(last.key)) : "null";
-    return Payload.fromText(`{"items":[${page.items.map((item) => entryJson(item, "item_id")).join(",")}],"cursor":${next},"total":${page.total}}`);
+    return Payload.fromText(
+      `{"items":[${page.items.map((item) => entryJson(item, "item_id")).join(",")}],"cursor":${next},"total":${page.total}}`,
+    );
   }
 
   async listGroups(stream: string): Promise<readonly string[]> {
@@ -218,12 +262,18 @@ export class StoredStreams implements StreamBackend {
     let seq: number | undefined;
     for (const { kind, scope, key, version, previous, json } of changes) {
       const data = (kind === "deleted" ? previous : json) ?? "null";
-      seq = this.#events.publish({ ...namesOfScope(scope), id: key, type: EVENT_TYPES[kind], json: data, version }, cause);
+      seq = this.#events.publish(
+        { ...namesOfScope(scope), id: key, type: EVENT_TYPES[kind], json: data, version },
+        cause,
+      );
     }
     return seq;
   }
 
-  #removeExpired(store: ItemStore, { scope, key, version }: { readonly scope: string; readonly key: string; readonly version: number }): Promise<void> {
+  #removeExpired(
+    store: ItemStore,
+    { scope, key, version }: { readonly scope: string; readonly key: string; readonly version: number },
+  ): Promise<void> {
     return store.delete(scope, key, { now: this.#clock.now(), ifVersion: version, notice: undefined }).then(
       (outcome) => {
         // On a conflict the item was written meanwhile, and that write also published the deletion of the expired item.
@@ -244,5 +294,7 @@ function conflict({ stream, group, id }: ItemAddress, expected: number | undefin
   const found = actual === 0 ? "it does not exist" : `it has version ${actual}`;
   const wanted = expected === 0 ? "must not exist yet" : `was expected at version ${expected}`;
   const item = `${JSON.stringify(id)} in group ${JSON.stringify(group)} of stream ${JSON.stringify(stream)}`;
-  return new CallError("state_conflict", `${item} ${wanted}, but ${found}; nothing was written`, { details: { expected, actual } });
+  return new CallError("state_conflict", `${item} ${wanted}, but ${found}; nothing was written`, {
+    details: { expected, actual },
+  });
 }

@@ -22,7 +22,9 @@ export class Stores {
 
   of(stream: string): ItemStore {
     const { store, memory, memoryStreams } = this.#options;
-    return memory !== undefined && memoryStreams.some((pattern) => matchesNamePattern(pattern, stream)) ? memory : store;
+    return memory !== undefined && memoryStreams.some((pattern) => matchesNamePattern(pattern, stream))
+      ? memory
+      : store;
   }
 
   problem(): string | undefined {

@@ -38,7 +38,8 @@ export class StreamEvents {
    * Publishes an event, in call order. Returns its sequence number in (stream, group). Throws `draining` after `stop`.
    */
   publish(event: StreamEvent, { traceparent, baggage }: Cause): number {
-    if (this.#stopped) throw new CallError("draining", "svc-stream has stopped: the change was stored, but not published");
+    if (this.#stopped)
+      throw new CallError("draining", "svc-stream has stopped: the change was stored, but not published");
     const seq = this.#publisher.publish(event);
     this.#metrics?.published(event.stream);
     this.#triggers.published({ event, seq, at: this.#clock.now(), origin: { traceparent, baggage } });

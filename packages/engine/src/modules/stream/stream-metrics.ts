@@ -32,8 +32,20 @@ export class StreamMetrics {
 
   measure(): readonly Measurement[] {
     return [...this.#streams].flatMap(([stream, { events, subscribers }]): Measurement[] => [
-      { name: "svc.stream.events", type: "counter", description: "Events of a stream", labels: { stream }, value: events },
-      { name: "svc.stream.subscribers", type: "gauge", description: "Subscriptions of a stream", labels: { stream }, value: subscribers },
+      {
+        name: "svc.stream.events",
+        type: "counter",
+        description: "Events of a stream",
+        labels: { stream },
+        value: events,
+      },
+      {
+        name: "svc.stream.subscribers",
+        type: "gauge",
+        description: "Subscriptions of a stream",
+        labels: { stream },
+        value: subscribers,
+      },
     ]);
   }
 

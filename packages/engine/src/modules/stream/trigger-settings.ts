@@ -2,9 +2,9 @@ import { CallError, functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
 import { Quota, type TriggerBinding } from "../../kernel/module.ts";
 
-const condition = functionIdSchema
-  .nullish()
-  .meta({ description: "Function that is called first with the same payload; if it returns false, the event is skipped" });
+const condition = functionIdSchema.nullish().meta({
+  description: "Function that is called first with the same payload; if it returns false, the event is skipped",
+});
 const nameFilter = (description: string) => z.string().min(1).nullish().meta({ description });
 
 /** Config of a `stream` trigger. Strict, because a mistyped filter would match everything. */
@@ -31,11 +31,16 @@ const READS_ITEMS = "stream::get";
 export function refuseWithoutRights(binding: Pick<TriggerBinding<unknown>, "callRefusal">): void {
   const refusal = binding.callRefusal(READS_ITEMS);
   if (refusal === undefined) return;
-  throw new CallError("FORBIDDEN", `a stream trigger requires the permission to call ${READS_ITEMS}: ${refusal.message}`);
+  throw new CallError(
+    "FORBIDDEN",
+    `a stream trigger requires the permission to call ${READS_ITEMS}: ${refusal.message}`,
+  );
 }
 
 /** Shows the trigger as inactive while its condition function is not registered. */
-export function needCondition(binding: TriggerBinding<{ readonly condition_function_id?: string | null | undefined }>): void {
+export function needCondition(
+  binding: TriggerBinding<{ readonly condition_function_id?: string | null | undefined }>,
+): void {
   const id = binding.settings.condition_function_id;
   if (id !== null && id !== undefined) binding.needs([id]);
 }

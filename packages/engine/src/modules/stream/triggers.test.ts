@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { accessTo, bindTrigger, Collected, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import {
+  accessTo,
+  bindTrigger,
+  Collected,
+  type InMemoryEngine,
+  inMemoryEngine,
+  type ManualClock,
+  manualClock,
+} from "../../testing/index.ts";
 import { stream } from "./index.ts";
 import { type SeenEvent, watchStreams } from "./testing/watcher.ts";
 import { expectEventsInOrder } from "./testing/writers.ts";
@@ -9,14 +17,19 @@ let engine: InMemoryEngine;
 
 beforeEach(async () => {
   clock = manualClock(Date.UTC(2026, 0, 1));
-  engine = await inMemoryEngine({ modules: [stream], config: { "svc-stream": { adapter: { name: "in_memory" } } }, clock });
+  engine = await inMemoryEngine({
+    modules: [stream],
+    config: { "svc-stream": { adapter: { name: "in_memory" } } },
+    clock,
+  });
 });
 afterEach(() => engine.stop());
 
 const set = (item_id: string, data: unknown, group_id = "g", stream_name = "s"): Promise<unknown> =>
   engine.call("stream::set", { stream_name, group_id, item_id, data });
 
-const triggerOf = (functionId: string) => engine.directory.triggers().find(({ function_id }) => function_id === functionId);
+const triggerOf = (functionId: string) =>
+  engine.directory.triggers().find(({ function_id }) => function_id === functionId);
 
 describe("a trigger of type stream", () => {
   it("hears only what its filters let through", async () => {
@@ -92,7 +105,8 @@ describe("a trigger of type stream", () => {
     const id = await bindTrigger(worker, "stream", "slow", {});
     await set("1", "first");
     await seen.count(1);
-    const send = (data: number): Promise<unknown> => engine.call("stream::send", { stream_name: "s", group_id: "g", type: "t", data });
+    const send = (data: number): Promise<unknown> =>
+      engine.call("stream::send", { stream_name: "s", group_id: "g", type: "t", data });
     for (let n = 0; n < 10_100; n += 100) await Promise.all(Array.from({ length: 100 }, (_, more) => send(n + more)));
     const dropped = () => engine.logs.filter(({ message }) => message.includes("were dropped"));
     expect(dropped().map(({ fields }) => fields.dropped)).toEqual([1]);
@@ -146,14 +160,17 @@ describe("a trigger of type stream", () => {
 });
 
 describe("a restricted connection", () => {
-  it.each(["stream", "stream:join", "stream:leave"])("may ask for triggers of type %s only if it may call stream::get", async (type) => {
-    const guest = await engine.connectWorker({ access: accessTo([]) });
-    guest.serve("guest::fn", () => null);
-    await expect(bindTrigger(guest, type, "guest::fn", {})).rejects.toThrow(/stream::get/);
-    const reader = await engine.connectWorker({ access: accessTo(["stream::get"]) });
-    reader.serve("reader::fn", () => null);
-    await expect(bindTrigger(reader, type, "reader::fn", {})).resolves.toBeDefined();
-  });
+  it.each(["stream", "stream:join", "stream:leave"])(
+    "may ask for triggers of type %s only if it may call stream::get",
+    async (type) => {
+      const guest = await engine.connectWorker({ access: accessTo([]) });
+      guest.serve("guest::fn", () => null);
+      await expect(bindTrigger(guest, type, "guest::fn", {})).rejects.toThrow(/stream::get/);
+      const reader = await engine.connectWorker({ access: accessTo(["stream::get"]) });
+      reader.serve("reader::fn", () => null);
+      await expect(bindTrigger(reader, type, "reader::fn", {})).resolves.toBeDefined();
+    },
+  );
 });
 
 describe("events of concurrent writers", () => {

@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock, type StreamSocket } from "../../testing/index.ts";
+import {
+  type InMemoryEngine,
+  inMemoryEngine,
+  type ManualClock,
+  manualClock,
+  type StreamSocket,
+} from "../../testing/index.ts";
 import { stream } from "./index.ts";
 
 let dataDir: string;
@@ -14,7 +20,12 @@ const item = { stream_name: "s", group_id: "g", item_id: "1" };
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), "svc-stream-unclear-"));
   clock = manualClock();
-  engine = await inMemoryEngine({ modules: [stream], config: { "svc-stream": { memory_streams: ["m"] } }, clock, dataDir });
+  engine = await inMemoryEngine({
+    modules: [stream],
+    config: { "svc-stream": { memory_streams: ["m"] } },
+    clock,
+    dataDir,
+  });
 });
 afterEach(async () => {
   await engine.stop();
@@ -46,7 +57,8 @@ async function joined(hello: boolean): Promise<StreamSocket> {
   return socket;
 }
 
-const isSync = ({ event }: Record<string, unknown>): boolean => (event as { type?: string } | undefined)?.type === "sync";
+const isSync = ({ event }: Record<string, unknown>): boolean =>
+  (event as { type?: string } | undefined)?.type === "sync";
 
 describe("a write of a stream whose outcome is unclear", () => {
   it.each([
@@ -59,7 +71,9 @@ describe("a write of a stream whose outcome is unclear", () => {
     await unclear(functionId, input);
     clock.advance(0);
     expect(await extended.next(isSync)).toMatchObject({ seq: 2, event: { data } });
-    expect(extended.take().filter(({ type }) => type !== "heartbeat")).toMatchObject([{ type: "gap", data: { since: 1, seq: 2, reason: "unclear" } }]);
+    expect(extended.take().filter(({ type }) => type !== "heartbeat")).toMatchObject([
+      { type: "gap", data: { since: 1, seq: 2, reason: "unclear" } },
+    ]);
     expect(await plain.next(isSync)).toMatchObject({ event: { data } });
     const { seq } = (await engine.call("stream::set", { ...item, data: 9 })) as { seq: number };
     expect(seq).toBe(3);
@@ -72,15 +86,21 @@ describe("a write of a stream whose outcome is unclear", () => {
     clock.advance(0);
     await socket.next(isSync);
     clock.advance(30_000);
-    expect(await socket.next(({ event }) => (event as { type?: string } | undefined)?.type === "delete")).toMatchObject({ event: { data: 1 } });
+    expect(await socket.next(({ event }) => (event as { type?: string } | undefined)?.type === "delete")).toMatchObject(
+      { event: { data: 1 } },
+    );
   });
 
   it("is one that may be stored: refused ones bring no resync", async () => {
     const extended = await joined(true);
     await engine.call("stream::set", { ...item, data: 1 });
     extended.take();
-    await expect(engine.call("stream::set", { ...item, data: 2, if_version: 7 })).rejects.toMatchObject({ code: "state_conflict" });
-    await expect(engine.call("stream::set", { ...item, data: "x".repeat(20_000_000) })).rejects.toMatchObject({ code: "payload_too_large" });
+    await expect(engine.call("stream::set", { ...item, data: 2, if_version: 7 })).rejects.toMatchObject({
+      code: "state_conflict",
+    });
+    await expect(engine.call("stream::set", { ...item, data: "x".repeat(20_000_000) })).rejects.toMatchObject({
+      code: "payload_too_large",
+    });
     clock.advance(0);
     for (let turns = 0; turns < 20; turns++) await turn();
     expect(extended.take()).toEqual([]);

@@ -13,7 +13,12 @@ export class UserStreams {
   readonly #hooked: HookedStreams;
   readonly #events: StreamEvents;
 
-  constructor(options: { readonly hooks: Hooks; readonly stored: StoredStreams; readonly hooked: HookedStreams; readonly events: StreamEvents }) {
+  constructor(options: {
+    readonly hooks: Hooks;
+    readonly stored: StoredStreams;
+    readonly hooked: HookedStreams;
+    readonly events: StreamEvents;
+  }) {
     this.#hooks = options.hooks;
     this.#stored = options.stored;
     this.#hooked = options.hooked;
@@ -25,7 +30,11 @@ export class UserStreams {
   }
 
   /** Sends an event that is not stored. Throws `invalid_input` and `payload_too_large`. */
-  send({ stream, group }: GroupAddress, event: { readonly id: string | null; readonly type: string; readonly data: Payload }, cause: Cause): void {
+  send(
+    { stream, group }: GroupAddress,
+    event: { readonly id: string | null; readonly type: string; readonly data: Payload },
+    cause: Cause,
+  ): void {
     const { json } = this.#stored.dataJson(event.data);
     const inner = `{"type":${JSON.stringify(event.type)},"data":${json}}`;
     this.#events.publish({ stream, group, id: event.id, type: "event", json: inner, version: undefined }, cause);
@@ -35,7 +44,9 @@ export class UserStreams {
   async snapshot(stream: string, group: string, id: string | undefined): Promise<StreamSnapshot> {
     if (!this.#hooks.isHooked(stream)) return this.#stored.snapshot({ stream, group }, id);
     const cause: Cause = { traceparent: undefined, baggage: undefined };
-    const payload = await (id === undefined ? this.#hooked.list({ stream, group }, cause) : this.#hooked.get({ stream, group, id }, cause));
+    const payload = await (id === undefined
+      ? this.#hooked.list({ stream, group }, cause)
+      : this.#hooked.get({ stream, group, id }, cause));
     return { json: payload.text(), versionOf: undefined };
   }
 

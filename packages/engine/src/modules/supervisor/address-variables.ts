@@ -12,7 +12,10 @@ export interface AddressFacts {
  * (decision 29). If the entry sets its own token, which may have fewer rights, the worker does not get the engine's
  * token.
  */
-export function addressVariables(facts: AddressFacts, entryEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function addressVariables(
+  facts: AddressFacts,
+  entryEnv: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
   const { bridgeUrl, tokenInUrl } = facts;
   const url = bridgeUrl();
   const token = entryEnv.SVC_TOKEN ?? facts.token;

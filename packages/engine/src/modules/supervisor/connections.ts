@@ -56,7 +56,9 @@ export class Connections {
 
   /** Returns true if one of the connections has registered a function, a trigger type or a trigger. */
   haveRegistered(connections: ReadonlySet<string>): boolean {
-    return this.#views(connections).some((view) => view.function_count + view.trigger_types.length + view.trigger_count > 0);
+    return this.#views(connections).some(
+      (view) => view.function_count + view.trigger_types.length + view.trigger_count > 0,
+    );
   }
 
   /** Returns true if one of the connections sends its log entries itself. */
@@ -105,7 +107,8 @@ export class Connections {
     if (view === undefined || view.internal || view.principal !== null) return;
     const group = await groupOf(view);
     // The connection may have closed, or another call may have found its owner, while the process list was read.
-    if (!this.#firstSeenMs.has(id) || this.#owners.has(id) || this.#options.directory.workerById(id) === undefined) return;
+    if (!this.#firstSeenMs.has(id) || this.#owners.has(id) || this.#options.directory.workerById(id) === undefined)
+      return;
     const owner = this.#byGroup(group) ?? this.#byName(view);
     if (owner === undefined) return;
     this.#owners.set(id, owner);
@@ -119,19 +122,30 @@ export class Connections {
     if (group === undefined) return undefined;
     return this.#options
       .candidates()
-      .find(({ process }) => process.groupId !== undefined && (process.groupId === group.groupId || process.groupId === group.sessionId));
+      .find(
+        ({ process }) =>
+          process.groupId !== undefined && (process.groupId === group.groupId || process.groupId === group.sessionId),
+      );
   }
 
   #byName(view: WorkerView): Candidate | undefined {
     const firstSeenMs = this.#firstSeenMs.get(view.id) ?? 0;
     return this.#options
       .candidates()
-      .find(({ name, process }) => name === view.name && process.groupId !== undefined && process.connections.size === 0 && process.spawnedAtMs <= firstSeenMs);
+      .find(
+        ({ name, process }) =>
+          name === view.name &&
+          process.groupId !== undefined &&
+          process.connections.size === 0 &&
+          process.spawnedAtMs <= firstSeenMs,
+      );
   }
 }
 
 /** Returns the group and session of the connection's process. A pid of another machine or container is ignored. */
-async function groupOf(view: WorkerView): Promise<{ readonly groupId: number; readonly sessionId: number } | undefined> {
+async function groupOf(
+  view: WorkerView,
+): Promise<{ readonly groupId: number; readonly sessionId: number } | undefined> {
   if (view.pid === null || !isLoopback(view.ip_address)) return undefined;
   return findProcess(view.pid);
 }

@@ -9,7 +9,10 @@ export interface PendingDependency {
 }
 
 /** Returns the dependencies in `names` that are not ready. */
-export function notReady(names: readonly string[], find: (name: string) => Unit | ModuleStatus | undefined): PendingDependency[] {
+export function notReady(
+  names: readonly string[],
+  find: (name: string) => Unit | ModuleStatus | undefined,
+): PendingDependency[] {
   return names.flatMap((name) => {
     const found = find(name);
     if (found === undefined) return [{ name, how: "is no longer in the config file" }];
@@ -32,7 +35,9 @@ function reasonOf(reason: string | undefined): string {
  * Returns groups of names in the order of stopping: dependents first. A group stops when the previous groups have
  * stopped. Dependency cycles are rejected when the config is loaded.
  */
-export function stopOrder(entries: readonly { readonly name: string; readonly dependsOn: readonly string[] }[]): string[][] {
+export function stopOrder(
+  entries: readonly { readonly name: string; readonly dependsOn: readonly string[] }[],
+): string[][] {
   const names = new Set(entries.map(({ name }) => name));
   const levels = new Map<string, number>();
   const levelOf = (name: string): number => {

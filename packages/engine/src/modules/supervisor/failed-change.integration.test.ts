@@ -37,7 +37,12 @@ describe("a change that cannot be used", () => {
     await project.statusWith("w", ({ state, restarts }) => state === "backing_off" && restarts > 0);
     await write("svc.worker.yaml", text);
     const failed = await project.statusWith("w", ({ state }) => state === "failed");
-    expect(failed).toMatchObject({ reason: expect.stringContaining(problem), problem: null, next_start_at: null, pids: [] });
+    expect(failed).toMatchObject({
+      reason: expect.stringContaining(problem),
+      problem: null,
+      next_start_at: null,
+      pids: [],
+    });
     await write("svc.worker.yaml", manifest("true"));
     await project.statusWith("w", ({ state }) => state === "backing_off");
   });

@@ -28,7 +28,12 @@ afterEach(async () => {
 
 async function begin(files: readonly string[]): Promise<void> {
   const onChange = (names: readonly string[]): unknown => reported.push(...names);
-  watch = new FileWatch({ files: files.map((file) => join(folder, file)), clock: hurried, onChange, onProblem: (message) => problems.push(message) });
+  watch = new FileWatch({
+    files: files.map((file) => join(folder, file)),
+    clock: hurried,
+    onChange,
+    onProblem: (message) => problems.push(message),
+  });
   await watch.ready;
 }
 

@@ -16,31 +16,62 @@ const name = z.string().min(1).meta({ description: "Name of the worker in the co
 const named = z.strictObject({ name });
 
 const listInput = z
-  .strictObject({ include_remote: z.boolean().default(false).meta({ description: "Also list connected workers that are not in the config file" }) })
+  .strictObject({
+    include_remote: z
+      .boolean()
+      .default(false)
+      .meta({ description: "Also list connected workers that are not in the config file" }),
+  })
   .nullish();
 
 const statusInput = named.extend({
-  tail: z.int().min(0).max(MAX_TAIL).default(DEFAULT_TAIL).meta({ description: "Number of last output lines. At most 200 are stored" }),
+  tail: z
+    .int()
+    .min(0)
+    .max(MAX_TAIL)
+    .default(DEFAULT_TAIL)
+    .meta({ description: "Number of last output lines. At most 200 are stored" }),
 });
 
 const waitInput = named.extend({
-  timeout_ms: z.int().min(0).max(MAX_WAIT_MS).default(120_000).meta({ description: "Maximum wait, in milliseconds. The call itself needs a longer timeout" }),
-  on_crash: z.boolean().default(false).meta({ description: "Also return while a crashed process waits for its restart" }),
-  until: z
-    .enum(["settled", "stopped"])
-    .default("settled")
-    .meta({ description: "`settled`: it is ready, cannot become ready, or is stopped. `stopped`: it has no process left" }),
+  timeout_ms: z
+    .int()
+    .min(0)
+    .max(MAX_WAIT_MS)
+    .default(120_000)
+    .meta({ description: "Maximum wait, in milliseconds. The call itself needs a longer timeout" }),
+  on_crash: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Also return while a crashed process waits for its restart" }),
+  until: z.enum(["settled", "stopped"]).default("settled").meta({
+    description: "`settled`: it is ready, cannot become ready, or is stopped. `stopped`: it has no process left",
+  }),
 });
 
 const logsInput = named.extend({
-  tail: z.int().min(0).max(MAX_TAIL).default(100).meta({ description: "Maximum lines: the last ones, or with a cursor the next ones" }),
+  tail: z
+    .int()
+    .min(0)
+    .max(MAX_TAIL)
+    .default(100)
+    .meta({ description: "Maximum lines: the last ones, or with a cursor the next ones" }),
   since_ms: z.int().min(0).optional().meta({ description: "Skips older lines; milliseconds since 1970" }),
   stream: z
     .enum(["out", "err", "install", "svc"])
     .optional()
     .meta({ description: "Only lines of this stream. `svc` contains the engine's messages about the worker" }),
-  cursor: z.string().max(64).optional().meta({ description: "`cursor` of an earlier result: returns only later lines" }),
-  wait_ms: z.int().min(0).max(MAX_LOG_WAIT_MS).default(0).meta({ description: "With a cursor: maximum wait for a new line, in milliseconds" }),
+  cursor: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: "`cursor` of an earlier result: returns only later lines" }),
+  wait_ms: z
+    .int()
+    .min(0)
+    .max(MAX_LOG_WAIT_MS)
+    .default(0)
+    .meta({ description: "With a cursor: maximum wait for a new line, in milliseconds" }),
 });
 export type LogsInput = z.output<typeof logsInput>;
 
@@ -50,19 +81,29 @@ const logsOutput = z.object({
       z.object({
         time: z.string().meta({ description: "ISO time" }),
         stream: z.enum(["out", "err", "install", "svc"]),
-        replica: z.int().nullable().meta({ description: "The replica that wrote it, from 1. Null if there is only one" }),
+        replica: z
+          .int()
+          .nullable()
+          .meta({ description: "The replica that wrote it, from 1. Null if there is only one" }),
         text: z.string(),
       }),
     )
     .meta({ description: "Newest last" }),
-  log_file: z.string().meta({ description: "Absolute path of the file. Older lines are in NAME.log.1 and NAME.log.2 in the same folder" }),
+  log_file: z.string().meta({
+    description: "Absolute path of the file. Older lines are in NAME.log.1 and NAME.log.2 in the same folder",
+  }),
   cursor: z.string().meta({ description: "For the next call" }),
-  gap: z.boolean().meta({ description: "True if lines after the cursor are lost, because the log was rotated and their file removed" }),
+  gap: z.boolean().meta({
+    description: "True if lines after the cursor are lost, because the log was rotated and their file removed",
+  }),
 });
 export type LogsOutput = z.output<typeof logsOutput>;
 
 /** Provides the functions with which the CLI and the console show and control the workers of the config file. */
-export function provideWorkerFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, supervisor: Supervisor): void {
+export function provideWorkerFunctions(
+  { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
+  supervisor: Supervisor,
+): void {
   provideFunction({
     id: "worker::list",
     summary: "Lists the workers and modules of the config file with their status",
@@ -84,7 +125,11 @@ export function provideWorkerFunctions({ provideFunction }: Pick<ModuleContext<u
     output: workerStatusSchema,
     handle: (input, { signal }) => {
       const settled = input.on_crash ? [...SETTLED, "backing_off" as const] : SETTLED;
-      return supervisor.wait(input.name, { timeoutMs: input.timeout_ms, until: input.until === "stopped" ? ["stopped"] : settled, signal });
+      return supervisor.wait(input.name, {
+        timeoutMs: input.timeout_ms,
+        until: input.until === "stopped" ? ["stopped"] : settled,
+        signal,
+      });
     },
   });
   provideFunction({
@@ -96,7 +141,8 @@ export function provideWorkerFunctions({ provideFunction }: Pick<ModuleContext<u
   });
   provideFunction({
     id: "worker::stop",
-    summary: "Stops the processes of a worker, which stays stopped until it is started or the engine restarts; returns at once",
+    summary:
+      "Stops the processes of a worker, which stays stopped until it is started or the engine restarts; returns at once",
     input: named,
     output: workerStatusSchema,
     handle: (input) => supervisor.control(input.name, "stop"),
@@ -118,7 +164,8 @@ export function provideWorkerFunctions({ provideFunction }: Pick<ModuleContext<u
   });
   provideFunction({
     id: "worker::logs",
-    summary: "Returns lines of a worker's log files: the last ones, or with a cursor the next ones, for which it can wait",
+    summary:
+      "Returns lines of a worker's log files: the last ones, or with a cursor the next ones, for which it can wait",
     input: logsInput,
     output: logsOutput,
     handle: (input, { signal }) => supervisor.logs(input, signal),

@@ -18,12 +18,14 @@ export const inspectionSchema = z.object({
   entry: z.string().nullable().meta({ description: "The file to run, if the manifest names one" }),
   install: z.string().nullable().meta({ description: "The command that installs its dependencies, if there is one" }),
   start: z.string().meta({ description: "The command that starts it" }),
-  env: variablesSchema.meta({ description: "Variables from env files, manifest and config. Secrets and all values from env files are masked" }),
+  env: variablesSchema.meta({
+    description: "Variables from env files, manifest and config. Secrets and all values from env files are masked",
+  }),
   env_files: z.array(z.string()).meta({ description: "Absolute paths of the env files, including missing ones" }),
   missing_env_files: z.array(z.string()).meta({ description: "The env files that do not exist" }),
-  watch: z
-    .union([z.literal(false), z.object({ include: z.array(z.string()), ignore: z.array(z.string()) })])
-    .meta({ description: "Which changed files restart it. Files made by tools never do. An empty `include` means all files" }),
+  watch: z.union([z.literal(false), z.object({ include: z.array(z.string()), ignore: z.array(z.string()) })]).meta({
+    description: "Which changed files restart it. Files made by tools never do. An empty `include` means all files",
+  }),
   replicas: z.int(),
   depends_on: z.array(z.string()),
   limits: z.object({
@@ -31,7 +33,10 @@ export const inspectionSchema = z.object({
     cpu: z.number().nullable().meta({ description: "Cores" }),
     not_enforced: z.string().nullable().meta({ description: "Which limits are not enforced on this system, and why" }),
   }),
-  dependencies_hash: z.string().nullable().meta({ description: "Hash of everything that the last install depended on" }),
+  dependencies_hash: z
+    .string()
+    .nullable()
+    .meta({ description: "Hash of everything that the last install depended on" }),
   installed_at: z.string().nullable().meta({ description: "ISO time of the last install" }),
   where: z.string().meta({ description: "Location of its entry, e.g. `config.yaml:12`" }),
 });
@@ -59,13 +64,20 @@ export async function inspect(parts: {
     entry: manifest?.entry ?? null,
     install: manifest?.install === undefined ? null : maskConfigText(manifest.install),
     start: maskConfigText(plan.command),
-    env: { ...hidden(plan.fromFiles), ...variablesSchema.parse(maskConfig({ ...manifest?.env, ...entry.env }, ["env"])) },
+    env: {
+      ...hidden(plan.fromFiles),
+      ...variablesSchema.parse(maskConfig({ ...manifest?.env, ...entry.env }, ["env"])),
+    },
     env_files: [...envFiles],
     missing_env_files: await missing(envFiles),
     watch: plan.watch === false ? false : { include: [...plan.watch.include], ignore: [...plan.watch.ignore] },
     replicas: entry.replicas,
     depends_on: [...entry.dependsOn],
-    limits: { memory_bytes: entry.limits.memoryBytes ?? null, cpu: entry.limits.cpu ?? null, not_enforced: unenforced(entry.limits) ?? null },
+    limits: {
+      memory_bytes: entry.limits.memoryBytes ?? null,
+      cpu: entry.limits.cpu ?? null,
+      not_enforced: unenforced(entry.limits) ?? null,
+    },
     dependencies_hash: installed?.hash ?? null,
     installed_at: installed?.installed_at ?? null,
     where: entry.where,
@@ -86,7 +98,9 @@ async function missing(files: readonly string[]): Promise<string[]> {
 
 async function lastInstall(projectDir: string, name: string): Promise<z.output<typeof markerSchema> | undefined> {
   try {
-    return markerSchema.parse(JSON.parse(await readFile(join(workerStateFolder(projectDir, name), "installed.json"), "utf8")));
+    return markerSchema.parse(
+      JSON.parse(await readFile(join(workerStateFolder(projectDir, name), "installed.json"), "utf8")),
+    );
   } catch {
     // It was never installed, or an install is in progress.
     return undefined;

@@ -53,6 +53,8 @@ export class LastLines {
    * there is none.
    */
   get newestError(): string {
-    return this.#namedError !== "" && this.#linesSinceNamed <= MAX_LINES_AFTER_ERROR ? this.#namedError : this.#newestError;
+    return this.#namedError !== "" && this.#linesSinceNamed <= MAX_LINES_AFTER_ERROR
+      ? this.#namedError
+      : this.#newestError;
   }
 }

@@ -131,7 +131,11 @@ describe("a worker's log file", () => {
   });
 
   it("leaves the engine room to work while a process writes without end", { timeout: 40_000 }, async () => {
-    const log = new LogFile({ file: join(folder, "w.log"), clock: systemClock, onProblem: (error) => problems.push(error) });
+    const log = new LogFile({
+      file: join(folder, "w.log"),
+      clock: systemClock,
+      onProblem: (error) => problems.push(error),
+    });
     const group = startProcessGroup({
       command: "yes",
       cwd: folder,

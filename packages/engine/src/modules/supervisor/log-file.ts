@@ -114,7 +114,10 @@ export class LogFile {
       if (windowBytes < MAX_READ_BYTES_PER_WINDOW && windowWorkMs < MAX_WORK_MS_PER_WINDOW) return;
       readable.pause();
       // Excess time is paid back, so that the share holds over time.
-      const restMs = Math.max(windowStartMs + WINDOW_MS - nowMs, (windowWorkMs * WINDOW_MS) / MAX_WORK_MS_PER_WINDOW - WINDOW_MS);
+      const restMs = Math.max(
+        windowStartMs + WINDOW_MS - nowMs,
+        (windowWorkMs * WINDOW_MS) / MAX_WORK_MS_PER_WINDOW - WINDOW_MS,
+      );
       this.#options.clock.after(Math.max(1, restMs), () => readable.resume());
     });
     readable.on("end", () => lines.end());
@@ -167,7 +170,10 @@ export class LogFile {
   }
 
   #take(): string {
-    const dropped = this.#dropped === 0 ? "" : `${this.#timestamp()} svc ${this.#dropped} lines were dropped here: the disk was too slow\n`;
+    const dropped =
+      this.#dropped === 0
+        ? ""
+        : `${this.#timestamp()} svc ${this.#dropped} lines were dropped here: the disk was too slow\n`;
     const text = this.#waiting.join("") + dropped;
     this.#waiting = [];
     this.#waitingLength = 0;

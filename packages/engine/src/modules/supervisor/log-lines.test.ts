@@ -20,18 +20,27 @@ afterEach(async () => {
 
 /** Returns the lines `first` to `last`, one second apart. */
 function numbered(first: number, last: number, stream = "out"): string {
-  return Array.from({ length: last - first + 1 }, (_, index) => `${timeOf(first + index)} ${stream} line ${first + index}\n`).join("");
+  return Array.from(
+    { length: last - first + 1 },
+    (_, index) => `${timeOf(first + index)} ${stream} line ${first + index}\n`,
+  ).join("");
 }
 
 function timeOf(second: number): string {
   return new Date(1_000 * second).toISOString();
 }
 
-const textsOf = ({ lines }: { readonly lines: readonly { readonly text: string }[] }): readonly string[] => lines.map(({ text }) => text);
+const textsOf = ({ lines }: { readonly lines: readonly { readonly text: string }[] }): readonly string[] =>
+  lines.map(({ text }) => text);
 
 describe("a line of the log", () => {
   it("is taken apart, and what is none is left out", () => {
-    expect(parseLine("2026-01-01T00:00:00.000Z err#3 a  b ")).toEqual({ time: "2026-01-01T00:00:00.000Z", stream: "err", replica: 3, text: "a  b " });
+    expect(parseLine("2026-01-01T00:00:00.000Z err#3 a  b ")).toEqual({
+      time: "2026-01-01T00:00:00.000Z",
+      stream: "err",
+      replica: 3,
+      text: "a  b ",
+    });
     expect(parseLine("2026-01-01T00:00:00.000Z svc stopped")).toMatchObject({ stream: "svc", replica: null });
     expect(parseLine("half of a li")).toBeUndefined();
   });
@@ -41,7 +50,13 @@ describe("the last lines", () => {
   it("reach back over the files", async () => {
     await writeFile(files[1], numbered(1, 5));
     await writeFile(files[2], numbered(6, 8));
-    expect(textsOf(await lastLines(files, { count: 5, filter: EVERYTHING }))).toEqual(["line 4", "line 5", "line 6", "line 7", "line 8"]);
+    expect(textsOf(await lastLines(files, { count: 5, filter: EVERYTHING }))).toEqual([
+      "line 4",
+      "line 5",
+      "line 6",
+      "line 7",
+      "line 8",
+    ]);
   });
 
   it("are right where chunks cut through lines and characters", async () => {
@@ -52,8 +67,15 @@ describe("the last lines", () => {
 
   it("can be of one stream, and not older than a time", async () => {
     await writeFile(files[2], `${numbered(1, 3)}${numbered(4, 5, "err")}${numbered(6, 7)}`);
-    expect(textsOf(await lastLines(files, { count: 9, filter: { stream: "err", sinceMs: undefined } }))).toEqual(["line 4", "line 5"]);
-    expect(textsOf(await lastLines(files, { count: 9, filter: { stream: undefined, sinceMs: 5_000 } }))).toEqual(["line 5", "line 6", "line 7"]);
+    expect(textsOf(await lastLines(files, { count: 9, filter: { stream: "err", sinceMs: undefined } }))).toEqual([
+      "line 4",
+      "line 5",
+    ]);
+    expect(textsOf(await lastLines(files, { count: 9, filter: { stream: undefined, sinceMs: 5_000 } }))).toEqual([
+      "line 5",
+      "line 6",
+      "line 7",
+    ]);
   });
 
   it("close every file that was opened when one of them cannot be read", async () => {
@@ -61,7 +83,9 @@ describe("the last lines", () => {
     await mkdir(files[2]);
     await expect(lastLines(files, { count: 5, filter: EVERYTHING })).rejects.toMatchObject({ code: "EISDIR" });
     const descriptors = await readdir("/proc/self/fd");
-    const open = await Promise.all(descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => "")));
+    const open = await Promise.all(
+      descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => "")),
+    );
     expect(open.filter((file) => file.startsWith(folder))).toEqual([]);
   });
 
@@ -89,7 +113,11 @@ describe("the lines behind a cursor", () => {
     expect(textsOf(next)).toEqual(["line 4", "line 5"]);
     const last = await linesAfter(files, { cursor: next.cursor, count: 2, filter: EVERYTHING });
     expect(textsOf(last)).toEqual(["line 6"]);
-    expect(await linesAfter(files, { cursor: last.cursor, count: 2, filter: EVERYTHING })).toEqual({ lines: [], cursor: last.cursor, hasGap: false });
+    expect(await linesAfter(files, { cursor: last.cursor, count: 2, filter: EVERYTHING })).toEqual({
+      lines: [],
+      cursor: last.cursor,
+      hasGap: false,
+    });
   });
 
   it("begin with the oldest that is left when its file is gone, and tell the gap", async () => {
@@ -97,7 +125,10 @@ describe("the lines behind a cursor", () => {
     const read = await linesAfter(files, { cursor: "1.abc-999", count: 9, filter: EVERYTHING });
     expect(textsOf(read)).toEqual(["line 1", "line 2"]);
     expect(read.hasGap).toBe(true);
-    expect(await linesAfter(files, { cursor: read.cursor, count: 9, filter: EVERYTHING })).toMatchObject({ lines: [], hasGap: false });
+    expect(await linesAfter(files, { cursor: read.cursor, count: 9, filter: EVERYTHING })).toMatchObject({
+      lines: [],
+      hasGap: false,
+    });
   });
 
   it("do not go on in a later file that was given the inode of the former one", async () => {
@@ -118,6 +149,8 @@ describe("the lines behind a cursor", () => {
   });
 
   it("are refused for a cursor of another making", async () => {
-    await expect(linesAfter(files, { cursor: "later", count: 9, filter: EVERYTHING })).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(linesAfter(files, { cursor: "later", count: 9, filter: EVERYTHING })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
   });
 });

@@ -71,7 +71,10 @@ async function markOf(handle: FileHandle, size: number): Promise<string> {
 }
 
 /** Returns the last `count` lines that match the filter. `files`: oldest first; missing files count as empty. */
-export async function lastLines(files: readonly string[], options: { readonly count: number; readonly filter: LineFilter }): Promise<LinesRead> {
+export async function lastLines(
+  files: readonly string[],
+  options: { readonly count: number; readonly filter: LineFilter },
+): Promise<LinesRead> {
   return withFiles(files, async (opened) => {
     const newest = opened.at(-1);
     const end = newest === undefined ? 0 : await endOfLines(newest);
@@ -89,7 +92,11 @@ export async function lastLines(files: readonly string[], options: { readonly co
       found.push(line);
       length += line.text.length;
     }
-    return { lines: found.reverse(), cursor: newest === undefined ? AT_BEGINNING : cursorOf(newest, end), hasGap: false };
+    return {
+      lines: found.reverse(),
+      cursor: newest === undefined ? AT_BEGINNING : cursorOf(newest, end),
+      hasGap: false,
+    };
   });
 }
 
@@ -105,7 +112,10 @@ export async function linesAfter(
   return withFiles(files, async (opened) => {
     // A shorter file was rewritten by another program.
     const at = opened.findIndex(
-      (file) => file.inode === position.inode && position.offset <= file.size && (position.offset === 0 || file.mark === position.mark),
+      (file) =>
+        file.inode === position.inode &&
+        position.offset <= file.size &&
+        (position.offset === 0 || file.mark === position.mark),
     );
     const hasGap = at < 0 && position.offset > 0;
     const lines: LogLine[] = [];
@@ -150,7 +160,8 @@ async function withFiles<T>(files: readonly string[], read: (opened: readonly Op
       handles.push(handle);
       const { ino, size } = await handle.stat();
       // A rotation between two calls shows one file under two names.
-      if (!opened.some(({ inode }) => inode === ino)) opened.push({ handle, inode: ino, size, mark: await markOf(handle, size) });
+      if (!opened.some(({ inode }) => inode === ino))
+        opened.push({ handle, inode: ino, size, mark: await markOf(handle, size) });
     }
     return await read(opened);
   } finally {
@@ -188,7 +199,10 @@ async function* linesBackwards({ handle }: OpenFile, end: number): AsyncGenerato
   }
 }
 
-async function* linesForwards({ handle, size }: OpenFile, start: number): AsyncGenerator<{ readonly text: string; readonly end: number }> {
+async function* linesForwards(
+  { handle, size }: OpenFile,
+  start: number,
+): AsyncGenerator<{ readonly text: string; readonly end: number }> {
   let rest = Buffer.alloc(0);
   for (let at = start; at < size; at += CHUNK_BYTES) {
     const base = at - rest.length;

@@ -11,7 +11,9 @@ const MIB = 2 ** 20;
 /** Returns which limits are not enforced on this system, as a sentence, or undefined if all are. */
 export function unenforced({ memoryBytes, cpu }: Limits): string | undefined {
   const left = [
-    ...(memoryBytes !== undefined && process.platform !== "linux" ? ["limits.memory is not enforced on this system"] : []),
+    ...(memoryBytes !== undefined && process.platform !== "linux"
+      ? ["limits.memory is not enforced on this system"]
+      : []),
     ...(cpu === undefined ? [] : ["limits.cpu is not enforced: the engine cannot limit a process's use of the CPU"]),
   ];
   return left.length === 0 ? undefined : left.join("; ");
@@ -70,7 +72,8 @@ export class MemoryLimits {
       const figures = await Promise.all(membersOf(groupId, processes).map(({ pid }) => readProcess(pid)));
       const used = figures.reduce((sum, found) => sum + (found?.rssBytes ?? 0), 0);
       // The process may have been replaced meanwhile; its successor must not be ended.
-      if (used > limit && process.groupId === groupId) process.end(`it used ${inMiB(used)} of memory, more than its limit of ${inMiB(limit)},`);
+      if (used > limit && process.groupId === groupId)
+        process.end(`it used ${inMiB(used)} of memory, more than its limit of ${inMiB(limit)},`);
     }
   }
 }

@@ -1,19 +1,28 @@
 import { describe, expect, it } from "vitest";
 import { errorIn, outputEntry } from "./output-entry.ts";
 
-const line = (text: string, stream: "stdout" | "stderr" = "stdout") => ({ text, stream, worker: "shop", pid: 7, timeMs: 100 });
+const line = (text: string, stream: "stdout" | "stderr" = "stdout") => ({
+  text,
+  stream,
+  worker: "shop",
+  pid: 7,
+  timeMs: 100,
+});
 const entryOf = (text: string) => outputEntry(line(text));
 
 describe("a line that a worker printed", () => {
-  it.each(["stdout", "stderr"] as const)("is an entry of level INFO, with its stream and process, from %s", (stream) => {
-    expect(outputEntry(line("\u001b[31mred\u001b[0m", stream))).toEqual({
-      timeMs: 100,
-      severity: 9,
-      body: "\u001b[31mred\u001b[0m",
-      attributes: { "log.iostream": stream, "svc.worker.name": "shop", "svc.worker.pid": 7 },
-      service: "shop",
-    });
-  });
+  it.each(["stdout", "stderr"] as const)(
+    "is an entry of level INFO, with its stream and process, from %s",
+    (stream) => {
+      expect(outputEntry(line("\u001b[31mred\u001b[0m", stream))).toEqual({
+        timeMs: 100,
+        severity: 9,
+        body: "\u001b[31mred\u001b[0m",
+        attributes: { "log.iostream": stream, "svc.worker.name": "shop", "svc.worker.pid": 7 },
+        service: "shop",
+      });
+    },
+  );
 
   it("of our SDKs' loggers is taken apart, with its span", () => {
     const text = JSON.stringify({
@@ -32,7 +41,13 @@ describe("a line that a worker printed", () => {
       service: "shop",
       traceId: "a".repeat(32),
       spanId: "b".repeat(16),
-      attributes: { shelf: { n: 3 }, "exception.type": "E1", "exception.message": "no", "exception.stacktrace": "at x", "log.iostream": "stdout" },
+      attributes: {
+        shelf: { n: 3 },
+        "exception.type": "E1",
+        "exception.message": "no",
+        "exception.stacktrace": "at x",
+        "log.iostream": "stdout",
+      },
     });
   });
 
@@ -53,7 +68,9 @@ describe("a line that a worker printed", () => {
   );
 
   it("cannot claim another worker or stream, nor change what objects are", () => {
-    const entry = entryOf('{"level":"info","message":"a","svc.worker.name":"till","log.iostream":"x","__proto__":{"polluted":1}}');
+    const entry = entryOf(
+      '{"level":"info","message":"a","svc.worker.name":"till","log.iostream":"x","__proto__":{"polluted":1}}',
+    );
     expect(entry?.attributes).toMatchObject({ "svc.worker.name": "shop", "log.iostream": "stdout" });
     expect(Object.getPrototypeOf(entry?.attributes ?? {})).toBeNull();
   });
@@ -68,7 +85,10 @@ describe("the last line of a process that ended", () => {
     ["SyntaxError: invalid syntax", "SyntaxError: invalid syntax"],
     ['{"level":"error","message":"no database"}', "no database"],
     ['{"level":60,"msg":"out of disk"}', "out of disk"],
-    ['{"level":"error","message":"it failed","error":{"type":"RuntimeError","message":"no database"}}', "it failed: no database"],
+    [
+      '{"level":"error","message":"it failed","error":{"type":"RuntimeError","message":"no database"}}',
+      "it failed: no database",
+    ],
     ['{"level":50,"msg":"no database","err":{"message":"no database"}}', "no database"],
     ['{"level":"info","message":"connected to the engine"}', undefined],
     ['{"level":40,"msg":"slow"}', undefined],

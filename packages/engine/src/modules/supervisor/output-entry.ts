@@ -37,7 +37,17 @@ const LOG_ID = "svc.log.id";
  * Members of a JSON line that are not attributes. The loggers of our SDKs write time, level, message, trace_id, span_id
  * and log_id.
  */
-const NOT_ATTRIBUTES: ReadonlySet<string> = new Set(["time", "timestamp", "level", "severity", "message", "msg", "trace_id", "span_id", "log_id"]);
+const NOT_ATTRIBUTES: ReadonlySet<string> = new Set([
+  "time",
+  "timestamp",
+  "level",
+  "severity",
+  "message",
+  "msg",
+  "trace_id",
+  "span_id",
+  "log_id",
+]);
 
 /**
  * Returns the log entry for a line, or undefined for a blank line. A JSON line with a level is parsed. Any other line
@@ -46,13 +56,18 @@ const NOT_ATTRIBUTES: ReadonlySet<string> = new Set(["time", "timestamp", "level
 export function outputEntry(line: OutputLine): LogEntry | undefined {
   const { text, stream, worker, pid, timeMs } = line;
   if (text.trim() === "") return undefined;
-  const origin = { "log.iostream": stream, "svc.worker.name": worker, ...(pid === undefined ? {} : { "svc.worker.pid": pid }) };
+  const origin = {
+    "log.iostream": stream,
+    "svc.worker.name": worker,
+    ...(pid === undefined ? {} : { "svc.worker.pid": pid }),
+  };
   const json = text.startsWith("{") ? jsonWithLevel(text) : undefined;
   if (json === undefined) return { timeMs, severity: INFO, body: text, attributes: origin, service: worker };
   const { members, severity } = json;
   const logId = textOf(members.log_id);
   const attributes: Record<string, AttributeValue> = Object.create(null);
-  for (const [name, value] of Object.entries(members)) if (!NOT_ATTRIBUTES.has(name)) Object.assign(attributes, attributesOf(name, value));
+  for (const [name, value] of Object.entries(members))
+    if (!NOT_ATTRIBUTES.has(name)) Object.assign(attributes, attributesOf(name, value));
   Object.assign(attributes, origin);
   if (logId !== undefined) attributes[LOG_ID] = logId;
   return {
@@ -98,13 +113,15 @@ function jsonWithLevel(text: string): { readonly members: Attributes; readonly s
   // Every JSON value is a valid attribute value.
   const members = value as Attributes;
   const named = members.level ?? members.severity;
-  const severity = typeof named === "string" || typeof named === "number" ? SEVERITIES.get(String(named).toLowerCase()) : undefined;
+  const severity =
+    typeof named === "string" || typeof named === "number" ? SEVERITIES.get(String(named).toLowerCase()) : undefined;
   return severity === undefined ? undefined : { members, severity };
 }
 
 /** Converts an error field, as our SDKs write it, into OpenTelemetry's exception attributes. */
 function attributesOf(name: string, value: AttributeValue): Attributes {
-  if ((name !== "error" && name !== "err") || typeof value !== "object" || value === null || isList(value)) return { [name]: value };
+  if ((name !== "error" && name !== "err") || typeof value !== "object" || value === null || isList(value))
+    return { [name]: value };
   const stack = textOf(value.stack);
   return {
     "exception.type": textOf(value.code) ?? textOf(value.type) ?? "Error",

@@ -16,7 +16,12 @@ export async function readLogs(
   const { tail: count, cursor, wait_ms, stream, since_ms } = input;
   const filter = { stream, sinceMs: since_ms };
   let gap = false;
-  const result = ({ lines, cursor: next }: LinesRead): LogsOutput => ({ lines: [...lines], log_file: output.file, cursor: next, gap });
+  const result = ({ lines, cursor: next }: LinesRead): LogsOutput => ({
+    lines: [...lines],
+    log_file: output.file,
+    cursor: next,
+    gap,
+  });
   if (cursor === undefined) return result(await lastLines(output.files, { count, filter }));
   const deadlineMs = clock.monotonic() + wait_ms;
   for (let at = cursor; ; ) {

@@ -59,12 +59,22 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
     return manifest;
   };
   const recipeError = (error: unknown): Error =>
-    error instanceof ManifestError || error instanceof InstallError || error instanceof EnvFileError ? new RecipeError(error.message, error) : (error as Error);
+    error instanceof ManifestError || error instanceof InstallError || error instanceof EnvFileError
+      ? new RecipeError(error.message, error)
+      : (error as Error);
   const planOf = async (manifest: WorkerManifest): Promise<RunPlan> => {
     const { start, folder, warnings } = manifest;
     const watch = watchedBy(entry.watch, manifest.watch);
     const fromFiles = await readEnvFiles(entry.envFiles);
-    return { command: start, folder, environment: () => workerEnvironment(manifest, fromFiles), watch, manifest, fromFiles, warnings };
+    return {
+      command: start,
+      folder,
+      environment: () => workerEnvironment(manifest, fromFiles),
+      watch,
+      manifest,
+      fromFiles,
+      warnings,
+    };
   };
   return {
     envFiles: entry.envFiles.map(({ path }) => path),

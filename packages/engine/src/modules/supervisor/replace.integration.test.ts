@@ -16,10 +16,19 @@ const save = (script: string, name = "w"): Promise<void> => writeFile(join(proje
 const startingIn = ({ replicas }: WorkerStatus): number | undefined =>
   replicas.find(({ state, pid }) => state === "starting" && pid !== null)?.pid ?? undefined;
 const statesOf = ({ replicas }: WorkerStatus): string[] => replicas.map(({ index, state }) => `${index} ${state}`);
-const isGone = (pid: number): Promise<void> => vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined(), TIMEOUT);
+const isGone = (pid: number): Promise<void> =>
+  vi.waitFor(async () => expect(await findProcess(pid)).toBeUndefined(), TIMEOUT);
 
 /** Connects as each process that is starting and not in `known`, until all are ready and none is in `gone`. Returns their pids. */
-async function ready({ name = "w", known = [], gone = [] }: { name?: string; known?: readonly number[]; gone?: readonly number[] } = {}): Promise<number[]> {
+async function ready({
+  name = "w",
+  known = [],
+  gone = [],
+}: {
+  name?: string;
+  known?: readonly number[];
+  gone?: readonly number[];
+} = {}): Promise<number[]> {
   const connected = new Set(known);
   const found = await project.statusWith(name, ({ state, replicas }) => {
     for (const { state: one, pid } of replicas) {
@@ -33,8 +42,13 @@ async function ready({ name = "w", known = [], gone = [] }: { name?: string; kno
 }
 
 /** Resolves with a new process that is not in `former` and has not connected. */
-async function replacing(former: readonly number[] = []): Promise<{ readonly status: WorkerStatus; readonly next: number }> {
-  const status = await project.statusWith("w", (found) => found.state === "replacing" && ![undefined, ...former].includes(startingIn(found)));
+async function replacing(
+  former: readonly number[] = [],
+): Promise<{ readonly status: WorkerStatus; readonly next: number }> {
+  const status = await project.statusWith(
+    "w",
+    (found) => found.state === "replacing" && ![undefined, ...former].includes(startingIn(found)),
+  );
   return { status, next: startingIn(status) ?? 0 };
 }
 
@@ -42,30 +56,43 @@ describe("a worker that is replaced (P-5)", () => {
   it.each([
     ["its files change", () => save(edited("once"))],
     ["a restart is asked for", () => project.call("worker::restart", { name: "w" })],
-  ])("serves until its new process is ready when %s, and is not ready before its former one has ended", async (_, change) => {
-    await project.writeWorker("w");
-    await project.start([project.entry("w")]);
-    const [former = 0] = await ready();
-    await change();
-    const { status, next } = await replacing();
-    expect(status.reason).toBe("a new process is starting; the former one serves until it is ready");
-    expect(statesOf(status)).toEqual(["1 ready", "1 starting"]);
-    expect(status).toMatchObject({ functions: ["w::hello"], ready_at: null, problem: null, pids: expect.arrayContaining([former, next]) as number[] });
-    const waiting = project.call("worker::wait", { name: "w", timeout_ms: 9_000 });
-    await project.connectAs("w", next);
-    expect(await waiting).toMatchObject({ state: "ready", reason: null, pids: [next], restarts: 0, last_exit: null });
-    expect(await findProcess(former)).toBeUndefined();
-  });
+  ])(
+    "serves until its new process is ready when %s, and is not ready before its former one has ended",
+    async (_, change) => {
+      await project.writeWorker("w");
+      await project.start([project.entry("w")]);
+      const [former = 0] = await ready();
+      await change();
+      const { status, next } = await replacing();
+      expect(status.reason).toBe("a new process is starting; the former one serves until it is ready");
+      expect(statesOf(status)).toEqual(["1 ready", "1 starting"]);
+      expect(status).toMatchObject({
+        functions: ["w::hello"],
+        ready_at: null,
+        problem: null,
+        pids: expect.arrayContaining([former, next]) as number[],
+      });
+      const waiting = project.call("worker::wait", { name: "w", timeout_ms: 9_000 });
+      await project.connectAs("w", next);
+      expect(await waiting).toMatchObject({ state: "ready", reason: null, pids: [next], restarts: 0, last_exit: null });
+      expect(await findProcess(former)).toBeUndefined();
+    },
+  );
 
   it("is not ready while its former process finishes its calls", async () => {
-    await project.writeWorker("w", { script: "trap '' TERM\necho up $$ here\nwhile [ ! -f go ]; do sleep 0.05; done\n" });
+    await project.writeWorker("w", {
+      script: "trap '' TERM\necho up $$ here\nwhile [ ! -f go ]; do sleep 0.05; done\n",
+    });
     await project.start([project.entry("w", { watch: { include: [], ignore: ["go"] } })]);
     const [former = 0] = await ready();
     await save(edited("once"));
     const { next } = await replacing();
     await project.connectAs("w", next);
     const status = await project.statusWith("w", ({ replicas }) => replicas.some(({ state }) => state === "stopping"));
-    expect(status).toMatchObject({ state: "replacing", reason: "the new process is ready; the former one finishes its calls" });
+    expect(status).toMatchObject({
+      state: "replacing",
+      reason: "the new process is ready; the former one finishes its calls",
+    });
     expect(statesOf(status)).toEqual(["1 stopping", "1 ready"]);
     await writeFile(join(project.folder, "w", "go"), "");
     expect(await ready({ gone: [former] })).toEqual([next]);
@@ -77,7 +104,9 @@ describe("a worker that is replaced (P-5)", () => {
     const former = await ready();
     await save(edited("once"));
     const first = await replacing();
-    expect(first.status.reason).toBe("process #1 of 2: a new process is starting; the former one serves until it is ready");
+    expect(first.status.reason).toBe(
+      "process #1 of 2: a new process is starting; the former one serves until it is ready",
+    );
     expect(statesOf(first.status)).toEqual(["1 ready", "1 starting", "2 ready"]);
     await project.connectAs("w", first.next);
     const second = await replacing([first.next]);
@@ -182,7 +211,11 @@ describe("while a worker is replaced", () => {
     const { next } = await replacing();
     process.kill(former, "SIGKILL");
     const alone = await project.statusWith("w", ({ last_exit }) => last_exit !== null);
-    expect(alone).toMatchObject({ state: "replacing", reason: "the former process has ended; the new one is starting", pids: [next] });
+    expect(alone).toMatchObject({
+      state: "replacing",
+      reason: "the former process has ended; the new one is starting",
+      pids: [next],
+    });
     await project.connectAs("w", next);
     expect(await ready({ known: [next] })).toEqual([next]);
     expect(await project.status("w")).toMatchObject({ restarts: 0, last_exit: { signal: "SIGKILL" } });
@@ -195,7 +228,10 @@ describe("while a worker is replaced", () => {
     await save(edited("once"));
     const { status } = await replacing();
     await project.call("worker::stop", { name: "w" });
-    expect(await project.call("worker::wait", { name: "w", until: "stopped" })).toMatchObject({ state: "stopped", pids: [] });
+    expect(await project.call("worker::wait", { name: "w", until: "stopped" })).toMatchObject({
+      state: "stopped",
+      pids: [],
+    });
     for (const pid of status.pids) expect(await findProcess(pid)).toBeUndefined();
     await project.call("worker::start", { name: "w" });
     expect(await ready({ gone: status.pids })).toHaveLength(1);
@@ -243,7 +279,9 @@ describe("a new process that does not become ready", () => {
     const { next } = await replacing();
     await project.connectAs("w", next);
     const failed = await project.statusWith("w", ({ problem }) => problem !== null);
-    expect(failed.problem).toBe("its new process#2 ended with exit code 4 before it was ready; 1 of 2 processes were already replaced");
+    expect(failed.problem).toBe(
+      "its new process#2 ended with exit code 4 before it was ready; 1 of 2 processes were already replaced",
+    );
     expect(failed.replicas.map(({ pid }) => pid)).toEqual([next, second]);
   });
 
@@ -254,7 +292,9 @@ describe("a new process that does not become ready", () => {
     const [former = 0] = await ready();
     await save("exec node -e 'const held = []; setInterval(() => held.push(Buffer.alloc(16e6, 1)), 20)'\n");
     const failed = await project.statusWith("w", ({ problem }) => problem !== null);
-    expect(failed.problem).toMatch(/^its new process used \d+ MiB of memory, more than its limit of 200 MiB, and was ended before it was ready$/);
+    expect(failed.problem).toMatch(
+      /^its new process used \d+ MiB of memory, more than its limit of 200 MiB, and was ended before it was ready$/,
+    );
     expect(failed).toMatchObject({ state: "ready", pids: [former] });
   });
 
@@ -266,7 +306,10 @@ describe("a new process that does not become ready", () => {
     await project.statusWith("w", ({ problem }) => problem !== null);
     process.kill(former, "SIGKILL");
     const down = await project.statusWith("w", ({ state, restarts }) => state === "backing_off" && restarts > 0);
-    expect(down).toMatchObject({ problem: null, reason: expect.stringMatching(/^it ended with exit code 3/) as string });
+    expect(down).toMatchObject({
+      problem: null,
+      reason: expect.stringMatching(/^it ended with exit code 3/) as string,
+    });
   });
 
   it("because its port is in use is started after the former one has ended, now and for later changes", async () => {
@@ -302,23 +345,31 @@ describe("stop, then start", () => {
     { what: "a change", isWatched: true, whileInstalling: "ready" },
     { what: "a restart", isWatched: false, whileInstalling: "stopped" },
   ])("is used when $what installs packages", async ({ isWatched, whileInstalling }) => {
-    const manifest = (install: string): string => `name: w\nruntime: {kind: javascript}\nscripts: {install: "${install}", start: exec sh worker.sh}\n`;
+    const manifest = (install: string): string =>
+      `name: w\nruntime: {kind: javascript}\nscripts: {install: "${install}", start: exec sh worker.sh}\n`;
     await project.writeWorker("w", { manifest: manifest("true") });
     await project.start([project.entry("w", isWatched ? {} : { watch: false })]);
     const [former = 0] = await ready();
-    await writeFile(join(project.folder, "w", "svc.worker.yaml"), manifest("while [ ! -f node_modules/go ]; do sleep 0.05; done"));
+    await writeFile(
+      join(project.folder, "w", "svc.worker.yaml"),
+      manifest("while [ ! -f node_modules/go ]; do sleep 0.05; done"),
+    );
     if (!isWatched) await project.call("worker::restart", { name: "w" });
     const installing = await project.statusWith("w", ({ state }) => state === "installing");
     expect(installing.replicas.map(({ state }) => state)).toEqual([whileInstalling]);
     await mkdir(join(project.folder, "w", "node_modules"), { recursive: true });
     await writeFile(join(project.folder, "w", "node_modules", "go"), "");
-    const next = await project.statusWith("w", (status) => startingIn(status) !== undefined && startingIn(status) !== former);
+    const next = await project.statusWith(
+      "w",
+      (status) => startingIn(status) !== undefined && startingIn(status) !== former,
+    );
     expect(next.replicas).toHaveLength(1);
     expect(await findProcess(former)).toBeUndefined();
   });
 
   it("is not used for a compiled worker, whose former process keeps its program", async () => {
-    const manifest = "name: w\nruntime: {kind: go}\nscripts: {install: cp worker.sh built.sh, start: exec sh built.sh}\n";
+    const manifest =
+      "name: w\nruntime: {kind: go}\nscripts: {install: cp worker.sh built.sh, start: exec sh built.sh}\n";
     await project.writeWorker("w", { manifest });
     await project.start([project.entry("w", { watch: { include: [], ignore: ["built.sh"] } })]);
     const [former = 0] = await ready();

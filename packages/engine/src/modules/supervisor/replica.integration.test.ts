@@ -25,16 +25,39 @@ it("a new process that has registered nothing after 120 s is stopped, and the fo
   const log = silentLogger;
   const output = new LogFile({ file: join(folder, "w.log"), clock, onProblem: () => {} });
   const limits = { memoryBytes: undefined, cpu: undefined };
-  const entry = { name: "w", path: folder, replicas: 1, watch: false, dependsOn: [], limits, env: {}, where: "config.yaml:1" } as const;
+  const entry = {
+    name: "w",
+    path: folder,
+    replicas: 1,
+    watch: false,
+    dependsOn: [],
+    limits,
+    env: {},
+    where: "config.yaml:1",
+  } as const;
   const replica = new Replica(0, {
     ...{ entry, output, kind: undefined, onReady: () => {}, onChange: () => {} },
     parts: {
-      ...{ clock, log, records: new RunRecords(join(folder, "run")), haveRegistered: () => true, bridgeUrl: () => "ws://localhost:1" },
+      ...{
+        clock,
+        log,
+        records: new RunRecords(join(folder, "run")),
+        haveRegistered: () => true,
+        bridgeUrl: () => "ws://localhost:1",
+      },
       ...{ telemetry: { log: () => {} }, sendLogs: () => false },
     },
   });
   const environment = (): Record<string, string> => ({ PATH: process.env.PATH ?? "" });
-  const plan: RunPlan = { command: "exec sleep 300", folder, environment, watch: false, manifest: undefined, fromFiles: {}, warnings: [] };
+  const plan: RunPlan = {
+    command: "exec sleep 300",
+    folder,
+    environment,
+    watch: false,
+    manifest: undefined,
+    fromFiles: {},
+    warnings: [],
+  };
   replica.start(plan);
   replica.current.connected("c");
   clock.advance(300);

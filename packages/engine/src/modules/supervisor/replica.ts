@@ -94,7 +94,8 @@ export class Replica {
   get progress(): string | undefined {
     const which = this.#label === "" ? "" : `process ${this.#label} of ${this.#options.entry.replicas}: `;
     if (this.#next !== undefined) return `${which}a new process is starting; the former one serves until it is ready`;
-    if (this.#previous?.process.groupId !== undefined) return `${which}the new process is ready; the former one finishes its calls`;
+    if (this.#previous?.process.groupId !== undefined)
+      return `${which}the new process is ready; the former one finishes its calls`;
     return this.#previous === undefined ? undefined : `${which}the former process has ended; the new one is starting`;
   }
 
@@ -135,7 +136,11 @@ export class Replica {
       const cancel = (): void => this.#settle(next, { outcome: "cancelled" });
       const cancelTimer = this.#options.parts.clock.after(READY_TIMEOUT_MS, () => {
         const problem = `registered no function, trigger type or trigger within ${READY_TIMEOUT_MS / 1000} s`;
-        this.#settle(next, { outcome: "failed", problem: `its new process${this.#label} ${problem}`, isPortInUse: false });
+        this.#settle(next, {
+          outcome: "failed",
+          problem: `its new process${this.#label} ${problem}`,
+          isPortInUse: false,
+        });
       });
       this.#settle = (of, result) => {
         if (of !== next) return;
@@ -177,7 +182,11 @@ export class Replica {
     }
     if (member === next) this.#current.process.noteExit(next.process.lastExit);
     const problem = `its new process${this.#label} ${reason}`;
-    this.#settle(member, { outcome: "failed", problem, isPortInUse: member.lines.all.some((line) => PORT_IN_USE.test(line)) });
+    this.#settle(member, {
+      outcome: "failed",
+      problem,
+      isPortInUse: member.lines.all.some((line) => PORT_IN_USE.test(line)),
+    });
   }
 
   #createProcess(): ReplicaProcess {
@@ -209,7 +218,13 @@ export class Replica {
             // The failure of a replacement is logged with its consequence.
             if (member !== this.#next) this.#logLine(reason);
             for (const logEntry of held.take()) parts.telemetry.log(logEntry);
-            this.#log.warn("worker process crashed", { ...this.#logFields, end, next: next.state, reason: next.reason, log: output.file });
+            this.#log.warn("worker process crashed", {
+              ...this.#logFields,
+              end,
+              next: next.state,
+              reason: next.reason,
+              log: output.file,
+            });
             this.#onCrashed(member, reason);
           },
           replacedDisconnected: () => {

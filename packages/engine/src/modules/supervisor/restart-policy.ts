@@ -35,7 +35,8 @@ export class RestartPolicy {
       this.forget();
       return { state: "crash_looping", delayMs: CRASH_LOOP_DELAY_MS };
     }
-    if (run.wasReady && this.#exitsAtMs.length === 1) return { state: "backing_off", delayMs: backoffMs(READY_BACKOFF, 1, this.#random) };
+    if (run.wasReady && this.#exitsAtMs.length === 1)
+      return { state: "backing_off", delayMs: backoffMs(READY_BACKOFF, 1, this.#random) };
     this.#failures += 1;
     return { state: "backing_off", delayMs: backoffMs(BACKOFF, this.#failures, this.#random) };
   }

@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { replaceFile } from "../../files/replace-file.ts";
-import { bootId, findProcess, identityOf, listProcesses, membersOf, type ProcessEntry } from "../../local-workers/process-table.ts";
+import {
+  bootId,
+  findProcess,
+  identityOf,
+  listProcesses,
+  membersOf,
+  type ProcessEntry,
+} from "../../local-workers/process-table.ts";
 import { killMembers, RunMembers, signalProcess } from "../../local-workers/run-members.ts";
 
 /**
@@ -43,7 +50,13 @@ export class RunRecords {
     const identity = await identityOf(group);
     // The process has already ended.
     if (identity === undefined) return;
-    const record: RunRecord = { worker, group, start_time: identity.start_time, boot_id: identity.boot_id, run_id: runId };
+    const record: RunRecord = {
+      worker,
+      group,
+      start_time: identity.start_time,
+      boot_id: identity.boot_id,
+      run_id: runId,
+    };
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await replaceFile(this.#file(group), `${JSON.stringify(record)}\n`);
   }
@@ -92,7 +105,8 @@ class LeftoverRun {
 
   constructor(record: RunRecord) {
     this.#record = record;
-    this.#marked = record.run_id === undefined ? undefined : new RunMembers({ id: record.run_id, since: record.start_time });
+    this.#marked =
+      record.run_id === undefined ? undefined : new RunMembers({ id: record.run_id, since: record.start_time });
   }
 
   async membersLeft(): Promise<readonly LeftoverProcess[]> {
@@ -110,7 +124,9 @@ class LeftoverRun {
     if (await this.#isGoneWithin(LEFTOVER_GRACE_MS)) return;
     await killMembers(() => this.membersLeft());
     if (await this.#isGoneWithin(KILL_WAIT_MS)) return;
-    throw new Error(`process group ${this.#record.group} of worker ${this.#record.worker}, left by an earlier engine, does not end`);
+    throw new Error(
+      `process group ${this.#record.group} of worker ${this.#record.worker}, left by an earlier engine, does not end`,
+    );
   }
 
   /** Returns the members of the recorded group, unless another group has its number now. */

@@ -26,7 +26,13 @@ afterEach(async () => {
 });
 
 async function begin(ignore: readonly string[] = [], clock: Clock = systemClock): Promise<SourceWatch> {
-  watch = new SourceWatch({ folder, ignore, clock, onChange: (paths) => told.push([...paths]), onProblem: (message) => problems.push(message) });
+  watch = new SourceWatch({
+    folder,
+    ignore,
+    clock,
+    onChange: (paths) => told.push([...paths]),
+    onProblem: (message) => problems.push(message),
+  });
   await watch.rebase();
   return watch;
 }
@@ -62,7 +68,8 @@ describe("watching sources", () => {
   it("leaves out what tools make and what the manifest says", async () => {
     for (const name of ["node_modules", "__pycache__", "data"]) await mkdir(join(folder, name));
     await begin(["data", "*.csv", "src/made"]);
-    for (const name of ["node_modules/x.js", "__pycache__/x.pyc", "data/x.txt", "x.csv", "worker.log"]) await writeFile(join(folder, name), "1");
+    for (const name of ["node_modules/x.js", "__pycache__/x.pyc", "data/x.txt", "x.csv", "worker.log"])
+      await writeFile(join(folder, name), "1");
     expect(await toldUpTo("marker.py")).toEqual([]);
   });
 
@@ -156,9 +163,14 @@ describe("a save is reported", () => {
       await rename(join(folder, `${round}/a`), join(folder, `${round}/c`));
       await rename(join(folder, `${round}/b`), join(folder, `${round}/a`));
     }
-    expect(await missing(some.flatMap((round) => ["a", "b", "c"].map((name) => `${round}/${name}/src/file.ts`)))).toEqual([]);
-    for (const round of some) for (const name of ["a", "c"]) await writeFile(join(folder, `${round}/${name}/src/file.ts`), "new");
-    expect(await missing(some.flatMap((round) => ["a", "c"].map((name) => `${round}/${name}/src/file.ts`)))).toEqual([]);
+    expect(
+      await missing(some.flatMap((round) => ["a", "b", "c"].map((name) => `${round}/${name}/src/file.ts`))),
+    ).toEqual([]);
+    for (const round of some)
+      for (const name of ["a", "c"]) await writeFile(join(folder, `${round}/${name}/src/file.ts`), "new");
+    expect(await missing(some.flatMap((round) => ["a", "c"].map((name) => `${round}/${name}/src/file.ts`)))).toEqual(
+      [],
+    );
     expect(await unreported(source)).toEqual([]);
   });
 
@@ -278,9 +290,17 @@ describe("a watch of sources", () => {
       return systemClock.after(ms, action);
     };
     const onChange = (paths: readonly string[]): unknown => told.push([...paths]);
-    watch = new SourceWatch({ folder, ignore: [], include: ["*.py"], clock: { ...systemClock, after }, onChange, onProblem: () => {} });
+    watch = new SourceWatch({
+      folder,
+      ignore: [],
+      include: ["*.py"],
+      clock: { ...systemClock, after },
+      onChange,
+      onProblem: () => {},
+    });
     await watch.rebase();
-    for (let round = 0; round < 50; round++) for (const path of ["a.log", "b.log", "data.json"]) await writeFile(join(folder, path), "2");
+    for (let round = 0; round < 50; round++)
+      for (const path of ["a.log", "b.log", "data.json"]) await writeFile(join(folder, path), "2");
     expect(await toldUpTo("marker.py")).toEqual([]);
     expect(waits).toBeLessThan(10);
   });
@@ -313,8 +333,16 @@ describe("a watch of sources", () => {
 describe("the ignore rule", () => {
   it("takes names at any depth and paths from the folder on", () => {
     const ignored = ignoreRule(["*.csv", "src/made/", "./a*c/b"]);
-    expect(["x/y.csv", "src/made", "src/made/x.ts", "abc/b", "ac/b/x", "deep/node_modules/x", "pkg.egg-info/x"].filter((path) => !ignored(path))).toEqual([]);
-    expect(["y.csvx", "x/src/made", "ab/b", "src/mad", "distant.py", "requirements.txt", "svc.worker.yaml", ".env"].filter(ignored)).toEqual([]);
+    expect(
+      ["x/y.csv", "src/made", "src/made/x.ts", "abc/b", "ac/b/x", "deep/node_modules/x", "pkg.egg-info/x"].filter(
+        (path) => !ignored(path),
+      ),
+    ).toEqual([]);
+    expect(
+      ["y.csvx", "x/src/made", "ab/b", "src/mad", "distant.py", "requirements.txt", "svc.worker.yaml", ".env"].filter(
+        ignored,
+      ),
+    ).toEqual([]);
   });
 
   it("is not slowed down by any pattern", () => {
@@ -327,7 +355,8 @@ describe("the ignore rule", () => {
 describe("what is watched", () => {
   it("is what a pattern includes, at any depth or by a path with **", () => {
     const rule = pathRule(["src/**/*.ts", "*.py", "conf/app"]);
-    for (const path of ["src/a.ts", "src/b/c/d.ts", "deep/down/x.py", "conf/app/any/thing"]) expect([path, rule(path)]).toEqual([path, true]);
+    for (const path of ["src/a.ts", "src/b/c/d.ts", "deep/down/x.py", "conf/app/any/thing"])
+      expect([path, rule(path)]).toEqual([path, true]);
     for (const path of ["src/a.js", "lib/src/a.ts", "conf/other"]) expect([path, rule(path)]).toEqual([path, false]);
   });
 

@@ -2,7 +2,14 @@ import { createHash } from "node:crypto";
 import type { BigIntStats, Dirent } from "node:fs";
 import { lstat, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { type ArmOutcome, type FolderEvent, FolderWatch, folderIdentity, isMissing, watchProblem } from "../../file-events/folder-watch.ts";
+import {
+  type ArmOutcome,
+  type FolderEvent,
+  FolderWatch,
+  folderIdentity,
+  isMissing,
+  watchProblem,
+} from "../../file-events/folder-watch.ts";
 import { PathWatch } from "../../file-events/path-watch.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ignoreRule, type PathRule, pathRule } from "./watch-ignore.ts";
@@ -107,10 +114,20 @@ export class SourceWatch {
     // Ignored folders are not read, except for those on the way to a named file.
     this.#ignored = (path) => isIgnored(path) && !named.some((file) => file === path || file.startsWith(`${path}/`));
     const isIncluded = pathRule(include);
-    this.#included = include.length === 0 ? () => true : (path) => isIncluded(path) || named.includes(path) || always?.(path) === true;
-    this.#watch = new FolderWatch({ clock, onEvent: (event) => this.#notice(event), onProblem: (message) => this.#problem(message) });
+    this.#included =
+      include.length === 0 ? () => true : (path) => isIncluded(path) || named.includes(path) || always?.(path) === true;
+    this.#watch = new FolderWatch({
+      clock,
+      onEvent: (event) => this.#notice(event),
+      onProblem: (message) => this.#problem(message),
+    });
     // Its problems are not reported: the parent folder may be unreadable without harm, and exhausted limits are reported by the other watch.
-    this.#rootWatch = new PathWatch({ paths: [folder], clock, onEvent: () => this.#markDirty(""), onProblem: () => {} });
+    this.#rootWatch = new PathWatch({
+      paths: [folder],
+      clock,
+      onEvent: () => this.#markDirty(""),
+      onProblem: () => {},
+    });
   }
 
   /** Makes the current files the reference: earlier changes are no longer reported. Starts the watch. */
@@ -175,7 +192,9 @@ export class SourceWatch {
 
   /** Runs scans one at a time, in order. */
   #enqueue(scan: () => Promise<void>): Promise<void> {
-    this.#work = this.#work.then(() => (this.#closed ? undefined : scan())).catch((error: unknown) => this.#problem(watchProblem(error)));
+    this.#work = this.#work
+      .then(() => (this.#closed ? undefined : scan()))
+      .catch((error: unknown) => this.#problem(watchProblem(error)));
     return this.#work;
   }
 
@@ -201,7 +220,11 @@ export class SourceWatch {
   }
 
   /** Arms a folder and then reads it, if that is needed. Returns the sub-folders to scan next. Throws if the process is short of resources. */
-  async #scanFolder(path: string, isDirty: boolean, scan: Scan): Promise<{ readonly path: string; readonly isDirty: boolean }[]> {
+  async #scanFolder(
+    path: string,
+    isDirty: boolean,
+    scan: Scan,
+  ): Promise<{ readonly path: string; readonly isDirty: boolean }[]> {
     const folder = this.#folders.get(path) ?? (path === "" ? this.#addFolder("") : undefined);
     // Removed with its parent.
     if (folder === undefined) return [];
@@ -214,7 +237,9 @@ export class SourceWatch {
       return [];
     }
     const watched = entries.filter((entry) => !this.#ignored(childOf(path, entry.name)));
-    const files = watched.filter((entry) => !entry.isDirectory() && this.#included(childOf(path, entry.name))).map(({ name }) => name);
+    const files = watched
+      .filter((entry) => !entry.isDirectory() && this.#included(childOf(path, entry.name)))
+      .map(({ name }) => name);
     await this.#scanFiles(path, folder, files, scan);
     const folders = new Set(watched.filter((entry) => entry.isDirectory()).map(({ name }) => name));
     for (const name of folder.folders) if (!folders.has(name)) this.#forget(childOf(path, name), scan);

@@ -15,7 +15,10 @@ export class StatusStream {
   readonly #published = new Map<string, string>();
   #cancelBatch: (() => void) | undefined;
 
-  constructor({ clock, streams }: Pick<ModuleContext<unknown>, "clock" | "streams">, units: () => ReadonlyMap<string, Unit>) {
+  constructor(
+    { clock, streams }: Pick<ModuleContext<unknown>, "clock" | "streams">,
+    units: () => ReadonlyMap<string, Unit>,
+  ) {
     this.#clock = clock;
     this.#units = units;
     this.#stream = streams.provideSystemStream({

@@ -36,27 +36,42 @@ const lastExitSchema = z.object({
 export const workerStatusSchema = z.object({
   name: z.string(),
   kind: z.enum(["local", "command", "module", "remote"]).meta({
-    description: "`local`: a worker that the engine runs; `command`: a command of `svc-exec`; `module`: part of the engine; `remote`: connected by itself",
+    description:
+      "`local`: a worker that the engine runs; `command`: a command of `svc-exec`; `module`: part of the engine; `remote`: connected by itself",
   }),
   state: stateSchema,
   reason: z.string().nullable().meta({ description: "Why it is in this state, if there is something to explain" }),
-  problem: z.string().nullable().meta({ description: "Why its last change or install is not used, while its previous processes keep running" }),
-  pids: z.array(z.int()).meta({ description: "Process ids of the worker and its descendants. Empty if the engine did not start it" }),
-  replicas: z.array(replicaSchema).meta({ description: "Its processes; during a replacement two with the same index. For a remote worker its connections" }),
-  restarts: z.int().meta({ description: "Number of restarts after crashes. Restarts because of changed files or commands do not count" }),
+  problem: z
+    .string()
+    .nullable()
+    .meta({ description: "Why its last change or install is not used, while its previous processes keep running" }),
+  pids: z
+    .array(z.int())
+    .meta({ description: "Process ids of the worker and its descendants. Empty if the engine did not start it" }),
+  replicas: z.array(replicaSchema).meta({
+    description: "Its processes; during a replacement two with the same index. For a remote worker its connections",
+  }),
+  restarts: z.int().meta({
+    description: "Number of restarts after crashes. Restarts because of changed files or commands do not count",
+  }),
   last_exit: lastExitSchema.nullable().meta({ description: "Its last crash" }),
-  next_start_at: z.string().nullable().meta({ description: "ISO time of the next start, while it is backing off or crash looping" }),
+  next_start_at: z
+    .string()
+    .nullable()
+    .meta({ description: "ISO time of the next start, while it is backing off or crash looping" }),
   ready_at: z.string().nullable().meta({ description: "ISO time when it became ready" }),
   waits_for: z.array(z.string()).meta({ description: "Names in `depends_on` that it waits for" }),
   memory_bytes: z.int().nullable().meta({ description: "Memory of all its processes" }),
-  cpu_percent: z
-    .number()
-    .nullable()
-    .meta({ description: "CPU use of all its processes in percent of one core, since the previous status call or since they started" }),
+  cpu_percent: z.number().nullable().meta({
+    description:
+      "CPU use of all its processes in percent of one core, since the previous status call or since they started",
+  }),
   log_file: z.string().nullable().meta({ description: "Absolute path of the file with its output" }),
   functions: z.array(z.string()).meta({ description: "Ids of the functions that its ready processes provide" }),
   trigger_types: z.array(z.string()).meta({ description: "Ids of the trigger types that its ready processes provide" }),
-  tail: z.array(z.string()).meta({ description: `The last lines of its output: ${DEFAULT_TAIL} unless the call asks for more` }),
+  tail: z
+    .array(z.string())
+    .meta({ description: `The last lines of its output: ${DEFAULT_TAIL} unless the call asks for more` }),
 });
 /** The status of a worker, as `worker::*` functions return it. */
 export type WorkerStatus = z.output<typeof workerStatusSchema>;
@@ -71,7 +86,19 @@ export interface ModuleStatus {
 /** Returns the part of a unit's status that needs no information from the system. */
 export function unitSummary(
   unit: Unit,
-): Pick<WorkerStatus, "name" | "kind" | "state" | "reason" | "problem" | "restarts" | "last_exit" | "next_start_at" | "ready_at" | "waits_for"> {
+): Pick<
+  WorkerStatus,
+  | "name"
+  | "kind"
+  | "state"
+  | "reason"
+  | "problem"
+  | "restarts"
+  | "last_exit"
+  | "next_start_at"
+  | "ready_at"
+  | "waits_for"
+> {
   const { state, reason } = unit.status;
   const { lastExit } = unit;
   return {
@@ -81,7 +108,15 @@ export function unitSummary(
     reason: reason ?? null,
     problem: unit.problem ?? null,
     restarts: unit.restarts,
-    last_exit: lastExit === undefined ? null : { code: lastExit.end.code, signal: lastExit.end.signal, at: isoOf(lastExit.atMs), lines: [...lastExit.lines] },
+    last_exit:
+      lastExit === undefined
+        ? null
+        : {
+            code: lastExit.end.code,
+            signal: lastExit.end.signal,
+            at: isoOf(lastExit.atMs),
+            lines: [...lastExit.lines],
+          },
     next_start_at: isoOrNull(unit.nextStartAtMs),
     ready_at: isoOrNull(unit.readyAtMs),
     waits_for: [...unit.waitsFor],
@@ -90,9 +125,15 @@ export function unitSummary(
 
 export async function statusOfUnit(
   unit: Unit,
-  { connections, usage, tail }: { readonly connections: Connections; readonly usage: UsageMeter; readonly tail: number },
+  {
+    connections,
+    usage,
+    tail,
+  }: { readonly connections: Connections; readonly usage: UsageMeter; readonly tail: number },
 ): Promise<WorkerStatus> {
-  const pidsOf = new Map(await Promise.all(unit.processes.map(async (process) => [process, await process.pids()] as const)));
+  const pidsOf = new Map(
+    await Promise.all(unit.processes.map(async (process) => [process, await process.pids()] as const)),
+  );
   const pids = [...pidsOf.values()].flat();
   const { memoryBytes, cpuPercent } = await usage.measure(unit.entry.name, pids);
   const { functions, triggerTypes } = connections.provided(unit.readyConnections);
@@ -114,7 +155,17 @@ export async function statusOfUnit(
   };
 }
 
-type OfProcesses = "problem" | "pids" | "restarts" | "last_exit" | "next_start_at" | "waits_for" | "memory_bytes" | "cpu_percent" | "log_file" | "tail";
+type OfProcesses =
+  | "problem"
+  | "pids"
+  | "restarts"
+  | "last_exit"
+  | "next_start_at"
+  | "waits_for"
+  | "memory_bytes"
+  | "cpu_percent"
+  | "log_file"
+  | "tail";
 
 /** Status members of something without a process of the engine. */
 function noProcess(): Pick<WorkerStatus, OfProcesses> {
@@ -165,7 +216,12 @@ export function statusesOfRemote(directory: Directory): WorkerStatus[] {
     kind: "remote" as const,
     state: "ready" as const,
     reason: null,
-    replicas: views.map((view, index) => ({ index: index + 1, state: "ready" as const, pid: view.pid, ready_at: isoOf(view.connected_at_ms) })),
+    replicas: views.map((view, index) => ({
+      index: index + 1,
+      state: "ready" as const,
+      pid: view.pid,
+      ready_at: isoOf(view.connected_at_ms),
+    })),
     ready_at: isoOf(Math.min(...views.map(({ connected_at_ms }) => connected_at_ms))),
     functions: [...new Set(views.flatMap(({ functions }) => functions))].sort(),
     trigger_types: [...new Set(views.flatMap(({ trigger_types }) => trigger_types))].sort(),

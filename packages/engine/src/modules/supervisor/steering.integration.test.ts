@@ -17,8 +17,13 @@ describe("a worker that is stopped", () => {
     const other = await project.runningPid("other");
     expect(await project.call("worker::stop", { name: "w" })).toMatchObject({ state: "stopping" });
     const stopped = await project.call("worker::wait", { name: "w", until: "stopped", timeout_ms: 9_000 });
-    expect(stopped).toMatchObject({ state: "stopped", pids: [], reason: "it was stopped; start it with `svc worker start w`" });
-    for (const name of ["w", "other"]) await writeFile(join(project.folder, name, "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
+    expect(stopped).toMatchObject({
+      state: "stopped",
+      pids: [],
+      reason: "it was stopped; start it with `svc worker start w`",
+    });
+    for (const name of ["w", "other"])
+      await writeFile(join(project.folder, name, "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
     // The other worker shows that the edit was noticed.
     await project.runningPid("other", [other]);
     expect(await project.status("w")).toMatchObject({ state: "stopped", pids: [] });
@@ -43,16 +48,19 @@ describe("a worker that is stopped", () => {
 
   it("while it installs ends the install", async () => {
     await project.writeWorker("w", {
-      manifest: "name: w\nruntime: {kind: javascript}\nscripts: {install: echo begun; sleep 300, start: exec sh worker.sh}\n".replace(
-        "echo begun; sleep 300",
-        '"echo begun; sleep 300"',
-      ),
+      manifest:
+        "name: w\nruntime: {kind: javascript}\nscripts: {install: echo begun; sleep 300, start: exec sh worker.sh}\n".replace(
+          "echo begun; sleep 300",
+          '"echo begun; sleep 300"',
+        ),
     });
     await writeFile(join(project.folder, "w", "package.json"), "{}");
     await project.start([project.entry("w")]);
     await project.statusWith("w", ({ state, tail }) => state === "installing" && tail.includes("begun"));
     await project.call("worker::stop", { name: "w" });
-    expect(await project.call("worker::wait", { name: "w", until: "stopped", timeout_ms: 9_000 })).toMatchObject({ state: "stopped" });
+    expect(await project.call("worker::wait", { name: "w", until: "stopped", timeout_ms: 9_000 })).toMatchObject({
+      state: "stopped",
+    });
   });
 });
 
@@ -75,7 +83,8 @@ describe("a worker that crashed", () => {
 describe("worker::update", () => {
   it("installs although nothing changed, and then starts the worker anew", async () => {
     await project.writeWorker("w", {
-      manifest: 'name: w\nruntime: {kind: javascript}\nscripts: {install: "echo installing", start: exec sh worker.sh}\n',
+      manifest:
+        'name: w\nruntime: {kind: javascript}\nscripts: {install: "echo installing", start: exec sh worker.sh}\n',
     });
     await project.start([project.entry("w", { watch: false })]);
     const pid = await project.runningPid("w");
@@ -88,7 +97,9 @@ describe("worker::update", () => {
 
 describe("worker::logs", () => {
   it("tells lines with time and stream, and waits for the next ones", async () => {
-    await project.writeWorker("w", { script: "echo up $$ now\necho problem >&2\nwhile [ ! -f go ]; do sleep 0.05; done\necho later\nexec sleep 300\n" });
+    await project.writeWorker("w", {
+      script: "echo up $$ now\necho problem >&2\nwhile [ ! -f go ]; do sleep 0.05; done\necho later\nexec sleep 300\n",
+    });
     await project.start([project.entry("w", { watch: false })]);
     await project.runningPid("w");
     const first = await vi.waitUntil(async () => {
@@ -97,7 +108,12 @@ describe("worker::logs", () => {
     }, TIMEOUT);
     expect(first.lines.find(({ text }) => text === "problem")).toMatchObject({ stream: "err", replica: null });
     expect(first.log_file).toBe(join(project.folder, ".svc", "logs", "w.log"));
-    const waiting = project.call<LogsOutput>("worker::logs", { name: "w", cursor: first.cursor, stream: "out", wait_ms: 9_000 });
+    const waiting = project.call<LogsOutput>("worker::logs", {
+      name: "w",
+      cursor: first.cursor,
+      stream: "out",
+      wait_ms: 9_000,
+    });
     await writeFile(join(project.folder, "w", "go"), "");
     expect((await waiting).lines.map(({ text }) => text)).toEqual(["later"]);
   });
@@ -115,7 +131,9 @@ describe("worker::logs", () => {
     await writeFile(file, "2026-01-01T00:00:00.000Z out later\n");
     const after = await project.call<LogsOutput>("worker::logs", { name: "w", cursor: whole.cursor, stream: "out" });
     expect(after).toMatchObject({ lines: [{ text: "later" }], gap: true });
-    expect(await project.call<LogsOutput>("worker::logs", { name: "w", cursor: after.cursor })).toMatchObject({ gap: false });
+    expect(await project.call<LogsOutput>("worker::logs", { name: "w", cursor: after.cursor })).toMatchObject({
+      gap: false,
+    });
   });
 
   it("answers without lines when none come in time", async () => {
@@ -123,14 +141,17 @@ describe("worker::logs", () => {
     await project.start([project.entry("w")]);
     await project.runningPid("w");
     const { cursor } = await project.call<LogsOutput>("worker::logs", { name: "w", tail: 0 });
-    expect(await project.call<LogsOutput>("worker::logs", { name: "w", cursor, stream: "install", wait_ms: 50 })).toMatchObject({ lines: [] });
+    expect(
+      await project.call<LogsOutput>("worker::logs", { name: "w", cursor, stream: "install", wait_ms: 50 }),
+    ).toMatchObject({ lines: [] });
   });
 });
 
 describe("worker::inspect", () => {
   it("tells how the worker is run, without its secrets", async () => {
     await project.writeWorker("w", {
-      manifest: "name: w\nruntime: {kind: javascript}\nenv: {MODE: fast, API_TOKEN: hush}\nscripts: {install: 'true', start: exec sh worker.sh}\n",
+      manifest:
+        "name: w\nruntime: {kind: javascript}\nenv: {MODE: fast, API_TOKEN: hush}\nscripts: {install: 'true', start: exec sh worker.sh}\n",
     });
     await project.start([project.entry("w", { env: { DATABASE_URL: "postgres://me:hush@db/x" }, replicas: 2 })]);
     await project.runningPid("w");
@@ -146,7 +167,10 @@ describe("worker::inspect", () => {
   it("says what is wrong with the manifest", async () => {
     await project.writeWorker("w", { manifest: "name: w\n" });
     await project.start([project.entry("w")]);
-    await expect(project.call("worker::inspect", { name: "w" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("runtime") });
+    await expect(project.call("worker::inspect", { name: "w" })).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("runtime"),
+    });
     await rm(join(project.folder, "w"), { recursive: true });
   });
 });
@@ -170,8 +194,18 @@ describe("worker functions", () => {
   it("list connected workers of no entry when asked to", async () => {
     await project.start([]);
     await project.connectAs("far-away");
-    const { workers } = await project.call<{ readonly workers: readonly WorkerStatus[] }>("worker::list", { include_remote: true });
-    expect(workers).toContainEqual(expect.objectContaining({ name: "far-away", kind: "remote", state: "ready", functions: ["far-away::hello"], pids: [] }));
+    const { workers } = await project.call<{ readonly workers: readonly WorkerStatus[] }>("worker::list", {
+      include_remote: true,
+    });
+    expect(workers).toContainEqual(
+      expect.objectContaining({
+        name: "far-away",
+        kind: "remote",
+        state: "ready",
+        functions: ["far-away::hello"],
+        pids: [],
+      }),
+    );
     expect(await project.call("worker::list", {})).toEqual({ workers: [] });
     await expect(project.call("worker::stop", { name: "far-away" })).rejects.toMatchObject({
       code: "worker_not_found",
@@ -188,7 +222,11 @@ describe("worker functions", () => {
       message: "no worker is named biling; did you mean billing?",
     });
     for (const what of ["start", "stop", "restart", "update", "logs", "inspect"])
-      await expect(project.call(`worker::${what}`, { name: "svc-state" })).rejects.toMatchObject({ code: "invalid_input" });
-    await expect(project.call("worker::stop", { name: "billing", force: true })).rejects.toMatchObject({ code: "invalid_input" });
+      await expect(project.call(`worker::${what}`, { name: "svc-state" })).rejects.toMatchObject({
+        code: "invalid_input",
+      });
+    await expect(project.call("worker::stop", { name: "billing", force: true })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
   });
 });

@@ -32,7 +32,10 @@ describe("a supervised worker that sends the lines of its logger itself", () => 
       ingest: () => {},
     });
     const pid = await project.runningPid("crasher");
-    (await project.engine.connectWorker({ name: "crasher", pid, features: ["logs"] })).serve("crasher::hello", () => "hi");
+    (await project.engine.connectWorker({ name: "crasher", pid, features: ["logs"] })).serve(
+      "crasher::hello",
+      () => "hi",
+    );
     await project.statusWith("crasher", ({ state }) => state === "ready");
     await writeFile(join(project.folder, "crasher", "first"), "");
     await vi.waitUntil(() => told.includes("printed"), TIMEOUT);
@@ -52,12 +55,16 @@ describe("a supervised worker", () => {
       token: "s3cret/of-the-engine",
       tokenInUrl: () => needed,
     });
-    const tailOf = async (name: string, text: string): Promise<boolean> => (await project.status(name)).tail.includes(text);
+    const tailOf = async (name: string, text: string): Promise<boolean> =>
+      (await project.status(name)).tail.includes(text);
     await vi.waitUntil(() => tailOf("plain", "up ws://localhost:1 ws://localhost:1 s3cret/of-the-engine"), TIMEOUT);
     await vi.waitUntil(() => tailOf("role", "up ws://localhost:1 ws://localhost:1 of-a-role"), TIMEOUT);
     needed = true;
     for (const name of ["plain", "role"]) await project.engine.call("worker::restart", { name });
-    await vi.waitUntil(() => tailOf("plain", "up ws://localhost:1 ws://svc:s3cret%2Fof-the-engine@localhost:1 s3cret/of-the-engine"), TIMEOUT);
+    await vi.waitUntil(
+      () => tailOf("plain", "up ws://localhost:1 ws://svc:s3cret%2Fof-the-engine@localhost:1 s3cret/of-the-engine"),
+      TIMEOUT,
+    );
     await vi.waitUntil(() => tailOf("role", "up ws://localhost:1 ws://svc:of-a-role@localhost:1 of-a-role"), TIMEOUT);
   });
 
@@ -66,7 +73,10 @@ describe("a supervised worker", () => {
     await project.start([project.entry("w")]);
     await project.runningPid("w");
     const rules = { tokenRequired: false, rbac: undefined, middlewareFunctionId: undefined };
-    const impostor = await project.engine.connectWorker({ name: "w", access: new SessionAccess(ANONYMOUS, policyOf(rules)) });
+    const impostor = await project.engine.connectWorker({
+      name: "w",
+      access: new SessionAccess(ANONYMOUS, policyOf(rules)),
+    });
     impostor.serve("w::hello", () => "hi");
     const real = await project.engine.connectWorker({ name: "w" });
     real.serve("w::hello", () => "hi");
@@ -103,7 +113,9 @@ describe("a supervised worker", () => {
     await project.start([project.entry("w")]);
     await project.runningPid("w");
     await project.connectAs("w");
-    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready" });
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({
+      state: "ready",
+    });
   });
 
   it("is not taken for ready because of a connection that was there before its process", async () => {
@@ -112,9 +124,13 @@ describe("a supervised worker", () => {
     await project.writeWorker("w");
     await project.configure([project.entry("w")]);
     const pid = await project.runningPid("w");
-    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({
+      state: "starting",
+    });
     await project.connectAs("w", pid);
-    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready" });
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({
+      state: "ready",
+    });
   });
 
   it("runs in as many processes as its entry says, each awaited", async () => {
@@ -123,9 +139,13 @@ describe("a supervised worker", () => {
     const first = await project.runningPid("w");
     const second = await project.runningPid("w", [first]);
     await project.connectAs("w", first);
-    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({
+      state: "starting",
+    });
     await project.connectAs("w", second);
-    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready" });
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({
+      state: "ready",
+    });
   });
 
   it("is started again after it was killed, and its state says so meanwhile", async () => {
@@ -144,7 +164,9 @@ describe("a supervised worker", () => {
   });
 
   it("that ends says with its reason what its standard error ended with, to who asked to hear of it", async () => {
-    await project.writeWorker("w", { script: "echo 'Traceback' >&2\necho 'SyntaxError: invalid syntax' >&2\necho >&2\nexit 3\n" });
+    await project.writeWorker("w", {
+      script: "echo 'Traceback' >&2\necho 'SyntaxError: invalid syntax' >&2\necho >&2\nexit 3\n",
+    });
     await project.start([project.entry("w")]);
     expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000, on_crash: true })).toMatchObject({
       state: "backing_off",
@@ -160,19 +182,31 @@ describe("a supervised worker", () => {
     await project.connectAs("w", first);
     expect(await project.status("w")).toMatchObject({ state: "starting", functions: [] });
     await project.connectAs("w", second);
-    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({ state: "ready", functions: ["w::hello"] });
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({
+      state: "ready",
+      functions: ["w::hello"],
+    });
   });
 
   it.each([
     {
       what: "a trigger type",
-      register: (worker: InMemoryWorker) => worker.send(JSON.stringify({ type: "registertriggertype", id: "ticker", description: "ticks" })),
+      register: (worker: InMemoryWorker) =>
+        worker.send(JSON.stringify({ type: "registertriggertype", id: "ticker", description: "ticks" })),
       provided: ["ticker"],
     },
     {
       what: "a trigger of another's function",
       register: (worker: InMemoryWorker) =>
-        worker.send(JSON.stringify({ type: "registertrigger", id: "t1", trigger_type: "ticker", function_id: "other::tick", config: {} })),
+        worker.send(
+          JSON.stringify({
+            type: "registertrigger",
+            id: "t1",
+            trigger_type: "ticker",
+            function_id: "other::tick",
+            config: {},
+          }),
+        ),
       provided: [],
     },
   ])("is ready when all that it registered is $what", async ({ register, provided }) => {
@@ -180,7 +214,9 @@ describe("a supervised worker", () => {
     await project.start([project.entry("w")]);
     const pid = await project.runningPid("w");
     const worker = await project.engine.connectWorker({ name: "w", pid });
-    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({ state: "starting" });
+    expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 600 })).toMatchObject({
+      state: "starting",
+    });
     register(worker);
     expect(await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })).toMatchObject({
       state: "ready",
@@ -217,11 +253,14 @@ describe("when files change", () => {
     await utimes(join(project.folder, "w", "worker.sh"), new Date(), new Date());
     await writeFile(join(project.folder, "w", "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
     await project.runningPid("w", [pid]);
-    expect((await project.status("w")).tail.filter((line) => line.startsWith("changed: "))).toEqual(["changed: worker.sh"]);
+    expect((await project.status("w")).tail.filter((line) => line.startsWith("changed: "))).toEqual([
+      "changed: worker.sh",
+    ]);
   });
 
   it("dependencies are installed first when they changed", async () => {
-    const manifest = "name: w\nruntime: {kind: javascript}\nscripts:\n  install: echo installing; echo '{}' > package-lock.json\n  start: exec sh worker.sh\n";
+    const manifest =
+      "name: w\nruntime: {kind: javascript}\nscripts:\n  install: echo installing; echo '{}' > package-lock.json\n  start: exec sh worker.sh\n";
     await project.writeWorker("w", { manifest });
     await writeFile(join(project.folder, "w", "package.json"), "{}");
     await project.start([project.entry("w")]);
@@ -244,7 +283,9 @@ describe("when files change", () => {
     expect(told).toMatchObject({ pids: [pid] });
     expect(told.reason).toContain("did you mean runtime?");
     expect(told.reason).toContain("keep running");
-    await project.writeWorker("w", { manifest: "name: w\nruntime: {kind: javascript}\nenv: {EXTRA: fixed}\nscripts: {start: exec sh worker.sh}\n" });
+    await project.writeWorker("w", {
+      manifest: "name: w\nruntime: {kind: javascript}\nenv: {EXTRA: fixed}\nscripts: {start: exec sh worker.sh}\n",
+    });
     const next = await project.runningPid("w", [pid]);
     const { tail, reason } = await project.status("w");
     expect(tail).toContain(`up ${next} ws://localhost:1 ws://localhost:1 w fixed`);
@@ -263,10 +304,11 @@ describe("when files change", () => {
 
   it("a failed install is told with its last lines, and tried again after an edit", async () => {
     await project.writeWorker("w", {
-      manifest: "name: w\nruntime: {kind: javascript}\nscripts: {install: echo no such package; exit 4, start: exec sh worker.sh}\n".replace(
-        "echo no such package; exit 4",
-        '"echo no such package; exit 4"',
-      ),
+      manifest:
+        "name: w\nruntime: {kind: javascript}\nscripts: {install: echo no such package; exit 4, start: exec sh worker.sh}\n".replace(
+          "echo no such package; exit 4",
+          '"echo no such package; exit 4"',
+        ),
     });
     await project.start([project.entry("w")]);
     const failed = (await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })) as WorkerStatus;
@@ -282,7 +324,8 @@ describe("when files change", () => {
     await project.writeWorker("on");
     await project.start([project.entry("off", { watch: false }), project.entry("on")]);
     const [off, on] = [await project.runningPid("off"), await project.runningPid("on")];
-    for (const name of ["off", "on"]) await writeFile(join(project.folder, name, "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
+    for (const name of ["off", "on"])
+      await writeFile(join(project.folder, name, "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
     await project.runningPid("on", [on]);
     expect((await project.status("off")).pids).toEqual([off]);
   });
@@ -295,13 +338,21 @@ describe("a config change", () => {
     const kept = await project.runningPid("kept");
     const changed = await project.runningPid("changed");
     const removed = await project.runningPid("removed");
-    await project.configure([project.entry("kept", { where: "config.yaml:9" }), project.entry("changed", { env: { EXTRA: "now" } }), project.entry("added")]);
+    await project.configure([
+      project.entry("kept", { where: "config.yaml:9" }),
+      project.entry("changed", { env: { EXTRA: "now" } }),
+      project.entry("added"),
+    ]);
     await project.runningPid("added");
     const anew = await project.runningPid("changed", [changed]);
-    expect((await project.status("changed")).tail).toContain(`up ${anew} ws://localhost:1 ws://localhost:1 changed now`);
+    expect((await project.status("changed")).tail).toContain(
+      `up ${anew} ws://localhost:1 ws://localhost:1 changed now`,
+    );
     expect((await project.status("kept")).pids).toEqual([kept]);
     await vi.waitUntil(async () => (await findProcess(removed)) === undefined, TIMEOUT);
-    await expect(project.engine.call("worker::status", { name: "removed" })).rejects.toMatchObject({ code: "worker_not_found" });
+    await expect(project.engine.call("worker::status", { name: "removed" })).rejects.toMatchObject({
+      code: "worker_not_found",
+    });
   });
 
   it("is awaited by worker::wait for a name that is not configured yet", async () => {
@@ -363,9 +414,15 @@ describe("after an engine that was killed", () => {
     await project.writeWorker("w");
     const [run, other] = [newRunId(), newRunId()];
     const group = await startSession("echo up; exec sleep 300", run);
-    await new RunRecords(join(project.folder, ".svc", "run", "workers")).add("w", { group: group.pid ?? 0, runId: run });
+    await new RunRecords(join(project.folder, ".svc", "run", "workers")).add("w", {
+      group: group.pid ?? 0,
+      runId: run,
+    });
     const stubborn = "trap '' TERM; echo up; while :; do sleep 1; done";
-    const left = [await startSession(stubborn, run), await startSession("echo up; exec sleep 300", markerOf(newRunId(), run))];
+    const left = [
+      await startSession(stubborn, run),
+      await startSession("echo up; exec sleep 300", markerOf(newRunId(), run)),
+    ];
     const stranger = await startSession(stubborn, other);
     const groupEnded = once(group, "exit");
     group.kill("SIGKILL");
@@ -410,10 +467,16 @@ describe("worker functions", () => {
     expect(await project.engine.call("worker::wait", { name: "supervisor" })).toMatchObject({
       kind: "module",
       state: "ready",
-      functions: ["inspect", "list", "logs", "restart", "start", "status", "stop", "update", "wait"].map((what) => `worker::${what}`),
+      functions: ["inspect", "list", "logs", "restart", "start", "status", "stop", "update", "wait"].map(
+        (what) => `worker::${what}`,
+      ),
     });
-    expect(((await project.engine.call("worker::list")) as { workers: WorkerStatus[] }).workers.map(({ name }) => name)).toEqual(["supervisor", "svc-state"]);
-    await expect(project.engine.call("worker::restart", { name: "svc-state" })).rejects.toMatchObject({ code: "invalid_input" });
+    expect(
+      ((await project.engine.call("worker::list")) as { workers: WorkerStatus[] }).workers.map(({ name }) => name),
+    ).toEqual(["supervisor", "svc-state"]);
+    await expect(project.engine.call("worker::restart", { name: "svc-state" })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
   });
 
   it("name the known workers when one is unknown", async () => {
@@ -423,13 +486,17 @@ describe("worker functions", () => {
       code: "worker_not_found",
       message: "no worker is named v; known are w",
     });
-    await expect(project.engine.call("worker::wait", { name: "v", timeout_ms: 50 })).rejects.toMatchObject({ code: "worker_not_found" });
+    await expect(project.engine.call("worker::wait", { name: "v", timeout_ms: 50 })).rejects.toMatchObject({
+      code: "worker_not_found",
+    });
     await expect(project.engine.call("worker::status", {})).rejects.toMatchObject({ code: "invalid_input" });
   });
 
   it("stop waiting when their caller goes", async () => {
     await project.writeWorker("w");
     await project.start([project.entry("w")]);
-    await expect(project.engine.call("worker::wait", { name: "w" }, { timeoutMs: 100 })).rejects.toMatchObject({ code: "call_timeout" });
+    await expect(project.engine.call("worker::wait", { name: "w" }, { timeoutMs: 100 })).rejects.toMatchObject({
+      code: "call_timeout",
+    });
   });
 });

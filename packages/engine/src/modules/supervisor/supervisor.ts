@@ -15,7 +15,15 @@ import { MemoryLimits, unenforced } from "./memory-limits.ts";
 import { readLogs } from "./read-logs.ts";
 import { commandRecipe, RecipeError, workerRecipe } from "./recipe.ts";
 import { RunRecords } from "./run-records.ts";
-import { DEFAULT_TAIL, isRemote, type ModuleStatus, statusesOfRemote, statusOfModule, statusOfUnit, type WorkerStatus } from "./status.ts";
+import {
+  DEFAULT_TAIL,
+  isRemote,
+  type ModuleStatus,
+  statusesOfRemote,
+  statusOfModule,
+  statusOfUnit,
+  type WorkerStatus,
+} from "./status.ts";
 import { StatusStream } from "./status-stream.ts";
 import { STOP_GRACE_MS, Unit, type UnitParts } from "./unit.ts";
 import { UsageMeter } from "./usage.ts";
@@ -102,7 +110,9 @@ export class Supervisor {
   /** Applies a config: starts new workers, stops removed ones, restarts changed ones. Does not wait for them. */
   apply(config: SupervisorConfig): void {
     const commands = config.commands ?? [];
-    const wanted = new Map<string, SupervisedEntry>([...config.workers, ...commands].map((entry) => [entry.name, entry]));
+    const wanted = new Map<string, SupervisedEntry>(
+      [...config.workers, ...commands].map((entry) => [entry.name, entry]),
+    );
     this.#dependsOn = new Map([...wanted.values()].map(({ name, dependsOn }) => [name, dependsOn]));
     const held = new Set<string>();
     for (const [name, unit] of this.#units) {
@@ -114,12 +124,21 @@ export class Supervisor {
     }
     for (const entry of config.workers) {
       const { restartOrder } = entry;
-      this.#add(entry, { recipe: workerRecipe(entry, this.#deps.projectDir), restartOrder, isHeld: held.has(entry.name) });
+      this.#add(entry, {
+        recipe: workerRecipe(entry, this.#deps.projectDir),
+        restartOrder,
+        isHeld: held.has(entry.name),
+      });
     }
     for (const entry of commands) {
       const kind = { readyWhen: "running", restart: entry.restart } as const;
       // Most commands cannot run twice, e.g. because of a port, and the engine sends them no calls.
-      this.#add(entry, { recipe: commandRecipe(entry), kind, restartOrder: "stop_first", isHeld: held.has(entry.name) });
+      this.#add(entry, {
+        recipe: commandRecipe(entry),
+        kind,
+        restartOrder: "stop_first",
+        isHeld: held.has(entry.name),
+      });
     }
     for (const unit of this.#units.values()) unit.begin();
     this.#memoryLimits.begin();
@@ -147,7 +166,9 @@ export class Supervisor {
 
   /** Returns the configured workers that have never been ready, as a sentence for the readiness report. */
   readinessProblem(): string | undefined {
-    const awaited = [...this.#units.values()].filter((unit) => unit.isAwaited).map((unit) => `${unit.entry.name} (${unit.status.state})`);
+    const awaited = [...this.#units.values()]
+      .filter((unit) => unit.isAwaited)
+      .map((unit) => `${unit.entry.name} (${unit.status.state})`);
     return awaited.length === 0 ? undefined : `workers are not ready yet: ${awaited.join(", ")}`;
   }
 
@@ -183,8 +204,10 @@ export class Supervisor {
   async logs(input: LogsInput, signal: AbortSignal): Promise<LogsOutput> {
     const unit = this.#unit(input.name, "has no output of its own; its log entries are part of the engine's log");
     const { clock, draining } = this.#context;
-    if (input.cursor === undefined || input.wait_ms === 0) return readLogs(unit.output, input, { clock, signal, draining });
-    if (this.#followers >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls already wait for log lines; try again later`);
+    if (input.cursor === undefined || input.wait_ms === 0)
+      return readLogs(unit.output, input, { clock, signal, draining });
+    if (this.#followers >= MAX_WAITS)
+      throw new CallError("overloaded", `${MAX_WAITS} calls already wait for log lines; try again later`);
     this.#followers++;
     try {
       return await readLogs(unit.output, input, { clock, signal, draining });
@@ -215,7 +238,8 @@ export class Supervisor {
    * `call_cancelled` if the call is cancelled.
    */
   async wait(name: string, options: WaitOptions): Promise<WorkerStatus> {
-    if (this.#waits.size >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls already wait for workers; try again later`);
+    if (this.#waits.size >= MAX_WAITS)
+      throw new CallError("overloaded", `${MAX_WAITS} calls already wait for workers; try again later`);
     const startedAtMs = this.#context.clock.monotonic();
     await this.#waits.until(options.signal, () => {
       const waitedMs = this.#context.clock.monotonic() - startedAtMs;
@@ -230,7 +254,8 @@ export class Supervisor {
   #add(entry: SupervisedEntry, { kind, ...how }: Pick<UnitParts, "recipe" | "kind" | "restartOrder" | "isHeld">): void {
     if (this.#units.has(entry.name)) return;
     const predecessor = this.#stopping.get(entry.name) ?? Promise.resolve();
-    const waitsFor = (): PendingDependency[] => notReady(this.#dependsOn.get(entry.name) ?? [], (name) => this.#find(name));
+    const waitsFor = (): PendingDependency[] =>
+      notReady(this.#dependsOn.get(entry.name) ?? [], (name) => this.#find(name));
     const unit = new Unit(entry, {
       ...this.#deps,
       ...{ ...how, waitsFor, unenforced: unenforced(entry.limits) },
@@ -270,7 +295,8 @@ export class Supervisor {
   async #endLeftovers(): Promise<void> {
     try {
       for (const folder of [this.#deps.logsDir, this.#deps.runDir]) await mkdir(folder, { recursive: true });
-      for (const worker of await this.#records.endLeftovers()) this.#context.log.warn("processes left by an earlier engine ended", { worker });
+      for (const worker of await this.#records.endLeftovers())
+        this.#context.log.warn("processes left by an earlier engine ended", { worker });
     } catch (error) {
       // Workers start nevertheless: a duplicate process does less harm than no worker.
       this.#context.log.error("processes left by an earlier engine could not be ended", { error });
@@ -318,6 +344,11 @@ export class Supervisor {
 
 /** The position of an entry in the file, and its dependencies, do not affect running processes. */
 function needsNoRestart(a: SupervisedEntry, b: SupervisedEntry): boolean {
-  const relevant = (entry: SupervisedEntry): unknown => ({ ...entry, configuredPath: undefined, dependsOn: undefined, where: undefined });
+  const relevant = (entry: SupervisedEntry): unknown => ({
+    ...entry,
+    configuredPath: undefined,
+    dependsOn: undefined,
+    where: undefined,
+  });
   return isDeepStrictEqual(relevant(a), relevant(b));
 }

@@ -31,7 +31,9 @@ export class UnitFiles {
     this.#options = options;
     const isWithin = (path: string): boolean => path.startsWith(`${entry.path}${sep}`);
     this.#filesElsewhere = options.envFiles.filter((path) => !isWithin(path));
-    this.#filesWithin = options.envFiles.filter(isWithin).map((path) => relative(entry.path, path).split(sep).join("/"));
+    this.#filesWithin = options.envFiles
+      .filter(isWithin)
+      .map((path) => relative(entry.path, path).split(sep).join("/"));
   }
 
   /**
@@ -52,7 +54,15 @@ export class UnitFiles {
     const { clock, onChange, onProblem } = this.#options;
     // Dependency files and the manifest are always watched, also outside of `include`.
     const always = (name: string): boolean => isDependencyFile(name) || isManifest(name);
-    const source = new SourceWatch({ folder: path, ...patterns, always, named: this.#filesWithin, clock, onChange, onProblem });
+    const source = new SourceWatch({
+      folder: path,
+      ...patterns,
+      always,
+      named: this.#filesWithin,
+      clock,
+      onChange,
+      onProblem,
+    });
     this.#watched = { patterns, source };
     await source.rebase();
     return true;

@@ -33,7 +33,15 @@ function writeManifest(more: string): Promise<void> {
 function begin(edit: () => Promise<void>): void {
   const limits = { memoryBytes: undefined, cpu: undefined };
   const watch = { include: [], ignore: [] };
-  const rest = { replicas: 1, dependsOn: [], envFiles: [], env: {}, where: "config.yaml:1", configuredPath: "./w", restartOrder: "start_first" } as const;
+  const rest = {
+    replicas: 1,
+    dependsOn: [],
+    envFiles: [],
+    env: {},
+    where: "config.yaml:1",
+    configuredPath: "./w",
+    restartOrder: "start_first",
+  } as const;
   const entry: LocalWorkerEntry = { name: "w", path: join(folder, "w"), watch, limits, ...rest };
   const recipe = workerRecipe(entry, folder);
   let isEdited = false;
@@ -72,6 +80,9 @@ describe("an edit that follows the reading of the manifest, before its files are
     begin(() => writeManifest("scripts: {start: exec sleep 300}"));
     await vi.waitFor(async () => expect(await unit.pids()).toHaveLength(1), WAIT);
     await writeFile(join(folder, "w", "data", "a.txt"), "1");
-    await vi.waitFor(async () => expect(await readFile(unit.output.file, "utf8")).toContain("changed: data/a.txt"), WAIT);
+    await vi.waitFor(
+      async () => expect(await readFile(unit.output.file, "utf8")).toContain("changed: data/a.txt"),
+      WAIT,
+    );
   });
 });

@@ -39,7 +39,9 @@ export interface UnitParts extends ReplicaParts {
 }
 
 type Phase =
-  | { readonly name: "waiting" | "waiting for others" | "installing" | "running" | "replacing" | "stopping" | "stopped" }
+  | {
+      readonly name: "waiting" | "waiting for others" | "installing" | "running" | "replacing" | "stopping" | "stopped";
+    }
   | { readonly name: "failed"; readonly reason: string };
 
 interface StartOptions {
@@ -133,7 +135,8 @@ export class Unit {
     }
     if (phase.name === "replacing") return { state: "replacing", reason: this.#processes.progress };
     if (phase.name === "failed") return { state: "failed", reason: phase.reason };
-    if (phase.name === "stopped" && this.#isHeld) return { state: "stopped", reason: `it was stopped; start it with \`svc worker start ${this.entry.name}\`` };
+    if (phase.name === "stopped" && this.#isHeld)
+      return { state: "stopped", reason: `it was stopped; start it with \`svc worker start ${this.entry.name}\`` };
     if (phase.name === "waiting for others") {
       const others = this.#parts.waitsFor().map(({ name, how }) => `${name}, which ${how}`);
       return { state: "starting", reason: others.length === 0 ? undefined : `waiting for ${others.join("; ")}` };
@@ -194,7 +197,9 @@ export class Unit {
 
   /** Ids of the connections of its ready processes. */
   get readyConnections(): ReadonlySet<string> {
-    return new Set(this.processes.flatMap((process) => (process.status.state === "ready" ? [...process.connections] : [])));
+    return new Set(
+      this.processes.flatMap((process) => (process.status.state === "ready" ? [...process.connections] : [])),
+    );
   }
 
   /** Wall-clock time when it became ready, in milliseconds. Undefined if it is not ready. */
@@ -205,7 +210,12 @@ export class Unit {
 
   /** True until it is ready for the first time, for a limited time. */
   get isAwaited(): boolean {
-    return !this.#wasReady && !this.isReadyForDependents && !this.#isHeld && this.#parts.clock.monotonic() - this.#addedAtMs < READY_TIMEOUT_MS;
+    return (
+      !this.#wasReady &&
+      !this.isReadyForDependents &&
+      !this.#isHeld &&
+      this.#parts.clock.monotonic() - this.#addedAtMs < READY_TIMEOUT_MS
+    );
   }
 
   /** True if it was stopped by a call and not started since. */
@@ -220,7 +230,13 @@ export class Unit {
   /** Starts it if it does not run: after a stop, or immediately after a failure. */
   start(): void {
     const { state } = this.status;
-    if (this.#isHeld || state === "stopped" || state === "failed" || state === "backing_off" || state === "crash_looping")
+    if (
+      this.#isHeld ||
+      state === "stopped" ||
+      state === "failed" ||
+      state === "backing_off" ||
+      state === "crash_looping"
+    )
       this.#stopAndStart("start requested");
   }
 
@@ -229,7 +245,8 @@ export class Unit {
    * cannot be replaced. `reinstall`: installs even if nothing changed.
    */
   restart(options: { readonly reinstall?: boolean } = {}): void {
-    if (options.reinstall === true) this.#stopAndStart("update requested", { reinstall: true, keepsRunning: !this.#isHeld });
+    if (options.reinstall === true)
+      this.#stopAndStart("update requested", { reinstall: true, keepsRunning: !this.#isHeld });
     else if (this.#canReplace) this.#startReplacement("restart requested");
     else this.#stopAndStart("restart requested");
   }
@@ -309,7 +326,8 @@ export class Unit {
     this.#work = this.#work
       .then(async () => {
         await this.#parts.leftoversEnded;
-        if (!controller.signal.aborted && options.stopsFirst === true) await this.#processes.stop({ graceMs: STOP_GRACE_MS });
+        if (!controller.signal.aborted && options.stopsFirst === true)
+          await this.#processes.stop({ graceMs: STOP_GRACE_MS });
         if (!controller.signal.aborted) await this.#bringUp(controller.signal, options);
       })
       .catch((error: unknown) => {
@@ -332,7 +350,8 @@ export class Unit {
     if (signal.aborted || plan === undefined) return;
     if (!this.#processes.hasRunning) await this.#awaitOthers(signal);
     if (signal.aborted) return;
-    if (this.#canReplace && (install === "unchanged" || isCompiled(plan)) && (await this.#replace(plan, signal))) return;
+    if (this.#canReplace && (install === "unchanged" || isCompiled(plan)) && (await this.#replace(plan, signal)))
+      return;
     if (signal.aborted) return;
     await this.#processes.stop({ graceMs: STOP_GRACE_MS });
     if (signal.aborted) return;
@@ -359,7 +378,9 @@ export class Unit {
       this.#needsPortAlone = true;
       this.output.line("svc", result.problem);
       this.output.line("svc", "the port is in use: from now on, processes are stopped before new ones start");
-      this.#log.info("new process of a worker could not listen on a port; stopping the previous processes first", { log: this.output.file });
+      this.#log.info("new process of a worker could not listen on a port; stopping the previous processes first", {
+        log: this.output.file,
+      });
       this.#enter({ name: "stopping" });
       return false;
     }
@@ -430,7 +451,11 @@ export class Unit {
       }
       this.#enter({ name: "installing" });
       this.#log.info("installing the dependencies of a worker", { log: this.output.file });
-      const { durationMs } = await recipe.prepare(plan, { signal, force, onProgress: (line) => this.output.line("install", line) });
+      const { durationMs } = await recipe.prepare(plan, {
+        signal,
+        force,
+        onProgress: (line) => this.output.line("install", line),
+      });
       this.#log.info("dependencies of a worker installed", { durationMs });
       // Report lock files that the install wrote now, while they are known to need no restart.
       await this.#files.compare();
@@ -451,10 +476,13 @@ export class Unit {
     this.#triedAtMs = triedAtMs;
     const runsOn = this.#processes.hasRunning;
     this.output.line("svc", reason);
-    this.#log.warn(runsOn ? "change of a worker cannot be used; its previous processes keep running" : "worker cannot be started", {
-      reason,
-      log: this.output.file,
-    });
+    this.#log.warn(
+      runsOn ? "change of a worker cannot be used; its previous processes keep running" : "worker cannot be started",
+      {
+        reason,
+        log: this.output.file,
+      },
+    );
     if (runsOn) this.output.line("svc", "the previous processes keep running");
     this.#problem = runsOn ? reason : undefined;
     this.#enter(runsOn ? { name: "running" } : { name: "failed", reason });

@@ -24,7 +24,9 @@ export class UsageMeter {
 
   async measure(name: string, pids: readonly number[]): Promise<Usage> {
     const figures = await Promise.all(pids.map(async (pid) => ({ pid, found: await readProcess(pid) })));
-    const there = figures.flatMap(({ pid, found }) => (found === undefined ? [] : [{ key: `${pid} ${found.startedAt}`, ...found }]));
+    const there = figures.flatMap(({ pid, found }) =>
+      found === undefined ? [] : [{ key: `${pid} ${found.startedAt}`, ...found }],
+    );
     if (there.length === 0) {
       this.#samples.delete(name);
       return { memoryBytes: null, cpuPercent: null };
@@ -32,10 +34,15 @@ export class UsageMeter {
     const memoryBytes = there.reduce((sum, { rssBytes }) => sum + rssBytes, 0);
     const atMs = performance.now();
     const before = this.#samples.get(name);
-    if (before !== undefined && atMs - before.atMs < MIN_INTERVAL_MS) return { memoryBytes, cpuPercent: before.cpuPercent };
+    if (before !== undefined && atMs - before.atMs < MIN_INTERVAL_MS)
+      return { memoryBytes, cpuPercent: before.cpuPercent };
     const share =
       before === undefined
-        ? there.reduce((sum, { cpuMs, startedAt }) => sum + cpuMs / Math.max(MIN_INTERVAL_MS, uptime() * 1000 - Number(startedAt) * TICK_MS), 0)
+        ? there.reduce(
+            (sum, { cpuMs, startedAt }) =>
+              sum + cpuMs / Math.max(MIN_INTERVAL_MS, uptime() * 1000 - Number(startedAt) * TICK_MS),
+            0,
+          )
         : there.reduce((sum, { key, cpuMs }) => sum + cpuMs - (before.cpuMs.get(key) ?? 0), 0) / (atMs - before.atMs);
     const cpuPercent = Math.round(share * 1000) / 10;
     this.#samples.set(name, { atMs, cpuPercent, cpuMs: new Map(there.map(({ key, cpuMs }) => [key, cpuMs])) });

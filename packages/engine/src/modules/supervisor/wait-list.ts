@@ -36,7 +36,8 @@ export class WaitList {
         if (isDone()) finish(resolve);
         else cancelCheck = this.#clock.after(CHECK_EVERY_MS, check);
       };
-      const onAbort = (): void => finish(() => reject(new CallError("call_cancelled", "the caller cancelled the call")));
+      const onAbort = (): void =>
+        finish(() => reject(new CallError("call_cancelled", "the caller cancelled the call")));
       if (signal.aborted) {
         onAbort();
         return;

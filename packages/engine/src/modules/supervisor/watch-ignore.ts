@@ -2,11 +2,64 @@ import { compileGlob, fitsInOrder } from "@svc/protocol";
 
 /** Folders and files that tools create. `*` matches any characters within a name. */
 const DEFAULT_IGNORE: readonly string[] = [
-  ...["node_modules", ".pnpm-store", ".parcel-cache", ".turbo", ".next", ".nuxt", ".svelte-kit", "target", ".venv", "venv", "__pycache__"],
-  ...[".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", "vendor", ".bundle", ".gradle", ".m2", "obj", ".nuget", "_build", "deps"],
-  ...["dist", "build", "out", "coverage", ".cache", ".git", ".svn", ".hg", ".idea", ".vscode", ".DS_Store", ".svc", "*.egg-info"],
+  ...[
+    "node_modules",
+    ".pnpm-store",
+    ".parcel-cache",
+    ".turbo",
+    ".next",
+    ".nuxt",
+    ".svelte-kit",
+    "target",
+    ".venv",
+    "venv",
+    "__pycache__",
+  ],
+  ...[
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
+    "vendor",
+    ".bundle",
+    ".gradle",
+    ".m2",
+    "obj",
+    ".nuget",
+    "_build",
+    "deps",
+  ],
+  ...[
+    "dist",
+    "build",
+    "out",
+    "coverage",
+    ".cache",
+    ".git",
+    ".svn",
+    ".hg",
+    ".idea",
+    ".vscode",
+    ".DS_Store",
+    ".svc",
+    "*.egg-info",
+  ],
   // Written by a running worker or an editor; restarting for these would never end.
-  ...["*.log", "*.pyc", "*.tsbuildinfo", "*.tmp", "*.swp", "*.swx", "*~", ".#*", "4913", "*.sqlite", "*.sqlite-*", "*.db", "*.db-*"],
+  ...[
+    "*.log",
+    "*.pyc",
+    "*.tsbuildinfo",
+    "*.tmp",
+    "*.swp",
+    "*.swx",
+    "*~",
+    ".#*",
+    "4913",
+    "*.sqlite",
+    "*.sqlite-*",
+    "*.db",
+    "*.db-*",
+  ],
 ];
 
 /** Returns true if a path, relative to the watched folder with `/` between names, matches. */
@@ -25,7 +78,9 @@ export function ignoreRule(extra: readonly string[], include: readonly string[] 
 export function pathRule(given: readonly string[]): PathRule {
   const patterns = given.map((pattern) => pattern.replace(/^\.\//, "").replace(/\/+$/, ""));
   const names = patterns.filter((pattern) => !pattern.includes("/")).map(compileGlob);
-  const paths = patterns.filter((pattern) => pattern.includes("/")).map((pattern) => pattern.replace(/^\//, "").split("/"));
+  const paths = patterns
+    .filter((pattern) => pattern.includes("/"))
+    .map((pattern) => pattern.replace(/^\//, "").split("/"));
   const globs = new Map(paths.flat().map((name) => [name, compileGlob(name)]));
   const fits = (wanted: string, name: string): boolean => globs.get(wanted)?.(name) ?? false;
   return (path) => {

@@ -120,7 +120,10 @@ describe("a worker's process", () => {
     world.process.connected("w");
     world.clock.advance(300);
     world.process.disconnected("w");
-    expect(world.process.status).toEqual({ state: "starting", reason: "it lost its connection to the engine and is expected back" });
+    expect(world.process.status).toEqual({
+      state: "starting",
+      reason: "it lost its connection to the engine and is expected back",
+    });
     world.process.connected("w2");
     world.clock.advance(300);
     expect(world.process.status.state).toBe("ready");
@@ -155,7 +158,9 @@ describe("a worker's process", () => {
     process.start();
     world.lastError = "  SyntaxError: invalid syntax";
     await latest().end(EXITED);
-    expect(process.status.reason).toBe("it ended with exit code 1 (SyntaxError: invalid syntax) and is started again in 1 s");
+    expect(process.status.reason).toBe(
+      "it ended with exit code 1 (SyntaxError: invalid syntax) and is started again in 1 s",
+    );
     world.lastError = "x".repeat(300);
     for (let exit = 1; exit < 5; exit++) {
       clock.advance(9_000);
@@ -204,7 +209,10 @@ describe("a process that replaces another one", () => {
     process.startAsReplacement();
     world.lastError = "SyntaxError: invalid syntax";
     await latest().end(EXITED);
-    expect(process.status).toEqual({ state: "failed", reason: "it ended with exit code 1 (SyntaxError: invalid syntax) before it was ready" });
+    expect(process.status).toEqual({
+      state: "failed",
+      reason: "it ended with exit code 1 (SyntaxError: invalid syntax) before it was ready",
+    });
     expect(process.lastExit?.end).toEqual(EXITED);
     expect(events).toEqual(["started 1", "failed"]);
     expect(clock.pendingTimers).toBe(0);
@@ -272,8 +280,13 @@ describe("the restart policy", () => {
       [1, 1.2],
     ] as const) {
       const policy = new RestartPolicy(() => random);
-      const delays = Array.from({ length: 9 }, (_, exit) => policy.exited({ nowMs: exit * 30_000, ranForMs: 29_000, wasReady: false }).delayMs);
-      expect(delays).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => Math.min(60_000, Math.round(seconds * 1_000 * factor))));
+      const delays = Array.from(
+        { length: 9 },
+        (_, exit) => policy.exited({ nowMs: exit * 30_000, ranForMs: 29_000, wasReady: false }).delayMs,
+      );
+      expect(delays).toEqual(
+        [1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => Math.min(60_000, Math.round(seconds * 1_000 * factor))),
+      );
     }
   });
 
@@ -288,6 +301,9 @@ describe("the restart policy", () => {
     const policy = new RestartPolicy(() => 0.5);
     policy.exited({ nowMs: 0, ranForMs: 10, wasReady: false });
     policy.exited({ nowMs: 2_000, ranForMs: 10, wasReady: false });
-    expect(policy.exited({ nowMs: 64_000, ranForMs: 60_000, wasReady: false })).toEqual({ state: "backing_off", delayMs: 1_000 });
+    expect(policy.exited({ nowMs: 64_000, ranForMs: 60_000, wasReady: false })).toEqual({
+      state: "backing_off",
+      delayMs: 1_000,
+    });
   });
 });

@@ -258,7 +258,9 @@ export class WorkerProcess {
       this.#enter({ name: "starting", late: false, ...options });
       return;
     }
-    this.#cancelTimer = this.#options.clock.after(READY_TIMEOUT_MS, () => this.#enter({ name: "starting", late: true, ...options }));
+    this.#cancelTimer = this.#options.clock.after(READY_TIMEOUT_MS, () =>
+      this.#enter({ name: "starting", late: true, ...options }),
+    );
     this.#enter({ name: "starting", late: false, ...options });
   }
 
@@ -300,7 +302,10 @@ export class WorkerProcess {
     }
     this.#lastExit = { end, atMs: this.#options.clock.now(), lines: this.#options.lastLines() };
     if (restart === "never") {
-      this.#enter({ name: "failed", reason: `${this.#ended(end)}${this.#lastError}; it is not started again, since its restart is never` });
+      this.#enter({
+        name: "failed",
+        reason: `${this.#ended(end)}${this.#lastError}; it is not started again, since its restart is never`,
+      });
       this.#options.observer.crashed(end, this.status);
       return;
     }
@@ -321,7 +326,8 @@ export class WorkerProcess {
 
   #crashReason(end: CommandEnd, next: { readonly state: string; readonly delayMs: number }): string {
     const ended = this.#ended(end);
-    if (next.state !== "crash_looping") return `${ended}${this.#lastError} and is started again ${inSeconds(next.delayMs)}`;
+    if (next.state !== "crash_looping")
+      return `${ended}${this.#lastError} and is started again ${inSeconds(next.delayMs)}`;
     const seconds = Math.round(next.delayMs / 1000);
     const restart = `svc worker restart ${this.#options.name}`;
     return `${ended}, the fifth time within a minute${this.#lastError}; it is started again when a file changes, with \`${restart}\`, or in ${seconds / 60} minutes`;
@@ -346,7 +352,10 @@ function inSeconds(delayMs: number): string {
   return delayMs < 500 ? "at once" : `in ${Math.max(1, Math.round(delayMs / 1000))} s`;
 }
 
-function startingReason(phase: { readonly late: boolean; readonly wasReady: boolean }, lastError: string): string | undefined {
+function startingReason(
+  phase: { readonly late: boolean; readonly wasReady: boolean },
+  lastError: string,
+): string | undefined {
   const forSeconds = `for ${READY_TIMEOUT_MS / 1000} s`;
   if (phase.wasReady)
     return phase.late

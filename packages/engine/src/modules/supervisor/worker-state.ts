@@ -1,4 +1,13 @@
-export type WorkerState = "installing" | "starting" | "ready" | "replacing" | "stopping" | "stopped" | "backing_off" | "crash_looping" | "failed";
+export type WorkerState =
+  | "installing"
+  | "starting"
+  | "ready"
+  | "replacing"
+  | "stopping"
+  | "stopped"
+  | "backing_off"
+  | "crash_looping"
+  | "failed";
 
 /** State of a worker or of one of its processes. `reason` explains it if needed. */
 export interface ProcessStatus {
@@ -7,7 +16,15 @@ export interface ProcessStatus {
 }
 
 /** A worker with several processes has the first of these states that one of them has. */
-const WORST_FIRST: readonly WorkerState[] = ["failed", "crash_looping", "backing_off", "stopping", "starting", "stopped", "ready"];
+const WORST_FIRST: readonly WorkerState[] = [
+  "failed",
+  "crash_looping",
+  "backing_off",
+  "stopping",
+  "starting",
+  "stopped",
+  "ready",
+];
 
 export function worstStatusOf(statuses: readonly ProcessStatus[]): ProcessStatus {
   for (const state of WORST_FIRST) {

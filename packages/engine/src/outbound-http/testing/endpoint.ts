@@ -32,7 +32,12 @@ export async function endpoint(respond: Respond, tls?: SelfSigned): Promise<Endp
     const chunks: Buffer[] = [];
     message.on("data", (chunk: Buffer) => chunks.push(chunk));
     message.on("end", () => {
-      const request = { method: message.method ?? "", url: message.url ?? "", headers: message.headers, body: Buffer.concat(chunks).toString() };
+      const request = {
+        method: message.method ?? "",
+        url: message.url ?? "",
+        headers: message.headers,
+        body: Buffer.concat(chunks).toString(),
+      };
       requests.push(request);
       const taker = waiting.shift();
       if (taker !== undefined) {
@@ -42,7 +47,8 @@ export async function endpoint(respond: Respond, tls?: SelfSigned): Promise<Endp
       respond(request, response);
     });
   };
-  const server = tls === undefined ? createServer(listener) : createSecureServer({ key: tls.key, cert: tls.cert }, listener);
+  const server =
+    tls === undefined ? createServer(listener) : createSecureServer({ key: tls.key, cert: tls.cert }, listener);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     connections++;

@@ -5,7 +5,14 @@ export const OPCODE = { continuation: 0x0, text: 0x1, binary: 0x2, close: 0x8, p
 export const FINAL = 0x80;
 
 /** Status codes of a close frame. RFC 6455, section 7.4.1. */
-export const CLOSE_CODE = { normal: 1000, protocolError: 1002, noStatus: 1005, abnormal: 1006, invalidText: 1007, tooLarge: 1009 } as const;
+export const CLOSE_CODE = {
+  normal: 1000,
+  protocolError: 1002,
+  noStatus: 1005,
+  abnormal: 1006,
+  invalidText: 1007,
+  tooLarge: 1009,
+} as const;
 
 /** Maximum payload of a control frame in bytes. RFC 6455, section 5.5. */
 export const MAX_CONTROL_BYTES = 125;
@@ -80,11 +87,13 @@ function problemOf(first: number, second: number, { isFragmented }: HeaderContex
   if ((opcode & CONTROL_BIT) !== 0) {
     if (opcode > OPCODE.pong) return `unknown opcode ${opcode}`;
     if ((first & FINAL) === 0) return "a control frame must not be fragmented";
-    if ((second & LENGTH_BITS) > MAX_CONTROL_BYTES) return `the payload of a control frame is over ${MAX_CONTROL_BYTES} bytes`;
+    if ((second & LENGTH_BITS) > MAX_CONTROL_BYTES)
+      return `the payload of a control frame is over ${MAX_CONTROL_BYTES} bytes`;
     return undefined;
   }
   if (opcode > OPCODE.binary) return `unknown opcode ${opcode}`;
-  if (opcode === OPCODE.continuation) return isFragmented ? undefined : "a continuation frame without a message to continue";
+  if (opcode === OPCODE.continuation)
+    return isFragmented ? undefined : "a continuation frame without a message to continue";
   return isFragmented ? "a message began before the one in fragments ended" : undefined;
 }
 

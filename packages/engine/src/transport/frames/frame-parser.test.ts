@@ -33,22 +33,34 @@ const closeFrame = (code: number, reason: string | Buffer = ""): Buffer =>
 
 // The cases follow the sections of RFC 6455.
 describe("a parser of client frames", () => {
-  it.each([0, 1, 125, 126, 127, 4_096, 65_535, 65_536, MAX_BYTES])("reads messages of %i bytes, whole and in pieces (5.2)", (size) => {
-    const payload = Buffer.alloc(size, "abc");
-    for (const [first, kind] of [
-      [0x81, "text"],
-      [0x82, "binary"],
-    ] as const) {
-      const bytes = Buffer.concat([text(payload, first), text("next")]);
-      for (const chunkBytes of size > 5_000 ? [bytes.length, 1_000, 7_777] : [bytes.length, 1, 3]) {
-        expect(report(bytes, chunkBytes)).toEqual([`${kind} ${payload}`, "text next"]);
+  it.each([0, 1, 125, 126, 127, 4_096, 65_535, 65_536, MAX_BYTES])(
+    "reads messages of %i bytes, whole and in pieces (5.2)",
+    (size) => {
+      const payload = Buffer.alloc(size, "abc");
+      for (const [first, kind] of [
+        [0x81, "text"],
+        [0x82, "binary"],
+      ] as const) {
+        const bytes = Buffer.concat([text(payload, first), text("next")]);
+        for (const chunkBytes of size > 5_000 ? [bytes.length, 1_000, 7_777] : [bytes.length, 1, 3]) {
+          expect(report(bytes, chunkBytes)).toEqual([`${kind} ${payload}`, "text next"]);
+        }
       }
-    }
-  });
+    },
+  );
 
   it("joins the frames of a message, also with control frames between them (5.4)", () => {
-    const bytes = Buffer.concat([text("a", 0x01), text("", 0x00), text("p", 0x89), text("b", 0x00), text("q", 0x8a), text("c", 0x80), text("d")]);
-    for (const chunkBytes of [bytes.length, 1, 5]) expect(report(bytes, chunkBytes)).toEqual(["ping p", "pong", "text abc", "text d"]);
+    const bytes = Buffer.concat([
+      text("a", 0x01),
+      text("", 0x00),
+      text("p", 0x89),
+      text("b", 0x00),
+      text("q", 0x8a),
+      text("c", 0x80),
+      text("d"),
+    ]);
+    for (const chunkBytes of [bytes.length, 1, 5])
+      expect(report(bytes, chunkBytes)).toEqual(["ping p", "pong", "text abc", "text d"]);
     expect(report(Buffer.concat([text("x", 0x02), text("y", 0x80)]))).toEqual(["binary xy"]);
   });
 
@@ -63,13 +75,16 @@ describe("a parser of client frames", () => {
     ["a message within another", Buffer.concat([text("a", 0x01), text("b", 0x81)])],
     ["a close frame of one byte", text("a", 0x88)],
   ])("reports a violation of the protocol: %s (5.2 to 5.5)", (_what, bytes) => {
-    for (const chunkBytes of [bytes.length, 1]) expect(report(Buffer.concat([bytes, text("next")]), chunkBytes)).toEqual(["violation 1002"]);
+    for (const chunkBytes of [bytes.length, 1])
+      expect(report(Buffer.concat([bytes, text("next")]), chunkBytes)).toEqual(["violation 1002"]);
   });
 
   it("reports a violation as soon as the header shows it", () => {
     expect(report(Buffer.from([0x81, 0x01]))).toEqual(["violation 1002"]);
     expect(report(text(Buffer.alloc(MAX_BYTES + 1)).subarray(0, 10))).toEqual(["violation 1009"]);
-    expect(report(Buffer.from([0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]))).toEqual(["violation 1009"]);
+    expect(report(Buffer.from([0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]))).toEqual([
+      "violation 1009",
+    ]);
   });
 
   it("limits a message in fragments like one in a single frame", () => {
@@ -80,7 +95,9 @@ describe("a parser of client frames", () => {
 
   it("accepts only valid UTF-8 as text, also across fragments (5.6, 8.1)", () => {
     const euro = Buffer.from("€");
-    expect(report(Buffer.concat([text(euro.subarray(0, 1), 0x01), text(euro.subarray(1), 0x80)]))).toEqual([`text ${euro.toString("latin1")}`]);
+    expect(report(Buffer.concat([text(euro.subarray(0, 1), 0x01), text(euro.subarray(1), 0x80)]))).toEqual([
+      `text ${euro.toString("latin1")}`,
+    ]);
     for (const invalid of [
       [0xc3, 0x28],
       [0xe2, 0x82],
@@ -97,8 +114,10 @@ describe("a parser of client frames", () => {
   it("reads the close frame, and nothing after it (5.5.1, 7.4)", () => {
     expect(report(Buffer.concat([text("", 0x88), text("next")]))).toEqual(["close 1005 "]);
     expect(report(Buffer.concat([closeFrame(1000, "bye"), text("next")]), 1)).toEqual(["close 1000 bye"]);
-    for (const code of [1001, 1002, 1003, 1007, 1011, 1014, 3000, 4999]) expect(report(closeFrame(code))).toEqual([`close ${code} `]);
-    for (const code of [0, 999, 1004, 1005, 1006, 1015, 1100, 2999, 5000, 65_535]) expect(report(closeFrame(code))).toEqual(["violation 1002"]);
+    for (const code of [1001, 1002, 1003, 1007, 1011, 1014, 3000, 4999])
+      expect(report(closeFrame(code))).toEqual([`close ${code} `]);
+    for (const code of [0, 999, 1004, 1005, 1006, 1015, 1100, 2999, 5000, 65_535])
+      expect(report(closeFrame(code))).toEqual(["violation 1002"]);
     expect(report(closeFrame(1000, Buffer.from([0xff])))).toEqual(["violation 1007"]);
   });
 });
@@ -108,7 +127,9 @@ it("unmasks like one byte at a time, at any offset and phase (5.3)", () => {
     fc.property(fc.nat(700), fc.nat(9), fc.nat(9), fc.nat(9), (length, offset, tail, phase) => {
       const bytes = randomBytes(offset + length + tail);
       const mask = randomBytes(6);
-      const expected = bytes.map((byte, at) => (at < offset || at >= offset + length ? byte : byte ^ (mask[2 + ((at - offset + phase) % 4)] as number)));
+      const expected = bytes.map((byte, at) =>
+        at < offset || at >= offset + length ? byte : byte ^ (mask[2 + ((at - offset + phase) % 4)] as number),
+      );
       const actual = Buffer.from(bytes);
       unmask(actual, offset, offset + length, mask, 2, phase);
       expect(actual.equals(expected)).toBe(true);
@@ -120,7 +141,8 @@ it("holds no more than three times the payload of a message in fragments that ar
   const pieces = new PayloadPieces();
   const buffers = new Set<ArrayBufferLike>();
   const concat = Buffer.concat;
-  for (let n = 0; n < 500; n++) for (const length of [1, 4_096]) pieces.add(Buffer.allocUnsafeSlow(65_536).subarray(100, 100 + length));
+  for (let n = 0; n < 500; n++)
+    for (const length of [1, 4_096]) pieces.add(Buffer.allocUnsafeSlow(65_536).subarray(100, 100 + length));
   vi.spyOn(Buffer, "concat").mockImplementationOnce((list) => {
     for (const { buffer } of list) buffers.add(buffer);
     return concat(list);

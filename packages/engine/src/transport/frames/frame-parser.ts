@@ -154,7 +154,8 @@ export class FrameParser {
   }
 
   #emit(message: Buffer, kind: MessageKind): void {
-    if (kind === "text" && !isUtf8(message)) this.#violate({ code: CLOSE_CODE.invalidText, reason: "the text is not valid UTF-8" });
+    if (kind === "text" && !isUtf8(message))
+      this.#violate({ code: CLOSE_CODE.invalidText, reason: "the text is not valid UTF-8" });
     else this.#listener.onMessage(message, kind);
   }
 
@@ -167,8 +168,10 @@ export class FrameParser {
     }
     const code = payload.length < CODE_BYTES ? 0 : payload.readUInt16BE(0);
     const reason = payload.subarray(CODE_BYTES);
-    if (!isCloseCode(code)) this.#violate({ code: CLOSE_CODE.protocolError, reason: "the close frame has no valid code" });
-    else if (!isUtf8(reason)) this.#violate({ code: CLOSE_CODE.invalidText, reason: "the close frame's reason is not valid UTF-8" });
+    if (!isCloseCode(code))
+      this.#violate({ code: CLOSE_CODE.protocolError, reason: "the close frame has no valid code" });
+    else if (!isUtf8(reason))
+      this.#violate({ code: CLOSE_CODE.invalidText, reason: "the close frame's reason is not valid UTF-8" });
     else {
       this.#isOver = true;
       this.#listener.onClose(code, reason.toString("utf8"));

@@ -17,14 +17,28 @@ export interface HandshakeProblem {
 
 /** Returns why the request is not a WebSocket handshake, or undefined. RFC 6455, section 4.2.1. */
 export function handshakeProblem({ method, headers }: IncomingMessage): HandshakeProblem | undefined {
-  if (method !== "GET") return { status: "405 Method Not Allowed", message: "a WebSocket begins with a GET request", headers: { allow: "GET" } };
-  if (headers.upgrade?.toLowerCase() !== "websocket") return { status: "400 Bad Request", message: "the Upgrade header must be websocket" };
-  if (!KEY.test(headers["sec-websocket-key"] ?? "")) return { status: "400 Bad Request", message: "the Sec-WebSocket-Key header must be 16 bytes in base64" };
+  if (method !== "GET")
+    return {
+      status: "405 Method Not Allowed",
+      message: "a WebSocket begins with a GET request",
+      headers: { allow: "GET" },
+    };
+  if (headers.upgrade?.toLowerCase() !== "websocket")
+    return { status: "400 Bad Request", message: "the Upgrade header must be websocket" };
+  if (!KEY.test(headers["sec-websocket-key"] ?? ""))
+    return { status: "400 Bad Request", message: "the Sec-WebSocket-Key header must be 16 bytes in base64" };
   if (headers["sec-websocket-version"] !== VERSION) {
-    return { status: "400 Bad Request", message: `the Sec-WebSocket-Version header must be ${VERSION}`, headers: { "sec-websocket-version": VERSION } };
+    return {
+      status: "400 Bad Request",
+      message: `the Sec-WebSocket-Version header must be ${VERSION}`,
+      headers: { "sec-websocket-version": VERSION },
+    };
   }
   if (offeredProtocols(headers["sec-websocket-protocol"]) === undefined) {
-    return { status: "400 Bad Request", message: "the Sec-WebSocket-Protocol header must be a list of different names" };
+    return {
+      status: "400 Bad Request",
+      message: "the Sec-WebSocket-Protocol header must be a list of different names",
+    };
   }
   return undefined;
 }

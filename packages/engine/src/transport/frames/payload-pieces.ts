@@ -40,7 +40,8 @@ export class PayloadPieces {
 
   #endBlock(): void {
     const block = this.#block?.subarray(0, this.#blockUsed);
-    if (block !== undefined) this.#pieces.push(block.length * 2 >= block.buffer.byteLength ? block : Buffer.from(block));
+    if (block !== undefined)
+      this.#pieces.push(block.length * 2 >= block.buffer.byteLength ? block : Buffer.from(block));
     this.#block = undefined;
     this.#blockUsed = 0;
   }

@@ -28,7 +28,9 @@ beforeAll(async () => {
     }
     if (request.url === "/library") {
       library.handleUpgrade(request, stream, head, (socket) => {
-        socket.on("message", (data: Buffer, isBinary) => events.library.push(`${isBinary ? "binary" : "text"} ${data.toString("base64")}`));
+        socket.on("message", (data: Buffer, isBinary) =>
+          events.library.push(`${isBinary ? "binary" : "text"} ${data.toString("base64")}`),
+        );
         socket.on("ping", () => events.library.push("alive"));
         socket.on("pong", () => events.library.push("alive"));
         socket.on("error", () => {});
@@ -87,7 +89,9 @@ async function eventsOf(kind: "library" | "ours", bytes: Buffer, cuts: readonly 
   const received: Buffer[] = [];
   socket.on("data", (chunk) => received.push(chunk));
   let from = 0;
-  for (const to of [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b).concat(bytes.length)) {
+  for (const to of [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))]
+    .sort((a, b) => a - b)
+    .concat(bytes.length)) {
     if (to > from) await new Promise<void>((resolve) => socket.write(bytes.subarray(from, to), () => resolve()));
     from = to;
   }
@@ -109,7 +113,9 @@ const payloads = fc.oneof(
   { weight: 6, arbitrary: fc.string({ maxLength: 300, unit: character }).map((value) => Buffer.from(value)) },
   {
     weight: 2,
-    arbitrary: fc.constantFrom(0, 1, 125, 126, 127, 4_095, 4_096, 4_097, 65_535, 65_536, 70_000).map((size) => Buffer.alloc(size, "ab€")),
+    arbitrary: fc
+      .constantFrom(0, 1, 125, 126, 127, 4_095, 4_096, 4_097, 65_535, 65_536, 70_000)
+      .map((size) => Buffer.alloc(size, "ab€")),
   },
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
 );
@@ -118,10 +124,17 @@ const firstBytes = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(0x01, 0x00, 0x80, 0x82, 0x89, 0x8a) },
   fc.nat(255),
 );
-const dataFrames = fc.tuple(firstBytes, payloads, fc.nat(40)).map(([first, payload, one]) => clientFrame(first, payload, { isMasked: one > 0 }));
+const dataFrames = fc
+  .tuple(firstBytes, payloads, fc.nat(40))
+  .map(([first, payload, one]) => clientFrame(first, payload, { isMasked: one > 0 }));
 const closeFrames = fc
-  .tuple(fc.oneof(fc.constantFrom(1000, 1001, 1005, 1006, 1015, 3000, 4999), fc.nat(65_535)), fc.string({ maxLength: 40, unit: character }))
-  .map(([code, reason]) => clientFrame(0x88, Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]).subarray(0, 125)));
+  .tuple(
+    fc.oneof(fc.constantFrom(1000, 1001, 1005, 1006, 1015, 3000, 4999), fc.nat(65_535)),
+    fc.string({ maxLength: 40, unit: character }),
+  )
+  .map(([code, reason]) =>
+    clientFrame(0x88, Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]).subarray(0, 125)),
+  );
 const frames = fc.oneof({ weight: 12, arbitrary: dataFrames }, { weight: 1, arbitrary: closeFrames });
 
 /** Opens a connection of a client of the ws library, and the server's side of it. */
@@ -135,24 +148,36 @@ async function connection(listener: Partial<FrameSocketListener> = {}, protocols
   const closed = new Promise<string>((resolve) => {
     onClosed = resolve;
   });
-  socket.listen({ onFrame: () => {}, onAlive: () => {}, onClosed: (code, reason) => onClosed(`${code} ${reason}`), ...listener });
+  socket.listen({
+    onFrame: () => {},
+    onAlive: () => {},
+    onClosed: (code, reason) => onClosed(`${code} ${reason}`),
+    ...listener,
+  });
   return { client, socket, closed };
 }
 
 describe("the server's side of a WebSocket", () => {
   it("reads what the ws library reads, however the bytes are cut", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(frames, { maxLength: 12 }), fc.array(fc.nat(100_000), { maxLength: 6 }), async (sent, cuts) => {
-        const bytes = Buffer.concat(sent);
-        expect(await eventsOf("ours", bytes, cuts)).toEqual(await eventsOf("library", bytes, cuts));
-      }),
+      fc.asyncProperty(
+        fc.array(frames, { maxLength: 12 }),
+        fc.array(fc.nat(100_000), { maxLength: 6 }),
+        async (sent, cuts) => {
+          const bytes = Buffer.concat(sent);
+          expect(await eventsOf("ours", bytes, cuts)).toEqual(await eventsOf("library", bytes, cuts));
+        },
+      ),
       { numRuns: 80 },
     );
   }, 60_000);
 
   it("sends texts and bytes of every size in order, which the ws library reads", async () => {
     const { client, socket } = await connection();
-    const texts = [0, 1, 125, 126, 16_384, 16_385, 65_535, 65_536, 3_000_000].flatMap((size) => ["x".repeat(size), "é".repeat(size)]);
+    const texts = [0, 1, 125, 126, 16_384, 16_385, 65_535, 65_536, 3_000_000].flatMap((size) => [
+      "x".repeat(size),
+      "é".repeat(size),
+    ]);
     const received: string[] = [];
     const all = new Promise<void>((resolve) => {
       client.on("message", (data: Buffer, isBinary) => {
@@ -177,7 +202,9 @@ describe("the server's side of a WebSocket", () => {
     const socket = rawClient();
     socket.write(Buffer.concat([Buffer.from(upgradeRequest("/manual")), clientFrame(0x81, Buffer.from("early"))]));
     const server = await accepted;
-    const frame = new Promise<string>((resolve) => server.listen({ onFrame: (bytes) => resolve(String(bytes)), onAlive: () => {}, onClosed: () => {} }));
+    const frame = new Promise<string>((resolve) =>
+      server.listen({ onFrame: (bytes) => resolve(String(bytes)), onAlive: () => {}, onClosed: () => {} }),
+    );
     expect(await frame).toBe("early");
     socket.destroy();
   });
@@ -271,7 +298,9 @@ describe("the server's side of a WebSocket", () => {
     client.close(3001, "done");
     expect(await closed).toBe("3001 done");
     expect(socket.isOpen).toBe(false);
-    expect((await connection().then(async ({ client: other, closed: ended }) => [other.close(), await ended]))[1]).toBe("1005 ");
+    expect((await connection().then(async ({ client: other, closed: ended }) => [other.close(), await ended]))[1]).toBe(
+      "1005 ",
+    );
   });
 
   it("ends with 1006 when the peer disconnects without a close frame, and with 1002 when the peer breaks the protocol", async () => {

@@ -4,7 +4,15 @@ import type { Duplex } from "node:stream";
 import { type Frame, MAX_FRAME_BYTES, TOKEN_SUBPROTOCOL_PREFIX } from "@svc/protocol";
 import type { FrameSocket, FrameSocketListener } from "../../kernel/frame-socket.ts";
 import { refuseUpgrade } from "../listener.ts";
-import { CLOSE_CODE, FINAL, headerBytes, MAX_CONTROL_BYTES, OPCODE, shortHeader, type Violation } from "./frame-header.ts";
+import {
+  CLOSE_CODE,
+  FINAL,
+  headerBytes,
+  MAX_CONTROL_BYTES,
+  OPCODE,
+  shortHeader,
+  type Violation,
+} from "./frame-header.ts";
 import { FrameParser, type FrameParserListener, type MessageKind } from "./frame-parser.ts";
 import { handshakeAnswer, handshakeProblem } from "./handshake.ts";
 
@@ -261,7 +269,8 @@ class ServerSocket implements FrameSocket, FrameParserListener {
     const begin = stream.bytesWritten + this.#joined.length;
     const written = stream.bytesWritten - stream.writableLength;
     // `bytesWritten` counts what is queued until the socket drops it. If no write has ended since, the one under way does not contain the frame.
-    return () => stream.destroyed && (stream.bytesWritten <= begin || stream.bytesWritten - stream.writableLength === written);
+    return () =>
+      stream.destroyed && (stream.bytesWritten <= begin || stream.bytesWritten - stream.writableLength === written);
   }
 
   onceDrained(listener: () => void): void {

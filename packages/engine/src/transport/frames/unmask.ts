@@ -9,7 +9,14 @@ const WORD = 4;
  * @param mask Holds the mask at `maskAt`.
  * @param phase How many bytes of the same payload came before.
  */
-export function unmask(bytes: Buffer, start: number, end: number, mask: Uint8Array, maskAt: number, phase: number): void {
+export function unmask(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  mask: Uint8Array,
+  maskAt: number,
+  phase: number,
+): void {
   const a = mask[maskAt + (phase & 3)] as number;
   const b = mask[maskAt + ((phase + 1) & 3)] as number;
   const c = mask[maskAt + ((phase + 2) & 3)] as number;

@@ -7,7 +7,9 @@ export function echoServer(): () => string {
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => response.end(Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), ...chunks])));
+    request.on("end", () =>
+      response.end(Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), ...chunks])),
+    );
   });
   beforeAll(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
   afterAll(() => server.close());

@@ -8,7 +8,8 @@ import { diagnostics } from "./diagnostics.ts";
 export function DiagnosticsButton() {
   const { phase } = useLiveState();
   const collect = useMutation({
-    mutationFn: () => diagnostics({ user_agent: navigator.userAgent, width: innerWidth, height: innerHeight, connection: phase }),
+    mutationFn: () =>
+      diagnostics({ user_agent: navigator.userAgent, width: innerWidth, height: innerHeight, connection: phase }),
     onSuccess: (text) => download(text, `svc-diagnostics-${new Date().toISOString().replace(/[:.]/g, "-")}.json`),
   });
   return (

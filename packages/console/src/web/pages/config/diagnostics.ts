@@ -31,7 +31,9 @@ export async function diagnostics(browser: Readonly<Record<string, unknown>>): P
     settled(hello()),
     settled<readonly Probe[]>(probes()),
     settled(
-      call<{ readonly workers: readonly WorkerSummary[] }>("engine::workers::list", { include_internal: true }).then(({ workers: all }) => all.map(summaryOf)),
+      call<{ readonly workers: readonly WorkerSummary[] }>("engine::workers::list", { include_internal: true }).then(
+        ({ workers: all }) => all.map(summaryOf),
+      ),
     ),
     ...FUNCTIONS.map((functionId) => settled(call(functionId))),
   ]);

@@ -22,11 +22,20 @@ export function EffectiveSection() {
   const show = (change: { readonly q?: string | undefined; readonly changed?: boolean | undefined }): void =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   const all: readonly Row[] = [
-    ...(data?.settings.filter(({ key }) => key.startsWith("engine.")) ?? []).map((setting) => ({ ...setting, part: "engine", key: setting.key.slice(7) })),
-    ...(data?.modules ?? []).flatMap(({ instance, settings }) => settings.map((setting) => ({ ...setting, part: instance }))),
+    ...(data?.settings.filter(({ key }) => key.startsWith("engine.")) ?? []).map((setting) => ({
+      ...setting,
+      part: "engine",
+      key: setting.key.slice(7),
+    })),
+    ...(data?.modules ?? []).flatMap(({ instance, settings }) =>
+      settings.map((setting) => ({ ...setting, part: instance })),
+    ),
   ];
   const words = wanted.toLowerCase();
-  const rows = all.filter(({ part, key, source }) => `${part}.${key}`.toLowerCase().includes(words) && (!isChangedOnly || source !== "default"));
+  const rows = all.filter(
+    ({ part, key, source }) =>
+      `${part}.${key}`.toLowerCase().includes(words) && (!isChangedOnly || source !== "default"),
+  );
   return (
     <Section
       title="Engine settings"
@@ -34,7 +43,11 @@ export function EffectiveSection() {
       controls={
         <>
           <label className="flex items-center gap-1.5 text-ink-2">
-            <input type="checkbox" checked={isChangedOnly} onChange={(event) => show({ changed: event.target.checked || undefined })} />
+            <input
+              type="checkbox"
+              checked={isChangedOnly}
+              onChange={(event) => show({ changed: event.target.checked || undefined })}
+            />
             Only changed settings
           </label>
           <SearchBox label="Search settings" value={wanted} onChange={(q) => show({ q: q || undefined })} />
@@ -64,7 +77,11 @@ export function EffectiveSection() {
           columns={[
             { header: "Component", cell: ({ part }) => <span className="whitespace-nowrap text-ink-2">{part}</span> },
             { header: "Setting", cell: ({ key }) => <code>{key}</code> },
-            { header: "Value", cell: ({ key, value }) => <SettingValue name={key} value={value} />, className: "min-w-48" },
+            {
+              header: "Value",
+              cell: ({ key, value }) => <SettingValue name={key} value={value} />,
+              className: "min-w-48",
+            },
             { header: "Source", cell: ({ source }) => <Source source={source} /> },
           ]}
         />

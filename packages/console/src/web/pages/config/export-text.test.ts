@@ -4,7 +4,13 @@ import { consoleEnv, effectiveYaml } from "./export-text.ts";
 it("exports the console's settings as environment variables and a shell command", () => {
   const text = consoleEnv([
     { flag: "--port", value: 4000, source: "flag", default: 3113, env: null },
-    { flag: "--otel-service-name", value: "my console", source: "env", default: "svc-console", env: "OTEL_SERVICE_NAME" },
+    {
+      flag: "--otel-service-name",
+      value: "my console",
+      source: "env",
+      default: "svc-console",
+      env: "OTEL_SERVICE_NAME",
+    },
     { flag: "--read-only", value: true, source: "flag", default: false, env: null },
     { flag: "--host", value: "127.0.0.1", source: "default", default: "127.0.0.1", env: null },
   ]);

@@ -7,8 +7,12 @@ import type { EffectiveConfig, Setting } from "./model.ts";
  * Returns a shell command that starts a console with these settings: variables for those set by one, flags for others.
  */
 export function consoleEnv(settings: readonly ConsoleSetting[]): string {
-  const changed = settings.filter(({ value, default: defaultValue, env }) => env === null && value !== defaultValue && value !== "");
-  const variables = settings.filter(({ env }) => env !== null).map(({ env, value }) => `${env}=${shellWord(String(value))}`);
+  const changed = settings.filter(
+    ({ value, default: defaultValue, env }) => env === null && value !== defaultValue && value !== "",
+  );
+  const variables = settings
+    .filter(({ env }) => env !== null)
+    .map(({ env, value }) => `${env}=${shellWord(String(value))}`);
   const flags = changed.map(({ flag, value }) => (value === true ? flag : `${flag} ${shellWord(String(value))}`));
   return `${[...variables, ["svc-console", ...flags].join(" ")].join(" \\\n  ")}\n`;
 }
@@ -20,9 +24,15 @@ export function effectiveYaml({ file, settings, modules }: EffectiveConfig): str
     "engine:",
   ];
   const engine = settings.filter(({ key }) => key.startsWith("engine."));
-  lines.push(...engine.map((setting) => `  ${line({ ...setting, key: setting.key.slice("engine.".length) })}`), "modules:");
+  lines.push(
+    ...engine.map((setting) => `  ${line({ ...setting, key: setting.key.slice("engine.".length) })}`),
+    "modules:",
+  );
   for (const { instance, settings: own } of modules) {
-    lines.push(`  ${scalar(instance)}:${own.length === 0 ? " {}" : ""}`, ...own.map((setting) => `    ${line(setting)}`));
+    lines.push(
+      `  ${scalar(instance)}:${own.length === 0 ? " {}" : ""}`,
+      ...own.map((setting) => `    ${line(setting)}`),
+    );
   }
   return `${lines.join("\n")}\n`;
 }

@@ -10,8 +10,14 @@ const COLUMNS: readonly PlainColumn<ConsoleSetting>[] = [
   { header: "Flag", cell: ({ flag }) => <code className="whitespace-nowrap">{flag}</code> },
   { header: "Value", cell: ({ flag, value }) => <SettingValue name={flag} value={value} /> },
   { header: "Source", cell: ({ source }) => <Source source={source} /> },
-  { header: "Default", cell: ({ default: defaultValue }) => <code className="text-ink-2">{String(defaultValue)}</code> },
-  { header: "Variable", cell: ({ env }) => (env === null ? <span className="text-ink-3">–</span> : <code>{env}</code>) },
+  {
+    header: "Default",
+    cell: ({ default: defaultValue }) => <code className="text-ink-2">{String(defaultValue)}</code>,
+  },
+  {
+    header: "Variable",
+    cell: ({ env }) => (env === null ? <span className="text-ink-3">–</span> : <code>{env}</code>),
+  },
 ];
 
 /** Flags of this console's process. */
@@ -21,7 +27,11 @@ export function FlagsSection() {
     <Section
       title="Console flags"
       description="A flag overrides its environment variable, which overrides the default"
-      controls={hello !== undefined && <CopyButton withText text={() => consoleEnv(hello.settings)} label="Copy as env and command" />}
+      controls={
+        hello !== undefined && (
+          <CopyButton withText text={() => consoleEnv(hello.settings)} label="Copy as env and command" />
+        )
+      }
     >
       {hello === undefined ? (
         <div className="p-4">

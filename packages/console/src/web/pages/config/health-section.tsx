@@ -26,7 +26,11 @@ export function HealthBadge({ state }: { readonly state: HealthState }) {
 export function HealthSection() {
   const { data, error, isPending, refetch } = useHealth();
   return (
-    <Section title="Health" description="The engine and its components, every 5 s" controls={data !== undefined && <HealthBadge state={data.status} />}>
+    <Section
+      title="Health"
+      description="The engine and its components, every 5 s"
+      controls={data !== undefined && <HealthBadge state={data.status} />}
+    >
       {isModuleMissing(error) ? (
         <ModuleMissing module="svc-observability" what="Health" />
       ) : (
@@ -36,9 +40,16 @@ export function HealthSection() {
             rows={Object.entries(data?.components ?? {})}
             idOf={([name]) => name}
             columns={[
-              { header: "Component", cell: ([name]) => <span className="whitespace-nowrap">{name.replaceAll("_", " ")}</span> },
+              {
+                header: "Component",
+                cell: ([name]) => <span className="whitespace-nowrap">{name.replaceAll("_", " ")}</span>,
+              },
               { header: "State", cell: ([, { status }]) => <HealthBadge state={status} /> },
-              { header: "Since", cell: ([, { since_ms: since }]) => (since === undefined ? "–" : <Ago ms={since} className="whitespace-nowrap" />) },
+              {
+                header: "Since",
+                cell: ([, { since_ms: since }]) =>
+                  since === undefined ? "–" : <Ago ms={since} className="whitespace-nowrap" />,
+              },
               { header: "Details", cell: ([, { details }]) => <Details text={details} />, className: "min-w-60" },
             ]}
           />

@@ -15,7 +15,10 @@ it("masks members and settings whose name is that of a secret", () => {
   };
   const text = JSON.stringify(maskConfig(bundle));
   for (const secret of ["hunter2", '"p"', ":p@", "a=b"]) expect(text).not.toContain(secret);
-  expect(maskConfig(bundle)).toMatchObject({ settings: [{ key: "engine.token", value: "***" }, { value: "optional" }, { source: "file" }], count: 3 });
+  expect(maskConfig(bundle)).toMatchObject({
+    settings: [{ key: "engine.token", value: "***" }, { value: "optional" }, { source: "file" }],
+    count: 3,
+  });
 });
 
 it("masks every header, and the path of webhooks", () => {
@@ -37,7 +40,11 @@ it("masks headers given as one string, and the path of webhook URLs", () => {
     OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-team=hunter2",
     default_headers: { "x-team": "hunter2" },
     SLACK_WEBHOOK_URL: "https://me:pw@hooks.slack.com/services/T0/hunter2",
-    webhooks: ["https://a.example/hunter2", { url: "http://b.example:81?hunter2", headers: "x-team=hunter2" }, "http://c.example/"],
+    webhooks: [
+      "https://a.example/hunter2",
+      { url: "http://b.example:81?hunter2", headers: "x-team=hunter2" },
+      "http://c.example/",
+    ],
     HEADERSIZE: "8",
   };
   const masked = {
@@ -52,7 +59,9 @@ it("masks headers given as one string, and the path of webhook URLs", () => {
   // Values that the engine masked stay unchanged.
   expect(maskConfig(masked)).toEqual(masked);
   const settings = Object.entries(env).map(([key, value]) => ({ key: `worker.env.${key}`, value, source: "file" }));
-  expect(maskConfig(settings)).toEqual(Object.entries(masked).map(([key, value]) => ({ key: `worker.env.${key}`, value, source: "file" })));
+  expect(maskConfig(settings)).toEqual(
+    Object.entries(masked).map(([key, value]) => ({ key: `worker.env.${key}`, value, source: "file" })),
+  );
 });
 
 it("does not mask booleans and numbers of secret-like settings", () => {
@@ -62,13 +71,16 @@ it("does not mask booleans and numbers of secret-like settings", () => {
 });
 
 const SECRET = "40404040404040";
-it.each([...selfEvidentForms(SECRET), ...settingForms(SECRET)].map((value) => [JSON.stringify(value), value]))("exports no secret of %s", (_text, value) => {
-  const setting = { key: "adapter", value, source: "file" };
-  const config = {
-    file: "config.yaml",
-    settings: [{ ...setting, key: "engine.extra" }],
-    modules: [{ name: "m", instance: "m", where: "", settings: [setting] }],
-  };
-  expect(effectiveYaml(config)).not.toContain(SECRET);
-  expect(JSON.stringify(maskConfig({ engine: { "engine::config::effective": config } }))).not.toContain(SECRET);
-});
+it.each([...selfEvidentForms(SECRET), ...settingForms(SECRET)].map((value) => [JSON.stringify(value), value]))(
+  "exports no secret of %s",
+  (_text, value) => {
+    const setting = { key: "adapter", value, source: "file" };
+    const config = {
+      file: "config.yaml",
+      settings: [{ ...setting, key: "engine.extra" }],
+      modules: [{ name: "m", instance: "m", where: "", settings: [setting] }],
+    };
+    expect(effectiveYaml(config)).not.toContain(SECRET);
+    expect(JSON.stringify(maskConfig({ engine: { "engine::config::effective": config } }))).not.toContain(SECRET);
+  },
+);

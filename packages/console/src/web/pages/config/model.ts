@@ -31,7 +31,12 @@ export interface EngineInfo {
   readonly config_file: string | null;
   readonly data_dir: string;
   readonly logs_dir: string;
-  readonly addresses: { readonly bridge: string; readonly bridges: readonly string[]; readonly http: string | null; readonly realtime: string | null };
+  readonly addresses: {
+    readonly bridge: string;
+    readonly bridges: readonly string[];
+    readonly http: string | null;
+    readonly realtime: string | null;
+  };
   readonly features: readonly string[];
   readonly modules: readonly { readonly name: string; readonly state: string; readonly reason: string | null }[];
 }
@@ -91,7 +96,9 @@ export type HealthState = "healthy" | "degraded" | "unhealthy" | "disabled";
 
 export interface Health {
   readonly status: HealthState;
-  readonly components: Readonly<Record<string, { readonly status: HealthState; readonly details: string; readonly since_ms?: number }>>;
+  readonly components: Readonly<
+    Record<string, { readonly status: HealthState; readonly details: string; readonly since_ms?: number }>
+  >;
 }
 
 export interface TriggerType {
@@ -114,13 +121,35 @@ export interface PortRow {
 }
 
 const PORTS = [
-  { name: "Engine HTTP API", purpose: "HTTP API and routes of your functions", flag: "--engine-port", module: "svc-http", defaultPort: 3111 },
-  { name: "Engine WebSocket server", purpose: "live updates and streams", flag: "--ws-port", module: "svc-stream", defaultPort: 3112 },
-  { name: "Engine SDK bridge", purpose: "connections of workers", flag: "--bridge-port", module: "engine.bridge", defaultPort: 49134 },
+  {
+    name: "Engine HTTP API",
+    purpose: "HTTP API and routes of your functions",
+    flag: "--engine-port",
+    module: "svc-http",
+    defaultPort: 3111,
+  },
+  {
+    name: "Engine WebSocket server",
+    purpose: "live updates and streams",
+    flag: "--ws-port",
+    module: "svc-stream",
+    defaultPort: 3112,
+  },
+  {
+    name: "Engine SDK bridge",
+    purpose: "connections of workers",
+    flag: "--bridge-port",
+    module: "engine.bridge",
+    defaultPort: 49134,
+  },
 ] as const;
 
 /** Returns each port with its effective value, default and source. */
-export function portRows(settings: readonly ConsoleSetting[], engine: readonly Setting[], consoleUrl: string | undefined): readonly PortRow[] {
+export function portRows(
+  settings: readonly ConsoleSetting[],
+  engine: readonly Setting[],
+  consoleUrl: string | undefined,
+): readonly PortRow[] {
   const own = settings.find(({ flag }) => flag === "--port");
   const consolePort = consoleUrl === undefined ? numberOf(own?.value) : portOf(consoleUrl);
   return [
@@ -134,7 +163,13 @@ export function portRows(settings: readonly ConsoleSetting[], engine: readonly S
       };
     }),
     {
-      ...{ name: "Console web UI", purpose: "this page", port: consolePort, defaultPort: 3113, source: own?.source ?? null },
+      ...{
+        name: "Console web UI",
+        purpose: "this page",
+        port: consolePort,
+        defaultPort: 3113,
+        source: own?.source ?? null,
+      },
       expected: undefined,
     },
   ];
@@ -179,7 +214,9 @@ export function sdkRows(workers: readonly SdkFacts[]): readonly SdkRow[] {
     row.workers.push({ id, name });
     rows.set(key, row);
   }
-  return [...rows.values()].sort((a, b) => a.runtime.localeCompare(b.runtime) || (a.version ?? "").localeCompare(b.version ?? ""));
+  return [...rows.values()].sort(
+    (a, b) => a.runtime.localeCompare(b.runtime) || (a.version ?? "").localeCompare(b.version ?? ""),
+  );
 }
 
 /** Returns a warning for each SDK version that may be incompatible with the engine. */

@@ -27,7 +27,12 @@ function Modules() {
             {
               header: "Module",
               cell: ({ name }) => (
-                <Link to="/workers/{-$workerId}" params={{ workerId: `module:${name}` }} search={{ system: true }} className="text-accent underline">
+                <Link
+                  to="/workers/{-$workerId}"
+                  params={{ workerId: `module:${name}` }}
+                  search={{ system: true }}
+                  className="text-accent underline"
+                >
                   {name}
                 </Link>
               ),
@@ -44,7 +49,11 @@ function Modules() {
               header: "Configured at",
               cell: ({ name }) => {
                 const where = config?.modules.find(({ instance }) => instance === name)?.where;
-                return where === undefined ? <span className="text-ink-3">built in</span> : <code className="whitespace-nowrap">{where}</code>;
+                return where === undefined ? (
+                  <span className="text-ink-3">built in</span>
+                ) : (
+                  <code className="whitespace-nowrap">{where}</code>
+                );
               },
             },
             { header: "Reason", cell: ({ reason }) => reason ?? "–" },
@@ -78,7 +87,13 @@ function TriggerTypes() {
                 workers.length === 0
                   ? worker_name
                   : workers.map(({ id, name }) => (
-                      <Link key={id} to="/workers/{-$workerId}" params={{ workerId: id }} search={{ system: true }} className="mr-2 text-accent underline">
+                      <Link
+                        key={id}
+                        to="/workers/{-$workerId}"
+                        params={{ workerId: id }}
+                        search={{ system: true }}
+                        className="mr-2 text-accent underline"
+                      >
                         {name}
                       </Link>
                     )),

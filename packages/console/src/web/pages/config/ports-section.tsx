@@ -40,14 +40,20 @@ export function PortsSection() {
   const hello = useHello();
   const { data: config, error } = useEffectiveConfig();
   const { data: probes } = useProbes();
-  const rows = hello === undefined ? [] : portRows(hello.settings, config?.settings ?? [], probes?.find(({ name }) => name === "console")?.url);
-  const mismatches = rows.filter(({ port, expected }) => port !== null && expected !== undefined && port !== expected.port);
+  const rows =
+    hello === undefined
+      ? []
+      : portRows(hello.settings, config?.settings ?? [], probes?.find(({ name }) => name === "console")?.url);
+  const mismatches = rows.filter(
+    ({ port, expected }) => port !== null && expected !== undefined && port !== expected.port,
+  );
   return (
     <Section title="Ports" description="Effective ports and their source">
       {error !== null && config === undefined && <Warning>Failed to load the engine's ports: {error.message}.</Warning>}
       {mismatches.map(({ name, port, expected }) => (
         <Warning key={name}>
-          {name}: the engine listens on {port}, but the console connects to {expected?.port}. This works only if a proxy or port mapping connects the two.
+          {name}: the engine listens on {port}, but the console connects to {expected?.port}. This works only if a proxy
+          or port mapping connects the two.
         </Warning>
       ))}
       {hello === undefined ? (

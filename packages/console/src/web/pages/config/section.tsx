@@ -18,7 +18,9 @@ export function Section({
     <section aria-label={title} className="min-w-0 rounded-lg border border-line bg-surface">
       <header className="flex min-h-10 flex-wrap items-center gap-x-3 gap-y-1 border-line border-b px-4 py-1.5">
         <h2 className="font-medium max-sm:flex-1">{title}</h2>
-        {description !== undefined && <span className="min-w-0 flex-1 basis-60 text-ink-3 max-sm:order-last max-sm:basis-full">{description}</span>}
+        {description !== undefined && (
+          <span className="min-w-0 flex-1 basis-60 text-ink-3 max-sm:order-last max-sm:basis-full">{description}</span>
+        )}
         {description === undefined && <span className="flex-1" />}
         {controls}
       </header>
@@ -69,7 +71,14 @@ export function PlainTable<Row>({
           {rows.map((row) => (
             <tr key={idOf(row)} className="border-line border-t">
               {columns.map(({ header, cell, align, className }) => (
-                <td key={header} className={cn("px-2 py-1.5 align-top first:pl-4 last:pr-4", align === "right" && "text-right tabular-nums", className)}>
+                <td
+                  key={header}
+                  className={cn(
+                    "px-2 py-1.5 align-top first:pl-4 last:pr-4",
+                    align === "right" && "text-right tabular-nums",
+                    className,
+                  )}
+                >
                   {cell(row)}
                 </td>
               ))}

@@ -11,13 +11,19 @@ export function SettingValue({ name, value }: { readonly name: string; readonly 
   const [isRevealed, setRevealed] = useState(false);
   if (value === MASK) return <span className="text-ink-3">masked by the engine</span>;
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  if (value === undefined || value === null || value === "") return <span className="text-ink-3">{value === "" ? "empty" : "none"}</span>;
+  if (value === undefined || value === null || value === "")
+    return <span className="text-ink-3">{value === "" ? "empty" : "none"}</span>;
   const isHidden = !isRevealed && JSON.stringify(maskConfig(value, name.split("."))) !== JSON.stringify(value);
   if (!isHidden) return <code className="break-all">{text}</code>;
   return (
     <span className="inline-flex items-center gap-2">
       <span className="text-ink-3">{MASK}</span>
-      <button type="button" className="text-accent underline" aria-label={`Reveal ${name}`} onClick={() => setRevealed(true)}>
+      <button
+        type="button"
+        className="text-accent underline"
+        aria-label={`Reveal ${name}`}
+        onClick={() => setRevealed(true)}
+      >
         Reveal
       </button>
     </span>

@@ -29,11 +29,19 @@ export function StorageSection() {
         <ul className="grid gap-px bg-line sm:grid-cols-2 xl:grid-cols-4">
           {data !== undefined && (
             <>
-              <StoreCard clear={{ functionId: "engine::traces::clear", what: "traces", count: data.spans?.stored ?? 0 }}>
+              <StoreCard
+                clear={{ functionId: "engine::traces::clear", what: "traces", count: data.spans?.stored ?? 0 }}
+              >
                 <UsageBar name="Traces (spans)" figures={data.spans} off="Not stored: exporter is otlp." />
               </StoreCard>
-              <StoreCard clear={{ functionId: "engine::logs::clear", what: "log entries", count: data.logs?.stored ?? 0 }}>
-                <UsageBar name="Logs" figures={data.logs} off="Not stored: logs_enabled is false, or logs are only exported." />
+              <StoreCard
+                clear={{ functionId: "engine::logs::clear", what: "log entries", count: data.logs?.stored ?? 0 }}
+              >
+                <UsageBar
+                  name="Logs"
+                  figures={data.logs}
+                  off="Not stored: logs_enabled is false, or logs are only exported."
+                />
               </StoreCard>
             </>
           )}
@@ -49,7 +57,11 @@ function StoreCard({
   clear,
   children,
 }: {
-  readonly clear?: { readonly functionId: "engine::traces::clear" | "engine::logs::clear"; readonly what: string; readonly count: number };
+  readonly clear?: {
+    readonly functionId: "engine::traces::clear" | "engine::logs::clear";
+    readonly what: string;
+    readonly count: number;
+  };
   readonly children: ReactNode;
 }) {
   return (

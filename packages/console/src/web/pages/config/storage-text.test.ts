@@ -12,11 +12,16 @@ it("sums the items of all scopes", () => {
 });
 
 it("says so if it summed only some of the scopes", () => {
-  expect(stateUsage({ items: [{ scope: "a", items: 2, bytes: 3 }], total: 4 }).text).toBe("2 items in the first 1 of 4 scopes");
+  expect(stateUsage({ items: [{ scope: "a", items: 2, bytes: 3 }], total: 4 }).text).toBe(
+    "2 items in the first 1 of 4 scopes",
+  );
 });
 
 it("sums the jobs and dead letters of all queues", () => {
-  expect(queueUsage([{ waiting: 1, delayed: 0, dead: 1, bytes: 7 }])).toEqual({ text: "1 pending job, 1 dead letter", bytes: 7 });
+  expect(queueUsage([{ waiting: 1, delayed: 0, dead: 1, bytes: 7 }])).toEqual({
+    text: "1 pending job, 1 dead letter",
+    bytes: 7,
+  });
   const two = [
     { waiting: 1, delayed: 2, dead: 0, bytes: 7 },
     { waiting: 0, delayed: 0, dead: 2, bytes: 3 },

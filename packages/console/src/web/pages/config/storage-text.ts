@@ -10,13 +10,20 @@ export interface Usage {
 export function stateUsage({ items: groups, total }: Pick<GroupPage, "items" | "total">): Usage {
   const items = groups.reduce((sum, group) => sum + group.items, 0);
   const summed = total > groups.length ? `the first ${number(groups.length)} of ` : "";
-  return { text: `${counted(items, "item")} in ${summed}${counted(total, "scope")}`, bytes: groups.reduce((sum, group) => sum + group.bytes, 0) };
+  return {
+    text: `${counted(items, "item")} in ${summed}${counted(total, "scope")}`,
+    bytes: groups.reduce((sum, group) => sum + group.bytes, 0),
+  };
 }
 
 /** Returns, for example, `2 pending jobs, 1 dead letter`. */
 export function queueUsage(queues: readonly Pick<QueueStats, "waiting" | "delayed" | "dead" | "bytes">[]): Usage {
-  const sum = (of: "waiting" | "delayed" | "dead" | "bytes"): number => queues.reduce((total, queue) => total + queue[of], 0);
-  return { text: `${counted(sum("waiting") + sum("delayed"), "pending job")}, ${counted(sum("dead"), "dead letter")}`, bytes: sum("bytes") };
+  const sum = (of: "waiting" | "delayed" | "dead" | "bytes"): number =>
+    queues.reduce((total, queue) => total + queue[of], 0);
+  return {
+    text: `${counted(sum("waiting") + sum("delayed"), "pending job")}, ${counted(sum("dead"), "dead letter")}`,
+    bytes: sum("bytes"),
+  };
 }
 
 function counted(count: number, one: string): string {

@@ -15,11 +15,17 @@ const EXPORTERS: readonly PlainColumn<TelemetryStatus["exporters"][number]>[] = 
   { header: "Sent", align: "right", cell: ({ sent }) => sent },
   { header: "Queued", align: "right", cell: ({ queued }) => queued },
   { header: "Dropped", align: "right", cell: ({ dropped }) => dropped },
-  { header: "Last success", cell: ({ last_success_ms: at }) => (at === undefined || at === null ? "never" : <Ago ms={at} />) },
+  {
+    header: "Last success",
+    cell: ({ last_success_ms: at }) => (at === undefined || at === null ? "never" : <Ago ms={at} />),
+  },
   { header: "Last error", cell: ({ last_error: error }) => error ?? "–" },
 ];
 const RECEIVERS: readonly PlainColumn<TelemetryStatus["receivers"][number]>[] = [
-  { header: "Receiver", cell: ({ kind, address }) => `${kind.replace("_", " ")}${address === null ? "" : ` ${address}`}` },
+  {
+    header: "Receiver",
+    cell: ({ kind, address }) => `${kind.replace("_", " ")}${address === null ? "" : ` ${address}`}`,
+  },
   { header: "State", cell: ({ state }) => <span className="capitalize">{state}</span> },
   { header: "Accepted", align: "right", cell: ({ accepted }) => accepted },
   { header: "Refused", align: "right", cell: ({ refused }) => refused },
@@ -72,7 +78,10 @@ function Status({ status }: { readonly status: TelemetryStatus }) {
   return (
     <>
       {status.dropped.length > 0 && (
-        <Warning>Dropped since the engine started: {status.dropped.map(({ signal, reason, count }) => `${count} ${signal} (${reason})`).join(", ")}.</Warning>
+        <Warning>
+          Dropped since the engine started:{" "}
+          {status.dropped.map(({ signal, reason, count }) => `${count} ${signal} (${reason})`).join(", ")}.
+        </Warning>
       )}
       <Facts>
         <Fact name="Service name">
@@ -104,9 +113,26 @@ function Status({ status }: { readonly status: TelemetryStatus }) {
         ))}
       </Facts>
       <div className="grid gap-x-6 gap-y-3 border-line border-t px-4 py-3 md:grid-cols-3">
-        <UsageBar name="Traces (spans)" figures={status.spans} off="Not stored: exporter is otlp. Set exporter to memory or both for the Traces page." />
-        <UsageBar name="Logs" figures={status.logs} off="Not stored. Set logs_enabled to true, and exporter to memory or both." />
-        <UsageBar name="Metrics (series)" figures={{ stored: status.metrics.series, limit: status.metrics.limit, bytes: 0, max_bytes: 0, oldest_ms: null }} />
+        <UsageBar
+          name="Traces (spans)"
+          figures={status.spans}
+          off="Not stored: exporter is otlp. Set exporter to memory or both for the Traces page."
+        />
+        <UsageBar
+          name="Logs"
+          figures={status.logs}
+          off="Not stored. Set logs_enabled to true, and exporter to memory or both."
+        />
+        <UsageBar
+          name="Metrics (series)"
+          figures={{
+            stored: status.metrics.series,
+            limit: status.metrics.limit,
+            bytes: 0,
+            max_bytes: 0,
+            oldest_ms: null,
+          }}
+        />
       </div>
       {status.exporters.length > 0 && (
         <div className="border-line border-t">
@@ -114,7 +140,12 @@ function Status({ status }: { readonly status: TelemetryStatus }) {
         </div>
       )}
       <div className="border-line border-t">
-        <PlainTable label="Receivers" columns={RECEIVERS} rows={status.receivers} idOf={({ kind, address }) => `${kind} ${address}`} />
+        <PlainTable
+          label="Receivers"
+          columns={RECEIVERS}
+          rows={status.receivers}
+          idOf={({ kind, address }) => `${kind} ${address}`}
+        />
       </div>
     </>
   );

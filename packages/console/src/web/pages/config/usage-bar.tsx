@@ -3,7 +3,15 @@ import { Ago } from "../../ui/time.tsx";
 import type { StoreFigures } from "./model.ts";
 
 /** Usage of a store. The bar shows the higher share of the count limit and the byte limit. */
-export function UsageBar({ name, figures, off }: { readonly name: string; readonly figures: StoreFigures | null; readonly off?: string }) {
+export function UsageBar({
+  name,
+  figures,
+  off,
+}: {
+  readonly name: string;
+  readonly figures: StoreFigures | null;
+  readonly off?: string;
+}) {
   if (figures === null) {
     return (
       <div>
@@ -13,12 +21,18 @@ export function UsageBar({ name, figures, off }: { readonly name: string; readon
     );
   }
   const { stored, limit, bytes: used, max_bytes: maxBytes, disk_bytes: onDisk, oldest_ms: oldest } = figures;
-  const share = Math.min(1, Math.max(limit === null || limit === 0 ? 0 : stored / limit, maxBytes === 0 ? 0 : used / maxBytes));
+  const share = Math.min(
+    1,
+    Math.max(limit === null || limit === 0 ? 0 : stored / limit, maxBytes === 0 ? 0 : used / maxBytes),
+  );
   return (
     <div className="flex flex-col gap-1">
       <h3 className="font-medium">{name}</h3>
       <div aria-hidden className="h-1.5 overflow-hidden rounded-full bg-raised">
-        <div className={share > 0.9 ? "h-full bg-warn" : "h-full bg-accent"} style={{ width: `${Math.max(share * 100, stored > 0 ? 1 : 0)}%` }} />
+        <div
+          className={share > 0.9 ? "h-full bg-warn" : "h-full bg-accent"}
+          style={{ width: `${Math.max(share * 100, stored > 0 ? 1 : 0)}%` }}
+        />
       </div>
       <p className="text-ink-2">
         {stored.toLocaleString("en-GB")}

@@ -22,17 +22,28 @@ export function useTestNow() {
 }
 
 export const useEngineInfo = () => usePolledCall<EngineInfo>("engine::info", [], () => ({}), { everyMs: EVERY_MS });
-export const useEffectiveConfig = () => usePolledCall<EffectiveConfig>("engine::config::effective", [], () => ({}), { everyMs: EVERY_MS });
+export const useEffectiveConfig = () =>
+  usePolledCall<EffectiveConfig>("engine::config::effective", [], () => ({}), { everyMs: EVERY_MS });
 export const useTelemetryStatus = () => usePolledCall<TelemetryStatus>("engine::telemetry::status", [], () => ({}));
-export const useSamplingRules = () => usePolledCall<SamplingRules>("engine::sampling::rules", [], () => ({}), { everyMs: EVERY_MS });
+export const useSamplingRules = () =>
+  usePolledCall<SamplingRules>("engine::sampling::rules", [], () => ({}), { everyMs: EVERY_MS });
 export const useHealth = () => usePolledCall<Health>("engine::health::check", [], () => ({}));
 export const useTriggerTypes = () =>
-  usePolledCall<{ readonly trigger_types: readonly TriggerType[] }>("engine::trigger-types::list", [], () => ({}), { everyMs: EVERY_MS });
-export const useStateUsage = () => usePolledCall<GroupPage>("state::groups", ["usage"], () => ({ limit: MAX_GROUPS }), { everyMs: EVERY_MS });
-export const useQueueUsage = () => usePolledCall<{ readonly queues: readonly QueueStats[] }>("queue::list", ["usage"], () => ({}), { everyMs: EVERY_MS });
+  usePolledCall<{ readonly trigger_types: readonly TriggerType[] }>("engine::trigger-types::list", [], () => ({}), {
+    everyMs: EVERY_MS,
+  });
+export const useStateUsage = () =>
+  usePolledCall<GroupPage>("state::groups", ["usage"], () => ({ limit: MAX_GROUPS }), { everyMs: EVERY_MS });
+export const useQueueUsage = () =>
+  usePolledCall<{ readonly queues: readonly QueueStats[] }>("queue::list", ["usage"], () => ({}), {
+    everyMs: EVERY_MS,
+  });
 
 /** Mutation that deletes all stored traces or logs. */
 export function useClear(functionId: "engine::traces::clear" | "engine::logs::clear") {
   const queries = useQueryClient();
-  return useMutation({ mutationFn: () => call(functionId), onSuccess: () => queries.invalidateQueries({ queryKey: ["engine::telemetry::status"] }) });
+  return useMutation({
+    mutationFn: () => call(functionId),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["engine::telemetry::status"] }),
+  });
 }

@@ -10,7 +10,10 @@ import { useEngineInfo } from "./use-config.ts";
 
 const COLUMNS: readonly PlainColumn<SdkRow>[] = [
   { header: "SDK", cell: ({ runtime, isOurs }) => (isOurs ? runtime : `${runtime} (other client)`) },
-  { header: "Version", cell: ({ version }) => (version === null ? <span className="text-ink-3">unknown</span> : <code>{version}</code>) },
+  {
+    header: "Version",
+    cell: ({ version }) => (version === null ? <span className="text-ink-3">unknown</span> : <code>{version}</code>),
+  },
   {
     header: "Workers",
     cell: ({ workers }) => (
@@ -31,11 +34,15 @@ export function VersionsSection() {
   const { data: info, error, isPending, refetch } = useEngineInfo();
   const { workers } = useWorkers();
   const sdks = sdkRows(workers);
-  const mismatch = info === undefined || hello === undefined ? undefined : versionMismatch("The console", hello.console_version, info.version);
+  const mismatch =
+    info === undefined || hello === undefined
+      ? undefined
+      : versionMismatch("The console", hello.console_version, info.version);
   return (
     <Section title="Versions" description="Console, engine and SDK versions">
       {mismatch !== undefined && <Warning>{mismatch}.</Warning>}
-      {info !== undefined && sdkMismatches(sdks, info.version).map((sentence) => <Warning key={sentence}>{sentence}.</Warning>)}
+      {info !== undefined &&
+        sdkMismatches(sdks, info.version).map((sentence) => <Warning key={sentence}>{sentence}.</Warning>)}
       <Facts>
         <Fact name="Console">
           <code>{hello?.console_version ?? "…"}</code>
@@ -61,7 +68,9 @@ export function VersionsSection() {
               <Fact name="Process">
                 <code>{info.pid}</code>
               </Fact>
-              <Fact name="Config file">{info.config_file === null ? "none" : <code className="break-all">{info.config_file}</code>}</Fact>
+              <Fact name="Config file">
+                {info.config_file === null ? "none" : <code className="break-all">{info.config_file}</code>}
+              </Fact>
               <Fact name="Data directory">
                 <code className="break-all">{info.data_dir}</code>
               </Fact>

@@ -35,7 +35,12 @@ export function AttentionSection({
       title="Needs attention"
       controls={
         mutedCount > 0 && (
-          <Button look="ghost" aria-pressed={showsMuted} className="h-6 text-[12px]" onClick={() => setShowsMuted(!showsMuted)}>
+          <Button
+            look="ghost"
+            aria-pressed={showsMuted}
+            className="h-6 text-[12px]"
+            onClick={() => setShowsMuted(!showsMuted)}
+          >
             {showsMuted ? "Hide" : "Show"} {mutedCount} muted
           </Button>
         )
@@ -46,7 +51,11 @@ export function AttentionSection({
         empty={shown.length === 0}
         emptyState={
           <p className="flex items-center gap-2 py-3 text-ink-2">
-            {problems.length === 0 ? <CircleCheck aria-hidden className="size-4 text-ok" /> : <CircleAlert aria-hidden className="size-4 text-warn" />}
+            {problems.length === 0 ? (
+              <CircleCheck aria-hidden className="size-4 text-ok" />
+            ) : (
+              <CircleAlert aria-hidden className="size-4 text-warn" />
+            )}
             {problems.length === 0 ? "No issues" : "No issues found, but not everything could be checked"}
           </p>
         }
@@ -62,11 +71,22 @@ export function AttentionSection({
   );
 }
 
-function Row({ issue: { title, detail, href, tone }, isMuted, onMute }: { readonly issue: Issue; readonly isMuted: boolean; readonly onMute: () => void }) {
+function Row({
+  issue: { title, detail, href, tone },
+  isMuted,
+  onMute,
+}: {
+  readonly issue: Issue;
+  readonly isMuted: boolean;
+  readonly onMute: () => void;
+}) {
   const Icon = tone === "danger" ? CircleAlert : TriangleAlert;
   return (
     <li className="flex items-start gap-2 border-line/60 border-b py-1.5 last:border-b-0">
-      <Icon aria-hidden className={tone === "danger" ? "mt-0.5 size-4 shrink-0 text-danger" : "mt-0.5 size-4 shrink-0 text-warn"} />
+      <Icon
+        aria-hidden
+        className={tone === "danger" ? "mt-0.5 size-4 shrink-0 text-danger" : "mt-0.5 size-4 shrink-0 text-warn"}
+      />
       <div className="min-w-0 flex-1">
         <HrefLink href={href} className="break-words font-medium hover:underline">
           {title}

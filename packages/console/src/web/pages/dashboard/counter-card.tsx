@@ -21,11 +21,18 @@ export function CounterCard({ name, href, value, note, samples, isBad = false }:
       className="flex min-w-0 flex-col gap-1 rounded-lg border border-line bg-surface p-3 last:col-span-2 hover:border-line-strong sm:last:col-span-1"
     >
       <span className="truncate text-ink-2">{name}</span>
-      <span className={isBad ? "font-semibold text-[22px] text-danger leading-7" : "font-semibold text-[22px] leading-7"}>
+      <span
+        className={isBad ? "font-semibold text-[22px] text-danger leading-7" : "font-semibold text-[22px] leading-7"}
+      >
         {value ?? <span className="inline-block h-5 w-10 animate-pulse rounded bg-raised" />}
       </span>
       <span className="flex h-6 items-end">
-        <Sparkline values={samples} text={`${name}, last minutes`} tone={isBad ? "danger" : "accent"} className="w-full" />
+        <Sparkline
+          values={samples}
+          text={`${name}, last minutes`}
+          tone={isBad ? "danger" : "accent"}
+          className="w-full"
+        />
       </span>
       <span className="h-4 truncate text-[11px] text-ink-3 leading-4" title={note}>
         {note}

@@ -30,7 +30,15 @@ export interface CounterRowProps {
 }
 
 /** Counters of the system, and rate, errors and p95 of its calls. */
-export function CounterRow({ counters: { counters, samples: counted }, samples, rangeMs, figures, haveFiguresFailed, systemFunctions, own }: CounterRowProps) {
+export function CounterRow({
+  counters: { counters, samples: counted },
+  samples,
+  rangeMs,
+  figures,
+  haveFiguresFailed,
+  systemFunctions,
+  own,
+}: CounterRowProps) {
   const { workers } = useWorkers();
   const { engine } = useLiveState();
   const now = useNow();
@@ -40,30 +48,50 @@ export function CounterRow({ counters: { counters, samples: counted }, samples, 
   // The rate of an engine that started within the range covers only the time since its start.
   const minutes = Math.max(Math.min(rangeMs, now - (engine?.started_at_ms ?? 0)), 5_000) / 60_000;
   const system = workers.filter(({ internal }) => internal).length;
-  const triggers = useLiveCollection<{ readonly id: string; readonly internal: boolean }>("svc.triggers", ({ id }) => id);
-  const streams = usePolledCall<{ readonly streams: readonly { readonly type: string }[] }>("engine::streams::list", ["system"], () => ({
-    include_system: true,
-  }));
+  const triggers = useLiveCollection<{ readonly id: string; readonly internal: boolean }>(
+    "svc.triggers",
+    ({ id }) => id,
+  );
+  const streams = usePolledCall<{ readonly streams: readonly { readonly type: string }[] }>(
+    "engine::streams::list",
+    ["system"],
+    () => ({
+      include_system: true,
+    }),
+  );
   const unknown = haveFiguresFailed ? "unknown" : undefined;
   const historyOf = (counter: CounterName): readonly (number | null)[] =>
-    counter === "workers" && samples.length > 0 ? samples.map((sample) => sample.workers) : counted.map((sample) => sample[counter] ?? null);
+    counter === "workers" && samples.length > 0
+      ? samples.map((sample) => sample.workers)
+      : counted.map((sample) => sample[counter] ?? null);
   const notes: Readonly<Record<CounterName, string | undefined>> = {
     functions: `+ ${systemFunctions} system`,
     triggers: triggers.loaded ? `+ ${triggers.items.filter(({ internal }) => internal).length} system` : undefined,
     workers: `+ ${system} system`,
-    streams: streams.data === undefined ? undefined : `+ ${streams.data.streams.filter(({ type }) => type === "system").length} system`,
+    streams:
+      streams.data === undefined
+        ? undefined
+        : `+ ${streams.data.streams.filter(({ type }) => type === "system").length} system`,
   };
   return (
     <section aria-label="Counters" className="grid grid-cols-2 gap-3 sm:grid-cols-4 xl:grid-cols-7">
       {CARDS.map(({ name, counter, href }) => (
-        <CounterCard key={name} {...{ name, href }} value={counters?.[counter]?.toLocaleString("en-GB")} samples={historyOf(counter)} note={notes[counter]} />
+        <CounterCard
+          key={name}
+          {...{ name, href }}
+          value={counters?.[counter]?.toLocaleString("en-GB")}
+          samples={historyOf(counter)}
+          note={notes[counter]}
+        />
       ))}
       <CounterCard
         name="Invocations/min"
         href="/traces"
         value={figures === undefined ? unknown : rate(figures.calls / minutes)}
         samples={line.calls}
-        note={figures === undefined ? undefined : `${figures.calls.toLocaleString("en-GB")} calls in ${timeText(minutes)}`}
+        note={
+          figures === undefined ? undefined : `${figures.calls.toLocaleString("en-GB")} calls in ${timeText(minutes)}`
+        }
       />
       <CounterCard
         name="Errors"

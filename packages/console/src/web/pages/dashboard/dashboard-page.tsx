@@ -35,7 +35,10 @@ export default function DashboardPage() {
   const counters = useCounters(functions.loaded && areModulesKnown ? own.size : undefined);
   const windowMs = rangeMs(range ?? DEFAULT_RANGE) ?? DAY_MS;
   const figures = useFunctionFigures(Math.round(windowMs / 1_000));
-  const workerFigures = useMemo(() => figures.data?.functions.filter(({ function_id }) => own.has(function_id)), [figures.data, own]);
+  const workerFigures = useMemo(
+    () => figures.data?.functions.filter(({ function_id }) => own.has(function_id)),
+    [figures.data, own],
+  );
   const asOfMs = Math.max(counters.asOfMs ?? 0, sampledAtMs ?? 0);
   const hasNoWorker = loaded && !workers.some(({ internal }) => !internal);
   const hasFlow = !hasNoWorker || own.size > 0;
@@ -44,7 +47,10 @@ export default function DashboardPage() {
       title="Dashboard"
       controls={
         <>
-          <LastUpdate asOfMs={asOfMs === 0 ? undefined : asOfMs} intervalMs={sampledAtMs === undefined ? undefined : SAMPLE_MS} />
+          <LastUpdate
+            asOfMs={asOfMs === 0 ? undefined : asOfMs}
+            intervalMs={sampledAtMs === undefined ? undefined : SAMPLE_MS}
+          />
           <span className="flex-1" />
           <TimeRange
             value={{ range }}

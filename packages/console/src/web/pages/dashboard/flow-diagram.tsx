@@ -46,7 +46,10 @@ export function FlowDiagram({ flow }: { readonly flow: Overview }) {
                 stroke="currentColor"
                 strokeWidth={edge.kind === "declared" ? 1.25 : 1.25 + 1.75 * Math.sqrt(edge.calls / max)}
                 strokeDasharray={edge.kind === "declared" ? undefined : "5 4"}
-                className={cn(edge.errors > 0 ? "text-danger" : "text-line-strong/80", isOf(edge) ? "opacity-100" : "opacity-15")}
+                className={cn(
+                  edge.errors > 0 ? "text-danger" : "text-line-strong/80",
+                  isOf(edge) ? "opacity-100" : "opacity-15",
+                )}
               />
             ))}
           </svg>
@@ -74,7 +77,14 @@ export function FlowDiagram({ flow }: { readonly flow: Overview }) {
                 <Icon aria-hidden className={cn("size-3.5 shrink-0", node.errors > 0 ? "text-danger" : "text-ink-3")} />
                 <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{node.label}</span>
                 {node.note !== undefined && (
-                  <span className={cn("hidden shrink-0 text-[11px] lg:inline", node.errors > 0 ? "text-danger" : "text-ink-3")}>{node.note}</span>
+                  <span
+                    className={cn(
+                      "hidden shrink-0 text-[11px] lg:inline",
+                      node.errors > 0 ? "text-danger" : "text-ink-3",
+                    )}
+                  >
+                    {node.note}
+                  </span>
                 )}
               </HrefLink>
             );
@@ -85,10 +95,23 @@ export function FlowDiagram({ flow }: { readonly flow: Overview }) {
   );
 }
 
-function ColumnHead({ at, x, width, more }: { readonly at: number; readonly x: number; readonly width: number; readonly more: number }) {
+function ColumnHead({
+  at,
+  x,
+  width,
+  more,
+}: {
+  readonly at: number;
+  readonly x: number;
+  readonly width: number;
+  readonly more: number;
+}) {
   const column = COLUMNS[at];
   return (
-    <div className="absolute top-0 flex items-baseline justify-between gap-2 text-[12px] text-ink-3" style={{ left: x, width }}>
+    <div
+      className="absolute top-0 flex items-baseline justify-between gap-2 text-[12px] text-ink-3"
+      style={{ left: x, width }}
+    >
       <span>{column?.title}</span>
       {more > 0 && column?.href !== undefined && (
         <HrefLink href={column.href} className="text-accent underline">

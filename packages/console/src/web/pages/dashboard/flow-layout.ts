@@ -23,14 +23,18 @@ export function layoutOf({ nodes }: Pick<Graph, "nodes">, width: number): Layout
   const between = Math.min(120, Math.max(48, width * 0.09));
   const inner = width - 2 * between;
   const widths = [inner * 0.34, inner * 0.42, inner * 0.24];
-  const columns = widths.map((each, at) => ({ x: widths.slice(0, at).reduce((sum, before) => sum + before, 0) + at * between, width: each }));
+  const columns = widths.map((each, at) => ({
+    x: widths.slice(0, at).reduce((sum, before) => sum + before, 0) + at * between,
+    width: each,
+  }));
   const nodesOf = (at: number): readonly GraphNode[] => nodes.filter((node) => columnOf(node) === at);
   const longest = Math.max(1, ...[0, 1, 2].map((at) => nodesOf(at).length));
   const boxes = new Map<string, Box>();
   for (const [at, { x, width: columnWidth }] of columns.entries()) {
     const here = nodesOf(at);
     const free = ((longest - here.length) * (NODE_HEIGHT + GAP)) / 2;
-    for (const [row, { id }] of here.entries()) boxes.set(id, { x, y: HEADER + free + row * (NODE_HEIGHT + GAP), width: columnWidth });
+    for (const [row, { id }] of here.entries())
+      boxes.set(id, { x, y: HEADER + free + row * (NODE_HEIGHT + GAP), width: columnWidth });
   }
   return { boxes, columns, height: HEADER + longest * (NODE_HEIGHT + GAP) };
 }
@@ -47,7 +51,8 @@ export function pathOf(edge: GraphEdge, boxes: ReadonlyMap<string, Box>): string
   if (a.x === b.x) {
     const out = startX + 14 + Math.min(24, Math.abs(endY - startY) / 5);
     // The function calls itself.
-    if (from === to) return `M${startX} ${startY - 6}C${out} ${startY - 14} ${out} ${startY + 14} ${startX} ${startY + 6}`;
+    if (from === to)
+      return `M${startX} ${startY - 6}C${out} ${startY - 14} ${out} ${startY + 14} ${startX} ${startY + 6}`;
     return `M${startX} ${startY}C${out} ${startY} ${out} ${endY} ${startX} ${endY}`;
   }
   // An edge to an earlier column joins the same two sides.

@@ -8,8 +8,12 @@ it("says for the table if its figures cover only some traces", () => {
   expect(flowNote({ isTable: true, seen: part, error: null })).toBe(
     "Calls and failures are counted in only 16 of the 1,023 traces of the range, so the numbers are lower bounds (≥).",
   );
-  expect(flowNote({ isTable: true, seen: whole, error: null })).toBe("Calls and failures are counted in 3 of the 3 traces of the range.");
-  expect(flowNote({ isTable: true, seen: undefined, error: new Error("no engine") })).toBe("Failed to load calls: no engine.");
+  expect(flowNote({ isTable: true, seen: whole, error: null })).toBe(
+    "Calls and failures are counted in 3 of the 3 traces of the range.",
+  );
+  expect(flowNote({ isTable: true, seen: undefined, error: new Error("no engine") })).toBe(
+    "Failed to load calls: no engine.",
+  );
 });
 
 it("marks a number that is a lower bound", () => {
@@ -23,5 +27,7 @@ it("explains the lines of the diagram", () => {
   expect(flowNote({ isTable: false, seen: undefined, error: null })).toBe(
     "Solid lines are triggers. Dashed lines are calls seen in traces; red lines had errors.",
   );
-  expect(flowNote({ isTable: false, seen: undefined, error: new Error("no engine") })).toContain("Failed to load calls: no engine.");
+  expect(flowNote({ isTable: false, seen: undefined, error: new Error("no engine") })).toContain(
+    "Failed to load calls: no engine.",
+  );
 });

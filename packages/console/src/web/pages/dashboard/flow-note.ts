@@ -8,7 +8,8 @@ export interface NoteSources {
 
 /** Returns a note that explains the lines of the diagram, or what the figures of the table count. */
 export function flowNote({ isTable, seen, error }: NoteSources): string {
-  const of = seen === undefined ? "traces" : `${seen.read} of the ${seen.total.toLocaleString("en-GB")} traces of the range`;
+  const of =
+    seen === undefined ? "traces" : `${seen.read} of the ${seen.total.toLocaleString("en-GB")} traces of the range`;
   const failure = seen === undefined && error !== null ? `Failed to load calls: ${error.message}.` : undefined;
   if (!isTable) {
     return `Solid lines are triggers. ${failure ?? `Dashed lines are calls seen in ${of}; red lines had errors.`}`;

@@ -16,7 +16,15 @@ import { useSeenCalls } from "./use-seen-calls.ts";
 const route = getRouteApi("/");
 
 /** The application's call graph: edges declared by triggers, and edges seen in traces. */
-export function FlowSection({ rangeMs, own, isLoaded }: { readonly rangeMs: number; readonly own: ReadonlySet<string>; readonly isLoaded: boolean }) {
+export function FlowSection({
+  rangeMs,
+  own,
+  isLoaded,
+}: {
+  readonly rangeMs: number;
+  readonly own: ReadonlySet<string>;
+  readonly isLoaded: boolean;
+}) {
   const { view } = route.useSearch();
   const navigate = route.useNavigate();
   // A narrow screen has no room for the diagram's three columns.
@@ -25,7 +33,13 @@ export function FlowSection({ rangeMs, own, isLoaded }: { readonly rangeMs: numb
   const figures = useFunctionFigures(Math.round(rangeMs / 1_000));
   const seen = useSeenCalls(rangeMs);
   const flow = useMemo(
-    () => overviewOf({ own, triggers: triggers.items, figures: figures.data?.functions ?? [], seen: seen.data?.calls ?? [] }),
+    () =>
+      overviewOf({
+        own,
+        triggers: triggers.items,
+        figures: figures.data?.functions ?? [],
+        seen: seen.data?.calls ?? [],
+      }),
     [own, triggers.items, figures.data, seen.data],
   );
   const isTable = view === "table" || isNarrow;
@@ -37,7 +51,12 @@ export function FlowSection({ rangeMs, own, isLoaded }: { readonly rangeMs: numb
           <FilterTabs
             label="Flow as"
             value={view ?? "diagram"}
-            onChange={(next) => void navigate({ search: (before) => ({ ...before, view: next === "table" ? next : undefined }), replace: true })}
+            onChange={(next) =>
+              void navigate({
+                search: (before) => ({ ...before, view: next === "table" ? next : undefined }),
+                replace: true,
+              })
+            }
             tabs={[
               { value: "diagram", label: "Diagram" },
               { value: "table", label: "Table" },

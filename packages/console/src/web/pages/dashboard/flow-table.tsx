@@ -30,7 +30,11 @@ export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isP
               <th
                 key={name}
                 scope="col"
-                className={cn("py-1 font-medium", at > 2 ? "w-12 text-right sm:w-20" : "pr-3 text-left", at === 2 && "hidden sm:table-cell")}
+                className={cn(
+                  "py-1 font-medium",
+                  at > 2 ? "w-12 text-right sm:w-20" : "pr-3 text-left",
+                  at === 2 && "hidden sm:table-cell",
+                )}
               >
                 {name}
               </th>
@@ -46,7 +50,11 @@ export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isP
                 {kind === "declared" ? `${nodes.get(from)?.triggerType} trigger` : "seen in traces"}
               </td>
               <td className="text-right font-mono text-[12px]">{kind === "declared" ? "–" : atLeast(calls, isPart)}</td>
-              <td className={errors > 0 ? "text-right font-mono text-[12px] text-danger" : "text-right font-mono text-[12px]"}>
+              <td
+                className={
+                  errors > 0 ? "text-right font-mono text-[12px] text-danger" : "text-right font-mono text-[12px]"
+                }
+              >
                 {kind === "declared" ? "–" : atLeast(errors, isPart)}
               </td>
             </tr>

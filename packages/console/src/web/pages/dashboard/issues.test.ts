@@ -4,10 +4,20 @@ import type { Worker } from "../../lib/worker-history.ts";
 import { issuesOf, percent } from "./issues.ts";
 
 const NOW = 10_000_000;
-const QUIET = { workers: [], disconnected: [], figures: [], queues: [], crons: [], alerts: [], health: undefined, nowMs: NOW };
+const QUIET = {
+  workers: [],
+  disconnected: [],
+  figures: [],
+  queues: [],
+  crons: [],
+  alerts: [],
+  health: undefined,
+  nowMs: NOW,
+};
 const worker = (id: string, more: Partial<Worker> = {}): Worker =>
   ({ id, name: "orders", internal: false, function_count: 2, connected_at_ms: 0, ...more }) as Worker;
-const titles = (sources: Partial<Parameters<typeof issuesOf>[0]>): readonly string[] => issuesOf({ ...QUIET, ...sources }).map(({ title }) => title);
+const titles = (sources: Partial<Parameters<typeof issuesOf>[0]>): readonly string[] =>
+  issuesOf({ ...QUIET, ...sources }).map(({ title }) => title);
 
 it("returns no issues for a healthy system", () => {
   expect(
@@ -25,7 +35,9 @@ it("reports a disconnected worker for 15 minutes, unless another worker replaced
   const disconnected = [{ worker: worker("1"), goneAtMs: NOW - 60_000 }];
   expect(titles({ disconnected })).toEqual(["Worker orders disconnected"]);
   expect(titles({ disconnected, workers: [worker("2", { connected_at_ms: NOW - 59_000 })] })).toEqual([]);
-  expect(titles({ disconnected, workers: [worker("2", { connected_at_ms: NOW - 500_000 })] })).toEqual(["Worker orders disconnected"]);
+  expect(titles({ disconnected, workers: [worker("2", { connected_at_ms: NOW - 500_000 })] })).toEqual([
+    "Worker orders disconnected",
+  ]);
   expect(titles({ disconnected: [{ worker: worker("1"), goneAtMs: NOW - 901_000 }] })).toEqual([]);
   expect(titles({ disconnected: [{ worker: worker("1", { internal: true }), goneAtMs: NOW }] })).toEqual([]);
 });
@@ -35,19 +47,30 @@ it("sorts the most severe first, and leaves out silenced alerts", () => {
     titles({
       figures: [{ function_id: "f", calls: 10, errors: 1, error_rate: 0.1 } as FunctionFigures],
       queues: [{ queue: "mail", dead: 3 }],
-      crons: [{ trigger_id: "t", function_id: "g", expression: "* * * * * *", last_run: { outcome: "error", error: "boom" } }],
+      crons: [
+        { trigger_id: "t", function_id: "g", expression: "* * * * * *", last_run: { outcome: "error", error: "boom" } },
+      ],
       alerts: [
         { name: "quiet", firing: true, silenced_until: NOW + 1, metric: "m", current_value: 9, threshold: 2 },
         { name: "loud", firing: true, silenced_until: null, metric: "m", current_value: 9, threshold: 2 },
       ],
       health: { components: { disk: { status: "degraded", details: "little room" } } },
     }),
-  ).toEqual(["Alert loud is firing", "disk is degraded", "f is failing", "Dead letters in mail", "Cron run of g failed"]);
+  ).toEqual([
+    "Alert loud is firing",
+    "disk is degraded",
+    "f is failing",
+    "Dead letters in mail",
+    "Cron run of g failed",
+  ]);
 });
 
 it("masks secrets in the error of a cron run", () => {
   const last_run = { outcome: "error", error: "postgres://app:hunter2@db refused the connection" };
-  const [issue] = issuesOf({ ...QUIET, crons: [{ trigger_id: "t", function_id: "g", expression: "* * * * * *", last_run }] });
+  const [issue] = issuesOf({
+    ...QUIET,
+    crons: [{ trigger_id: "t", function_id: "g", expression: "* * * * * *", last_run }],
+  });
   expect(issue?.detail).toBe("postgres://***@db refused the connection");
 });
 

@@ -71,14 +71,25 @@ const segment = encodeURIComponent;
 
 function alertIssue({ name, metric, current_value, threshold }: AlertState): Issue {
   const detail = `${metric} is ${current_value ?? "unknown"}, threshold ${threshold}`;
-  return { key: `alert ${name}`, title: `Alert ${name} is firing`, detail, href: "/config?section=alerts", tone: "danger" };
+  return {
+    key: `alert ${name}`,
+    title: `Alert ${name} is firing`,
+    detail,
+    href: "/config?section=alerts",
+    tone: "danger",
+  };
 }
 
 function healthIssues(health: HealthState | undefined): readonly Issue[] {
   return Object.entries(health?.components ?? {})
     .filter(([, { status }]) => status !== "healthy" && status !== "disabled")
     .map(([name, { status, details }]) => ({
-      ...{ key: `health ${name} ${status}`, title: `${name} is ${status}`, detail: details, href: "/config?section=health" },
+      ...{
+        key: `health ${name} ${status}`,
+        title: `${name} is ${status}`,
+        detail: details,
+        href: "/config?section=health",
+      },
       tone: status === "unhealthy" ? "danger" : "warn",
     }));
 }
@@ -87,7 +98,9 @@ function workerIssues({ workers, disconnected, nowMs }: IssueSources): readonly 
   return disconnected
     .filter(({ worker, goneAtMs }) => {
       // A worker of the same name that connected since then replaces it.
-      const isReplaced = workers.some(({ name, connected_at_ms }) => name === worker.name && connected_at_ms >= goneAtMs - REPLACED_BEFORE_MS);
+      const isReplaced = workers.some(
+        ({ name, connected_at_ms }) => name === worker.name && connected_at_ms >= goneAtMs - REPLACED_BEFORE_MS,
+      );
       return !worker.internal && nowMs - goneAtMs <= DISCONNECTED_MS && !isReplaced;
     })
     .map(({ worker: { id, name, function_count } }) => ({
@@ -103,20 +116,44 @@ function workerIssues({ workers, disconnected, nowMs }: IssueSources): readonly 
 function errorRateIssue({ function_id, calls, errors, error_rate }: FunctionFigures): Issue {
   const detail = `${errors} of ${calls} calls failed (${percent(error_rate)})`;
   const href = `/traces?fn=${segment(function_id)}&status=error`;
-  return { key: `errors ${function_id}`, title: `${function_id} is failing`, detail, href, tone: error_rate > 0.5 ? "danger" : "warn" };
+  return {
+    key: `errors ${function_id}`,
+    title: `${function_id} is failing`,
+    detail,
+    href,
+    tone: error_rate > 0.5 ? "danger" : "warn",
+  };
 }
 
 function deadLetterIssue({ queue, dead }: QueueState): Issue {
   const detail = `${dead} ${dead === 1 ? "job" : "jobs"} exhausted all attempts`;
-  return { key: `dead ${queue}`, title: `Dead letters in ${queue}`, detail, href: `/queues/${segment(queue)}?tab=dead`, tone: "warn" };
+  return {
+    key: `dead ${queue}`,
+    title: `Dead letters in ${queue}`,
+    detail,
+    href: `/queues/${segment(queue)}?tab=dead`,
+    tone: "warn",
+  };
 }
 
 function cronIssue({ trigger_id, function_id, last_run }: CronState): Issue {
   const detail = maskText(last_run?.error ?? "The last run failed");
-  return { key: `cron ${trigger_id}`, title: `Cron run of ${function_id} failed`, detail, href: `/triggers/${segment(trigger_id)}`, tone: "warn" };
+  return {
+    key: `cron ${trigger_id}`,
+    title: `Cron run of ${function_id} failed`,
+    detail,
+    href: `/triggers/${segment(trigger_id)}`,
+    tone: "warn",
+  };
 }
 
 export function percent(rate: number): string {
   const value = rate * 100;
-  return value === 0 ? "0 %" : value < 0.1 ? "< 0.1 %" : value < 10 ? `${value.toFixed(1)} %` : `${Math.round(value)} %`;
+  return value === 0
+    ? "0 %"
+    : value < 0.1
+      ? "< 0.1 %"
+      : value < 10
+        ? `${value.toFixed(1)} %`
+        : `${Math.round(value)} %`;
 }

@@ -8,7 +8,14 @@ it("connects triggers, functions and the resources that functions use", () => {
   const flow = overviewOf({
     own: new Set(["orders::create", "pay"]),
     triggers: [
-      { id: "t1", trigger_type: "http", function_id: "orders::create", config: { api_path: "/orders", http_method: "POST" }, internal: false, ...ACTIVE },
+      {
+        id: "t1",
+        trigger_type: "http",
+        function_id: "orders::create",
+        config: { api_path: "/orders", http_method: "POST" },
+        internal: false,
+        ...ACTIVE,
+      },
     ],
     figures: [{ function_id: "orders::create", calls: 4, errors: 1 } as FunctionFigures],
     seen: [
@@ -34,7 +41,9 @@ it("connects triggers, functions and the resources that functions use", () => {
 it("connects a queue to the functions of its jobs, unless a trigger connects them", () => {
   const flow = overviewOf({
     own: new Set(["orders::create", "mail::send", "stock"]),
-    triggers: [{ id: "t1", trigger_type: "queue", function_id: "stock", config: { queue: "stock" }, internal: false, ...ACTIVE }],
+    triggers: [
+      { id: "t1", trigger_type: "queue", function_id: "stock", config: { queue: "stock" }, internal: false, ...ACTIVE },
+    ],
     figures: [],
     seen: [
       { from: "orders::create", to: "queue::enqueue", calls: 2, errors: 0 },

@@ -34,15 +34,23 @@ export function overviewOf(sources: OverviewSources): Overview {
   const triggers = nodes.filter((node) => columnOf(node) === 0);
   const functions = nodes
     .filter((node) => columnOf(node) === 1)
-    .sort((a, b) => b.calls - a.calls || Number(bound.has(b.id)) - Number(bound.has(a.id)) || a.label.localeCompare(b.label));
+    .sort(
+      (a, b) =>
+        b.calls - a.calls || Number(bound.has(b.id)) - Number(bound.has(a.id)) || a.label.localeCompare(b.label),
+    );
   const shownFunctions = functions.slice(0, MAX_NODES);
   const place = new Map(shownFunctions.map(({ id }, at) => [id, at]));
   const placeOf = ({ id }: GraphNode): number => place.get(bindings.get(id) ?? "") ?? MAX_NODES;
-  const shownTriggers = triggers.sort((a, b) => placeOf(a) - placeOf(b) || a.label.localeCompare(b.label)).slice(0, MAX_NODES);
+  const shownTriggers = triggers
+    .sort((a, b) => placeOf(a) - placeOf(b) || a.label.localeCompare(b.label))
+    .slice(0, MAX_NODES);
   const used = new Set(edges.flatMap(({ from, to }) => (place.has(from) ? [to] : [])));
   const things = THINGS.flatMap((kind) => nodes.filter((node) => node.kind === kind && used.has(node.id)));
   const isCounted = sources.figures.length > 0;
-  const shown = [...shownTriggers, ...shownFunctions, ...things].map((node) => ({ ...node, note: isCounted ? callsNote(node) : undefined }));
+  const shown = [...shownTriggers, ...shownFunctions, ...things].map((node) => ({
+    ...node,
+    note: isCounted ? callsNote(node) : undefined,
+  }));
   const order = new Map(shown.map(({ id }, at) => [id, at]));
   return {
     nodes: shown,
@@ -65,7 +73,9 @@ function wholeOf({ own, triggers, figures, seen }: OverviewSources): Graph {
       return kind === undefined ? [] : [{ ...call, kind, name: undefined }];
     }),
     // A function with a trigger has an edge from the trigger already.
-    jobs: seen.flatMap(({ from, ...call }) => (kindOfUse(from) === "queue" && !bound.has(call.to) ? [{ ...call, queue: undefined }] : [])),
+    jobs: seen.flatMap(({ from, ...call }) =>
+      kindOfUse(from) === "queue" && !bound.has(call.to) ? [{ ...call, queue: undefined }] : [],
+    ),
     figures: new Map(figures.map((each) => [each.function_id, each])),
     ...{ now: new Map(), queues: [], streams: [], scopes: [], system: false },
   });

@@ -24,7 +24,10 @@ export function ownFigures(figures: readonly FunctionFigures[]): OwnFigures {
   const calls = figures.reduce((sum, each) => sum + each.calls, 0);
   const errors = figures.reduce((sum, each) => sum + each.errors, 0);
   const called = figures.filter(({ p95_ms }) => p95_ms !== null);
-  const slowest = called.reduce<FunctionFigures | undefined>((max, each) => ((each.p95_ms ?? 0) > (max?.p95_ms ?? -1) ? each : max), undefined);
+  const slowest = called.reduce<FunctionFigures | undefined>(
+    (max, each) => ((each.p95_ms ?? 0) > (max?.p95_ms ?? -1) ? each : max),
+    undefined,
+  );
   return { calls, errors, errorRate: calls === 0 ? 0 : errors / calls, slowest };
 }
 

@@ -28,7 +28,15 @@ function reasonOf({ status_description, trace: { error_count, span_count } }: Tr
 }
 
 /** The five latest failed or the five slowest traces of the range. */
-export function TraceSection({ title, which, rangeMs }: { readonly title: string; readonly which: "errors" | "slowest"; readonly rangeMs: number }) {
+export function TraceSection({
+  title,
+  which,
+  rangeMs,
+}: {
+  readonly title: string;
+  readonly which: "errors" | "slowest";
+  readonly rangeMs: number;
+}) {
   const { data, error, isPending, refetch } = usePolledCall<{ readonly spans: readonly TraceRoot[] }>(
     "engine::traces::list",
     ["dashboard", which, rangeMs],
@@ -62,11 +70,18 @@ export function TraceSection({ title, which, rangeMs }: { readonly title: string
           empty={data?.spans.length === 0}
           retry={() => void refetch()}
           skeleton={<SkeletonRows rows={SHOWN} />}
-          emptyState={<p className="py-3 text-ink-2">{which === "errors" ? "No errors in this time range" : "No calls in this time range"}</p>}
+          emptyState={
+            <p className="py-3 text-ink-2">
+              {which === "errors" ? "No errors in this time range" : "No calls in this time range"}
+            </p>
+          }
         >
           <ul className="flex flex-col">
             {data?.spans.map((root) => (
-              <li key={root.trace_id} className="flex items-baseline gap-3 border-line/60 border-b py-1.5 last:border-b-0">
+              <li
+                key={root.trace_id}
+                className="flex items-baseline gap-3 border-line/60 border-b py-1.5 last:border-b-0"
+              >
                 <div className="min-w-0 flex-1">
                   <Link
                     to="/traces/{-$traceId}/{-$spanId}"
@@ -75,11 +90,16 @@ export function TraceSection({ title, which, rangeMs }: { readonly title: string
                   >
                     {root.name}
                   </Link>
-                  <p className="truncate text-[12px] text-ink-2" title={which === "errors" ? reasonOf(root) : undefined}>
+                  <p
+                    className="truncate text-[12px] text-ink-2"
+                    title={which === "errors" ? reasonOf(root) : undefined}
+                  >
                     {which === "errors" ? reasonOf(root) : partsText(root.trace)}
                   </p>
                 </div>
-                {root.trace.duration_ms !== null && <Duration ms={root.trace.duration_ms} className="font-mono text-[12px]" />}
+                {root.trace.duration_ms !== null && (
+                  <Duration ms={root.trace.duration_ms} className="font-mono text-[12px]" />
+                )}
                 <Ago ms={root.start_time_ms} className="w-20 shrink-0 text-right text-[12px] text-ink-3" />
               </li>
             ))}

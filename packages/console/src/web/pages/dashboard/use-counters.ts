@@ -52,7 +52,10 @@ export interface CountersNow {
 
 /** `functions`: number of functions that workers provide. The engine's own counter includes those of its modules. */
 export function useCounters(functions: number | undefined): CountersNow {
-  const { items, asOfMs, status, reason } = useLiveCollection<Counters & { readonly id: string }>("svc.counters", ({ id }) => id);
+  const { items, asOfMs, status, reason } = useLiveCollection<Counters & { readonly id: string }>(
+    "svc.counters",
+    ({ id }) => id,
+  );
   const history = useSyncExternalStore(listen, () => samples);
   const counted = items[0];
   const counters = useMemo(() => (counted === undefined ? undefined : { ...counted, functions }), [counted, functions]);

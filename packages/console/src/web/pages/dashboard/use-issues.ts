@@ -16,7 +16,10 @@ export interface IssueList {
 }
 
 /** Issues from all sources of the engine. */
-export function useIssues(figures: UseQueryResult<FunctionFiguresAnswer>, ownFigures: readonly FunctionFigures[]): IssueList {
+export function useIssues(
+  figures: UseQueryResult<FunctionFiguresAnswer>,
+  ownFigures: readonly FunctionFigures[],
+): IssueList {
   const { workers, gone, loaded } = useWorkers();
   const nowMs = useNow();
   const queues = usePolledCall<{ readonly queues: readonly QueueState[] }>("queue::list", [], () => ({}));
@@ -30,6 +33,8 @@ export function useIssues(figures: UseQueryResult<FunctionFiguresAnswer>, ownFig
       ...{ crons: crons.data?.triggers ?? [], alerts: alerts.data?.alerts ?? [], health: health.data },
     }),
     loaded: loaded && Object.values(sources).every(({ isPending }) => !isPending),
-    problems: Object.entries(sources).flatMap(([name, { error }]) => (error === null || isMissingFunction(error) ? [] : [`${name} (${error.message})`])),
+    problems: Object.entries(sources).flatMap(([name, { error }]) =>
+      error === null || isMissingFunction(error) ? [] : [`${name} (${error.message})`],
+    ),
   };
 }

@@ -34,7 +34,11 @@ export function useSeenCalls(rangeMs: number): UseQueryResult<SeenCalls> {
       const ids = varied(listed.spans, MAX_READ);
       const trees = await Promise.all(
         ids.map((trace_id) =>
-          call<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>("engine::traces::spans", { trace_id, limit: MAX_SPANS }, { signal }),
+          call<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>(
+            "engine::traces::spans",
+            { trace_id, limit: MAX_SPANS },
+            { signal },
+          ),
         ),
       );
       return {

@@ -1,4 +1,10 @@
-import { AlignHorizontalDistributeCenter, AlignStartHorizontal, AlignStartVertical, AlignVerticalDistributeCenter, type LucideIcon } from "lucide-react";
+import {
+  AlignHorizontalDistributeCenter,
+  AlignStartHorizontal,
+  AlignStartVertical,
+  AlignVerticalDistributeCenter,
+  type LucideIcon,
+} from "lucide-react";
 import { Button } from "../../ui/button.tsx";
 import { type Alignment, aligned } from "./layout/align.ts";
 import type { Positions } from "./layout/positions.ts";
@@ -21,7 +27,11 @@ export default function AlignBar({
   readonly onMove: (positions: Positions) => void;
 }) {
   return (
-    <div role="toolbar" aria-label="Align the selected nodes" className="flex items-center gap-1 rounded-md border border-line bg-surface px-2 py-1 shadow-pop">
+    <div
+      role="toolbar"
+      aria-label="Align the selected nodes"
+      className="flex items-center gap-1 rounded-md border border-line bg-surface px-2 py-1 shadow-pop"
+    >
       <span role="status" className="pr-1 text-ink-2">
         {selected.length} selected
       </span>

@@ -7,12 +7,22 @@ import type { Positions } from "./layout/positions.ts";
 type Format = "svg" | "png" | "json";
 
 /** Menu that downloads the visible graph. */
-export function ExportMenu({ graph, positions, isVertical }: { readonly graph: Graph; readonly positions: Positions; readonly isVertical: boolean }) {
+export function ExportMenu({
+  graph,
+  positions,
+  isVertical,
+}: {
+  readonly graph: Graph;
+  readonly positions: Positions;
+  readonly isVertical: boolean;
+}) {
   const save = useMutation({
     mutationFn: async (format: Format): Promise<void> => {
       const styles = getComputedStyle(document.documentElement);
-      const svg = (): string => svgOf(graph, positions, isVertical, (token) => styles.getPropertyValue(`--${token}`).trim());
-      if (format === "json") downloadBlob(new Blob([graphJson(graph, positions)], { type: "application/json" }), "flow.json");
+      const svg = (): string =>
+        svgOf(graph, positions, isVertical, (token) => styles.getPropertyValue(`--${token}`).trim());
+      if (format === "json")
+        downloadBlob(new Blob([graphJson(graph, positions)], { type: "application/json" }), "flow.json");
       else if (format === "svg") downloadBlob(new Blob([svg()], { type: "image/svg+xml" }), "flow.svg");
       else downloadBlob(await pngOf(svg()), "flow.png");
     },

@@ -1,6 +1,15 @@
 import "@xyflow/react/dist/style.css";
 import "./flow-canvas.css";
-import { applyNodeChanges, Background, Controls, MiniMap, type NodeChange, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
+import {
+  applyNodeChanges,
+  Background,
+  Controls,
+  MiniMap,
+  type NodeChange,
+  Panel,
+  ReactFlow,
+  type ReactFlowInstance,
+} from "@xyflow/react";
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { Graph } from "../../model/flow-graph.ts";
 import { useIsNarrow } from "../../ui/split.tsx";
@@ -30,12 +39,28 @@ export interface FlowCanvasProps {
  * The graph on a canvas. The wheel zooms, and dragging pans. Arrow keys move the focus from node to node. Enter opens
  * and selects a node, and arrow keys then move it. Shift-drag, Ctrl-click and Ctrl-Enter select several nodes.
  */
-export default function FlowCanvas({ graph, positions, isVertical, selected, found, stepFrom, selectionToolbar, onSelect, onMove }: FlowCanvasProps) {
+export default function FlowCanvas({
+  graph,
+  positions,
+  isVertical,
+  selected,
+  found,
+  stepFrom,
+  selectionToolbar,
+  onSelect,
+  onMove,
+}: FlowCanvasProps) {
   const laidOut = useMemo(
     () =>
       readingOrder(graph, positions, isVertical).map(
         (node): FlowNodeType => ({
-          ...{ id: node.id, type: "flow", position: { ...(positions.get(node.id) ?? { x: 0, y: 0 }) }, width: NODE.width, height: NODE.height },
+          ...{
+            id: node.id,
+            type: "flow",
+            position: { ...(positions.get(node.id) ?? { x: 0, y: 0 }) },
+            width: NODE.width,
+            height: NODE.height,
+          },
           data: { node, isDim: found !== undefined && !found.has(node.id), isFocus: node.id === selected, isVertical },
           ariaLabel: describe(node),
         }),
@@ -45,12 +70,16 @@ export default function FlowCanvas({ graph, positions, isVertical, selected, fou
   const [nodes, setNodes] = useState(laidOut);
   const isDragging = useRef(false);
   useEffect(() => {
-    if (!isDragging.current) setNodes((before) => laidOut.map((node) => ({ ...node, selected: before.find(({ id }) => id === node.id)?.selected ?? false })));
+    if (!isDragging.current)
+      setNodes((before) =>
+        laidOut.map((node) => ({ ...node, selected: before.find(({ id }) => id === node.id)?.selected ?? false })),
+      );
   }, [laidOut]);
   const edges = useMemo(() => graph.edges.map((edge) => toFlowEdge(edge, found)), [graph.edges, found]);
   const flow = useRef<ReactFlowInstance<FlowNodeType>>(undefined);
   useEffect(() => {
-    if (selected !== undefined) void flow.current?.fitView({ nodes: [{ id: selected }], maxZoom: 1, duration: 200, padding: 2 });
+    if (selected !== undefined)
+      void flow.current?.fitView({ nodes: [{ id: selected }], maxZoom: 1, duration: 200, padding: 2 });
   }, [selected]);
   const change = (changes: NodeChange<FlowNodeType>[]): void => {
     const next = applyNodeChanges(changes, nodes);
@@ -62,14 +91,18 @@ export default function FlowCanvas({ graph, positions, isVertical, selected, fou
   const isNarrow = useIsNarrow(640);
   const canvas = useRef<HTMLDivElement>(null);
   const focusNode = async (id: string): Promise<void> => {
-    const element = (): HTMLElement | null => canvas.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) ?? null;
+    const element = (): HTMLElement | null =>
+      canvas.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) ?? null;
     // In a large graph, only visible nodes have elements.
     if (element() === null) await flow.current?.fitView({ nodes: [{ id }], maxZoom: 1, padding: 2 });
     requestAnimationFrame(() => element()?.focus());
   };
   /** Handles keys of the focused node. React Flow handles the arrow keys that move a selected node. */
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
-    const id = event.target instanceof HTMLElement && event.target.matches(".react-flow__node") ? event.target.dataset.id : undefined;
+    const id =
+      event.target instanceof HTMLElement && event.target.matches(".react-flow__node")
+        ? event.target.dataset.id
+        : undefined;
     if (id === undefined || event.altKey) return;
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) onSelect(id);
     if (!event.key.startsWith("Arrow") || nodes.find((node) => node.id === id)?.selected === true) return;
@@ -103,7 +136,9 @@ export default function FlowCanvas({ graph, positions, isVertical, selected, fou
         onlyRenderVisibleElements={graph.nodes.length > 150}
         fitView
         fitViewOptions={
-          isNarrow ? { padding: 0.08, maxZoom: 1.1, minZoom: 0.6, nodes: firstRanks(nodes, isVertical) } : { padding: 0.08, maxZoom: 1.1, minZoom: 0.05 }
+          isNarrow
+            ? { padding: 0.08, maxZoom: 1.1, minZoom: 0.6, nodes: firstRanks(nodes, isVertical) }
+            : { padding: 0.08, maxZoom: 1.1, minZoom: 0.05 }
         }
         minZoom={0.05}
         proOptions={{ hideAttribution: true }}

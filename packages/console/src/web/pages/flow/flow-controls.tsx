@@ -26,7 +26,18 @@ interface FlowControlsProps {
 }
 
 /** Controls that filter and arrange the graph. Their state is in the URL. */
-export function FlowControls({ search, defaultRange, isPart, groups, graph, positions, resetRefusal, onSearch, onWhole, onReset }: FlowControlsProps) {
+export function FlowControls({
+  search,
+  defaultRange,
+  isPart,
+  groups,
+  graph,
+  positions,
+  resetRefusal,
+  onSearch,
+  onWhole,
+  onReset,
+}: FlowControlsProps) {
   const { q = "", hops, range = defaultRange, system = false, dir = "lr", view, layers, closed } = search;
   return (
     <>
@@ -46,7 +57,11 @@ export function FlowControls({ search, defaultRange, isPart, groups, graph, posi
         <LayersMenu shown={layers} onChange={(next) => onSearch({ layers: next })} />
         <GroupsMenu groups={groups} closed={closed} onChange={(next) => onSearch({ closed: next })} />
         <label className="flex items-center gap-1.5 text-ink-2" title="Functions and triggers of the engine itself">
-          <input type="checkbox" checked={system} onChange={(event) => onSearch({ system: event.target.checked || undefined })} />
+          <input
+            type="checkbox"
+            checked={system}
+            onChange={(event) => onSearch({ system: event.target.checked || undefined })}
+          />
           System
         </label>
         {view === undefined && (

@@ -59,7 +59,10 @@ export function FlowDetail({
       </dl>
       <div className="flex flex-wrap items-center gap-2">
         {node.kind === "function" && (
-          <HrefLink href={`${node.href}?tab=invoke`} className="inline-flex h-7 items-center rounded-md border border-line px-2.5 hover:bg-hover">
+          <HrefLink
+            href={`${node.href}?tab=invoke`}
+            className="inline-flex h-7 items-center rounded-md border border-line px-2.5 hover:bg-hover"
+          >
             Invoke
           </HrefLink>
         )}
@@ -93,7 +96,10 @@ export function FlowDetail({
           <ul className="flex flex-col gap-1">
             {node.members.map(({ id, label, href }) => (
               <li key={id}>
-                <HrefLink href={href} className="inline-flex min-h-6 items-center break-all font-mono text-[12px] text-accent underline">
+                <HrefLink
+                  href={href}
+                  className="inline-flex min-h-6 items-center break-all font-mono text-[12px] text-accent underline"
+                >
                   {label}
                 </HrefLink>
               </li>
@@ -130,12 +136,18 @@ function Neighbours({
           const node = graph.nodes.find((each) => each.id === id);
           return (
             <li key={`${edge.kind} ${id}`} className="flex flex-wrap items-baseline gap-x-2">
-              <button type="button" className="min-h-6 break-all text-left font-mono text-[12px] text-accent underline" onClick={() => onSelect(id)}>
+              <button
+                type="button"
+                className="min-h-6 break-all text-left font-mono text-[12px] text-accent underline"
+                onClick={() => onSelect(id)}
+              >
                 {node?.label ?? id}
               </button>
               <span className="text-[12px] text-ink-3">
                 {node !== undefined && KIND_NAMES[node.kind]},{" "}
-                {edge.kind === "declared" ? "declared" : `seen ${edge.calls}×${edge.errors > 0 ? `, ${edge.errors} failed` : ""}`}
+                {edge.kind === "declared"
+                  ? "declared"
+                  : `seen ${edge.calls}×${edge.errors > 0 ? `, ${edge.errors} failed` : ""}`}
               </span>
             </li>
           );

@@ -11,9 +11,17 @@ export function toFlowEdge(edge: GraphEdge, found: ReadonlySet<string> | undefin
   const isDim = found !== undefined && !(found.has(edge.from) && found.has(edge.to));
   return {
     id: JSON.stringify([edge.kind, edge.from, edge.to]),
-    ...{ source: edge.from, target: edge.to, label: isObserved ? `${edge.calls}×${edge.errors > 0 ? `, ${edge.errors} failed` : ""}` : undefined },
+    ...{
+      source: edge.from,
+      target: edge.to,
+      label: isObserved ? `${edge.calls}×${edge.errors > 0 ? `, ${edge.errors} failed` : ""}` : undefined,
+    },
     style: {
-      ...{ stroke: color, strokeWidth: isObserved ? Math.min(5, 1 + Math.log2(edge.calls + 1) / 2) : 1.5, opacity: isDim ? 0.15 : 1 },
+      ...{
+        stroke: color,
+        strokeWidth: isObserved ? Math.min(5, 1 + Math.log2(edge.calls + 1) / 2) : 1.5,
+        opacity: isDim ? 0.15 : 1,
+      },
       ...(isObserved ? { strokeDasharray: "6 4" } : {}),
     },
     labelStyle: { fill: "var(--ink-2)", fontSize: 11, opacity: isDim ? 0.15 : 1 },

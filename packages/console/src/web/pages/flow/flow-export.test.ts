@@ -2,7 +2,10 @@ import { expect, it } from "vitest";
 import { graphJson, svgOf } from "./flow-export.ts";
 import { graphWith } from "./testing/graphs.ts";
 
-const graph = graphWith({ nodes: ["function a<b>", "function c"], edges: [["function a<b>", "function c", "observed"]] });
+const graph = graphWith({
+  nodes: ["function a<b>", "function c"],
+  edges: [["function a<b>", "function c", "observed"]],
+});
 const color = (token: string) => token;
 
 it("draws edges from right to left sides, or from bottom to top sides in a vertical layout", () => {

@@ -65,7 +65,10 @@ export async function pngOf(svg: string): Promise<Blob> {
   canvas.height = Math.round(image.height * scale);
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) =>
-    canvas.toBlob((blob) => (blob === null ? reject(new Error("the browser could not draw the image")) : resolve(blob)), "image/png"),
+    canvas.toBlob(
+      (blob) => (blob === null ? reject(new Error("the browser could not draw the image")) : resolve(blob)),
+      "image/png",
+    ),
   );
 }
 

@@ -18,7 +18,8 @@ export function FlowList({
 }) {
   const columns = useMemo((): readonly Column<GraphNode>[] => {
     const labels = new Map(graph.nodes.map(({ id, label }) => [id, label]));
-    const names = (ids: readonly string[]): string => [...new Set(ids)].map((id) => labels.get(id) ?? id).join(", ") || "–";
+    const names = (ids: readonly string[]): string =>
+      [...new Set(ids)].map((id) => labels.get(id) ?? id).join(", ") || "–";
     return [
       { key: "name", header: "Name", width: "minmax(10rem,2fr)", cell: (node) => <NameCell node={node} /> },
       { key: "kind", header: "Kind", width: "8rem", cell: ({ kind }) => KIND_NAMES[kind] },
@@ -36,12 +37,34 @@ export function FlowList({
         from: 900,
         cell: ({ id }) => names(graph.edges.filter(({ from }) => from === id).map(({ to }) => to)),
       },
-      { key: "calls", header: "Calls", width: "5rem", align: "right", cell: (node) => (isCalled(node) ? node.calls : "–") },
-      { key: "errors", header: "Failed", width: "5rem", align: "right", from: 640, cell: (node) => (isCalled(node) ? node.errors : "–") },
+      {
+        key: "calls",
+        header: "Calls",
+        width: "5rem",
+        align: "right",
+        cell: (node) => (isCalled(node) ? node.calls : "–"),
+      },
+      {
+        key: "errors",
+        header: "Failed",
+        width: "5rem",
+        align: "right",
+        from: 640,
+        cell: (node) => (isCalled(node) ? node.errors : "–"),
+      },
     ];
   }, [graph]);
   const rows = found === undefined ? graph.nodes : graph.nodes.filter(({ id }) => found.has(id));
-  return <DataTable label="Flow" columns={columns} rows={rows} idOf={({ id }) => id} selectedId={selected} onSelect={({ id }) => onSelect(id)} />;
+  return (
+    <DataTable
+      label="Flow"
+      columns={columns}
+      rows={rows}
+      idOf={({ id }) => id}
+      selectedId={selected}
+      onSelect={({ id }) => onSelect(id)}
+    />
+  );
 }
 
 function NameCell({ node }: { readonly node: GraphNode }) {

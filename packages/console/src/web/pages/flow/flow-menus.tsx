@@ -24,7 +24,12 @@ export function LayersMenu({
         className: "flex w-56 flex-col",
         content: () =>
           LAYERS.map((layer) => (
-            <CheckboxRow key={layer} label={LAYER_NAMES[layer]} isChecked={shown.includes(layer)} onChange={(isOn) => change(layer, isOn)} />
+            <CheckboxRow
+              key={layer}
+              label={LAYER_NAMES[layer]}
+              isChecked={shown.includes(layer)}
+              onChange={(isOn) => change(layer, isOn)}
+            />
           )),
       }}
     >
@@ -79,7 +84,15 @@ export function GroupsMenu({
   );
 }
 
-function CheckboxRow({ label, isChecked, onChange }: { readonly label: string; readonly isChecked: boolean; readonly onChange: (isOn: boolean) => void }) {
+function CheckboxRow({
+  label,
+  isChecked,
+  onChange,
+}: {
+  readonly label: string;
+  readonly isChecked: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}) {
   return (
     <label className="flex min-h-7 items-center gap-2 rounded-md px-2 hover:bg-hover">
       <input type="checkbox" checked={isChecked} onChange={(event) => onChange(event.target.checked)} />

@@ -4,7 +4,10 @@ import { isCalled, isThing, KIND_NAMES } from "../../model/kinds.ts";
 import { cn } from "../../ui/cn.ts";
 import { ICONS, TONE_CLASSES, toneOf } from "./node-style.ts";
 
-export type FlowNodeType = Node<{ readonly node: GraphNode; readonly isDim: boolean; readonly isFocus: boolean; readonly isVertical: boolean }, "flow">;
+export type FlowNodeType = Node<
+  { readonly node: GraphNode; readonly isDim: boolean; readonly isFocus: boolean; readonly isVertical: boolean },
+  "flow"
+>;
 
 export function describe(node: GraphNode): string {
   const figures = isCalled(node) ? `, ${node.calls} calls${node.errors > 0 ? `, ${node.errors} failed` : ""}` : "";
@@ -28,16 +31,31 @@ export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: Node
         isDim && "opacity-25",
       )}
     >
-      <Handle type="target" position={isVertical ? Position.Top : Position.Left} isConnectable={false} className="opacity-0" />
-      <span aria-hidden className={cn("flex size-7 shrink-0 items-center justify-center rounded", TONE_CLASSES[toneOf(node)])}>
+      <Handle
+        type="target"
+        position={isVertical ? Position.Top : Position.Left}
+        isConnectable={false}
+        className="opacity-0"
+      />
+      <span
+        aria-hidden
+        className={cn("flex size-7 shrink-0 items-center justify-center rounded", TONE_CLASSES[toneOf(node)])}
+      >
         <Icon className="size-4" />
       </span>
       <span className="min-w-0 flex-1">
         <span className="block truncate font-mono text-[12px] text-ink">{node.label}</span>
-        <span className={cn("block truncate text-[11px]", isFailing ? "text-danger" : "text-ink-3")}>{subtitle(node)}</span>
+        <span className={cn("block truncate text-[11px]", isFailing ? "text-danger" : "text-ink-3")}>
+          {subtitle(node)}
+        </span>
       </span>
       {node.now.calls > 0 && <Pulse isFailing={node.now.errors > 0} />}
-      <Handle type="source" position={isVertical ? Position.Bottom : Position.Right} isConnectable={false} className="opacity-0" />
+      <Handle
+        type="source"
+        position={isVertical ? Position.Bottom : Position.Right}
+        isConnectable={false}
+        className="opacity-0"
+      />
     </div>
   );
 }

@@ -23,7 +23,8 @@ export default function FlowPage() {
           title="The Flow page is disabled"
           snippet={"svc-console --enable-flow\n\nSVC_ENABLE_FLOW=1 svc console      # or by an environment variable"}
         >
-          It shows triggers, functions and the resources that functions use as a graph. Start the console with <code>--enable-flow</code> to enable it.
+          It shows triggers, functions and the resources that functions use as a graph. Start the console with{" "}
+          <code>--enable-flow</code> to enable it.
         </EmptyState>
       </Page>
     );

@@ -38,7 +38,12 @@ interface GraphFilter {
 
 /** Returns the part of the graph that the URL selects; empty if `flowId` does not exist. */
 function filteredGraph(graph: Graph, { flowId, focus, hops, layers, closed }: GraphFilter): Graph {
-  const flow = flowId === undefined ? graph : graph.nodes.some(({ id }) => id === flowId) ? only(graph, downstream(graph, flowId)) : { nodes: [], edges: [] };
+  const flow =
+    flowId === undefined
+      ? graph
+      : graph.nodes.some(({ id }) => id === flowId)
+        ? only(graph, downstream(graph, flowId))
+        : { nodes: [], edges: [] };
   const shown = collapsed(withLayers(flow, layers), closed);
   if (focus === undefined || hops === undefined || !shown.nodes.some(({ id }) => id === focus)) return shown;
   return only(shown, neighbourhood(shown, focus, hops));
@@ -53,7 +58,10 @@ export default function FlowView() {
   const refusal = useWriteRefusal(phase);
   const data = useFlowData(rangeMs(range) ?? LONGEST_MS, system);
   const { loaded, isComplete, error, graph: whole } = data;
-  const graph = useMemo(() => filteredGraph(whole, { flowId, focus, hops, layers, closed }), [whole, flowId, focus, hops, layers, closed]);
+  const graph = useMemo(
+    () => filteredGraph(whole, { flowId, focus, hops, layers, closed }),
+    [whole, flowId, focus, hops, layers, closed],
+  );
   const groups = useMemo(() => groupsOf(whole), [whole]);
   const { positions, layout, move } = useNodePositions(
     graph,
@@ -64,17 +72,28 @@ export default function FlowView() {
   );
   const found = useMemo(() => {
     const words = q.toLowerCase();
-    return words === "" ? undefined : new Set(graph.nodes.filter((node) => wordsOf(node).includes(words)).map(({ id }) => id));
+    return words === ""
+      ? undefined
+      : new Set(graph.nodes.filter((node) => wordsOf(node).includes(words)).map(({ id }) => id));
   }, [graph, q]);
-  const change = (next: Partial<typeof search>, replace = true): void => void navigate({ search: (before) => ({ ...before, ...next }), replace });
-  const select = (id: string | undefined): void => change({ focus: id, ...(id === undefined ? { hops: undefined } : {}) }, false);
+  const change = (next: Partial<typeof search>, replace = true): void =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace });
+  const select = (id: string | undefined): void =>
+    change({ focus: id, ...(id === undefined ? { hops: undefined } : {}) }, false);
   const openFlow = (id: string | undefined): void =>
-    void navigate({ to: "/flow/{-$flowId}", params: { flowId: id }, search: (before) => ({ ...before, hops: undefined }) });
+    void navigate({
+      to: "/flow/{-$flowId}",
+      params: { flowId: id },
+      search: (before) => ({ ...before, hops: undefined }),
+    });
   const filtered =
     flowId !== undefined && graph.nodes.length === 0
       ? { what: `“${flowId}” does not exist now.`, clear: () => openFlow(undefined) }
       : whole.nodes.length > 0
-        ? { what: q === "" ? "No node is in the selected layers." : `No node matches “${q}”.`, clear: () => change({ q: undefined, layers: undefined }) }
+        ? {
+            what: q === "" ? "No node is in the selected layers." : `No node matches “${q}”.`,
+            clear: () => change({ q: undefined, layers: undefined }),
+          }
         : undefined;
   const selected = graph.nodes.find(({ id }) => id === focus);
   const list = (
@@ -144,8 +163,12 @@ export default function FlowView() {
                 onHops={(next) => change({ hops: next })}
                 onFlow={openFlow}
                 groups={groups}
-                onCollapse={(name) => change({ closed: [...(search.closed ?? []), name], focus: groupNode(name), hops: undefined })}
-                onExpand={(name) => change({ closed: withoutName(search.closed, name), focus: undefined, hops: undefined })}
+                onCollapse={(name) =>
+                  change({ closed: [...(search.closed ?? []), name], focus: groupNode(name), hops: undefined })
+                }
+                onExpand={(name) =>
+                  change({ closed: withoutName(search.closed, name), focus: undefined, hops: undefined })
+                }
               />
             ) : (
               loaded && <NodeNotFound id={focus} />

@@ -17,7 +17,13 @@ export const ICONS: Readonly<Record<NodeKind, LucideIcon>> = {
   topic: Zap,
 };
 
-const METHODS: Readonly<Record<string, string>> = { GET: "info", POST: "ok", PUT: "warn", PATCH: "violet", DELETE: "danger" };
+const METHODS: Readonly<Record<string, string>> = {
+  GET: "info",
+  POST: "ok",
+  PUT: "warn",
+  PATCH: "violet",
+  DELETE: "danger",
+};
 const KINDS: Readonly<Record<NodeKind, string>> = {
   http: "accent",
   cron: "violet",

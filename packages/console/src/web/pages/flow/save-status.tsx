@@ -41,11 +41,13 @@ export function SaveStatus({ layout: { state, saveAnyway, reload } }: { readonly
         <span role="alert" className="flex flex-wrap gap-x-2 text-danger">
           {isModuleMissing(state.error) ? (
             <>
-              The layout cannot be saved: the engine runs without svc-state. Add <code>workers: [&#123; name: svc-state &#125;]</code> to its config.yaml.
+              The layout cannot be saved: the engine runs without svc-state. Add{" "}
+              <code>workers: [&#123; name: svc-state &#125;]</code> to its config.yaml.
             </>
           ) : (
             <>
-              {state.kind === "load-failed" ? "Failed to load the layout" : "Failed to save the layout"}: {state.error.message}.
+              {state.kind === "load-failed" ? "Failed to load the layout" : "Failed to save the layout"}:{" "}
+              {state.error.message}.
             </>
           )}{" "}
           {action("Try again", state.kind === "load-failed" ? reload : saveAnyway)}

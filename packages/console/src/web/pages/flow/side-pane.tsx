@@ -7,7 +7,15 @@ import { Button } from "../../ui/button.tsx";
  * Details beside the graph, or over it on a narrow screen. The graph stays mounted: a new one would lose zoom, position
  * and focus.
  */
-export function SidePane({ title, onClose, children }: { readonly title: string; readonly onClose: () => void; readonly children: ReactNode }) {
+export function SidePane({
+  title,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}) {
   useHotkey("Escape", "Close the details", onClose, "Flow");
   return (
     <section
@@ -16,7 +24,12 @@ export function SidePane({ title, onClose, children }: { readonly title: string;
     >
       <header className="flex min-h-10 items-center gap-2 border-line border-b bg-surface px-3">
         <h2 className="min-w-0 flex-1 truncate font-medium">{title}</h2>
-        <Button look="ghost" aria-label="Close the details" onClick={onClose} icon={<X aria-hidden className="size-4" />} />
+        <Button
+          look="ghost"
+          aria-label="Close the details"
+          onClick={onClose}
+          icon={<X aria-hidden className="size-4" />}
+        />
       </header>
       <div className="min-h-0 flex-1 overflow-auto">{children}</div>
     </section>

@@ -6,9 +6,24 @@ import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
-import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts, type Use } from "../../model/flow-graph.ts";
+import {
+  type FunctionFacts,
+  type Graph,
+  graphOf,
+  NOW_SECONDS,
+  type TriggerFacts,
+  type Use,
+} from "../../model/flow-graph.ts";
 import { type FlowSpan, type SeenCall, seenCalls, varied } from "../../model/seen-calls.ts";
-import { callsOfThings, callsToRead, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUses } from "../../model/uses.ts";
+import {
+  callsOfThings,
+  callsToRead,
+  type JobRun,
+  nameInInput,
+  runsOfJobs,
+  usesOf,
+  withoutUses,
+} from "../../model/uses.ts";
 import { isModuleMissing } from "../../ui/module-missing.tsx";
 
 const EVERY_MS = 15_000;
@@ -38,29 +53,46 @@ interface Observed {
 }
 
 async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> {
-  const listed = await call<{ readonly spans: readonly { readonly trace_id: string; readonly name: string }[]; readonly total: number }>(
+  const listed = await call<{
+    readonly spans: readonly { readonly trace_id: string; readonly name: string }[];
+    readonly total: number;
+  }>(
     "engine::traces::list",
     { limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
     { signal },
   );
   const ids = varied(listed.spans, MAX_TRACES);
   const trees = await Promise.all(
-    ids.map((trace_id) => call<{ readonly spans: readonly FlowSpan[] }>("engine::traces::spans", { trace_id, limit: MAX_SPANS }, { signal })),
+    ids.map((trace_id) =>
+      call<{ readonly spans: readonly FlowSpan[] }>(
+        "engine::traces::spans",
+        { trace_id, limit: MAX_SPANS },
+        { signal },
+      ),
+    ),
   );
   const spans = trees.flatMap(({ spans: own }) => own);
   const calls = callsOfThings(spans);
   if (namesRead.size > MAX_NAMES) namesRead.clear();
   await Promise.all(
-    callsToRead(calls, (id) => namesRead.has(id), MAX_INPUTS_PER_EDGE, MAX_INPUTS).map(async ({ invocationId, kind }) => {
-      const found = await call<{ readonly input?: { readonly json: string } | null } | null>(
-        "engine::invocations::get",
-        { invocation_id: invocationId },
-        { signal },
-      );
-      namesRead.set(invocationId, nameInInput(kind, found?.input?.json));
-    }),
+    callsToRead(calls, (id) => namesRead.has(id), MAX_INPUTS_PER_EDGE, MAX_INPUTS).map(
+      async ({ invocationId, kind }) => {
+        const found = await call<{ readonly input?: { readonly json: string } | null } | null>(
+          "engine::invocations::get",
+          { invocation_id: invocationId },
+          { signal },
+        );
+        namesRead.set(invocationId, nameInInput(kind, found?.input?.json));
+      },
+    ),
   );
-  return { seen: withoutUses(seenCalls(spans)), uses: usesOf(calls, namesRead), jobs: runsOfJobs(spans), read: ids.length, total: listed.total };
+  return {
+    seen: withoutUses(seenCalls(spans)),
+    uses: usesOf(calls, namesRead),
+    jobs: runsOfJobs(spans),
+    read: ids.length,
+    total: listed.total,
+  };
 }
 
 export interface FlowData {
@@ -87,18 +119,25 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
   const modules = useModules();
   const figures = useFunctionFigures(Math.max(60, Math.round(rangeMs / 1000)));
   const now = useFunctionFigures(NOW_SECONDS);
-  const queues = usePolledCall<{ readonly queues: readonly { readonly queue: string; readonly topic?: string | null }[] }>(
-    "queue::list",
+  const queues = usePolledCall<{
+    readonly queues: readonly { readonly queue: string; readonly topic?: string | null }[];
+  }>("queue::list", ["flow"], () => ({}), { everyMs: EVERY_MS });
+  const streams = usePolledCall<{ readonly streams: readonly { readonly name: string }[] }>(
+    "engine::streams::list",
     ["flow"],
     () => ({}),
-    { everyMs: EVERY_MS },
+    {
+      everyMs: EVERY_MS,
+    },
   );
-  const streams = usePolledCall<{ readonly streams: readonly { readonly name: string }[] }>("engine::streams::list", ["flow"], () => ({}), {
-    everyMs: EVERY_MS,
-  });
-  const scopes = usePolledCall<{ readonly items: readonly { readonly scope: string }[] }>("state::groups", ["flow"], () => ({ limit: MAX_SCOPES }), {
-    everyMs: EVERY_MS,
-  });
+  const scopes = usePolledCall<{ readonly items: readonly { readonly scope: string }[] }>(
+    "state::groups",
+    ["flow"],
+    () => ({ limit: MAX_SCOPES }),
+    {
+      everyMs: EVERY_MS,
+    },
+  );
   const observed = useQuery({
     queryKey: ["flow observed", rangeMs],
     queryFn: ({ signal }) => observe(rangeMs, signal),
@@ -122,7 +161,18 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
         streams: streams.data?.streams.map(({ name }) => name) ?? [],
         scopes: scopes.data?.items.map(({ scope }) => scope).filter((scope) => system || !scope.startsWith("__")) ?? [],
       }),
-    [functions.items, modules, triggers.items, observed.data, figures.data, now.data, queues.data, streams.data, scopes.data, system],
+    [
+      functions.items,
+      modules,
+      triggers.items,
+      observed.data,
+      figures.data,
+      now.data,
+      queues.data,
+      streams.data,
+      scopes.data,
+      system,
+    ],
   );
   const refusal = functions.reason ?? triggers.reason;
   const isRefused = functions.status === "refused" || triggers.status === "refused";
@@ -139,7 +189,9 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
         ["State", scopes.error],
         ["Call counts", figures.error],
       ] as const
-    ).flatMap(([what, failure]) => (failure === null || isModuleMissing(failure) ? [] : [{ what, why: failure.message }])),
+    ).flatMap(([what, failure]) =>
+      failure === null || isModuleMissing(failure) ? [] : [{ what, why: failure.message }],
+    ),
     retry: () => void Promise.all([observed, queues, streams, scopes, figures].map((query) => query.refetch())),
   };
 }

@@ -39,21 +39,37 @@ export function FunctionDetail({
       </p>
     </EmptyState>
   );
-  const tab = search.tab !== undefined && TABS.includes(search.tab) ? search.tab : search.inv === undefined ? "overview" : "history";
+  const tab =
+    search.tab !== undefined && TABS.includes(search.tab)
+      ? search.tab
+      : search.inv === undefined
+        ? "overview"
+        : "history";
   return (
     <div className="flex h-full min-h-0 flex-col">
       <Tabs
         label="Function details"
         value={tab}
-        onChange={(next) => onSearch({ tab: next === "overview" ? undefined : next, ...(next === "history" ? {} : { inv: undefined }) })}
+        onChange={(next) =>
+          onSearch({ tab: next === "overview" ? undefined : next, ...(next === "history" ? {} : { inv: undefined }) })
+        }
         tabs={[
-          { value: "overview", label: "Overview", content: item === undefined ? notRegistered : <OverviewTab item={item} stats={stats} /> },
+          {
+            value: "overview",
+            label: "Overview",
+            content: item === undefined ? notRegistered : <OverviewTab item={item} stats={stats} />,
+          },
           {
             value: "invoke",
             label: "Invoke",
             content: (
               <Suspense fallback={<Loading />}>
-                <InvokeTab key={functionId} functionId={functionId} schema={item?.request_format} isThere={item !== undefined} />
+                <InvokeTab
+                  key={functionId}
+                  functionId={functionId}
+                  schema={item?.request_format}
+                  isThere={item !== undefined}
+                />
               </Suspense>
             ),
           },
@@ -86,7 +102,12 @@ function RelatedPages({ functionId }: { readonly functionId: string }) {
   return (
     <ul className="flex flex-col gap-3 p-4">
       <li>
-        <Link to="/logs/{-$logId}" params={{ logId: undefined }} search={{ fn: functionId }} className="text-accent underline">
+        <Link
+          to="/logs/{-$logId}"
+          params={{ logId: undefined }}
+          search={{ fn: functionId }}
+          className="text-accent underline"
+        >
           Logs of this function
         </Link>
       </li>

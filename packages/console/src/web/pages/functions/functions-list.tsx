@@ -5,7 +5,15 @@ import { Badge } from "../../ui/badge.tsx";
 import { cn } from "../../ui/cn.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
-import { type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, statusLabel, triggerSummary } from "./model.ts";
+import {
+  type FunctionRow,
+  type Grouping,
+  groupRows,
+  STATUS_MEANINGS,
+  STATUS_TONES,
+  statusLabel,
+  triggerSummary,
+} from "./model.ts";
 import type { StatsByFunction } from "./use-function-stats.ts";
 
 /** The functions in collapsible groups. */
@@ -29,7 +37,10 @@ export function FunctionsList({
   readonly onSelect: (functionId: string) => void;
 }) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => groupRows(items, grouping, isSearching ? new Set() : closed, modules), [items, grouping, closed, isSearching, modules]);
+  const rows = useMemo(
+    () => groupRows(items, grouping, isSearching ? new Set() : closed, modules),
+    [items, grouping, closed, isSearching, modules],
+  );
   const columns = useMemo(() => columnsOf(stats, selectedId !== undefined), [stats, selectedId]);
   const toggle = (name: string): void => {
     const next = new Set(closed);
@@ -56,7 +67,11 @@ export function FunctionsList({
             onClick={() => toggle(row.name)}
             className="-ml-1 flex h-6 min-w-0 items-center gap-1 rounded px-1 font-medium text-ink-2 hover:text-ink"
           >
-            {row.isOpen ? <ChevronDown aria-hidden className="size-3.5 shrink-0" /> : <ChevronRight aria-hidden className="size-3.5 shrink-0" />}
+            {row.isOpen ? (
+              <ChevronDown aria-hidden className="size-3.5 shrink-0" />
+            ) : (
+              <ChevronRight aria-hidden className="size-3.5 shrink-0" />
+            )}
             <span className="truncate">{row.name === "" ? "(no prefix)" : row.name}</span>
             <span className="font-mono text-[11px] text-ink-3">{row.count}</span>
           </button>
@@ -71,13 +86,17 @@ function rowId(row: FunctionRow): string {
 }
 
 function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Column<FunctionRow>[] {
-  const ofFunction = (show: (item: FunctionItem) => React.ReactNode) => (row: FunctionRow) => (row.kind === "function" ? show(row.item) : null);
+  const ofFunction = (show: (item: FunctionItem) => React.ReactNode) => (row: FunctionRow) =>
+    row.kind === "function" ? show(row.item) : null;
   const id: Column<FunctionRow> = {
     key: "id",
     header: "Function ID",
     width: "minmax(8rem,2fr)",
     cell: ofFunction(({ function_id, description }) => (
-      <span title={description === null ? function_id : `${function_id}: ${description}`} className="font-mono text-[12px]">
+      <span
+        title={description === null ? function_id : `${function_id}: ${description}`}
+        className="font-mono text-[12px]"
+      >
         {function_id}
         {description !== null && <span className="ml-2 font-sans text-ink-3">{description}</span>}
       </span>
@@ -129,7 +148,10 @@ function LastCall({ stats, functionId }: { readonly stats: StatsByFunction; read
   const last = stats.byId.get(functionId)?.last_call;
   if (last === undefined || last === null) {
     return (
-      <span className="text-ink-3" title={stats.error === null ? "No call in the last 15 minutes" : stats.error.message}>
+      <span
+        className="text-ink-3"
+        title={stats.error === null ? "No call in the last 15 minutes" : stats.error.message}
+      >
         {stats.loaded ? "None" : "–"}
       </span>
     );

@@ -30,7 +30,12 @@ worker.registerFunction("hello::greet", ({ name }) => ({ text: \`Hello \${name}\
 const idOf = ({ function_id }: FunctionItem): string => function_id;
 
 /** Returns the search parameters of the list, without those of a single function. */
-function listSearch({ inv: _inv, status: _status, source: _source, ...others }: SearchOf<"functions">): SearchOf<"functions"> {
+function listSearch({
+  inv: _inv,
+  status: _status,
+  source: _source,
+  ...others
+}: SearchOf<"functions">): SearchOf<"functions"> {
   return others;
 }
 
@@ -50,8 +55,14 @@ export default function FunctionsPage() {
     shown: { items, figures },
     ...pause
   } = usePause({ items: functions.items, figures: stats }, isLoaded);
-  const visible = useMemo(() => filterFunctions(items, { q, worker, system }, modules), [items, q, worker, system, modules]);
-  const visibleNow = useMemo(() => filterFunctions(functions.items, { q, worker, system }, modules), [functions.items, q, worker, system, modules]);
+  const visible = useMemo(
+    () => filterFunctions(items, { q, worker, system }, modules),
+    [items, q, worker, system, modules],
+  );
+  const visibleNow = useMemo(
+    () => filterFunctions(functions.items, { q, worker, system }, modules),
+    [functions.items, q, worker, system, modules],
+  );
   const systemCount = items.filter((item) => !isOwn(item, modules)).length;
   const selected = functions.items.find(({ function_id }) => function_id === functionId);
   // Selecting an invocation adds a history entry, so that Back closes it. Filters and tabs do not.
@@ -63,14 +74,21 @@ export default function FunctionsPage() {
       params: { functionId: id },
       search: listSearch,
     });
-  const filters = [q === "" ? undefined : `“${q}”`, worker === undefined ? undefined : `the worker ${worker}`].filter((part) => part !== undefined);
+  const filters = [q === "" ? undefined : `“${q}”`, worker === undefined ? undefined : `the worker ${worker}`].filter(
+    (part) => part !== undefined,
+  );
   const list = (
     <DataRegion
       loading={!isLoaded}
       error={functions.status === "refused" ? new Error(functions.reason ?? "the engine refused the list") : undefined}
       empty={visible.length === 0}
       filtered={
-        filters.length === 0 ? undefined : { what: `No function matches ${filters.join(" and ")}.`, clear: () => change({ q: undefined, worker: undefined }) }
+        filters.length === 0
+          ? undefined
+          : {
+              what: `No function matches ${filters.join(" and ")}.`,
+              clear: () => change({ q: undefined, worker: undefined }),
+            }
       }
       emptyState={
         <EmptyState title="No functions" snippet={SNIPPET}>
@@ -83,14 +101,27 @@ export default function FunctionsPage() {
         </EmptyState>
       }
     >
-      <FunctionsList items={visible} modules={modules} grouping={group} stats={figures} selectedId={functionId} isSearching={q !== ""} onSelect={select} />
+      <FunctionsList
+        items={visible}
+        modules={modules}
+        grouping={group}
+        stats={figures}
+        selectedId={functionId}
+        isSearching={q !== ""}
+        onSelect={select}
+      />
     </DataRegion>
   );
   return (
     <Page
       title="Functions"
       titleLink={
-        <Link to="/functions/{-$functionId}" params={{ functionId: undefined }} search={listSearch(search)} className="hover:underline">
+        <Link
+          to="/functions/{-$functionId}"
+          params={{ functionId: undefined }}
+          search={listSearch(search)}
+          className="hover:underline"
+        >
           Functions
         </Link>
       }
@@ -119,12 +150,29 @@ export default function FunctionsPage() {
                 <X aria-hidden className="size-3" />
               </button>
             )}
-            <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2" title="Show functions of the engine and its modules">
-              <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
+            <label
+              className="ml-auto inline-flex items-center gap-1.5 text-ink-2"
+              title="Show functions of the engine and its modules"
+            >
+              <input
+                type="checkbox"
+                checked={system}
+                onChange={(event) => change({ system: event.target.checked || undefined })}
+                className="size-3.5"
+              />
               System
             </label>
-            <PauseButton isPaused={pause.isPaused} waiting={changesBetween(visible, visibleNow, idOf)} onChange={pause.setPaused} />
-            <SearchBox label="Search functions" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
+            <PauseButton
+              isPaused={pause.isPaused}
+              waiting={changesBetween(visible, visibleNow, idOf)}
+              onChange={pause.setPaused}
+            />
+            <SearchBox
+              label="Search functions"
+              value={q}
+              onChange={(next) => change({ q: next || undefined })}
+              className="max-sm:w-full"
+            />
           </>
         )
       }
@@ -135,7 +183,14 @@ export default function FunctionsPage() {
         title={functionId ?? ""}
         detail={
           functionId === undefined ? undefined : (
-            <FunctionDetail functionId={functionId} item={selected} isKnown={functions.loaded} stats={stats} search={search} onSearch={change} />
+            <FunctionDetail
+              functionId={functionId}
+              item={selected}
+              isKnown={functions.loaded}
+              stats={stats}
+              search={search}
+              onSearch={change}
+            />
           )
         }
         onClose={() => select(undefined)}

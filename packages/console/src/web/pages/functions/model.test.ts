@@ -29,12 +29,19 @@ const two = {
     { id: "2", name: "b" },
   ],
 };
-const items = [item("math::add", two), item("math::sub"), item("ping", { description: "Says Pong" }), item("engine::x", { internal: true })];
+const items = [
+  item("math::add", two),
+  item("math::sub"),
+  item("ping", { description: "Says Pong" }),
+  item("engine::x", { internal: true }),
+];
 
 describe("the list of functions", () => {
   it("is searched by ID, description and workers, in any word order, with system functions on request", () => {
     const find = (q: string, more: object = {}) =>
-      filterFunctions(items, { q, worker: undefined, system: false, ...more }, new Set(["m"])).map(({ function_id }) => function_id);
+      filterFunctions(items, { q, worker: undefined, system: false, ...more }, new Set(["m"])).map(
+        ({ function_id }) => function_id,
+      );
     expect(find("")).toEqual(["math::add", "math::sub", "ping"]);
     expect(find("PONG")).toEqual(["ping"]);
     expect(find("b math")).toEqual(["math::add", "math::sub"]);
@@ -51,14 +58,18 @@ describe("the list of functions", () => {
       ],
     });
     const find = (system: boolean) =>
-      filterFunctions([built, both], { q: "", worker: undefined, system }, new Set(["m"])).map(({ function_id }) => function_id);
+      filterFunctions([built, both], { q: "", worker: undefined, system }, new Set(["m"])).map(
+        ({ function_id }) => function_id,
+      );
     expect(find(false)).toEqual(["state::set"]);
     expect(find(true)).toEqual(["state::get", "state::set"]);
   });
 
   it("is grouped by prefix or by worker; a function is in the group of each of its workers", () => {
     const names = (by: "prefix" | "worker", closed: readonly string[] = []) =>
-      groupRows(items, by, new Set(closed)).map((row) => (row.kind === "group" ? `${row.name} ${row.count}` : row.item.function_id));
+      groupRows(items, by, new Set(closed)).map((row) =>
+        row.kind === "group" ? `${row.name} ${row.count}` : row.item.function_id,
+      );
     expect(names("prefix")).toEqual([" 1", "ping", "engine 1", "engine::x", "math 2", "math::add", "math::sub"]);
     expect(names("prefix", ["math"]).at(-1)).toBe("math 2");
     expect(names("worker")).toEqual(["a 1", "math::add", "b 1", "math::add", "w 3", "math::sub", "ping", "engine::x"]);
@@ -66,7 +77,12 @@ describe("the list of functions", () => {
   });
 
   it("lists groups of modules last", () => {
-    const rows = groupRows([item("a::x", { workers: [{ id: "m", name: "svc-state" }] }), item("z::x")], "prefix", new Set(), new Set(["m"]));
+    const rows = groupRows(
+      [item("a::x", { workers: [{ id: "m", name: "svc-state" }] }), item("z::x")],
+      "prefix",
+      new Set(),
+      new Set(["m"]),
+    );
     expect(rows.flatMap((row) => (row.kind === "group" ? [row.name] : []))).toEqual(["z", "a"]);
   });
 
@@ -86,7 +102,12 @@ it("lists the members of a schema, of its objects and of its array items", () =>
   const schema = {
     type: "object",
     required: ["a"],
-    properties: { a: { type: "array", items: { type: "object", properties: { b: { type: "string", default: "x", maxLength: 3 } } } } },
+    properties: {
+      a: {
+        type: "array",
+        items: { type: "object", properties: { b: { type: "string", default: "x", maxLength: 3 } } },
+      },
+    },
   };
   expect(schemaFields(schema)).toMatchObject([
     { path: "a", type: "array of object", required: true },

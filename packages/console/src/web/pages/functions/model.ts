@@ -26,13 +26,18 @@ export type FunctionRow =
  * Returns the functions that match the filter, sorted by ID. Words are searched in ID, description and worker names.
  * `modules`: IDs of workers that are modules.
  */
-export function filterFunctions(items: readonly FunctionItem[], { q, worker, system }: FunctionFilter, modules: ReadonlySet<string>): readonly FunctionItem[] {
+export function filterFunctions(
+  items: readonly FunctionItem[],
+  { q, worker, system }: FunctionFilter,
+  modules: ReadonlySet<string>,
+): readonly FunctionItem[] {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   return items
     .filter((item) => {
       if (!system && !isOwn(item, modules)) return false;
       if (worker !== undefined && !item.workers.some(({ id, name }) => name === worker || id === worker)) return false;
-      const text = `${item.function_id}\n${item.description ?? ""}\n${item.workers.map(({ name }) => name).join("\n")}`.toLowerCase();
+      const text =
+        `${item.function_id}\n${item.description ?? ""}\n${item.workers.map(({ name }) => name).join("\n")}`.toLowerCase();
       return words.every((word) => text.includes(word));
     })
     .sort((a, b) => (a.function_id < b.function_id ? -1 : 1));
@@ -49,7 +54,8 @@ export function groupRows(
   closed: ReadonlySet<string>,
   modules: ReadonlySet<string> = new Set(),
 ): readonly FunctionRow[] {
-  const isBuiltIn = (members: readonly FunctionItem[]): number => Number(members.every(({ workers }) => workers.every(({ id }) => modules.has(id))));
+  const isBuiltIn = (members: readonly FunctionItem[]): number =>
+    Number(members.every(({ workers }) => workers.every(({ id }) => modules.has(id))));
   const groups = new Map<string, FunctionItem[]>();
   for (const item of items) {
     const names = by === "prefix" ? [prefixOf(item.function_id)] : [...new Set(item.workers.map(({ name }) => name))];

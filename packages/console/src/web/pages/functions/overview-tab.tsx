@@ -17,7 +17,9 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
         {item.internal && <Badge>System</Badge>}
         {item.validated && <Badge tone="info">Validated input</Badge>}
       </div>
-      <p className={item.description === null ? "text-ink-3" : "whitespace-pre-wrap"}>{item.description ?? "No description"}</p>
+      <p className={item.description === null ? "text-ink-3" : "whitespace-pre-wrap"}>
+        {item.description ?? "No description"}
+      </p>
       <Figures stats={stats.byId.get(item.function_id)} source={stats} />
       <div className="grid gap-5 sm:grid-cols-2">
         <LinkList
@@ -26,7 +28,11 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
           items={item.workers.map(({ id, name }) => ({
             key: id,
             content: (
-              <Link to="/workers/{-$workerId}" params={{ workerId: id }} className="inline-flex min-h-6 items-center gap-1 text-accent underline">
+              <Link
+                to="/workers/{-$workerId}"
+                params={{ workerId: id }}
+                className="inline-flex min-h-6 items-center gap-1 text-accent underline"
+              >
                 {name} <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
               </Link>
             ),
@@ -38,7 +44,11 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
           items={item.triggers.map(({ id, type }) => ({
             key: id,
             content: (
-              <Link to="/triggers/{-$triggerId}" params={{ triggerId: id }} className="inline-flex min-h-6 items-center gap-2 text-accent underline">
+              <Link
+                to="/triggers/{-$triggerId}"
+                params={{ triggerId: id }}
+                className="inline-flex min-h-6 items-center gap-2 text-accent underline"
+              >
                 <Badge>{type}</Badge>
                 <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
               </Link>
@@ -95,7 +105,10 @@ function Figures({ stats, source }: { readonly stats: FunctionStats | undefined;
   const figures: readonly { readonly name: string; readonly value: React.ReactNode }[] = [
     { name: "Calls", value: stats.calls },
     { name: "Per second", value: stats.rate_per_second.toFixed(stats.rate_per_second < 10 ? 2 : 0) },
-    { name: "Errors", value: `${stats.errors} (${(stats.error_rate * 100).toFixed(stats.error_rate === 0 ? 0 : 1)} %)` },
+    {
+      name: "Errors",
+      value: `${stats.errors} (${(stats.error_rate * 100).toFixed(stats.error_rate === 0 ? 0 : 1)} %)`,
+    },
     { name: "p50", value: stats.p50_ms === null ? "–" : <Duration ms={stats.p50_ms} /> },
     { name: "p95", value: stats.p95_ms === null ? "–" : <Duration ms={stats.p95_ms} /> },
     { name: "Last call", value: stats.last_call == null ? "–" : <Ago ms={stats.last_call.at_ms} /> },

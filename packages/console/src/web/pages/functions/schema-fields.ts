@@ -1,4 +1,12 @@
-import { asSchema, constraintsOf, propertiesOf, requiredOf, resolve, type Schema, typeName } from "../../model/schema.ts";
+import {
+  asSchema,
+  constraintsOf,
+  propertiesOf,
+  requiredOf,
+  resolve,
+  type Schema,
+  typeName,
+} from "../../model/schema.ts";
 
 /** A row in the table of a schema's members. */
 export interface SchemaField {

@@ -14,13 +14,25 @@ export function SchemaTab({ item }: { readonly item: FunctionItem }) {
           The engine cannot validate inputs with this schema: {item.format_problem}
         </p>
       )}
-      <SchemaSection title="Input" schema={item.request_format} note={item.validated ? "The engine rejects inputs that do not match." : undefined} />
+      <SchemaSection
+        title="Input"
+        schema={item.request_format}
+        note={item.validated ? "The engine rejects inputs that do not match." : undefined}
+      />
       <SchemaSection title="Result" schema={item.response_format} note={undefined} />
     </div>
   );
 }
 
-function SchemaSection({ title, schema, note }: { readonly title: string; readonly schema: unknown; readonly note: string | undefined }) {
+function SchemaSection({
+  title,
+  schema,
+  note,
+}: {
+  readonly title: string;
+  readonly schema: unknown;
+  readonly note: string | undefined;
+}) {
   const fields = useMemo(() => schemaFields(schema), [schema]);
   const root = asSchema(schema);
   return (
@@ -29,7 +41,8 @@ function SchemaSection({ title, schema, note }: { readonly title: string; readon
       {note !== undefined && <p className="text-ink-2">{note}</p>}
       {schema === null || schema === undefined ? (
         <p className="text-ink-2">
-          No schema. Set it with {title === "Input" ? "request_format" : "response_format"} in TypeScript, or with type hints in Python.
+          No schema. Set it with {title === "Input" ? "request_format" : "response_format"} in TypeScript, or with type
+          hints in Python.
         </p>
       ) : (
         <>
@@ -70,7 +83,13 @@ function SchemaSection({ title, schema, note }: { readonly title: string; readon
           )}
           <details>
             <summary className="cursor-pointer text-accent">As JSON</summary>
-            <JsonView text={JSON.stringify(schema, undefined, 2)} name={`${title.toLowerCase()}-schema`} openTo={4} isPlain className="pt-2" />
+            <JsonView
+              text={JSON.stringify(schema, undefined, 2)}
+              name={`${title.toLowerCase()}-schema`}
+              openTo={4}
+              isPlain
+              className="pt-2"
+            />
           </details>
         </>
       )}

@@ -21,5 +21,12 @@ export function useFunctionStats(): StatsByFunction {
     () => ({ window_seconds: STATS_WINDOW_SECONDS }),
     { enabled: phase === "live" },
   );
-  return useMemo(() => ({ byId: new Map(data?.functions.map((stats) => [stats.function_id, stats])), error, loaded: data !== undefined }), [data, error]);
+  return useMemo(
+    () => ({
+      byId: new Map(data?.functions.map((stats) => [stats.function_id, stats])),
+      error,
+      loaded: data !== undefined,
+    }),
+    [data, error],
+  );
 }

@@ -39,9 +39,25 @@ export function ViewActions({
         onClick={onPanel}
         icon={<PanelLeft aria-hidden className="size-3.5" />}
       />
-      <ToolButton label="Group similar" pressed={grouped} onClick={onGroup} icon={<ListCollapse aria-hidden className="size-3.5" />} />
-      <ToolButton label="Wrap" title="Wrap long messages" pressed={wrap} onClick={onWrap} icon={<WrapText aria-hidden className="size-3.5" />} />
-      <ToolButton label="Find" title="Find in the list (Ctrl or ⌘ F)" onClick={onFind} icon={<Search aria-hidden className="size-3.5" />} />
+      <ToolButton
+        label="Group similar"
+        pressed={grouped}
+        onClick={onGroup}
+        icon={<ListCollapse aria-hidden className="size-3.5" />}
+      />
+      <ToolButton
+        label="Wrap"
+        title="Wrap long messages"
+        pressed={wrap}
+        onClick={onWrap}
+        icon={<WrapText aria-hidden className="size-3.5" />}
+      />
+      <ToolButton
+        label="Find"
+        title="Find in the list (Ctrl or ⌘ F)"
+        onClick={onFind}
+        icon={<Search aria-hidden className="size-3.5" />}
+      />
       <ToolButton
         label="Clear view"
         title="Show only new entries; remove the time filter to see older entries again"
@@ -52,9 +68,17 @@ export function ViewActions({
   );
 }
 
-function ToolButton({ label, pressed, ...rest }: Omit<ButtonProps, "children"> & { readonly label: string; readonly pressed?: boolean }) {
+function ToolButton({
+  label,
+  pressed,
+  ...rest
+}: Omit<ButtonProps, "children"> & { readonly label: string; readonly pressed?: boolean }) {
   return (
-    <Button aria-pressed={pressed} {...rest} className={pressed === true ? "border-accent bg-accent-soft text-accent" : undefined}>
+    <Button
+      aria-pressed={pressed}
+      {...rest}
+      className={pressed === true ? "border-accent bg-accent-soft text-accent" : undefined}
+    >
       <span className="sm:max-xl:sr-only">{label}</span>
     </Button>
   );
@@ -68,9 +92,17 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
     setPending(format);
     setFailure(undefined);
     try {
-      const lines = await exportLines("engine::logs::export", { ...query.filter, ...windowMembers(query.window(Date.now())), format });
+      const lines = await exportLines("engine::logs::export", {
+        ...query.filter,
+        ...windowMembers(query.window(Date.now())),
+        format,
+      });
       if (lines === null) setFailure("Nothing to export: the engine stores no log entries");
-      else downloadBlob(await maskedExport(lines, format), `logs-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.${format}`);
+      else
+        downloadBlob(
+          await maskedExport(lines, format),
+          `logs-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.${format}`,
+        );
     } catch (error) {
       setFailure(`Failed to export: ${(error as Error).message}`);
     } finally {

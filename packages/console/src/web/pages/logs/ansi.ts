@@ -4,7 +4,16 @@ export interface AnsiPart {
   readonly className: string;
 }
 
-const COLORS = ["text-ink-3", "text-danger", "text-ok", "text-warn", "text-info", "text-violet", "text-accent", "text-ink"] as const;
+const COLORS = [
+  "text-ink-3",
+  "text-danger",
+  "text-ok",
+  "text-warn",
+  "text-info",
+  "text-violet",
+  "text-accent",
+  "text-ink",
+] as const;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
 const SEQUENCE = /\u001b(?:\[([0-9;:]*)([ -/]*[@-~])|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\^_])/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
@@ -32,7 +41,13 @@ export function ansiParts(text: string): readonly AnsiPart[] {
     const clean = piece.replace(CONTROL, "");
     if (clean === "") return;
     const { bold, dim, italic, underline, color } = style;
-    const classes = [bold && "font-semibold", dim && "text-ink-3", italic && "italic", underline && "underline", color].filter(Boolean);
+    const classes = [
+      bold && "font-semibold",
+      dim && "text-ink-3",
+      italic && "italic",
+      underline && "underline",
+      color,
+    ].filter(Boolean);
     parts.push({ text: clean, className: classes.join(" ") });
   };
   for (const match of text.matchAll(SEQUENCE)) {

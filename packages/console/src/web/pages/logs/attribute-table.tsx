@@ -28,7 +28,9 @@ export function AttributeTable({
   readonly onColumn: (key: string) => void;
 }) {
   const [q, setQ] = useState("");
-  const all = Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? value : formatJson(value, 0)] as const);
+  const all = Object.entries(values).map(
+    ([name, value]) => [name, typeof value === "string" ? value : formatJson(value, 0)] as const,
+  );
   const wanted = q.toLowerCase();
   const shown = all.filter((pair) => pair.some((text) => text.toLowerCase().includes(wanted)));
   return (
@@ -37,7 +39,9 @@ export function AttributeTable({
         <h3 className="flex-1 font-medium">
           {title} <span className="font-mono text-[11px] text-ink-3">{all.length}</span>
         </h3>
-        {all.length > SEARCH_ABOVE && <SearchBox label={`Search ${title.toLowerCase()}`} value={q} onChange={setQ} hotkey={undefined} />}
+        {all.length > SEARCH_ABOVE && (
+          <SearchBox label={`Search ${title.toLowerCase()}`} value={q} onChange={setQ} hotkey={undefined} />
+        )}
       </div>
       {all.length === 0 && <p className="text-ink-3">None</p>}
       {shown.length > 0 && (
@@ -68,7 +72,14 @@ function AttributeRow({
   const navigate = route.useNavigate();
   const { shown, isMasked } = useShown(name, value);
   const add = (negated: boolean): void => {
-    const param = attrParam({ kind: "field", field: prefix === "" ? `attr.${name}` : `${prefix}${name}`, op: "equals", value, negated, off: false });
+    const param = attrParam({
+      kind: "field",
+      field: prefix === "" ? `attr.${name}` : `${prefix}${name}`,
+      op: "equals",
+      value,
+      negated,
+      off: false,
+    });
     void navigate({ search: (before) => ({ ...before, attr: [...new Set([...(before.attr ?? []), param])] }) });
   };
   return (
@@ -76,7 +87,9 @@ function AttributeRow({
       <th scope="row" className="w-[38%] break-words py-1 pr-2 text-left font-mono font-normal text-[12px] text-ink-2">
         {name}
       </th>
-      <td className="break-words py-1 font-mono text-[12px]">{shown.length > MAX_VALUE ? `${shown.slice(0, MAX_VALUE)}…` : shown}</td>
+      <td className="break-words py-1 font-mono text-[12px]">
+        {shown.length > MAX_VALUE ? `${shown.slice(0, MAX_VALUE)}…` : shown}
+      </td>
       <td className="w-28 py-0.5 text-right align-top">
         {!isMasked && (
           <>

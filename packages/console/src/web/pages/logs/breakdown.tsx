@@ -39,7 +39,9 @@ export function Breakdown({
         title="Level"
         counts={facets.level ?? []}
         selected={search.level ?? []}
-        excluded={(search.attr ?? []).filter((param) => param.startsWith("level:not_equals:")).map((param) => param.slice("level:not_equals:".length))}
+        excluded={(search.attr ?? [])
+          .filter((param) => param.startsWith("level:not_equals:"))
+          .map((param) => param.slice("level:not_equals:".length))}
         onSelect={(value) => change({ level: toggle(search.level, value) })}
       />
       {/* Most workers log under their own name. Then this list would repeat the sources. */}
@@ -83,7 +85,9 @@ function Facet({
 }) {
   const known = new Set(counts.map(({ value }) => value));
   // Selected and excluded values stay on the list even if nothing matches them.
-  const unmatched = [...selected, ...excluded].filter((value) => !known.has(value)).map((value) => ({ value, count: 0 }));
+  const unmatched = [...selected, ...excluded]
+    .filter((value) => !known.has(value))
+    .map((value) => ({ value, count: 0 }));
   const shown = [...counts.slice(0, MAX_SHOWN), ...unmatched];
   const max = Math.max(1, ...shown.map(({ count }) => count));
   if (shown.length === 0) return null;
@@ -103,9 +107,15 @@ function Facet({
                 selected.includes(value) && "bg-accent-soft font-medium text-accent",
               )}
             >
-              <span className={cn("min-w-0 flex-1 truncate", excluded.includes(value) && "text-ink-3 line-through")}>{value}</span>
+              <span className={cn("min-w-0 flex-1 truncate", excluded.includes(value) && "text-ink-3 line-through")}>
+                {value}
+              </span>
               <span className="font-mono text-[11px]">{count.toLocaleString("en-GB")}</span>
-              <span aria-hidden className="absolute bottom-0 left-0 h-0.5 bg-accent/60" style={{ width: `${(count / max) * 100}%` }} />
+              <span
+                aria-hidden
+                className="absolute bottom-0 left-0 h-0.5 bg-accent/60"
+                style={{ width: `${(count / max) * 100}%` }}
+              />
             </button>
             {onExclude === undefined ? (
               <span className="w-6 shrink-0" />
@@ -126,7 +136,9 @@ function Facet({
           </li>
         ))}
       </ul>
-      {counts.length > MAX_SHOWN && <p className="px-1.5 pt-1 text-[11px] text-ink-3">and {counts.length - MAX_SHOWN} more</p>}
+      {counts.length > MAX_SHOWN && (
+        <p className="px-1.5 pt-1 text-[11px] text-ink-3">and {counts.length - MAX_SHOWN} more</p>
+      )}
     </section>
   );
 }

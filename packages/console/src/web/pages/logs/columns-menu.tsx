@@ -4,10 +4,17 @@ import { PopoverButton } from "../../ui/popover.tsx";
 import { DEFAULT_COLUMNS } from "./columns.tsx";
 
 /** Menu that shows, hides and orders columns. Attributes are added as columns from an entry's details. */
-export function ColumnsMenu({ cols, onChange }: { readonly cols: readonly string[] | undefined; readonly onChange: (cols: string[] | undefined) => void }) {
+export function ColumnsMenu({
+  cols,
+  onChange,
+}: {
+  readonly cols: readonly string[] | undefined;
+  readonly onChange: (cols: string[] | undefined) => void;
+}) {
   const current = cols ?? DEFAULT_COLUMNS;
   const hidden = DEFAULT_COLUMNS.filter((key) => !current.includes(key));
-  const set = (next: readonly string[]): void => onChange(next.join("\n") === DEFAULT_COLUMNS.join("\n") ? undefined : [...next]);
+  const set = (next: readonly string[]): void =>
+    onChange(next.join("\n") === DEFAULT_COLUMNS.join("\n") ? undefined : [...next]);
   const move = (at: number, by: number): void => {
     const next = [...current];
     next.splice(at + by, 0, ...next.splice(at, 1));

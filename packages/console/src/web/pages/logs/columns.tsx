@@ -10,7 +10,13 @@ import { functionOf, type Log, textOfValue } from "./log.ts";
 import { fieldValue } from "./log-match.ts";
 import { markedParts } from "./rows.ts";
 
-const TONES: Readonly<Record<string, Tone>> = { TRACE: "neutral", DEBUG: "neutral", INFO: "info", WARN: "warn", ERROR: "danger" };
+const TONES: Readonly<Record<string, Tone>> = {
+  TRACE: "neutral",
+  DEBUG: "neutral",
+  INFO: "info",
+  WARN: "warn",
+  ERROR: "danger",
+};
 /** Maximum length of a message in a row, in characters. */
 const MAX_MESSAGE = 2_000;
 
@@ -25,7 +31,10 @@ export interface LogColumn {
 
 export function LevelBadge({ log }: { readonly log: Pick<Log, "severity_text" | "fatal"> }) {
   return (
-    <Badge tone={TONES[log.severity_text] ?? "neutral"} icon={log.fatal === true ? <Skull aria-hidden className="size-3" /> : undefined}>
+    <Badge
+      tone={TONES[log.severity_text] ?? "neutral"}
+      icon={log.fatal === true ? <Skull aria-hidden className="size-3" /> : undefined}
+    >
       {log.severity_text}
       {log.fatal === true && <span>FATAL</span>}
     </Badge>
@@ -33,12 +42,36 @@ export function LevelBadge({ log }: { readonly log: Pick<Log, "severity_text" | 
 }
 
 const BUILT_IN: readonly LogColumn[] = [
-  { key: "time", header: "Time", width: "6.5rem", from: 0, cell: ({ timestamp_ms: ms }) => <Timestamp ms={ms} className="font-mono text-[12px] text-ink-2" /> },
+  {
+    key: "time",
+    header: "Time",
+    width: "6.5rem",
+    from: 0,
+    cell: ({ timestamp_ms: ms }) => <Timestamp ms={ms} className="font-mono text-[12px] text-ink-2" />,
+  },
   { key: "level", header: "Level", width: "4.5rem", from: 0, cell: (log) => <LevelBadge log={log} /> },
-  { key: "source", header: "Source", width: "minmax(4rem,9rem)", from: 560, cell: ({ service_name: name }) => <span title={name}>{name}</span> },
-  { key: "function", header: "Function", width: "minmax(5rem,11rem)", from: 860, cell: (log) => <FunctionLink id={functionOf(log)} /> },
+  {
+    key: "source",
+    header: "Source",
+    width: "minmax(4rem,9rem)",
+    from: 560,
+    cell: ({ service_name: name }) => <span title={name}>{name}</span>,
+  },
+  {
+    key: "function",
+    header: "Function",
+    width: "minmax(5rem,11rem)",
+    from: 860,
+    cell: (log) => <FunctionLink id={functionOf(log)} />,
+  },
   { key: "trace", header: "Trace", width: "5.5rem", from: 640, cell: (log) => <TraceLink log={log} /> },
-  { key: "message", header: "Message", width: "minmax(8rem,1fr)", from: 0, cell: (log, find) => <Message log={log} find={find} /> },
+  {
+    key: "message",
+    header: "Message",
+    width: "minmax(8rem,1fr)",
+    from: 0,
+    cell: (log, find) => <Message log={log} find={find} />,
+  },
 ];
 export const DEFAULT_COLUMNS: readonly string[] = BUILT_IN.map(({ key }) => key);
 
@@ -76,7 +109,10 @@ function attributesOf({ attributes }: Log): string {
   return Object.entries(attributes)
     .filter(([name]) => !HIDDEN_ATTRIBUTES.test(name))
     .slice(0, MAX_ATTRIBUTES)
-    .map(([name, value]) => `${name}=${maskedNamed(name, textOfValue(value).slice(0, MAX_MESSAGE)).slice(0, MAX_ATTRIBUTE)}`)
+    .map(
+      ([name, value]) =>
+        `${name}=${maskedNamed(name, textOfValue(value).slice(0, MAX_MESSAGE)).slice(0, MAX_ATTRIBUTE)}`,
+    )
     .join(" ");
 }
 

@@ -73,7 +73,9 @@ export function FilterBar({
               <dd className="text-ink-2">{meaning}</dd>
             </div>
           ))}
-          <p className="col-span-full mt-1 text-ink-2">Press Enter to turn filters into chips. Click a chip to disable or enable it.</p>
+          <p className="col-span-full mt-1 text-ink-2">
+            Press Enter to turn filters into chips. Click a chip to disable or enable it.
+          </p>
         </dl>
       )}
       {problems.map((problem) => (
@@ -107,7 +109,11 @@ export function FilterBar({
             </li>
           )}
           <li>
-            <Button look="ghost" className="h-6" onClick={() => change({ ...searchOfChips([]).search, q: undefined, from: undefined, to: undefined })}>
+            <Button
+              look="ghost"
+              className="h-6"
+              onClick={() => change({ ...searchOfChips([]).search, q: undefined, from: undefined, to: undefined })}
+            >
               Clear all
             </Button>
           </li>
@@ -117,7 +123,15 @@ export function FilterBar({
   );
 }
 
-function Chip({ term, onToggle, onRemove }: { readonly term: FilterTerm; readonly onToggle: () => void; readonly onRemove: () => void }) {
+function Chip({
+  term,
+  onToggle,
+  onRemove,
+}: {
+  readonly term: FilterTerm;
+  readonly onToggle: () => void;
+  readonly onRemove: () => void;
+}) {
   const text = formatTerm({ ...term, off: false });
   const Icon = term.off ? EyeOff : Eye;
   return (
@@ -144,7 +158,12 @@ function Chip({ term, onToggle, onRemove }: { readonly term: FilterTerm; readonl
 
 function RemoveButton({ label, onClick }: { readonly label: string; readonly onClick: () => void }) {
   return (
-    <button type="button" aria-label={label} onClick={onClick} className="flex size-6 shrink-0 items-center justify-center rounded-full hover:bg-hover">
+    <button
+      type="button"
+      aria-label={label}
+      onClick={onClick}
+      className="flex size-6 shrink-0 items-center justify-center rounded-full hover:bg-hover"
+    >
       <X aria-hidden className="size-3" />
     </button>
   );

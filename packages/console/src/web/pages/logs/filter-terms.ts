@@ -1,10 +1,20 @@
 import type { SearchOf } from "../../app/search.ts";
-import { attrParam, type FieldTerm, type FilterTerm, formatTerm, parseFilter, termOfAttrParam } from "../../lib/filter-grammar.ts";
+import {
+  attrParam,
+  type FieldTerm,
+  type FilterTerm,
+  formatTerm,
+  parseFilter,
+  termOfAttrParam,
+} from "../../lib/filter-grammar.ts";
 import { fieldName } from "./log-filter.ts";
 
 export type LogSearch = SearchOf<"logs">;
 /** Search parameters that filter entries. */
-export type FilterSearch = Pick<LogSearch, "q" | "level" | "source" | "not" | "trace" | "span" | "worker" | "fn" | "attr" | "off">;
+export type FilterSearch = Pick<
+  LogSearch,
+  "q" | "level" | "source" | "not" | "trace" | "span" | "worker" | "fn" | "attr" | "off"
+>;
 
 function field(name: string, value: string, negated = false): FieldTerm {
   return { kind: "field", field: name, op: "equals", value, negated, off: false };
@@ -16,7 +26,9 @@ export function chipTerms(search: FilterSearch): readonly FilterTerm[] {
     ...(search.level ?? []).map((value) => field("level", value)),
     ...(search.source ?? []).map((value) => field("source", value)),
     ...(search.not ?? []).map((value) => field("source", value, true)),
-    ...(["worker", "fn", "trace", "span"] as const).flatMap((name) => (search[name] === undefined ? [] : [field(name, search[name])])),
+    ...(["worker", "fn", "trace", "span"] as const).flatMap((name) =>
+      search[name] === undefined ? [] : [field(name, search[name])],
+    ),
     ...(search.attr ?? []).flatMap((param) => termOfAttrParam(param) ?? []),
     ...(search.off ?? []).flatMap((text) => parseFilter(text).terms.map((term) => ({ ...term, off: true }))),
   ];
@@ -26,8 +38,17 @@ export function chipTerms(search: FilterSearch): readonly FilterTerm[] {
  * Returns the search parameters of these terms. Terms without a parameter of their own, such as words and
  * `level>=warn`, are returned as `rest` and stay in the search box.
  */
-export function searchOfChips(terms: readonly FilterTerm[]): { readonly search: Omit<FilterSearch, "q">; readonly rest: readonly FilterTerm[] } {
-  const lists = { level: new Set<string>(), source: new Set<string>(), not: new Set<string>(), attr: new Set<string>(), off: new Set<string>() };
+export function searchOfChips(terms: readonly FilterTerm[]): {
+  readonly search: Omit<FilterSearch, "q">;
+  readonly rest: readonly FilterTerm[];
+} {
+  const lists = {
+    level: new Set<string>(),
+    source: new Set<string>(),
+    not: new Set<string>(),
+    attr: new Set<string>(),
+    off: new Set<string>(),
+  };
   const single: Partial<Record<"worker" | "fn" | "trace" | "span", string>> = {};
   const rest: FilterTerm[] = [];
   for (const term of terms) {
@@ -62,7 +83,12 @@ function placeField(
   const isPlain = term.op === "equals" && !term.negated;
   if (name === "level" && isPlain) lists.level.add(term.value.toUpperCase());
   else if (name === "source" && term.op === "equals") (term.negated ? lists.not : lists.source).add(term.value);
-  else if ((name === "worker" || name === "fn" || name === "trace" || name === "span") && isPlain && single[name] === undefined) single[name] = term.value;
+  else if (
+    (name === "worker" || name === "fn" || name === "trace" || name === "span") &&
+    isPlain &&
+    single[name] === undefined
+  )
+    single[name] = term.value;
   else if (term.field.startsWith("attr.") || term.field.startsWith("resource.")) lists.attr.add(attrParam(term));
   else rest.push(term);
 }

@@ -40,9 +40,26 @@ export function FindBar({
       <span role="status" className="min-w-24 text-right text-ink-2 tabular-nums">
         {text === "" ? "" : count === 0 ? "No match" : `${at + 1} of ${count.toLocaleString("en-GB")}`}
       </span>
-      <Button look="ghost" aria-label="Previous match" disabled={count === 0} onClick={() => onStep(-1)} icon={<ChevronUp aria-hidden className="size-4" />} />
-      <Button look="ghost" aria-label="Next match" disabled={count === 0} onClick={() => onStep(1)} icon={<ChevronDown aria-hidden className="size-4" />} />
-      <Button look="ghost" aria-label="Close the find bar" onClick={onClose} icon={<X aria-hidden className="size-4" />} />
+      <Button
+        look="ghost"
+        aria-label="Previous match"
+        disabled={count === 0}
+        onClick={() => onStep(-1)}
+        icon={<ChevronUp aria-hidden className="size-4" />}
+      />
+      <Button
+        look="ghost"
+        aria-label="Next match"
+        disabled={count === 0}
+        onClick={() => onStep(1)}
+        icon={<ChevronDown aria-hidden className="size-4" />}
+      />
+      <Button
+        look="ghost"
+        aria-label="Close the find bar"
+        onClick={onClose}
+        icon={<X aria-hidden className="size-4" />}
+      />
     </search>
   );
 }

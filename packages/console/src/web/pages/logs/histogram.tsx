@@ -4,7 +4,13 @@ import { cn } from "../../ui/cn.ts";
 import { LEVELS, type Level } from "./log.ts";
 import type { Bucket } from "./use-logs.ts";
 
-const FILLS: Readonly<Record<Level, string>> = { TRACE: "bg-ink-3/40", DEBUG: "bg-ink-3", INFO: "bg-info", WARN: "bg-warn", ERROR: "bg-danger" };
+const FILLS: Readonly<Record<Level, string>> = {
+  TRACE: "bg-ink-3/40",
+  DEBUG: "bg-ink-3",
+  INFO: "bg-info",
+  WARN: "bg-warn",
+  ERROR: "bg-danger",
+};
 const DAY_MS = 86_400_000;
 const FRAME = "border-line border-b bg-surface px-4 pt-2 pb-1 max-sm:hidden";
 const AXIS = "flex justify-between pt-0.5 font-mono text-[11px] text-ink-3";
@@ -30,7 +36,13 @@ export function HistogramPlaceholder() {
 }
 
 /** Entries by time and level. Dragging, or arrow keys with Shift and Enter, select a time range. */
-export function Histogram({ buckets, onRange }: { readonly buckets: readonly Bucket[]; readonly onRange: (fromMs: number, toMs: number) => void }) {
+export function Histogram({
+  buckets,
+  onRange,
+}: {
+  readonly buckets: readonly Bucket[];
+  readonly onRange: (fromMs: number, toMs: number) => void;
+}) {
   const zone = useZone();
   const bars = useRef<HTMLDivElement>(null);
   const [selected, setSelected] = useState<{ readonly from: number; readonly to: number }>();
@@ -38,13 +50,20 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
   const first = buckets[0];
   const last = buckets.at(-1);
   if (first === undefined || last === undefined) return null;
-  const time = (ms: number): string => (last.end_ms - first.start_ms > DAY_MS ? dateTime(ms, zone) : clockTime(ms, zone, false));
+  const time = (ms: number): string =>
+    last.end_ms - first.start_ms > DAY_MS ? dateTime(ms, zone) : clockTime(ms, zone, false);
   const at = (event: PointerEvent): number => {
     const box = bars.current?.getBoundingClientRect();
     if (box === undefined) return 0;
-    return Math.min(buckets.length - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * buckets.length)));
+    return Math.min(
+      buckets.length - 1,
+      Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * buckets.length)),
+    );
   };
-  const ends = selected === undefined ? undefined : ([Math.min(selected.from, selected.to), Math.max(selected.from, selected.to)] as const);
+  const ends =
+    selected === undefined
+      ? undefined
+      : ([Math.min(selected.from, selected.to), Math.max(selected.from, selected.to)] as const);
   const apply = (): void => {
     const [from, to] = [buckets[ends?.[0] ?? -1], buckets[ends?.[1] ?? -1]];
     setSelected(undefined);
@@ -63,7 +82,9 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
   };
   const range = buckets.slice(ends?.[0] ?? 0, (ends?.[1] ?? -1) + 1);
   const summary =
-    ends === undefined ? "" : `${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${countsText(range)}. Press Enter to filter by it.`;
+    ends === undefined
+      ? ""
+      : `${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${countsText(range)}. Press Enter to filter by it.`;
   return (
     <div className={FRAME}>
       <div
@@ -81,7 +102,9 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
           event.currentTarget.setPointerCapture(event.pointerId);
           setSelected({ from: at(event), to: at(event) });
         }}
-        onPointerMove={(event) => selected !== undefined && event.buttons === 1 && setSelected({ from: selected.from, to: at(event) })}
+        onPointerMove={(event) =>
+          selected !== undefined && event.buttons === 1 && setSelected({ from: selected.from, to: at(event) })
+        }
         onPointerUp={apply}
         className="flex h-14 cursor-crosshair touch-none select-none items-end gap-px"
       >
@@ -89,10 +112,17 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
           <div
             key={bucket.start_ms}
             title={`${time(bucket.start_ms)} to ${time(bucket.end_ms)}: ${countsText([bucket])}`}
-            className={cn("flex h-full min-w-0 flex-1 flex-col-reverse", ends !== undefined && index >= ends[0] && index <= ends[1] && "bg-accent-soft")}
+            className={cn(
+              "flex h-full min-w-0 flex-1 flex-col-reverse",
+              ends !== undefined && index >= ends[0] && index <= ends[1] && "bg-accent-soft",
+            )}
           >
             {LEVELS.toReversed().map((level) => (
-              <div key={level} className={FILLS[level]} style={{ height: `${((bucket.counts[level] ?? 0) / max) * 100}%` }} />
+              <div
+                key={level}
+                className={FILLS[level]}
+                style={{ height: `${((bucket.counts[level] ?? 0) / max) * 100}%` }}
+              />
             ))}
           </div>
         ))}
@@ -122,6 +152,10 @@ function Legend({ buckets, max }: { readonly buckets: readonly Bucket[]; readonl
 }
 
 function countsText(buckets: readonly Bucket[]): string {
-  const parts = LEVELS.map((level) => [level, buckets.reduce((sum, { counts }) => sum + (counts[level] ?? 0), 0)] as const).filter(([, count]) => count > 0);
-  return parts.length === 0 ? "none" : parts.map(([level, count]) => `${count.toLocaleString("en-GB")} ${level}`).join(", ");
+  const parts = LEVELS.map(
+    (level) => [level, buckets.reduce((sum, { counts }) => sum + (counts[level] ?? 0), 0)] as const,
+  ).filter(([, count]) => count > 0);
+  return parts.length === 0
+    ? "none"
+    : parts.map(([level, count]) => `${count.toLocaleString("en-GB")} ${level}`).join(", ");
 }

@@ -18,10 +18,19 @@ import { holdsSecrets, maskedBody, maskedEntry } from "./masked-entry.ts";
 type Values = Readonly<Record<string, JsonValue>>;
 
 /** A complete entry with exact numbers. `known`: the entry from the list, shown until the exact one is loaded. */
-export function LogDetail({ id, known, onColumn }: { readonly id: string; readonly known: Log | undefined; readonly onColumn: (key: string) => void }) {
+export function LogDetail({
+  id,
+  known,
+  onColumn,
+}: {
+  readonly id: string;
+  readonly known: Log | undefined;
+  readonly onColumn: (key: string) => void;
+}) {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["logs", "entry", id],
-    queryFn: async ({ signal }) => parseJson(await callText("engine::logs::get", JSON.stringify({ id }), { signal })) as Values,
+    queryFn: async ({ signal }) =>
+      parseJson(await callText("engine::logs::get", JSON.stringify({ id }), { signal })) as Values,
     retry: false,
   });
   const exact = isEntry(data) ? data : undefined;
@@ -51,14 +60,26 @@ function isEntry(answer: Values | undefined): answer is Values {
   return answer !== undefined && answer !== null && Object.hasOwn(answer, "id");
 }
 
-function Entry({ log, readExact, onColumn }: { readonly log: Log; readonly readExact: () => Promise<Values>; readonly onColumn: (key: string) => void }) {
+function Entry({
+  log,
+  readExact,
+  onColumn,
+}: {
+  readonly log: Log;
+  readonly readExact: () => Promise<Values>;
+  readonly onColumn: (key: string) => void;
+}) {
   const json = useMemo(() => jsonBody(log.body), [log.body]);
-  const hasSecrets = useMemo(() => holdsSecrets({ body: log.body, attributes: log.attributes as Values, resource: log.resource as Values }), [log]);
+  const hasSecrets = useMemo(
+    () => holdsSecrets({ body: log.body, attributes: log.attributes as Values, resource: log.resource as Values }),
+    [log],
+  );
   const { isRevealed, button } = useReveal(hasSecrets);
   const body = (): string => plainText(isRevealed ? log.body : maskedBody(log.body));
   const functionId = functionOf(log);
   const worker = workerOf(log);
-  const line = (): string => `${new Date(log.timestamp_ms).toISOString()} ${log.severity_text} ${log.service_name} ${body()}`;
+  const line = (): string =>
+    `${new Date(log.timestamp_ms).toISOString()} ${log.severity_text} ${log.service_name} ${body()}`;
   const exactJson = async (): Promise<string> => {
     const entry = await readExact();
     return formatJson(isRevealed ? entry : maskedEntry(entry));
@@ -70,7 +91,8 @@ function Entry({ log, readExact, onColumn }: { readonly log: Log; readonly readE
           <LevelBadge log={log} /> <span className="text-ink-3">number {String(log.severity_number)}</span>
         </Fact>
         <Fact name="Time">
-          <Timestamp ms={log.timestamp_ms} as="date" /> <Timestamp ms={log.timestamp_ms} className="font-mono text-[12px] text-ink-2" />
+          <Timestamp ms={log.timestamp_ms} as="date" />{" "}
+          <Timestamp ms={log.timestamp_ms} className="font-mono text-[12px] text-ink-2" />
           <div className="break-all font-mono text-[11px] text-ink-3">{log.timestamp_unix_nano_text} ns</div>
         </Fact>
         <Fact name="Source">{log.service_name}</Fact>
@@ -112,7 +134,11 @@ function Entry({ log, readExact, onColumn }: { readonly log: Log; readonly readE
           <CopyButton text={line} label="Copy with timestamp" withText className="h-6 text-[12px]" />
           <CopyButton text={exactJson} label="Copy as JSON" withText className="h-6 text-[12px]" />
         </div>
-        {json === undefined ? <Body text={log.body} /> : <JsonView text={json} name="message" openTo={3} isPlain={isRevealed} />}
+        {json === undefined ? (
+          <Body text={log.body} />
+        ) : (
+          <JsonView text={json} name="message" openTo={3} isPlain={isRevealed} />
+        )}
       </section>
       <RevealArea isRevealed={isRevealed}>
         <AttributeTable title="Attributes" values={log.attributes as Values} prefix="" onColumn={onColumn} />

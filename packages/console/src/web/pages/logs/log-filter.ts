@@ -1,4 +1,10 @@
-import { activeTerms, type EngineFilter, engineFilterOf, type FieldTerm, type FilterTerm } from "../../lib/filter-grammar.ts";
+import {
+  activeTerms,
+  type EngineFilter,
+  engineFilterOf,
+  type FieldTerm,
+  type FilterTerm,
+} from "../../lib/filter-grammar.ts";
 import { LEVELS } from "./log.ts";
 
 /** Filter members that all log functions of the engine accept. The page adds the time range. */
@@ -35,11 +41,26 @@ const FIELDS: Readonly<Record<string, string>> = {
   message: "body",
 };
 /** Names of fields in the engine's `filters`. */
-const KEYS: Readonly<Record<string, string>> = { source: "service", fn: "function", worker: "worker", trace: "trace_id", span: "span_id", body: "body" };
+const KEYS: Readonly<Record<string, string>> = {
+  source: "service",
+  fn: "function",
+  worker: "worker",
+  trace: "trace_id",
+  span: "span_id",
+  body: "body",
+};
 const FIRST_NUMBERS: Readonly<Record<string, number>> = { TRACE: 1, DEBUG: 5, INFO: 9, WARN: 13, ERROR: 17, FATAL: 21 };
 
 /** Operators of a negated level term. Every entry has a level, and a level contains only itself. */
-const OPPOSITES = { equals: "not", contains: "not", exists: "not", gte: "lt", gt: "lte", lt: "gte", lte: "gt" } as const;
+const OPPOSITES = {
+  equals: "not",
+  contains: "not",
+  exists: "not",
+  gte: "lt",
+  gt: "lte",
+  lt: "gte",
+  lte: "gt",
+} as const;
 
 /** Returns the canonical name of a field. Names of attributes are returned unchanged. */
 export function fieldName(field: string): string {
@@ -47,7 +68,10 @@ export function fieldName(field: string): string {
 }
 
 /** Converts terms to the engine's filter. `problems` lists terms that it cannot express. */
-export function logFilterOf(terms: readonly FilterTerm[]): { readonly filter: LogFilter; readonly problems: readonly string[] } {
+export function logFilterOf(terms: readonly FilterTerm[]): {
+  readonly filter: LogFilter;
+  readonly problems: readonly string[];
+} {
   const problems: string[] = [];
   const levels = new Set<string>();
   const services = new Set<string>();
@@ -90,7 +114,8 @@ export function logFilterOf(terms: readonly FilterTerm[]): { readonly filter: Lo
   for (const term of activeTerms(terms)) {
     if (term.kind === "field") addField(term);
     else if (term.kind === "regex") {
-      if (term.negated || single.regex !== undefined) problems.push("only one regular expression is allowed, and it cannot be negated");
+      if (term.negated || single.regex !== undefined)
+        problems.push("only one regular expression is allowed, and it cannot be negated");
       else single.regex = term.text;
     } else if (term.negated) {
       if (notText === undefined) notText = term.text;
@@ -98,7 +123,10 @@ export function logFilterOf(terms: readonly FilterTerm[]): { readonly filter: Lo
     } else if (single.text === undefined) single.text = term.text;
     else filters.push({ key: "body", op: "contains", value: term.text });
   }
-  const exclude = { ...(notServices.size > 0 ? { services: [...notServices] } : {}), ...(notText === undefined ? {} : { text: notText }) };
+  const exclude = {
+    ...(notServices.size > 0 ? { services: [...notServices] } : {}),
+    ...(notText === undefined ? {} : { text: notText }),
+  };
   return {
     problems,
     filter: {
@@ -122,7 +150,9 @@ function levelRange(text: string): LevelRange | undefined {
   const name = text.toUpperCase();
   const level = name === "WARNING" ? "WARN" : name;
   const first = Object.hasOwn(FIRST_NUMBERS, level) ? FIRST_NUMBERS[level] : undefined;
-  return first === undefined ? undefined : { level, first, last: level === "ERROR" || level === "FATAL" ? 24 : first + 3 };
+  return first === undefined
+    ? undefined
+    : { level, first, last: level === "ERROR" || level === "FATAL" ? 24 : first + 3 };
 }
 
 function levelFilter(op: "lt" | "lte" | "not", { level, first, last }: LevelRange): EngineFilter {

@@ -26,7 +26,19 @@ export interface LogListProps {
 }
 
 /** Virtualized list of log entries. Arrow keys, j, k, Home, End, Page Up and Page Down move the selection. */
-export function LogList({ rows, columns, selectedId, onSelect, onToggle, wrap, find, target, onTop, onEnd, total }: LogListProps) {
+export function LogList({
+  rows,
+  columns,
+  selectedId,
+  onSelect,
+  onToggle,
+  wrap,
+  find,
+  target,
+  onTop,
+  onEnd,
+  total,
+}: LogListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const width = useWidth(scroller);
   const rowHeight = document.documentElement.dataset.density === "compact" ? 22 : 28;
@@ -137,9 +149,17 @@ export function LogList({ rows, columns, selectedId, onSelect, onToggle, wrap, f
                 isSelected && "bg-accent-soft hover:bg-accent-soft",
                 find !== "" && item.index === target?.index && "outline-2 outline-warn outline-offset-[-2px]",
               )}
-              style={{ ...template, transform: `translateY(${item.start}px)`, ...(wrap ? { minHeight: rowHeight } : { height: rowHeight }) }}
+              style={{
+                ...template,
+                transform: `translateY(${item.start}px)`,
+                ...(wrap ? { minHeight: rowHeight } : { height: rowHeight }),
+              }}
             >
-              {row.kind === "pause" ? <PauseCell row={row} /> : <Cells row={row} columns={shown} find={find} wrap={wrap} onToggle={onToggle} />}
+              {row.kind === "pause" ? (
+                <PauseCell row={row} />
+              ) : (
+                <Cells row={row} columns={shown} find={find} wrap={wrap} onToggle={onToggle} />
+              )}
             </div>
           );
         })}
@@ -175,7 +195,11 @@ function Cells({
           }}
           className="mr-2 inline-flex items-center rounded align-middle"
         >
-          {row.isOpen ? <ChevronDown aria-hidden className="size-4" /> : <ChevronRight aria-hidden className="size-4" />}
+          {row.isOpen ? (
+            <ChevronDown aria-hidden className="size-4" />
+          ) : (
+            <ChevronRight aria-hidden className="size-4" />
+          )}
           <Badge tone="accent">{row.count.toLocaleString("en-GB")} similar</Badge>
         </button>
       )}
@@ -191,8 +215,8 @@ function PauseCell({ row: { mark } }: { readonly row: Extract<LogRow, { readonly
     <div role="gridcell" className="col-span-full flex items-center gap-2 truncate">
       <CirclePause aria-hidden className="size-4 shrink-0" />
       <span>
-        Paused <Timestamp ms={mark.fromMs} withMs={false} /> to <Timestamp ms={mark.toMs} withMs={false} />: {mark.received.toLocaleString("en-GB")} received,{" "}
-        {mark.lost.toLocaleString("en-GB")} dropped
+        Paused <Timestamp ms={mark.fromMs} withMs={false} /> to <Timestamp ms={mark.toMs} withMs={false} />:{" "}
+        {mark.received.toLocaleString("en-GB")} received, {mark.lost.toLocaleString("en-GB")} dropped
       </span>
     </div>
   );

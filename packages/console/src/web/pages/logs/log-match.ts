@@ -9,17 +9,34 @@ const MAX_SEARCHED = 16 * 1024;
  * Returns a function that filters live entries as the engine filters stored ones. Throws SyntaxError for an invalid
  * regex.
  */
-export function logMatcher(filter: LogFilter, window: { readonly startMs?: number; readonly endMs?: number }): (log: Log) => boolean {
-  const { levels, severity_min, services, worker, function_id, trace_id, span_id, text, regex, filters = [], exclude } = filter;
+export function logMatcher(
+  filter: LogFilter,
+  window: { readonly startMs?: number; readonly endMs?: number },
+): (log: Log) => boolean {
+  const {
+    levels,
+    severity_min,
+    services,
+    worker,
+    function_id,
+    trace_id,
+    span_id,
+    text,
+    regex,
+    filters = [],
+    exclude,
+  } = filter;
   const checks: ((log: Log) => boolean)[] = [];
   const { startMs, endMs } = window;
   if (startMs !== undefined) checks.push((log) => log.timestamp_ms >= startMs);
   if (endMs !== undefined) checks.push((log) => log.timestamp_ms <= endMs);
-  if (levels !== undefined) checks.push((log) => levels.includes(log.severity_text) || (levels.includes("FATAL") && log.fatal === true));
+  if (levels !== undefined)
+    checks.push((log) => levels.includes(log.severity_text) || (levels.includes("FATAL") && log.fatal === true));
   if (severity_min !== undefined) checks.push((log) => log.severity_number >= severity_min);
   if (services !== undefined) checks.push((log) => services.includes(log.service_name));
   if (exclude?.services !== undefined) checks.push((log) => exclude.services?.includes(log.service_name) !== true);
-  if (worker !== undefined) checks.push((log) => workerOf(log) === worker || attributeOf(log.attributes, "svc.worker.id") === worker);
+  if (worker !== undefined)
+    checks.push((log) => workerOf(log) === worker || attributeOf(log.attributes, "svc.worker.id") === worker);
   if (function_id !== undefined) checks.push((log) => functionOf(log) === function_id);
   if (trace_id !== undefined) checks.push((log) => log.trace_id === trace_id.toLowerCase());
   if (span_id !== undefined) checks.push((log) => log.span_id === span_id.toLowerCase());
@@ -38,7 +55,9 @@ export function logMatcher(filter: LogFilter, window: { readonly startMs?: numbe
 
 function containsText(log: Log, lower: string): boolean {
   if (log.body.toLowerCase().includes(lower)) return true;
-  return Object.values(log.attributes).some((value) => value !== null && textOfValue(value).toLowerCase().includes(lower));
+  return Object.values(log.attributes).some(
+    (value) => value !== null && textOfValue(value).toLowerCase().includes(lower),
+  );
 }
 
 function filterMatcher({ key, op, value = "" }: EngineFilter): (log: Log) => boolean {
@@ -60,7 +79,8 @@ function matchesOperator(value: unknown, op: string, wanted: string): boolean {
 
 /** Returns a field by its name in the engine's filters, or else an attribute. */
 export function fieldValue(log: Log, key: string): unknown {
-  if (key.startsWith("resource.")) return attributeOf(log.resource, key.slice("resource.".length)) ?? attributeOf(log.attributes, key);
+  if (key.startsWith("resource."))
+    return attributeOf(log.resource, key.slice("resource.".length)) ?? attributeOf(log.attributes, key);
   switch (key) {
     case "body":
       return log.body;

@@ -85,7 +85,9 @@ export class LogSession {
       // A sync contains the latest entries, which fill the gap after a lost connection.
       onSync: (data) => add(data as readonly Log[]),
       onEvent: (event) => {
-        const { logs, dropped } = (event.data as { readonly data: { readonly logs: readonly Log[]; readonly dropped: number } }).data;
+        const { logs, dropped } = (
+          event.data as { readonly data: { readonly logs: readonly Log[]; readonly dropped: number } }
+        ).data;
         if (dropped > 0) this.#set({ missed: this.#state.missed + dropped });
         add(logs);
       },
@@ -115,14 +117,23 @@ export class LogSession {
       const answer = await this.#list(NEXT_PAGE, this.#cursor);
       this.buffer.addHistory(answer.logs);
       this.#cursor = answer.cursor;
-      this.#set({ isLoadingMore: false, error: undefined, hasMore: answer.cursor !== null && this.buffer.size < MAX_LOGS });
+      this.#set({
+        isLoadingMore: false,
+        error: undefined,
+        hasMore: answer.cursor !== null && this.buffer.size < MAX_LOGS,
+      });
     } catch (error) {
       this.#fail(error as Error);
     }
   }
 
   #list(limit: number, cursor: string | undefined): Promise<ListAnswer> {
-    const payload = { ...this.#query.filter, ...windowMembers(this.#query.window(Date.now())), limit, ...(cursor === undefined ? {} : { cursor }) };
+    const payload = {
+      ...this.#query.filter,
+      ...windowMembers(this.#query.window(Date.now())),
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+    };
     return call<ListAnswer>("engine::logs::list", payload, { signal: this.#abort.signal });
   }
 

@@ -12,7 +12,9 @@ export default function LogTabs({ id, known, onColumn }: React.ComponentProps<ty
     <Tabs
       label="Log entry"
       value={tab}
-      onChange={(next) => void navigate({ search: (before) => ({ ...before, tab: next === "around" ? next : undefined }), replace: true })}
+      onChange={(next) =>
+        void navigate({ search: (before) => ({ ...before, tab: next === "around" ? next : undefined }), replace: true })
+      }
       tabs={[
         { value: "entry", label: "Entry", content: <LogDetail id={id} known={known} onColumn={onColumn} /> },
         { value: "around", label: "Context", content: <SurroundingEntries id={id} /> },

@@ -32,8 +32,10 @@ export default function LogsPage() {
   const { logId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const change = (next: Partial<LogSearch>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
-  const select = (id: string | undefined): void => void navigate({ to: "/logs/{-$logId}", params: { logId: id }, search: true });
+  const change = (next: Partial<LogSearch>): void =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const select = (id: string | undefined): void =>
+    void navigate({ to: "/logs/{-$logId}", params: { logId: id }, search: true });
 
   const [epoch, setEpoch] = useState(0);
   const query = useLogQuery(search);
@@ -43,24 +45,38 @@ export default function LogsPage() {
   const isNarrow = useIsNarrow(1100);
   const [isPanelOpen, setPanelOpen] = useState(!isNarrow);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const rows = useMemo(() => rowsOf(view.logs, { grouped: search.group === true, open, marks: view.marks }), [view.logs, view.marks, search.group, open]);
+  const rows = useMemo(
+    () => rowsOf(view.logs, { grouped: search.group === true, open, marks: view.marks }),
+    [view.logs, view.marks, search.group, open],
+  );
   const columns = useMemo(() => columnsOf(search.cols), [search.cols]);
   const find = useFind(rows);
   useHotkey("mod+f", "Find in the list", find.open, "Logs");
   const container = useRef<HTMLDivElement>(null);
   const loadMore = useCallback(() => void session.loadMore(), [session]);
-  const clearFilters = (): void => change({ ...searchOfChips([]).search, q: undefined, from: undefined, to: undefined, range: undefined });
+  const clearFilters = (): void =>
+    change({ ...searchOfChips([]).search, q: undefined, from: undefined, to: undefined, range: undefined });
   const selected = logId === undefined ? undefined : session.buffer.find(logId);
   const toTop = (): void => {
     const grid = container.current?.querySelector('[role="grid"]');
     if (grid) grid.scrollTop = 0;
     view.setAtTop(true);
   };
-  const isFiltered = query.hasFilters || search.from !== undefined || search.to !== undefined || search.range !== undefined;
+  const isFiltered =
+    query.hasFilters || search.from !== undefined || search.to !== undefined || search.range !== undefined;
 
   const list = (
     <div ref={container} className="relative flex min-h-0 flex-1 flex-col">
-      {find.isOpen && <FindBar text={find.text} onText={find.setText} count={find.matches.length} at={find.at} onStep={find.step} onClose={find.close} />}
+      {find.isOpen && (
+        <FindBar
+          text={find.text}
+          onText={find.setText}
+          count={find.matches.length}
+          at={find.at}
+          onStep={find.step}
+          onClose={find.close}
+        />
+      )}
       {state.missed > 0 && (
         <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
           The live view missed at least {state.missed.toLocaleString("en-GB")} entries, because they arrived too fast.{" "}
@@ -74,7 +90,11 @@ export default function LogsPage() {
         error={state.error}
         retry={() => void session.load()}
         empty={rows.length === 0}
-        filtered={isFiltered ? { what: "No stored log entry matches the filters and the time range.", clear: clearFilters } : undefined}
+        filtered={
+          isFiltered
+            ? { what: "No stored log entry matches the filters and the time range.", clear: clearFilters }
+            : undefined
+        }
         emptyState={<NoLogs disabled={state.disabled} />}
       >
         {view.isPaused && (
@@ -83,7 +103,11 @@ export default function LogsPage() {
           </p>
         )}
         {!view.isPaused && view.fresh > 0 && (
-          <Button look="primary" onClick={toTop} className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop">
+          <Button
+            look="primary"
+            onClick={toTop}
+            className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop"
+          >
             {view.fresh.toLocaleString("en-GB")} new
           </Button>
         )}
@@ -117,7 +141,13 @@ export default function LogsPage() {
       controls={
         <div className="ml-auto flex flex-wrap items-center gap-1.5">
           <TimeRange value={search} fallback={DEFAULT_RANGE} onChange={change} />
-          {query.isOpen && <PauseButton isPaused={view.isPaused} waiting={view.isPaused ? view.fresh : 0} onChange={view.togglePause} />}
+          {query.isOpen && (
+            <PauseButton
+              isPaused={view.isPaused}
+              waiting={view.isPaused ? view.fresh : 0}
+              onChange={view.togglePause}
+            />
+          )}
           <MoreTools>
             <ViewActions
               isPanelOpen={isPanelOpen}
@@ -141,7 +171,12 @@ export default function LogsPage() {
         <HistogramPlaceholder />
       ) : (
         counts.histogram.data !== undefined &&
-        counts.histogram.data.total > 0 && <Histogram buckets={counts.histogram.data.buckets} onRange={(from, to) => change({ from, to, range: undefined })} />
+        counts.histogram.data.total > 0 && (
+          <Histogram
+            buckets={counts.histogram.data.buckets}
+            onRange={(from, to) => change({ from, to, range: undefined })}
+          />
+        )
       )}
       <div className="flex min-h-0 flex-1 max-[1099px]:flex-col">
         {isPanelOpen && (
@@ -162,11 +197,19 @@ export default function LogsPage() {
         <ListDetail
           id="logs"
           list={list}
-          title={(selected === undefined ? undefined : lineOf(selected.body).slice(0, 120)) ?? (logId === undefined ? "" : `Entry ${logId}`)}
+          title={
+            (selected === undefined ? undefined : lineOf(selected.body).slice(0, 120)) ??
+            (logId === undefined ? "" : `Entry ${logId}`)
+          }
           detail={
             logId === undefined ? undefined : (
               <Suspense fallback={null}>
-                <LogTabs key={logId} id={logId} known={selected} onColumn={(key) => change({ cols: withColumn(search.cols, key) })} />
+                <LogTabs
+                  key={logId}
+                  id={logId}
+                  known={selected}
+                  onColumn={(key) => change({ cols: withColumn(search.cols, key) })}
+                />
               </Suspense>
             )
           }
@@ -253,7 +296,9 @@ function NoLogs({ disabled }: { readonly disabled: string | undefined }) {
     return (
       <EmptyState
         title="Log storage is disabled"
-        snippet={"workers:\n  - name: svc-observability\n    config:\n      logs_enabled: true\n      logs_exporter: memory"}
+        snippet={
+          "workers:\n  - name: svc-observability\n    config:\n      logs_enabled: true\n      logs_exporter: memory"
+        }
       >
         <p>Reported by the engine: {disabled}.</p>
         <p>

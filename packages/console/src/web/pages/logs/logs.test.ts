@@ -100,7 +100,9 @@ describe("a log filter", () => {
   });
 
   it("writes every chip to the URL and reads it back", () => {
-    const { terms } = parseFilter("level:ERROR source:api -source:cron worker:w fn:a::b trace:t span:s attr.a:1 -resource.h~x #level:warn");
+    const { terms } = parseFilter(
+      "level:ERROR source:api -source:cron worker:w fn:a::b trace:t span:s attr.a:1 -resource.h~x #level:warn",
+    );
     const { search, rest } = searchOfChips(terms);
     expect(rest).toEqual([]);
     expect(chipTerms(search)).toEqual([...terms.slice(0, 3), ...terms.slice(3)]);
@@ -137,15 +139,27 @@ describe("rows", () => {
       log(1, { body: "user 77 took 3ms" }),
       log(0, { body: "user 1 took 1ms", service_name: "web" }),
     ];
-    expect(groupSimilar(logs).map(({ logs: members }) => members.map(({ id }) => id))).toEqual([["3", "1"], ["2"], ["0"]]);
+    expect(groupSimilar(logs).map(({ logs: members }) => members.map(({ id }) => id))).toEqual([
+      ["3", "1"],
+      ["2"],
+      ["0"],
+    ]);
     const [group] = rowsOf(logs, { grouped: true, open: new Set(), marks: [] });
     expect(group).toMatchObject({ kind: "group", count: 2, isOpen: false });
-    expect(rowsOf(logs, { grouped: true, open: new Set([group?.id ?? ""]), marks: [] }).map(({ id }) => id)).toEqual([group?.id, "3", "1", "2", "0"]);
+    expect(rowsOf(logs, { grouped: true, open: new Set([group?.id ?? ""]), marks: [] }).map(({ id }) => id)).toEqual([
+      group?.id,
+      "3",
+      "1",
+      "2",
+      "0",
+    ]);
   });
 
   it("puts a pause between the entries before and after it", () => {
     const mark = { fromMs: 2, toMs: 3, received: 1, lost: 0 };
-    expect(rowsOf([log(5), log(1)], { grouped: false, open: new Set(), marks: [mark] }).map(({ kind }) => kind)).toEqual(["log", "pause", "log"]);
+    expect(
+      rowsOf([log(5), log(1)], { grouped: false, open: new Set(), marks: [mark] }).map(({ kind }) => kind),
+    ).toEqual(["log", "pause", "log"]);
   });
 
   it("finds rows and marks matches, ignoring case", () => {

@@ -29,8 +29,17 @@ function maskedOne(name: string, value: JsonValue): JsonValue {
 }
 
 /** Returns whether masking changes the entry. */
-export function holdsSecrets({ body, attributes, resource }: { readonly body: string; readonly attributes: Values; readonly resource: Values }): boolean {
-  const isChanged = (values: Values): boolean => Object.entries(values).some(([name, value]) => maskedOne(name, value) !== value);
+export function holdsSecrets({
+  body,
+  attributes,
+  resource,
+}: {
+  readonly body: string;
+  readonly attributes: Values;
+  readonly resource: Values;
+}): boolean {
+  const isChanged = (values: Values): boolean =>
+    Object.entries(values).some(([name, value]) => maskedOne(name, value) !== value);
   return maskedBody(body) !== body || isChanged(attributes) || isChanged(resource);
 }
 

@@ -27,7 +27,8 @@ export function rowsOf(
   const rows: LogRow[] = [];
   let next = 0;
   for (const log of logs) {
-    while (marks[next] !== undefined && (marks[next] as PauseMark).fromMs > log.timestamp_ms) rows.push(pauseRow(marks[next++] as PauseMark));
+    while (marks[next] !== undefined && (marks[next] as PauseMark).fromMs > log.timestamp_ms)
+      rows.push(pauseRow(marks[next++] as PauseMark));
     rows.push({ kind: "log", id: log.id, log, isMember: false });
   }
   return rows;
@@ -44,7 +45,9 @@ function groupedRows(logs: readonly Log[], open: ReadonlySet<string>): readonly 
     const id = `group-${template}`;
     const isOpen = open.has(id);
     const group: LogRow = { kind: "group", id, log: first, count: members.length, isOpen };
-    return isOpen ? [group, ...members.map((log): LogRow => ({ kind: "log", id: log.id, log, isMember: true }))] : [group];
+    return isOpen
+      ? [group, ...members.map((log): LogRow => ({ kind: "log", id: log.id, log, isMember: true }))]
+      : [group];
   });
 }
 
@@ -53,7 +56,8 @@ export function findRows(rows: readonly LogRow[], text: string): readonly number
   if (text === "") return [];
   const wanted = text.toLowerCase();
   const found: number[] = [];
-  for (const [index, row] of rows.entries()) if (row.kind !== "pause" && row.log.body.toLowerCase().includes(wanted)) found.push(index);
+  for (const [index, row] of rows.entries())
+    if (row.kind !== "pause" && row.log.body.toLowerCase().includes(wanted)) found.push(index);
   return found;
 }
 

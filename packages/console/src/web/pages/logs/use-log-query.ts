@@ -31,7 +31,8 @@ export function useLogQuery(search: LogSearch): LogQuery {
       key: JSON.stringify([filter, from, to, range]),
       filter,
       window: (nowMs: number): TimeWindow => {
-        if (isAbsolute) return { ...(from === undefined ? {} : { startMs: from }), ...(to === undefined ? {} : { endMs: to }) };
+        if (isAbsolute)
+          return { ...(from === undefined ? {} : { startMs: from }), ...(to === undefined ? {} : { endMs: to }) };
         return lengthMs === undefined ? {} : { startMs: nowMs - lengthMs };
       },
       isOpen: to === undefined,
@@ -42,6 +43,12 @@ export function useLogQuery(search: LogSearch): LogQuery {
 }
 
 /** Returns the members of a payload for a time range. */
-export function windowMembers({ startMs, endMs }: TimeWindow): { readonly start_time?: number; readonly end_time?: number } {
-  return { ...(startMs === undefined ? {} : { start_time: startMs }), ...(endMs === undefined ? {} : { end_time: endMs }) };
+export function windowMembers({ startMs, endMs }: TimeWindow): {
+  readonly start_time?: number;
+  readonly end_time?: number;
+} {
+  return {
+    ...(startMs === undefined ? {} : { start_time: startMs }),
+    ...(endMs === undefined ? {} : { end_time: endMs }),
+  };
 }

@@ -27,7 +27,12 @@ export function useLogView(session: LogSession) {
     if (pause.current === null) pause.current = { fromMs: Date.now(), received, dropped };
     else {
       const { fromMs, received: before, dropped: droppedBefore } = pause.current;
-      const mark = { fromMs, toMs: Date.now(), received: received - before, lost: Math.max(0, dropped - droppedBefore) };
+      const mark = {
+        fromMs,
+        toMs: Date.now(),
+        received: received - before,
+        lost: Math.max(0, dropped - droppedBefore),
+      };
       pause.current = null;
       setMarks((all) => [...all, mark]);
     }
@@ -41,6 +46,9 @@ export function useLogView(session: LogSession) {
     setAtTop,
     isHeld,
     /** Number of entries that are held back. */
-    fresh: useMemo(() => (heldAt === undefined ? 0 : Math.max(0, session.buffer.size - logs.length)), [heldAt, session, logs]),
+    fresh: useMemo(
+      () => (heldAt === undefined ? 0 : Math.max(0, session.buffer.size - logs.length)),
+      [heldAt, session, logs],
+    ),
   };
 }

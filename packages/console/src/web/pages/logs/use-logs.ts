@@ -7,7 +7,10 @@ import { LogSession, type SessionState } from "./log-session.ts";
 import { type LogQuery, windowMembers } from "./use-log-query.ts";
 
 /** Returns the session of the query. A new query, engine or `epoch` starts a new session. */
-export function useLogSession(query: LogQuery, epoch: number): { readonly session: LogSession; readonly state: SessionState } {
+export function useLogSession(
+  query: LogQuery,
+  epoch: number,
+): { readonly session: LogSession; readonly state: SessionState } {
   const { generation } = useLiveState();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key identifies the query; the others restart it
   const session = useMemo(() => new LogSession(query), [query.key, generation, epoch]);
@@ -59,13 +62,21 @@ export function useLogCounts(query: LogQuery, isPaused: boolean, epoch: number) 
   const facets = useQuery({
     queryKey: ["logs", "facets", query.key, generation, epoch],
     queryFn: ({ signal }) =>
-      fetchCounts<{ readonly facets: Readonly<Partial<Record<FacetName, readonly FacetCount[]>>>; readonly total: number }>("engine::logs::facets", {}, signal),
+      fetchCounts<{
+        readonly facets: Readonly<Partial<Record<FacetName, readonly FacetCount[]>>>;
+        readonly total: number;
+      }>("engine::logs::facets", {}, signal),
     refetchInterval,
     placeholderData: (before) => before,
   });
   const histogram = useQuery({
     queryKey: ["logs", "histogram", query.key, generation, epoch],
-    queryFn: ({ signal }) => fetchCounts<{ readonly buckets: readonly Bucket[]; readonly total: number }>("engine::logs::histogram", { buckets: 80 }, signal),
+    queryFn: ({ signal }) =>
+      fetchCounts<{ readonly buckets: readonly Bucket[]; readonly total: number }>(
+        "engine::logs::histogram",
+        { buckets: 80 },
+        signal,
+      ),
     refetchInterval,
     placeholderData: (before) => before,
   });

@@ -46,12 +46,21 @@ export function DeadActions({
           >
             Redrive {selected.length} selected
           </Button>
-          <Button look="danger" icon={<Trash2 aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setOpenDialog("discard")}>
+          <Button
+            look="danger"
+            icon={<Trash2 aria-hidden className="size-3.5" />}
+            disabledReason={refusal}
+            onClick={() => setOpenDialog("discard")}
+          >
             Discard {selected.length}
           </Button>
         </>
       )}
-      <Button icon={<RotateCcw aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setOpenDialog("redrive")}>
+      <Button
+        icon={<RotateCcw aria-hidden className="size-3.5" />}
+        disabledReason={refusal}
+        onClick={() => setOpenDialog("redrive")}
+      >
         Redrive all
       </Button>
       {action.problem !== undefined && (

@@ -32,7 +32,15 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
     if (!isReady) return;
     setAdded(undefined);
     await action.run(async () =>
-      setAdded(await enqueue({ queue, functionId: functionId.trim(), json, delayMs: delay === "" ? undefined : Number(delay), dedupeKey })),
+      setAdded(
+        await enqueue({
+          queue,
+          functionId: functionId.trim(),
+          json,
+          delayMs: delay === "" ? undefined : Number(delay),
+          dedupeKey,
+        }),
+      ),
     );
   };
   return (
@@ -45,7 +53,13 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
     >
       <label className="flex flex-col gap-1">
         Function
-        <input list="queue-functions" value={functionId} spellCheck={false} onChange={(event) => setFunctionId(event.target.value)} className={INPUT} />
+        <input
+          list="queue-functions"
+          value={functionId}
+          spellCheck={false}
+          onChange={(event) => setFunctionId(event.target.value)}
+          className={INPUT}
+        />
         <span className="text-[12px] text-ink-2">If empty, the triggers of the queue handle the job.</span>
         <datalist id="queue-functions">
           {functions.items
@@ -57,18 +71,34 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
       </label>
       <div className="flex flex-col gap-1">
         <span>Data</span>
-        <JsonEditor label="Data of the job" value={json} onChange={setJson} onSubmit={() => void send()} className="h-40" />
+        <JsonEditor
+          label="Data of the job"
+          value={json}
+          onChange={setJson}
+          onSubmit={() => void send()}
+          className="h-40"
+        />
         {problem !== undefined && <span className="text-danger">{problem}</span>}
       </div>
       <div className="flex flex-wrap gap-3">
         <label className="flex min-w-32 flex-1 flex-col gap-1">
           Delay in ms
-          <input inputMode="numeric" value={delay} onChange={(event) => setDelay(event.target.value)} className={INPUT} />
+          <input
+            inputMode="numeric"
+            value={delay}
+            onChange={(event) => setDelay(event.target.value)}
+            className={INPUT}
+          />
           {isDelayWrong && <span className="text-danger">Must be a whole number of milliseconds</span>}
         </label>
         <label className="flex min-w-32 flex-1 flex-col gap-1">
           Dedupe key
-          <input value={dedupeKey} spellCheck={false} onChange={(event) => setDedupeKey(event.target.value)} className={INPUT} />
+          <input
+            value={dedupeKey}
+            spellCheck={false}
+            onChange={(event) => setDedupeKey(event.target.value)}
+            className={INPUT}
+          />
         </label>
       </div>
       <div className="flex flex-wrap items-center gap-3">

@@ -76,7 +76,10 @@ export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone
           isPending={action.isPending}
           refusal={refusal}
           onConfirm={() =>
-            void run(() => (isDead ? discard(job.queue, [job.job_id]) : cancelJob(job.job_id)), isDead ? "Dead letter discarded" : "Job cancelled")
+            void run(
+              () => (isDead ? discard(job.queue, [job.job_id]) : cancelJob(job.job_id)),
+              isDead ? "Dead letter discarded" : "Job cancelled",
+            )
           }
         >
           {action.problem !== undefined && (

@@ -53,7 +53,13 @@ export function jobColumns(
     cell: ({ json }) => <code className="text-ink-2">{maskedPreview(json, PREVIEW)}</code>,
   };
   // Next to the list of queues, a common screen has about 540 px for this table.
-  const target: Column<Job> = { key: "function", header: "Function", width: "minmax(5rem,1fr)", from: 420, cell: ({ function_id }) => function_id ?? "–" };
+  const target: Column<Job> = {
+    key: "function",
+    header: "Function",
+    width: "minmax(5rem,1fr)",
+    from: 420,
+    cell: ({ function_id }) => function_id ?? "–",
+  };
   if (state === "dead") {
     const error: Column<Job> = {
       key: "error",
@@ -68,7 +74,13 @@ export function jobColumns(
         );
       },
     };
-    return [checkbox, id, error, data, { key: "failed", header: "Failed", width: "5rem", cell: ({ failed_at }) => at(failed_at) }];
+    return [
+      checkbox,
+      id,
+      error,
+      data,
+      { key: "failed", header: "Failed", width: "5rem", cell: ({ failed_at }) => at(failed_at) },
+    ];
   }
   const time: Column<Job> =
     state === "delayed"

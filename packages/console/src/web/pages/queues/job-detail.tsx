@@ -43,7 +43,11 @@ export function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly
         error={isNotFound ? null : query.error}
         retry={() => void query.refetch()}
         empty={isNotFound}
-        emptyState={<EmptyState title="Job not found">It has completed or was removed. The engine stores only unfinished jobs and dead letters.</EmptyState>}
+        emptyState={
+          <EmptyState title="Job not found">
+            It has completed or was removed. The engine stores only unfinished jobs and dead letters.
+          </EmptyState>
+        }
         className="gap-3 p-3"
       >
         {job === undefined ? null : !("json" in job) ? (

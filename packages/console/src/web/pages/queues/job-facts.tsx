@@ -24,7 +24,11 @@ export function JobFacts({ job }: { readonly job: Job }) {
         {job.function_id === null ? (
           "triggers of the queue"
         ) : (
-          <Link to="/functions/{-$functionId}" params={{ functionId: job.function_id }} className="text-accent underline">
+          <Link
+            to="/functions/{-$functionId}"
+            params={{ functionId: job.function_id }}
+            className="text-accent underline"
+          >
             {job.function_id}
           </Link>
         )}

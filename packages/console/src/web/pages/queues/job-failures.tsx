@@ -11,7 +11,10 @@ export function JobFailures({ failures }: { readonly failures: readonly Failure[
       <h3 className="mb-1 font-medium">Failed attempts</h3>
       <ol className="flex flex-col gap-2">
         {[...failures].reverse().map((failure) => (
-          <li key={`${failure.attempt} ${failure.at}`} className="rounded-md border border-danger/40 bg-danger-soft p-2">
+          <li
+            key={`${failure.attempt} ${failure.at}`}
+            className="rounded-md border border-danger/40 bg-danger-soft p-2"
+          >
             <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-[12px] text-ink-2">
               <span>Attempt {failure.attempt}</span>
               <Timestamp ms={Date.parse(failure.at)} as="date" />
@@ -41,7 +44,11 @@ function WorkerLink({ worker }: { readonly worker: string }) {
   const id = /\(([^()]+)\)$/.exec(worker)?.[1];
   if (id === undefined) return <span className="break-all">{worker}</span>;
   return (
-    <Link to="/workers/{-$workerId}" params={{ workerId: id }} className="inline-block break-all py-1 text-accent underline">
+    <Link
+      to="/workers/{-$workerId}"
+      params={{ workerId: id }}
+      className="inline-block break-all py-1 text-accent underline"
+    >
       {worker}
     </Link>
   );

@@ -8,10 +8,19 @@ import type { JobState } from "./model.ts";
 import { useJobs } from "./use-queues.ts";
 
 const EMPTY_TEXTS: Readonly<Record<JobState, { readonly title: string; readonly text: string }>> = {
-  waiting: { title: "No waiting jobs", text: "Jobs wait while the queue is at its concurrency limit or paused, or while no worker provides their function." },
+  waiting: {
+    title: "No waiting jobs",
+    text: "Jobs wait while the queue is at its concurrency limit or paused, or while no worker provides their function.",
+  },
   active: { title: "No jobs in flight", text: "A job is in flight while a worker runs it." },
-  delayed: { title: "No delayed jobs", text: "A job is delayed until its start time, or during the backoff before its next attempt." },
-  dead: { title: "No dead letters", text: "A job becomes a dead letter when its last attempt fails. You can redrive it from here." },
+  delayed: {
+    title: "No delayed jobs",
+    text: "A job is delayed until its start time, or during the backoff before its next attempt.",
+  },
+  dead: {
+    title: "No dead letters",
+    text: "A job becomes a dead letter when its last attempt fails. You can redrive it from here.",
+  },
 };
 
 /** A queue's jobs in one state. Listing them does not lease them. */
@@ -30,12 +39,18 @@ export function JobsList({
   const query = useJobs(queue, state);
   const jobs = useMemo(() => query.data?.pages.flatMap((page) => page.jobs) ?? [], [query.data]);
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set());
-  const selected = useMemo(() => jobs.map(({ job_id }) => job_id).filter((id) => selectedIds.has(id)), [jobs, selectedIds]);
+  const selected = useMemo(
+    () => jobs.map(({ job_id }) => job_id).filter((id) => selectedIds.has(id)),
+    [jobs, selectedIds],
+  );
   const columns = useMemo(
     () =>
       jobColumns(state, {
         isSelected: (id) => selectedIds.has(id),
-        toggle: (id) => setSelectedIds((before) => (before.has(id) ? new Set([...before].filter((other) => other !== id)) : new Set([...before, id]))),
+        toggle: (id) =>
+          setSelectedIds((before) =>
+            before.has(id) ? new Set([...before].filter((other) => other !== id)) : new Set([...before, id]),
+          ),
       }),
     [state, selectedIds],
   );
@@ -53,10 +68,19 @@ export function JobsList({
             queue={queue}
             selected={selected}
             loaded={jobs.length}
-            onSelectAll={() => setSelectedIds(selected.length === jobs.length ? new Set() : new Set(jobs.map(({ job_id }) => job_id)))}
+            onSelectAll={() =>
+              setSelectedIds(selected.length === jobs.length ? new Set() : new Set(jobs.map(({ job_id }) => job_id)))
+            }
           />
         )}
-        <DataTable label="Jobs" columns={columns} rows={jobs} idOf={({ job_id }) => job_id} selectedId={last} onSelect={({ job_id }) => onOpen(job_id)} />
+        <DataTable
+          label="Jobs"
+          columns={columns}
+          rows={jobs}
+          idOf={({ job_id }) => job_id}
+          selectedId={last}
+          onSelect={({ job_id }) => onOpen(job_id)}
+        />
         {query.hasNextPage && (
           <div className="border-line border-t p-1.5 text-center">
             <Button look="ghost" isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

@@ -2,8 +2,27 @@ import { expect, it } from "vitest";
 import type { QueueStats } from "../../model/queues.ts";
 import { readJob, readJobPage, rowsOf, selectionOf, titleOf } from "./model.ts";
 
-const NONE = { waiting: 0, delayed: 0, active: 0, dead: 0, bytes: 0, paused: false, added: 0, done: 0, died: 0, expired: 0, cancelled: 0 } as const;
-const queue = (name: string, more: Partial<QueueStats> = {}): QueueStats => ({ ...NONE, queue: name, type: "standard", concurrency: 1, topic: null, ...more });
+const NONE = {
+  waiting: 0,
+  delayed: 0,
+  active: 0,
+  dead: 0,
+  bytes: 0,
+  paused: false,
+  added: 0,
+  done: 0,
+  died: 0,
+  expired: 0,
+  cancelled: 0,
+} as const;
+const queue = (name: string, more: Partial<QueueStats> = {}): QueueStats => ({
+  ...NONE,
+  queue: name,
+  type: "standard",
+  concurrency: 1,
+  topic: null,
+  ...more,
+});
 
 const queues = [
   queue("emails", { waiting: 2 }),

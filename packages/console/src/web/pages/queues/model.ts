@@ -110,12 +110,17 @@ export interface Row {
  */
 export function rowsOf(queues: readonly QueueStats[], topics: readonly TopicRow[], q: string): readonly Row[] {
   const has = (text: string): boolean => text.toLowerCase().includes(q.toLowerCase());
-  const own = queues.filter(({ topic, queue }) => topic === null && has(queue)).map((stats) => rowOf(stats, "queue", stats.queue));
+  const own = queues
+    .filter(({ topic, queue }) => topic === null && has(queue))
+    .map((stats) => rowOf(stats, "queue", stats.queue));
   const ofTopics = topicNames(queues, topics).flatMap((name) => {
     const subscriptions = queues.filter(({ topic }) => topic === name);
     const shown = subscriptions.filter(({ queue }) => has(name) || has(functionOfSubscription(queue)));
     if (shown.length === 0 && !has(name)) return [];
-    return [topicRow(name, subscriptions), ...shown.map((stats) => rowOf(stats, "subscription", functionOfSubscription(stats.queue)))];
+    return [
+      topicRow(name, subscriptions),
+      ...shown.map((stats) => rowOf(stats, "subscription", functionOfSubscription(stats.queue))),
+    ];
   });
   return [...own, ...ofTopics];
 }

@@ -20,8 +20,19 @@ export async function fetchOverview(signal: AbortSignal): Promise<Overview> {
   return { queues, topics };
 }
 
-export async function fetchJobs(queue: string, state: JobState, cursor: string | null, signal?: AbortSignal): Promise<JobPage> {
-  return readJobPage(await callText("queue::peek", JSON.stringify({ queue, state, cursor, limit: 100 }), signal === undefined ? {} : { signal }));
+export async function fetchJobs(
+  queue: string,
+  state: JobState,
+  cursor: string | null,
+  signal?: AbortSignal,
+): Promise<JobPage> {
+  return readJobPage(
+    await callText(
+      "queue::peek",
+      JSON.stringify({ queue, state, cursor, limit: 100 }),
+      signal === undefined ? {} : { signal },
+    ),
+  );
 }
 
 export async function fetchJob(jobId: string, signal: AbortSignal): Promise<Job | EndedJob> {
@@ -33,10 +44,12 @@ export async function fetchTopicDepth(topic: string, signal: AbortSignal): Promi
   return (await call<{ readonly depth: number }>("engine::queue::topic_stats", { topic }, { signal })).depth;
 }
 
-export const setPaused = (queue: string, isPaused: boolean): Promise<unknown> => call(isPaused ? "queue::pause" : "queue::resume", { queue });
+export const setPaused = (queue: string, isPaused: boolean): Promise<unknown> =>
+  call(isPaused ? "queue::pause" : "queue::resume", { queue });
 export const purge = (queue: string): Promise<unknown> => call("queue::purge", { queue });
 export const cancelJob = (jobId: string): Promise<unknown> => call("queue::cancel", { job_id: jobId });
-export const redriveAll = (queue: string): Promise<unknown> => call("queue::redrive", { queue }, { timeoutMs: 300_000 });
+export const redriveAll = (queue: string): Promise<unknown> =>
+  call("queue::redrive", { queue }, { timeoutMs: 300_000 });
 
 export async function redrive(queue: string, jobIds: readonly string[]): Promise<void> {
   for (const ids of chunks(jobIds)) await call("queue::redrive", { queue, job_ids: ids });
@@ -62,15 +75,28 @@ export interface NewJob {
 /** Returns the job. `duplicate`: a job with the same dedupe key exists, and its ID is returned. */
 export async function enqueue(job: NewJob): Promise<{ readonly job_id: string; readonly duplicate: boolean }> {
   const { queue, functionId, json, delayMs, dedupeKey } = job;
-  const members = { queue, function_id: functionId || undefined, delay_ms: delayMs, dedupe_key: dedupeKey || undefined };
-  return JSON.parse(await callText("queue::enqueue", `{${JSON.stringify(members).slice(1, -1)},"data":${json}}`)) as { job_id: string; duplicate: boolean };
+  const members = {
+    queue,
+    function_id: functionId || undefined,
+    delay_ms: delayMs,
+    dedupe_key: dedupeKey || undefined,
+  };
+  return JSON.parse(await callText("queue::enqueue", `{${JSON.stringify(members).slice(1, -1)},"data":${json}}`)) as {
+    job_id: string;
+    duplicate: boolean;
+  };
 }
 
-export async function publish(topic: string, json: string): Promise<{ readonly message_id: string; readonly subscriptions: number }> {
+export async function publish(
+  topic: string,
+  json: string,
+): Promise<{ readonly message_id: string; readonly subscriptions: number }> {
   const text = await callText("svc::durable::publish", `{"topic":${JSON.stringify(topic)},"data":${json}}`);
   return JSON.parse(text) as { message_id: string; subscriptions: number };
 }
 
 function chunks(ids: readonly string[]): readonly (readonly string[])[] {
-  return Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, at) => ids.slice(at * MAX_IDS, (at + 1) * MAX_IDS));
+  return Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, at) =>
+    ids.slice(at * MAX_IDS, (at + 1) * MAX_IDS),
+  );
 }

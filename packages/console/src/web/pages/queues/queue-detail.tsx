@@ -17,7 +17,9 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
   const [last, setLast] = useState(job);
   if (job !== undefined && job !== last) setLast(job);
   const openJob = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, job: next }) });
-  const jobs = (state: JobState) => <JobsList key={state} last={last} queue={stats.queue} state={state} onOpen={openJob} />;
+  const jobs = (state: JobState) => (
+    <JobsList key={state} last={last} queue={stats.queue} state={state} onOpen={openJob} />
+  );
   const tabs: TabSpec[] = [
     { value: "waiting", label: "Waiting", count: stats.waiting, content: jobs("waiting") },
     { value: "active", label: "In flight", count: stats.active, content: jobs("active") },
@@ -25,7 +27,8 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
     { value: "dead", label: "Dead letters", count: stats.dead, content: jobs("dead") },
   ];
   // Jobs of a subscription come from its topic, so they cannot be enqueued here.
-  if (stats.topic === null) tabs.push({ value: "enqueue", label: "Enqueue", content: <EnqueueForm queue={stats.queue} onOpen={openJob} /> });
+  if (stats.topic === null)
+    tabs.push({ value: "enqueue", label: "Enqueue", content: <EnqueueForm queue={stats.queue} onOpen={openJob} /> });
   // Set once, so that the tab does not switch when the counts change.
   const [first] = useState(stats.dead > 0 && stats.waiting === 0 ? "dead" : "waiting");
   const shown = tabs.some(({ value }) => value === tab) ? tab : undefined;

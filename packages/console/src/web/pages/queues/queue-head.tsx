@@ -53,7 +53,12 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
           >
             {paused ? "Resume" : "Pause"}
           </Button>
-          <Button icon={<Trash2 aria-hidden className="size-3.5" />} disabledReason={refusal} disabled={purgeable === 0} onClick={() => setPurging(true)}>
+          <Button
+            icon={<Trash2 aria-hidden className="size-3.5" />}
+            disabledReason={refusal}
+            disabled={purgeable === 0}
+            onClick={() => setPurging(true)}
+          >
             Purge
           </Button>
         </span>
@@ -61,11 +66,19 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
       {topic !== null && (
         <p>
           Messages of the topic{" "}
-          <Link to="/queues/{-$topic}" params={{ topic: toSegment(idOfTopic(topic)) }} className="text-accent underline">
+          <Link
+            to="/queues/{-$topic}"
+            params={{ topic: toSegment(idOfTopic(topic)) }}
+            className="text-accent underline"
+          >
             {topic}
           </Link>{" "}
           for{" "}
-          <Link to="/functions/{-$functionId}" params={{ functionId: functionOfSubscription(queue) }} className="text-accent underline">
+          <Link
+            to="/functions/{-$functionId}"
+            params={{ functionId: functionOfSubscription(queue) }}
+            className="text-accent underline"
+          >
             {functionOfSubscription(queue)}
           </Link>
         </p>

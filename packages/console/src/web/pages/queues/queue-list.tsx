@@ -31,12 +31,22 @@ export function QueueList({
       empty={overview.data !== undefined && rows.length === 0}
       filtered={q === "" ? undefined : { what: `No queue, topic or subscriber matches “${q}”.`, clear: onClear }}
       emptyState={
-        <EmptyState title="No queues" snippet={"workers:\n  - name: svc-queue\n    config:\n      queue_configs:\n        emails: {}"}>
+        <EmptyState
+          title="No queues"
+          snippet={"workers:\n  - name: svc-queue\n    config:\n      queue_configs:\n        emails: {}"}
+        >
           A queue stores jobs until a function has processed them. Add queues to the config.
         </EmptyState>
       }
     >
-      <DataTable label="Queues" columns={queueColumns(isCompact)} rows={rows} idOf={({ id }) => id} selectedId={selectedId} onSelect={({ id }) => onOpen(id)} />
+      <DataTable
+        label="Queues"
+        columns={queueColumns(isCompact)}
+        rows={rows}
+        idOf={({ id }) => id}
+        selectedId={selectedId}
+        onSelect={({ id }) => onOpen(id)}
+      />
       <p className="shrink-0 border-line border-t bg-surface px-4 py-1.5 text-[12px] text-ink-2">
         As of {overview.dataUpdatedAt === 0 ? "…" : <Timestamp ms={overview.dataUpdatedAt} withMs={false} />}
       </p>

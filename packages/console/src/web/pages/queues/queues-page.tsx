@@ -20,14 +20,16 @@ export default function QueuesPage() {
   const navigate = route.useNavigate();
   const overview = useOverview();
   const rows = useMemo(() => rowsOf(overview.data?.queues ?? [], overview.data?.topics ?? [], q), [overview.data, q]);
-  const selection = id === undefined ? undefined : selectionOf(id, overview.data?.queues ?? [], overview.data?.topics ?? []);
+  const selection =
+    id === undefined ? undefined : selectionOf(id, overview.data?.queues ?? [], overview.data?.topics ?? []);
   const open = (next: string | undefined): void =>
     void navigate({
       to: "/queues/{-$topic}",
       params: { topic: next === undefined ? undefined : toSegment(next) },
       search: (before) => ({ ...before, tab: undefined, job: undefined }),
     });
-  const setQ = (next: string): void => void navigate({ search: (before) => ({ ...before, q: next || undefined }), replace: true });
+  const setQ = (next: string): void =>
+    void navigate({ search: (before) => ({ ...before, q: next || undefined }), replace: true });
   useHotkey("Escape", "Close the job, then the queue", () => {
     if (job !== undefined) void navigate({ search: (before) => ({ ...before, job: undefined }) });
     else if (id !== undefined) open(undefined);
@@ -63,7 +65,11 @@ export default function QueuesPage() {
         }
         title={title}
         onClose={() => open(undefined)}
-        detail={id === undefined ? undefined : <SelectionDetail key={id} id={id} selection={selection} overview={overview} onOpen={open} />}
+        detail={
+          id === undefined ? undefined : (
+            <SelectionDetail key={id} id={id} selection={selection} overview={overview} onOpen={open} />
+          )
+        }
       />
     </Page>
   );

@@ -12,7 +12,15 @@ import { redriveWith } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
 /** Dialog that redrives a dead letter with edited data. */
-export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; readonly onClose: () => void; readonly onDone: () => void }) {
+export function RedriveDialog({
+  job,
+  onClose,
+  onDone,
+}: {
+  readonly job: Job;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}) {
   const refusal = useWriteRefusal(useLiveState().phase);
   const action = useAction();
   const [text, setText] = useState(() => pretty(job.json));
@@ -53,10 +61,17 @@ export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; rea
       }
     >
       {isRevealed ? (
-        <JsonEditor label="Data of the job" value={text} onChange={setText} onSubmit={() => void send()} className="h-64" />
+        <JsonEditor
+          label="Data of the job"
+          value={text}
+          onChange={setText}
+          onSubmit={() => void send()}
+          className="h-64"
+        />
       ) : (
         <p className="flex flex-wrap items-center gap-3 text-ink-2">
-          The data contains secrets, which must be revealed for editing. <Button onClick={() => setRevealed(true)}>Reveal and edit</Button>
+          The data contains secrets, which must be revealed for editing.{" "}
+          <Button onClick={() => setRevealed(true)}>Reveal and edit</Button>
         </p>
       )}
       {problem !== undefined && (

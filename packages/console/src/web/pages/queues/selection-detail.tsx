@@ -17,7 +17,8 @@ export function SelectionDetail({
   readonly onOpen: (queue: string) => void;
 }) {
   if (selection?.kind === "queue") return <QueueDetail stats={selection.stats} />;
-  if (selection?.kind === "topic") return <TopicDetail topic={selection.name} queues={overview.data?.queues ?? []} onOpen={onOpen} />;
+  if (selection?.kind === "topic")
+    return <TopicDetail topic={selection.name} queues={overview.data?.queues ?? []} onOpen={onOpen} />;
   return (
     <DataRegion
       loading={overview.data === undefined}
@@ -26,7 +27,8 @@ export function SelectionDetail({
       empty
       emptyState={
         <EmptyState title="Queue or topic not found">
-          No queue or topic has the name <code className="break-all">{id}</code>. A queue that is not in the config is listed only while it has jobs.
+          No queue or topic has the name <code className="break-all">{id}</code>. A queue that is not in the config is
+          listed only while it has jobs.
         </EmptyState>
       }
     >

@@ -29,7 +29,8 @@ export function TopicDetail({
         {subscriptions.length === 0 ? (
           <p className="text-ink-2">
             No subscriptions.{" "}
-            {depth.data !== undefined && `${depth.data === 1 ? "1 message waits" : `${depth.data.toLocaleString("en-GB")} messages wait`} for the first one.`}
+            {depth.data !== undefined &&
+              `${depth.data === 1 ? "1 message waits" : `${depth.data.toLocaleString("en-GB")} messages wait`} for the first one.`}
             {depth.error !== null && <span className="text-danger"> {depth.error.message}</span>}
           </p>
         ) : (
@@ -73,10 +74,22 @@ function PublishForm({ topic }: { readonly topic: string }) {
       <h3 id="publish" className="font-medium">
         Publish
       </h3>
-      <JsonEditor label="Data of the message" value={json} onChange={setJson} onSubmit={() => void send()} className="h-40" />
+      <JsonEditor
+        label="Data of the message"
+        value={json}
+        onChange={setJson}
+        onSubmit={() => void send()}
+        className="h-40"
+      />
       {problem !== undefined && <p className="text-danger">{problem}</p>}
       <div className="flex flex-wrap items-center gap-3">
-        <Button look="primary" disabledReason={refusal} disabled={problem !== undefined} isPending={action.isPending} onClick={() => void send()}>
+        <Button
+          look="primary"
+          disabledReason={refusal}
+          disabled={problem !== undefined}
+          isPending={action.isPending}
+          onClick={() => void send()}
+        >
           Publish
         </Button>
         {sent !== undefined && (

@@ -17,7 +17,12 @@ function usePollInterval(): (size?: number) => number | false {
 
 export function useOverview() {
   const intervalFor = usePollInterval();
-  return useQuery({ queryKey: ["queues"], queryFn: ({ signal }) => fetchOverview(signal), refetchInterval: intervalFor(), refetchOnWindowFocus: "always" });
+  return useQuery({
+    queryKey: ["queues"],
+    queryFn: ({ signal }) => fetchOverview(signal),
+    refetchInterval: intervalFor(),
+    refetchOnWindowFocus: "always",
+  });
 }
 
 export function useJobs(queue: string, state: JobState) {
@@ -37,14 +42,19 @@ export function useJob(jobId: string) {
   return useQuery({
     queryKey: ["queue-job", jobId],
     queryFn: ({ signal }) => fetchJob(jobId, signal),
-    refetchInterval: ({ state: { data, error } }) => (error === null ? intervalFor(data !== undefined && "json" in data ? data.json.length : 0) : false),
+    refetchInterval: ({ state: { data, error } }) =>
+      error === null ? intervalFor(data !== undefined && "json" in data ? data.json.length : 0) : false,
     refetchOnWindowFocus: "always",
   });
 }
 
 export function useTopicDepth(topic: string) {
   const intervalFor = usePollInterval();
-  return useQuery({ queryKey: ["queue-topic", topic], queryFn: ({ signal }) => fetchTopicDepth(topic, signal), refetchInterval: intervalFor() });
+  return useQuery({
+    queryKey: ["queue-topic", topic],
+    queryFn: ({ signal }) => fetchTopicDepth(topic, signal),
+    refetchInterval: intervalFor(),
+  });
 }
 
 export interface Action {
@@ -74,7 +84,9 @@ export function useAction(): Action {
         setProblem((thrown as Error).message);
         return false;
       } finally {
-        await Promise.all(["queues", "queue-jobs", "queue-topic"].map((first) => client.invalidateQueries({ queryKey: [first] })));
+        await Promise.all(
+          ["queues", "queue-jobs", "queue-topic"].map((first) => client.invalidateQueries({ queryKey: [first] })),
+        );
         setPending(false);
       }
     },

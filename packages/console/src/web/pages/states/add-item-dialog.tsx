@@ -73,7 +73,13 @@ export function AddItemDialog({
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" isPending={isPending} disabledReason={refusal} disabled={!canAdd} onClick={() => void add()}>
+          <Button
+            look="primary"
+            isPending={isPending}
+            disabledReason={refusal}
+            disabled={!canAdd}
+            onClick={() => void add()}
+          >
             Add
           </Button>
         </>
@@ -88,7 +94,12 @@ export function AddItemDialog({
       >
         <label className="flex flex-col gap-1">
           Group
-          <input value={group} spellCheck={false} onChange={(event) => setGroup(event.target.value)} className={INPUT} />
+          <input
+            value={group}
+            spellCheck={false}
+            onChange={(event) => setGroup(event.target.value)}
+            className={INPUT}
+          />
           {groupProblem !== undefined && <span className="text-danger">The group {groupProblem}.</span>}
         </label>
         <label className="flex flex-col gap-1">

@@ -42,8 +42,10 @@ export function ConflictView({
           Edit conflict
         </h3>
         <p className="text-ink-2">
-          <code>{itemKey}</code> of <code>{group}</code> was {theirs === null ? "deleted" : `changed to version ${theirs.version}`} while you edited
-          {draft.base === null ? " it" : ` version ${draft.base.version}`}. No change is lost: choose a version, then save it.
+          <code>{itemKey}</code> of <code>{group}</code> was{" "}
+          {theirs === null ? "deleted" : `changed to version ${theirs.version}`} while you edited
+          {draft.base === null ? " it" : ` version ${draft.base.version}`}. No change is lost: choose a version, then
+          save it.
         </p>
       </div>
       <div className="flex flex-wrap gap-2">
@@ -68,7 +70,8 @@ export function ConflictView({
             <Badge tone="ok">Merges without conflicts</Badge>
           ) : (
             <>
-              <Badge tone="warn">Conflicting changes</Badge> Merge keeps yours at <code className="break-all">{merged.conflicts.join(", ")}</code>.
+              <Badge tone="warn">Conflicting changes</Badge> Merge keeps yours at{" "}
+              <code className="break-all">{merged.conflicts.join(", ")}</code>.
             </>
           )}
         </p>
@@ -77,15 +80,29 @@ export function ConflictView({
         {theirs === null ? (
           <p className="text-ink-2">The item is deleted.</p>
         ) : (
-          <MaskedDiff label="Theirs compared with base" before={base} after={pretty(theirs.json)} className="max-h-72" {...{ itemKey, isRevealed, onReveal }} />
+          <MaskedDiff
+            label="Theirs compared with base"
+            before={base}
+            after={pretty(theirs.json)}
+            className="max-h-72"
+            {...{ itemKey, isRevealed, onReveal }}
+          />
         )}
       </Side>
       <Side title="Mine compared with base">
-        <MaskedDiff label="Mine compared with base" before={base} after={draft.text} className="max-h-72" {...{ itemKey, isRevealed, onReveal }} />
+        <MaskedDiff
+          label="Mine compared with base"
+          before={base}
+          after={draft.text}
+          className="max-h-72"
+          {...{ itemKey, isRevealed, onReveal }}
+        />
       </Side>
       <Side title="Base: the version you started from">
         <ScrollArea label="Base" className="max-h-72 rounded-md bg-raised p-2">
-          <pre className="whitespace-pre-wrap break-words">{base === "" ? "The item did not exist." : isRevealed ? base : maskedJson(itemKey, base)}</pre>
+          <pre className="whitespace-pre-wrap break-words">
+            {base === "" ? "The item did not exist." : isRevealed ? base : maskedJson(itemKey, base)}
+          </pre>
         </ScrollArea>
       </Side>
     </section>
@@ -102,8 +119,12 @@ function Side({ title, children }: { readonly title: string; readonly children: 
 }
 
 /** Returns undefined if the two cannot be merged: one side is deleted or not JSON, or a text contains `__proto__`. */
-function mergeDraft({ base, text }: Draft, theirs: Entry | null): { readonly text: string; readonly conflicts: readonly string[] } | undefined {
-  if (base === null || theirs === null || [base.json, theirs.json, text].some((json) => json.includes("__proto__"))) return undefined;
+function mergeDraft(
+  { base, text }: Draft,
+  theirs: Entry | null,
+): { readonly text: string; readonly conflicts: readonly string[] } | undefined {
+  if (base === null || theirs === null || [base.json, theirs.json, text].some((json) => json.includes("__proto__")))
+    return undefined;
   try {
     const { value, conflicts } = mergeJson(parseJson(base.json), parseJson(text), parseJson(theirs.json));
     return { text: formatJson(value), conflicts };

@@ -7,7 +7,15 @@ import type { Entry } from "./model.ts";
 import { restoreItems } from "./state-api.ts";
 
 /** Shows the last value of an item that was deleted while it was open, with a button that restores it. */
-export function DeletedItem({ group, last, onRestored }: { readonly group: string; readonly last: Entry; readonly onRestored: () => Promise<void> }) {
+export function DeletedItem({
+  group,
+  last,
+  onRestored,
+}: {
+  readonly group: string;
+  readonly last: Entry;
+  readonly onRestored: () => Promise<void>;
+}) {
   const { phase, skewMs } = useLiveState();
   const refusal = useWriteRefusal(phase);
   const [isPending, setPending] = useState(false);
@@ -24,7 +32,10 @@ export function DeletedItem({ group, last, onRestored }: { readonly group: strin
   };
   return (
     <>
-      <div role="status" className="flex flex-wrap items-center gap-2 border-line border-b bg-warn-soft px-3 py-1.5 text-warn">
+      <div
+        role="status"
+        className="flex flex-wrap items-center gap-2 border-line border-b bg-warn-soft px-3 py-1.5 text-warn"
+      >
         <span className="flex-1">This item was deleted. Below is its last value, version {last.version}.</span>
         <Button disabledReason={refusal} isPending={isPending} onClick={() => void restore()}>
           Restore

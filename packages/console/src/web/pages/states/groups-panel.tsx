@@ -22,7 +22,13 @@ const columns: readonly Column<StateGroup>[] = [
     ),
   },
   { key: "items", header: "Items", width: "4rem", align: "right", cell: ({ items }) => items.toLocaleString("en-GB") },
-  { key: "bytes", header: "Size", width: "4.5rem", align: "right", cell: (group) => <span className="text-ink-3">{bytes(group.bytes)}</span> },
+  {
+    key: "bytes",
+    header: "Size",
+    width: "4.5rem",
+    align: "right",
+    cell: (group) => <span className="text-ink-3">{bytes(group.bytes)}</span>,
+  },
 ];
 
 /** Lists the groups that have items, by name. System groups are shown on request. */
@@ -40,7 +46,8 @@ export function GroupsPanel({
   const all = query.data?.pages.flatMap(({ items }) => items) ?? [];
   const visible = all.filter(({ scope }) => system || scope === selected || !isSystemGroup(scope));
   const hidden = all.length - visible.length;
-  const setPrefix = (next: string): void => void navigate({ search: (before) => ({ ...before, gq: next || undefined }), replace: true });
+  const setPrefix = (next: string): void =>
+    void navigate({ search: (before) => ({ ...before, gq: next || undefined }), replace: true });
   return (
     <section aria-labelledby="states-groups-heading" className="flex min-h-0 flex-1 flex-col bg-surface">
       <div className="flex h-10 shrink-0 items-center gap-2 border-line border-b px-3">
@@ -62,13 +69,27 @@ export function GroupsPanel({
         empty={query.data !== undefined && visible.length === 0 && query.hasNextPage === false}
         filtered={gq === "" ? undefined : { what: `No group begins with “${gq}”.`, clear: () => setPrefix("") }}
         emptyState={
-          <EmptyState title="Nothing is stored" snippet={`await worker.call("state::set", { scope: "users", key: "ada", value: { role: "admin" } });`}>
+          <EmptyState
+            title="Nothing is stored"
+            snippet={`await worker.call("state::set", { scope: "users", key: "ada", value: { role: "admin" } });`}
+          >
             State stores values by group and key. Functions write them; you can also add one here.
-            {hidden > 0 && <p className="mt-1">{hidden === 1 ? "One system group is hidden." : `${hidden} system groups are hidden.`}</p>}
+            {hidden > 0 && (
+              <p className="mt-1">
+                {hidden === 1 ? "One system group is hidden." : `${hidden} system groups are hidden.`}
+              </p>
+            )}
           </EmptyState>
         }
       >
-        <DataTable label="Groups" columns={columns} rows={visible} idOf={({ scope }) => scope} selectedId={selected} onSelect={({ scope }) => onOpen(scope)} />
+        <DataTable
+          label="Groups"
+          columns={columns}
+          rows={visible}
+          idOf={({ scope }) => scope}
+          selectedId={selected}
+          onSelect={({ scope }) => onOpen(scope)}
+        />
         {query.hasNextPage && (
           <div className="border-line border-t p-2 text-center">
             <Button look="ghost" isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

@@ -39,7 +39,9 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
       await runImport(wanted, Date.now() + skewMs, setStored);
       setStatus("done");
     } catch (thrown) {
-      setFailure(`${(thrown as Error).message} Items stored before the failure stay stored; choose the file again for a new report.`);
+      setFailure(
+        `${(thrown as Error).message} Items stored before the failure stay stored; choose the file again for a new report.`,
+      );
       setPlan(undefined);
       setStatus("idle");
     }

@@ -19,7 +19,8 @@ export function ImportReport({
   return (
     <section aria-label="Import report" className="flex flex-col gap-2">
       <p>
-        <strong className="break-all">{plan.file}</strong>: {plan.planned.length} items of {groups === 1 ? "one group" : `${groups} groups`}
+        <strong className="break-all">{plan.file}</strong>: {plan.planned.length} items of{" "}
+        {groups === 1 ? "one group" : `${groups} groups`}
       </p>
       <ul className="grid grid-cols-[auto_1fr] gap-x-3">
         <Row count={count("new")} what="new" />

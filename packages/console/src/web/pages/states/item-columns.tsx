@@ -46,11 +46,45 @@ export function itemColumns(options: {
         </span>
       ),
     },
-    { key: "type", header: "Type", width: "4rem", from: 480, cell: ({ json }) => <span className="text-ink-2">{typeOfJson(json)}</span> },
-    { key: "preview", header: "Value", width: "minmax(6rem,2fr)", cell: (entry) => <code className="text-ink-2">{previewOf(entry)}</code> },
-    { key: "bytes", header: "Size", width: "4.5rem", align: "right", from: 1_100, isMinor: true, cell: (entry) => bytes(entry.bytes) },
-    { key: "updated", header: "Updated", width: "5.5rem", from: 900, isMinor: true, cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} /> },
-    { key: "version", header: "Version", width: "4rem", align: "right", from: 1_100, isMinor: true, cell: ({ version }) => version },
+    {
+      key: "type",
+      header: "Type",
+      width: "4rem",
+      from: 480,
+      cell: ({ json }) => <span className="text-ink-2">{typeOfJson(json)}</span>,
+    },
+    {
+      key: "preview",
+      header: "Value",
+      width: "minmax(6rem,2fr)",
+      cell: (entry) => <code className="text-ink-2">{previewOf(entry)}</code>,
+    },
+    {
+      key: "bytes",
+      header: "Size",
+      width: "4.5rem",
+      align: "right",
+      from: 1_100,
+      isMinor: true,
+      cell: (entry) => bytes(entry.bytes),
+    },
+    {
+      key: "updated",
+      header: "Updated",
+      width: "5.5rem",
+      from: 900,
+      isMinor: true,
+      cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} />,
+    },
+    {
+      key: "version",
+      header: "Version",
+      width: "4rem",
+      align: "right",
+      from: 1_100,
+      isMinor: true,
+      cell: ({ version }) => version,
+    },
   ];
   return columns.filter(({ isMinor }) => !(isCompact && isMinor === true));
 }

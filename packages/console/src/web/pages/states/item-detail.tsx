@@ -40,7 +40,10 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
   const [isRevealed, setRevealed] = useState(false);
   const reveal = (): void => setRevealed(true);
   const edited = draft?.base ?? entry ?? undefined;
-  const hasSecrets = useMemo(() => edited !== undefined && maskedJson(itemKey, edited.json) !== edited.json, [itemKey, edited]);
+  const hasSecrets = useMemo(
+    () => edited !== undefined && maskedJson(itemKey, edited.json) !== edited.json,
+    [itemKey, edited],
+  );
   const isDirty = draft !== undefined && !isSameJson(draft.text, textOf(draft.base));
   const baseline = isDirty ? (draft.base ?? undefined) : known;
 
@@ -105,7 +108,9 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
           <DeletedItem group={group} last={last} onRestored={settle} />
         ) : (
           <>
-            {entry && <ItemHead group={group} entry={entry} triggers={triggers} onDeleted={() => setDraft(undefined)} />}
+            {entry && (
+              <ItemHead group={group} entry={entry} triggers={triggers} onDeleted={() => setDraft(undefined)} />
+            )}
             {baseline !== undefined && entry !== undefined && entry?.version !== baseline.version && (
               <ChangedBar
                 before={baseline}
@@ -120,9 +125,22 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
             <Tabs
               label="Item"
               value={tab}
-              onChange={(next) => void navigate({ search: (before) => ({ ...before, tab: next === "value" ? undefined : next }), replace: true })}
+              onChange={(next) =>
+                void navigate({
+                  search: (before) => ({ ...before, tab: next === "value" ? undefined : next }),
+                  replace: true,
+                })
+              }
               tabs={[
-                { value: "value", label: "Value", content: entry ? <ItemValue entry={entry} /> : <p className="p-4 text-ink-2">The item was deleted.</p> },
+                {
+                  value: "value",
+                  label: "Value",
+                  content: entry ? (
+                    <ItemValue entry={entry} />
+                  ) : (
+                    <p className="p-4 text-ink-2">The item was deleted.</p>
+                  ),
+                },
                 { value: "edit", label: isDirty ? "Edit (not saved)" : "Edit", content: editor(entry ?? null) },
               ]}
             />

@@ -36,7 +36,20 @@ export function ItemEditor(props: {
   readonly onSaved: () => Promise<void>;
   readonly onConflict: () => Promise<void>;
 }) {
-  const { group, itemKey, base, text, isDirty, isMasked, onReveal, triggers, onChange, onDiscard, onSaved, onConflict } = props;
+  const {
+    group,
+    itemKey,
+    base,
+    text,
+    isDirty,
+    isMasked,
+    onReveal,
+    triggers,
+    onChange,
+    onDiscard,
+    onSaved,
+    onConflict,
+  } = props;
   const refusal = useWriteRefusal(useLiveState().phase);
   const [isReviewing, setReviewing] = useState(false);
   const [isPending, setPending] = useState(false);
@@ -84,7 +97,14 @@ export function ItemEditor(props: {
           className="min-h-40 flex-1 rounded-md border border-line-strong/60 bg-surface p-2 font-mono text-[12px]"
         />
       ) : (
-        <JsonEditor label={`Value of ${itemKey}`} value={text} onChange={onChange} onSave={review} onSubmit={review} className="min-h-40 flex-1" />
+        <JsonEditor
+          label={`Value of ${itemKey}`}
+          value={text}
+          onChange={onChange}
+          onSave={review}
+          onSubmit={review}
+          className="min-h-40 flex-1"
+        />
       )}
       {syntax !== undefined && (
         <p role="alert" className="text-danger">
@@ -97,13 +117,21 @@ export function ItemEditor(props: {
         </p>
       )}
       <div className="flex flex-wrap items-center gap-2">
-        <Button look="primary" disabledReason={refusal ?? unstorable} disabled={!isDirty} onClick={review} title="Save (Ctrl or ⌘ S)">
+        <Button
+          look="primary"
+          disabledReason={refusal ?? unstorable}
+          disabled={!isDirty}
+          onClick={review}
+          title="Save (Ctrl or ⌘ S)"
+        >
           Save …
         </Button>
         <Button disabled={!isDirty} onClick={onDiscard}>
           Discard changes
         </Button>
-        <span className="text-[12px] text-ink-3">{base === null ? "The item does not exist; saving creates it." : `Based on version ${base.version}.`}</span>
+        <span className="text-[12px] text-ink-3">
+          {base === null ? "The item does not exist; saving creates it." : `Based on version ${base.version}.`}
+        </span>
       </div>
       {isReviewing && (
         <Dialog
@@ -112,14 +140,21 @@ export function ItemEditor(props: {
           title="Save these changes?"
           description={
             <>
-              <code className="break-all text-ink">{itemKey}</code> of the group <code className="break-all text-ink">{group}</code>
+              <code className="break-all text-ink">{itemKey}</code> of the group{" "}
+              <code className="break-all text-ink">{group}</code>
               {base !== null && `, over version ${base.version}`}
             </>
           }
           footer={
             <>
               <Button onClick={() => setReviewing(false)}>Back</Button>
-              <Button look="primary" isPending={isPending} disabledReason={refusal} onClick={() => void save()} autoFocus>
+              <Button
+                look="primary"
+                isPending={isPending}
+                disabledReason={refusal}
+                onClick={() => void save()}
+                autoFocus
+              >
                 Save
               </Button>
             </>
@@ -128,7 +163,12 @@ export function ItemEditor(props: {
           {text.length > LARGE ? (
             <p className="text-ink-2">The value is too long for a diff.</p>
           ) : (
-            <JsonDiff label="What changes" before={base === null ? "" : pretty(base.json)} after={text} className="max-h-[50vh]" />
+            <JsonDiff
+              label="What changes"
+              before={base === null ? "" : pretty(base.json)}
+              after={text}
+              className="max-h-[50vh]"
+            />
           )}
           <TriggerNote triggers={triggers} />
           {failure !== undefined && (

@@ -44,7 +44,9 @@ export function ItemHead({
   const restore = (deleted: Entry): void => {
     restoreItems(group, [deleted], Date.now() + skewMs).then(refresh, (thrown: Error) =>
       toast(
-        thrown instanceof ApiFailure && thrown.code === "state_conflict" ? `${deleted.key} was stored again in the meantime; it is unchanged` : thrown.message,
+        thrown instanceof ApiFailure && thrown.code === "state_conflict"
+          ? `${deleted.key} was stored again in the meantime; it is unchanged`
+          : thrown.message,
       ),
     );
   };
@@ -55,13 +57,22 @@ export function ItemHead({
       await deleteItem(group, item.key, item.version);
     } catch (thrown) {
       const isConflict = thrown instanceof ApiFailure && thrown.code === "state_conflict";
-      setProblem(isConflict ? "Not deleted: the item changed in the meantime. Close this dialog and check it." : (thrown as Error).message);
+      setProblem(
+        isConflict
+          ? "Not deleted: the item changed in the meantime. Close this dialog and check it."
+          : (thrown as Error).message,
+      );
       setPending(false);
       return;
     }
     onDeleted();
     toast(`${item.key} is deleted`, { label: "Undo", run: () => restore(item) });
-    await navigate({ to: "/states/{-$group}/{-$key}", params: (before) => ({ ...before, key: undefined }), search: true, ignoreBlocker: true });
+    await navigate({
+      to: "/states/{-$group}/{-$key}",
+      params: (before) => ({ ...before, key: undefined }),
+      search: true,
+      ignoreBlocker: true,
+    });
     await refresh();
   };
   return (
@@ -101,7 +112,8 @@ export function ItemHead({
           title="Delete this item?"
           description={
             <>
-              <code className="break-all text-ink">{deleting.key}</code> of the group <code className="break-all text-ink">{group}</code>
+              <code className="break-all text-ink">{deleting.key}</code> of the group{" "}
+              <code className="break-all text-ink">{group}</code>
             </>
           }
           action="Delete"

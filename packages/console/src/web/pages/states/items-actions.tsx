@@ -38,7 +38,9 @@ export function ItemsActions({
   const [pending, setPending] = useState<"export" | "delete" | undefined>();
   const [problem, setProblem] = useState<string | undefined>();
   // The export that waits for the user's choice about secrets.
-  const [exporting, setExporting] = useState<{ readonly lines: readonly string[]; readonly masked: readonly string[] } | undefined>();
+  const [exporting, setExporting] = useState<
+    { readonly lines: readonly string[]; readonly masked: readonly string[] } | undefined
+  >();
 
   const run = async (what: "export" | "delete", action: () => Promise<void>): Promise<void> => {
     setPending(what);
@@ -123,7 +125,11 @@ export function ItemsActions({
             setAsking(undefined);
             setProblem(undefined);
           }}
-          title={asking === "ticked" ? `Delete ${ticked.length} ${ticked.length === 1 ? "item" : "items"} of ${group}?` : `Delete the group ${group}?`}
+          title={
+            asking === "ticked"
+              ? `Delete ${ticked.length} ${ticked.length === 1 ? "item" : "items"} of ${group}?`
+              : `Delete the group ${group}?`
+          }
           description={
             asking === "ticked" ? (
               <span className="break-words">{listed(ticked.map(({ key }) => key))}</span>

@@ -9,7 +9,15 @@ const route = getRouteApi("/states/{-$group}/{-$key}");
 /**
  * Pages through the items. The server's cursor only moves forward: the browser's Back button or `First page` goes back.
  */
-export function ItemsPager({ page, pending, asOf }: { readonly page: ItemPage | undefined; readonly pending: boolean; readonly asOf: ReactNode }) {
+export function ItemsPager({
+  page,
+  pending,
+  asOf,
+}: {
+  readonly page: ItemPage | undefined;
+  readonly pending: boolean;
+  readonly asOf: ReactNode;
+}) {
   const { cursor, size = 100 } = route.useSearch();
   const navigate = route.useNavigate();
   const next = page?.cursor ?? null;
@@ -22,7 +30,13 @@ export function ItemsPager({ page, pending, asOf }: { readonly page: ItemPage | 
         <select
           value={size}
           onChange={(event) =>
-            void navigate({ search: (before) => ({ ...before, size: PAGE_SIZES.find((each) => each === Number(event.target.value)), cursor: undefined }) })
+            void navigate({
+              search: (before) => ({
+                ...before,
+                size: PAGE_SIZES.find((each) => each === Number(event.target.value)),
+                cursor: undefined,
+              }),
+            })
           }
           className="h-7 rounded-md border border-line-strong/60 bg-surface px-1"
         >

@@ -33,31 +33,49 @@ export function ItemsPanel({
   const items = useItems({ scope: group, prefix: q, cursor, limit: size });
   const query = JSON.stringify([group, q, cursor, size]);
   const changed = useChangedKeys(query, items.isPlaceholderData ? undefined : items.data);
-  const [ticked, setTicked] = useState<{ readonly query: string; readonly keys: ReadonlySet<string> }>({ query, keys: new Set() });
+  const [ticked, setTicked] = useState<{ readonly query: string; readonly keys: ReadonlySet<string> }>({
+    query,
+    keys: new Set(),
+  });
   const rows = items.data?.items ?? [];
   // Only visible items stay selected. Another page, or the deletion of an item, clears the selection.
   const here = new Set(rows.map(({ key }) => key));
   const keys = new Set(ticked.query === query ? [...ticked.keys].filter((key) => here.has(key)) : []);
-  const setPrefix = (next: string): void => void navigate({ search: (before) => ({ ...before, q: next || undefined, cursor: undefined }), replace: true });
+  const setPrefix = (next: string): void =>
+    void navigate({ search: (before) => ({ ...before, q: next || undefined, cursor: undefined }), replace: true });
   const columns = useMemo(
     () =>
       itemColumns({
         isCompact: selectedKey !== undefined,
         isTicked: (key) => keys.has(key),
-        tick: (key) => setTicked({ query, keys: keys.has(key) ? new Set([...keys].filter((other) => other !== key)) : new Set([...keys, key]) }),
+        tick: (key) =>
+          setTicked({
+            query,
+            keys: keys.has(key) ? new Set([...keys].filter((other) => other !== key)) : new Set([...keys, key]),
+          }),
       }),
     [selectedKey, keys, query],
   );
   return (
     <section aria-labelledby="states-items-heading" className="flex min-h-0 flex-1 flex-col">
       <div className="flex min-h-10 shrink-0 flex-wrap items-center gap-2 border-line border-b bg-surface px-3 py-1">
-        {onBack !== undefined && <Button look="ghost" aria-label="Back to the groups" icon={<ArrowLeft aria-hidden className="size-4" />} onClick={onBack} />}
+        {onBack !== undefined && (
+          <Button
+            look="ghost"
+            aria-label="Back to the groups"
+            icon={<ArrowLeft aria-hidden className="size-4" />}
+            onClick={onBack}
+          />
+        )}
         <h2 id="states-items-heading" className="min-w-0 max-w-64 truncate whitespace-pre font-medium" title={group}>
           {group}
         </h2>
         {isSystemGroup(group) && <Badge tone="violet">System</Badge>}
         {items.data !== undefined && (
-          <span className="font-mono text-[11px] text-ink-3" title={q === "" ? "Items of the group" : "Items whose key starts with this prefix"}>
+          <span
+            className="font-mono text-[11px] text-ink-3"
+            title={q === "" ? "Items of the group" : "Items whose key starts with this prefix"}
+          >
             {items.data.total.toLocaleString("en-GB")}
           </span>
         )}
@@ -81,7 +99,11 @@ export function ItemsPanel({
         retry={() => void items.refetch()}
         empty={items.data !== undefined && rows.length === 0 && cursor === undefined}
         filtered={q === "" ? undefined : { what: `No key begins with “${q}”.`, clear: () => setPrefix("") }}
-        emptyState={<EmptyState title="This group is empty">A group exists while it has items. It may have been deleted, or it never existed.</EmptyState>}
+        emptyState={
+          <EmptyState title="This group is empty">
+            A group exists while it has items. It may have been deleted, or it never existed.
+          </EmptyState>
+        }
       >
         <DataTable
           label={`Items of ${group}`}

@@ -19,7 +19,10 @@ it("deletes a member that one side deleted and the other did not change", () => 
 });
 
 it("keeps mine where both changed the same member, and reports the conflict", () => {
-  expect(merged('{"a":1,"l":[1]}', '{"a":2,"l":[1,2]}', '{"a":3,"l":[0]}')).toEqual({ value: '{"a":2,"l":[1,2]}', conflicts: ["$.a", "$.l"] });
+  expect(merged('{"a":1,"l":[1]}', '{"a":2,"l":[1,2]}', '{"a":3,"l":[0]}')).toEqual({
+    value: '{"a":2,"l":[1,2]}',
+    conflicts: ["$.a", "$.l"],
+  });
 });
 
 it("reports a conflict if one side deleted a member and the other changed it", () => {
@@ -28,10 +31,16 @@ it("reports a conflict if one side deleted a member and the other changed it", (
 });
 
 it("distinguishes numbers that are equal in JavaScript", () => {
-  expect(merged("9007199254740993", "9007199254740993", "9007199254740995")).toEqual({ value: "9007199254740995", conflicts: [] });
+  expect(merged("9007199254740993", "9007199254740993", "9007199254740995")).toEqual({
+    value: "9007199254740995",
+    conflicts: [],
+  });
   expect(merged("1", "9007199254740993", "9007199254740995").conflicts).toEqual(["$"]);
 });
 
 it("distinguishes null, false, 0 and a missing member", () => {
-  expect(merged('{"a":0,"b":null}', '{"a":false}', '{"a":0,"b":null}')).toEqual({ value: '{"a":false}', conflicts: [] });
+  expect(merged('{"a":0,"b":null}', '{"a":false}', '{"a":0,"b":null}')).toEqual({
+    value: '{"a":false}',
+    conflicts: [],
+  });
 });

@@ -49,11 +49,20 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
 function isEqual(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
   if (one === other) return true;
   if (one === undefined || other === undefined) return false;
-  if (isBigNumber(one) || isBigNumber(other)) return isBigNumber(one) && isBigNumber(other) && one.value === other.value;
+  if (isBigNumber(one) || isBigNumber(other))
+    return isBigNumber(one) && isBigNumber(other) && one.value === other.value;
   if (Array.isArray(one) || Array.isArray(other)) {
-    return Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((item, at) => isEqual(item, other[at]));
+    return (
+      Array.isArray(one) &&
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((item, at) => isEqual(item, other[at]))
+    );
   }
   if (!isObject(one) || !isObject(other)) return false;
   const names = Object.keys(one);
-  return names.length === Object.keys(other).length && names.every((name) => Object.hasOwn(other, name) && isEqual(one[name], other[name]));
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isEqual(one[name], other[name]))
+  );
 }

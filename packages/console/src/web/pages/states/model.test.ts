@@ -27,7 +27,8 @@ it.each([
 });
 
 it("rejects the names that the engine rejects", () => {
-  for (const name of ["", "__proto__", "\ud800", "x".repeat(1025), "é".repeat(513)]) expect(nameProblem(name)).toBeDefined();
+  for (const name of ["", "__proto__", "\ud800", "x".repeat(1025), "é".repeat(513)])
+    expect(nameProblem(name)).toBeDefined();
   for (const name of [" ", "..", "/", "é".repeat(512), "💥"]) expect(nameProblem(name)).toBeUndefined();
 });
 

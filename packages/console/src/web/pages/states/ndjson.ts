@@ -85,7 +85,8 @@ export interface ImportPlan {
 }
 
 export function planLine(line: Line, stored: Entry | null, nowMs: number): PlannedLine {
-  if (line.expiresAtMs !== undefined && line.expiresAtMs <= nowMs) return { line, effect: "expired", version: stored?.version ?? 0 };
+  if (line.expiresAtMs !== undefined && line.expiresAtMs <= nowMs)
+    return { line, effect: "expired", version: stored?.version ?? 0 };
   if (stored === null) return { line, effect: "new", version: 0 };
   const isSame = isSameJson(line.json, stored.json) && line.expiresAtMs === stored.expiresAtMs;
   return { line, effect: isSame ? "same" : "changed", version: stored.version };
@@ -95,7 +96,12 @@ export function planLine(line: Line, stored: Entry | null, nowMs: number): Plann
  * Splits a list into batches of at most `maxItems` items and `maxSize` characters. A larger item gets a batch of its
  * own.
  */
-export function batches<Item>(items: readonly Item[], maxItems: number, maxSize: number, sizeOf: (item: Item) => number): readonly (readonly Item[])[] {
+export function batches<Item>(
+  items: readonly Item[],
+  maxItems: number,
+  maxSize: number,
+  sizeOf: (item: Item) => number,
+): readonly (readonly Item[])[] {
   const all: Item[][] = [];
   let size = 0;
   for (const item of items) {

@@ -23,7 +23,9 @@ export async function fetchItems(
 }
 
 export async function fetchEntry(scope: string, key: string, signal?: AbortSignal): Promise<Entry | null> {
-  return readEntryOrNull(await callText("state::get_entry", JSON.stringify({ scope, key }), signal === undefined ? {} : { signal }));
+  return readEntryOrNull(
+    await callText("state::get_entry", JSON.stringify({ scope, key }), signal === undefined ? {} : { signal }),
+  );
 }
 
 /** Creates an item. Rejects with `state_conflict` if the key exists. */
@@ -50,14 +52,19 @@ export async function deleteItems(scope: string, keys: readonly string[]): Promi
 
 /** Deletes all items of the group. Returns how many. */
 export async function deleteGroup(scope: string): Promise<number> {
-  return (await call<{ readonly deleted: number }>("state::delete_many", { scope, prefix: "" }, { timeoutMs: 300_000 })).deleted;
+  return (await call<{ readonly deleted: number }>("state::delete_many", { scope, prefix: "" }, { timeoutMs: 300_000 }))
+    .deleted;
 }
 
 /** Yields all items of a group whose key starts with `prefix`, page by page. */
 export async function* allItems(scope: string, prefix: string, signal: AbortSignal): AsyncGenerator<ItemPage> {
   let cursor: string | null = null;
   do {
-    const page: ItemPage = await fetchItems(scope, { prefix, cursor: cursor ?? undefined, limit: MAX_BATCH_ITEMS }, signal);
+    const page: ItemPage = await fetchItems(
+      scope,
+      { prefix, cursor: cursor ?? undefined, limit: MAX_BATCH_ITEMS },
+      signal,
+    );
     yield page;
     cursor = page.cursor;
   } while (cursor !== null);
@@ -70,7 +77,9 @@ export async function planImport(lines: readonly Line[], nowMs: number): Promise
   for (const line of lines) byScope.set(line.scope, [...(byScope.get(line.scope) ?? []), line]);
   for (const [scope, ofScope] of byScope) {
     for (const batch of batches(ofScope, 100, MAX_BATCH_SIZE, ({ json }) => json.length)) {
-      const stored = readEntries(await callText("state::get_many", JSON.stringify({ scope, keys: batch.map(({ key }) => key) })));
+      const stored = readEntries(
+        await callText("state::get_many", JSON.stringify({ scope, keys: batch.map(({ key }) => key) })),
+      );
       planned.push(...batch.map((line, at) => planLine(line, stored[at] ?? null, nowMs)));
     }
   }
@@ -81,10 +90,16 @@ export async function planImport(lines: readonly Line[], nowMs: number): Promise
  * Stores the planned lines in batches. `onStored` reports the number of stored items so far. Rejects with
  * `state_conflict` at the first batch with an item that changed since the plan was made; earlier batches stay stored.
  */
-export async function runImport(planned: readonly PlannedLine[], nowMs: number, onStored: (count: number) => void): Promise<void> {
+export async function runImport(
+  planned: readonly PlannedLine[],
+  nowMs: number,
+  onStored: (count: number) => void,
+): Promise<void> {
   let stored = 0;
   for (const batch of batches(planned, MAX_BATCH_ITEMS, MAX_BATCH_SIZE, ({ line }) => line.json.length)) {
-    const items = batch.map(({ line, version }) => setPayload({ ...line, ifVersion: version, expiresInMs: remaining(line.expiresAtMs, nowMs) }));
+    const items = batch.map(({ line, version }) =>
+      setPayload({ ...line, ifVersion: version, expiresInMs: remaining(line.expiresAtMs, nowMs) }),
+    );
     await callText("state::set_many", `{"items":[${items.join(",")}]}`);
     stored += batch.length;
     onStored(stored);
@@ -94,7 +109,9 @@ export async function runImport(planned: readonly PlannedLine[], nowMs: number, 
 /** Restores deleted items. Rejects with `state_conflict` if a key exists again. */
 export async function restoreItems(scope: string, entries: readonly Entry[], nowMs: number): Promise<void> {
   for (const batch of batches(entries, MAX_BATCH_ITEMS, MAX_BATCH_SIZE, ({ json }) => json.length)) {
-    const items = batch.map(({ key, json, expiresAtMs }) => setPayload({ scope, key, json, ifVersion: 0, expiresInMs: remaining(expiresAtMs, nowMs) }));
+    const items = batch.map(({ key, json, expiresAtMs }) =>
+      setPayload({ scope, key, json, ifVersion: 0, expiresInMs: remaining(expiresAtMs, nowMs) }),
+    );
     await callText("state::set_many", `{"items":[${items.join(",")}]}`);
   }
 }

@@ -38,7 +38,10 @@ export default function StatesPage() {
     const isSame = nextGroup === group;
     void navigate({
       to: "/states/{-$group}/{-$key}",
-      params: { group: nextGroup === undefined ? undefined : toSegment(nextGroup), key: nextKey === undefined ? undefined : toSegment(nextKey) },
+      params: {
+        group: nextGroup === undefined ? undefined : toSegment(nextGroup),
+        key: nextKey === undefined ? undefined : toSegment(nextKey),
+      },
       search: (before) => (isSame ? before : { ...before, q: undefined, cursor: undefined, tab: undefined }),
     });
   };
@@ -51,7 +54,12 @@ export default function StatesPage() {
     );
   }
   const add = (
-    <Button look="primary" icon={<Plus aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setDialog("add")}>
+    <Button
+      look="primary"
+      icon={<Plus aria-hidden className="size-3.5" />}
+      disabledReason={refusal}
+      onClick={() => setDialog("add")}
+    >
       Add item
     </Button>
   );
@@ -92,15 +100,27 @@ export default function StatesPage() {
       subject={key ?? group}
       controls={
         <div className="ml-auto flex flex-wrap items-center gap-2">
-          <label className="flex items-center gap-1.5 text-ink-2" title="Show the system's groups, whose names start with __">
+          <label
+            className="flex items-center gap-1.5 text-ink-2"
+            title="Show the system's groups, whose names start with __"
+          >
             <input
               type="checkbox"
               checked={system}
-              onChange={(event) => void navigate({ search: (before) => ({ ...before, system: event.target.checked || undefined }), replace: true })}
+              onChange={(event) =>
+                void navigate({
+                  search: (before) => ({ ...before, system: event.target.checked || undefined }),
+                  replace: true,
+                })
+              }
             />
             System
           </label>
-          <Button icon={<Upload aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setDialog("import")}>
+          <Button
+            icon={<Upload aria-hidden className="size-3.5" />}
+            disabledReason={refusal}
+            onClick={() => setDialog("import")}
+          >
             Import
           </Button>
           {add}
@@ -120,13 +140,22 @@ export default function StatesPage() {
           <Panel id="groups" minSize="200px" maxSize="45%" defaultSize="22%" className="flex flex-col">
             {groupList}
           </Panel>
-          <Separator aria-label="Width of the groups" className="w-px bg-line outline-offset-0 hover:bg-accent data-[separator=drag]:bg-accent" />
+          <Separator
+            aria-label="Width of the groups"
+            className="w-px bg-line outline-offset-0 hover:bg-accent data-[separator=drag]:bg-accent"
+          />
           <Panel id="items" minSize="50%" className="flex flex-col">
             {items}
           </Panel>
         </Group>
       )}
-      {dialog === "add" && <AddItemDialog group={group ?? ""} onClose={() => setDialog(undefined)} onOpen={(newGroup, newKey) => open(newGroup, newKey)} />}
+      {dialog === "add" && (
+        <AddItemDialog
+          group={group ?? ""}
+          onClose={() => setDialog(undefined)}
+          onOpen={(newGroup, newKey) => open(newGroup, newKey)}
+        />
+      )}
       {dialog === "import" && <ImportDialog onClose={() => setDialog(undefined)} />}
     </Page>
   );

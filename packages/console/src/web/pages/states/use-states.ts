@@ -68,7 +68,9 @@ export function useEntry(scope: string, key: string) {
 export function useRefresh(): () => Promise<void> {
   const client = useQueryClient();
   return async () => {
-    await Promise.all(["state-groups", "state-items", "state-entry"].map((first) => client.invalidateQueries({ queryKey: [first] })));
+    await Promise.all(
+      ["state-groups", "state-items", "state-entry"].map((first) => client.invalidateQueries({ queryKey: [first] })),
+    );
   };
 }
 
@@ -82,7 +84,10 @@ export function useChangedKeys(query: string, page: ItemPage | undefined): Reado
     const last = before.current;
     before.current = { query, versions };
     if (last?.query !== query) setChanged(new Set());
-    else setChanged(new Set([...versions].filter(([key, version]) => last.versions.get(key) !== version).map(([key]) => key)));
+    else
+      setChanged(
+        new Set([...versions].filter(([key, version]) => last.versions.get(key) !== version).map(([key]) => key)),
+      );
   }, [query, page]);
   return changed;
 }

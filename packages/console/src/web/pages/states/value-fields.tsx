@@ -18,7 +18,11 @@ export function ValueFields({
     <>
       <label className="flex flex-col gap-1">
         Type
-        <select value={type} onChange={(event) => onChange({ type: event.target.value as NewType, text: "" })} className={`h-8 ${BOX}`}>
+        <select
+          value={type}
+          onChange={(event) => onChange({ type: event.target.value as NewType, text: "" })}
+          className={`h-8 ${BOX}`}
+        >
           {NEW_TYPES.map((each) => (
             <option key={each}>{each}</option>
           ))}
@@ -27,26 +31,46 @@ export function ValueFields({
       {type === "string" && (
         <label className="flex flex-col gap-1">
           Text
-          <textarea rows={3} value={text} onChange={(event) => onChange({ type, text: event.target.value })} className={`py-1.5 ${BOX}`} />
+          <textarea
+            rows={3}
+            value={text}
+            onChange={(event) => onChange({ type, text: event.target.value })}
+            className={`py-1.5 ${BOX}`}
+          />
         </label>
       )}
       {type === "number" && (
         <label className="flex flex-col gap-1">
           Number
-          <input inputMode="decimal" value={text} onChange={(event) => onChange({ type, text: event.target.value })} className={`h-8 ${BOX}`} />
+          <input
+            inputMode="decimal"
+            value={text}
+            onChange={(event) => onChange({ type, text: event.target.value })}
+            className={`h-8 ${BOX}`}
+          />
         </label>
       )}
       {type === "boolean" && (
         <label className="flex flex-col gap-1">
           Value
-          <select value={text === "true" ? "true" : "false"} onChange={(event) => onChange({ type, text: event.target.value })} className={`h-8 ${BOX}`}>
+          <select
+            value={text === "true" ? "true" : "false"}
+            onChange={(event) => onChange({ type, text: event.target.value })}
+            className={`h-8 ${BOX}`}
+          >
             <option>false</option>
             <option>true</option>
           </select>
         </label>
       )}
       {type === "JSON" && (
-        <JsonEditor label="JSON of the value" value={text} onChange={(next) => onChange({ type, text: next })} onSubmit={onSubmit} className="h-40" />
+        <JsonEditor
+          label="JSON of the value"
+          value={text}
+          onChange={(next) => onChange({ type, text: next })}
+          onSubmit={onSubmit}
+          className="h-40"
+        />
       )}
     </>
   );

@@ -34,7 +34,13 @@ export function Catalogue({
   return (
     <section aria-labelledby="catalogue" className="flex shrink-0 flex-col border-line border-b">
       <h2 id="catalogue" className="px-2 py-0.5">
-        <Button look="ghost" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} icon={<Chevron aria-hidden className="size-4" />} className="font-medium">
+        <Button
+          look="ghost"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+          icon={<Chevron aria-hidden className="size-4" />}
+          className="font-medium"
+        >
           Streams {data !== undefined && <span className="font-mono text-[11px] text-ink-3">{streams.length}</span>}
         </Button>
       </h2>
@@ -91,7 +97,9 @@ function StreamRow({
     <tr className="border-line/60 border-t align-top">
       <td className="max-w-72 break-words px-4 py-1.5 font-medium max-sm:max-w-28">{name}</td>
       <td className="px-3 py-1">
-        {groups.length === 0 && <span className="text-ink-2">Functions store its items, so its groups are not listed.</span>}
+        {groups.length === 0 && (
+          <span className="text-ink-2">Functions store its items, so its groups are not listed.</span>
+        )}
         <ul className="flex flex-wrap gap-1">
           {shown.map((group) => (
             <li key={group.group_id}>
@@ -160,7 +168,8 @@ function GroupButton({
 function NoModule() {
   return (
     <EmptyState title="The stream module is not loaded" snippet={"workers:\n  - name: svc-stream"}>
-      Your own streams need <code>svc-stream</code> in the engine's <code>config.yaml</code>. The engine's streams are available without it.
+      Your own streams need <code>svc-stream</code> in the engine's <code>config.yaml</code>. The engine's streams are
+      available without it.
     </EmptyState>
   );
 }
@@ -168,7 +177,8 @@ function NoModule() {
 function NoStreams() {
   return (
     <p className="px-4 py-2 text-ink-2">
-      No stream has items or subscribers. A stream appears when <code>stream::set</code> stores an item in it or a client joins it.
+      No stream has items or subscribers. A stream appears when <code>stream::set</code> stores an item in it or a
+      client joins it.
     </p>
   );
 }

@@ -23,12 +23,20 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
       <Counter
         name="Total"
         value={at + count.format(counters.total)}
-        title={counters.isAtLeast ? "At least this many: the monitor missed some messages, see the markers in the list" : undefined}
+        title={
+          counters.isAtLeast
+            ? "At least this many: the monitor missed some messages, see the markers in the list"
+            : undefined
+        }
       />
       <Counter name="Inbound" value={at + count.format(counters.inbound)} title="From clients to the engine" />
       <Counter name="Outbound" value={at + count.format(counters.outbound)} title="From the engine to clients" />
       <Counter name="Bytes" value={bytes(counters.bytes)} title={`${count.format(counters.bytes)} bytes`} />
-      <Counter name="Rate" value={`${count.format(Math.round(counters.perSecond * 10) / 10)}/s`} title="Over the last 5 seconds" />
+      <Counter
+        name="Rate"
+        value={`${count.format(Math.round(counters.perSecond * 10) / 10)}/s`}
+        title="Over the last 5 seconds"
+      />
       <Counter
         name="Buffer size"
         value={`${count.format(counters.buffered)} / ${count.format(MAX_ROWS)}`}
@@ -40,7 +48,11 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
         title="Counted but not shown: over the engine's limit (2,500 messages at once, then 5,000 a second) or lost in transit"
         isLoud={counters.dropped > 0}
       />
-      <Counter name="Round trip" value={roundTrip === undefined ? "–" : duration(roundTrip)} title="From this page to the console's server and back" />
+      <Counter
+        name="Round trip"
+        value={roundTrip === undefined ? "–" : duration(roundTrip)}
+        title="From this page to the console's server and back"
+      />
     </dl>
   );
 }
@@ -59,7 +71,13 @@ function Counter({
   return (
     <div title={title} className="min-w-0 shrink-0">
       <dt className="text-[11px] text-ink-3">{name}</dt>
-      <dd className={isLoud ? "whitespace-nowrap font-mono text-warn tabular-nums" : "whitespace-nowrap font-mono tabular-nums"}>{value}</dd>
+      <dd
+        className={
+          isLoud ? "whitespace-nowrap font-mono text-warn tabular-nums" : "whitespace-nowrap font-mono tabular-nums"
+        }
+      >
+        {value}
+      </dd>
     </div>
   );
 }

@@ -38,7 +38,10 @@ export class FilteredRows {
     this.#testedTo = Math.max(this.#testedTo, this.#log.lastSeq);
     this.#dropEvicted();
     const newestFirst = this.#matching.toReversed();
-    const rows = direction === undefined ? newestFirst : newestFirst.filter((row) => row.kind === "marker" || row.direction === direction);
+    const rows =
+      direction === undefined
+        ? newestFirst
+        : newestFirst.filter((row) => row.kind === "marker" || row.direction === direction);
     return { rows, ...this.#counts, hidden: this.#hidden.length };
   }
 

@@ -23,9 +23,19 @@ import { Direction, MarkerText } from "./message-table.tsx";
 /**
  * One message: its metadata, its payload, and the diff with the previous message. `rows`: the whole log, oldest first.
  */
-export function MessageDetail({ row, rows }: { readonly row: MonitorRow | undefined; readonly rows: readonly MonitorRow[] }) {
+export function MessageDetail({
+  row,
+  rows,
+}: {
+  readonly row: MonitorRow | undefined;
+  readonly rows: readonly MonitorRow[];
+}) {
   if (row === undefined) {
-    return <p className="p-4 text-ink-2">This message is no longer available. The page stores the latest 20,000 messages that it received.</p>;
+    return (
+      <p className="p-4 text-ink-2">
+        This message is no longer available. The page stores the latest 20,000 messages that it received.
+      </p>
+    );
   }
   if (row.kind === "marker") {
     return (
@@ -46,7 +56,8 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
     <div className="flex flex-col gap-4 p-4">
       <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1">
         <Fact name="Time">
-          <Timestamp ms={timestamp} as="date" /> <Timestamp ms={timestamp} className="font-mono text-[12px] text-ink-2" />
+          <Timestamp ms={timestamp} as="date" />{" "}
+          <Timestamp ms={timestamp} className="font-mono text-[12px] text-ink-2" />
         </Fact>
         <Fact name="Direction">
           <Direction direction={direction} />
@@ -89,7 +100,8 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
           {bytes(size)} ({size.toLocaleString("en-GB")} bytes)
         </Fact>
         <Fact name="Connection">
-          <code className="break-all">{connection_id}</code> <CopyButton text={connection_id} label="Copy the connection's id" className="size-6" />
+          <code className="break-all">{connection_id}</code>{" "}
+          <CopyButton text={connection_id} label="Copy the connection's id" className="size-6" />
         </Fact>
       </dl>
       <section aria-labelledby="payload">
@@ -98,7 +110,8 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
         </h3>
         {truncated && (
           <p className="my-1 rounded-md bg-warn-soft px-3 py-1.5 text-warn">
-            Showing the first {bytes(new Blob([payload]).size)} of {bytes(size)}: the engine truncates long messages. Read the item to see the whole value.
+            Showing the first {bytes(new Blob([payload]).size)} of {bytes(size)}: the engine truncates long messages.
+            Read the item to see the whole value.
           </p>
         )}
         <JsonView text={payload} name="message" openTo={4} />
@@ -130,7 +143,9 @@ function Difference({ before, after }: { readonly before: MonitorMessage; readon
       </h3>
       {button}
       {old === now ? (
-        <p className="text-ink-2">{plainOld === plainNow ? "No change: the data is the same." : "Only secrets, which are masked."}</p>
+        <p className="text-ink-2">
+          {plainOld === plainNow ? "No change: the data is the same." : "Only secrets, which are masked."}
+        </p>
       ) : (
         <JsonDiff label="Changes since the previous message" before={old} after={now} />
       )}
@@ -183,7 +198,8 @@ function Resend({ message }: { readonly message: MonitorMessage }) {
         title={`Send the event “${event.type}” again?`}
         description={
           <>
-            <code>stream::send</code> sends it again to all subscribers of <strong>{message.stream}</strong> / <strong>{message.group}</strong>.
+            <code>stream::send</code> sends it again to all subscribers of <strong>{message.stream}</strong> /{" "}
+            <strong>{message.group}</strong>.
           </>
         }
         action="Send again"

@@ -19,10 +19,16 @@ const messageSchema = z.object({
 
 /** Returns the totals that the engine would report for these messages. */
 export function totalsOf(messages: readonly TappedMessage[]): TapTotals {
-  const of = (wanted: TappedMessage["direction"]): readonly TappedMessage[] => messages.filter(({ direction }) => direction === wanted);
+  const of = (wanted: TappedMessage["direction"]): readonly TappedMessage[] =>
+    messages.filter(({ direction }) => direction === wanted);
   const bytesOf = (some: readonly TappedMessage[]): number => some.reduce((sum, { bytes }) => sum + bytes, 0);
   const [inbound, outbound] = [of("inbound"), of("outbound")];
-  return { inbound: inbound.length, outbound: outbound.length, inbound_bytes: bytesOf(inbound), outbound_bytes: bytesOf(outbound) };
+  return {
+    inbound: inbound.length,
+    outbound: outbound.length,
+    inbound_bytes: bytesOf(inbound),
+    outbound_bytes: bytesOf(outbound),
+  };
 }
 
 /** Formats the messages of the rows, oldest first, with secrets masked. */
@@ -31,7 +37,9 @@ export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json
     .filter((row) => row.kind === "message")
     .map(({ kind: _kind, id: _id, seq: _seq, ...message }) => ({ ...message, payload: maskedText(message.payload, 0) }))
     .reverse();
-  return format === "json" ? JSON.stringify(messages, undefined, 2) : messages.map((message) => `${JSON.stringify(message)}\n`).join("");
+  return format === "json"
+    ? JSON.stringify(messages, undefined, 2)
+    : messages.map((message) => `${JSON.stringify(message)}\n`).join("");
 }
 
 /**
@@ -48,7 +56,8 @@ export function importText(text: string): { readonly messages: readonly TappedMe
         .map(jsonOf);
   const read = values.map((value) => messageSchema.safeParse(value));
   const messages = read.flatMap((each) => (each.success ? [each.data] : []));
-  if (messages.length === 0) throw new Error("the file contains no messages; expected a JSON array or NDJSON exported from this page");
+  if (messages.length === 0)
+    throw new Error("the file contains no messages; expected a JSON array or NDJSON exported from this page");
   return { messages, refused: read.length - messages.length };
 }
 

@@ -16,7 +16,14 @@ interface MessageFilter {
 export type MessageTest = (message: MonitorMessage) => boolean;
 
 /** Throws SyntaxError if the regular expression is invalid. */
-export function messageTest({ q = "", stream, group, type, system = false, events = false }: MessageFilter): MessageTest {
+export function messageTest({
+  q = "",
+  stream,
+  group,
+  type,
+  system = false,
+  events = false,
+}: MessageFilter): MessageTest {
   const searched = textTest(q);
   return (message) =>
     (system || !isSystemStream(message.stream)) &&

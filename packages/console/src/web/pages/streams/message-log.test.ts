@@ -21,7 +21,12 @@ function message(more: Partial<TappedMessage> = {}): TappedMessage {
 
 /** The engine's totals after `count` messages of 10 bytes, a quarter of them inbound. */
 function totals(count: number): TapTotals {
-  return { inbound: count / 4, outbound: (count / 4) * 3, inbound_bytes: (count / 4) * 10, outbound_bytes: (count / 4) * 30 };
+  return {
+    inbound: count / 4,
+    outbound: (count / 4) * 3,
+    inbound_bytes: (count / 4) * 10,
+    outbound_bytes: (count / 4) * 30,
+  };
 }
 
 describe("the log of messages", () => {
@@ -33,7 +38,10 @@ describe("the log of messages", () => {
       log.add({ messages }, tick * 100 - 100);
       // The engine sometimes sends fewer messages than it counts. Two batches are lost.
       if (tick === 300 || tick === 301) continue;
-      log.add({ messages: tick % 100 === 0 ? messages.slice(3) : messages, totals: totals(4_000 + tick * 200) }, tick * 100 - 100);
+      log.add(
+        { messages: tick % 100 === 0 ? messages.slice(3) : messages, totals: totals(4_000 + tick * 200) },
+        tick * 100 - 100,
+      );
     }
     expect(log.counters(60_000)).toEqual({
       total: 120_000,
@@ -52,7 +60,8 @@ describe("the log of messages", () => {
   it("stores fewer long messages, and still counts all", () => {
     const log = new MessageLog("t");
     const payload = "x".repeat(4_096);
-    for (let batch = 0; batch < 100; batch++) log.add({ messages: Array.from({ length: 200 }, () => message({ payload })) }, 0);
+    for (let batch = 0; batch < 100; batch++)
+      log.add({ messages: Array.from({ length: 200 }, () => message({ payload })) }, 0);
     expect(log.rows().length).toBe((32 * 1024 * 1024) / 4_096);
     expect(log.counters(0).dropped).toBe(0);
   });
@@ -104,7 +113,8 @@ describe("the rows that match a filter", () => {
       },
       0,
     );
-    const payloads = (view: FilteredRows, direction?: "inbound") => view.read(direction).rows.map((row) => (row as MonitorMessage).payload);
+    const payloads = (view: FilteredRows, direction?: "inbound") =>
+      view.read(direction).rows.map((row) => (row as MonitorMessage).payload);
     const plain = new FilteredRows(log, messageTest({}), 0);
     expect(payloads(plain)).toEqual(["b", "a"]);
     expect(plain.read(undefined)).toMatchObject({ inbound: 1, outbound: 1, hidden: 2 });

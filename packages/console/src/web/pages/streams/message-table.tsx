@@ -10,7 +10,14 @@ import { type Marker, type MonitorMessage, type MonitorRow, previewOf } from "./
 
 /** Maximum length of a payload in the table, in characters. */
 const PREVIEW = 300;
-const TONES: Readonly<Record<string, Tone>> = { create: "ok", update: "info", delete: "danger", event: "violet", unauthorized: "danger", error: "danger" };
+const TONES: Readonly<Record<string, Tone>> = {
+  create: "ok",
+  update: "info",
+  delete: "danger",
+  event: "violet",
+  unauthorized: "danger",
+  error: "danger",
+};
 
 function ofMessage(cell: (message: MonitorMessage) => ReactNode): (row: MonitorRow) => ReactNode {
   return (row) => (row.kind === "message" ? cell(row) : null);
@@ -29,16 +36,48 @@ export function Direction({ direction }: { readonly direction: MonitorMessage["d
 }
 
 const columns: readonly Column<MonitorRow>[] = [
-  { key: "time", header: "Time", width: "minmax(5.5rem,6.5rem)", cell: (row) => <Timestamp ms={row.timestamp} className="font-mono text-[12px] text-ink-2" /> },
-  { key: "direction", header: "Direction", width: "4.25rem", cell: ofMessage(({ direction }) => <Direction direction={direction} />) },
-  { key: "stream", header: "Stream", width: "minmax(6rem,1fr)", from: 560, cell: ofMessage(({ stream }) => stream ?? "–") },
-  { key: "group", header: "Group", width: "minmax(5rem,0.8fr)", from: 560, cell: ofMessage(({ group }) => group ?? "–") },
-  { key: "type", header: "Type", width: "minmax(4rem,6rem)", cell: ofMessage(({ type }) => <Badge tone={TONES[type] ?? "neutral"}>{type}</Badge>) },
+  {
+    key: "time",
+    header: "Time",
+    width: "minmax(5.5rem,6.5rem)",
+    cell: (row) => <Timestamp ms={row.timestamp} className="font-mono text-[12px] text-ink-2" />,
+  },
+  {
+    key: "direction",
+    header: "Direction",
+    width: "4.25rem",
+    cell: ofMessage(({ direction }) => <Direction direction={direction} />),
+  },
+  {
+    key: "stream",
+    header: "Stream",
+    width: "minmax(6rem,1fr)",
+    from: 560,
+    cell: ofMessage(({ stream }) => stream ?? "–"),
+  },
+  {
+    key: "group",
+    header: "Group",
+    width: "minmax(5rem,0.8fr)",
+    from: 560,
+    cell: ofMessage(({ group }) => group ?? "–"),
+  },
+  {
+    key: "type",
+    header: "Type",
+    width: "minmax(4rem,6rem)",
+    cell: ofMessage(({ type }) => <Badge tone={TONES[type] ?? "neutral"}>{type}</Badge>),
+  },
   {
     key: "preview",
     header: "Message",
     width: "minmax(6rem,3fr)",
-    cell: (row) => (row.kind === "marker" ? <MarkerText marker={row} /> : <code className="text-ink-2">{previewOf(row).slice(0, PREVIEW)}</code>),
+    cell: (row) =>
+      row.kind === "marker" ? (
+        <MarkerText marker={row} />
+      ) : (
+        <code className="text-ink-2">{previewOf(row).slice(0, PREVIEW)}</code>
+      ),
   },
   {
     key: "bytes",
@@ -57,7 +96,11 @@ const columns: readonly Column<MonitorRow>[] = [
   },
 ];
 
-export function MarkerText({ marker: { what, timestamp, untilMs, reason, received, lost } }: { readonly marker: Marker }) {
+export function MarkerText({
+  marker: { what, timestamp, untilMs, reason, received, lost },
+}: {
+  readonly marker: Marker;
+}) {
   const span = (
     <>
       <Timestamp ms={timestamp} withMs={false} />
@@ -79,7 +122,8 @@ export function MarkerText({ marker: { what, timestamp, untilMs, reason, receive
   return (
     <strong className="font-medium">
       Paused {untilMs === undefined ? "since" : ""} {span}
-      {received !== undefined && `: ${received.toLocaleString("en-GB")} received, ${(lost ?? 0).toLocaleString("en-GB")} evicted`}
+      {received !== undefined &&
+        `: ${received.toLocaleString("en-GB")} received, ${(lost ?? 0).toLocaleString("en-GB")} evicted`}
     </strong>
   );
 }
@@ -115,7 +159,11 @@ export function MessageTable({
         </p>
       )}
       {!isPaused && fresh > 0 && (
-        <Button look="primary" onClick={toTop} className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop">
+        <Button
+          look="primary"
+          onClick={toTop}
+          className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop"
+        >
           {fresh.toLocaleString("en-GB")} new
         </Button>
       )}

@@ -24,13 +24,23 @@ function message(seq: number, event: string, more: Partial<MonitorMessage> = {})
 }
 
 it("returns the data of a message, also if its strings contain brackets", () => {
-  expect(previewOf(message(1, '{"type":"update","data":{"a":"}\\",[","b":[1,{"c":2}]}}'))).toBe('{"a":"}\\",[","b":[1,{"c":2}]}');
-  expect(previewOf(message(1, '{"type":"event","event":{"type":"hi","data":12345678901234567890}}'))).toBe('{"type":"hi","data":12345678901234567890}');
+  expect(previewOf(message(1, '{"type":"update","data":{"a":"}\\",[","b":[1,{"c":2}]}}'))).toBe(
+    '{"a":"}\\",[","b":[1,{"c":2}]}',
+  );
+  expect(previewOf(message(1, '{"type":"event","event":{"type":"hi","data":12345678901234567890}}'))).toBe(
+    '{"type":"hi","data":12345678901234567890}',
+  );
 });
 
 it("reads the item id from the message, never from the user's data", () => {
   expect(itemOf(message(1, '{"type":"update","data":{"id":"other"}}'))).toBe("o-1");
-  expect(itemOf(message(1, "{}", { payload: '{"type":"stream","id":null,"event":{"type":"event","event":{"type":"x","data":{"id":"mine"}}}}' }))).toBeNull();
+  expect(
+    itemOf(
+      message(1, "{}", {
+        payload: '{"type":"stream","id":null,"event":{"type":"event","event":{"type":"x","data":{"id":"mine"}}}}',
+      }),
+    ),
+  ).toBeNull();
 });
 
 it("finds the previous message of the same item on the same connection", () => {
@@ -47,7 +57,8 @@ it("resends an event with all digits of numbers, and only complete events of use
   const event = message(1, '{"type":"event","event":{"type":"hi \\"x\\"","data":{"n":12345678901234567890}}}');
   expect(resendOf(event)).toEqual({
     type: 'hi "x"',
-    payloadJson: '{"stream_name":"orders","group_id":"eu","id":"o-1","type":"hi \\"x\\"","data":{"n":12345678901234567890}}',
+    payloadJson:
+      '{"stream_name":"orders","group_id":"eu","id":"o-1","type":"hi \\"x\\"","data":{"n":12345678901234567890}}',
   });
   expect(resendOf({ ...event, truncated: true })).toBeUndefined();
   expect(resendOf({ ...event, stream: "svc.logs" })).toBeUndefined();
@@ -76,7 +87,10 @@ it("imports what it exports, in both formats, and rejects other files", () => {
 });
 
 it("masks secrets in exports", () => {
-  const rows = [message(1, '{"type":"update","data":{"password":"p1","n":1}}'), message(2, '{"type":"update","data":{"token":"t1', { truncated: true })];
+  const rows = [
+    message(1, '{"type":"update","data":{"password":"p1","n":1}}'),
+    message(2, '{"type":"update","data":{"token":"t1', { truncated: true }),
+  ];
   const text = exportText(rows, "json");
   expect(text).not.toMatch(/p1|t1/);
   const { messages } = importText(text);

@@ -93,7 +93,8 @@ export function previousOf(rows: readonly MonitorRow[], message: MonitorMessage)
   for (let at = rows.length - 1; at >= 0; at--) {
     const row = rows[at] as MonitorRow;
     if (row.kind === "marker" || row.seq >= message.seq || row.connection_id !== message.connection_id) continue;
-    if (row.stream === message.stream && row.group === message.group && DIFFED.has(row.type) && itemOf(row) === item) return row;
+    if (row.stream === message.stream && row.group === message.group && DIFFED.has(row.type) && itemOf(row) === item)
+      return row;
   }
   return undefined;
 }
@@ -103,7 +104,15 @@ export function previousOf(rows: readonly MonitorRow[], message: MonitorMessage)
  */
 export function resendOf(message: TappedMessage): { readonly type: string; readonly payloadJson: string } | undefined {
   const { stream, group, truncated, direction, type } = message;
-  if (direction !== "outbound" || type !== "event" || truncated || stream === null || group === null || isSystemStream(stream)) return undefined;
+  if (
+    direction !== "outbound" ||
+    type !== "event" ||
+    truncated ||
+    stream === null ||
+    group === null ||
+    isSystemStream(stream)
+  )
+    return undefined;
   const event = previewOf(message);
   const name = /^\{"type":("(?:[^"\\]|\\.)*"),"data":/.exec(event);
   const [head = "", quotedType = ""] = name ?? [];

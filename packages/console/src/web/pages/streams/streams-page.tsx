@@ -29,8 +29,10 @@ export default function StreamsPage() {
   const { messageId } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const change = (next: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
-  const select = (id: string | undefined): void => void navigate({ to: "/streams/{-$messageId}", params: { messageId: id }, search: true });
+  const change = (next: Partial<Search>): void =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const select = (id: string | undefined): void =>
+    void navigate({ to: "/streams/{-$messageId}", params: { messageId: id }, search: true });
 
   const names = useNames(search.sub);
   const state = useMonitorState();
@@ -43,27 +45,48 @@ export default function StreamsPage() {
 
   const view = useView();
   const { test, problem } = useTest(search);
-  const shown = useShownRows({ log: view.log, test, direction: search.dir, clearedSeq: view.clearedSeq, isHeld: view.isHeld });
+  const shown = useShownRows({
+    log: view.log,
+    test,
+    direction: search.dir,
+    clearedSeq: view.clearedSeq,
+    isHeld: view.isHeld,
+  });
   useHotkey("p", "Pause or resume", view.togglePause, "Streams");
-  const isFiltered = [search.q, search.dir, search.stream, search.group, search.type].some((value) => value !== undefined);
+  const isFiltered = [search.q, search.dir, search.stream, search.group, search.type].some(
+    (value) => value !== undefined,
+  );
   const hidden = view.log.lastSeq - view.clearedSeq;
 
   const list = (
     <>
-      <Filters search={search} change={change} inbound={shown.inbound} outbound={shown.outbound} hidden={shown.hidden} log={view.log} problem={problem} />
+      <Filters
+        search={search}
+        change={change}
+        inbound={shown.inbound}
+        outbound={shown.outbound}
+        hidden={shown.hidden}
+        log={view.log}
+        problem={problem}
+      />
       <DataRegion
         loading={view.offline === undefined && !state.hasBeenLive && state.status !== "refused"}
-        error={state.status === "refused" ? new Error(`failed to watch messages: ${state.reason ?? "refused"}`) : undefined}
+        error={
+          state.status === "refused" ? new Error(`failed to watch messages: ${state.reason ?? "refused"}`) : undefined
+        }
         empty={shown.rows.length === 0}
         filtered={
           isFiltered
             ? {
                 what: "No message matches these filters.",
-                clear: () => change({ q: undefined, dir: undefined, stream: undefined, group: undefined, type: undefined }),
+                clear: () =>
+                  change({ q: undefined, dir: undefined, stream: undefined, group: undefined, type: undefined }),
               }
             : undefined
         }
-        emptyState={<NothingYet hidden={hidden} search={search} showAll={() => change({ system: true, events: true })} />}
+        emptyState={
+          <NothingYet hidden={hidden} search={search} showAll={() => change({ system: true, events: true })} />
+        }
       >
         <MessageTable
           rows={shown.rows}
@@ -76,7 +99,8 @@ export default function StreamsPage() {
       </DataRegion>
     </>
   );
-  const selected = messageId === undefined ? undefined : (shown.rows.find(({ id }) => id === messageId) ?? view.log.find(messageId));
+  const selected =
+    messageId === undefined ? undefined : (shown.rows.find(({ id }) => id === messageId) ?? view.log.find(messageId));
   return (
     <Page
       title="Streams"
@@ -87,7 +111,11 @@ export default function StreamsPage() {
           onPause={view.togglePause}
           onClear={view.clear}
           onExport={(format) =>
-            download(exportText(shown.rows, format), `stream-messages.${format}`, format === "json" ? "application/json" : "application/x-ndjson")
+            download(
+              exportText(shown.rows, format),
+              `stream-messages.${format}`,
+              format === "json" ? "application/json" : "application/x-ndjson",
+            )
           }
           onImport={view.open}
           hasRows={shown.rows.length > 0}
@@ -107,7 +135,9 @@ export default function StreamsPage() {
       <ListDetail
         id="streams"
         list={list}
-        title={selected?.kind === "message" ? `${selected.type} · ${selected.stream ?? "connection"}` : (messageId ?? "")}
+        title={
+          selected?.kind === "message" ? `${selected.type} · ${selected.stream ?? "connection"}` : (messageId ?? "")
+        }
         detail={messageId === undefined ? undefined : <MessageDetail row={selected} rows={view.log.rows()} />}
         onClose={() => select(undefined)}
       />
@@ -121,7 +151,10 @@ function useNames(sub: readonly string[] | undefined): readonly string[] {
   return useMemo(() => JSON.parse(key) as readonly string[], [key]);
 }
 
-function useTest({ q, stream, group, type, system, events }: Search): { readonly test: MessageTest; readonly problem: string | undefined } {
+function useTest({ q, stream, group, type, system, events }: Search): {
+  readonly test: MessageTest;
+  readonly problem: string | undefined;
+} {
   return useMemo(() => {
     try {
       return { test: messageTest({ q, stream, group, type, system, events }), problem: undefined };
@@ -147,7 +180,8 @@ function Notice({ view }: { readonly view: ReturnType<typeof useView> }) {
         <div role="status" className="flex items-center gap-3 bg-info-soft px-4 py-1 text-info">
           <span className="min-w-0 flex-1">
             {offline.count.toLocaleString("en-GB")} messages from the file {offline.file}, not live.
-            {offline.refused > 0 && ` ${offline.refused.toLocaleString("en-GB")} of its lines are not messages and were skipped.`}
+            {offline.refused > 0 &&
+              ` ${offline.refused.toLocaleString("en-GB")} of its lines are not messages and were skipped.`}
           </span>
           <Button look="ghost" className="h-6 text-info" onClick={view.close}>
             Back to live
@@ -158,11 +192,22 @@ function Notice({ view }: { readonly view: ReturnType<typeof useView> }) {
   );
 }
 
-function NothingYet({ hidden, search, showAll }: { readonly hidden: number; readonly search: Search; readonly showAll: () => void }) {
+function NothingYet({
+  hidden,
+  search,
+  showAll,
+}: {
+  readonly hidden: number;
+  readonly search: Search;
+  readonly showAll: () => void;
+}) {
   const isHiding = hidden > 0 && (search.system !== true || search.events !== true);
   return (
     <EmptyState title="No messages yet" snippet={isHiding ? undefined : SNIPPET}>
-      <p>Messages on stream connections appear here live, in both directions. Join a group above, or connect a client, and write to the group.</p>
+      <p>
+        Messages on stream connections appear here live, in both directions. Join a group above, or connect a client,
+        and write to the group.
+      </p>
       {isHiding && (
         <p className="mt-3">
           <Button onClick={showAll}>Show system streams and connection events</Button>

@@ -21,33 +21,65 @@ export function SubscriptionsBar({
 }) {
   const [isAsking, setAsking] = useState(false);
   return (
-    <section aria-label="Subscriptions" className="flex min-h-10 flex-wrap items-center gap-1.5 border-line border-b bg-surface px-4 py-1.5">
+    <section
+      aria-label="Subscriptions"
+      className="flex min-h-10 flex-wrap items-center gap-1.5 border-line border-b bg-surface px-4 py-1.5"
+    >
       <h2 className="mr-1 text-ink-2">Subscriptions</h2>
       {names.map((name) => (
-        <Chip key={name} name={name} state={states.get(name) ?? { status: "joining", reason: null }} onLeave={() => onLeave(name)} />
+        <Chip
+          key={name}
+          name={name}
+          state={states.get(name) ?? { status: "joining", reason: null }}
+          onLeave={() => onLeave(name)}
+        />
       ))}
-      <Button className="h-6 px-2 text-[12px]" onClick={() => setAsking(true)} icon={<Plus aria-hidden className="size-3.5" />}>
+      <Button
+        className="h-6 px-2 text-[12px]"
+        onClick={() => setAsking(true)}
+        icon={<Plus aria-hidden className="size-3.5" />}
+      >
         Join a group
       </Button>
-      {names.length === 0 && <span className="text-ink-3 max-sm:hidden">Join a group to receive its events here, with or without other clients.</span>}
+      {names.length === 0 && (
+        <span className="text-ink-3 max-sm:hidden">
+          Join a group to receive its events here, with or without other clients.
+        </span>
+      )}
       {isAsking && <JoinDialog onClose={() => setAsking(false)} onJoin={onJoin} joined={names} />}
     </section>
   );
 }
 
-const STATUS: Readonly<Record<SubscriptionState["status"], { readonly text: string; readonly className: string; readonly icon: typeof Radio }>> = {
+const STATUS: Readonly<
+  Record<
+    SubscriptionState["status"],
+    { readonly text: string; readonly className: string; readonly icon: typeof Radio }
+  >
+> = {
   joining: { text: "Joining", className: "border-line text-ink-2", icon: LoaderCircle },
   live: { text: "Live", className: "border-ok/40 bg-ok-soft text-ok", icon: Radio },
   rejoining: { text: "Rejoining", className: "border-warn/40 bg-warn-soft text-warn", icon: LoaderCircle },
   refused: { text: "Failed", className: "border-danger/40 bg-danger-soft text-danger", icon: CircleAlert },
 };
 
-function Chip({ name, state: { status, reason }, onLeave }: { readonly name: string; readonly state: SubscriptionState; readonly onLeave: () => void }) {
+function Chip({
+  name,
+  state: { status, reason },
+  onLeave,
+}: {
+  readonly name: string;
+  readonly state: SubscriptionState;
+  readonly onLeave: () => void;
+}) {
   const { text, className, icon: Icon } = STATUS[status];
   const group = readSubscription(name);
   const label = group === undefined ? name : `${group.stream}:${group.group}`;
   return (
-    <span className={cn("inline-flex h-6 max-w-full items-center gap-1 rounded-full border pl-2 text-[12px]", className)} title={reason ?? undefined}>
+    <span
+      className={cn("inline-flex h-6 max-w-full items-center gap-1 rounded-full border pl-2 text-[12px]", className)}
+      title={reason ?? undefined}
+    >
       <Icon aria-hidden className={cn("size-3 shrink-0", Icon === LoaderCircle && "animate-spin")} />
       <span className="truncate font-medium">{label}</span>
       <span className="truncate">
@@ -85,7 +117,8 @@ function JoinDialog({
     onJoin(name);
     onClose();
   };
-  const refusal = name === undefined ? "Enter a stream and a group" : joined.includes(name) ? "Already joined" : undefined;
+  const refusal =
+    name === undefined ? "Enter a stream and a group" : joined.includes(name) ? "Already joined" : undefined;
   return (
     <Dialog
       open

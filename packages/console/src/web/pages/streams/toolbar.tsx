@@ -40,12 +40,30 @@ export function Filters({
           { value: "outbound", label: "Outbound", count: outbound },
         ]}
       />
-      <SearchBox label="Search or /pattern/" value={search.q ?? ""} onChange={(q) => change({ q: q || undefined })} className="w-80 max-sm:w-full" />
-      <Choice label="Stream" value={search.stream} options={log.seen.streams} onChange={(stream) => change({ stream })} />
+      <SearchBox
+        label="Search or /pattern/"
+        value={search.q ?? ""}
+        onChange={(q) => change({ q: q || undefined })}
+        className="w-80 max-sm:w-full"
+      />
+      <Choice
+        label="Stream"
+        value={search.stream}
+        options={log.seen.streams}
+        onChange={(stream) => change({ stream })}
+      />
       <Choice label="Group" value={search.group} options={log.seen.groups} onChange={(group) => change({ group })} />
       <Choice label="Type" value={search.type} options={log.seen.types} onChange={(type) => change({ type })} />
-      <Check label="System streams" isOn={search.system === true} onChange={(system) => change({ system: system || undefined })} />
-      <Check label="Connection events" isOn={search.events === true} onChange={(events) => change({ events: events || undefined })} />
+      <Check
+        label="System streams"
+        isOn={search.system === true}
+        onChange={(system) => change({ system: system || undefined })}
+      />
+      <Check
+        label="Connection events"
+        isOn={search.events === true}
+        onChange={(events) => change({ events: events || undefined })}
+      />
       {hidden > 0 && (
         <span className="text-[12px] text-ink-3" title="Included in the counters above, not in the list">
           {hidden.toLocaleString("en-GB")} hidden by {hidingFilters(search)}
@@ -63,8 +81,14 @@ export function Filters({
 /** Names the filters that hide messages, except the direction: the tabs count both. */
 function hidingFilters({ q, stream, group, type, system, events }: Search): string {
   const filters = [q, stream, group, type].some((value) => value !== undefined);
-  const off = [system !== true && "System streams", events !== true && "Connection events"].filter((name) => name !== false);
-  return [filters && "the filters", off.length > 0 && `${off.join(" and ")} being off`].filter((part) => part !== false).join(", or ") || "the filters";
+  const off = [system !== true && "System streams", events !== true && "Connection events"].filter(
+    (name) => name !== false,
+  );
+  return (
+    [filters && "the filters", off.length > 0 && `${off.join(" and ")} being off`]
+      .filter((part) => part !== false)
+      .join(", or ") || "the filters"
+  );
 }
 
 function Choice({
@@ -96,10 +120,23 @@ function Choice({
   );
 }
 
-function Check({ label, isOn, onChange }: { readonly label: string; readonly isOn: boolean; readonly onChange: (isOn: boolean) => void }) {
+function Check({
+  label,
+  isOn,
+  onChange,
+}: {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}) {
   return (
     <label className="inline-flex h-7 cursor-pointer items-center gap-1.5 text-ink-2">
-      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} className="size-4 accent-accent" />
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={(event) => onChange(event.target.checked)}
+        className="size-4 accent-accent"
+      />
       {label}
     </label>
   );

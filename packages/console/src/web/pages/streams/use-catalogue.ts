@@ -24,7 +24,14 @@ export function useCatalogue(change = ""): UseQueryResult<readonly Stream[]> {
   const { phase, generation } = useLiveState();
   return useQuery({
     queryKey: ["streams", generation, change],
-    queryFn: async ({ signal }) => (await call<{ readonly streams: readonly Stream[] }>("engine::streams::list", { include_system: true }, { signal })).streams,
+    queryFn: async ({ signal }) =>
+      (
+        await call<{ readonly streams: readonly Stream[] }>(
+          "engine::streams::list",
+          { include_system: true },
+          { signal },
+        )
+      ).streams,
     refetchInterval: phase === "live" ? REFRESH_MS : false,
     placeholderData: (before) => before,
   });

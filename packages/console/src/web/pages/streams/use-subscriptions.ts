@@ -11,7 +11,10 @@ export interface SubscriptionState {
  * Joins the named groups and leaves the others. Waits until the monitor watches, so that it sees the messages of the
  * first join.
  */
-export function useSubscriptions(names: readonly string[], isWatching: boolean): ReadonlyMap<string, SubscriptionState> {
+export function useSubscriptions(
+  names: readonly string[],
+  isWatching: boolean,
+): ReadonlyMap<string, SubscriptionState> {
   const [hasWatched, setHasWatched] = useState(false);
   if (isWatching && !hasWatched) setHasWatched(true);
   const [states, setStates] = useState<ReadonlyMap<string, SubscriptionState>>(new Map());
@@ -42,7 +45,10 @@ export function useSubscriptions(names: readonly string[], isWatching: boolean):
       set(name, () => ({ status: "joining", reason: null }));
       const leave = live.subscribe(group.stream, group.group, {
         onStatus: (status, reason) =>
-          set(name, (before) => ({ status: status === "joining" && before?.status !== "joining" && before !== undefined ? "rejoining" : status, reason })),
+          set(name, (before) => ({
+            status: status === "joining" && before?.status !== "joining" && before !== undefined ? "rejoining" : status,
+            reason,
+          })),
       });
       joined.current.set(name, leave);
     }

@@ -7,5 +7,13 @@ const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 
 export default function TracesPage(): ReactNode {
   const { traceId, spanId } = route.useParams();
-  return <Suspense>{traceId === undefined ? <TracesList /> : <TraceDetail key={traceId} traceId={traceId.toLowerCase()} spanId={spanId} />}</Suspense>;
+  return (
+    <Suspense>
+      {traceId === undefined ? (
+        <TracesList />
+      ) : (
+        <TraceDetail key={traceId} traceId={traceId.toLowerCase()} spanId={spanId} />
+      )}
+    </Suspense>
+  );
 }

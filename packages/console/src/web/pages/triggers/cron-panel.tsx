@@ -69,7 +69,9 @@ function NextRuns({ cron }: { readonly cron: CronTrigger }) {
   if (cron.next_runs.length === 0) {
     return (
       <p className="text-ink-2">
-        {cron.status === "paused" ? "Paused: no runs start until the schedule is resumed." : (cron.reason ?? "No further runs are scheduled.")}
+        {cron.status === "paused"
+          ? "Paused: no runs start until the schedule is resumed."
+          : (cron.reason ?? "No further runs are scheduled.")}
       </p>
     );
   }
@@ -101,7 +103,12 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
     void queries.invalidateQueries({ queryKey: ["cron::list"] });
   };
   const run = useMutation({
-    mutationFn: () => call<CronRun & { readonly result?: unknown }>("cron::trigger_now", { trigger_id: trigger.id }, { timeoutMs: RUN_TIMEOUT_MS }),
+    mutationFn: () =>
+      call<CronRun & { readonly result?: unknown }>(
+        "cron::trigger_now",
+        { trigger_id: trigger.id },
+        { timeoutMs: RUN_TIMEOUT_MS },
+      ),
     onSettled: refresh,
   });
   const pause = useMutation({
@@ -117,9 +124,13 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
       <div className="flex flex-wrap gap-2">
         <Button
           look="primary"
-          disabledReason={refusal ?? (trigger.status === "active" ? undefined : (trigger.reason ?? "The trigger is not active"))}
+          disabledReason={
+            refusal ?? (trigger.status === "active" ? undefined : (trigger.reason ?? "The trigger is not active"))
+          }
           isPending={run.isPending}
-          onClick={() => (lastMs !== undefined && Date.now() - lastMs < CONFIRM_WITHIN_MS ? setAsking(true) : run.mutate())}
+          onClick={() =>
+            lastMs !== undefined && Date.now() - lastMs < CONFIRM_WITHIN_MS ? setAsking(true) : run.mutate()
+          }
         >
           Trigger Now
         </Button>
@@ -130,7 +141,8 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
         )}
       </div>
       <p className="pt-1 text-[12px] text-ink-2">
-        <code>{trigger.function_id}</code> receives <code>{'{"trigger": "cron", "job_id": …, "scheduled_time": …, "actual_time": …}'}</code>
+        <code>{trigger.function_id}</code> receives{" "}
+        <code>{'{"trigger": "cron", "job_id": …, "scheduled_time": …, "actual_time": …}'}</code>
         {cron?.queue != null && (
           <>
             {" "}
@@ -155,7 +167,8 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
         title="Run it again?"
         description={
           <>
-            It ran {lastMs === undefined ? "just now" : <Ago ms={lastMs} />}. This calls <code>{trigger.function_id}</code> again.
+            It ran {lastMs === undefined ? "just now" : <Ago ms={lastMs} />}. This calls{" "}
+            <code>{trigger.function_id}</code> again.
           </>
         }
         action="Trigger Now"
@@ -169,7 +182,9 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
   );
 }
 
-const OUTCOMES: Readonly<Record<"running" | NonNullable<CronRun["outcome"]>, { readonly label: string; readonly tone: Tone }>> = {
+const OUTCOMES: Readonly<
+  Record<"running" | NonNullable<CronRun["outcome"]>, { readonly label: string; readonly tone: Tone }>
+> = {
   running: { label: "Running", tone: "info" },
   ok: { label: "OK", tone: "ok" },
   error: { label: "Error", tone: "danger" },
@@ -189,7 +204,12 @@ function History({ triggerId, functionId }: { readonly triggerId: string; readon
     <section>
       <div className="flex items-center gap-3 pb-1">
         <h3 className="flex-1 font-medium">Last runs</h3>
-        <Link to="/functions/{-$functionId}" params={{ functionId }} search={{ tab: "history", source: "cron" }} className="text-accent underline">
+        <Link
+          to="/functions/{-$functionId}"
+          params={{ functionId }}
+          search={{ tab: "history", source: "cron" }}
+          className="text-accent underline"
+        >
           Calls with their traces
         </Link>
       </div>
@@ -202,7 +222,10 @@ function History({ triggerId, functionId }: { readonly triggerId: string; readon
       >
         <ol className="flex flex-col gap-1">
           {runs.map((run) => (
-            <li key={`${run.scheduled_time} ${run.started_at}`} className="flex flex-wrap items-center gap-x-3 gap-y-0.5 border-line/60 border-b pb-1">
+            <li
+              key={`${run.scheduled_time} ${run.started_at}`}
+              className="flex flex-wrap items-center gap-x-3 gap-y-0.5 border-line/60 border-b pb-1"
+            >
               <Outcome run={run} />
               <Timestamp ms={Date.parse(run.started_at ?? run.scheduled_time)} as="date" className="tabular-nums" />
               {run.started_at !== null && run.finished_at !== null && (

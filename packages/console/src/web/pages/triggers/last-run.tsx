@@ -8,7 +8,12 @@ import { Ago } from "../../ui/time.tsx";
 import { publishTargetOf } from "./publish.ts";
 import type { CronTrigger, LastRuns } from "./use-triggers.ts";
 
-const ICONS: Readonly<Record<string, typeof CircleCheck>> = { error: CircleAlert, skipped: CircleSlash, running: LoaderCircle, pending: LoaderCircle };
+const ICONS: Readonly<Record<string, typeof CircleCheck>> = {
+  error: CircleAlert,
+  skipped: CircleSlash,
+  running: LoaderCircle,
+  pending: LoaderCircle,
+};
 
 /**
  * The last run of a trigger and its outcome, from the history of a cron trigger or from the traces of the last hour.
@@ -25,8 +30,20 @@ export function LastRun({
   const kind = kindOf(trigger.trigger_type);
   if (kind === "cron") {
     const run = cron?.last_run;
-    if (run === undefined) return <NoRun reason={cron === undefined ? undefined : "It has not run yet"} text={cron === undefined ? "–" : "never"} />;
-    return <Outcome outcome={run.outcome ?? "running"} ms={Date.parse(run.started_at ?? run.scheduled_time)} title={run.error} />;
+    if (run === undefined)
+      return (
+        <NoRun
+          reason={cron === undefined ? undefined : "It has not run yet"}
+          text={cron === undefined ? "–" : "never"}
+        />
+      );
+    return (
+      <Outcome
+        outcome={run.outcome ?? "running"}
+        ms={Date.parse(run.started_at ?? run.scheduled_time)}
+        title={run.error}
+      />
+    );
   }
   if (kind === "queue") {
     return (
@@ -43,7 +60,12 @@ export function LastRun({
   }
   const run = byTrigger?.get(trigger.id);
   if (run === undefined) {
-    return <NoRun reason={error === null ? "Not in the last hour" : `Unavailable: ${error.message}`} text={byTrigger === undefined ? "–" : "none in 1 h"} />;
+    return (
+      <NoRun
+        reason={error === null ? "Not in the last hour" : `Unavailable: ${error.message}`}
+        text={byTrigger === undefined ? "–" : "none in 1 h"}
+      />
+    );
   }
   return (
     <Link
@@ -67,7 +89,15 @@ function NoRun({ reason, text }: { readonly reason: string | undefined; readonly
   );
 }
 
-function Outcome({ outcome, ms, title }: { readonly outcome: string; readonly ms: number; readonly title?: string | undefined }) {
+function Outcome({
+  outcome,
+  ms,
+  title,
+}: {
+  readonly outcome: string;
+  readonly ms: number;
+  readonly title?: string | undefined;
+}) {
   const Icon = ICONS[outcome] ?? CircleCheck;
   return (
     <span className={cn("flex w-fit items-center gap-1", outcome === "error" && "text-danger")} title={title}>

@@ -38,7 +38,8 @@ describe("the list of triggers", () => {
   it("groups them by kind; the sections have as many as the tabs count", () => {
     const counts = countKinds(items);
     expect(counts).toEqual({ http: 2, cron: 1, queue: 2, event: 2, state: 1, other: 2 });
-    for (const row of sectionRows(items, new Set())) if (row.row === "section") expect(row.count).toBe(counts[row.kind]);
+    for (const row of sectionRows(items, new Set()))
+      if (row.row === "section") expect(row.count).toBe(counts[row.kind]);
     expect(sectionRows(items, new Set(["http"])).filter((row) => row.row === "trigger")).toHaveLength(items.length - 2);
   });
 
@@ -79,16 +80,23 @@ describe("the HTTP tester", () => {
       ["__proto__", "ü?"],
       ["rest", "x/y z"],
     ]);
-    expect(requestOf(draft({ params }), "/a/:id2/:__proto__/*rest")).toMatchObject({ request: { path: "/a/a%20b%2Fc/%C3%BC%3F/x/y%20z" } });
+    expect(requestOf(draft({ params }), "/a/:id2/:__proto__/*rest")).toMatchObject({
+      request: { path: "/a/a%20b%2Fc/%C3%BC%3F/x/y%20z" },
+    });
     expect(requestOf(draft({}), "/a/:id2")).toEqual({ problem: "Enter a value for :id2" });
   });
 
   it("sends duplicate parameters, skips disabled rows, and encodes values", () => {
-    expect(requestOf(draft({ query: [row("x", "1"), row("x", "a&b"), row("y", "2", false)] }), "/a")).toMatchObject({ request: { path: "/a?x=1&x=a%26b" } });
+    expect(requestOf(draft({ query: [row("x", "1"), row("x", "a&b"), row("y", "2", false)] }), "/a")).toMatchObject({
+      request: { path: "/a?x=1&x=a%26b" },
+    });
   });
 
   it("prefers the user's headers over its own, and rejects headers with line breaks", () => {
-    const made = requestOf(draft({ headers: [row("Content-Type", "application/x")], auth: { kind: "basic", user: "ü", password: "p" } }), "/a");
+    const made = requestOf(
+      draft({ headers: [row("Content-Type", "application/x")], auth: { kind: "basic", user: "ü", password: "p" } }),
+      "/a",
+    );
     expect(made).toMatchObject({
       request: {
         headers: [
@@ -97,13 +105,19 @@ describe("the HTTP tester", () => {
         ],
       },
     });
-    expect(requestOf(draft({ headers: [row("x", "a\r\nb: c")] }), "/a")).toMatchObject({ problem: expect.stringContaining("not a valid header") });
+    expect(requestOf(draft({ headers: [row("x", "a\r\nb: c")] }), "/a")).toMatchObject({
+      problem: expect.stringContaining("not a valid header"),
+    });
   });
 
   it("sends no body for GET, and rejects invalid JSON", () => {
-    expect(requestOf(draft({ method: "GET", body: "{" }), "/a")).toEqual({ request: { method: "GET", path: "/a", headers: [] } });
+    expect(requestOf(draft({ method: "GET", body: "{" }), "/a")).toEqual({
+      request: { method: "GET", path: "/a", headers: [] },
+    });
     expect(requestOf(draft({ body: "{" }), "/a")).toMatchObject({ problem: expect.stringContaining("not JSON") });
-    expect(requestOf(draft({ bodyKind: "form", form: [row("a", "b c")] }), "/a")).toMatchObject({ request: { body: "a=b+c" } });
+    expect(requestOf(draft({ bodyKind: "form", form: [row("a", "b c")] }), "/a")).toMatchObject({
+      request: { body: "a=b+c" },
+    });
   });
 
   it("detects the kind of a body", () => {
@@ -111,7 +125,10 @@ describe("the HTTP tester", () => {
     expect(bodyOf({ body: { text: "" }, ...type("text/plain") })).toEqual({ kind: "empty" });
     expect(bodyOf({ body: { text: "<b>" }, ...type("text/html; charset=utf-8") })).toMatchObject({ kind: "html" });
     expect(bodyOf({ body: { text: "{}" }, ...type("application/problem+json") })).toMatchObject({ kind: "json" });
-    expect(bodyOf({ body: { base64: "AA==" }, ...type("image/png") })).toMatchObject({ kind: "image", url: "data:image/png;base64,AA==" });
+    expect(bodyOf({ body: { base64: "AA==" }, ...type("image/png") })).toMatchObject({
+      kind: "image",
+      url: "data:image/png;base64,AA==",
+    });
     expect(bodyOf({ body: { base64: "AA==" }, ...type("image/svg+xml") })).toMatchObject({ kind: "binary" });
     expect(hexDump(btoa("\x00\xffAB"))).toBe(`00000000  ${"00 ff 41 42".padEnd(47)}  ..AB`);
     expect(hexDump(btoa("x".repeat(9_000))).split("\n")).toHaveLength(256);

@@ -49,7 +49,9 @@ export function summaryOf(trigger: TriggerItem): string {
     case "http":
       return `${httpMethod(trigger)} ${httpPath(trigger)}`;
     case "cron":
-      return [configText(trigger, "expression") ?? "", configText(trigger, "timezone")].filter((part) => part !== undefined).join(" · ");
+      return [configText(trigger, "expression") ?? "", configText(trigger, "timezone")]
+        .filter((part) => part !== undefined)
+        .join(" · ");
     case "queue":
       return configText(trigger, "queue", "topic") ?? "";
     case "event":
@@ -70,7 +72,9 @@ function stateSummary(trigger: TriggerItem): string {
   const { event_types: kinds } = (trigger.config ?? {}) as { readonly event_types?: unknown };
   const changes = Array.isArray(kinds) ? kinds.map(String).join(", ") : undefined;
   const place = key !== undefined ? `key ${key}` : prefix !== undefined ? `keys ${prefix}…` : undefined;
-  return [scope === undefined ? "any scope" : `scope ${scope}`, place, changes].filter((part) => part !== undefined).join(" · ");
+  return [scope === undefined ? "any scope" : `scope ${scope}`, place, changes]
+    .filter((part) => part !== undefined)
+    .join(" · ");
 }
 
 interface TriggerFilter {
@@ -87,7 +91,16 @@ export function filterTriggers(items: readonly TriggerItem[], { q, system }: Tri
   return items
     .filter((trigger) => {
       if (!system && trigger.internal) return false;
-      const text = [trigger.trigger_type, trigger.function_id, summaryOf(trigger), trigger.worker_name, trigger.status, trigger.id].join("\n").toLowerCase();
+      const text = [
+        trigger.trigger_type,
+        trigger.function_id,
+        summaryOf(trigger),
+        trigger.worker_name,
+        trigger.status,
+        trigger.id,
+      ]
+        .join("\n")
+        .toLowerCase();
       return words.every((word) => text.includes(word));
     })
     .sort((a, b) => compare(summaryOf(a), summaryOf(b)) || compare(a.id, b.id));
@@ -110,7 +123,13 @@ export function countKinds(items: readonly TriggerItem[]): Readonly<Record<Kind,
 }
 
 export type TriggerRow =
-  | { readonly row: "section"; readonly kind: Kind; readonly label: string; readonly count: number; readonly isOpen: boolean }
+  | {
+      readonly row: "section";
+      readonly kind: Kind;
+      readonly label: string;
+      readonly count: number;
+      readonly isOpen: boolean;
+    }
   | { readonly row: "trigger"; readonly trigger: TriggerItem };
 
 /** Returns the non-empty sections, each with its triggers unless it is closed. */

@@ -17,7 +17,8 @@ import { type PublishTarget, publishedText, publishPayload, publishTargetOf } fr
 /** Fires the trigger: emits an event, publishes to a topic or enqueues a job. */
 export default function PublishPanel({ trigger }: { readonly trigger: TriggerItem }) {
   const target = publishTargetOf(trigger);
-  const schema = useFunctions().items.find(({ function_id }) => function_id === trigger.function_id)?.request_format ?? undefined;
+  const schema =
+    useFunctions().items.find(({ function_id }) => function_id === trigger.function_id)?.request_format ?? undefined;
   const [name, setName] = useState(target.name);
   // Undefined until the user types; the editor then shows an example made from the schema.
   const [typed, setTyped] = useState<string>();
@@ -35,8 +36,12 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
       const mask = maskProblem(data);
       if (mask !== undefined) throw new Error(mask);
       if (name.trim() === "") throw new Error(`Enter the ${target.member}`);
-      if (target.kind === "event" && name.includes("*")) throw new Error("Enter an event name without *; a pattern cannot be emitted");
-      return publishedText(target, JSON.parse(await callText(target.functionId, publishPayload(target, name.trim(), data))));
+      if (target.kind === "event" && name.includes("*"))
+        throw new Error("Enter an event name without *; a pattern cannot be emitted");
+      return publishedText(
+        target,
+        JSON.parse(await callText(target.functionId, publishPayload(target, name.trim(), data))),
+      );
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ["engine::queue::topic_stats"] }),
   });
@@ -63,16 +68,33 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
           The trigger matches every event of the pattern <code>{target.name}</code>; enter one event name.
         </p>
       )}
-      <PayloadEditor label={`Data for ${target.name}`} text={data} schema={schema} onChange={setTyped} onSubmit={send} />
+      <PayloadEditor
+        label={`Data for ${target.name}`}
+        text={data}
+        schema={schema}
+        onChange={setTyped}
+        onSubmit={send}
+      />
       <div>
-        <Button look="primary" disabledReason={refusal} isPending={publish.isPending} onClick={send} title={`${target.action} (⌘/Ctrl-Enter)`}>
+        <Button
+          look="primary"
+          disabledReason={refusal}
+          isPending={publish.isPending}
+          onClick={send}
+          title={`${target.action} (⌘/Ctrl-Enter)`}
+        >
           {target.action}
         </Button>
       </div>
       {publish.data !== undefined && !publish.isPending && (
         <p role="status" className="rounded-md bg-ok-soft px-3 py-1.5 text-ok">
           {publish.data}{" "}
-          <Link to="/functions/{-$functionId}" params={{ functionId: trigger.function_id }} search={{ tab: "history" }} className="underline">
+          <Link
+            to="/functions/{-$functionId}"
+            params={{ functionId: trigger.function_id }}
+            search={{ tab: "history" }}
+            className="underline"
+          >
             Calls of {trigger.function_id}
           </Link>
         </p>
@@ -123,7 +145,12 @@ function QueueFacts({ target }: { readonly target: PublishTarget }) {
         Open queue
       </Link>
       {data !== undefined && data.dlq_depth > 0 && (
-        <Link to="/queues/{-$topic}" params={{ topic: target.name }} search={{ tab: "dead" }} className="text-accent underline">
+        <Link
+          to="/queues/{-$topic}"
+          params={{ topic: target.name }}
+          search={{ tab: "dead" }}
+          className="text-accent underline"
+        >
           Redrive dead letters
         </Link>
       )}

@@ -18,13 +18,37 @@ export interface PublishTarget {
 export function publishTargetOf(trigger: TriggerItem): PublishTarget {
   if (kindOf(trigger.trigger_type) === "event") {
     const name = topicOf(trigger);
-    return { kind: "event", functionId: "event::emit", member: "event", label: "Event", action: "Emit", name, isPattern: name.includes("*") };
+    return {
+      kind: "event",
+      functionId: "event::emit",
+      member: "event",
+      label: "Event",
+      action: "Emit",
+      name,
+      isPattern: name.includes("*"),
+    };
   }
   const queue = configText(trigger, "queue");
   if (queue !== undefined)
-    return { kind: "queue", functionId: "queue::enqueue", member: "queue", label: "Queue", action: "Publish", name: queue, isPattern: false };
+    return {
+      kind: "queue",
+      functionId: "queue::enqueue",
+      member: "queue",
+      label: "Queue",
+      action: "Publish",
+      name: queue,
+      isPattern: false,
+    };
   const topic = configText(trigger, "topic") ?? "";
-  return { kind: "topic", functionId: "svc::durable::publish", member: "topic", label: "Topic", action: "Publish", name: topic, isPattern: false };
+  return {
+    kind: "topic",
+    functionId: "svc::durable::publish",
+    member: "topic",
+    label: "Topic",
+    action: "Publish",
+    name: topic,
+    isPattern: false,
+  };
 }
 
 /** Builds the payload for the engine's function. `data` is inserted as typed, so that large numbers keep all digits. */
@@ -35,13 +59,18 @@ export function publishPayload({ member }: PublishTarget, name: string, data: st
 /** Returns a message about the result of the engine's function. */
 export function publishedText({ kind }: PublishTarget, result: unknown): string {
   const facts = (typeof result === "object" && result !== null ? result : {}) as Readonly<Record<string, unknown>>;
-  const count = ["delivered_to", "subscriptions"].map((name) => facts[name]).find((value) => typeof value === "number") as number | undefined;
+  const count = ["delivered_to", "subscriptions"]
+    .map((name) => facts[name])
+    .find((value) => typeof value === "number") as number | undefined;
   if (kind === "event")
     return count === undefined
       ? "Published."
       : count === 0
         ? "Published; no trigger received it."
         : `Published; ${count} ${count === 1 ? "trigger" : "triggers"} received it.`;
-  if (kind === "topic") return count === undefined ? "Published." : `Published to ${count} ${count === 1 ? "subscription" : "subscriptions"}.`;
+  if (kind === "topic")
+    return count === undefined
+      ? "Published."
+      : `Published to ${count} ${count === 1 ? "subscription" : "subscriptions"}.`;
   return typeof facts.job_id === "string" ? `Enqueued as job ${facts.job_id}.` : "Enqueued.";
 }

@@ -69,13 +69,22 @@ function Facts({ trigger, isPaused }: { readonly trigger: TriggerItem; readonly 
       <dd>{trigger.trigger_type}</dd>
       <dt>Function</dt>
       <dd className="break-all">
-        <Link to="/functions/{-$functionId}" params={{ functionId: trigger.function_id }} className="font-mono text-[12px] text-accent underline">
+        <Link
+          to="/functions/{-$functionId}"
+          params={{ functionId: trigger.function_id }}
+          className="font-mono text-[12px] text-accent underline"
+        >
           {trigger.function_id}
         </Link>
       </dd>
       <dt>Registered by</dt>
       <dd>
-        <Link to="/workers/{-$workerId}" params={{ workerId: undefined }} search={{ q: trigger.worker_name }} className="text-accent underline">
+        <Link
+          to="/workers/{-$workerId}"
+          params={{ workerId: undefined }}
+          search={{ q: trigger.worker_name }}
+          className="text-accent underline"
+        >
           {trigger.worker_name}
         </Link>
       </dd>
@@ -121,8 +130,16 @@ function StateLink({ trigger }: { readonly trigger: TriggerItem }) {
     <section>
       <h3 className="pb-1 font-medium">Try it</h3>
       <p className="text-ink-2">It fires when a matching item changes.</p>
-      <Link to="/states/{-$group}/{-$key}" params={{ group: scope, key: scope === undefined ? undefined : key }} className="text-accent underline">
-        {scope === undefined ? "Edit an item of any scope" : key === undefined ? `Edit a key in scope ${scope}` : `Edit ${key} in scope ${scope}`}
+      <Link
+        to="/states/{-$group}/{-$key}"
+        params={{ group: scope, key: scope === undefined ? undefined : key }}
+        className="text-accent underline"
+      >
+        {scope === undefined
+          ? "Edit an item of any scope"
+          : key === undefined
+            ? `Edit a key in scope ${scope}`
+            : `Edit ${key} in scope ${scope}`}
       </Link>
     </section>
   );

@@ -1,5 +1,18 @@
 import { Link } from "@tanstack/react-router";
-import { ChevronDown, ChevronRight, CircleAlert, CircleCheck, CirclePause, CircleSlash, Clock, Database, Globe, ListOrdered, Puzzle, Zap } from "lucide-react";
+import {
+  ChevronDown,
+  ChevronRight,
+  CircleAlert,
+  CircleCheck,
+  CirclePause,
+  CircleSlash,
+  Clock,
+  Database,
+  Globe,
+  ListOrdered,
+  Puzzle,
+  Zap,
+} from "lucide-react";
 import { useMemo, useState } from "react";
 import { type Kind, kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -16,7 +29,14 @@ export interface Runs {
   readonly lastRuns: LastRuns;
 }
 
-const KIND_ICONS: Readonly<Record<Kind, typeof Clock>> = { http: Globe, cron: Clock, queue: ListOrdered, event: Zap, state: Database, other: Puzzle };
+const KIND_ICONS: Readonly<Record<Kind, typeof Clock>> = {
+  http: Globe,
+  cron: Clock,
+  queue: ListOrdered,
+  event: Zap,
+  state: Database,
+  other: Puzzle,
+};
 const STATUS_ICONS = { active: CircleCheck, inactive: CircleSlash, error: CircleAlert } as const;
 
 /** The triggers in collapsible sections by kind. */
@@ -58,7 +78,11 @@ export function TriggersList({
             onClick={() => toggle(row.kind)}
             className="-ml-1 flex h-6 items-center gap-1 rounded px-1 font-medium text-ink-2 hover:text-ink"
           >
-            {row.isOpen ? <ChevronDown aria-hidden className="size-3.5" /> : <ChevronRight aria-hidden className="size-3.5" />}
+            {row.isOpen ? (
+              <ChevronDown aria-hidden className="size-3.5" />
+            ) : (
+              <ChevronRight aria-hidden className="size-3.5" />
+            )}
             {row.label}
             <span className="font-mono text-[11px] text-ink-3">{row.count}</span>
           </button>
@@ -69,7 +93,8 @@ export function TriggersList({
 }
 
 function columnsOf({ crons, lastRuns }: Runs, isBesideDetail: boolean): readonly Column<TriggerRow>[] {
-  const ofTrigger = (show: (trigger: TriggerItem) => React.ReactNode) => (row: TriggerRow) => (row.row === "trigger" ? show(row.trigger) : null);
+  const ofTrigger = (show: (trigger: TriggerItem) => React.ReactNode) => (row: TriggerRow) =>
+    row.row === "trigger" ? show(row.trigger) : null;
   const type: Column<TriggerRow> = {
     key: "type",
     header: "Type",
@@ -111,7 +136,9 @@ function columnsOf({ crons, lastRuns }: Runs, isBesideDetail: boolean): readonly
     key: "status",
     header: "Status",
     width: "6rem",
-    cell: ofTrigger((trigger) => <TriggerStatus trigger={trigger} isPaused={crons?.get(trigger.id)?.status === "paused"} />),
+    cell: ofTrigger((trigger) => (
+      <TriggerStatus trigger={trigger} isPaused={crons?.get(trigger.id)?.status === "paused"} />
+    )),
   };
   const worker: Column<TriggerRow> = {
     key: "worker",
@@ -130,10 +157,20 @@ function columnsOf({ crons, lastRuns }: Runs, isBesideDetail: boolean): readonly
   return isBesideDetail ? [type, config, target, status] : [type, config, target, status, worker, last];
 }
 
-export function TriggerStatus({ trigger, isPaused = false }: { readonly trigger: TriggerItem; readonly isPaused?: boolean }) {
+export function TriggerStatus({
+  trigger,
+  isPaused = false,
+}: {
+  readonly trigger: TriggerItem;
+  readonly isPaused?: boolean;
+}) {
   if (isPaused && trigger.status === "active") {
     return (
-      <Badge tone="info" icon={<CirclePause aria-hidden className="size-3" />} title="Paused: no runs start until it is resumed">
+      <Badge
+        tone="info"
+        icon={<CirclePause aria-hidden className="size-3" />}
+        title="Paused: no runs start until it is resumed"
+      >
         Paused
       </Badge>
     );
@@ -141,7 +178,11 @@ export function TriggerStatus({ trigger, isPaused = false }: { readonly trigger:
   const { label, tone } = STATUS[trigger.status];
   const Icon = STATUS_ICONS[trigger.status];
   return (
-    <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />} {...(trigger.reason === null ? {} : { title: trigger.reason })}>
+    <Badge
+      tone={tone}
+      icon={<Icon aria-hidden className="size-3" />}
+      {...(trigger.reason === null ? {} : { title: trigger.reason })}
+    >
       {label}
     </Badge>
   );
@@ -165,13 +206,24 @@ function Summary({ trigger, cron }: { readonly trigger: TriggerItem; readonly cr
       />
     );
   return (
-    <span title={summaryOf(trigger)} className={kind === "other" ? "font-mono text-[12px] text-ink-2" : "font-mono text-[12px]"}>
+    <span
+      title={summaryOf(trigger)}
+      className={kind === "other" ? "font-mono text-[12px] text-ink-2" : "font-mono text-[12px]"}
+    >
       {summaryOf(trigger)}
     </span>
   );
 }
 
-function CronSummary({ expression, timezone, next }: { readonly expression: string; readonly timezone: string; readonly next: string | undefined }) {
+function CronSummary({
+  expression,
+  timezone,
+  next,
+}: {
+  readonly expression: string;
+  readonly timezone: string;
+  readonly next: string | undefined;
+}) {
   const text = useCronText(expression);
   return (
     <span title={`${expression} (${timezone})`}>

@@ -36,24 +36,37 @@ export default function TriggersPage() {
   const { items } = shown;
   const matching = useMemo(() => filterTriggers(items, { q, system }), [items, q, system]);
   const visible = useMemo(() => ofKind(matching, type), [matching, type]);
-  const visibleNow = useMemo(() => ofKind(filterTriggers(triggers.items, { q, system }), type), [triggers.items, q, system, type]);
+  const visibleNow = useMemo(
+    () => ofKind(filterTriggers(triggers.items, { q, system }), type),
+    [triggers.items, q, system, type],
+  );
   const counts = useMemo(() => countKinds(matching), [matching]);
   const selected = triggers.items.find(({ id }) => id === triggerId);
-  const change = (next: Partial<SearchOf<"triggers">>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
-  const select = (id: string | undefined): void => void navigate({ to: "/triggers/{-$triggerId}", params: { triggerId: id }, search: true });
+  const change = (next: Partial<SearchOf<"triggers">>): void =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const select = (id: string | undefined): void =>
+    void navigate({ to: "/triggers/{-$triggerId}", params: { triggerId: id }, search: true });
   const label = KINDS.find(({ value }) => value === type)?.label;
-  const filters = [q === "" ? undefined : `“${q}”`, label === undefined ? undefined : `the kind ${label}`].filter((part) => part !== undefined);
+  const filters = [q === "" ? undefined : `“${q}”`, label === undefined ? undefined : `the kind ${label}`].filter(
+    (part) => part !== undefined,
+  );
   const list = (
     <DataRegion
       loading={!triggers.loaded}
       error={triggers.status === "refused" ? new Error(triggers.reason ?? "the engine refused the list") : undefined}
       empty={visible.length === 0}
       filtered={
-        filters.length === 0 ? undefined : { what: `No trigger matches ${filters.join(" and ")}.`, clear: () => change({ q: undefined, type: undefined }) }
+        filters.length === 0
+          ? undefined
+          : {
+              what: `No trigger matches ${filters.join(" and ")}.`,
+              clear: () => change({ q: undefined, type: undefined }),
+            }
       }
       emptyState={
         <EmptyState title="No trigger is registered" snippet={SNIPPET}>
-          A trigger calls a function when an HTTP request arrives, a schedule is due, an event is published or a value changes.
+          A trigger calls a function when an HTTP request arrives, a schedule is due, an event is published or a value
+          changes.
         </EmptyState>
       }
     >
@@ -83,11 +96,25 @@ export default function TriggersPage() {
               onChange={(next) => change({ type: next === "all" ? undefined : next })}
             />
             <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2">
-              <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
+              <input
+                type="checkbox"
+                checked={system}
+                onChange={(event) => change({ system: event.target.checked || undefined })}
+                className="size-3.5"
+              />
               System
             </label>
-            <PauseButton isPaused={pause.isPaused} waiting={changesBetween(visible, visibleNow, ({ id }) => id)} onChange={pause.setPaused} />
-            <SearchBox label="Search triggers" value={q} onChange={(next) => change({ q: next || undefined })} className="max-sm:w-full" />
+            <PauseButton
+              isPaused={pause.isPaused}
+              waiting={changesBetween(visible, visibleNow, ({ id }) => id)}
+              onChange={pause.setPaused}
+            />
+            <SearchBox
+              label="Search triggers"
+              value={q}
+              onChange={(next) => change({ q: next || undefined })}
+              className="max-sm:w-full"
+            />
           </>
         )
       }

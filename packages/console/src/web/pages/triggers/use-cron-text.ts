@@ -16,7 +16,10 @@ export async function cronText(expression: string): Promise<string | undefined> 
 /** Describes a cron expression like `cronText`. Returns undefined while it is loading too. */
 export function useCronText(expression: string): string | undefined {
   return (
-    useQuery({ queryKey: ["cron-text", expression], queryFn: async () => (await cronText(expression)) ?? null, staleTime: Number.POSITIVE_INFINITY }).data ??
-    undefined
+    useQuery({
+      queryKey: ["cron-text", expression],
+      queryFn: async () => (await cronText(expression)) ?? null,
+      staleTime: Number.POSITIVE_INFINITY,
+    }).data ?? undefined
   );
 }

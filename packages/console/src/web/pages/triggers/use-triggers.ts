@@ -46,15 +46,21 @@ interface CronTriggers {
 /** Polls the cron triggers of svc-cron with their next runs, last run and status. */
 export function useCronTriggers(isWanted: boolean): CronTriggers {
   // The result is cached unchanged, since the Dashboard shares this query's key.
-  const { data, error } = usePolledCall<{ readonly triggers: readonly CronTrigger[] }>("cron::list", [], () => ({}), { enabled: isWanted });
-  return useMemo(() => ({ byId: data && new Map(data.triggers.map((trigger) => [trigger.trigger_id, trigger])), error }), [data, error]);
+  const { data, error } = usePolledCall<{ readonly triggers: readonly CronTrigger[] }>("cron::list", [], () => ({}), {
+    enabled: isWanted,
+  });
+  return useMemo(
+    () => ({ byId: data && new Map(data.triggers.map((trigger) => [trigger.trigger_id, trigger])), error }),
+    [data, error],
+  );
 }
 
 export function useCronHistory(triggerId: string) {
   const { phase } = useLiveState();
   return useQuery({
     queryKey: ["cron::history", triggerId],
-    queryFn: ({ signal }) => call<{ readonly runs: readonly CronRun[] }>("cron::history", { trigger_id: triggerId, limit: 10 }, { signal }),
+    queryFn: ({ signal }) =>
+      call<{ readonly runs: readonly CronRun[] }>("cron::history", { trigger_id: triggerId, limit: 10 }, { signal }),
     refetchInterval: CRON_EVERY_MS,
     enabled: phase === "live",
   });
@@ -83,14 +89,20 @@ const MAX_TRIGGERS = 1_000;
  * their trigger.
  */
 export function useLastRuns(): LastRuns {
-  const { data, error } = usePolledCall<{ readonly groups: readonly { readonly value: string; readonly last_span: TriggerRun }[] }>(
+  const { data, error } = usePolledCall<{
+    readonly groups: readonly { readonly value: string; readonly last_span: TriggerRun }[];
+  }>(
     "engine::traces::group_by",
     ["last runs"],
     () => ({ attribute: "svc.trigger.id", since_ms: Date.now() - RAN_WITHIN_MS, limit: MAX_TRIGGERS }),
     { everyMs: LAST_RUNS_EVERY_MS },
   );
   return useMemo(
-    () => ({ byTrigger: data === undefined ? undefined : new Map(data.groups.map(({ value, last_span }) => [value, last_span])), error }),
+    () => ({
+      byTrigger:
+        data === undefined ? undefined : new Map(data.groups.map(({ value, last_span }) => [value, last_span])),
+      error,
+    }),
     [data, error],
   );
 }

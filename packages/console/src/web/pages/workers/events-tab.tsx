@@ -5,7 +5,9 @@ import type { WorkerEvent } from "../../lib/worker-history.ts";
 import { Timestamp } from "../../ui/time.tsx";
 import type { WorkerRow } from "./worker-rows.ts";
 
-const EVENTS: Readonly<Record<WorkerEvent["what"], { readonly icon: LucideIcon; readonly className: string; readonly text: string }>> = {
+const EVENTS: Readonly<
+  Record<WorkerEvent["what"], { readonly icon: LucideIcon; readonly className: string; readonly text: string }>
+> = {
   connected: { icon: LogIn, className: "text-ok", text: "Connected" },
   disconnected: { icon: LogOut, className: "text-danger", text: "Disconnected" },
   registered: { icon: Plus, className: "text-info", text: "Registered" },
@@ -20,14 +22,18 @@ export function EventsTab({ row }: { readonly row: WorkerRow }) {
   return (
     <div className="flex flex-col gap-2 p-4">
       <p className="text-ink-3">
-        Events of all workers named {row.name} since this page was opened at <Timestamp ms={sinceMs} withMs={false} />. The engine does not store them.
+        Events of all workers named {row.name} since this page was opened at <Timestamp ms={sinceMs} withMs={false} />.
+        The engine does not store them.
       </p>
       <ol className="flex flex-col">
         {own.map(({ atMs, workerId, what, functions }, at) => {
           const { icon: Icon, className, text } = EVENTS[what];
           return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids; new ones render the whole list again
-            <li key={`${atMs} ${workerId} ${what} ${at}`} className="flex items-baseline gap-2 border-line/60 border-b py-1">
+            <li
+              // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids; new ones render the whole list again
+              key={`${atMs} ${workerId} ${what} ${at}`}
+              className="flex items-baseline gap-2 border-line/60 border-b py-1"
+            >
               <Timestamp ms={atMs} className="shrink-0 font-mono text-[11px] text-ink-3" />
               <Icon aria-hidden className={`size-3.5 shrink-0 self-center ${className}`} />
               <span>{text}</span>
@@ -35,7 +41,11 @@ export function EventsTab({ row }: { readonly row: WorkerRow }) {
                 {functions.map((id, place) => (
                   <span key={id}>
                     {place > 0 && ", "}
-                    <Link to="/functions/{-$functionId}" params={{ functionId: id }} className="text-accent hover:underline">
+                    <Link
+                      to="/functions/{-$functionId}"
+                      params={{ functionId: id }}
+                      className="text-accent hover:underline"
+                    >
                       {id}
                     </Link>
                   </span>

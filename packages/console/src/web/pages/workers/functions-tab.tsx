@@ -13,7 +13,9 @@ export function FunctionsTab({ worker }: { readonly worker: Worker }) {
     <div className="overflow-x-auto p-4">
       <table className="w-full">
         <caption className="pb-2 text-left text-ink-3">
-          {error === null ? "Calls of the last 15 minutes, of all workers that provide the function" : `Call statistics are unavailable: ${error.message}`}
+          {error === null
+            ? "Calls of the last 15 minutes, of all workers that provide the function"
+            : `Call statistics are unavailable: ${error.message}`}
         </caption>
         <thead className="text-[12px] text-ink-3">
           <tr className="border-line border-b">
@@ -33,15 +35,23 @@ export function FunctionsTab({ worker }: { readonly worker: Worker }) {
             return (
               <tr key={id} className="border-line/60 border-b">
                 <td className="break-all py-1">
-                  <Link to="/functions/{-$functionId}" params={{ functionId: id }} className="text-accent hover:underline">
+                  <Link
+                    to="/functions/{-$functionId}"
+                    params={{ functionId: id }}
+                    className="text-accent hover:underline"
+                  >
                     {id}
                   </Link>
                 </td>
                 <td className="text-right font-mono text-[12px]">{data === undefined ? "–" : (figures?.calls ?? 0)}</td>
-                <td className={`text-right font-mono text-[12px] ${figures !== undefined && figures.errors > 0 ? "text-danger" : ""}`}>
+                <td
+                  className={`text-right font-mono text-[12px] ${figures !== undefined && figures.errors > 0 ? "text-danger" : ""}`}
+                >
                   {data === undefined ? "–" : (figures?.errors ?? 0)}
                 </td>
-                <td className="text-right font-mono text-[12px]">{figures?.p95_ms == null ? "–" : duration(figures.p95_ms)}</td>
+                <td className="text-right font-mono text-[12px]">
+                  {figures?.p95_ms == null ? "–" : duration(figures.p95_ms)}
+                </td>
               </tr>
             );
           })}

@@ -31,14 +31,21 @@ export function LogsTab({ worker }: { readonly worker: Worker }) {
       retry={() => void refetch()}
       emptyState={
         <EmptyState title="No logs from this worker">
-          {isMissingFunction(error) ? "svc-observability is off." : "Its logs appear here, and its output if the engine started it."}
+          {isMissingFunction(error)
+            ? "svc-observability is off."
+            : "Its logs appear here, and its output if the engine started it."}
         </EmptyState>
       }
       className="gap-2 p-4"
     >
       <p className="flex gap-3 text-ink-3">
         The last {data?.logs.length} lines, newest first.
-        <Link to="/logs/{-$logId}" params={{ logId: undefined }} search={{ worker: worker.id }} className="text-accent underline">
+        <Link
+          to="/logs/{-$logId}"
+          params={{ logId: undefined }}
+          search={{ worker: worker.id }}
+          className="text-accent underline"
+        >
           Open in Logs
         </Link>
       </p>

@@ -17,19 +17,26 @@ const whole = (value: number): string => (Number.isInteger(value) ? String(value
 
 /** The worker's process over the last 15 min. */
 export function MetricsTab({ worker }: { readonly worker: Worker }) {
-  const { data, error, isPending, refetch } = usePolledCall<{ readonly series: readonly Series[] }>("engine::metrics::series", ["worker", worker.id], () => ({
-    names: NAMES.map((name) => `svc.worker.${name}`),
-    labels: { worker_id: worker.id },
-    start_time: Date.now() - WINDOW_MS,
-    // Workers report every 5 s or slightly later, so steps of 5 s would leave gaps.
-    step_seconds: 10,
-  }));
+  const { data, error, isPending, refetch } = usePolledCall<{ readonly series: readonly Series[] }>(
+    "engine::metrics::series",
+    ["worker", worker.id],
+    () => ({
+      names: NAMES.map((name) => `svc.worker.${name}`),
+      labels: { worker_id: worker.id },
+      start_time: Date.now() - WINDOW_MS,
+      // Workers report every 5 s or slightly later, so steps of 5 s would leave gaps.
+      step_seconds: 10,
+    }),
+  );
   const { times, valuesOf } = useMemo(() => {
     const byName = new Map(data?.series.map(({ name, points }) => [name, points]));
-    const longest = data?.series.reduce<Series["points"]>((most, { points }) => (points.length > most.length ? points : most), []) ?? [];
+    const longest =
+      data?.series.reduce<Series["points"]>((most, { points }) => (points.length > most.length ? points : most), []) ??
+      [];
     return {
       times: longest.map(([ms]) => ms),
-      valuesOf: (name: (typeof NAMES)[number]) => byName.get(`svc.worker.${name}`)?.map(([, value]) => value) ?? longest.map(() => null),
+      valuesOf: (name: (typeof NAMES)[number]) =>
+        byName.get(`svc.worker.${name}`)?.map(([, value]) => value) ?? longest.map(() => null),
     };
   }, [data]);
   const sync = `worker ${worker.id}`;
@@ -48,7 +55,13 @@ export function MetricsTab({ worker }: { readonly worker: Worker }) {
       }
       className="gap-3 p-3"
     >
-      <TimeChart title="CPU" times={times} syncKey={sync} format={percent} lines={[{ name: "of one core", tone: "accent", values: valuesOf("cpu_percent") }]} />
+      <TimeChart
+        title="CPU"
+        times={times}
+        syncKey={sync}
+        format={percent}
+        lines={[{ name: "of one core", tone: "accent", values: valuesOf("cpu_percent") }]}
+      />
       <TimeChart
         title="Memory"
         times={times}

@@ -14,7 +14,8 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
   const { worker, metrics, configured, goneAtMs, processPeers } = row;
   const now = useNow();
   // The sample is a few seconds old; the uptime is extrapolated to now.
-  const startedAtMs = metrics === undefined || worker === undefined ? undefined : processStartMs(metrics, worker.connected_at_ms);
+  const startedAtMs =
+    metrics === undefined || worker === undefined ? undefined : processStartMs(metrics, worker.connected_at_ms);
   return (
     <div className="flex flex-col gap-4 p-4">
       <WorkerActions row={row} />
@@ -30,7 +31,8 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
               <CopyButton text={worker.id} label="Copy the id" className="h-5 w-5" />
             </Fact>
             <Fact name={goneAtMs === undefined ? "Connected" : "Was connected"}>
-              <Timestamp ms={worker.connected_at_ms} as="date" /> ({duration(Math.max(0, (goneAtMs ?? now) - worker.connected_at_ms))})
+              <Timestamp ms={worker.connected_at_ms} as="date" /> (
+              {duration(Math.max(0, (goneAtMs ?? now) - worker.connected_at_ms))})
             </Fact>
           </>
         )}
@@ -48,7 +50,13 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
             {processPeers.length > 0 && (
               <Fact name="Shares process with">
                 {processPeers.map(({ id, name }) => (
-                  <Link key={id} to="/workers/{-$workerId}" params={{ workerId: id }} search={true} className="text-accent underline">
+                  <Link
+                    key={id}
+                    to="/workers/{-$workerId}"
+                    params={{ workerId: id }}
+                    search={true}
+                    className="text-accent underline"
+                  >
                     {name} <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
                   </Link>
                 ))}
@@ -62,9 +70,13 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
         )}
         {metrics !== undefined && (
           <>
-            <Fact name="CPU">{metrics.cpu_percent === null ? undefined : `${metrics.cpu_percent.toFixed(1)} % of one core`}</Fact>
+            <Fact name="CPU">
+              {metrics.cpu_percent === null ? undefined : `${metrics.cpu_percent.toFixed(1)} % of one core`}
+            </Fact>
             <Fact name="Memory">{metrics.rss_bytes === null ? undefined : `${bytes(metrics.rss_bytes)} resident`}</Fact>
-            <Fact name="Process up for">{startedAtMs === undefined ? undefined : duration(Math.max(0, now - startedAtMs))}</Fact>
+            <Fact name="Process up for">
+              {startedAtMs === undefined ? undefined : duration(Math.max(0, now - startedAtMs))}
+            </Fact>
           </>
         )}
         {configured !== undefined && (
@@ -81,7 +93,9 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
                 <Timestamp ms={Date.parse(configured.next_start_at)} as="date" />
               </Fact>
             )}
-            <Fact name="Log file">{configured.log_file === null ? undefined : <code className="break-all">{configured.log_file}</code>}</Fact>
+            <Fact name="Log file">
+              {configured.log_file === null ? undefined : <code className="break-all">{configured.log_file}</code>}
+            </Fact>
           </>
         )}
         {worker !== undefined && worker.trigger_types.length > 0 && (
@@ -121,7 +135,12 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
           >
             Traces
           </Link>
-          <Link to="/logs/{-$logId}" params={{ logId: undefined }} search={{ worker: worker.id }} className="text-accent underline">
+          <Link
+            to="/logs/{-$logId}"
+            params={{ logId: undefined }}
+            search={{ worker: worker.id }}
+            className="text-accent underline"
+          >
             Logs
           </Link>
         </p>
@@ -138,7 +157,9 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   return (
     <>
       <dt className="text-ink-3">{name}</dt>
-      <dd className="flex min-w-0 flex-wrap items-center gap-x-1.5">{children ?? <span className="text-ink-3">not known</span>}</dd>
+      <dd className="flex min-w-0 flex-wrap items-center gap-x-1.5">
+        {children ?? <span className="text-ink-3">not known</span>}
+      </dd>
     </>
   );
 }

@@ -23,7 +23,11 @@ export function TriggersTab({ worker }: { readonly worker: Worker }) {
     <DataRegion
       loading={!loaded}
       empty={own.length === 0}
-      emptyState={<EmptyState title="No triggers">No trigger calls a function of this worker. Its functions can still be called directly.</EmptyState>}
+      emptyState={
+        <EmptyState title="No triggers">
+          No trigger calls a function of this worker. Its functions can still be called directly.
+        </EmptyState>
+      }
       className="p-4"
     >
       <ul className="flex flex-col">
@@ -34,11 +38,18 @@ export function TriggersTab({ worker }: { readonly worker: Worker }) {
               {id.slice(0, 12)}
             </Link>
             <span aria-hidden>→</span>
-            <Link to="/functions/{-$functionId}" params={{ functionId: function_id }} className="break-all text-accent hover:underline">
+            <Link
+              to="/functions/{-$functionId}"
+              params={{ functionId: function_id }}
+              className="break-all text-accent hover:underline"
+            >
               {function_id}
             </Link>
             <span className="flex-1" />
-            <Badge tone={status === "active" ? "ok" : status === "error" ? "danger" : "warn"} {...(reason === null ? {} : { title: reason })}>
+            <Badge
+              tone={status === "active" ? "ok" : status === "error" ? "danger" : "warn"}
+              {...(reason === null ? {} : { title: reason })}
+            >
               {stateText(status)}
             </Badge>
           </li>

@@ -3,7 +3,14 @@ import { ApiFailure } from "../../lib/api.ts";
 import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import { useNow } from "../../ui/time.tsx";
-import { type ConfiguredWorker, type LocalWorkerState, rowsOf, type WorkerMetrics, type WorkerRow, withLiveStates } from "./worker-rows.ts";
+import {
+  type ConfiguredWorker,
+  type LocalWorkerState,
+  rowsOf,
+  type WorkerMetrics,
+  type WorkerRow,
+  withLiveStates,
+} from "./worker-rows.ts";
 
 /** Resolution of the clock that removes disconnected workers from the list, in milliseconds. */
 const CLOCK_STEP_MS = 10_000;
@@ -24,19 +31,38 @@ export function useWorkerRows(): WorkerRows {
   const { loaded, workers, gone, refusal } = useWorkers();
   const clock = useNow();
   const nowMs = Math.ceil(clock / CLOCK_STEP_MS) * CLOCK_STEP_MS;
-  const metrics = usePolledCall<{ readonly workers: readonly WorkerMetrics[] }>("engine::metrics::workers", [], () => ({}));
+  const metrics = usePolledCall<{ readonly workers: readonly WorkerMetrics[] }>(
+    "engine::metrics::workers",
+    [],
+    () => ({}),
+  );
   const configured = usePolledCall<{ readonly workers: readonly ConfiguredWorker[] }>("worker::list", [], () => ({}));
   const liveStates = useLiveCollection<LocalWorkerState>("svc.local_workers", ({ name }) => name);
   const states = liveStates.loaded ? liveStates.items : undefined;
   const rows = useMemo(
-    () => rowsOf({ workers, gone, nowMs, metrics: metrics.data?.workers ?? [], configured: withLiveStates(configured.data?.workers ?? [], states) }),
+    () =>
+      rowsOf({
+        workers,
+        gone,
+        nowMs,
+        metrics: metrics.data?.workers ?? [],
+        configured: withLiveStates(configured.data?.workers ?? [], states),
+      }),
     [workers, gone, nowMs, metrics.data, configured.data, states],
   );
   return {
     ...{ loaded, rows },
-    areAllLoaded: loaded && (configured.data !== undefined || configured.error !== null) && (liveStates.loaded || liveStates.status === "refused"),
+    areAllLoaded:
+      loaded &&
+      (configured.data !== undefined || configured.error !== null) &&
+      (liveStates.loaded || liveStates.status === "refused"),
     error: refusal === null ? null : new ApiFailure("svc.workers", { code: "refused", message: refusal }),
-    metricsProblem: metrics.error === null ? undefined : isMissingFunction(metrics.error) ? "svc-observability is off" : metrics.error.message,
+    metricsProblem:
+      metrics.error === null
+        ? undefined
+        : isMissingFunction(metrics.error)
+          ? "svc-observability is off"
+          : metrics.error.message,
   };
 }
 
@@ -58,7 +84,11 @@ export function useWorkerLines(): ReadonlyMap<string, WorkerLines> {
   const { data } = usePolledCall<{ readonly series: readonly Series[] }>(
     "engine::metrics::series",
     ["worker lines"],
-    () => ({ names: ["svc.worker.cpu_percent", "svc.worker.rss_bytes"], start_time: Date.now() - LINE_MS, step_seconds: 10 }),
+    () => ({
+      names: ["svc.worker.cpu_percent", "svc.worker.rss_bytes"],
+      start_time: Date.now() - LINE_MS,
+      step_seconds: 10,
+    }),
     { everyMs: 10_000 },
   );
   return useMemo(() => {

@@ -47,7 +47,13 @@ export function WorkerActions({ row: { worker, configured } }: { readonly row: W
   return <Actions configured={configured} callsInFlight={worker?.active_invocations ?? 0} />;
 }
 
-function Actions({ configured, callsInFlight }: { readonly configured: ConfiguredWorker; readonly callsInFlight: number }) {
+function Actions({
+  configured,
+  callsInFlight,
+}: {
+  readonly configured: ConfiguredWorker;
+  readonly callsInFlight: number;
+}) {
   const { name, state } = configured;
   const { phase } = useLiveState();
   const refusal = useWriteRefusal(phase);
@@ -58,12 +64,22 @@ function Actions({ configured, callsInFlight }: { readonly configured: Configure
   const isDone = pending !== undefined && isActionDone(pending, configured, workers);
   useEffect(() => {
     if (pending === undefined || !isDone) return;
-    toast(pending.action === "stop" ? `${name} is stopped` : configured.kind === "command" ? `${name} runs` : `${name} is connected again`);
+    toast(
+      pending.action === "stop"
+        ? `${name} is stopped`
+        : configured.kind === "command"
+          ? `${name} runs`
+          : `${name} is connected again`,
+    );
     setPending(undefined);
   }, [pending, isDone, name, configured.kind]);
-  const failure = pending?.action === "restart" && pending.hasLeftReady && state === "ready" ? configured.problem : undefined;
+  const failure =
+    pending?.action === "restart" && pending.hasLeftReady && state === "ready" ? configured.problem : undefined;
   useEffect(() => {
-    if (state !== "ready") setPending((before) => (before === undefined || before.hasLeftReady ? before : { ...before, hasLeftReady: true }));
+    if (state !== "ready")
+      setPending((before) =>
+        before === undefined || before.hasLeftReady ? before : { ...before, hasLeftReady: true },
+      );
   }, [state]);
   useEffect(() => {
     if (failure == null) return;
@@ -73,13 +89,22 @@ function Actions({ configured, callsInFlight }: { readonly configured: Configure
   const pendingAction = pending?.action;
   useEffect(() => {
     if (pendingAction === undefined) return;
-    const timer = setTimeout(() => setPending((before) => (before === undefined ? undefined : { ...before, isLate: true })), LATE_MS);
+    const timer = setTimeout(
+      () => setPending((before) => (before === undefined ? undefined : { ...before, isLate: true })),
+      LATE_MS,
+    );
     return () => clearTimeout(timer);
   }, [pendingAction]);
   const perform = async (action: Action): Promise<void> => {
     setConfirming(undefined);
     setProblem(undefined);
-    setPending({ action, idsBefore: new Set(workers.map(({ id }) => id)), readyAtBefore: configured.ready_at, hasLeftReady: false, isLate: false });
+    setPending({
+      action,
+      idsBefore: new Set(workers.map(({ id }) => id)),
+      readyAtBefore: configured.ready_at,
+      hasLeftReady: false,
+      isLate: false,
+    });
     try {
       await call(`worker::${action}`, { name });
     } catch (error) {
@@ -147,5 +172,7 @@ function isActionDone(
 ): boolean {
   if (action === "stop") return state === "stopped";
   if (kind === "command") return state === "ready" && ready_at !== readyAtBefore;
-  return state === "ready" && workers.some(({ id, configured_worker }) => configured_worker === name && !idsBefore.has(id));
+  return (
+    state === "ready" && workers.some(({ id, configured_worker }) => configured_worker === name && !idsBefore.has(id))
+  );
 }

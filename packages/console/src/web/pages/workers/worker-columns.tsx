@@ -7,12 +7,13 @@ import { Ago } from "../../ui/time.tsx";
 import type { WorkerLines } from "./use-worker-rows.ts";
 import { type RowStatus, SORT_KEYS, stateText, type WorkerRow } from "./worker-rows.ts";
 
-const STATUS: Readonly<Record<RowStatus, { readonly label: string; readonly tone: Tone; readonly icon: LucideIcon }>> = {
-  connected: { label: "Connected", tone: "ok", icon: CircleCheck },
-  module: { label: "Module", tone: "neutral", icon: Boxes },
-  gone: { label: "Disconnected", tone: "danger", icon: Ban },
-  down: { label: "Down", tone: "warn", icon: CircleAlert },
-};
+const STATUS: Readonly<Record<RowStatus, { readonly label: string; readonly tone: Tone; readonly icon: LucideIcon }>> =
+  {
+    connected: { label: "Connected", tone: "ok", icon: CircleCheck },
+    module: { label: "Module", tone: "neutral", icon: Boxes },
+    gone: { label: "Disconnected", tone: "danger", icon: Ban },
+    down: { label: "Down", tone: "warn", icon: CircleAlert },
+  };
 
 /** Tones of the states that replace `Down` or `Connected`. All others are shown as warnings. */
 const STATE_TONES: Readonly<Record<string, Tone>> = {
@@ -30,18 +31,33 @@ export function StatusBadge({ row }: { readonly row: WorkerRow }) {
   const { label, icon: Icon } = row.state === "ready" ? STATUS.connected : STATUS[row.status];
   const tone = row.state === undefined ? STATUS[row.status].tone : (STATE_TONES[row.state] ?? "warn");
   return (
-    <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />} {...(row.configured?.reason ? { title: row.configured.reason } : {})}>
+    <Badge
+      tone={tone}
+      icon={<Icon aria-hidden className="size-3" />}
+      {...(row.configured?.reason ? { title: row.configured.reason } : {})}
+    >
       {row.state === undefined ? label : stateText(row.state)}
     </Badge>
   );
 }
 
 const NONE = <span className="text-ink-3">–</span>;
-function known<Value>(value: Value | null | undefined, show: (value: Value) => React.ReactNode = String): React.ReactNode {
+function known<Value>(
+  value: Value | null | undefined,
+  show: (value: Value) => React.ReactNode = String,
+): React.ReactNode {
   return value === null || value === undefined || value === "" ? NONE : show(value);
 }
 
-function Metric({ text, values, label }: { readonly text: React.ReactNode; readonly values: readonly (number | null)[] | undefined; readonly label: string }) {
+function Metric({
+  text,
+  values,
+  label,
+}: {
+  readonly text: React.ReactNode;
+  readonly values: readonly (number | null)[] | undefined;
+  readonly label: string;
+}) {
   return (
     <span className="flex items-center justify-end gap-2">
       {values !== undefined && <Sparkline values={values} text={label} className="h-5 w-12" />}
@@ -54,16 +70,39 @@ function Metric({ text, values, label }: { readonly text: React.ReactNode; reado
  * Returns the columns of the list. `isBeside`: a detail is open beside the list, which then shows only its main
  * columns.
  */
-export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside: boolean): readonly Column<WorkerRow>[] {
+export function workerColumns(
+  lines: ReadonlyMap<string, WorkerLines>,
+  isBeside: boolean,
+): readonly Column<WorkerRow>[] {
   const all: readonly (Column<WorkerRow> & { readonly isMain?: true })[] = [
     { key: "status", header: "Status", width: "7.5rem", isMain: true, cell: (row) => <StatusBadge row={row} /> },
-    { key: "name", header: "Name", width: "minmax(9rem,2fr)", isMain: true, cell: (row) => <Name row={row} isBeside={isBeside} /> },
+    {
+      key: "name",
+      header: "Name",
+      width: "minmax(9rem,2fr)",
+      isMain: true,
+      cell: (row) => <Name row={row} isBeside={isBeside} />,
+    },
     { key: "runtime", header: "Runtime", width: "4.5rem", from: 640, cell: ({ worker }) => known(worker?.runtime) },
     { key: "version", header: "Version", width: "4rem", from: 1280, cell: ({ worker }) => known(worker?.version) },
-    { key: "isolation", header: "Isolation", width: "5rem", from: 1536, cell: ({ worker }) => known(worker?.isolation) },
+    {
+      key: "isolation",
+      header: "Isolation",
+      width: "5rem",
+      from: 1536,
+      cell: ({ worker }) => known(worker?.isolation),
+    },
     { key: "host", header: "Host", width: "6rem", from: 1536, cell: ({ worker }) => known(worker?.ip_address) },
     { key: "pid", header: "PID", width: "4rem", align: "right", from: 1280, cell: ({ worker }) => known(worker?.pid) },
-    { key: "functions", header: "Functions", width: "5rem", align: "right", from: 380, isMain: true, cell: ({ worker }) => known(worker?.function_count) },
+    {
+      key: "functions",
+      header: "Functions",
+      width: "5rem",
+      align: "right",
+      from: 380,
+      isMain: true,
+      cell: ({ worker }) => known(worker?.function_count),
+    },
     {
       key: "in_flight",
       header: "In flight",
@@ -76,29 +115,56 @@ export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside:
     {
       ...{ key: "cpu", header: "CPU", width: "7.75rem", align: "right", from: 900 },
       cell: ({ id, metrics }) => (
-        <Metric text={known(metrics?.cpu_percent, (percent) => `${percent.toFixed(1)} %`)} values={lines.get(id)?.cpu} label="CPU of the last 5 minutes" />
+        <Metric
+          text={known(metrics?.cpu_percent, (percent) => `${percent.toFixed(1)} %`)}
+          values={lines.get(id)?.cpu}
+          label="CPU of the last 5 minutes"
+        />
       ),
     },
     {
       ...{ key: "rss", header: "RSS", width: "7.75rem", align: "right", from: 900 },
-      cell: ({ id, metrics }) => <Metric text={known(metrics?.rss_bytes, bytes)} values={lines.get(id)?.rss} label="Memory of the last 5 minutes" />,
+      cell: ({ id, metrics }) => (
+        <Metric
+          text={known(metrics?.rss_bytes, bytes)}
+          values={lines.get(id)?.rss}
+          label="Memory of the last 5 minutes"
+        />
+      ),
     },
-    { key: "lag", header: "Loop lag", width: "4.5rem", align: "right", from: 1280, cell: ({ metrics }) => known(metrics?.event_loop_lag_ms, duration) },
+    {
+      key: "lag",
+      header: "Loop lag",
+      width: "4.5rem",
+      align: "right",
+      from: 1280,
+      cell: ({ metrics }) => known(metrics?.event_loop_lag_ms, duration),
+    },
     {
       ...{ key: "since", header: "Since", width: "5.5rem", align: "right", from: 640 },
       cell: ({ worker, goneAtMs }) => known(goneAtMs ?? worker?.connected_at_ms, (ms) => <Ago ms={ms} />),
     },
   ];
-  return all.filter(({ isMain }) => !isBeside || isMain === true).map((column) => ({ ...column, sortable: column.key in SORT_KEYS }));
+  return all
+    .filter(({ isMain }) => !isBeside || isMain === true)
+    .map((column) => ({ ...column, sortable: column.key in SORT_KEYS }));
 }
 
-function Name({ row: { name, worker, instances, processPeers }, isBeside }: { readonly row: WorkerRow; readonly isBeside: boolean }) {
+function Name({
+  row: { name, worker, instances, processPeers },
+  isBeside,
+}: {
+  readonly row: WorkerRow;
+  readonly isBeside: boolean;
+}) {
   return (
     <span className="flex min-w-0 items-center gap-2">
       <span className="truncate font-medium" title={worker?.description ?? name}>
         {name}
       </span>
-      {worker !== undefined && worker.kind !== "module" && <code className="shrink-0 text-[11px] text-ink-3">{worker.id.slice(0, 8)}</code>}
+      {worker !== undefined && worker.kind !== "module" && (
+        <code className="shrink-0 text-[11px] text-ink-3">{worker.id.slice(0, 8)}</code>
+      )}
       {instances > 1 && (
         <Badge title={`${instances} connected workers are named ${name}`} className="shrink-0">
           ×{instances}

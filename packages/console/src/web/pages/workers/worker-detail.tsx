@@ -20,8 +20,18 @@ export default function WorkerDetail({ row }: { readonly row: WorkerRow }) {
       ? []
       : [
           { value: "metrics", label: "Metrics", content: <MetricsTab worker={worker} /> },
-          { value: "functions", label: "Functions", count: worker.function_count, content: <FunctionsTab worker={worker} /> },
-          { value: "triggers", label: "Triggers", count: worker.trigger_count, content: <TriggersTab worker={worker} /> },
+          {
+            value: "functions",
+            label: "Functions",
+            count: worker.function_count,
+            content: <FunctionsTab worker={worker} />,
+          },
+          {
+            value: "triggers",
+            label: "Triggers",
+            count: worker.trigger_count,
+            content: <TriggersTab worker={worker} />,
+          },
           { value: "logs", label: "Logs", content: <LogsTab worker={worker} /> },
         ]),
     { value: "events", label: "Events", content: <EventsTab row={row} /> },
@@ -31,7 +41,12 @@ export default function WorkerDetail({ row }: { readonly row: WorkerRow }) {
       label={`Details of ${row.name}`}
       tabs={tabs}
       value={tabs.some(({ value }) => value === tab) ? tab : "overview"}
-      onChange={(next) => void navigate({ search: (before) => ({ ...before, tab: next === "overview" ? undefined : next }), replace: true })}
+      onChange={(next) =>
+        void navigate({
+          search: (before) => ({ ...before, tab: next === "overview" ? undefined : next }),
+          replace: true,
+        })
+      }
     />
   );
 }

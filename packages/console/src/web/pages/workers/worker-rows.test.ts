@@ -1,9 +1,26 @@
 import { expect, it } from "vitest";
 import type { Worker } from "../../lib/worker-history.ts";
-import { type ConfiguredWorker, matches, processStartMs, rowsOf, sortRows, type WorkerMetrics, withLiveStates } from "./worker-rows.ts";
+import {
+  type ConfiguredWorker,
+  matches,
+  processStartMs,
+  rowsOf,
+  sortRows,
+  type WorkerMetrics,
+  withLiveStates,
+} from "./worker-rows.ts";
 
 function worker(id: string, name: string, more: Partial<Worker> = {}): Worker {
-  return { id, name, runtime: "node", kind: "worker", internal: false, configured_worker: null, active_invocations: 0, ...more } as Worker;
+  return {
+    id,
+    name,
+    runtime: "node",
+    kind: "worker",
+    internal: false,
+    configured_worker: null,
+    active_invocations: 0,
+    ...more,
+  } as Worker;
 }
 const NOTHING = { workers: [], gone: [], configured: [], metrics: [], nowMs: 1_000_000 };
 const ALL = { q: "", runtime: undefined as string | undefined, status: undefined as string | undefined, system: false };
@@ -53,7 +70,11 @@ it("finds the workers that share a process, and so its CPU and memory", () => {
     ],
     gone: [{ worker: worker("9", "gone", at(7)), goneAtMs: 999_000 }],
   });
-  expect(rows.filter(({ processPeers }) => processPeers.length > 0).map(({ name, processPeers }) => [name, processPeers.map((peer) => peer.name)])).toEqual([
+  expect(
+    rows
+      .filter(({ processPeers }) => processPeers.length > 0)
+      .map(({ name, processPeers }) => [name, processPeers.map((peer) => peer.name)]),
+  ).toEqual([
     ["a", ["b"]],
     ["b", ["a"]],
   ]);
@@ -73,9 +94,13 @@ it("sorts unknown values last in both directions", () => {
 it("filters by name, pid, runtime and status, and hides the engine's workers by default", () => {
   const rows = rowsOf({
     ...NOTHING,
-    workers: [worker("1", "Orders", { pid: 4711 }), worker("2", "svc-http", { kind: "module", internal: true, runtime: "engine" })],
+    workers: [
+      worker("1", "Orders", { pid: 4711 }),
+      worker("2", "svc-http", { kind: "module", internal: true, runtime: "engine" }),
+    ],
   });
-  const found = (filter: Partial<typeof ALL>) => rows.filter((row) => matches(row, { ...ALL, ...filter })).map(({ id }) => id);
+  const found = (filter: Partial<typeof ALL>) =>
+    rows.filter((row) => matches(row, { ...ALL, ...filter })).map(({ id }) => id);
   expect(found({})).toEqual(["1"]);
   expect(found({ system: true })).toEqual(["1", "2"]);
   expect(found({ q: "orders" })).toEqual(["1"]);
@@ -87,7 +112,17 @@ it("filters by name, pid, runtime and status, and hides the engine's workers by 
 
 it("merges the live states of configured workers with their polled details", () => {
   const module = { name: "svc-http", kind: "module", state: "ready" } as ConfiguredWorker;
-  const polled = [{ name: "orders", kind: "local", state: "ready", reason: null, pids: [7], tail: ["up"] } as unknown as ConfiguredWorker, module];
+  const polled = [
+    {
+      name: "orders",
+      kind: "local",
+      state: "ready",
+      reason: null,
+      pids: [7],
+      tail: ["up"],
+    } as unknown as ConfiguredWorker,
+    module,
+  ];
   expect(withLiveStates(polled, undefined)).toBe(polled);
   const states = [
     { name: "orders", kind: "local", state: "backing_off", reason: "it ended", restarts: 2, ready_at: null },
@@ -99,7 +134,11 @@ it("merges the live states of configured workers with their polled details", () 
     expect.objectContaining({ name: "site", state: "ready", pids: [], tail: [] }),
     module,
   ]);
-  const rows = rowsOf({ ...NOTHING, workers: [worker("1", "orders", { configured_worker: "orders" })], configured: now });
+  const rows = rowsOf({
+    ...NOTHING,
+    workers: [worker("1", "orders", { configured_worker: "orders" })],
+    configured: now,
+  });
   expect(rows.map(({ name, status, state }) => [name, status, state])).toEqual([
     ["orders", "connected", "backing_off"],
     ["site", "down", "ready"],

@@ -33,11 +33,17 @@ export type LocalWorkerState = Pick<
 >;
 
 /** Merges the polled list of configured workers with their live states. Modules have no live state. */
-export function withLiveStates(polled: readonly ConfiguredWorker[], states: readonly LocalWorkerState[] | undefined): readonly ConfiguredWorker[] {
+export function withLiveStates(
+  polled: readonly ConfiguredWorker[],
+  states: readonly LocalWorkerState[] | undefined,
+): readonly ConfiguredWorker[] {
   if (states === undefined) return polled;
   const details = new Map(polled.map((each) => [each.name, each]));
   const modules = polled.filter(({ kind }) => kind === "module");
-  return [...states.map((state) => ({ pids: [], log_file: null, tail: [], ...details.get(state.name), ...state })), ...modules];
+  return [
+    ...states.map((state) => ({ pids: [], log_file: null, tail: [], ...details.get(state.name), ...state })),
+    ...modules,
+  ];
 }
 
 /** Returns the label of a state or status, e.g. `Crash looping` for `crash_looping`. */
@@ -62,7 +68,10 @@ export interface WorkerMetrics {
  * Returns the start time of a worker's process from its last sample. Rounding and clock skew could put it after the
  * worker's connection, so it is at most `connectedAtMs`.
  */
-export function processStartMs({ uptime_seconds, as_of }: Pick<WorkerMetrics, "uptime_seconds" | "as_of">, connectedAtMs: number): number | undefined {
+export function processStartMs(
+  { uptime_seconds, as_of }: Pick<WorkerMetrics, "uptime_seconds" | "as_of">,
+  connectedAtMs: number,
+): number | undefined {
   return uptime_seconds === null ? undefined : Math.min(as_of - uptime_seconds * 1_000, connectedAtMs);
 }
 
@@ -116,14 +125,21 @@ export function rowsOf({ workers, gone, configured, metrics, nowMs }: RowSources
       metrics: status === "gone" ? undefined : metricsById.get(worker.id),
       configured: entry,
       instances: count.get(worker.name) ?? 0,
-      processPeers: status === "connected" ? (byProcess.get(processOf(worker) ?? "") ?? []).filter(({ id }) => id !== worker.id) : [],
+      processPeers:
+        status === "connected"
+          ? (byProcess.get(processOf(worker) ?? "") ?? []).filter(({ id }) => id !== worker.id)
+          : [],
     };
   };
   const running = new Set(workers.map(({ configured_worker }) => configured_worker));
-  const down = configured.filter(({ name, kind, state }) => !running.has(name) && (kind !== "module" || state === "failed"));
+  const down = configured.filter(
+    ({ name, kind, state }) => !running.has(name) && (kind !== "module" || state === "failed"),
+  );
   return [
     ...workers.map((worker) => row(worker, worker.kind === "module" ? "module" : "connected")),
-    ...gone.filter(({ goneAtMs }) => nowMs - goneAtMs < GONE_SHOWN_MS).map(({ worker, goneAtMs }) => row(worker, "gone", goneAtMs)),
+    ...gone
+      .filter(({ goneAtMs }) => nowMs - goneAtMs < GONE_SHOWN_MS)
+      .map(({ worker, goneAtMs }) => row(worker, "gone", goneAtMs)),
     ...down.map(
       (each): WorkerRow => ({
         ...{ id: `config:${each.name}`, name: each.name, status: "down", state: each.state, worker: undefined },
@@ -153,9 +169,14 @@ export function matches(row: WorkerRow, { q, runtime, status, system }: RowFilte
   if (runtime !== undefined && row.worker?.runtime !== runtime) return false;
   if (status !== undefined && row.status !== status) return false;
   const { worker } = row;
-  return [row.name, row.id, worker?.description, worker?.ip_address, String(worker?.pid ?? ""), worker?.configured_worker].some((text) =>
-    text?.toLowerCase().includes(q.toLowerCase()),
-  );
+  return [
+    row.name,
+    row.id,
+    worker?.description,
+    worker?.ip_address,
+    String(worker?.pid ?? ""),
+    worker?.configured_worker,
+  ].some((text) => text?.toLowerCase().includes(q.toLowerCase()));
 }
 
 type Sortable = string | number | null | undefined;
@@ -183,9 +204,13 @@ export function sortRows(rows: readonly WorkerRow[], key: string, dir: "asc" | "
   const sign = dir === "asc" ? 1 : -1;
   return [...rows].sort((a, b) => {
     const [left, right] = [valueFor(a), valueFor(b)];
-    if (left === right || (left == null && right == null)) return a.name.localeCompare(b.name) || a.id.localeCompare(b.id);
+    if (left === right || (left == null && right == null))
+      return a.name.localeCompare(b.name) || a.id.localeCompare(b.id);
     if (left == null) return 1;
     if (right == null) return -1;
-    return sign * (typeof left === "string" && typeof right === "string" ? left.localeCompare(right) : Number(left) - Number(right));
+    return (
+      sign *
+      (typeof left === "string" && typeof right === "string" ? left.localeCompare(right) : Number(left) - Number(right))
+    );
   });
 }

@@ -47,13 +47,18 @@ export default function WorkersPage(): ReactNode {
   );
   const visibleNow = rowsNow.filter((row) => matches(row, { q, runtime, status, system }));
   const runtimes = [
-    ...new Set(rows.filter(({ worker }) => worker !== undefined && (system || !worker.internal)).map(({ worker }) => worker?.runtime as string)),
+    ...new Set(
+      rows
+        .filter(({ worker }) => worker !== undefined && (system || !worker.internal))
+        .map(({ worker }) => worker?.runtime as string),
+    ),
   ];
   // The detail stays live while the list is paused.
   const selected = rowsNow.find(({ id }) => id === workerId);
   const search = (change: Partial<ReturnType<typeof route.useSearch>>): void =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
-  const select = (id: string | undefined): void => void navigate({ to: "/workers/{-$workerId}", params: { workerId: id }, search: true });
+  const select = (id: string | undefined): void =>
+    void navigate({ to: "/workers/{-$workerId}", params: { workerId: id }, search: true });
   const filters = [q === "" ? undefined : `“${q}”`, runtime, status].filter((part) => part !== undefined);
   const countOf = (wanted: RowStatus): number => searched.filter((row) => row.status === wanted).length;
   const list = (
@@ -64,7 +69,10 @@ export default function WorkersPage(): ReactNode {
       filtered={
         filters.length === 0
           ? undefined
-          : { what: `No worker matches ${filters.join(" and ")}.`, clear: () => search({ q: undefined, runtime: undefined, status: undefined }) }
+          : {
+              what: `No worker matches ${filters.join(" and ")}.`,
+              clear: () => search({ q: undefined, runtime: undefined, status: undefined }),
+            }
       }
       emptyState={
         <EmptyState title="No worker is connected" snippet={SNIPPET}>
@@ -80,7 +88,9 @@ export default function WorkersPage(): ReactNode {
         selectedId={workerId}
         onSelect={({ id }) => select(id)}
         sort={{ key: sort, dir }}
-        onSort={(next) => search({ sort: next.key === "name" ? undefined : next.key, dir: next.dir === "asc" ? undefined : next.dir })}
+        onSort={(next) =>
+          search({ sort: next.key === "name" ? undefined : next.key, dir: next.dir === "asc" ? undefined : next.dir })
+        }
         rowClass={(row) => (row.status === "gone" || row.status === "down" ? "text-ink-3" : undefined)}
       />
     </DataRegion>
@@ -109,7 +119,9 @@ export default function WorkersPage(): ReactNode {
             ]}
           />
           <span className="flex-1" />
-          {metricsProblem !== undefined && <span className="text-warn">CPU and memory are unavailable: {metricsProblem}</span>}
+          {metricsProblem !== undefined && (
+            <span className="text-warn">CPU and memory are unavailable: {metricsProblem}</span>
+          )}
           <label className="flex items-center gap-1.5 text-ink-2">
             Runtime
             <select
@@ -123,11 +135,22 @@ export default function WorkersPage(): ReactNode {
               ))}
             </select>
           </label>
-          <label className="flex items-center gap-1.5 text-ink-2" title="Show the engine's modules, consoles and CLI connections">
-            <input type="checkbox" checked={system} onChange={(event) => search({ system: event.target.checked || undefined })} />
+          <label
+            className="flex items-center gap-1.5 text-ink-2"
+            title="Show the engine's modules, consoles and CLI connections"
+          >
+            <input
+              type="checkbox"
+              checked={system}
+              onChange={(event) => search({ system: event.target.checked || undefined })}
+            />
             System
           </label>
-          <PauseButton isPaused={pause.isPaused} waiting={changesBetween(visible, visibleNow, ({ id }) => id, isSameRow)} onChange={pause.setPaused} />
+          <PauseButton
+            isPaused={pause.isPaused}
+            waiting={changesBetween(visible, visibleNow, ({ id }) => id, isSameRow)}
+            onChange={pause.setPaused}
+          />
           <SearchBox label="Search workers" value={q} onChange={(next) => search({ q: next || undefined })} />
         </>
       }
@@ -143,8 +166,8 @@ export default function WorkersPage(): ReactNode {
             </Suspense>
           ) : loaded ? (
             <EmptyState title="Worker not found">
-              No worker with the ID <code className="break-all">{workerId}</code> is connected or was connected while this page was open. A worker that
-              reconnects gets a new ID.
+              No worker with the ID <code className="break-all">{workerId}</code> is connected or was connected while
+              this page was open. A worker that reconnects gets a new ID.
             </EmptyState>
           ) : null
         }

@@ -51,7 +51,12 @@ function FieldRow(props: FieldProps) {
         ) : (
           <>
             {field.nullable && present !== null && (
-              <Button look="ghost" className="h-6 px-1.5" aria-label={`Set ${field.name} to null`} onClick={() => onChange(path, null)}>
+              <Button
+                look="ghost"
+                className="h-6 px-1.5"
+                aria-label={`Set ${field.name} to null`}
+                onClick={() => onChange(path, null)}
+              >
                 null
               </Button>
             )}
@@ -69,7 +74,11 @@ function FieldRow(props: FieldProps) {
         )}
       </div>
       {field.description !== undefined && <p className="text-[12px] text-ink-2">{field.description}</p>}
-      {present === undefined ? <p className="text-[12px] text-ink-3">Not sent</p> : <Control {...props} id={id} present={present} />}
+      {present === undefined ? (
+        <p className="text-[12px] text-ink-3">Not sent</p>
+      ) : (
+        <Control {...props} id={id} present={present} />
+      )}
     </div>
   );
 }
@@ -91,7 +100,12 @@ function Control(props: FieldProps & { readonly id: string; readonly present: Js
           // biome-ignore lint/suspicious/noArrayIndexKey: an item of a list is what stands at its place
           <div key={at} className="flex items-center gap-1">
             {showsInControl(field.item, item) ? (
-              <ScalarControl field={field.item} value={item} label={`${field.name}, item ${at + 1}`} onChange={(next) => onChange([...path, at], next)} />
+              <ScalarControl
+                field={field.item}
+                value={item}
+                label={`${field.name}, item ${at + 1}`}
+                onChange={(next) => onChange([...path, at], next)}
+              />
             ) : (
               <OtherValue value={item} onJson={onJson} />
             )}
@@ -117,11 +131,23 @@ function Control(props: FieldProps & { readonly id: string; readonly present: Js
     );
   }
   if (field.kind !== "object" && field.kind !== "array" && field.kind !== "json" && showsInControl(field, present)) {
-    return <ScalarControl id={id} field={field} value={present} label={field.name} onChange={(next) => onChange(path, next)} />;
+    return (
+      <ScalarControl
+        id={id}
+        field={field}
+        value={present}
+        label={field.name}
+        onChange={(next) => onChange(path, next)}
+      />
+    );
   }
   return (
     <div id={id}>
-      <OtherValue value={present} onJson={onJson} {...(present === null && field.kind !== "json" ? { onValue: () => onChange(path, firstOf(field)) } : {})} />
+      <OtherValue
+        value={present}
+        onJson={onJson}
+        {...(present === null && field.kind !== "json" ? { onValue: () => onChange(path, firstOf(field)) } : {})}
+      />
     </div>
   );
 }
@@ -132,11 +158,21 @@ function firstOf(field: { readonly kind: Field["kind"]; readonly options?: reado
 }
 
 /** Shows a value that the field's control cannot represent. */
-function OtherValue({ value, onJson, onValue }: { readonly value: JsonValue; readonly onJson: () => void; readonly onValue?: () => void }) {
+function OtherValue({
+  value,
+  onJson,
+  onValue,
+}: {
+  readonly value: JsonValue;
+  readonly onJson: () => void;
+  readonly onValue?: () => void;
+}) {
   const text = formatJson(value, 0);
   return (
     <div className="flex min-w-0 flex-1 items-center gap-2">
-      <code className="min-w-0 flex-1 truncate rounded-md bg-raised px-2 py-1">{text.length > 200 ? `${text.slice(0, 200)}…` : text}</code>
+      <code className="min-w-0 flex-1 truncate rounded-md bg-raised px-2 py-1">
+        {text.length > 200 ? `${text.slice(0, 200)}…` : text}
+      </code>
       {onValue !== undefined && (
         <Button className="h-6" onClick={onValue}>
           Set a value

@@ -1,7 +1,16 @@
 import { LosslessNumber } from "lossless-json";
 import { isBigNumber, type JsonValue } from "../../lib/json.ts";
 import { valueFor } from "../../model/prefill.ts";
-import { asJson, asSchema, constraintsOf, propertiesOf, requiredOf, resolve, type Schema, typeName } from "../../model/schema.ts";
+import {
+  asJson,
+  asSchema,
+  constraintsOf,
+  propertiesOf,
+  requiredOf,
+  resolve,
+  type Schema,
+  typeName,
+} from "../../model/schema.ts";
 
 export type Path = readonly (string | number)[];
 
@@ -39,7 +48,17 @@ export type FormModel =
 const MAX_DEPTH = 5;
 const MAX_FIELDS = 200;
 /** Keywords that a form cannot represent. */
-const BEYOND = ["allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "patternProperties", "propertyNames"];
+const BEYOND = [
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "dependentSchemas",
+  "dependentRequired",
+  "patternProperties",
+  "propertyNames",
+];
 
 /** Creates the form of a schema: objects with scalars, enums, lists of scalars, or such objects. */
 export function formFor(schema: unknown): FormModel {
@@ -51,12 +70,19 @@ export function formFor(schema: unknown): FormModel {
   if (plain.type !== "object" && plain.properties === undefined)
     return { ok: false, reason: `The schema expects ${typeName(root, root)}; the form supports only objects.` };
   const beyond = BEYOND.filter((name) => plain[name] !== undefined);
-  if (beyond.length > 0) return { ok: false, reason: `The schema uses ${beyond.join(", ")}, which the form cannot show.` };
+  if (beyond.length > 0)
+    return { ok: false, reason: `The schema uses ${beyond.join(", ")}, which the form cannot show.` };
   const fields = fieldsOf(plain, root, 0);
   if (fields.length === 0) return { ok: false, reason: "The schema defines no members." };
-  if (fields.length > MAX_FIELDS) return { ok: false, reason: `The schema has ${fields.length} members, too many for a form.` };
+  if (fields.length > MAX_FIELDS)
+    return { ok: false, reason: `The schema has ${fields.length} members, too many for a form.` };
   const left = fields.filter(({ kind }) => kind === "json").map(({ name }) => name);
-  return { ok: true, fields, notes: left.length === 0 ? [] : [`${left.join(", ")}: edited as JSON, because a form cannot represent their schema.`] };
+  return {
+    ok: true,
+    fields,
+    notes:
+      left.length === 0 ? [] : [`${left.join(", ")}: edited as JSON, because a form cannot represent their schema.`],
+  };
 }
 
 function fieldsOf(schema: Schema, root: Schema, depth: number): readonly Field[] {
@@ -140,7 +166,8 @@ export function setAt(value: JsonValue | undefined, path: Path, next: JsonValue 
     return step >= list.length ? [...list, changed] : list.map((item, at) => (at === step ? changed : item));
   }
   const members: { readonly [name: string]: JsonValue } = isObject(value) ? value : {};
-  if (rest.length === 0 && next === undefined) return Object.fromEntries(Object.entries(members).filter(([name]) => name !== step));
+  if (rest.length === 0 && next === undefined)
+    return Object.fromEntries(Object.entries(members).filter(([name]) => name !== step));
   const before = Object.hasOwn(members, step) ? members[step] : undefined;
   const changed = setAt(before, rest, next);
   // Object spread would not create a member named __proto__.

@@ -44,7 +44,14 @@ export function PayloadEditor({
       {view === "form" ? (
         <SchemaForm model={model} text={text} onChange={onChange} onJson={() => setView("json")} />
       ) : (
-        <JsonEditor label={label} value={text} schema={schema} onChange={onChange} onSubmit={onSubmit} className="max-h-[45vh] min-h-24" />
+        <JsonEditor
+          label={label}
+          value={text}
+          schema={schema}
+          onChange={onChange}
+          onSubmit={onSubmit}
+          className="max-h-[45vh] min-h-24"
+        />
       )}
       {/* The space is reserved, so that the buttons below do not move when the result appears. */}
       <div className="flex min-h-6 items-start">

@@ -44,7 +44,12 @@ export function ScalarControl({
   }
   if (field.kind === "boolean") {
     return (
-      <select {...named} className={`${INPUT} h-7`} value={String(value)} onChange={(event) => onChange(event.target.value === "true")}>
+      <select
+        {...named}
+        className={`${INPUT} h-7`}
+        value={String(value)}
+        onChange={(event) => onChange(event.target.value === "true")}
+      >
         <option value="true">true</option>
         <option value="false">false</option>
       </select>

@@ -43,14 +43,16 @@ export function SchemaForm({
       </div>
     );
   }
-  const change = (path: Path, next: JsonValue | undefined): void => onChange(formatJson(setAt(parsed.value, path, next)));
+  const change = (path: Path, next: JsonValue | undefined): void =>
+    onChange(formatJson(setAt(parsed.value, path, next)));
   const unnamed = unnamedMembers(parsed.value, model.fields);
   return (
     <div className="flex flex-col gap-3 rounded-md border border-line p-3">
       <FieldRows fields={model.fields} value={parsed.value} path={[]} onChange={change} onJson={onJson} />
       {unnamed.length > 0 && (
         <p className="text-ink-2">
-          Also sent, although the schema does not define {unnamed.length === 1 ? "it" : "them"}: <code>{unnamed.join(", ")}</code>
+          Also sent, although the schema does not define {unnamed.length === 1 ? "it" : "them"}:{" "}
+          <code>{unnamed.join(", ")}</code>
         </p>
       )}
       {model.notes.map((note) => (

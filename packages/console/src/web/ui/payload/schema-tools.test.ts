@@ -7,15 +7,35 @@ import { formFor, numberFromText, setAt, unnamedMembers, valueAt } from "./form-
 
 describe("the initial text of an editor", () => {
   it.each([
-    ["a default before all else", { type: "object", required: ["a"], properties: { a: { type: "integer", default: 7, examples: [8], minimum: 1 } } }, { a: 7 }],
-    ["an example", { type: "object", required: ["a"], properties: { a: { type: "string", examples: ["tea"] } } }, { a: "tea" }],
-    ["the first of an enumeration", { type: "object", required: ["a"], properties: { a: { enum: ["s", "m"] } } }, { a: "s" }],
+    [
+      "a default before all else",
+      {
+        type: "object",
+        required: ["a"],
+        properties: { a: { type: "integer", default: 7, examples: [8], minimum: 1 } },
+      },
+      { a: 7 },
+    ],
+    [
+      "an example",
+      { type: "object", required: ["a"], properties: { a: { type: "string", examples: ["tea"] } } },
+      { a: "tea" },
+    ],
+    [
+      "the first of an enumeration",
+      { type: "object", required: ["a"], properties: { a: { enum: ["s", "m"] } } },
+      { a: "s" },
+    ],
     [
       "the smallest number that fits",
       {
         type: "object",
         required: ["a", "b", "c"],
-        properties: { a: { type: "integer", minimum: 3 }, b: { type: "integer", exclusiveMinimum: 0, multipleOf: 5 }, c: { type: "number", maximum: -2 } },
+        properties: {
+          a: { type: "integer", minimum: 3 },
+          b: { type: "integer", exclusiveMinimum: 0, multipleOf: 5 },
+          c: { type: "number", maximum: -2 },
+        },
       },
       { a: 3, b: 5, c: -2 },
     ],
@@ -24,7 +44,10 @@ describe("the initial text of an editor", () => {
       {
         type: "object",
         required: ["a", "b"],
-        properties: { a: { type: "string", minLength: 2 }, b: { type: "array", minItems: 1, items: { type: "boolean" } } },
+        properties: {
+          a: { type: "string", minLength: 2 },
+          b: { type: "array", minItems: 1, items: { type: "boolean" } },
+        },
       },
       { a: "xx", b: [false] },
     ],
@@ -93,15 +116,21 @@ describe("the form", () => {
   it("changes one value and keeps all other numbers, names and their order", () => {
     const text = '{"big":9007199254740993,"__proto__":{"x":1.50},"list":[1,2,3],"name":"a","-0":-0}';
     const changed = setAt(setAt(parseJson(text), ["name"], "b"), ["list", 1], undefined);
-    expect(formatJson(changed, 0)).toBe('{"big":9007199254740993,"__proto__":{"x":1.50},"list":[1,3],"name":"b","-0":-0}');
-    expect(formatJson(setAt(parseJson("{}"), ["a", "b"], numberFromText("12345678901234567890.10")), 0)).toBe('{"a":{"b":12345678901234567890.10}}');
+    expect(formatJson(changed, 0)).toBe(
+      '{"big":9007199254740993,"__proto__":{"x":1.50},"list":[1,3],"name":"b","-0":-0}',
+    );
+    expect(formatJson(setAt(parseJson("{}"), ["a", "b"], numberFromText("12345678901234567890.10")), 0)).toBe(
+      '{"a":{"b":12345678901234567890.10}}',
+    );
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
   it("removes a member, and keeps 0, false, null and empty strings", () => {
     const value = parseJson('{"a":0,"b":false,"c":null,"d":""}');
     expect(formatJson(setAt(value, ["b"], undefined), 0)).toBe('{"a":0,"c":null,"d":""}');
-    expect([valueAt(value, ["a"]), valueAt(value, ["c"]), valueAt(value, ["d"]), valueAt(value, ["toString"])]).toEqual([0, null, "", undefined]);
+    expect([valueAt(value, ["a"]), valueAt(value, ["c"]), valueAt(value, ["d"]), valueAt(value, ["toString"])]).toEqual(
+      [0, null, "", undefined],
+    );
   });
 
   it("keeps an invalid number as text, so that validation rejects it", async () => {
@@ -118,7 +147,11 @@ describe("the form", () => {
 
 describe("checking", () => {
   it("reports the location of each problem, innermost only", async () => {
-    const schema = { type: "object", required: ["b"], properties: { a: { type: "object", properties: { n: { type: "integer", maximum: 3 } } } } };
+    const schema = {
+      type: "object",
+      required: ["b"],
+      properties: { a: { type: "object", properties: { n: { type: "integer", maximum: 3 } } } },
+    };
     const check = await checkPayload('{"a":{"n":4}}', schema);
     if (check.kind !== "problems") throw new Error(check.kind);
     expect(check.problems.map(({ pointer }) => pointer).sort()).toEqual(["", "/a/n"]);

@@ -64,10 +64,16 @@ export interface ChangeLog {
 }
 
 export function openChangeLog(database: Database): ChangeLog {
-  const insert = database.prepare("INSERT INTO changes (kind, scope, key, version, at, bytes, origin, previous, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const insert = database.prepare(
+    "INSERT INTO changes (kind, scope, key, version, at, bytes, origin, previous, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  );
   const lastSeq = database.prepare<{ readonly seq: number }>("SELECT last_insert_rowid() AS seq");
-  const countUp = database.prepare("INSERT INTO watchers (name, waiting) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET waiting = waiting + 1");
-  const watcherNamed = database.prepare<{ readonly id: number; readonly waiting: number }>("SELECT id, waiting FROM watchers WHERE name = ?");
+  const countUp = database.prepare(
+    "INSERT INTO watchers (name, waiting) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET waiting = waiting + 1",
+  );
+  const watcherNamed = database.prepare<{ readonly id: number; readonly waiting: number }>(
+    "SELECT id, waiting FROM watchers WHERE name = ?",
+  );
   const deliver = database.prepare("INSERT INTO deliveries (seq, watcher) VALUES (?, ?)");
 
   return {
@@ -75,13 +81,26 @@ export function openChangeLog(database: Database): ChangeLog {
       const watchers = notice.watchers.filter(({ kinds }) => kinds.includes(change.kind)).map(({ id }) => id);
       if (watchers.length === 0) return undefined;
       const { kind, scope, key, version, at, previous, json } = change;
-      insert.run(kind, stored(scope), stored(key), version, at, bytes, stored(notice.origin), previous ?? null, json ?? null);
+      insert.run(
+        kind,
+        stored(scope),
+        stored(key),
+        version,
+        at,
+        bytes,
+        stored(notice.origin),
+        previous ?? null,
+        json ?? null,
+      );
       const seq = lastSeq.get()?.seq ?? 0;
       for (const watcher of watchers) {
         countUp.run(stored(watcher));
         const { id, waiting } = watcherNamed.get(stored(watcher)) ?? { id: 0, waiting: 0 };
         if (waiting > MAX_WAITING_DELIVERIES) {
-          throw new Refusal("overloaded", tooManyDeliveriesText(watcher, waiting - 1), { watcher, waiting: waiting - 1 });
+          throw new Refusal("overloaded", tooManyDeliveriesText(watcher, waiting - 1), {
+            watcher,
+            waiting: waiting - 1,
+          });
         }
         deliver.run(seq, id);
       }
@@ -95,12 +114,20 @@ export function openDeliveryProcedures(database: Database) {
   const sizes = database.prepare<SizeRow>(
     "SELECT changes.seq AS seq, bytes FROM deliveries CROSS JOIN changes ON changes.seq = deliveries.seq WHERE watcher = ? AND deliveries.seq > ? ORDER BY deliveries.seq LIMIT ?",
   );
-  const change = database.prepare<ChangeRow>("SELECT seq, kind, scope, key, version, at, origin, previous, json FROM changes WHERE seq = ?");
+  const change = database.prepare<ChangeRow>(
+    "SELECT seq, kind, scope, key, version, at, origin, previous, json FROM changes WHERE seq = ?",
+  );
   const take = database.prepare("DELETE FROM deliveries WHERE seq = ? AND watcher = ?");
   const countDown = database.prepare("UPDATE watchers SET waiting = waiting - 1 WHERE id = ?");
-  const dropChange = database.prepare("DELETE FROM changes WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE seq = ?1)");
-  const waitingSeqs = database.prepare<{ readonly seq: number }>("SELECT seq FROM deliveries WHERE watcher = ? AND seq <= ? ORDER BY seq LIMIT ?");
-  const lastWaiting = database.prepare<{ readonly seq: number }>("SELECT seq FROM deliveries WHERE watcher = ? ORDER BY seq DESC LIMIT 1");
+  const dropChange = database.prepare(
+    "DELETE FROM changes WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE seq = ?1)",
+  );
+  const waitingSeqs = database.prepare<{ readonly seq: number }>(
+    "SELECT seq FROM deliveries WHERE watcher = ? AND seq <= ? ORDER BY seq LIMIT ?",
+  );
+  const lastWaiting = database.prepare<{ readonly seq: number }>(
+    "SELECT seq FROM deliveries WHERE watcher = ? ORDER BY seq DESC LIMIT 1",
+  );
   const allWaiting = database.prepare<{ readonly name: string; readonly waiting: number }>(
     "SELECT name, waiting FROM watchers WHERE waiting > 0 ORDER BY name",
   );

@@ -17,7 +17,12 @@ export interface ListInput {
 }
 
 type KeyRow = { readonly key: string; readonly bytes: number };
-type ItemRow = KeyRow & { readonly version: number; readonly updated_at: number; readonly expires_at: number | null; readonly json: string };
+type ItemRow = KeyRow & {
+  readonly version: number;
+  readonly updated_at: number;
+  readonly expires_at: number | null;
+  readonly json: string;
+};
 type GroupRow = { readonly scope: string; readonly items: number; readonly bytes: number };
 
 /** SQL condition for items that are not expired. Parameter: now. */
@@ -25,24 +30,40 @@ const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 
 /** Opens the procedures that list items, scopes and expired items. */
 export function openListingProcedures(database: Database, counted: ScopeTable) {
-  const scopeSize = database.prepare<{ readonly items: number; readonly bytes: number }>("SELECT items, bytes FROM scopes WHERE scope = ?");
+  const scopeSize = database.prepare<{ readonly items: number; readonly bytes: number }>(
+    "SELECT items, bytes FROM scopes WHERE scope = ?",
+  );
   const aliveSize = database.prepare<{ readonly items: number; readonly bytes: number }>(
     `SELECT count(*) AS items, coalesce(sum(bytes), 0) AS bytes FROM items WHERE scope = ? AND ${ALIVE}`,
   );
-  const values = database.prepare<{ readonly json: string }>(`SELECT json FROM items WHERE scope = ? AND ${ALIVE} ORDER BY key`);
-  const countRange = database.prepare<{ readonly total: number }>("SELECT count(*) AS total FROM items WHERE scope = ? AND key >= ? AND key < ?");
-  const keysIn = database.prepare<KeyRow>(`SELECT key, bytes FROM items WHERE scope = ? AND key >= ? AND key < ? AND ${ALIVE} ORDER BY key LIMIT ?`);
+  const values = database.prepare<{ readonly json: string }>(
+    `SELECT json FROM items WHERE scope = ? AND ${ALIVE} ORDER BY key`,
+  );
+  const countRange = database.prepare<{ readonly total: number }>(
+    "SELECT count(*) AS total FROM items WHERE scope = ? AND key >= ? AND key < ?",
+  );
+  const keysIn = database.prepare<KeyRow>(
+    `SELECT key, bytes FROM items WHERE scope = ? AND key >= ? AND key < ? AND ${ALIVE} ORDER BY key LIMIT ?`,
+  );
   const itemsBetween = database.prepare<ItemRow>(
     `SELECT key, version, updated_at, expires_at, bytes, json FROM items WHERE scope = ? AND key >= ? AND key <= ? AND ${ALIVE} ORDER BY key`,
   );
-  const namesIn = database.prepare<{ readonly scope: string }>("SELECT scope FROM scopes WHERE items > 0 AND scope >= ? AND scope < ? ORDER BY scope");
-  const groupsIn = database.prepare<GroupRow>("SELECT scope, items, bytes FROM scopes WHERE items > 0 AND scope >= ? AND scope < ? ORDER BY scope LIMIT ?");
-  const countGroups = database.prepare<{ readonly total: number }>("SELECT count(*) AS total FROM scopes WHERE items > 0 AND scope >= ? AND scope < ?");
+  const namesIn = database.prepare<{ readonly scope: string }>(
+    "SELECT scope FROM scopes WHERE items > 0 AND scope >= ? AND scope < ? ORDER BY scope",
+  );
+  const groupsIn = database.prepare<GroupRow>(
+    "SELECT scope, items, bytes FROM scopes WHERE items > 0 AND scope >= ? AND scope < ? ORDER BY scope LIMIT ?",
+  );
+  const countGroups = database.prepare<{ readonly total: number }>(
+    "SELECT count(*) AS total FROM scopes WHERE items > 0 AND scope >= ? AND scope < ?",
+  );
   const ended = database.prepare<{ readonly scope: string; readonly key: string; readonly version: number }>(
     "SELECT scope, key, version FROM items WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
   );
   const shiftExpiries = database.prepare("UPDATE items SET expires_at = expires_at + ? WHERE expires_at IS NOT NULL");
-  const firstEnd = database.prepare<{ readonly expires_at: number }>("SELECT expires_at FROM items WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1");
+  const firstEnd = database.prepare<{ readonly expires_at: number }>(
+    "SELECT expires_at FROM items WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1",
+  );
 
   function list({ scope, maxBytes, now }: ListInput): Listing {
     counted.flush();
@@ -85,7 +106,9 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
   }
 
   function expired({ now, limit }: { readonly now: number; readonly limit: number }): readonly ExpiredItem[] {
-    return ended.all(now, limit).map(({ scope, key, version }) => ({ scope: original(scope), key: original(key), version }));
+    return ended
+      .all(now, limit)
+      .map(({ scope, key, version }) => ({ scope: original(scope), key: original(key), version }));
   }
 
   return {
@@ -104,5 +127,12 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
 
 function itemOf(row: ItemRow): Item {
   const { json, version, bytes } = row;
-  return { key: original(row.key), json, version, updatedAt: row.updated_at, bytes, expiresAt: row.expires_at ?? undefined };
+  return {
+    key: original(row.key),
+    json,
+    version,
+    updatedAt: row.updated_at,
+    bytes,
+    expiresAt: row.expires_at ?? undefined,
+  };
 }

@@ -24,7 +24,10 @@ export function rangeAfter([start, end]: TextRange, after: string | undefined): 
 }
 
 /** Returns the first rows whose total size is at most `maxBytes`, but at least one row. */
-export function fitting<Row extends { readonly bytes: number }>(rows: readonly Row[], maxBytes: number): readonly Row[] {
+export function fitting<Row extends { readonly bytes: number }>(
+  rows: readonly Row[],
+  maxBytes: number,
+): readonly Row[] {
   let bytes = 0;
   const end = rows.findIndex((row, index) => {
     bytes += row.bytes;

@@ -13,5 +13,7 @@ export function stored(text: string): string {
 
 /** Decodes a text from the database. */
 export function original(text: string): string {
-  return text.includes("\u0001") ? text.replace(escaped, (pair) => (pair === "\u0001\u0001" ? "\u0000" : "\u0001")) : text;
+  return text.includes("\u0001")
+    ? text.replace(escaped, (pair) => (pair === "\u0001\u0001" ? "\u0000" : "\u0001"))
+    : text;
 }

@@ -1,7 +1,15 @@
 import type { Database } from "../../../store/driver.ts";
 import { type Procedure, Refusal, read, write } from "../../../store/procedures.ts";
 import { type Conflict, type Item, MAX_MANY_BYTES } from "../../item-store.ts";
-import { type ItemAddress, isExpired, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../../plan-write.ts";
+import {
+  type ItemAddress,
+  isExpired,
+  manyTooLargeText,
+  planWrite,
+  tooLargeText,
+  type WriteIntent,
+  type WritePlan,
+} from "../../plan-write.ts";
 import type { UpdateOp, UpdateOpError } from "../../update-op.ts";
 import type { ChangeLog, LoggedChange, NoticeInput } from "./deliveries.ts";
 import type { ScopeTable } from "./scope-table.ts";
@@ -75,11 +83,17 @@ interface Found {
 
 /** Opens the procedures that read and write items by key. */
 export function openWriteProcedures(database: Database, scopes: ScopeTable, log: ChangeLog) {
-  const one = database.prepare<Row>("SELECT id, version, updated_at, expires_at, bytes, json FROM items WHERE scope = ? AND key = ?");
-  const insert = database.prepare("INSERT INTO items (scope, key, version, updated_at, expires_at, bytes, json) VALUES (?, ?, ?, ?, ?, ?, ?)");
+  const one = database.prepare<Row>(
+    "SELECT id, version, updated_at, expires_at, bytes, json FROM items WHERE scope = ? AND key = ?",
+  );
+  const insert = database.prepare(
+    "INSERT INTO items (scope, key, version, updated_at, expires_at, bytes, json) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  );
   // Most items do not expire. An UPDATE that does not set `expires_at` does not touch its index.
   const replace = database.prepare("UPDATE items SET version = ?, updated_at = ?, bytes = ?, json = ? WHERE id = ?");
-  const replaceEnding = database.prepare("UPDATE items SET version = ?, updated_at = ?, expires_at = ?, bytes = ?, json = ? WHERE id = ?");
+  const replaceEnding = database.prepare(
+    "UPDATE items SET version = ?, updated_at = ?, expires_at = ?, bytes = ?, json = ? WHERE id = ?",
+  );
   const remove = database.prepare("DELETE FROM items WHERE id = ?");
 
   function find({ scope, key }: ItemAddress): Found | undefined {
@@ -92,7 +106,15 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
     return found === undefined || isExpired(found.item, now) ? undefined : found.item;
   }
 
-  function getMany({ scope, keys, now }: { readonly scope: string; readonly keys: readonly string[]; readonly now: number }): readonly (Item | undefined)[] {
+  function getMany({
+    scope,
+    keys,
+    now,
+  }: {
+    readonly scope: string;
+    readonly keys: readonly string[];
+    readonly now: number;
+  }): readonly (Item | undefined)[] {
     let bytes = 0;
     return keys.map((key) => {
       const item = alive(scope, key, now);
@@ -123,7 +145,11 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
     return outputOf(plan, intent, logged);
   }
 
-  function put(scope: string, found: Found | undefined, { key, version, updatedAt, expiresAt, bytes, json }: Item): void {
+  function put(
+    scope: string,
+    found: Found | undefined,
+    { key, version, updatedAt, expiresAt, bytes, json }: Item,
+  ): void {
     if (found === undefined) {
       insert.run(scope, stored(key), version, updatedAt, expiresAt ?? null, bytes, json);
       scopes.note(scope, { items: 1, bytes, floor: 0 });
@@ -134,9 +160,15 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
     if (bytes !== found.item.bytes) scopes.note(scope, { items: 0, bytes: bytes - found.item.bytes, floor: 0 });
   }
 
-  function logChanges(plan: WritePlan, old: Item | undefined, notice: NoticeInput): readonly (LoggedChange | undefined)[] | undefined {
+  function logChanges(
+    plan: WritePlan,
+    old: Item | undefined,
+    notice: NoticeInput,
+  ): readonly (LoggedChange | undefined)[] | undefined {
     const logged = plan.changes.map((change) => {
-      const bytes = (change.previous === undefined ? 0 : (old?.bytes ?? 0)) + (change.json === undefined ? 0 : (plan.item?.bytes ?? 0));
+      const bytes =
+        (change.previous === undefined ? 0 : (old?.bytes ?? 0)) +
+        (change.json === undefined ? 0 : (plan.item?.bytes ?? 0));
       return log.put(change, notice, bytes);
     });
     return logged.some((one) => one !== undefined) ? logged : undefined;
@@ -183,7 +215,14 @@ function setIntent({ json, bytes, expiresAt }: SetInput): WriteIntent {
 }
 
 function itemOf(key: string, row: Row): Item {
-  return { key, json: row.json, version: row.version, updatedAt: row.updated_at, bytes: row.bytes, expiresAt: row.expires_at ?? undefined };
+  return {
+    key,
+    json: row.json,
+    version: row.version,
+    updatedAt: row.updated_at,
+    bytes: row.bytes,
+    expiresAt: row.expires_at ?? undefined,
+  };
 }
 
 function manyTooLarge(bytes: number): Refusal {
@@ -199,8 +238,10 @@ function outputOf(plan: WritePlan, intent: WriteIntent, logged: WriteOutput["log
   if (version !== undefined) output.version = version;
   if (previous !== undefined && (status === "written" || intent.type !== "set")) output.previous = previous;
   if (status === "unchanged" && item !== undefined) output.updatedAt = item.updatedAt;
-  if (intent.type === "update" && item !== undefined) output.updated = { json: item.json, bytes: item.bytes, expiresAt: item.expiresAt };
-  if (first?.kind === "deleted" && previous === undefined) output.expired = { json: first.previous ?? "null", version: first.version };
+  if (intent.type === "update" && item !== undefined)
+    output.updated = { json: item.json, bytes: item.bytes, expiresAt: item.expiresAt };
+  if (first?.kind === "deleted" && previous === undefined)
+    output.expired = { json: first.previous ?? "null", version: first.version };
   if (logged !== undefined) output.logged = logged;
   if (errors.length > 0) output.errors = errors;
   return output;

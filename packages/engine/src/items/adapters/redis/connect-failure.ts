@@ -16,7 +16,8 @@ function reasonOf(error: Error): string {
 function adviceFor(reason: string): string {
   if (/^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH)|Ready check failed: NOAUTH/.test(reason))
     return "add the user and password to redis_url: redis://USER:PASSWORD@HOST:PORT";
-  if (/NOPERM/.test(reason)) return "allow the user to run scripts and to read and write keys with the key_prefix (ACL SETUSER)";
+  if (/NOPERM/.test(reason))
+    return "allow the user to run scripts and to read and write keys with the key_prefix (ACL SETUSER)";
   if (/ENOTFOUND|EAI_AGAIN/.test(reason)) return "correct the host in redis_url";
   if (/certificate|SSL|TLS|wrong version number|EPROTO/i.test(reason))
     return "rediss:// needs a server with TLS and a trusted certificate (add certificate authorities with NODE_EXTRA_CA_CERTS)";

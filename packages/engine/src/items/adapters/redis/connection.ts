@@ -81,12 +81,17 @@ export class RedisConnection {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       // ioredis calls this before it emits `close`.
-      retryStrategy: (attempt) => (this.#state === "starting" || this.#state === "closed" ? null : backoffMs(RECONNECT_BACKOFF, attempt)),
+      retryStrategy: (attempt) =>
+        this.#state === "starting" || this.#state === "closed" ? null : backoffMs(RECONNECT_BACKOFF, attempt),
       keepAlive: 10_000,
       connectionName: "svc",
       disableClientInfo: true,
     });
-    this.#writeRefusal = new WriteRefusal(() => this.#redis.call("SET", options.probeKey, ""), options.clock, this.#log);
+    this.#writeRefusal = new WriteRefusal(
+      () => this.#redis.call("SET", options.probeKey, ""),
+      options.clock,
+      this.#log,
+    );
     this.#redis.on("error", (error: Error) => {
       this.#lastError = error;
     });
@@ -162,7 +167,8 @@ export class RedisConnection {
   }
 
   #refusalFor(bytes: number): CallError | undefined {
-    if (this.#closing !== undefined) return new CallError("draining", "the connection to Redis is closing and accepts no more requests");
+    if (this.#closing !== undefined)
+      return new CallError("draining", "the connection to Redis is closing and accepts no more requests");
     if (this.#state !== "ready") return storageFailed(this.#disconnectedText(), "not_written");
     return this.#requests.refusalFor(bytes);
   }
@@ -170,7 +176,8 @@ export class RedisConnection {
   #run(script: Script, args: Arguments, onReply: OnReply): void {
     this.#command("EVALSHA", [script.sha, 0, ...args], (error, reply) => {
       // The server's script cache was flushed, so the script did not run.
-      if (error !== undefined && String(error.details?.reason).startsWith("NOSCRIPT")) this.#command("EVAL", [script.lua, 0, ...args], onReply);
+      if (error !== undefined && String(error.details?.reason).startsWith("NOSCRIPT"))
+        this.#command("EVAL", [script.lua, 0, ...args], onReply);
       else onReply(error, reply);
     });
   }
@@ -216,7 +223,8 @@ export class RedisConnection {
     if (this.#state !== "ready") return;
     this.#state = "disconnected";
     this.#writeRefusal.stop();
-    if (this.#closing === undefined) this.#log.error("connection to Redis lost; reconnecting", { reason: this.#lastError?.message });
+    if (this.#closing === undefined)
+      this.#log.error("connection to Redis lost; reconnecting", { reason: this.#lastError?.message });
   }
 
   #onReconnected(): void {

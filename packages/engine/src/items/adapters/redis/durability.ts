@@ -21,7 +21,12 @@ export async function readDurability(configGet: (name: string) => Promise<unknow
   const appendonly = await setting("appendonly");
   const appendfsync = await setting("appendfsync");
   const policy = await setting("maxmemory-policy");
-  return { durability: durabilityOf(appendonly, appendfsync), appendonly, appendfsync, evicts: policy?.startsWith("allkeys-") ?? false };
+  return {
+    durability: durabilityOf(appendonly, appendfsync),
+    appendonly,
+    appendfsync,
+    evicts: policy?.startsWith("allkeys-") ?? false,
+  };
 }
 
 function durabilityOf(appendonly: string | undefined, appendfsync: string | undefined): Durability {

@@ -6,7 +6,17 @@ import { type Script, scripts } from "./script.ts";
 /** Maximum number of deliveries per script, so that a script does not block the server for long. */
 const BATCH = 1_000;
 
-type DeliveryReply = readonly [string, ChangeKind, string, string, string, string, string, string | null, string | null];
+type DeliveryReply = readonly [
+  string,
+  ChangeKind,
+  string,
+  string,
+  string,
+  string,
+  string,
+  string | null,
+  string | null,
+];
 
 /** Outbox in Redis. Contains the deliveries of this engine's writes only. */
 export class RedisOutbox implements Outbox {
@@ -20,13 +30,22 @@ export class RedisOutbox implements Outbox {
     this.#owner = owner;
   }
 
-  pending(request: { readonly watcher: string; readonly after: number; readonly limit: number; readonly maxBytes: number }): Promise<readonly Delivery[]> {
+  pending(request: {
+    readonly watcher: string;
+    readonly after: number;
+    readonly limit: number;
+    readonly maxBytes: number;
+  }): Promise<readonly Delivery[]> {
     const { watcher, after, limit, maxBytes } = request;
-    return this.#run(scripts.pending, [watcher, after, limit, maxBytes], (reply) => (reply as readonly DeliveryReply[]).map((one) => deliveryOf(watcher, one)));
+    return this.#run(scripts.pending, [watcher, after, limit, maxBytes], (reply) =>
+      (reply as readonly DeliveryReply[]).map((one) => deliveryOf(watcher, one)),
+    );
   }
 
   async acknowledge(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void> {
-    const batches = Array.from({ length: Math.ceil(deliveries.length / BATCH) }, (_, index) => deliveries.slice(index * BATCH, (index + 1) * BATCH));
+    const batches = Array.from({ length: Math.ceil(deliveries.length / BATCH) }, (_, index) =>
+      deliveries.slice(index * BATCH, (index + 1) * BATCH),
+    );
     await Promise.all(
       batches.map((batch) =>
         this.#run(
@@ -42,7 +61,11 @@ export class RedisOutbox implements Outbox {
     let dropped = 0;
     let last = "";
     for (;;) {
-      const [some, end] = await this.#run(scripts.discard, [watcher, BATCH, last], (reply) => reply as readonly [number, string]);
+      const [some, end] = await this.#run(
+        scripts.discard,
+        [watcher, BATCH, last],
+        (reply) => reply as readonly [number, string],
+      );
       dropped += some;
       last = end;
       if (some < BATCH) return dropped;
@@ -67,7 +90,18 @@ export class RedisOutbox implements Outbox {
   }
 }
 
-function deliveryOf(watcher: string, [seq, kind, scope, key, version, at, origin, previous, json]: DeliveryReply): Delivery {
-  const change = { kind, scope, key, version: Number(version), previous: previous ?? undefined, json: json ?? undefined, at: Number(at) };
+function deliveryOf(
+  watcher: string,
+  [seq, kind, scope, key, version, at, origin, previous, json]: DeliveryReply,
+): Delivery {
+  const change = {
+    kind,
+    scope,
+    key,
+    version: Number(version),
+    previous: previous ?? undefined,
+    json: json ?? undefined,
+    at: Number(at),
+  };
   return { seq: Number(seq), watcher, change, origin };
 }

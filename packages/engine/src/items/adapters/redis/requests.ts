@@ -46,15 +46,25 @@ export class Requests {
   refusalFor(bytes: number): CallError | undefined {
     const { maxRequests, maxBytes } = this.#limits;
     const requests = this.#pending.size;
-    if (requests === 0 || (requests < maxRequests && this.#bytes + REQUEST_OVERHEAD_BYTES + bytes <= maxBytes)) return undefined;
-    return new CallError("overloaded", `too many pending requests to Redis: ${requests} requests of ${this.#bytes} bytes; try again shortly`, {
-      details: { requests, bytes: this.#bytes, max_requests: maxRequests, max_bytes: maxBytes },
-    });
+    if (requests === 0 || (requests < maxRequests && this.#bytes + REQUEST_OVERHEAD_BYTES + bytes <= maxBytes))
+      return undefined;
+    return new CallError(
+      "overloaded",
+      `too many pending requests to Redis: ${requests} requests of ${this.#bytes} bytes; try again shortly`,
+      {
+        details: { requests, bytes: this.#bytes, max_requests: maxRequests, max_bytes: maxBytes },
+      },
+    );
   }
 
   add(bytes: number, reject: (error: CallError) => void): PendingRequest {
     const { requestTimeoutMs } = this.#limits;
-    const pending = { bytes: REQUEST_OVERHEAD_BYTES + bytes, deadline: this.#clock.monotonic() + requestTimeoutMs, reject, isOver: false };
+    const pending = {
+      bytes: REQUEST_OVERHEAD_BYTES + bytes,
+      deadline: this.#clock.monotonic() + requestTimeoutMs,
+      reject,
+      isOver: false,
+    };
     this.#pending.add(pending);
     this.#bytes += pending.bytes;
     this.#cancelSweep ??= this.#clock.after(requestTimeoutMs, () => this.#sweep());
@@ -89,7 +99,8 @@ export class Requests {
       pending.reject(new CallError("call_timeout", message, { details: { timeout_ms: requestTimeoutMs } }));
     }
     const [next] = this.#pending;
-    if (next !== undefined) this.#cancelSweep = this.#clock.after(Math.max(1, next.deadline - now), () => this.#sweep());
+    if (next !== undefined)
+      this.#cancelSweep = this.#clock.after(Math.max(1, next.deadline - now), () => this.#sweep());
     if (late.length > 0) this.#onLate();
   }
 }

@@ -4,7 +4,15 @@ import { planWrite, tooLargeText } from "../../plan-write.ts";
 import type { RequestHandle, Settle } from "./connection.ts";
 import { itemOf } from "./record.ts";
 import { scripts } from "./script.ts";
-import { type OneReply, oneSet, refusalOf, type WriteContext, type WriteReply, writeArguments, writtenOf } from "./write.ts";
+import {
+  type OneReply,
+  oneSet,
+  refusalOf,
+  type WriteContext,
+  type WriteReply,
+  writeArguments,
+  writtenOf,
+} from "./write.ts";
 
 export interface UpdateRequest {
   readonly scope: string;
@@ -24,7 +32,10 @@ export interface UpdateTools extends WriteContext {
  * Reads the item, applies the operations, and writes if the version is unchanged. Retries after a concurrent write,
  * until the request's deadline.
  */
-export function updateItem({ scope, key, update, write }: UpdateRequest, { prefix, owner, setByMs, request, settle, release }: UpdateTools): void {
+export function updateItem(
+  { scope, key, update, write }: UpdateRequest,
+  { prefix, owner, setByMs, request, settle, release }: UpdateTools,
+): void {
   function attempt(): void {
     if (request.isOver) {
       release();
@@ -42,15 +53,26 @@ export function updateItem({ scope, key, update, write }: UpdateRequest, { prefi
     if (plan.status === "conflict") {
       finish(plan);
     } else if (plan.status === "too_large") {
-      fail(new CallError("payload_too_large", tooLargeText(plan.bytes, update.maxBytes), { details: { bytes: plan.bytes, limit: update.maxBytes } }));
+      fail(
+        new CallError("payload_too_large", tooLargeText(plan.bytes, update.maxBytes), {
+          details: { bytes: plan.bytes, limit: update.maxBytes },
+        }),
+      );
     } else if (plan.row !== "put" || plan.item === undefined) {
       finish({ status: plan.status, item: plan.item, previous: plan.previous, changes: [], errors: plan.errors });
     } else {
       const one = oneSet(scope, key, plan.item, write);
-      request.run(scripts.write, writeArguments({ prefix, owner, setByMs }, [one], old?.version ?? 0), (error, reply) => {
-        if (error !== undefined) step(() => fail(error));
-        else step(() => conclude(reply as WriteReply, (done) => ({ ...writtenOf(one, done, setByMs), errors: plan.errors })));
-      });
+      request.run(
+        scripts.write,
+        writeArguments({ prefix, owner, setByMs }, [one], old?.version ?? 0),
+        (error, reply) => {
+          if (error !== undefined) step(() => fail(error));
+          else
+            step(() =>
+              conclude(reply as WriteReply, (done) => ({ ...writtenOf(one, done, setByMs), errors: plan.errors })),
+            );
+        },
+      );
     }
   }
 

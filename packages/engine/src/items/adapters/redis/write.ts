@@ -23,7 +23,11 @@ export interface WriteContext {
 }
 
 /** Returns the arguments of the write script. */
-export function writeArguments({ prefix, owner, setByMs }: WriteContext, writes: readonly BatchedWrite[], plannedFor: number | undefined): (string | number)[] {
+export function writeArguments(
+  { prefix, owner, setByMs }: WriteContext,
+  writes: readonly BatchedWrite[],
+  plannedFor: number | undefined,
+): (string | number)[] {
   const args: (string | number)[] = [prefix, owner, MAX_WAITING_DELIVERIES, MAX_MANY_BYTES, setByMs, writes.length];
   for (const one of writes) {
     const { now, ifVersion, notice } = one.write;
@@ -37,7 +41,10 @@ export function writeArguments({ prefix, owner, setByMs }: WriteContext, writes:
 }
 
 export function writeBytes(writes: readonly BatchedWrite[]): number {
-  return writes.reduce((sum, one) => sum + 2 * (one.scope.length + one.key.length) + (one.type === "set" ? one.value.bytes : 0), 0);
+  return writes.reduce(
+    (sum, one) => sum + 2 * (one.scope.length + one.key.length) + (one.type === "set" ? one.value.bytes : 0),
+    0,
+  );
 }
 
 /** Builds a write's result. Repeats the script's plan with the stored record that the script found. */
@@ -61,7 +68,9 @@ export function writtenOf(one: BatchedWrite, reply: OneReply | undefined, setByM
 export function refusalOf(reply: WriteReply): CallError {
   if (reply[0] === "overfull") {
     const [, watcher, waiting] = reply;
-    return new CallError("overloaded", tooManyDeliveriesText(watcher, Number(waiting)), { details: { watcher, waiting: Number(waiting) } });
+    return new CallError("overloaded", tooManyDeliveriesText(watcher, Number(waiting)), {
+      details: { watcher, waiting: Number(waiting) },
+    });
   }
   if (reply[0] === "too_large") {
     const bytes = Number(reply[1]);

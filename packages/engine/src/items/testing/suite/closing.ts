@@ -11,7 +11,10 @@ export function closingTests(suite: Suite): void {
     await suite.put("s", "k", '"é"');
     expect(await suite.store.snapshot(file)).toEqual({ bytes: statSync(file).size });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    await expect(suite.store.snapshot(file)).rejects.toMatchObject({ code: "storage_failed", message: expect.stringMatching(/a\.snapshot.*already exists/) });
+    await expect(suite.store.snapshot(file)).rejects.toMatchObject({
+      code: "storage_failed",
+      message: expect.stringMatching(/a\.snapshot.*already exists/),
+    });
     await expect(suite.store.snapshot(join(file, "below-a-file"))).rejects.toMatchObject({ code: "storage_failed" });
     expect(readdirSync(folder)).toEqual(["a.snapshot"]);
     rmSync(folder, { recursive: true });

@@ -31,10 +31,18 @@ export function expiryTests(suite: Suite): void {
     suite.clock.setByMs = byMs;
     const now = suite.clock.now();
     expect(await suite.store.get("s", "k")).toMatchObject({ json: "1", expiresAt: end + byMs });
-    expect(await suite.store.getMany("s", ["k", "stays"])).toMatchObject([{ expiresAt: end + byMs }, { expiresAt: undefined }]);
+    expect(await suite.store.getMany("s", ["k", "stays"])).toMatchObject([
+      { expiresAt: end + byMs },
+      { expiresAt: undefined },
+    ]);
     expect(await suite.store.list("s", { maxBytes: 100 })).toMatchObject({ values: ["1", "2"] });
-    expect((await suite.store.page("s", wholeScope)).items).toMatchObject([{ key: "k", expiresAt: end + byMs }, { key: "stays" }]);
-    expect(await suite.update("s", "k", [{ type: "increment", path: "", by: 1 }], { now, expiresAt: "keep" })).toMatchObject({
+    expect((await suite.store.page("s", wholeScope)).items).toMatchObject([
+      { key: "k", expiresAt: end + byMs },
+      { key: "stays" },
+    ]);
+    expect(
+      await suite.update("s", "k", [{ type: "increment", path: "", by: 1 }], { now, expiresAt: "keep" }),
+    ).toMatchObject({
       status: "written",
       item: { version: 2, updatedAt: now, expiresAt: end + byMs },
     });
@@ -45,7 +53,10 @@ export function expiryTests(suite: Suite): void {
     suite.clock.time = end;
     expect(await suite.store.get("s", "k")).toBeUndefined();
     expect(await suite.store.expired(suite.clock.now(), 10)).toEqual([{ scope: "s", key: "k", version: 2 }]);
-    expect(await suite.set("s", "k", "3", { now: suite.clock.now(), ifVersion: 0 })).toMatchObject({ status: "written", item: { version: 4 } });
+    expect(await suite.set("s", "k", "3", { now: suite.clock.now(), ifVersion: 0 })).toMatchObject({
+      status: "written",
+      item: { version: 4 },
+    });
   });
 
   it("keeps an end when the clock is set on for a moment and back", async () => {
@@ -64,7 +75,10 @@ export function expiryTests(suite: Suite): void {
     await suite.put("s", "other", "2");
     expect(await suite.store.getMany("s", ["k", "other"])).toMatchObject([undefined, { key: "other" }]);
     expect(await suite.store.list("s", { maxBytes: 1 })).toEqual({ status: "complete", values: ["2"] });
-    expect(await suite.store.page("s", { ...wholeScope, limit: 1 })).toMatchObject({ items: [{ key: "other" }], more: false });
+    expect(await suite.store.page("s", { ...wholeScope, limit: 1 })).toMatchObject({
+      items: [{ key: "other" }],
+      more: false,
+    });
   });
 
   it("deletes an expired item before it creates it again, each with its own version", async () => {
@@ -75,8 +89,24 @@ export function expiryTests(suite: Suite): void {
       previous: undefined,
       item: { json: '"old"', version: 4, expiresAt: undefined, updatedAt: now },
       changes: [
-        { kind: "deleted", version: 3, previous: '"old"', json: undefined, at: now, seq: expect.any(Number), watchers: ["w"] },
-        { kind: "created", version: 4, previous: undefined, json: '"old"', at: now, seq: expect.any(Number), watchers: ["w"] },
+        {
+          kind: "deleted",
+          version: 3,
+          previous: '"old"',
+          json: undefined,
+          at: now,
+          seq: expect.any(Number),
+          watchers: ["w"],
+        },
+        {
+          kind: "created",
+          version: 4,
+          previous: undefined,
+          json: '"old"',
+          at: now,
+          seq: expect.any(Number),
+          watchers: ["w"],
+        },
       ],
     });
     expect(await suite.store.outbox.pending({ watcher: "w", after: 0, limit: 10, maxBytes: 1_000 })).toMatchObject([
@@ -84,7 +114,9 @@ export function expiryTests(suite: Suite): void {
       { change: { kind: "created", version: 4 } },
     ]);
     expect(await suite.store.nextExpiry()).toBeUndefined();
-    expect((await suite.store.groups({ prefix: "", after: undefined, limit: 10 })).groups).toEqual([{ scope: "s", items: 1, bytes: 5 }]);
+    expect((await suite.store.groups({ prefix: "", after: undefined, limit: 10 })).groups).toEqual([
+      { scope: "s", items: 1, bytes: 5 },
+    ]);
   });
 
   it("starts an update of an expired item with a new item", async () => {
@@ -148,7 +180,10 @@ export function expiryTests(suite: Suite): void {
     expect((await suite.store.expired(now + 30, 10)).map(({ key }) => key)).toEqual(["a", "b", "c"]);
     suite.clock.time = now + 30;
     for (const { scope, key, version } of ended) {
-      expect(await suite.delete(scope, key, { ifVersion: version })).toMatchObject({ status: "written", changes: [{ kind: "deleted", version: 2 }] });
+      expect(await suite.delete(scope, key, { ifVersion: version })).toMatchObject({
+        status: "written",
+        changes: [{ kind: "deleted", version: 2 }],
+      });
     }
     expect(await suite.store.nextExpiry()).toBe(now + 30);
     expect((await suite.store.expired(now + 1_000, 10)).map(({ key }) => key)).toEqual(["c", "d"]);
@@ -176,9 +211,13 @@ export function expiryTests(suite: Suite): void {
     const increment = [{ type: "increment", path: "", by: 1 }] as const;
     await suite.put("s", "k", "1", { expiresAt: end });
     expect(await suite.update("s", "k", increment)).toMatchObject({ item: { json: "2", expiresAt: end } });
-    expect(await suite.update("s", "k", increment, { expiresAt: end + 5 })).toMatchObject({ item: { json: "3", expiresAt: end + 5 } });
+    expect(await suite.update("s", "k", increment, { expiresAt: end + 5 })).toMatchObject({
+      item: { json: "3", expiresAt: end + 5 },
+    });
     expect(await suite.store.nextExpiry()).toBe(end + 5);
-    expect(await suite.update("s", "k", increment, { expiresAt: undefined })).toMatchObject({ item: { json: "4", expiresAt: undefined } });
+    expect(await suite.update("s", "k", increment, { expiresAt: undefined })).toMatchObject({
+      item: { json: "4", expiresAt: undefined },
+    });
     expect(await suite.store.nextExpiry()).toBeUndefined();
   });
 

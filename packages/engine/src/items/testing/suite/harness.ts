@@ -1,6 +1,15 @@
 import { afterEach, beforeEach } from "vitest";
 import { type Clock, systemClock } from "../../../kernel/clock.ts";
-import type { Conflict, Item, ItemStore, ItemUpdate, ItemUpdated, ItemValue, ItemWrite, ItemWritten } from "../../item-store.ts";
+import type {
+  Conflict,
+  Item,
+  ItemStore,
+  ItemUpdate,
+  ItemUpdated,
+  ItemValue,
+  ItemWrite,
+  ItemWritten,
+} from "../../item-store.ts";
 import type { ChangeKind, Notice } from "../../outbox.ts";
 import type { UpdateOp } from "../../update-op.ts";
 
@@ -33,7 +42,10 @@ export function newWrite(write: Partial<ItemWrite> = {}): ItemWrite {
 }
 
 /** Returns a notice for these watchers. They want the given kinds of changes; default all. */
-export function noticeFor(names: readonly string[], kinds: readonly ChangeKind[] = ["created", "updated", "deleted"]): Notice {
+export function noticeFor(
+  names: readonly string[],
+  kinds: readonly ChangeKind[] = ["created", "updated", "deleted"],
+): Notice {
   return { watchers: names.map((id) => ({ id, kinds: new Set(kinds) })), origin: "from a test" };
 }
 

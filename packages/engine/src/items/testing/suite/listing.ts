@@ -26,7 +26,9 @@ export function listingTests(suite: Suite): void {
     for (const scope of names) for (const key of names) await suite.put(scope, key, JSON.stringify([scope, key]));
     for (const scope of names) {
       for (const key of names) expect((await suite.store.get(scope, key))?.json).toBe(JSON.stringify([scope, key]));
-      expect((await suite.store.page(scope, wholeScope)).items.map((item) => item.key)).toEqual([...names].sort(compareKeys));
+      expect((await suite.store.page(scope, wholeScope)).items.map((item) => item.key)).toEqual(
+        [...names].sort(compareKeys),
+      );
     }
     expect(await suite.store.scopes({ prefix: "" })).toEqual([...names].sort(compareKeys));
   });
@@ -91,7 +93,17 @@ export function listingTests(suite: Suite): void {
       "user\u0001",
     ];
     for (const key of keys) await suite.put("s", key, "1");
-    for (const prefix of ["user:", "user", "us\u{10ffff}", "us", "user\ud7ff", "user\u0000", "user\u0001", "nothing", "user:1"]) {
+    for (const prefix of [
+      "user:",
+      "user",
+      "us\u{10ffff}",
+      "us",
+      "user\ud7ff",
+      "user\u0000",
+      "user\u0001",
+      "nothing",
+      "user:1",
+    ]) {
       const expected = keys.filter((key) => key.startsWith(prefix)).sort(compareKeys);
       const page = await suite.store.page("s", { ...wholeScope, prefix });
       expect(page.items.map((item) => item.key)).toEqual(expected);
@@ -99,13 +111,19 @@ export function listingTests(suite: Suite): void {
       const rest = await suite.store.page("s", { ...wholeScope, prefix, after: expected[0] });
       expect(rest.items.map((item) => item.key)).toEqual(expected[0] === undefined ? expected : expected.slice(1));
     }
-    expect((await suite.store.page("s", { ...wholeScope, prefix: "user:", after: "a" })).items.map((item) => item.key)).toEqual(["user:", "user:1", "user:2"]);
+    expect(
+      (await suite.store.page("s", { ...wholeScope, prefix: "user:", after: "a" })).items.map((item) => item.key),
+    ).toEqual(["user:", "user:1", "user:2"]);
   });
 
   it("ends a page early rather than go over its bytes, but gives at least one item", async () => {
     for (const key of ["a", "b", "c"]) await suite.put("s", key, '"12345678"');
     expect((await suite.store.page("s", { ...wholeScope, maxBytes: 25 })).items).toHaveLength(2);
-    expect(await suite.store.page("s", { ...wholeScope, maxBytes: 1 })).toMatchObject({ items: [{ key: "a" }], more: true, total: 3 });
+    expect(await suite.store.page("s", { ...wholeScope, maxBytes: 1 })).toMatchObject({
+      items: [{ key: "a" }],
+      more: true,
+      total: 3,
+    });
   });
 
   it("lists only scopes that hold something", async () => {

@@ -72,6 +72,8 @@ export function manyTests(suite: Suite): void {
     const keys = Array.from({ length: 1_000 }, (_, index) => `k${index}`);
     expect(await suite.store.writeMany(keys.map((key) => setting("s", key, "1")))).toMatchObject({ status: "written" });
     expect(await suite.store.writeMany([])).toEqual({ status: "written", writes: [] });
-    expect((await suite.store.groups({ prefix: "", after: undefined, limit: 10 })).groups).toEqual([{ scope: "s", items: 1_000, bytes: 1_000 }]);
+    expect((await suite.store.groups({ prefix: "", after: undefined, limit: 10 })).groups).toEqual([
+      { scope: "s", items: 1_000, bytes: 1_000 },
+    ]);
   });
 }

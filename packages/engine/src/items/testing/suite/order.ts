@@ -3,14 +3,21 @@ import { newValue, newWrite, type Suite, written } from "./harness.ts";
 
 export function orderTests(suite: Suite): void {
   it("lets exactly one of many writers win who expect the same version", async () => {
-    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => suite.set("s", "k", String(index), { ifVersion: 0 })));
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => suite.set("s", "k", String(index), { ifVersion: 0 })),
+    );
     expect(outcomes.filter((outcome) => outcome.status === "written")).toHaveLength(1);
   });
 
   it("applies writes to one key in the order in which they were asked for", async () => {
     const outcomes = await Promise.all(Array.from({ length: 100 }, (_, index) => suite.set("s", "k", String(index))));
-    expect(outcomes.map((outcome) => written(outcome).item?.version)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
-    expect(outcomes.map((outcome) => written(outcome).previous)).toEqual([undefined, ...Array.from({ length: 99 }, (_, index) => String(index))]);
+    expect(outcomes.map((outcome) => written(outcome).item?.version)).toEqual(
+      Array.from({ length: 100 }, (_, index) => index + 1),
+    );
+    expect(outcomes.map((outcome) => written(outcome).previous)).toEqual([
+      undefined,
+      ...Array.from({ length: 99 }, (_, index) => String(index)),
+    ]);
     expect((await suite.store.get("s", "k"))?.json).toBe("99");
   });
 

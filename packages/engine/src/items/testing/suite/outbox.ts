@@ -3,7 +3,10 @@ import type { Delivery, Outbox } from "../../outbox.ts";
 import { newValue, newWrite, noticeFor, type Suite, written } from "./harness.ts";
 
 export function outboxTests(suite: Suite): void {
-  function pending(watcher: string, request: Partial<Parameters<Outbox["pending"]>[0]> = {}): Promise<readonly Delivery[]> {
+  function pending(
+    watcher: string,
+    request: Partial<Parameters<Outbox["pending"]>[0]> = {},
+  ): Promise<readonly Delivery[]> {
     return suite.store.outbox.pending({ watcher, after: 0, limit: 100, maxBytes: 1_000_000, ...request });
   }
 
@@ -23,9 +26,21 @@ export function outboxTests(suite: Suite): void {
     const all = await pending("all");
     const common = { watcher: "all", origin: 'trace "1"\u0000' };
     expect(all).toEqual([
-      { ...common, seq: first.changes[0]?.seq, change: { kind: "created", scope: "s\u0000", key: "k", version: 1, previous: undefined, json: "1", at: 5 } },
-      { ...common, seq: expect.any(Number), change: { kind: "updated", scope: "s\u0000", key: "k", version: 2, previous: "1", json: "2", at: 6 } },
-      { ...common, seq: last.changes[0]?.seq, change: { kind: "deleted", scope: "s\u0000", key: "k", version: 3, previous: "2", json: undefined, at: 7 } },
+      {
+        ...common,
+        seq: first.changes[0]?.seq,
+        change: { kind: "created", scope: "s\u0000", key: "k", version: 1, previous: undefined, json: "1", at: 5 },
+      },
+      {
+        ...common,
+        seq: expect.any(Number),
+        change: { kind: "updated", scope: "s\u0000", key: "k", version: 2, previous: "1", json: "2", at: 6 },
+      },
+      {
+        ...common,
+        seq: last.changes[0]?.seq,
+        change: { kind: "deleted", scope: "s\u0000", key: "k", version: 3, previous: "2", json: undefined, at: 7 },
+      },
     ]);
     expect(all.map(({ seq }) => seq)).toEqual(all.map(({ seq }) => seq).sort((a, b) => a - b));
     expect(await suite.store.outbox.watchers()).toEqual([
@@ -43,13 +58,16 @@ export function outboxTests(suite: Suite): void {
     expect(written(await suite.set("s", "k", "1", { notice: noticeFor(["w"]) })).changes).toEqual([]);
     await suite.set("s", "k", "2", { notice: noticeFor(["w"]), ifVersion: 9 });
     await suite.update("s", "k", [{ type: "increment", path: ["a"], by: 1 }], { notice: noticeFor(["w"]) });
-    expect(written(await suite.set("s", "k", "2", { notice: noticeFor(["w"], ["deleted"]) })).changes).toMatchObject([{ seq: undefined, watchers: [] }]);
+    expect(written(await suite.set("s", "k", "2", { notice: noticeFor(["w"], ["deleted"]) })).changes).toMatchObject([
+      { seq: undefined, watchers: [] },
+    ]);
     await suite.set("s", "k", "3", { notice: noticeFor([]) });
     expect(await suite.store.outbox.watchers()).toEqual([]);
   });
 
   it("gives deliveries in pages, by number and by bytes", async () => {
-    for (let index = 0; index < 5; index++) await suite.put("s", `k${index}`, `"1234567${index}"`, { notice: noticeFor(["w"]) });
+    for (let index = 0; index < 5; index++)
+      await suite.put("s", `k${index}`, `"1234567${index}"`, { notice: noticeFor(["w"]) });
     const first = await pending("w", { limit: 2 });
     expect(first.map(({ change }) => change.key)).toEqual(["k0", "k1"]);
     const rest = await pending("w", { after: first[1]?.seq ?? 0 });
@@ -75,7 +93,11 @@ export function outboxTests(suite: Suite): void {
     for (let index = 0; index < 3; index++) await suite.set("s", "k", String(index), { notice: noticeFor(["v", "w"]) });
     const [, second] = await pending("w");
     if (second === undefined) throw new Error("three deliveries wait");
-    await suite.store.outbox.acknowledge([second, { seq: 4_711, watcher: "w" }, { seq: second.seq, watcher: "nobody" }]);
+    await suite.store.outbox.acknowledge([
+      second,
+      { seq: 4_711, watcher: "w" },
+      { seq: second.seq, watcher: "nobody" },
+    ]);
     expect((await pending("w")).map(({ change }) => change.json)).toEqual(["0", "2"]);
     expect(await pending("v")).toHaveLength(3);
   });

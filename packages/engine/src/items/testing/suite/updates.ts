@@ -12,10 +12,24 @@ export function updateTests(suite: Suite): void {
       status: "written",
       previous: undefined,
       item: { key: "k", json: '{"n":1}', version: 1, updatedAt: 5, bytes: 7, expiresAt: undefined },
-      changes: [{ kind: "created", scope: "s", key: "k", version: 1, previous: undefined, json: '{"n":1}', at: 5, seq: undefined, watchers: [] }],
+      changes: [
+        {
+          kind: "created",
+          scope: "s",
+          key: "k",
+          version: 1,
+          previous: undefined,
+          json: '{"n":1}',
+          at: 5,
+          seq: undefined,
+          watchers: [],
+        },
+      ],
       errors: [],
     });
-    expect(await suite.update("s", "k", [increment, { type: "set", path: "text", value: "é" }], { now: 6 })).toMatchObject({
+    expect(
+      await suite.update("s", "k", [increment, { type: "set", path: "text", value: "é" }], { now: 6 }),
+    ).toMatchObject({
       status: "written",
       previous: '{"n":1}',
       item: { json: '{"n":2,"text":"é"}', version: 2, updatedAt: 6, bytes: 19 },
@@ -85,7 +99,11 @@ export function updateTests(suite: Suite): void {
   it("counts versions on over sets, updates and deletions", async () => {
     const versions = [];
     for (let round = 0; round < 3; round++) {
-      for (const call of [() => suite.set("s", "k", "{}"), () => suite.update("s", "k", [increment]), () => suite.delete("s", "k")]) {
+      for (const call of [
+        () => suite.set("s", "k", "{}"),
+        () => suite.update("s", "k", [increment]),
+        () => suite.delete("s", "k"),
+      ]) {
         const outcome = await call();
         if (outcome.status === "written") versions.push(...outcome.changes.map((change) => change.version));
       }

@@ -3,7 +3,17 @@ import { type Suite, wholeScope } from "./harness.ts";
 
 export function valueTests(suite: Suite): void {
   it("gives back the very JSON that was set", async () => {
-    for (const json of ["null", "0", "-0.5", '""', "9007199254740993", '{"b":1,"a":[{"__proto__":{"x":1}}]}', '"\\ud800 \\u0000 \u{1f600}"', "[]", "1e400"]) {
+    for (const json of [
+      "null",
+      "0",
+      "-0.5",
+      '""',
+      "9007199254740993",
+      '{"b":1,"a":[{"__proto__":{"x":1}}]}',
+      '"\\ud800 \\u0000 \u{1f600}"',
+      "[]",
+      "1e400",
+    ]) {
       await suite.put("s", "k", json);
       expect((await suite.store.get("s", "k"))?.json).toBe(json);
     }
@@ -21,20 +31,49 @@ export function valueTests(suite: Suite): void {
       status: "written",
       previous: undefined,
       item: { key: "k", json: "1", version: 1, updatedAt: 5, bytes: 1, expiresAt: undefined },
-      changes: [{ kind: "created", scope: "s", key: "k", version: 1, previous: undefined, json: "1", at: 5, seq: undefined, watchers: [] }],
+      changes: [
+        {
+          kind: "created",
+          scope: "s",
+          key: "k",
+          version: 1,
+          previous: undefined,
+          json: "1",
+          at: 5,
+          seq: undefined,
+          watchers: [],
+        },
+      ],
     });
     expect(await suite.set("s", "k", '"é"', { now: 6 })).toMatchObject({
       status: "written",
       previous: "1",
       item: { key: "k", json: '"é"', version: 2, updatedAt: 6, bytes: 4, expiresAt: undefined },
-      changes: [{ kind: "updated", scope: "s", key: "k", version: 2, previous: "1", json: '"é"', at: 6, seq: undefined, watchers: [] }],
+      changes: [
+        {
+          kind: "updated",
+          scope: "s",
+          key: "k",
+          version: 2,
+          previous: "1",
+          json: '"é"',
+          at: 6,
+          seq: undefined,
+          watchers: [],
+        },
+      ],
     });
   });
 
   it("keeps version and time when a set changes nothing", async () => {
     await suite.set("s", "k", "[1]", { now: 5 });
     const item = { key: "k", json: "[1]", version: 1, updatedAt: 5, bytes: 3, expiresAt: undefined };
-    expect(await suite.set("s", "k", "[1]", { now: 9 })).toMatchObject({ status: "unchanged", previous: "[1]", item, changes: [] });
+    expect(await suite.set("s", "k", "[1]", { now: 9 })).toMatchObject({
+      status: "unchanged",
+      previous: "[1]",
+      item,
+      changes: [],
+    });
     expect(await suite.store.get("s", "k")).toEqual(item);
   });
 
@@ -54,10 +93,27 @@ export function valueTests(suite: Suite): void {
       status: "written",
       item: undefined,
       previous: "[1,2]",
-      changes: [{ kind: "deleted", scope: "s", key: "k", version: 2, previous: "[1,2]", json: undefined, at: 7, seq: undefined, watchers: [] }],
+      changes: [
+        {
+          kind: "deleted",
+          scope: "s",
+          key: "k",
+          version: 2,
+          previous: "[1,2]",
+          json: undefined,
+          at: 7,
+          seq: undefined,
+          watchers: [],
+        },
+      ],
     });
     expect(await suite.store.get("s", "k")).toBeUndefined();
-    expect(await suite.delete("s", "k")).toMatchObject({ status: "unchanged", item: undefined, previous: undefined, changes: [] });
+    expect(await suite.delete("s", "k")).toMatchObject({
+      status: "unchanged",
+      item: undefined,
+      previous: undefined,
+      changes: [],
+    });
   });
 
   it("writes only at the expected version when one is given", async () => {

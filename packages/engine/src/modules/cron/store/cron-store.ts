@@ -34,7 +34,13 @@ export class CronStore {
   /** Opens the store. Its timeouts always use real time, because the disk does. */
   static async open(options: { readonly dataDir: string; readonly log: Logger }): Promise<CronStore> {
     const { dataDir, log } = options;
-    return new CronStore(await openStore<CronProcedures>({ file: join(dataDir, FILE), procedures: new URL("./procedures.js", import.meta.url), log }));
+    return new CronStore(
+      await openStore<CronProcedures>({
+        file: join(dataDir, FILE),
+        procedures: new URL("./procedures.js", import.meta.url),
+        log,
+      }),
+    );
   }
 
   /**
@@ -80,8 +86,17 @@ export class CronStore {
    * Pauses or resumes a job. `decided` replaces the decided time, and may be earlier than the stored one. Absent:
    * unchanged.
    */
-  setPaused(id: string, paused: boolean, decided?: { readonly until: number; readonly handled: HandledTicks }): Promise<void> {
-    return this.#store.call("setPaused", { id, paused, decidedUntil: decided?.until ?? null, handled: decided?.handled ?? null });
+  setPaused(
+    id: string,
+    paused: boolean,
+    decided?: { readonly until: number; readonly handled: HandledTicks },
+  ): Promise<void> {
+    return this.#store.call("setPaused", {
+      id,
+      paused,
+      decidedUntil: decided?.until ?? null,
+      handled: decided?.handled ?? null,
+    });
   }
 
   /** Shifts the times when jobs were last used after the clock was set. */
@@ -96,7 +111,8 @@ export class CronStore {
 
   /** Deletes jobs that are not in `ids` and were last used before `seenBefore`. Returns their number. */
   async upkeep(ids: readonly string[], now: number, seenBefore: number): Promise<number> {
-    for (let at = 0; at < ids.length; at += BATCH) await this.#store.call("touch", { ids: ids.slice(at, at + BATCH), now });
+    for (let at = 0; at < ids.length; at += BATCH)
+      await this.#store.call("touch", { ids: ids.slice(at, at + BATCH), now });
     let forgotten = 0;
     for (let mayBeMore = true; mayBeMore; ) {
       const purged = await this.#store.call("purge", { seenBefore });

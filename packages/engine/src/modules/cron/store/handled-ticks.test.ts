@@ -39,7 +39,8 @@ it("remembers 16 ranges; beyond, the two earliest become one, so that no handled
 it("leaves handled ticks out of a schedule, forwards and backwards", () => {
   const schedule = unhandledTicks(scheduleOf("0 * * * * *", "UTC"), [range(3, 5), range(8, 8), range(20, 30)]);
   const next: number[] = [];
-  for (let tick = schedule.next(at(0)); tick !== undefined && next.length < 6; tick = schedule.next(tick)) next.push(tick);
+  for (let tick = schedule.next(at(0)); tick !== undefined && next.length < 6; tick = schedule.next(tick))
+    next.push(tick);
   expect(minutes(next)).toEqual([1, 2, 6, 7, 9, 10]);
   expect(minutes(schedule.latest(100, at(0), at(10)))).toEqual([1, 2, 6, 7, 9, 10]);
   expect(minutes(schedule.latest(3, at(0), at(10)))).toEqual([7, 9, 10]);

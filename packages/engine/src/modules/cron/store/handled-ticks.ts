@@ -28,11 +28,13 @@ export function endRange(handled: HandledTicks, until: number, since: number): H
   const ranges: TickRange[] = [];
   for (const range of ordered) {
     const last = ranges.at(-1);
-    if (last !== undefined && range[0] <= last[1] + 1) ranges[ranges.length - 1] = [last[0], Math.max(last[1], range[1])];
+    if (last !== undefined && range[0] <= last[1] + 1)
+      ranges[ranges.length - 1] = [last[0], Math.max(last[1], range[1])];
     else ranges.push(range);
   }
   const [first, second] = ranges;
-  if (ranges.length > MAX_RANGES && first !== undefined && second !== undefined) ranges.splice(0, 2, [first[0], second[1]]);
+  if (ranges.length > MAX_RANGES && first !== undefined && second !== undefined)
+    ranges.splice(0, 2, [first[0], second[1]]);
   return { since, ranges };
 }
 

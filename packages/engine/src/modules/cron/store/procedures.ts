@@ -71,26 +71,42 @@ export function openProcedures(database: Database) {
     `INSERT INTO jobs (id, function_id, config, decided_until, handled_since, seen_at, trusted) VALUES (?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, trusted = max(trusted, excluded.trusted)`,
   );
-  const job = database.prepare<JobRow>("SELECT decided_until, handled_since, handled, paused, retired FROM jobs WHERE id = ?");
+  const job = database.prepare<JobRow>(
+    "SELECT decided_until, handled_since, handled, paused, retired FROM jobs WHERE id = ?",
+  );
   const unretire = database.prepare("UPDATE jobs SET retired = 0 WHERE id = ?");
   const setHandled = database.prepare("UPDATE jobs SET handled_since = ?, handled = ? WHERE id = ?");
   const redecide = database.prepare("UPDATE jobs SET decided_until = ? WHERE id = ?");
   const own = database.prepare("UPDATE jobs SET trusted = ? WHERE id = ?");
-  const retire = database.prepare("UPDATE jobs SET retired = 1, trusted = 0, seen_at = ? WHERE id = ? AND trusted <= ?");
+  const retire = database.prepare(
+    "UPDATE jobs SET retired = 1, trusted = 0, seen_at = ? WHERE id = ? AND trusted <= ?",
+  );
   const decide = database.prepare("UPDATE jobs SET decided_until = max(decided_until, ?) WHERE id = ?");
   const undecide = database.prepare("UPDATE jobs SET decided_until = ? WHERE id = ? AND decided_until = ?");
   const deleteRun = database.prepare("DELETE FROM runs WHERE job = ? AND seq = ?");
-  const setPaused = database.prepare("UPDATE jobs SET paused = ?, decided_until = coalesce(?, decided_until) WHERE id = ?");
+  const setPaused = database.prepare(
+    "UPDATE jobs SET paused = ?, decided_until = coalesce(?, decided_until) WHERE id = ?",
+  );
   const shiftSeen = database.prepare("UPDATE jobs SET seen_at = seen_at + ?");
   const touch = database.prepare("UPDATE jobs SET seen_at = ? WHERE id = ?");
-  const old = database.prepare<{ readonly id: string }>("SELECT id FROM jobs WHERE seen_at < ? ORDER BY seen_at LIMIT ?");
+  const old = database.prepare<{ readonly id: string }>(
+    "SELECT id FROM jobs WHERE seen_at < ? ORDER BY seen_at LIMIT ?",
+  );
   const deleteJob = database.prepare("DELETE FROM jobs WHERE id = ?");
-  const unfinished = database.prepare<RunRow>(`SELECT ${COLUMNS} FROM runs WHERE job = ? AND outcome IS NULL AND engine <> ?`);
-  const interrupt = database.prepare("UPDATE runs SET finished_at = ?, outcome = 'error', error = ? WHERE job = ? AND seq = ?");
+  const unfinished = database.prepare<RunRow>(
+    `SELECT ${COLUMNS} FROM runs WHERE job = ? AND outcome IS NULL AND engine <> ?`,
+  );
+  const interrupt = database.prepare(
+    "UPDATE runs SET finished_at = ?, outcome = 'error', error = ? WHERE job = ? AND seq = ?",
+  );
   const claim = database.prepare("UPDATE runs SET engine = ? WHERE job = ? AND seq = ?");
   const latest = database.prepare<RunRow>(`SELECT ${COLUMNS} FROM runs WHERE job = ? ORDER BY seq DESC LIMIT ?`);
-  const started = database.prepare("SELECT 1 FROM runs WHERE job = ? AND scheduled_at = ? AND manual = 0 AND started_at IS NOT NULL");
-  const putRun = database.prepare(`INSERT OR REPLACE INTO runs (job, ${COLUMNS}, engine) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const started = database.prepare(
+    "SELECT 1 FROM runs WHERE job = ? AND scheduled_at = ? AND manual = 0 AND started_at IS NOT NULL",
+  );
+  const putRun = database.prepare(
+    `INSERT OR REPLACE INTO runs (job, ${COLUMNS}, engine) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
   const trim = database.prepare("DELETE FROM runs WHERE job = ? AND seq <= ?");
 
   function handle(id: string, { since, ranges }: HandledTicks): void {
@@ -141,28 +157,44 @@ export function openProcedures(database: Database) {
      * Applies changes in order. Returns the stored job for adoptions, otherwise undefined. `engine` is the id of this
      * run of the engine.
      */
-    register: write(({ changes, engine }: { readonly changes: readonly (Adoption | OwnerChange | Retirement | Rewind)[]; readonly engine: string }) =>
-      changes.map((change) => {
-        if (change.kind === "adopt") return adopt(change, engine);
-        if (change.kind === "own") own.run(change.isTrusted ? 1 : 0, change.id);
-        else if (change.kind === "retire") retire.run(change.now, change.id, change.isTrusted ? 1 : 0);
-        else {
-          handle(change.id, change.handled);
-          redecide.run(change.decidedUntil, change.id);
-        }
-        return undefined;
-      }),
+    register: write(
+      ({
+        changes,
+        engine,
+      }: {
+        readonly changes: readonly (Adoption | OwnerChange | Retirement | Rewind)[];
+        readonly engine: string;
+      }) =>
+        changes.map((change) => {
+          if (change.kind === "adopt") return adopt(change, engine);
+          if (change.kind === "own") own.run(change.isTrusted ? 1 : 0, change.id);
+          else if (change.kind === "retire") retire.run(change.now, change.id, change.isTrusted ? 1 : 0);
+          else {
+            handle(change.id, change.handled);
+            redecide.run(change.decidedUntil, change.id);
+          }
+          return undefined;
+        }),
     ),
     /** Stores the start of a tick. Returns false, and stores nothing, if the tick was already decided. */
-    start: write(({ entry, engine }: { readonly entry: Entry & { readonly decidedUntil: number }; readonly engine: string }): boolean => {
-      const { id, run } = entry;
-      const { scheduledAt } = run;
-      const stored = job.get(id);
-      if (stored === undefined || stored.decided_until >= scheduledAt || started.get(id, scheduledAt) !== undefined) return false;
-      if (rangeWith(rangesOf(stored), scheduledAt) !== undefined) return false;
-      put(entry, engine);
-      return true;
-    }),
+    start: write(
+      ({
+        entry,
+        engine,
+      }: {
+        readonly entry: Entry & { readonly decidedUntil: number };
+        readonly engine: string;
+      }): boolean => {
+        const { id, run } = entry;
+        const { scheduledAt } = run;
+        const stored = job.get(id);
+        if (stored === undefined || stored.decided_until >= scheduledAt || started.get(id, scheduledAt) !== undefined)
+          return false;
+        if (rangeWith(rangesOf(stored), scheduledAt) !== undefined) return false;
+        put(entry, engine);
+        return true;
+      },
+    ),
     /**
      * Undoes the start of a tick that was not delivered. Returns false, and changes nothing, if later ticks are
      * decided.

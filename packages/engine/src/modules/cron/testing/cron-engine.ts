@@ -3,7 +3,11 @@ import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, type ManualCl
 import { cron } from "../index.ts";
 
 /** Starts an engine with svc-cron, with its store in `dataDir`. */
-export function cronEngine(options: { readonly clock: ManualClock; readonly dataDir?: string; readonly modules?: readonly Module[] }): Promise<InMemoryEngine> {
+export function cronEngine(options: {
+  readonly clock: ManualClock;
+  readonly dataDir?: string;
+  readonly modules?: readonly Module[];
+}): Promise<InMemoryEngine> {
   return inMemoryEngine({ ...options, modules: [cron, ...(options.modules ?? [])] });
 }
 
@@ -26,7 +30,11 @@ export interface Ticking {
 }
 
 /** Connects a worker whose function `functionId` passes each tick to `handle`. */
-export async function ticking(engine: InMemoryEngine, functionId = "on::tick", handle: (tick: Tick) => unknown = () => null): Promise<Ticking> {
+export async function ticking(
+  engine: InMemoryEngine,
+  functionId = "on::tick",
+  handle: (tick: Tick) => unknown = () => null,
+): Promise<Ticking> {
   const worker = await engine.connectWorker({ name: functionId });
   const ticks: Tick[] = [];
   const waiting = new Set<() => void>();
@@ -65,7 +73,13 @@ export async function bind(
   options: { readonly functionId?: string; readonly id?: string } = {},
 ): Promise<Record<string, unknown>> {
   const id = options.id ?? `cron-${++triggers}`;
-  worker.say({ type: "registertrigger", id, trigger_type: "cron", function_id: options.functionId ?? "on::tick", config });
+  worker.say({
+    type: "registertrigger",
+    id,
+    trigger_type: "cron",
+    function_id: options.functionId ?? "on::tick",
+    config,
+  });
   const answer = await worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
   if (answer.error === undefined) await storeIdle(engine, id);
   return answer;
@@ -96,7 +110,13 @@ export async function storeIdle(engine: InMemoryEngine, id: string): Promise<voi
 }
 
 /** Advances the clock in steps of `stepMs`. After each step, waits until started runs have ended. */
-export async function pass(engine: InMemoryEngine, clock: ManualClock, id: string, ms: number, stepMs = 1_000): Promise<void> {
+export async function pass(
+  engine: InMemoryEngine,
+  clock: ManualClock,
+  id: string,
+  ms: number,
+  stepMs = 1_000,
+): Promise<void> {
   for (let passed = 0; passed < ms; passed += stepMs) {
     clock.advance(Math.min(stepMs, ms - passed));
     await settled(engine, id);

@@ -1,4 +1,9 @@
-import { type InMemoryEngine, type InMemoryEngineOptions, type InMemoryWorker, inMemoryEngine } from "../../../testing/index.ts";
+import {
+  type InMemoryEngine,
+  type InMemoryEngineOptions,
+  type InMemoryWorker,
+  inMemoryEngine,
+} from "../../../testing/index.ts";
 import type { HttpFunctionRules, HttpFunctionsOptions } from "../http-functions.ts";
 import { httpFunctions } from "../index.ts";
 
@@ -17,7 +22,10 @@ export async function httpFunctionEngine(
   options: Partial<HttpFunctionsOptions> & { readonly engine?: InMemoryEngineOptions } = {},
 ): Promise<HttpFunctionEngine> {
   const { engine: engineOptions, ...own } = options;
-  const engine = await inMemoryEngine({ ...engineOptions, modules: [httpFunctions({ rules: () => RELAXED, env: {}, random: () => 0, ...own })] });
+  const engine = await inMemoryEngine({
+    ...engineOptions,
+    modules: [httpFunctions({ rules: () => RELAXED, env: {}, random: () => 0, ...own })],
+  });
   const worker = await engine.connectWorker({ name: "registrar" });
   return Object.assign(Object.create(engine) as InMemoryEngine, {
     worker,

@@ -68,12 +68,15 @@ async function upload(answer: "result" | "stream" = "result"): Promise<Upload> {
 }
 
 describe("the route's timeout", () => {
-  it.each(["result", "stream"] as const)("begins anew while an upload keeps moving, for an answer that is a %s", async (answer) => {
-    const { send, request, status } = await upload(answer);
-    for (let piece = 0; piece < 6; piece++) await send(20_000, 32 * 1024);
-    request.end();
-    expect(await status).toBe(200);
-  });
+  it.each(["result", "stream"] as const)(
+    "begins anew while an upload keeps moving, for an answer that is a %s",
+    async (answer) => {
+      const { send, request, status } = await upload(answer);
+      for (let piece = 0; piece < 6; piece++) await send(20_000, 32 * 1024);
+      request.end();
+      expect(await status).toBe(200);
+    },
+  );
 
   it("does not for a client that trickles a byte now and then, whatever it sent before (1.4)", async () => {
     const { clock, send, status, request } = await upload();
@@ -99,7 +102,12 @@ describe("the route's timeout", () => {
 });
 
 describe("a body's pace", () => {
-  function pace(timeoutMs = 30_000): { clock: ManualClock; moves: number[]; body: BodyPace; piece(waitMs: number, bytes: number, readerMs?: number): void } {
+  function pace(timeoutMs = 30_000): {
+    clock: ManualClock;
+    moves: number[];
+    body: BodyPace;
+    piece(waitMs: number, bytes: number, readerMs?: number): void;
+  } {
     const clock = manualClock();
     const moves: number[] = [];
     const body = new BodyPace({ clock, timeoutMs, onMoved: () => moves.push(clock.monotonic()) });

@@ -22,8 +22,14 @@ export interface BodyLimit {
 }
 
 /** Returns the limit of a route, or the module's if the route sets none. */
-export function limitOf(key: "body_limit_bytes" | "form_limit_bytes", ofRoute: number | undefined, ofModule: number): BodyLimit {
-  return ofRoute === undefined ? { bytes: ofModule, setting: `${key} of svc-http` } : { bytes: ofRoute, setting: `${key} of the route` };
+export function limitOf(
+  key: "body_limit_bytes" | "form_limit_bytes",
+  ofRoute: number | undefined,
+  ofModule: number,
+): BodyLimit {
+  return ofRoute === undefined
+    ? { bytes: ofModule, setting: `${key} of svc-http` }
+    : { bytes: ofRoute, setting: `${key} of the route` };
 }
 
 export interface BodyReading {
@@ -50,7 +56,13 @@ function collect(request: IncomingMessage, { limit, timeoutMs, clock }: BodyRead
     const chunks: Buffer[] = [];
     let bytes = 0;
     const cancelTimer = clock.after(timeoutMs, () => {
-      fail(new Refusal({ status: 408, code: "request_timeout", message: `the body did not arrive within ${timeoutMs} ms` }));
+      fail(
+        new Refusal({
+          status: 408,
+          code: "request_timeout",
+          message: `the body did not arrive within ${timeoutMs} ms`,
+        }),
+      );
     });
 
     function onData(chunk: Buffer): void {
@@ -81,7 +93,11 @@ function collect(request: IncomingMessage, { limit, timeoutMs, clock }: BodyRead
 function ignoreError(): void {}
 
 export function tooLarge({ bytes, setting }: BodyLimit, what = "the body"): Refusal {
-  return new Refusal({ status: 413, code: "payload_too_large", message: `${what} is over the limit of ${bytes} bytes (${setting})` });
+  return new Refusal({
+    status: 413,
+    code: "payload_too_large",
+    message: `${what} is over the limit of ${bytes} bytes (${setting})`,
+  });
 }
 
 /** Returns whether there is no body; reads only as much as necessary. */
@@ -108,13 +124,18 @@ export const NO_BODY: BodyText = { json: "null" };
 export function bodyText(body: Buffer | undefined, kind: ReadKind): BodyText {
   if (body === undefined) return NO_BODY;
   if (!isUtf8(body)) {
-    throw new Refusal({ status: 400, code: kind === "json" ? "invalid_json" : "invalid_request", message: "the body is not valid UTF-8" });
+    throw new Refusal({
+      status: 400,
+      code: kind === "json" ? "invalid_json" : "invalid_request",
+      message: "the body is not valid UTF-8",
+    });
   }
   const text = body.toString("utf8");
   if (kind === "json") return { json: checkedJson(text) };
   if (kind === "text") return { json: JSON.stringify(text) };
   const form = readUrlEncoded(text);
-  if ("problem" in form) throw new Refusal({ status: 400, code: "invalid_request", message: `the form ${form.problem}` });
+  if ("problem" in form)
+    throw new Refusal({ status: 400, code: "invalid_request", message: `the form ${form.problem}` });
   return { json: JSON.stringify(form.single), form: JSON.stringify(form.all) };
 }
 
@@ -133,7 +154,11 @@ function checkedJson(text: string): string {
     });
   }
   if (nestsDeeperThan(json, MAX_DEPTH)) {
-    throw new Refusal({ status: 400, code: "invalid_json", message: `the body is nested deeper than ${MAX_DEPTH} levels` });
+    throw new Refusal({
+      status: 400,
+      code: "invalid_json",
+      message: `the body is nested deeper than ${MAX_DEPTH} levels`,
+    });
   }
   return json;
 }
@@ -148,7 +173,8 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 /** Returns the content type of an existing body. Throws 415 if there is none. */
 export function contentTypeOf(headers: Readonly<Record<string, string[]>>): string {
   const types = headers["content-type"] ?? [];
-  if (types.length > 1) throw new Refusal({ status: 400, code: "invalid_request", message: "the request has more than one Content-Type" });
+  if (types.length > 1)
+    throw new Refusal({ status: 400, code: "invalid_request", message: "the request has more than one Content-Type" });
   // A page of another site can send an untyped body without a preflight, but not one with a JSON type.
   const [type] = types;
   if (type === undefined) throw untyped();
@@ -170,7 +196,9 @@ export function bodyKindOf(headers: Readonly<Record<string, string[]>>): BodyKin
   // Decompression would turn a few bytes into many. Streamed bodies are passed on unchanged.
   const encoding = headers["content-encoding"]?.join(", ") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
-    throw unsupported(`the content encoding ${JSON.stringify(encoding.slice(0, 100))} is not understood; send the body uncompressed`);
+    throw unsupported(
+      `the content encoding ${JSON.stringify(encoding.slice(0, 100))} is not understood; send the body uncompressed`,
+    );
   }
   const charset = CHARSET.exec(type)?.[1]?.toLowerCase();
   if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {

@@ -36,13 +36,20 @@ export class FormSpools {
       folder: this.#folder,
       reserve: (bytes) => {
         if (this.#bytes + bytes > this.#maxBytes) {
-          throw new Refusal(unavailable("overloaded", `the forms being received use ${this.#maxBytes} bytes of the disk, which is the limit`));
+          throw new Refusal(
+            unavailable(
+              "overloaded",
+              `the forms being received use ${this.#maxBytes} bytes of the disk, which is the limit`,
+            ),
+          );
         }
         this.#bytes += bytes;
       },
       removed: (bytes, removal) => {
         this.#bytes -= bytes;
-        const logged = removal.catch((error: unknown) => this.#log.warn("the file of a form could not be removed", { folder: this.#folder, error }));
+        const logged = removal.catch((error: unknown) =>
+          this.#log.warn("the file of a form could not be removed", { folder: this.#folder, error }),
+        );
         this.#removals.add(logged);
         void logged.then(() => this.#removals.delete(logged));
       },
@@ -116,7 +123,13 @@ export class FormSpool {
         done += bytesWritten;
       }
     } catch (cause) {
-      throw new Refusal(unavailable("storage_failed", "the files of the form could not be stored; the engine's log has the reason", cause));
+      throw new Refusal(
+        unavailable(
+          "storage_failed",
+          "the files of the form could not be stored; the engine's log has the reason",
+          cause,
+        ),
+      );
     }
   }
 

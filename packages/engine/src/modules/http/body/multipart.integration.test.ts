@@ -23,12 +23,17 @@ interface Seen {
 
 async function bytesOf(reader: ChannelReader): Promise<{ readonly text: string; readonly ended: string }> {
   const pieces: Buffer[] = [];
-  for (let item = await reader.read(); item !== undefined; item = await reader.read()) if (item.kind === "binary") pieces.push(item.bytes);
+  for (let item = await reader.read(); item !== undefined; item = await reader.read())
+    if (item.kind === "binary") pieces.push(item.bytes);
   return { text: Buffer.concat(pieces).toString(), ended: reader.ended };
 }
 
 /** A route that returns its input, with each file's text. */
-async function serveForms({ engine, worker }: Site, config: Record<string, unknown> = {}, onCall: () => void = () => {}): Promise<void> {
+async function serveForms(
+  { engine, worker }: Site,
+  config: Record<string, unknown> = {},
+  onCall: () => void = () => {},
+): Promise<void> {
   await serve(
     worker,
     "/form",
@@ -38,7 +43,12 @@ async function serveForms({ engine, worker }: Site, config: Record<string, unkno
         body: {
           fields: Object.entries(body as object),
           form: Object.entries(form as object),
-          files: await Promise.all((files as FileSeen[]).map(async ({ body: ref, ...facts }) => ({ ...facts, ...(await bytesOf(engine.takeReader(ref))) }))),
+          files: await Promise.all(
+            (files as FileSeen[]).map(async ({ body: ref, ...facts }) => ({
+              ...facts,
+              ...(await bytesOf(engine.takeReader(ref))),
+            })),
+          ),
         },
       };
     },
@@ -48,7 +58,8 @@ async function serveForms({ engine, worker }: Site, config: Record<string, unkno
 
 const BOUNDARY = "xxBOUNDARYxx";
 const TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
-const field = (name: string, value: string): string => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const field = (name: string, value: string): string =>
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
 const file = (name: string, filename: string, text: string): string =>
   `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"; filename="${filename}"\r\nContent-Type: text/csv\r\n\r\n${text}\r\n`;
 const END = `--${BOUNDARY}--\r\n`;
@@ -57,7 +68,14 @@ describe("a multipart form", () => {
   it("has its fields as strings and its files as channels (gap 23)", async () => {
     const here = await site();
     await serveForms(here);
-    const body = [field("a", "1"), file("f", "../../etc/one.csv", "x,y"), field("a", "2"), field("__proto__", "p"), file("g", "", ""), END].join("");
+    const body = [
+      field("a", "1"),
+      file("f", "../../etc/one.csv", "x,y"),
+      field("a", "2"),
+      field("__proto__", "p"),
+      file("g", "", ""),
+      END,
+    ].join("");
     expect(await (await post(`${here.url}/form`, body, TYPE)).json()).toEqual({
       fields: [
         ["a", "2"],
@@ -94,16 +112,21 @@ describe("a multipart form", () => {
     const here = await site({ config: { body_limit_bytes: 1_000 }, dataDir });
     const onDisk: unknown[] = [];
     await serveForms(here, {}, () => {
-      for (const name of readdirSync(join(dataDir, "http-forms"))) onDisk.push(statSync(join(dataDir, "http-forms", name)).mode & 0o777);
+      for (const name of readdirSync(join(dataDir, "http-forms")))
+        onDisk.push(statSync(join(dataDir, "http-forms", name)).mode & 0o777);
     });
     const sizes = [3_000_000, 1, 0, 900, 200_000, 70_000, 3];
-    const parts = sizes.map((size, at) => file(`f${at}`, `${at}.csv`, String(at).repeat(size)) + field("n", String(at)));
+    const parts = sizes.map(
+      (size, at) => file(`f${at}`, `${at}.csv`, String(at).repeat(size)) + field("n", String(at)),
+    );
     const seen = (await (await post(`${here.url}/form`, parts.join("") + END, TYPE)).json()) as Seen;
     expect(seen.form).toEqual([["n", sizes.map((_size, at) => String(at))]]);
     expect(seen.files.map(({ name, text, ended }) => [name, text.length, new Set(text).size, ended])).toEqual(
       sizes.map((size, at) => [`f${at}`, size, Math.min(size, 1), "finished"]),
     );
-    expect(seen.files.map(({ text }) => text[0] ?? "")).toEqual(sizes.map((size, at) => (size === 0 ? "" : String(at))));
+    expect(seen.files.map(({ text }) => text[0] ?? "")).toEqual(
+      sizes.map((size, at) => (size === 0 ? "" : String(at))),
+    );
     // Other users cannot read it.
     expect(onDisk).toEqual([0o600]);
     await expect.poll(() => readdirSync(join(dataDir, "http-forms"))).toEqual([]);
@@ -120,7 +143,9 @@ describe("a multipart form", () => {
     // Serving a route stores it.
     const before = ["http-reserved-routes.json"];
     await expect.poll(listDisk).toEqual(before);
-    await (await post(`${here.url}/form`, file("f", "f", "x".repeat(900_000)) + field("a", "1") + END, TYPE)).arrayBuffer();
+    await (
+      await post(`${here.url}/form`, file("f", "f", "x".repeat(900_000)) + field("a", "1") + END, TYPE)
+    ).arrayBuffer();
     expect([during, listDisk()]).toEqual([before, before]);
   });
 
@@ -130,9 +155,20 @@ describe("a multipart form", () => {
     await serveForms(here);
     await serve(here.worker, "/small", () => 1, { http_method: "POST", form_limit_bytes: 50_000 });
     const body = file("f", "f", "x".repeat(150_000)) + END;
-    const chunked = { method: "POST", body: new Blob([body]).stream(), headers: { "content-type": TYPE }, duplex: "half" } as RequestInit;
-    const refused = [await post(`${here.url}/form`, body, TYPE), await fetch(`${here.url}/form`, chunked), await post(`${here.url}/small`, body, TYPE)];
-    expect(await Promise.all(refused.map(async (response) => [response.status, (await errorOf(response)).message]))).toEqual([
+    const chunked = {
+      method: "POST",
+      body: new Blob([body]).stream(),
+      headers: { "content-type": TYPE },
+      duplex: "half",
+    } as RequestInit;
+    const refused = [
+      await post(`${here.url}/form`, body, TYPE),
+      await fetch(`${here.url}/form`, chunked),
+      await post(`${here.url}/small`, body, TYPE),
+    ];
+    expect(
+      await Promise.all(refused.map(async (response) => [response.status, (await errorOf(response)).message])),
+    ).toEqual([
       [413, "the form is over the limit of 100000 bytes (form_limit_bytes of svc-http)"],
       [413, "the form is over the limit of 100000 bytes (form_limit_bytes of svc-http)"],
       [413, "the form is over the limit of 50000 bytes (form_limit_bytes of the route)"],
@@ -149,7 +185,9 @@ describe("a multipart form", () => {
     const response = await post(`${here.url}/form`, file("f", "f", "x".repeat(150_000)) + END, TYPE);
     const { code, message } = await errorOf(response);
     expect([response.status, code, message]).toEqual([503, "storage_failed", expect.not.stringContaining(dataDir)]);
-    expect(here.engine.logs.some(({ level, fields }) => level === "error" && fields.code === "storage_failed")).toBe(true);
+    expect(here.engine.logs.some(({ level, fields }) => level === "error" && fields.code === "storage_failed")).toBe(
+      true,
+    );
   });
 
   it("leaves nothing on the disk when its client is killed, or the engine was", async () => {
@@ -201,8 +239,18 @@ describe("a multipart form", () => {
     ["has too many fields", TYPE, field("a", "").repeat(1_001) + END, 413],
     ["has too long a name", TYPE, field("n".repeat(300), "1") + END, 400],
     ["has a field without a name", TYPE, `--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\n1\r\n${END}`, 400],
-    ["has a file without a name", TYPE, `--${BOUNDARY}\r\nContent-Disposition: form-data; filename="f"\r\n\r\n1\r\n${END}`, 400],
-    ["has a name without a value", TYPE, `--${BOUNDARY}\r\nContent-Disposition: form-data; name\r\n\r\n1\r\n${END}`, 400],
+    [
+      "has a file without a name",
+      TYPE,
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; filename="f"\r\n\r\n1\r\n${END}`,
+      400,
+    ],
+    [
+      "has a name without a value",
+      TYPE,
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name\r\n\r\n1\r\n${END}`,
+      400,
+    ],
     ["is in a charset that is not known", `${TYPE}; charset=utf-16`, END, 415],
   ])("that %s is refused", async (_what, type, body, status) => {
     const here = await site({ config: { body_limit_bytes: 1_500 } });
@@ -214,7 +262,8 @@ describe("a multipart form", () => {
 
   it("is taken or refused, and harms nobody, whatever its parts say of themselves (1.4)", async () => {
     const here = await site({ config: { body_limit_bytes: 100 } });
-    const readFiles = ({ files = [] }: Record<string, unknown>) => Promise.all((files as FileSeen[]).map(({ body }) => bytesOf(here.engine.takeReader(body))));
+    const readFiles = ({ files = [] }: Record<string, unknown>) =>
+      Promise.all((files as FileSeen[]).map(({ body }) => bytesOf(here.engine.takeReader(body))));
     await serve(here.worker, "/form", readFiles, { http_method: "POST" });
     const head = fc.constantFrom(
       "Content-Disposition: form-data",
@@ -271,7 +320,11 @@ describe("a multipart form", () => {
     const here = await site({ clock });
     await serveForms(here);
     const before = clock.pendingTimers;
-    const slow = httpRequest(`${here.url}/form`, { method: "POST", headers: { "content-type": TYPE }, agent: false }).on("error", () => {});
+    const slow = httpRequest(`${here.url}/form`, {
+      method: "POST",
+      headers: { "content-type": TYPE },
+      agent: false,
+    }).on("error", () => {});
     slow.write(field("a", "1"));
     await expect.poll(() => clock.pendingTimers).toBe(before + 1);
     clock.advance(30_000);
@@ -293,7 +346,11 @@ describe("a multipart form", () => {
       const [name] = existsSync(folder) ? readdirSync(folder) : [];
       return name === undefined ? 0 : statSync(join(folder, name)).size;
     };
-    const slow = httpRequest(`${here.url}/form`, { method: "POST", headers: { "content-type": TYPE }, agent: false }).on("error", () => {});
+    const slow = httpRequest(`${here.url}/form`, {
+      method: "POST",
+      headers: { "content-type": TYPE },
+      agent: false,
+    }).on("error", () => {});
     const answer = once(slow, "response") as Promise<[{ statusCode: number }]>;
     // The end of a part is known only with the following boundary, so the parser buffers some bytes.
     slow.write(file("f", "f", "x".repeat(4_000)).slice(0, -2));

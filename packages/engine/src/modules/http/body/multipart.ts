@@ -96,7 +96,9 @@ class FormReader {
       () => this.#fail(tooSlow(timeoutMs)),
     );
     this.#parser.on("field", (name, value, _isNameCut, isValueCut) => this.#field(name, value, isValueCut));
-    this.#parser.on("file", (name, stream, filename, _encoding, contentType) => this.#file(name, stream, { filename, contentType }));
+    this.#parser.on("file", (name, stream, filename, _encoding, contentType) =>
+      this.#file(name, stream, { filename, contentType }),
+    );
     this.#parser.on("finish", () => this.#finish());
     this.#parser.on("error", (cause: unknown) => this.#fail(malformedForm("is not well-formed", cause)));
     for (const [event, what] of [
@@ -104,7 +106,9 @@ class FormReader {
       ["filesLimit", `more than ${MAX_FILES} files`],
       ["partsLimit", "too many parts"],
     ] as const) {
-      this.#parser.on(event, () => this.#fail(new Refusal({ status: 413, code: "payload_too_large", message: `the form has ${what}` })));
+      this.#parser.on(event, () =>
+        this.#fail(new Refusal({ status: 413, code: "payload_too_large", message: `the form has ${what}` })),
+      );
     }
     request.once("close", this.#onClose).on("error", ignoreError).on("data", this.#onData);
     request.pipe(this.#parser);
@@ -141,7 +145,11 @@ class FormReader {
     else values.push(value);
   }
 
-  #file(name: string | undefined, stream: Readable, facts: { readonly filename: string | undefined; readonly contentType: string }): void {
+  #file(
+    name: string | undefined,
+    stream: Readable,
+    facts: { readonly filename: string | undefined; readonly contentType: string },
+  ): void {
     stream.on("error", (cause: unknown) => this.#fail(malformedForm("is not well-formed", cause)));
     if (!this.#isAllowedName(name)) {
       stream.resume();
@@ -157,7 +165,8 @@ class FormReader {
   #isAllowedName(name: string | undefined): name is string {
     // A part may lack a name, although the parser's types do not say so.
     if (name === undefined) this.#fail(malformedForm("has a part without a name"));
-    else if (Buffer.byteLength(name) > MAX_NAME_BYTES) this.#fail(malformedForm(`has a part whose name is over ${MAX_NAME_BYTES} bytes`));
+    else if (Buffer.byteLength(name) > MAX_NAME_BYTES)
+      this.#fail(malformedForm(`has a part whose name is over ${MAX_NAME_BYTES} bytes`));
     return !this.#settled;
   }
 
@@ -167,7 +176,10 @@ class FormReader {
    */
   #addPiece(file: FilePart, bytes: Buffer, stream: Readable): void {
     if (this.#settled) return;
-    if (this.#spool === undefined && this.#fieldBytes + this.#heldBytes + bytes.byteLength <= this.#reading.limit.bytes) {
+    if (
+      this.#spool === undefined &&
+      this.#fieldBytes + this.#heldBytes + bytes.byteLength <= this.#reading.limit.bytes
+    ) {
       this.#heldBytes += bytes.byteLength;
       file.content.hold(bytes);
       return;

@@ -3,7 +3,19 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelWriter } from "../../../kernel/module.ts";
 import type { HttpConfig } from "../config.ts";
 import type { RouteSettings } from "../routing/route-settings.ts";
-import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, isEmpty, limitOf, NO_BODY, readBody, refuseUnread, untyped } from "./body.ts";
+import {
+  type BodyText,
+  bodyKindOf,
+  bodyText,
+  contentTypeOf,
+  declaredLength,
+  isEmpty,
+  limitOf,
+  NO_BODY,
+  readBody,
+  refuseUnread,
+  untyped,
+} from "./body.ts";
 import type { FileOffers } from "./file-offers.ts";
 import { type BodyListener, sendWhole, streamBody } from "./request-stream.ts";
 
@@ -34,7 +46,11 @@ export interface RequestBodyOptions {
 export async function readRequestBody(taking: RequestBodyOptions): Promise<RequestBody> {
   const { request, headers, settings, config, timeoutMs, clock } = taking;
   if (declaredLength(request) === 0) return whole(NO_BODY, undefined);
-  const options = { limit: limitOf("body_limit_bytes", settings.bodyLimitBytes, config.bodyLimitBytes), timeoutMs, clock };
+  const options = {
+    limit: limitOf("body_limit_bytes", settings.bodyLimitBytes, config.bodyLimitBytes),
+    timeoutMs,
+    clock,
+  };
   if (settings.streamsBody) {
     contentTypeOf(headers);
     return streamed(taking);

@@ -30,7 +30,11 @@ export interface BodyStreamOptions extends BodyListener {
  * Passes a body on as it arrives, with backpressure while the channel is full. If the client disconnects, the channel
  * is aborted. If the reader leaves, the rest stays unread, and the end of the exchange handles it.
  */
-export function streamBody(request: IncomingMessage, writer: ChannelWriter, { clock, timeoutMs, idle, moved }: BodyStreamOptions): void {
+export function streamBody(
+  request: IncomingMessage,
+  writer: ChannelWriter,
+  { clock, timeoutMs, idle, moved }: BodyStreamOptions,
+): void {
   const pace = new BodyPace({ clock, timeoutMs, onMoved: moved });
   let cancelIdle = (): void => {};
   const waitForClient = (): void => {

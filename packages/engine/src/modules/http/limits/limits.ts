@@ -45,9 +45,13 @@ export class Limits {
   /** Admits a request, now or when its turn comes. Throws or rejects with 429 or 503. */
   admit(requestContext: RequestContext): Promise<void> | undefined {
     const { config } = requestContext;
-    if (config.rateLimit !== undefined) this.#meter(this.#rates, requestContext, config.rateLimit, "rate_limit of svc-http");
+    if (config.rateLimit !== undefined)
+      this.#meter(this.#rates, requestContext, config.rateLimit, "rate_limit of svc-http");
     const limits = { limit: config.concurrentRequests, queueLimit: config.queueLimit };
-    return this.#enter(this.#semaphore, limits, requestContext, { waitMs: config.defaultTimeoutMs, setting: REQUEST_LIMIT });
+    return this.#enter(this.#semaphore, limits, requestContext, {
+      waitMs: config.defaultTimeoutMs,
+      setting: REQUEST_LIMIT,
+    });
   }
 
   /**
@@ -60,7 +64,12 @@ export class Limits {
     const problem = this.#inWork.take(principal);
     // The message does not name the owner: any HTTP client can read it.
     if (problem !== undefined)
-      throw new Refusal(unavailable("overloaded", `too many requests are in flight on the routes of this route's owner (a share of ${REQUEST_LIMIT})`));
+      throw new Refusal(
+        unavailable(
+          "overloaded",
+          `too many requests are in flight on the routes of this route's owner (a share of ${REQUEST_LIMIT})`,
+        ),
+      );
     exchange.onEnd(() => this.#inWork.release(principal));
   }
 
@@ -76,12 +85,16 @@ export class Limits {
     if (rateLimit !== undefined) this.#meter(counts.rates, requestContext, rateLimit, "rate_limit of the route");
     if (concurrencyLimit === undefined) return undefined;
     const waitMs = timeoutMs ?? requestContext.config.defaultTimeoutMs;
-    return this.#enter(counts.semaphore, { limit: concurrencyLimit, queueLimit }, requestContext, { waitMs, setting: "concurrency_limit of the route" });
+    return this.#enter(counts.semaphore, { limit: concurrencyLimit, queueLimit }, requestContext, {
+      waitMs,
+      setting: "concurrency_limit of the route",
+    });
   }
 
   #meter(rates: RateLimiter, { client }: RequestContext, settings: RateLimitSettings, setting: string): void {
     const waitMs = rates.take(client.address ?? "", settings, this.#clock.monotonic());
-    if (waitMs > 0) throw rateLimited(waitMs, `${settings.requests} requests in ${settings.perMs} ms are allowed (${setting})`);
+    if (waitMs > 0)
+      throw rateLimited(waitMs, `${settings.requests} requests in ${settings.perMs} ms are allowed (${setting})`);
   }
 
   #enter(
@@ -96,9 +109,11 @@ export class Limits {
     }
     const refused = (): Refusal => new Refusal(limitReached(limits.limit, options.setting));
     if (limits.queueLimit === 0) throw refused();
-    return semaphore.acquire(limits, { clock: this.#clock, waitMs: options.waitMs, onGone: (listener) => exchange.onEnd(listener) }).then((isIn) => {
-      if (!isIn) throw refused();
-      exchange.onEnd(() => semaphore.release());
-    });
+    return semaphore
+      .acquire(limits, { clock: this.#clock, waitMs: options.waitMs, onGone: (listener) => exchange.onEnd(listener) })
+      .then((isIn) => {
+        if (!isIn) throw refused();
+        exchange.onEnd(() => semaphore.release());
+      });
   }
 }

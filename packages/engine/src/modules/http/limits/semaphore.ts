@@ -37,7 +37,10 @@ export class Semaphore {
    * Waits for at most `waitMs`. Resolves with false if the queue is full, the time is over, or `onGone` fired. After
    * true, `release` must be called.
    */
-  acquire(limits: SemaphoreLimits, options: { readonly clock: Clock; readonly waitMs: number; onGone(listener: () => void): void }): Promise<boolean> {
+  acquire(
+    limits: SemaphoreLimits,
+    options: { readonly clock: Clock; readonly waitMs: number; onGone(listener: () => void): void },
+  ): Promise<boolean> {
     if (this.tryAcquire(limits)) return Promise.resolve(true);
     if (this.#waiting.length >= limits.queueLimit) return Promise.resolve(false);
     return new Promise((resolve) => {

@@ -10,7 +10,8 @@ export function changeRequest(entry: MiddlewareEntry, changes: unknown, incoming
   if (!isObject(changes)) throw malformed(entry, "a request that is not an object");
   for (const [part, given] of Object.entries(changes)) {
     if (!isObject(given)) throw malformed(entry, `a request.${part} that is not an object`);
-    for (const [name, value] of Object.entries(given)) changePart(entry, part, { name, values: valuesOf(entry, part, value) }, incoming);
+    for (const [name, value] of Object.entries(given))
+      changePart(entry, part, { name, values: valuesOf(entry, part, value) }, incoming);
   }
 }
 
@@ -61,7 +62,12 @@ function setOrDelete<T>(target: Record<string, T>, name: string, value: T | unde
  * Applies `{status_code?, headers?, body?}`: headers replace those with the same name, null removes one. Only the
  * headers of a streamed response can be changed.
  */
-export function changedResponse(entry: MiddlewareEntry, changes: unknown, routeResponse: RouteResponse, isStreamed: boolean): RouteResponse {
+export function changedResponse(
+  entry: MiddlewareEntry,
+  changes: unknown,
+  routeResponse: RouteResponse,
+  isStreamed: boolean,
+): RouteResponse {
   if (changes === undefined || changes === null) return routeResponse;
   if (!isObject(changes)) throw malformed(entry, "a response that is not {status_code?, headers?, body?}");
   if (isStreamed && (Object.hasOwn(changes, "body") || Object.hasOwn(changes, "status_code"))) {
@@ -69,7 +75,8 @@ export function changedResponse(entry: MiddlewareEntry, changes: unknown, routeR
   }
   const { headers, dropped } = changedHeaders(entry, changes.headers ?? {}, routeResponse);
   const status = changes.status_code ?? routeResponse.status;
-  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) throw malformed(entry, "an invalid status_code");
+  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599)
+    throw malformed(entry, "an invalid status_code");
   if (Object.hasOwn(changes, "body")) return withBody({ status, headers, dropped }, changes.body);
   const hasBody = status !== 204 && status !== 304;
   return { status, headers, body: hasBody ? (routeResponse.body ?? "") : undefined, dropped };

@@ -2,7 +2,12 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../testing/index.ts";
 import { bind, errorOf, held, post, serve, site } from "../testing/site.ts";
 
-type Input = { phase: string; request: Record<string, unknown>; context: Record<string, unknown>; response?: Record<string, unknown> };
+type Input = {
+  phase: string;
+  request: Record<string, unknown>;
+  context: Record<string, unknown>;
+  response?: Record<string, unknown>;
+};
 
 describe("middleware", () => {
   it("runs before the handler by ascending priority, of the engine and of the route, and adds to the context (gap 29)", async () => {
@@ -15,20 +20,28 @@ describe("middleware", () => {
       },
     });
     const order: string[] = [];
-    for (const [id, context] of Object.entries({ late: { who: "late", late: 1 }, early: { who: "early", early: { deep: [1] } }, route: { who: "route" } })) {
+    for (const [id, context] of Object.entries({
+      late: { who: "late", late: 1 },
+      early: { who: "early", early: { deep: [1] } },
+      route: { who: "route" },
+    })) {
       worker.serve(`mw::${id}`, (data) => {
         order.push(`${id} saw ${String((data as Input).context.who)}`);
         return { action: "continue", context };
       });
     }
-    await serve(worker, "/x/:id", ({ context }) => ({ body: context }), { middleware_function_ids: [{ function_id: "mw::route", priority: 5 }] });
+    await serve(worker, "/x/:id", ({ context }) => ({ body: context }), {
+      middleware_function_ids: [{ function_id: "mw::route", priority: 5 }],
+    });
 
     expect(await (await fetch(`${url}/x/1`)).json()).toEqual({ who: "late", late: 1, early: { deep: [1] } });
     expect(order).toEqual(["early saw undefined", "route saw early", "late saw route"]);
   });
 
   it("is told the whole request, and its body when it asks for it (gap 29)", async () => {
-    const { worker, url } = await site({ config: { middleware: [{ function_id: "mw::plain" }, { function_id: "mw::body", with_body: true }] } });
+    const { worker, url } = await site({
+      config: { middleware: [{ function_id: "mw::plain" }, { function_id: "mw::body", with_body: true }] },
+    });
     const seen: Input[] = [];
     for (const id of ["mw::plain", "mw::body"]) {
       worker.serve(id, (data) => {
@@ -67,8 +80,15 @@ describe("middleware", () => {
       },
     }));
     await serve(worker, "/x/:id", (input) => ({ body: input }), { middleware_function_ids: ["mw::change"] });
-    const seen = (await (await fetch(`${url}/x/7?gone=1&stays=1`, { headers: { "x-secret": "s" } })).json()) as Record<string, Record<string, unknown>>;
-    expect(seen).toMatchObject({ path_params: { id: "8" }, query: { page: ["2"], list: ["a", "b"], stays: ["1"] }, query_params: { list: "b" } });
+    const seen = (await (await fetch(`${url}/x/7?gone=1&stays=1`, { headers: { "x-secret": "s" } })).json()) as Record<
+      string,
+      Record<string, unknown>
+    >;
+    expect(seen).toMatchObject({
+      path_params: { id: "8" },
+      query: { page: ["2"], list: ["a", "b"], stays: ["1"] },
+      query_params: { list: "b" },
+    });
     expect(seen.query).not.toHaveProperty("gone");
     expect(seen.headers).toMatchObject({ "x-user": "ada" });
     expect(seen.headers_all).not.toHaveProperty("x-secret");
@@ -79,11 +99,19 @@ describe("middleware", () => {
 
   it("may answer in the handler's place (gap 29)", async () => {
     const { worker, url } = await site();
-    worker.serve("mw::auth", () => ({ action: "respond", response: { status_code: 401, headers: { "www-authenticate": "Bearer" }, body: { no: true } } }));
+    worker.serve("mw::auth", () => ({
+      action: "respond",
+      response: { status_code: 401, headers: { "www-authenticate": "Bearer" }, body: { no: true } },
+    }));
     let calls = 0;
     await serve(worker, "/x", () => ++calls, { middleware_function_ids: ["mw::auth"] });
     const response = await fetch(`${url}/x`);
-    expect([response.status, response.headers.get("www-authenticate"), await response.json(), calls]).toEqual([401, "Bearer", { no: true }, 0]);
+    expect([response.status, response.headers.get("www-authenticate"), await response.json(), calls]).toEqual([
+      401,
+      "Bearer",
+      { no: true },
+      0,
+    ]);
   });
 
   it.each([
@@ -95,7 +123,12 @@ describe("middleware", () => {
     ["an impossible status", { action: "respond", response: { status_code: 99 } }, 500, "invalid_answer"],
     ["a context that is none", { action: "continue", context: "x" }, 500, "invalid_answer"],
     ["a header that is no string", { action: "continue", request: { headers: { a: 1 } } }, 500, "invalid_answer"],
-    ["a change of what it may not change", { action: "continue", request: { method: { to: "GET" } } }, 500, "invalid_answer"],
+    [
+      "a change of what it may not change",
+      { action: "continue", request: { method: { to: "GET" } } },
+      500,
+      "invalid_answer",
+    ],
   ])("that answers %s closes the route (gap 29)", async (_what, answer, status, code) => {
     const { worker, url } = await site();
     worker.serve("mw::odd", () => answer);
@@ -113,7 +146,8 @@ describe("middleware", () => {
     });
     const { handle, calls } = held();
     worker.serve("mw::silent", handle);
-    for (const id of ["fails", "silent", "missing"]) await serve(worker, `/${id}`, () => 1, { middleware_function_ids: [`mw::${id}`], timeout_ms: 1_000 });
+    for (const id of ["fails", "silent", "missing"])
+      await serve(worker, `/${id}`, () => 1, { middleware_function_ids: [`mw::${id}`], timeout_ms: 1_000 });
 
     expect((await fetch(`${url}/fails`)).status).toBe(500);
     const missing = await fetch(`${url}/missing`);
@@ -129,10 +163,16 @@ describe("middleware", () => {
     const { engine, worker } = await site({ config: { middleware: [{ function_id: "mw::all" }] } });
     worker.say({ type: "registerfunction", id: "test::f" });
     const at = (api_path: string, more = {}): Promise<unknown> => bind(worker, "test::f", { api_path, ...more });
-    await at("/guarded", { condition_function_id: "test::may", middleware_function_ids: [{ function_id: "mw::own", phase: "postHandler" }] });
+    await at("/guarded", {
+      condition_function_id: "test::may",
+      middleware_function_ids: [{ function_id: "mw::own", phase: "postHandler" }],
+    });
     await at("/plain");
     const shown = (): unknown[] => engine.directory.triggers().map(({ status, reason }) => [status, reason]);
-    const missing = (id: string): unknown[] => ["inactive", `no live worker provides ${id}, without which it cannot run`];
+    const missing = (id: string): unknown[] => [
+      "inactive",
+      `no live worker provides ${id}, without which it cannot run`,
+    ];
     const ids = engine.directory.triggers().map(({ id }) => id);
     const changes: string[] = [];
     engine.directory.onChange(({ kind, id, op }) => {
@@ -171,21 +211,32 @@ describe("middleware", () => {
       const { response, context, request } = data as Input;
       if (request.url === "/replaced") return { action: "respond", response: { status_code: 299, body: "other" } };
       if (request.url === "/untouched") return { action: "continue" };
-      return { action: "continue", response: { status_code: 203, headers: { "x-user": context.user, "x-old": null }, body: { wrapped: response } } };
+      return {
+        action: "continue",
+        response: { status_code: 203, headers: { "x-user": context.user, "x-old": null }, body: { wrapped: response } },
+      };
     });
     for (const path of ["/wrapped", "/replaced", "/untouched"]) {
-      await serve(worker, path, () => ({ status_code: 201, headers: { "x-old": "1", "set-cookie": ["a=1", "b=2"] }, body: { n: 1 } }));
+      await serve(worker, path, () => ({
+        status_code: 201,
+        headers: { "x-old": "1", "set-cookie": ["a=1", "b=2"] },
+        body: { n: 1 },
+      }));
     }
 
     const wrapped = await fetch(`${url}/wrapped`);
-    expect([wrapped.status, wrapped.headers.get("x-user"), wrapped.headers.get("x-old"), wrapped.headers.getSetCookie()]).toEqual([
-      203,
-      "ada",
-      null,
-      ["a=1", "b=2"],
-    ]);
+    expect([
+      wrapped.status,
+      wrapped.headers.get("x-user"),
+      wrapped.headers.get("x-old"),
+      wrapped.headers.getSetCookie(),
+    ]).toEqual([203, "ada", null, ["a=1", "b=2"]]);
     expect(await wrapped.json()).toEqual({
-      wrapped: { status_code: 201, headers: { "x-old": "1", "set-cookie": ["a=1", "b=2"], "content-type": "application/json" }, body: { n: 1 } },
+      wrapped: {
+        status_code: 201,
+        headers: { "x-old": "1", "set-cookie": ["a=1", "b=2"], "content-type": "application/json" },
+        body: { n: 1 },
+      },
     });
     const replaced = await fetch(`${url}/replaced`);
     expect([replaced.status, await replaced.json(), replaced.headers.get("x-old")]).toEqual([299, "other", null]);
@@ -194,7 +245,9 @@ describe("middleware", () => {
   });
 
   it("after the handler closes the route too when it fails (gap 29)", async () => {
-    const { worker, url } = await site({ config: { middleware: [{ function_id: "mw::after", phase: "postHandler" }] } });
+    const { worker, url } = await site({
+      config: { middleware: [{ function_id: "mw::after", phase: "postHandler" }] },
+    });
     worker.serve("mw::after", () => "fine");
     await serve(worker, "/x", () => "secret");
     const response = await fetch(`${url}/x`);

@@ -34,7 +34,10 @@ export function inOrder(lists: readonly (readonly MiddlewareEntry[])[]): readonl
  * Runs middleware before the handler. Returns the response of the first that responds, or undefined if all continue.
  * Any failure fails the request.
  */
-export async function runBefore(entries: readonly MiddlewareEntry[], run: MiddlewareRun): Promise<RouteResponse | undefined> {
+export async function runBefore(
+  entries: readonly MiddlewareEntry[],
+  run: MiddlewareRun,
+): Promise<RouteResponse | undefined> {
   for (const entry of entries) {
     const result = await resultOf(entry, run);
     const routeResponse = responseOf(entry, result);
@@ -49,7 +52,12 @@ export async function runBefore(entries: readonly MiddlewareEntry[], run: Middle
  * Runs middleware after the handler. It may change or replace the response; of a streamed response it sees and changes
  * only the headers.
  */
-export async function runAfter(entries: readonly MiddlewareEntry[], run: MiddlewareRun, given: RouteResponse, isStreamed: boolean): Promise<RouteResponse> {
+export async function runAfter(
+  entries: readonly MiddlewareEntry[],
+  run: MiddlewareRun,
+  given: RouteResponse,
+  isStreamed: boolean,
+): Promise<RouteResponse> {
   let routeResponse = given;
   for (const entry of entries) {
     const result = await resultOf(entry, run, routeResponse, isStreamed);
@@ -62,9 +70,15 @@ export async function runAfter(entries: readonly MiddlewareEntry[], run: Middlew
 
 type Result = Readonly<Record<string, unknown>>;
 
-async function resultOf(entry: MiddlewareEntry, run: MiddlewareRun, routeResponse?: RouteResponse, isStreamed = false): Promise<Result> {
+async function resultOf(
+  entry: MiddlewareEntry,
+  run: MiddlewareRun,
+  routeResponse?: RouteResponse,
+  isStreamed = false,
+): Promise<Result> {
   const body = entry.withBody ? `,"body":${await run.body()}` : "";
-  const response = routeResponse === undefined ? "" : `,"response":${JSON.stringify(shownResponse(routeResponse, isStreamed))}`;
+  const response =
+    routeResponse === undefined ? "" : `,"response":${JSON.stringify(shownResponse(routeResponse, isStreamed))}`;
   const payload = Payload.fromText(
     `{"phase":"${entry.phase}","request":{${requestMembers(run.incoming, run.trigger)}${body}}${response},"context":${JSON.stringify(run.context)}}`,
   );
@@ -73,7 +87,12 @@ async function resultOf(entry: MiddlewareEntry, run: MiddlewareRun, routeRespons
     value = (await run.call(entry.functionId, payload, run.options)).value();
   } catch (thrown) {
     if (CallError.is(thrown) && thrown.code === "call_timeout") {
-      throw new Refusal({ status: 504, code: "MIDDLEWARE_TIMEOUT", message: `the middleware ${entry.functionId} did not answer in time`, cause: thrown });
+      throw new Refusal({
+        status: 504,
+        code: "MIDDLEWARE_TIMEOUT",
+        message: `the middleware ${entry.functionId} did not answer in time`,
+        cause: thrown,
+      });
     }
     throw thrown;
   }

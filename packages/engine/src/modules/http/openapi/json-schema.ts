@@ -21,7 +21,9 @@ export function isRequired(schema: unknown, name: string): boolean {
 /** Returns false for schemas with `$ref`, which would point to another place in the new document. */
 export function isSchema(value: unknown): boolean {
   if (typeof value === "boolean") return true;
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.stringify(value).includes('"$ref"');
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.stringify(value).includes('"$ref"')
+  );
 }
 
 /** Returns the keyword's value if it is a string. */

@@ -16,8 +16,12 @@ const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/i;
 export function requestContent(format: unknown, settings: Pick<RouteSettings, "streamsBody" | "streaming">): Content {
   if (settings.streamsBody) return { "*/*": { schema: {} } };
   const body = propertyOf(format, "body");
-  if (propertyOf(format, "files") !== undefined) return { "multipart/form-data": { schema: body ?? { type: "object" } } };
-  if (body !== undefined) return { [mediaTypeOf(body) ?? (textIn(body, "type") === "string" ? "text/plain" : "application/json")]: { schema: body } };
+  if (propertyOf(format, "files") !== undefined)
+    return { "multipart/form-data": { schema: body ?? { type: "object" } } };
+  if (body !== undefined)
+    return {
+      [mediaTypeOf(body) ?? (textIn(body, "type") === "string" ? "text/plain" : "application/json")]: { schema: body },
+    };
   if (propertyOf(format, "request_body") !== undefined) return { "application/octet-stream": { schema: {} } };
   const types = settings.streaming ? [...READ_TYPES, ...STREAMED_TYPES] : READ_TYPES;
   return Object.fromEntries(types.map((type) => [type, { schema: {} }]));
@@ -32,9 +36,14 @@ export function responseContent(format: unknown): Content {
   if (!isSchema(format)) return { "*/*": { schema: {} } };
   const properties = propertiesOf(format);
   const names = Object.keys(properties);
-  const isResponse = names.length > 0 && names.every((name) => name === "body" || name === "status_code" || name === "headers");
+  const isResponse =
+    names.length > 0 && names.every((name) => name === "body" || name === "status_code" || name === "headers");
   const body = isResponse ? (properties.body ?? {}) : format;
-  return { [(isResponse ? contentTypeIn(properties.headers) : undefined) ?? mediaTypeOf(body) ?? "application/json"]: { schema: body } };
+  return {
+    [(isResponse ? contentTypeIn(properties.headers) : undefined) ?? mediaTypeOf(body) ?? "application/json"]: {
+      schema: body,
+    },
+  };
 }
 
 function contentTypeIn(headers: unknown): string | undefined {

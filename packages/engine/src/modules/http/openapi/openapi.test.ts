@@ -5,14 +5,27 @@ import { SessionAccess } from "../../../kernel/access/session-access.ts";
 import { serve, site } from "../testing/site.ts";
 import { requestContent, responseContent } from "./openapi-content.ts";
 
-const HOOKS = { onFunctionRegistrationFunctionId: undefined, onTriggerRegistrationFunctionId: undefined, onTriggerTypeRegistrationFunctionId: undefined };
+const HOOKS = {
+  onFunctionRegistrationFunctionId: undefined,
+  onTriggerRegistrationFunctionId: undefined,
+  onTriggerTypeRegistrationFunctionId: undefined,
+};
 
 it("describes to a restricted caller only the routes of functions that it may know of (gap 56) (K11)", async () => {
   const { engine, worker } = await site();
   await serve(worker, "/open", () => 1);
   await serve(worker, "/secret", () => 1);
-  const rbac = { authFunctionId: undefined, exposeFunctions: ['match("engine::*")', 'match("test::/open")'], roles: [], tokens: [], ...HOOKS };
-  const access = new SessionAccess(ANONYMOUS, policyOf({ tokenRequired: false, rbac, middlewareFunctionId: undefined }));
+  const rbac = {
+    authFunctionId: undefined,
+    exposeFunctions: ['match("engine::*")', 'match("test::/open")'],
+    roles: [],
+    tokens: [],
+    ...HOOKS,
+  };
+  const access = new SessionAccess(
+    ANONYMOUS,
+    policyOf({ tokenRequired: false, rbac, middlewareFunctionId: undefined }),
+  );
   const guest = await engine.connectWorker({ access });
 
   const seenBy = async (caller: typeof guest): Promise<string[]> => {
@@ -46,7 +59,10 @@ describe("an OpenAPI operation", () => {
 
   it.each([
     ["text/event-stream", { type: "string", contentMediaType: "text/event-stream" }],
-    ["text/event-stream", format({ body: { type: "string" }, headers: format({ "Content-Type": { const: "text/event-stream" } }) })],
+    [
+      "text/event-stream",
+      format({ body: { type: "string" }, headers: format({ "Content-Type": { const: "text/event-stream" } }) }),
+    ],
     ["application/json", { type: "string", contentMediaType: "no type" }],
     ["application/json", format({ ok: { type: "boolean" } })],
     ["*/*", null],
@@ -58,9 +74,26 @@ describe("an OpenAPI operation", () => {
     const { worker, engine } = await site();
     worker.serve("test::may", () => true);
     await serve(worker, "/get", () => 1);
-    await serve(worker, "/post", () => 1, { http_method: "POST", condition_function_id: "test::may", rate_limit: { requests: 1, per_ms: 1_000 } });
-    const { paths } = (await engine.call("engine::http::openapi")) as { paths: Record<string, Record<string, { responses: object }>> };
+    await serve(worker, "/post", () => 1, {
+      http_method: "POST",
+      condition_function_id: "test::may",
+      rate_limit: { requests: 1, per_ms: 1_000 },
+    });
+    const { paths } = (await engine.call("engine::http::openapi")) as {
+      paths: Record<string, Record<string, { responses: object }>>;
+    };
     expect(Object.keys(paths["/get"]?.get?.responses ?? {})).toEqual(["200", "400", "500", "503", "504"]);
-    expect(Object.keys(paths["/post"]?.post?.responses ?? {})).toEqual(["200", "400", "408", "413", "415", "422", "429", "500", "503", "504"]);
+    expect(Object.keys(paths["/post"]?.post?.responses ?? {})).toEqual([
+      "200",
+      "400",
+      "408",
+      "413",
+      "415",
+      "422",
+      "429",
+      "500",
+      "503",
+      "504",
+    ]);
   });
 });

@@ -20,7 +20,10 @@ interface Operation {
 }
 
 const ERROR_REF = { $ref: "#/components/schemas/Error" };
-const errorResponse = (description: string) => ({ description, content: { "application/json": { schema: ERROR_REF } } });
+const errorResponse = (description: string) => ({
+  description,
+  content: { "application/json": { schema: ERROR_REF } },
+});
 
 const BODY_REFUSALS = {
   "408": errorResponse("The body did not arrive in time"),
@@ -76,26 +79,39 @@ function templateOf(path: string): string {
     .join("/");
 }
 
-function operationOf({ binding, method }: RouteHolder, pattern: RoutePattern, directory: OpenApiSource["directory"], usedIds: Set<string>): Operation {
+function operationOf(
+  { binding, method }: RouteHolder,
+  pattern: RoutePattern,
+  directory: OpenApiSource["directory"],
+  usedIds: Set<string>,
+): Operation {
   const view = directory.functionById(binding.functionId);
   const names = [...pattern.parameterNames, ...(pattern.tailName === undefined ? [] : [pattern.tailName])];
   const body = propertyOf(view?.request_format, "body");
   const { settings } = binding;
-  const takesBody = method === "POST" || method === "PUT" || method === "PATCH" || settings.streamsBody || body !== undefined;
+  const takesBody =
+    method === "POST" || method === "PUT" || method === "PATCH" || settings.streamsBody || body !== undefined;
   const query = propertyOf(view?.request_format, "query_params");
   return {
     operationId: uniqueId(binding.functionId, method, usedIds),
     ...(view?.description === null || view?.description === undefined ? {} : { summary: view.description }),
     parameters: [
       ...names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
-      ...Object.entries(propertiesOf(query)).map(([name, schema]) => ({ name, in: "query", required: isRequired(query, name), schema })),
+      ...Object.entries(propertiesOf(query)).map(([name, schema]) => ({
+        name,
+        in: "query",
+        required: isRequired(query, name),
+        schema,
+      })),
     ],
     ...(takesBody ? { requestBody: { content: requestContent(view?.request_format, settings) } } : {}),
     responses: {
       "200": { description: "The function's response", content: responseContent(view?.response_format) },
       "400": errorResponse("The request is malformed"),
       ...(takesBody ? BODY_REFUSALS : {}),
-      ...(settings.conditionFunctionId === undefined ? {} : { "422": errorResponse("The condition of the route was not met") }),
+      ...(settings.conditionFunctionId === undefined
+        ? {}
+        : { "422": errorResponse("The condition of the route was not met") }),
       ...(settings.rateLimit === undefined ? {} : { "429": errorResponse("The client sent too many requests") }),
       "500": errorResponse("The function failed"),
       "503": errorResponse("The function has no provider, or the engine is overloaded"),

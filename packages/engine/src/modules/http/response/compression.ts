@@ -18,7 +18,10 @@ const COMPRESSIBLE =
  * Compresses the body if the client supports it and it is worth it. Not compressed: encoded bodies, `no-transform`,
  * partial content, and streamed responses, which are sent elsewhere.
  */
-export async function compressed(routeResponse: RouteResponse, acceptEncoding: string | undefined): Promise<RouteResponse> {
+export async function compressed(
+  routeResponse: RouteResponse,
+  acceptEncoding: string | undefined,
+): Promise<RouteResponse> {
   const { body, status, headers } = routeResponse;
   if (body === undefined || body.length === 0 || status === 206 || !isEligible(headers)) return routeResponse;
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
@@ -26,7 +29,10 @@ export async function compressed(routeResponse: RouteResponse, acceptEncoding: s
   const varying = withVary(headers, "Accept-Encoding");
   const encoding = chooseEncoding(acceptEncoding);
   if (encoding === undefined) return { ...routeResponse, headers: varying, body: bytes };
-  const smaller = encoding === "gzip" ? await gzipAsync(bytes) : await brotliAsync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
+  const smaller =
+    encoding === "gzip"
+      ? await gzipAsync(bytes)
+      : await brotliAsync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
   if (smaller.byteLength >= bytes.byteLength) return { ...routeResponse, headers: varying, body: bytes };
   const etag = headerValue(varying, "etag");
   // A strong tag identifies exact bytes, which compression changes.

@@ -34,26 +34,51 @@ export const corsSchema = z
       .min(1, { error: 'name the origins that may call, or "*" for any; without cors no page of another origin may' })
       .max(MAX_ENTRIES)
       .meta({ description: 'Origins whose pages may call, e.g. https://app.example.com; "*" is any' }),
-    allowed_methods: z.array(token("a method")).max(MAX_ENTRIES).optional().meta({ description: "Methods that pages may use. Default: those of the path" }),
+    allowed_methods: z
+      .array(token("a method"))
+      .max(MAX_ENTRIES)
+      .optional()
+      .meta({ description: "Methods that pages may use. Default: those of the path" }),
     allowed_headers: z
       .array(token("a header name"))
       .max(MAX_ENTRIES)
       .optional()
       .meta({ description: 'Request headers that pages may send. Default, and with "*": those asked for' }),
-    exposed_headers: z.array(token("a header name")).max(MAX_ENTRIES).optional().meta({ description: "Response headers that pages may read. Default none" }),
-    credentials: z.boolean().optional().meta({ description: 'Whether pages may send cookies. Default false; not with origin "*"' }),
-    max_age: z.int().min(0).max(86_400).optional().meta({ description: "For how long a browser may remember the permission, in seconds" }),
+    exposed_headers: z
+      .array(token("a header name"))
+      .max(MAX_ENTRIES)
+      .optional()
+      .meta({ description: "Response headers that pages may read. Default none" }),
+    credentials: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Whether pages may send cookies. Default false; not with origin "*"' }),
+    max_age: z
+      .int()
+      .min(0)
+      .max(86_400)
+      .optional()
+      .meta({ description: "For how long a browser may remember the permission, in seconds" }),
   })
   .superRefine((cors, context) => {
     if (cors.credentials !== true || !cors.allowed_origins.includes("*")) return;
-    context.addIssue({ code: "custom", path: ["credentials"], message: 'cannot be true while allowed_origins holds "*": any page could act as the user' });
+    context.addIssue({
+      code: "custom",
+      path: ["credentials"],
+      message: 'cannot be true while allowed_origins holds "*": any page could act as the user',
+    });
   })
   .transform(
     (cors): CorsSettings => ({
       anyOrigin: cors.allowed_origins.includes("*"),
       origins: cors.allowed_origins,
-      methods: cors.allowed_methods === undefined || cors.allowed_methods.length === 0 ? undefined : cors.allowed_methods.map((each) => each.toUpperCase()),
-      requestHeaders: cors.allowed_headers?.includes("*") ? undefined : cors.allowed_headers?.map((each) => each.toLowerCase()),
+      methods:
+        cors.allowed_methods === undefined || cors.allowed_methods.length === 0
+          ? undefined
+          : cors.allowed_methods.map((each) => each.toUpperCase()),
+      requestHeaders: cors.allowed_headers?.includes("*")
+        ? undefined
+        : cors.allowed_headers?.map((each) => each.toLowerCase()),
       exposedHeaders: cors.exposed_headers ?? [],
       credentials: cors.credentials ?? false,
       maxAgeSeconds: cors.max_age,
@@ -69,12 +94,19 @@ export interface Preflight {
 }
 
 /** Parses a preflight request; undefined if the request is not one. */
-export function preflightOf(method: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>): Preflight | undefined {
+export function preflightOf(
+  method: string | undefined,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Preflight | undefined {
   const { origin: from } = headers;
   const asked = headers["access-control-request-method"];
   if (method !== "OPTIONS" || typeof from !== "string" || typeof asked !== "string") return undefined;
   const names = headers["access-control-request-headers"];
-  return { origin: from, method: asked, headers: (typeof names === "string" ? names : "").split(",").map(lowerTrimmed).filter(isToken) };
+  return {
+    origin: from,
+    method: asked,
+    headers: (typeof names === "string" ? names : "").split(",").map(lowerTrimmed).filter(isToken),
+  };
 }
 
 /**
@@ -90,7 +122,12 @@ export function preflightHeaders(cors: CorsSettings, preflight: Preflight, metho
     methods.includes(preflight.method) &&
     (requestHeaders === undefined || preflight.headers.every((name) => requestHeaders.includes(name)));
   if (!isAllowed) return headers;
-  headers.push("Access-Control-Allow-Origin", cors.anyOrigin ? "*" : preflight.origin, "Access-Control-Allow-Methods", methods.join(", "));
+  headers.push(
+    "Access-Control-Allow-Origin",
+    cors.anyOrigin ? "*" : preflight.origin,
+    "Access-Control-Allow-Methods",
+    methods.join(", "),
+  );
   const names = requestHeaders ?? preflight.headers;
   if (names.length > 0) headers.push("Access-Control-Allow-Headers", names.join(", "));
   if (cors.credentials) headers.push("Access-Control-Allow-Credentials", "true");
@@ -98,7 +135,11 @@ export function preflightHeaders(cors: CorsSettings, preflight: Preflight, metho
   return headers;
 }
 
-const PERMISSIONS = ["Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Expose-Headers"] as const;
+const PERMISSIONS = [
+  "Access-Control-Allow-Origin",
+  "Access-Control-Allow-Credentials",
+  "Access-Control-Expose-Headers",
+] as const;
 
 /** Adds CORS headers to a response. The config decides over them, so the function's own ones are removed. */
 export function withCors(given: HeaderList, cors: CorsSettings, from: string | undefined): string[] {

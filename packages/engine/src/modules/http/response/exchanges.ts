@@ -103,7 +103,8 @@ export class Exchanges {
 
   /** Searches all exchanges: lookups are rare, so an index for every request would cost more. */
   byId(id: string): Exchange | undefined {
-    for (const exchanges of this.#connections.values()) for (const exchange of exchanges) if (exchange.id === id) return exchange;
+    for (const exchanges of this.#connections.values())
+      for (const exchange of exchanges) if (exchange.id === id) return exchange;
     return undefined;
   }
 

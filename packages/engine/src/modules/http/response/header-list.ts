@@ -19,7 +19,8 @@ export function withoutHeader(headers: HeaderList, name: string): string[] {
 /** Returns the headers with a single `Vary` that contains all given names and `names`. */
 export function withVary(headers: HeaderList, ...names: readonly string[]): string[] {
   const all: string[] = [];
-  for (let at = 0; at < headers.length; at += 2) if (isNamed(headers, at, "vary")) all.push(...(headers[at + 1] ?? "").split(","));
+  for (let at = 0; at < headers.length; at += 2)
+    if (isNamed(headers, at, "vary")) all.push(...(headers[at + 1] ?? "").split(","));
   const distinct = new Map([...all, ...names].map((each) => [each.trim().toLowerCase(), each.trim()]));
   return withHeader(headers, "Vary", distinct.has("*") ? "*" : [...distinct.values()].join(", "));
 }

@@ -16,7 +16,10 @@ function countingClock(): ManualClock & { readonly waits: () => number } {
     if (ms === READ_RESPONSE_MS) waits++;
     return clock.after(ms, action);
   };
-  return Object.defineProperties(counting, { after: { value: after }, waits: { value: () => waits } }) as ManualClock & { readonly waits: () => number };
+  return Object.defineProperties(counting, {
+    after: { value: after },
+    waits: { value: () => waits },
+  }) as ManualClock & { readonly waits: () => number };
 }
 
 it.each(["a whole answer", "one big piece of a stream"])("%s may be read slowly while it is read", async (what) => {

@@ -34,7 +34,11 @@ export function clientPace(exchange: Exchange, clock: Clock): () => Promise<bool
  * Writes in slices, so that a large piece does not count as a client that does not read. Resolves with false if the
  * client disconnected or is too slow.
  */
-export async function writeAtPace(response: ServerResponse, bytes: Buffer, takes: () => Promise<boolean>): Promise<boolean> {
+export async function writeAtPace(
+  response: ServerResponse,
+  bytes: Buffer,
+  takes: () => Promise<boolean>,
+): Promise<boolean> {
   for (let at = 0; at < bytes.byteLength; at += SLICE_BYTES) {
     if (!response.write(bytes.subarray(at, at + SLICE_BYTES)) && !(await takes())) return false;
   }

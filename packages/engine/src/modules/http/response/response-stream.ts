@@ -34,7 +34,10 @@ export async function sendStream(exchange: Exchange, routeResponse: StreamedResp
   exchange.onWithdrawn(abort);
 
   const { status, length } = routeResponse;
-  response.writeHead(status, [...routeResponse.headers, ...(length === undefined ? [] : ["Content-Length", String(length)])]);
+  response.writeHead(status, [
+    ...routeResponse.headers,
+    ...(length === undefined ? [] : ["Content-Length", String(length)]),
+  ]);
   if (request.method === "HEAD" || status === 204 || status === 304) {
     response.end();
     reader.cancel();

@@ -53,7 +53,8 @@ export function responseOfResult(result: Payload, functionId: string, defaultSta
   }
   const published = publishedEnvelope(value);
   if (published !== undefined) return responseOfEnvelope(published, functionId, defaultStatus);
-  if (!isEnvelope(value)) return { status: defaultStatus, headers: ["Content-Type", JSON_TYPE], body: result.text(), dropped: [] };
+  if (!isEnvelope(value))
+    return { status: defaultStatus, headers: ["Content-Type", JSON_TYPE], body: result.text(), dropped: [] };
   return responseOfEnvelope(value, functionId, defaultStatus);
 }
 
@@ -64,7 +65,10 @@ export function responseOfResult(result: Payload, functionId: string, defaultSta
 export function responseOfEnvelope(envelope: Envelope, functionId: string, defaultStatus = 200): RouteResponse {
   const status = envelope.status_code ?? defaultStatus;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) {
-    throw invalidResponse(functionId, `the status_code ${JSON.stringify(status)}; expected a whole number from 200 to 599`);
+    throw invalidResponse(
+      functionId,
+      `the status_code ${JSON.stringify(status)}; expected a whole number from 200 to 599`,
+    );
   }
   return responseOfStatus(status, envelope);
 }
@@ -86,7 +90,11 @@ function isEnvelope(value: unknown): value is Envelope {
 function publishedEnvelope(value: unknown): Envelope | undefined {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 3) return undefined;
   if (!["statusCode", "headers", "body"].every((key) => Object.hasOwn(value, key))) return undefined;
-  const { statusCode, headers, body } = value as { readonly statusCode: unknown; readonly headers: unknown; readonly body: unknown };
+  const { statusCode, headers, body } = value as {
+    readonly statusCode: unknown;
+    readonly headers: unknown;
+    readonly body: unknown;
+  };
   return typeof statusCode === "number" ? { status_code: statusCode, headers, body } : undefined;
 }
 
@@ -101,7 +109,8 @@ export function withBody({ status, headers, dropped }: Omit<RouteResponse, "body
   if (status === 204 || status === 304) return { status, headers, body: undefined, dropped };
   if (status === 205) return { status, headers, body: "", dropped };
   const contentType = headerValue(headers, "content-type");
-  if (contentType === undefined) return { status, headers: [...headers, "Content-Type", JSON_TYPE], body: jsonText(body), dropped };
+  if (contentType === undefined)
+    return { status, headers: [...headers, "Content-Type", JSON_TYPE], body: jsonText(body), dropped };
   if (!isJsonType(contentType)) {
     if (typeof body === "string") return { status, headers, body, dropped };
     if (body === null) return { status, headers, body: "", dropped };
@@ -118,7 +127,13 @@ export function readResponseHeaders(given: unknown): { readonly headers: string[
   const headers: string[] = [];
   const dropped: string[] = [];
   const take = (name: string, value: unknown): void => {
-    if (typeof value !== "string" || !HEADER_NAME.test(name) || !HEADER_VALUE.test(value) || RESERVED_HEADERS.has(name.toLowerCase())) dropped.push(name);
+    if (
+      typeof value !== "string" ||
+      !HEADER_NAME.test(name) ||
+      !HEADER_VALUE.test(value) ||
+      RESERVED_HEADERS.has(name.toLowerCase())
+    )
+      dropped.push(name);
     else headers.push(name, value.trim());
   };
   if (given === undefined || given === null) return { headers, dropped };
@@ -150,8 +165,14 @@ export type ErrorFormat = "standard" | "legacy";
 /** As published, a condition that was not met has `skipped` beside the error. */
 export function responseOfFailure(failure: Failure, errorId: string, format: ErrorFormat): RouteResponse {
   const { status, code, message } = failure;
-  const error = format === "legacy" ? { error: message, error_id: errorId } : { error: { code, message, error_id: errorId } };
+  const error =
+    format === "legacy" ? { error: message, error_id: errorId } : { error: { code, message, error_id: errorId } };
   const headers = ["Content-Type", JSON_TYPE, "X-Content-Type-Options", "nosniff"];
   for (const [name, value] of Object.entries(failure.headers ?? {})) headers.push(name, value);
-  return { status, headers, body: JSON.stringify(code === "CONDITION_NOT_MET" ? { ...error, skipped: true } : error), dropped: [] };
+  return {
+    status,
+    headers,
+    body: JSON.stringify(code === "CONDITION_NOT_MET" ? { ...error, skipped: true } : error),
+    dropped: [],
+  };
 }

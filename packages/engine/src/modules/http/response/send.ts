@@ -25,7 +25,8 @@ export interface SendOptions {
 export function sendResponse(exchange: Exchange, routeResponse: RouteResponse, options: SendOptions): void {
   const { request, response } = exchange;
   if (exchange.isOver) return;
-  if (!request.complete && !restIsSmall(exchange, options.bodyLimitBytes)) sendThenClose(exchange, routeResponse, options.clock);
+  if (!request.complete && !restIsSmall(exchange, options.bodyLimitBytes))
+    sendThenClose(exchange, routeResponse, options.clock);
   else {
     endOfBody(request, options.clock);
     if (routeResponse.body !== undefined && routeResponse.body.length > LONG_BODY) {
@@ -113,7 +114,8 @@ function sendThenClose(exchange: Exchange, routeResponse: RouteResponse, clock: 
   exchange.onEnd(end);
   request.on("error", () => {});
   response.writeHead(routeResponse.status, [...headersOf(routeResponse), "Connection", "close"]);
-  if (routeResponse.body === undefined || routeResponse.body === "" || request.method === "HEAD") response.flushHeaders();
+  if (routeResponse.body === undefined || routeResponse.body === "" || request.method === "HEAD")
+    response.flushHeaders();
   else response.write(routeResponse.body);
   request.on("data", onData).on("end", end);
   // A reader of a part of the body may have paused it.

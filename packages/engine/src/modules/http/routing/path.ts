@@ -31,12 +31,15 @@ export function readTarget(target: string): RequestTarget {
 
 function decodePath(rawPath: string): string {
   if (!rawPath.startsWith("/")) throw malformedPath("the request target must be a path that begins with /");
-  if (rawPath.includes("#")) throw malformedPath("the path holds a #; a fragment is not sent to servers, a literal # is written %23");
-  if (OUTSIDE_ASCII.test(rawPath)) throw malformedPath("the path holds characters outside ASCII; percent-encode their UTF-8 bytes");
+  if (rawPath.includes("#"))
+    throw malformedPath("the path holds a #; a fragment is not sent to servers, a literal # is written %23");
+  if (OUTSIDE_ASCII.test(rawPath))
+    throw malformedPath("the path holds characters outside ASCII; percent-encode their UTF-8 bytes");
   const segments = rawPath.slice(1).split("/");
   const decoded = segments.map((segment) => {
     const result = decodeSegment(segment);
-    if ("problem" in result) throw malformedPath(`the path segment ${JSON.stringify(segment.slice(0, 100))} ${result.problem}`);
+    if ("problem" in result)
+      throw malformedPath(`the path segment ${JSON.stringify(segment.slice(0, 100))} ${result.problem}`);
     return result.text.replace(NEEDS_ENCODING, encodeURIComponent);
   });
   return `/${decoded.join("/")}`;

@@ -52,7 +52,12 @@ export class RouteClaim implements TreeEntry {
   order: number;
   readonly #named = new Set<RouteHolder>();
 
-  constructor(key: string, principal: Principal, route: { readonly method: RouteMethod; readonly pattern: RoutePattern }, order: number) {
+  constructor(
+    key: string,
+    principal: Principal,
+    route: { readonly method: RouteMethod; readonly pattern: RoutePattern },
+    order: number,
+  ) {
     this.key = key;
     this.principal = principal;
     this.method = route.method;
@@ -130,8 +135,10 @@ export function keyOf({ method, pattern }: { readonly method: RouteMethod; reado
 function problemBehind(claim: RouteClaim, holder: RouteHolder): string | undefined {
   const { binding, pattern } = holder;
   const owner = claim.first;
-  if (owner === undefined) return `path reserved: a trusted worker served ${claim.method} ${claim.pattern.path} and may come back`;
-  if (keyOf(owner) !== keyOf(holder)) return `path taken by ${owner.binding.functionId}, which serves ${owner.method} ${owner.pattern.path}`;
+  if (owner === undefined)
+    return `path reserved: a trusted worker served ${claim.method} ${claim.pattern.path} and may come back`;
+  if (keyOf(owner) !== keyOf(holder))
+    return `path taken by ${owner.binding.functionId}, which serves ${owner.method} ${owner.pattern.path}`;
   if (!respondsAlike(binding, owner.binding)) return `route taken by ${owner.binding.functionId}`;
   if (isDeepStrictEqual(namesIn(pattern), namesIn(owner.pattern))) return undefined;
   return `route served as ${owner.pattern.path}, whose parameters have other names: the function gets those`;
@@ -143,5 +150,7 @@ function namesIn({ parameterNames, tailName }: RoutePattern): readonly (string |
 
 /** A second binding that would respond exactly like the first is not a conflict. */
 function respondsAlike(a: RouteBinding, b: RouteBinding): boolean {
-  return a.functionId === b.functionId && isDeepStrictEqual({ ...a.settings, apiPath: "" }, { ...b.settings, apiPath: "" });
+  return (
+    a.functionId === b.functionId && isDeepStrictEqual({ ...a.settings, apiPath: "" }, { ...b.settings, apiPath: "" })
+  );
 }

@@ -25,13 +25,17 @@ const PARAMETER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 export function parseRoutePattern(apiPath: string): RoutePattern | { readonly problem: string } {
   if (apiPath === "") return { problem: "expected the path of the route, e.g. /orders/:id" };
   if (apiPath.length > MAX_PATH_LENGTH) return { problem: `expected at most ${MAX_PATH_LENGTH} characters` };
-  if (/[?#]/.test(apiPath)) return { problem: "expected a path without ? and #; the query string reaches the function as query_params" };
+  if (/[?#]/.test(apiPath))
+    return { problem: "expected a path without ? and #; the query string reaches the function as query_params" };
   const path = apiPath.startsWith("/") ? apiPath : `/${apiPath}`;
   const texts = path.slice(1).split("/");
   const segments: Segment[] = [];
   for (const [index, text] of texts.entries()) {
     const segment = readSegment(text);
-    const problem = "problem" in segment ? segment.problem : problemInPlace(segment, { index, isLast: index === texts.length - 1, before: segments });
+    const problem =
+      "problem" in segment
+        ? segment.problem
+        : problemInPlace(segment, { index, isLast: index === texts.length - 1, before: segments });
     if (problem !== undefined) return { problem };
     segments.push(segment as Segment);
   }
@@ -47,9 +51,12 @@ function problemInPlace(
 ): string | undefined {
   if (segment.kind === "literal") {
     if (segment.text === "" && !place.isLast) return "holds an empty segment (//)";
-    return place.index === 0 && RESERVED.has(segment.text) ? `/${segment.text} belongs to the engine; choose another path` : undefined;
+    return place.index === 0 && RESERVED.has(segment.text)
+      ? `/${segment.text} belongs to the engine; choose another path`
+      : undefined;
   }
-  if (segment.kind === "tail" && !place.isLast) return `*${segment.name} takes the rest of the path, so nothing may follow it`;
+  if (segment.kind === "tail" && !place.isLast)
+    return `*${segment.name} takes the rest of the path, so nothing may follow it`;
   const isTaken = place.before.some((other) => other.kind !== "literal" && other.name === segment.name);
   return isTaken ? `the parameter ${segment.name} is twice in the path` : undefined;
 }
@@ -115,7 +122,9 @@ function readSegment(segment: string): Segment | { readonly problem: string } {
   const decoded = decodeSegment(segment);
   if ("problem" in decoded) return { problem: `the segment ${JSON.stringify(segment)} ${decoded.problem}` };
   if (/[*{}?#]/.test(decoded.text)) {
-    return { problem: `the segment ${JSON.stringify(segment)} holds one of * { } ? #; a parameter is written :name and fills a whole segment` };
+    return {
+      problem: `the segment ${JSON.stringify(segment)} holds one of * { } ? #; a parameter is written :name and fills a whole segment`,
+    };
   }
   return { kind: "literal", text: decoded.text };
 }
@@ -123,5 +132,7 @@ function readSegment(segment: string): Segment | { readonly problem: string } {
 function named(kind: "parameter" | "tail", name: string, segment: string): Segment | { readonly problem: string } {
   if (PARAMETER_NAME.test(name)) return { kind, name };
   const example = kind === "tail" ? "*rest" : ":id";
-  return { problem: `${JSON.stringify(segment)} needs a name of 1 to 64 letters, digits, _ or -, which fills the whole segment, e.g. ${example}` };
+  return {
+    problem: `${JSON.stringify(segment)} needs a name of 1 to 64 letters, digits, _ or -, which fills the whole segment, e.g. ${example}`,
+  };
 }

@@ -130,14 +130,20 @@ export class RouteTree<Entry extends TreeEntry> {
   }
 }
 
-function matchFrom<Entry>(node: Node<Entry>, texts: readonly string[], at: number, accepts: (entry: Entry) => boolean): Entry | undefined {
+function matchFrom<Entry>(
+  node: Node<Entry>,
+  texts: readonly string[],
+  at: number,
+  accepts: (entry: Entry) => boolean,
+): Entry | undefined {
   const text = texts[at];
   if (text === undefined) return firstOf(node, accepts);
   const literal = node.literals.get(text);
   const found = literal === undefined ? undefined : matchFrom(literal, texts, at + 1, accepts);
   if (found !== undefined) return found;
   // Parameters and tails match at least one character.
-  const byParameter = text === "" || node.parameter === undefined ? undefined : matchFrom(node.parameter, texts, at + 1, accepts);
+  const byParameter =
+    text === "" || node.parameter === undefined ? undefined : matchFrom(node.parameter, texts, at + 1, accepts);
   if (byParameter !== undefined) return byParameter;
   const isEmpty = text === "" && at === texts.length - 1;
   return isEmpty || node.tail === undefined ? undefined : firstOf(node.tail, accepts);

@@ -73,7 +73,11 @@ describe("a route table", () => {
     const table = new RouteTable();
     const [first, second, third] = [binding("f1", "/a/:id"), binding("f2", "/a/:x"), binding("f3", "a/{name}")];
     const leave = [first, second, third].map((each) => table.add(each));
-    expect([first.problem, second.problem, third.problem]).toEqual([undefined, "route taken by f1", "route taken by f1"]);
+    expect([first.problem, second.problem, third.problem]).toEqual([
+      undefined,
+      "route taken by f1",
+      "route taken by f1",
+    ]);
     expect(lookup(table, "/a/1")).toEqual(["f1", { id: "1" }]);
 
     leave[0]?.();
@@ -96,7 +100,11 @@ describe("a route table", () => {
     for (const each of [guest, later]) table.add(each);
     expect([guest.problem, later.problem]).toEqual([undefined, "route taken by guest"]);
     const leave = table.add(trusted);
-    expect([guest.problem, later.problem, trusted.problem]).toEqual(["route taken by trusted", "route taken by trusted", undefined]);
+    expect([guest.problem, later.problem, trusted.problem]).toEqual([
+      "route taken by trusted",
+      "route taken by trusted",
+      undefined,
+    ]);
     later.become(TRUSTED);
     expect(lookup(table, "/a")).toEqual(["trusted", {}]);
     trusted.become(GUESTS);
@@ -105,56 +113,74 @@ describe("a route table", () => {
     expect(lookup(table, "/a")).toEqual(["later", {}]);
     trusted.become(TRUSTED);
     leave();
-    expect([lookup(table, "/a"), later.problem, guest.problem]).toEqual([["later", {}], undefined, "route taken by later"]);
+    expect([lookup(table, "/a"), later.problem, guest.problem]).toEqual([
+      ["later", {}],
+      undefined,
+      "route taken by later",
+    ]);
   });
 
   describe("of workers with different rights", () => {
     const role = (name: string): Principal => restrictedPrincipal(`role ${name}`);
-    function restricted(functionId: string, apiPath: string, more: Partial<RouteSettings> = {}, principal = GUESTS): Bound {
+    function restricted(
+      functionId: string,
+      apiPath: string,
+      more: Partial<RouteSettings> = {},
+      principal = GUESTS,
+    ): Bound {
       const bound = binding(functionId, apiPath, more);
       bound.principal = principal;
       return bound;
     }
 
-    it.each(["first", "last"])("keeps for a trusted worker every path that one of its routes matches, when it came %s", (when) => {
-      const table = new RouteTable();
-      const trusted = [binding("user", "/users/:id"), binding("file", "/files/*rest")];
-      const guests = [
-        restricted("me", "/users/me"),
-        restricted("two", "/files/:a/:b"),
-        restricted("head", "/users/:id", { method: "HEAD" }),
-        restricted("options", "/users/:id", { method: "OPTIONS" }),
-        restricted("post", "/users/:id", { method: "POST" }),
-      ];
-      for (const each of when === "first" ? [...trusted, ...guests] : [...guests, ...trusted]) table.add(each);
-      expect(lookup(table, "/users/me")).toEqual(["user", { id: "me" }]);
-      expect(lookup(table, "/users/me", "HEAD")).toEqual(["user", { id: "me" }]);
-      expect(lookup(table, "/users/me", "POST")).toBe("wrong method");
-      expect(lookup(table, "/users/1", "OPTIONS")).toBe("wrong method");
-      expect(table.methodsOf("/users/1")).toEqual(["GET", "HEAD", "OPTIONS"]);
-      expect(lookup(table, "/files/a/b")).toEqual(["file", { rest: "a/b" }]);
-      expect(guests.map(({ problem }) => problem)).toEqual([
-        "path taken by user, which serves GET /users/:id",
-        "path taken by file, which serves GET /files/*rest",
-        expect.stringMatching(/taken by user/),
-        "path taken by user, which serves GET /users/:id",
-        "path taken by user, which serves GET /users/:id",
-      ]);
-    });
+    it.each(["first", "last"])(
+      "keeps for a trusted worker every path that one of its routes matches, when it came %s",
+      (when) => {
+        const table = new RouteTable();
+        const trusted = [binding("user", "/users/:id"), binding("file", "/files/*rest")];
+        const guests = [
+          restricted("me", "/users/me"),
+          restricted("two", "/files/:a/:b"),
+          restricted("head", "/users/:id", { method: "HEAD" }),
+          restricted("options", "/users/:id", { method: "OPTIONS" }),
+          restricted("post", "/users/:id", { method: "POST" }),
+        ];
+        for (const each of when === "first" ? [...trusted, ...guests] : [...guests, ...trusted]) table.add(each);
+        expect(lookup(table, "/users/me")).toEqual(["user", { id: "me" }]);
+        expect(lookup(table, "/users/me", "HEAD")).toEqual(["user", { id: "me" }]);
+        expect(lookup(table, "/users/me", "POST")).toBe("wrong method");
+        expect(lookup(table, "/users/1", "OPTIONS")).toBe("wrong method");
+        expect(table.methodsOf("/users/1")).toEqual(["GET", "HEAD", "OPTIONS"]);
+        expect(lookup(table, "/files/a/b")).toEqual(["file", { rest: "a/b" }]);
+        expect(guests.map(({ problem }) => problem)).toEqual([
+          "path taken by user, which serves GET /users/:id",
+          "path taken by file, which serves GET /files/*rest",
+          expect.stringMatching(/taken by user/),
+          "path taken by user, which serves GET /users/:id",
+          "path taken by user, which serves GET /users/:id",
+        ]);
+      },
+    );
 
     it("takes from a principal with a path prefix only what lies below it", () => {
       const table = new RouteTable();
       const acme = restrictedPrincipal("role acme", "/acme/v1");
-      for (const path of ["/acme/v1", "/acme/v1/", "/%61cme/v1/:id", "/acme/v1/*rest"]) table.add(restricted(path, path, {}, acme));
+      for (const path of ["/acme/v1", "/acme/v1/", "/%61cme/v1/:id", "/acme/v1/*rest"])
+        table.add(restricted(path, path, {}, acme));
       for (const path of ["/", "/acme", "/acme/v10", "/acme/v1x/a", "/:a/v1", "/acme/*rest", "/evil/acme/v1"]) {
-        expect(() => table.add(restricted(path, path, {}, acme))).toThrow(`routes of this connection must lie below /acme/v1, e.g. /acme/v1${path}`);
+        expect(() => table.add(restricted(path, path, {}, acme))).toThrow(
+          `routes of this connection must lie below /acme/v1, e.g. /acme/v1${path}`,
+        );
       }
       expect(table.size).toBe(4);
       // Also registered by a trusted worker, until that one leaves.
       const shared = binding("shared", "/other");
       table.add(shared);
       shared.become(acme);
-      expect([shared.problem, lookup(table, "/other")]).toEqual(["routes of this connection must lie below /acme/v1, e.g. /acme/v1/other", "none"]);
+      expect([shared.problem, lookup(table, "/other")]).toEqual([
+        "routes of this connection must lie below /acme/v1, e.g. /acme/v1/other",
+        "none",
+      ]);
       shared.become(TRUSTED);
       expect([shared.problem, lookup(table, "/other")]).toEqual([undefined, ["shared", {}]]);
     });
@@ -164,7 +190,11 @@ describe("a route table", () => {
       const leave = table.add(binding("me", "/users/me"));
       const guest = restricted("user", "/users/:id");
       table.add(guest);
-      expect([guest.problem, lookup(table, "/users/1"), lookup(table, "/users/me")]).toEqual([undefined, ["user", { id: "1" }], ["me", {}]]);
+      expect([guest.problem, lookup(table, "/users/1"), lookup(table, "/users/me")]).toEqual([
+        undefined,
+        ["user", { id: "1" }],
+        ["me", {}],
+      ]);
       leave();
       expect(lookup(table, "/users/me")).toEqual(["user", { id: "me" }]);
     });
@@ -190,7 +220,11 @@ describe("a route table", () => {
       expect([lookup(table, "/shop/me"), lookup(table, "/shop/1", "POST")]).toEqual([["acme::me", {}], "wrong method"]);
       leave();
       expect([lookup(table, "/shop/me"), lookup(table, "/shop/1")]).toEqual([["acme::me", {}], "none"]);
-      expect(others.map(({ problem }) => problem)).toEqual(["route taken by acme::me", "path taken by acme::me, which serves GET /shop/me", undefined]);
+      expect(others.map(({ problem }) => problem)).toEqual([
+        "route taken by acme::me",
+        "path taken by acme::me, which serves GET /shop/me",
+        undefined,
+      ]);
     });
 
     describe("with limits", () => {
@@ -199,15 +233,22 @@ describe("a route table", () => {
 
       it("lets one restricted principal have 1,000 routes over all its connections, and all together 8,000", () => {
         const table = new RouteTable();
-        const leave = Array.from({ length: 1_000 }, (_, at) => table.add(restricted(`f${at}`, at < 500 ? "/same" : `/r/${at}`)));
-        expect(() => table.add(restricted("more", "/more"))).toThrow("all connections of role guest together have 1000 HTTP routes of 1000");
+        const leave = Array.from({ length: 1_000 }, (_, at) =>
+          table.add(restricted(`f${at}`, at < 500 ? "/same" : `/r/${at}`)),
+        );
+        expect(() => table.add(restricted("more", "/more"))).toThrow(
+          "all connections of role guest together have 1000 HTTP routes of 1000",
+        );
         leave[0]?.();
         leave[0]?.();
         table.add(restricted("more", "/more"));
         expect(() => table.add(restricted("again", "/again"))).toThrow("1000 HTTP routes of 1000");
         table.add(binding("trusted", "/trusted"));
-        for (let of = 1; of < 8; of++) for (let at = 0; at < 1_000; at++) table.add(restricted("f", `/${of}/${at}`, {}, role(`${of}`)));
-        expect(() => table.add(restricted("last", "/last", {}, role("last")))).toThrow("all restricted connections together have 8000 HTTP routes of 8000");
+        for (let of = 1; of < 8; of++)
+          for (let at = 0; at < 1_000; at++) table.add(restricted("f", `/${of}/${at}`, {}, role(`${of}`)));
+        expect(() => table.add(restricted("last", "/last", {}, role("last")))).toThrow(
+          "all restricted connections together have 8000 HTTP routes of 8000",
+        );
       });
 
       it("refuses a route that only its trusted owner had within the limits, and counts it while a restricted one has it", () => {
@@ -216,7 +257,10 @@ describe("a route table", () => {
         for (const each of [shared, other]) table.add(each);
         shared.become(GUEST);
         other.become(GUEST);
-        expect([shared.problem, other.problem]).toEqual([undefined, "all connections of role guest together have 1 HTTP routes of 1"]);
+        expect([shared.problem, other.problem]).toEqual([
+          undefined,
+          "all connections of role guest together have 1 HTTP routes of 1",
+        ]);
         shared.become(TRUSTED);
         other.become(role("another"));
         expect([shared.problem, other.problem, lookup(table, "/other")]).toEqual([undefined, undefined, ["other", {}]]);
@@ -226,7 +270,9 @@ describe("a route table", () => {
         const table = new RouteTable();
         const path = "/a".repeat(33);
         table.add(binding("trusted", path));
-        expect(() => table.add(restricted("guest", path))).toThrow("the route has 33 segments; restricted connections may use 32");
+        expect(() => table.add(restricted("guest", path))).toThrow(
+          "the route has 33 segments; restricted connections may use 32",
+        );
         table.add(restricted("guest", "/b".repeat(32)));
       });
 
@@ -241,7 +287,10 @@ describe("a route table", () => {
             undo();
             expect(reports() - before).toBeLessThan(40);
             expect(lookup(table, "/a")).toEqual([`f${at + 1}`, {}]);
-            expect([all[at + 1]?.problem, all[at + 2]?.problem]).toEqual([undefined, at < 498 ? expect.stringMatching(/taken by/) : undefined]);
+            expect([all[at + 1]?.problem, all[at + 2]?.problem]).toEqual([
+              undefined,
+              at < 498 ? expect.stringMatching(/taken by/) : undefined,
+            ]);
           }
         }
       });
@@ -281,33 +330,41 @@ describe("a route table", () => {
     });
 
     describe("after a trusted worker went", () => {
-      it.each(["first", "last"])("keeps its route from restricted connections until a trusted worker takes it back, when they came %s", (when) => {
-        const table = new RouteTable();
-        const user = binding("user", "/users/:id");
-        const guests = [
-          restricted("get", "/users/:x"),
-          restricted("post", "/users/:id", { method: "POST" }),
-          restricted("me", "/users/me"),
-          restricted("wide", "/*rest"),
-        ];
-        if (when === "first") for (const each of guests) table.add(each);
-        const leave = table.add(user);
-        user.isGivenUp = false;
-        leave();
-        if (when === "last") for (const each of guests) table.add(each);
-        const problem = "path reserved: a trusted worker served GET /users/:id and may come back";
-        expect(guests.map((guest) => guest.problem)).toEqual([problem, problem, problem, undefined]);
-        for (const method of ["GET", "HEAD", "POST", "OPTIONS"]) expect(lookup(table, "/users/1", method)).toBe("none");
-        expect([lookup(table, "/users/me"), table.methodsOf("/users/1"), lookup(table, "/other")]).toEqual(["none", [], ["wide", { rest: "other" }]]);
+      it.each(["first", "last"])(
+        "keeps its route from restricted connections until a trusted worker takes it back, when they came %s",
+        (when) => {
+          const table = new RouteTable();
+          const user = binding("user", "/users/:id");
+          const guests = [
+            restricted("get", "/users/:x"),
+            restricted("post", "/users/:id", { method: "POST" }),
+            restricted("me", "/users/me"),
+            restricted("wide", "/*rest"),
+          ];
+          if (when === "first") for (const each of guests) table.add(each);
+          const leave = table.add(user);
+          user.isGivenUp = false;
+          leave();
+          if (when === "last") for (const each of guests) table.add(each);
+          const problem = "path reserved: a trusted worker served GET /users/:id and may come back";
+          expect(guests.map((guest) => guest.problem)).toEqual([problem, problem, problem, undefined]);
+          for (const method of ["GET", "HEAD", "POST", "OPTIONS"])
+            expect(lookup(table, "/users/1", method)).toBe("none");
+          expect([lookup(table, "/users/me"), table.methodsOf("/users/1"), lookup(table, "/other")]).toEqual([
+            "none",
+            [],
+            ["wide", { rest: "other" }],
+          ]);
 
-        const again = binding("again", "/users/{name}");
-        const leaveAgain = table.add(again);
-        expect(lookup(table, "/users/1")).toEqual(["again", { name: "1" }]);
-        expect(guests[1]?.problem).toBe("path taken by again, which serves GET /users/{name}");
-        leaveAgain();
-        expect(guests.map((guest) => guest.problem)).toEqual([undefined, undefined, undefined, undefined]);
-        expect(lookup(table, "/users/me")).toEqual(["me", {}]);
-      });
+          const again = binding("again", "/users/{name}");
+          const leaveAgain = table.add(again);
+          expect(lookup(table, "/users/1")).toEqual(["again", { name: "1" }]);
+          expect(guests[1]?.problem).toBe("path taken by again, which serves GET /users/{name}");
+          leaveAgain();
+          expect(guests.map((guest) => guest.problem)).toEqual([undefined, undefined, undefined, undefined]);
+          expect(lookup(table, "/users/me")).toEqual(["me", {}]);
+        },
+      );
 
       it("keeps the route while one of two trusted triggers is left, and from the restricted one that shared the trigger", () => {
         const table = new RouteTable();
@@ -316,7 +373,10 @@ describe("a route table", () => {
         leave[0]?.();
         two.isGivenUp = false;
         two.become(GUESTS);
-        expect([lookup(table, "/a"), two.problem]).toEqual(["none", "path reserved: a trusted worker served GET /a and may come back"]);
+        expect([lookup(table, "/a"), two.problem]).toEqual([
+          "none",
+          "path reserved: a trusted worker served GET /a and may come back",
+        ]);
         two.become(TRUSTED);
         two.isGivenUp = true;
         two.become(GUESTS);
@@ -335,7 +395,8 @@ describe("a route table", () => {
 
       it("gives restricted principals only paths below their prefix while the reserved routes are unknown", () => {
         const table = new RouteTable({ problem: "delete the file" });
-        const bind = (path: string, prefix?: string) => () => table.add(restricted(path, path, {}, restrictedPrincipal("role r", prefix)));
+        const bind = (path: string, prefix?: string) => () =>
+          table.add(restricted(path, path, {}, restrictedPrincipal("role r", prefix)));
         expect(bind("/pay")).toThrow("/pay may be a route of a trusted worker: delete the file");
         expect(bind("/acme/pay", "/acme")).not.toThrow();
         table.add(binding("bank", "/pay"));
@@ -387,8 +448,12 @@ describe("a route table", () => {
 
   it("finds every route with its parameters, whichever other routes come and go", () => {
     // Dot segments cannot be requested; other characters that a literal must not contain are refused at registration.
-    const literal = fc.string({ unit: character, minLength: 1, maxLength: 6 }).filter((text) => !/[*{}?#/\\\0%]/.test(text) && !/^[.:]/.test(text));
-    const value = fc.string({ unit: character, minLength: 1, maxLength: 6 }).filter((text) => !/[/\\\0]/.test(text) && !/^\.{1,2}$/.test(text));
+    const literal = fc
+      .string({ unit: character, minLength: 1, maxLength: 6 })
+      .filter((text) => !/[*{}?#/\\\0%]/.test(text) && !/^[.:]/.test(text));
+    const value = fc
+      .string({ unit: character, minLength: 1, maxLength: 6 })
+      .filter((text) => !/[/\\\0]/.test(text) && !/^\.{1,2}$/.test(text));
     const segment = fc.oneof(
       literal.map((text) => ({ literal: text })),
       value.map((text) => ({ value: text })),
@@ -405,11 +470,14 @@ describe("a route table", () => {
           // The first segment distinguishes the routes of each run, so that each target has one result.
           const apiPath = `/r${index}/${segments.map((each, at) => ("literal" in each ? each.literal : `:p${at}`)).join("/")}`;
           const target = `/r${index}/${segments.map((each) => encodeURIComponent("literal" in each ? each.literal : each.value)).join("/")}`;
-          const params = Object.fromEntries(segments.flatMap((each, at) => ("value" in each ? [[`p${at}`, each.value]] : [])));
+          const params = Object.fromEntries(
+            segments.flatMap((each, at) => ("value" in each ? [[`p${at}`, each.value]] : [])),
+          );
           const undo = table.add(binding(`f${index}`, apiPath, { method }));
           return { method, target, params, stays, undo, functionId: `f${index}` };
         });
-        for (const { method, target, params, functionId } of entries) expect(lookup(table, target, method)).toEqual([functionId, params]);
+        for (const { method, target, params, functionId } of entries)
+          expect(lookup(table, target, method)).toEqual([functionId, params]);
         for (const { stays, undo } of entries) if (!stays) undo();
         for (const { method, target, params, functionId, stays } of entries)
           expect(lookup(table, target, method)).toEqual(stays ? [functionId, params] : "none");
@@ -419,7 +487,11 @@ describe("a route table", () => {
 
   it("says of a second binding of the same function that its parameters have other names than those that come", () => {
     const table = new RouteTable();
-    const [first, second, same] = [binding("f", "/items/:id"), binding("f", "/items/:other"), binding("f", "/items/{id}")];
+    const [first, second, same] = [
+      binding("f", "/items/:id"),
+      binding("f", "/items/:other"),
+      binding("f", "/items/{id}"),
+    ];
     const undo = [first, second, same].map((each) => table.add(each));
     expect([first, second, same].map(({ problem }) => problem)).toEqual([
       undefined,

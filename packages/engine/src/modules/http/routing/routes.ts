@@ -71,7 +71,13 @@ export class RouteTable {
   #firstOrder = 0;
   #neededByAll: readonly string[] = [];
 
-  constructor({ reserved = [], saved, problem, maxRoutes = MAX_ROUTES, maxReserved = MAX_RESERVED }: RouteTableOptions = {}) {
+  constructor({
+    reserved = [],
+    saved,
+    problem,
+    maxRoutes = MAX_ROUTES,
+    maxReserved = MAX_RESERVED,
+  }: RouteTableOptions = {}) {
     this.#saved = saved;
     this.#problem = problem;
     this.#maxReserved = maxReserved;
@@ -113,7 +119,14 @@ export class RouteTable {
     const { method, apiPath } = binding.settings;
     const pattern = parseRoutePattern(apiPath);
     if ("problem" in pattern) throw new TypeError(`api_path: ${pattern.problem}`);
-    const holder: RouteHolder = { binding, pattern, method, principal: binding.principal, claim: undefined, namedIn: undefined };
+    const holder: RouteHolder = {
+      binding,
+      pattern,
+      method,
+      principal: binding.principal,
+      claim: undefined,
+      namedIn: undefined,
+    };
     const refusal = this.#admit(holder);
     if (refusal !== undefined) throw refusal;
     this.#reportNeeds(binding);
@@ -146,7 +159,11 @@ export class RouteTable {
       return new CallError("FORBIDDEN", `${pattern.path} may be a route of a trusted worker: ${this.#problem}`);
     }
     const { length } = pattern.segments;
-    if (length > MAX_SEGMENTS) return new CallError("FORBIDDEN", `the route has ${length} segments; restricted connections may use ${MAX_SEGMENTS}`);
+    if (length > MAX_SEGMENTS)
+      return new CallError(
+        "FORBIDDEN",
+        `the route has ${length} segments; restricted connections may use ${MAX_SEGMENTS}`,
+      );
     const problem = this.#quota.take(principal);
     return problem === undefined ? undefined : overQuota(problem);
   }

@@ -51,8 +51,13 @@ const middlewareObject = z
   .strictObject(
     {
       function_id: functionIdSchema.meta({ description: "Function that runs" }),
-      phase: z.enum(["preHandler", "postHandler"]).optional().meta({ description: "Before or after the handler. Default preHandler" }),
-      priority: wholeNumber(-1_000_000, 1_000_000, "a priority").optional().meta({ description: "Lower ones run first. Default 0" }),
+      phase: z
+        .enum(["preHandler", "postHandler"])
+        .optional()
+        .meta({ description: "Before or after the handler. Default preHandler" }),
+      priority: wholeNumber(-1_000_000, 1_000_000, "a priority")
+        .optional()
+        .meta({ description: "Lower ones run first. Default 0" }),
       with_body: z.boolean().optional().meta({ description: "Whether it gets the request's body. Default false" }),
     },
     { error: (issue) => (issue.code === "invalid_type" ? middlewareError : undefined) },
@@ -73,7 +78,12 @@ export const middlewareListSchema = z.array(middlewareObject).max(MAX_MIDDLEWARE
 export const routeMiddlewareSchema = z
   .array(
     z.union(
-      [functionIdSchema.transform((functionId): MiddlewareEntry => ({ functionId, phase: "preHandler", priority: 0, withBody: false })), middlewareObject],
+      [
+        functionIdSchema.transform(
+          (functionId): MiddlewareEntry => ({ functionId, phase: "preHandler", priority: 0, withBody: false }),
+        ),
+        middlewareObject,
+      ],
       { error: `expected a function id, or ${middlewareError.slice("expected ".length)}` },
     ),
   )

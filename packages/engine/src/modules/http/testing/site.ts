@@ -44,7 +44,12 @@ export function lastTriggerId(before = 0): string {
 }
 
 /** Registers the trigger and resolves with the engine's response. */
-export function bind(worker: InMemoryWorker, functionId: string, config: unknown, metadata?: unknown): Promise<Record<string, unknown>> {
+export function bind(
+  worker: InMemoryWorker,
+  functionId: string,
+  config: unknown,
+  metadata?: unknown,
+): Promise<Record<string, unknown>> {
   const id = `trigger-${++triggerNumber}`;
   worker.say({ type: "registertrigger", id, trigger_type: "http", function_id: functionId, config, metadata });
   return worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);

@@ -22,7 +22,13 @@ export interface AlertEvent {
 
 export function alertEvent(
   rule: AlertRule,
-  { firing, value, timestamp, instanceId, silenced }: { firing: boolean; value: number | null; timestamp: number; instanceId: string; silenced: boolean },
+  {
+    firing,
+    value,
+    timestamp,
+    instanceId,
+    silenced,
+  }: { firing: boolean; value: number | null; timestamp: number; instanceId: string; silenced: boolean },
 ): AlertEvent {
   return {
     name: rule.name,

@@ -14,13 +14,25 @@ export class AlertHistory {
   }
 
   /** Returns the latest events first. `cursor` is that of the previous page; `total` counts all matches. */
-  page({ name, limit, cursor }: { readonly name: string | undefined; readonly limit: number; readonly cursor: number | undefined }) {
+  page({
+    name,
+    limit,
+    cursor,
+  }: {
+    readonly name: string | undefined;
+    readonly limit: number;
+    readonly cursor: number | undefined;
+  }) {
     const fitting = this.#latest()
       .filter(({ event }) => name === undefined || event.name === name)
       .reverse();
     const behind = cursor === undefined ? fitting : fitting.filter(({ seq }) => seq < cursor);
     const page = behind.slice(0, limit);
-    return { events: page.map(({ event }) => event), cursor: behind.length > limit ? String(page.at(-1)?.seq) : null, total: fitting.length };
+    return {
+      events: page.map(({ event }) => event),
+      cursor: behind.length > limit ? String(page.at(-1)?.seq) : null,
+      total: fitting.length,
+    };
   }
 
   #latest(): { readonly seq: number; readonly event: AlertEvent }[] {

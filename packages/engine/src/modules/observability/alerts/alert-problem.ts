@@ -14,7 +14,12 @@ export function alertProblem(
     directory,
     visible,
     providerOf,
-  }: { readonly reader: MetricReader; readonly directory: Directory; readonly visible: Directory | undefined; readonly providerOf: ProviderOf },
+  }: {
+    readonly reader: MetricReader;
+    readonly directory: Directory;
+    readonly visible: Directory | undefined;
+    readonly providerOf: ProviderOf;
+  },
 ): string | undefined {
   const nothing = reader.problem();
   if (nothing !== undefined) return nothing;

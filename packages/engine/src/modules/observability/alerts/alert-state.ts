@@ -12,7 +12,10 @@ export const alertStateSchema = () =>
     firing: z.boolean(),
     last_evaluated: ms.meta({ description: "ms since 1970" }),
     last_triggered: ms,
-    current_value: z.number().nullable().meta({ description: "Null: no series of this name and labels has a value in the window" }),
+    current_value: z
+      .number()
+      .nullable()
+      .meta({ description: "Null: no series of this name and labels has a value in the window" }),
     threshold: z.number(),
     operator: z.string().meta({ description: "E.g. GreaterThan" }),
     metric: z.string(),
@@ -22,15 +25,18 @@ export const alertStateSchema = () =>
     for_seconds: z.number(),
     cooldown_seconds: z.number(),
     enabled: z.boolean(),
-    source: z
-      .enum(["config", "runtime"])
-      .meta({ description: "Rules of the config file are changed there; at run time they can only be disabled and silenced" }),
+    source: z.enum(["config", "runtime"]).meta({
+      description: "Rules of the config file are changed there; at run time they can only be disabled and silenced",
+    }),
     silenced_until: ms,
     last_resolved: ms,
     action: z.record(z.string(), z.string()).meta({ description: "In a webhook's URL, secrets are masked" }),
     action_failures: z.number(),
     last_action_error: z.string().nullable(),
-    problem: z.string().nullable().meta({ description: "Why it cannot fire or notify at present: metrics are off, the metric or the function does not exist" }),
+    problem: z.string().nullable().meta({
+      description:
+        "Why it cannot fire or notify at present: metrics are off, the metric or the function does not exist",
+    }),
   });
 export type AlertState = z.infer<ReturnType<typeof alertStateSchema>>;
 

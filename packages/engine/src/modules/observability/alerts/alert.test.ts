@@ -7,7 +7,10 @@ const START = Date.UTC(2026, 0, 1);
 
 /** One alert over a value that the test sets, evaluated every 5 s. */
 function alertOn(rule: Partial<AlertRule>) {
-  const alert = new Alert(alertRuleSchema.parse({ name: "a", metric: "m", threshold: 10, cooldown_seconds: 0, ...rule }), "config");
+  const alert = new Alert(
+    alertRuleSchema.parse({ name: "a", metric: "m", threshold: 10, cooldown_seconds: 0, ...rule }),
+    "config",
+  );
   const asked: unknown[][] = [];
   let value: number | null = 0;
   const reader: MetricReader = {
@@ -27,7 +30,11 @@ function alertOn(rule: Partial<AlertRule>) {
     after(seconds: number, next: number | null) {
       ms += seconds * 1_000;
       value = next;
-      const { event, notification } = alert.evaluate(reader, { now: START + ms, monotonic: ms, instanceId: "engine-1" });
+      const { event, notification } = alert.evaluate(reader, {
+        now: START + ms,
+        monotonic: ms,
+        instanceId: "engine-1",
+      });
       return { event: event?.state, notification: notification?.state };
     },
   };
@@ -46,7 +53,12 @@ describe("an alert", () => {
   });
 
   it("asks for its metric within its window, with its labels (gap 46)", () => {
-    const { after, asked } = alertOn({ metric: "svc.calls", labels: { function_id: "math::add" }, window_seconds: 300, rate: true });
+    const { after, asked } = alertOn({
+      metric: "svc.calls",
+      labels: { function_id: "math::add" },
+      window_seconds: 300,
+      rate: true,
+    });
     after(5, 0);
     expect(asked).toEqual([["svc.calls", { function_id: "math::add" }, 300, true]]);
   });

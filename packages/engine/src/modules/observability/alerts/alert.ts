@@ -60,7 +60,10 @@ export class Alert {
     this.value = null;
   }
 
-  evaluate(reader: MetricReader, at: { readonly now: number; readonly monotonic: number; readonly instanceId: string }): Evaluation {
+  evaluate(
+    reader: MetricReader,
+    at: { readonly now: number; readonly monotonic: number; readonly instanceId: string },
+  ): Evaluation {
     const { rule } = this;
     if (!rule.enabled) return this.#disabled(at);
     const { name, labels } = metricOf(rule.metric, rule.labels ?? {});
@@ -69,7 +72,8 @@ export class Alert {
     const holds = this.value !== null && operatorOf(rule).holds(this.value, rule.threshold);
     if (!holds) this.#heldSince = undefined;
     else this.#heldSince ??= at.monotonic;
-    const fires = this.#heldSince !== undefined && (this.firing || at.monotonic - this.#heldSince >= rule.for_seconds * 1_000);
+    const fires =
+      this.#heldSince !== undefined && (this.firing || at.monotonic - this.#heldSince >= rule.for_seconds * 1_000);
     const event = fires === this.firing ? undefined : this.#setFiring(fires, at);
     return { event, notification: this.#notificationFor(event, at) };
   }
@@ -108,6 +112,12 @@ export class Alert {
   }
 
   #eventAt({ now, instanceId }: { readonly now: number; readonly instanceId: string }): AlertEvent {
-    return alertEvent(this.rule, { firing: this.firing, value: this.value, timestamp: now, instanceId, silenced: this.isSilenced(now) });
+    return alertEvent(this.rule, {
+      firing: this.firing,
+      value: this.value,
+      timestamp: now,
+      instanceId,
+      silenced: this.isSilenced(now),
+    });
   }
 }

@@ -27,7 +27,12 @@ function folder(): string {
 /** Returns an engine with the metric values that the test sets. */
 async function alerting(alerts: readonly unknown[] = [], dataDir = folder()) {
   const values = new Map<string, number>();
-  const reader: MetricReader = { refresh: () => {}, missing: () => undefined, value: (metric) => values.get(metric) ?? null, problem: () => undefined };
+  const reader: MetricReader = {
+    refresh: () => {},
+    missing: () => undefined,
+    value: (metric) => values.get(metric) ?? null,
+    problem: () => undefined,
+  };
   let functions: AlertFunctions | undefined;
   const module = defineModule<ObservabilityConfig>({
     name: "svc-observability",
@@ -43,14 +48,20 @@ async function alerting(alerts: readonly unknown[] = [], dataDir = folder()) {
     },
   });
   const clock = manualClock();
-  const engine: InMemoryEngine = await inMemoryEngine({ modules: [module], config: { "svc-observability": { alerts } }, clock, dataDir });
+  const engine: InMemoryEngine = await inMemoryEngine({
+    modules: [module],
+    config: { "svc-observability": { alerts } },
+    clock,
+    dataDir,
+  });
   let running = true;
   const stop = async (): Promise<void> => {
     if (running) await engine.stop();
     running = false;
   };
   cleanUps.push(stop);
-  const call = async (what: string, input: unknown = {}): Promise<Answer> => (await engine.call(`engine::alerts::${what}`, input)) as Answer;
+  const call = async (what: string, input: unknown = {}): Promise<Answer> =>
+    (await engine.call(`engine::alerts::${what}`, input)) as Answer;
   return {
     engine,
     clock,
@@ -58,7 +69,8 @@ async function alerting(alerts: readonly unknown[] = [], dataDir = folder()) {
     call,
     stop,
     dataDir,
-    reconfigure: (next: readonly unknown[]) => functions?.reconfigure(observabilityConfigSchema.parse({ alerts: next }).alerts),
+    reconfigure: (next: readonly unknown[]) =>
+      functions?.reconfigure(observabilityConfigSchema.parse({ alerts: next }).alerts),
     async state(name: string): Promise<Answer> {
       const { alerts: all } = (await call("list")) as { alerts: Answer[] };
       const found = all.find((alert) => alert.name === name);
@@ -80,15 +92,28 @@ const errors = { name: "errors", metric: "errors", threshold: 10 };
 describe("alerts", () => {
   it("are evaluated every 5 s and logged when they fire and resolve (gap 46)", async () => {
     const { clock, values, engine, call, state } = await alerting([errors]);
-    expect(await state("errors")).toMatchObject({ firing: false, current_value: null, last_evaluated: null, operator: "GreaterThan", source: "config" });
+    expect(await state("errors")).toMatchObject({
+      firing: false,
+      current_value: null,
+      last_evaluated: null,
+      operator: "GreaterThan",
+      source: "config",
+    });
     values.set("errors", 11);
     clock.advance(5_000);
     expect(await call("list")).toMatchObject({ firing_count: 1 });
-    expect(await state("errors")).toMatchObject({ firing: true, current_value: 11, last_triggered: clock.now(), last_evaluated: clock.now() });
+    expect(await state("errors")).toMatchObject({
+      firing: true,
+      current_value: 11,
+      last_triggered: clock.now(),
+      last_evaluated: clock.now(),
+    });
     values.set("errors", 0);
     clock.advance(5_000);
     expect(await state("errors")).toMatchObject({ firing: false, last_resolved: clock.now() });
-    expect(engine.logs.filter(({ message }) => message.startsWith("an alert")).map(({ level, message }) => [level, message])).toEqual([
+    expect(
+      engine.logs.filter(({ message }) => message.startsWith("an alert")).map(({ level, message }) => [level, message]),
+    ).toEqual([
       ["warn", "an alert fires"],
       ["info", "an alert has resolved"],
     ]);
@@ -104,7 +129,10 @@ describe("alerts", () => {
     clock.advance(5_000);
     const first = await call("history", { name: "errors", limit: 2 });
     expect(first).toMatchObject({ events: [{ state: "firing" }, { state: "resolved" }], total: 3 });
-    expect(await call("history", { name: "errors", limit: 2, cursor: first.cursor })).toMatchObject({ events: [{ state: "firing" }], cursor: null });
+    expect(await call("history", { name: "errors", limit: 2, cursor: first.cursor })).toMatchObject({
+      events: [{ state: "firing" }],
+      cursor: null,
+    });
     expect(((await call("history")).events as Answer[])[0]).toEqual({
       name: "other",
       metric: "other",
@@ -129,7 +157,10 @@ describe("alerts", () => {
     expect(await socket.next()).toMatchObject({ event: { type: "sync", data: [{ name: "errors", firing: false }] } });
     values.set("errors", 11);
     clock.advance(5_000);
-    expect(await socket.next()).toMatchObject({ id: "errors", event: { type: "update", data: { firing: true, current_value: 11 } } });
+    expect(await socket.next()).toMatchObject({
+      id: "errors",
+      event: { type: "update", data: { firing: true, current_value: 11 } },
+    });
     await call("create", { ...errors, name: "mine" });
     expect(await socket.next()).toMatchObject({ id: "mine", event: { type: "create", data: { source: "runtime" } } });
     await call("delete", { name: "mine" });
@@ -142,13 +173,19 @@ describe("alerts", () => {
       values.set("errors", turn % 2 === 1 ? 11 : 0);
       clock.advance(5_000);
     }
-    expect(await call("history", { limit: 1 })).toMatchObject({ total: 1_000, events: [{ state: "resolved", timestamp: clock.now() }] });
+    expect(await call("history", { limit: 1 })).toMatchObject({
+      total: 1_000,
+      events: [{ state: "resolved", timestamp: clock.now() }],
+    });
   });
 
   it("answer what began to fire when they are evaluated by hand", async () => {
     const { values, call } = await alerting([errors]);
     values.set("errors", 11);
-    expect(await call("evaluate")).toMatchObject({ evaluated: 1, triggered_alerts: [{ name: "errors", firing: true }] });
+    expect(await call("evaluate")).toMatchObject({
+      evaluated: 1,
+      triggered_alerts: [{ name: "errors", firing: true }],
+    });
     expect(await call("evaluate")).toMatchObject({ evaluated: 1, triggered_alerts: [] });
   });
 
@@ -156,10 +193,19 @@ describe("alerts", () => {
     const statuses = [500, 200, 204];
     const hook = await endpoint((_request, response) => json(response, {}, statuses.shift()));
     cleanUps.push(() => hook.stop());
-    const { clock, values, until, state } = await alerting([{ ...errors, action: { type: "webhook", url: `http://127.0.0.1:${hook.port}/in?key=secret` } }]);
+    const { clock, values, until, state } = await alerting([
+      { ...errors, action: { type: "webhook", url: `http://127.0.0.1:${hook.port}/in?key=secret` } },
+    ]);
     values.set("errors", 11);
     clock.advance(5_000);
-    expect(JSON.parse((await hook.next()).body)).toMatchObject({ alert: "errors", metric: "errors", value: 11, threshold: 10, firing: true, state: "firing" });
+    expect(JSON.parse((await hook.next()).body)).toMatchObject({
+      alert: "errors",
+      metric: "errors",
+      value: 11,
+      threshold: 10,
+      firing: true,
+      state: "firing",
+    });
     // The pause before the second try has begun when its timer is set.
     await until("a second try", () => {
       clock.advance(1_000);
@@ -168,14 +214,23 @@ describe("alerts", () => {
     values.set("errors", 0);
     clock.advance(5_000);
     await until("the resolved notice", () => hook.requests.length >= 3);
-    expect(JSON.parse(hook.requests[2]?.body ?? "")).toMatchObject({ alert: "errors", firing: false, state: "resolved" });
-    expect(await state("errors")).toMatchObject({ action_failures: 0, action: { type: "webhook", url: `http://127.0.0.1:${hook.port}/***` } });
+    expect(JSON.parse(hook.requests[2]?.body ?? "")).toMatchObject({
+      alert: "errors",
+      firing: false,
+      state: "resolved",
+    });
+    expect(await state("errors")).toMatchObject({
+      action_failures: 0,
+      action: { type: "webhook", url: `http://127.0.0.1:${hook.port}/***` },
+    });
   });
 
   it("count and log a notification that fails three times", async () => {
     const hook = await endpoint((_request, response) => json(response, {}, 503));
     cleanUps.push(() => hook.stop());
-    const { clock, values, until, state, engine } = await alerting([{ ...errors, action: { type: "webhook", url: `http://127.0.0.1:${hook.port}/` } }]);
+    const { clock, values, until, state, engine } = await alerting([
+      { ...errors, action: { type: "webhook", url: `http://127.0.0.1:${hook.port}/` } },
+    ]);
     values.set("errors", 11);
     clock.advance(5_000);
     await until("the end of the tries", async () => {
@@ -188,7 +243,9 @@ describe("alerts", () => {
   });
 
   it("call a function, whose failure is counted and harms nothing (gap 46)", async () => {
-    const { clock, values, engine, until, state } = await alerting([{ ...errors, action: { type: "function", path: "ops::page" } }]);
+    const { clock, values, engine, until, state } = await alerting([
+      { ...errors, action: { type: "function", path: "ops::page" } },
+    ]);
     const worker = await engine.connectWorker();
     const events: unknown[] = [];
     worker.serve("ops::page", (event) => {
@@ -204,7 +261,11 @@ describe("alerts", () => {
   });
 
   it("work on no more than 16 notices at a time, and drop none of a thousand", { timeout: 30_000 }, async () => {
-    const rules = Array.from({ length: 1_000 }, (_, index) => ({ ...errors, name: `alert ${index}`, action: { type: "function", path: "ops::page" } }));
+    const rules = Array.from({ length: 1_000 }, (_, index) => ({
+      ...errors,
+      name: `alert ${index}`,
+      action: { type: "function", path: "ops::page" },
+    }));
     const { clock, values, engine, until } = await alerting(rules);
     const worker = await engine.connectWorker();
     const finish: (() => void)[] = [];
@@ -229,20 +290,31 @@ describe("alerts", () => {
 describe("alerts made at run time", () => {
   it("are there after a restart, with their silence, until they are deleted (gap 46)", async () => {
     const first = await alerting([errors]);
-    expect(await first.call("create", { ...errors, name: "mine", metric: "mine" })).toMatchObject({ source: "runtime", enabled: true, cooldown_seconds: 60 });
+    expect(await first.call("create", { ...errors, name: "mine", metric: "mine" })).toMatchObject({
+      source: "runtime",
+      enabled: true,
+      cooldown_seconds: 60,
+    });
     await first.call("silence", { name: "mine", seconds: 3_600 });
     await first.call("update", { name: "mine", threshold: 5 });
     await first.call("update", { name: "errors", enabled: false });
     await first.stop();
 
     const second = await alerting([errors], first.dataDir);
-    expect(await second.state("mine")).toMatchObject({ source: "runtime", threshold: 5, window_seconds: 60, silenced_until: second.clock.now() + 3_600_000 });
+    expect(await second.state("mine")).toMatchObject({
+      source: "runtime",
+      threshold: 5,
+      window_seconds: 60,
+      silenced_until: second.clock.now() + 3_600_000,
+    });
     expect(await second.state("errors")).toMatchObject({ source: "config", enabled: false });
     second.values.set("mine", 6);
     second.clock.advance(5_000);
     expect(await second.state("mine")).toMatchObject({ firing: true });
     await second.call("delete", { name: "mine" });
-    expect(await second.call("history", { name: "mine" })).toMatchObject({ events: [{ state: "resolved" }, { state: "firing" }] });
+    expect(await second.call("history", { name: "mine" })).toMatchObject({
+      events: [{ state: "resolved" }, { state: "firing" }],
+    });
     await second.stop();
 
     const third = await alerting([errors], first.dataDir);
@@ -259,7 +331,10 @@ describe("alerts made at run time", () => {
 
   it("cannot change or delete those of the config, which may be silenced and switched off, and say so", async () => {
     const { call, state } = await alerting([errors]);
-    await expect(call("delete", { name: "errors" })).rejects.toMatchObject({ code: "INVALID_ARGUMENTS", message: expect.stringContaining("config file") });
+    await expect(call("delete", { name: "errors" })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENTS",
+      message: expect.stringContaining("config file"),
+    });
     await expect(call("update", { name: "errors", threshold: 1 })).rejects.toMatchObject({ code: "INVALID_ARGUMENTS" });
     await expect(call("create", errors)).rejects.toMatchObject({ code: "registration_refused" });
     await expect(call("silence", { name: "nobody", seconds: 1 })).rejects.toMatchObject({ code: "NOT_FOUND" });
@@ -290,8 +365,12 @@ describe("alerts made at run time", () => {
   });
 
   it("are at most 1,000 together with those of the config", async () => {
-    const { call } = await alerting(Array.from({ length: 1_000 }, (_, index) => ({ ...errors, name: `alert ${index}` })));
-    await expect(call("create", { ...errors, name: "one more" })).rejects.toMatchObject({ code: "registration_refused" });
+    const { call } = await alerting(
+      Array.from({ length: 1_000 }, (_, index) => ({ ...errors, name: `alert ${index}` })),
+    );
+    await expect(call("create", { ...errors, name: "one more" })).rejects.toMatchObject({
+      code: "registration_refused",
+    });
   });
 
   it("are dropped when their file is damaged, which is renamed, and rules of the config still apply", async () => {
@@ -310,7 +389,10 @@ describe("alerts made at run time", () => {
     const details = `svc-observability: alerts that were made at run time cannot be read and are not evaluated: repair ${aside} and rename it to alerts.json, or delete it, and restart the engine`;
     for (const run of ["that finds it", "that finds it put aside"]) {
       const { engine, stop } = await alerting([], dataDir);
-      expect([run, engine.kernel.health.read()]).toMatchObject([run, [{ component: "alerts", status: "degraded", details }]]);
+      expect([run, engine.kernel.health.read()]).toMatchObject([
+        run,
+        [{ component: "alerts", status: "degraded", details }],
+      ]);
       await stop();
     }
     rmSync(aside);
@@ -338,11 +420,21 @@ describe("alerts made at run time", () => {
 
   it("may post only where engine.http_functions lets requests go", async () => {
     const { call } = await alerting();
-    for (const url of ["http://93.184.216.34/", "https://127.0.0.1/", "https://169.254.169.254/latest", "https://[::1]/", "https://localhost/"]) {
-      await expect(call("create", { ...errors, action: { type: "webhook", url } })).rejects.toMatchObject({ code: "url_validation_failed" });
+    for (const url of [
+      "http://93.184.216.34/",
+      "https://127.0.0.1/",
+      "https://169.254.169.254/latest",
+      "https://[::1]/",
+      "https://localhost/",
+    ]) {
+      await expect(call("create", { ...errors, action: { type: "webhook", url } })).rejects.toMatchObject({
+        code: "url_validation_failed",
+      });
     }
     await call("create", errors);
-    await expect(call("update", { name: "errors", action: { type: "webhook", url: "https://10.0.0.1/" } })).rejects.toMatchObject({
+    await expect(
+      call("update", { name: "errors", action: { type: "webhook", url: "https://10.0.0.1/" } }),
+    ).rejects.toMatchObject({
       code: "url_validation_failed",
     });
   });
@@ -356,7 +448,9 @@ describe("alerts made at run time", () => {
     guest.serve("payments::charge", () => null);
     expect(await guest.call("engine::alerts::create", pager)).toMatchObject({ result: { problem: null } });
     expect(await guest.call("engine::alerts::create", { ...errors, name: "updated" })).toMatchObject({ error: null });
-    expect(await guest.call("engine::alerts::update", { name: "updated", action: pager.action })).toMatchObject({ error: null });
+    expect(await guest.call("engine::alerts::update", { name: "updated", action: pager.action })).toMatchObject({
+      error: null,
+    });
     await before.stop();
 
     const { engine, clock, values, state, until } = await alerting([], dataDir);
@@ -368,7 +462,10 @@ describe("alerts made at run time", () => {
     clock.advance(5_000);
     const taken = expect.stringContaining("payments::charge belonged to role guest");
     for (const name of ["errors", "updated"]) {
-      await until(`${name} failed or ran`, async () => Number((await state(name)).action_failures) === 1 || ran.length > 0);
+      await until(
+        `${name} failed or ran`,
+        async () => Number((await state(name)).action_failures) === 1 || ran.length > 0,
+      );
       expect(await state(name)).toMatchObject({ firing: true, last_action_error: taken, problem: taken });
     }
     expect(ran).toEqual([]);
@@ -381,7 +478,9 @@ describe("alerts made at run time", () => {
     expect(await named.call("engine::alerts::create", rule)).toMatchObject({ error: { code: "FORBIDDEN" } });
     expect(await named.call("engine::alerts::create", errors)).toMatchObject({ result: { name: "errors" } });
     const byPattern = await engine.connectWorker({ access: accessTo(['match("engine::*")']) });
-    expect(await byPattern.call("engine::alerts::create", { ...errors, name: "b" })).toMatchObject({ error: { code: "FORBIDDEN" } });
+    expect(await byPattern.call("engine::alerts::create", { ...errors, name: "b" })).toMatchObject({
+      error: { code: "FORBIDDEN" },
+    });
     for (const id of ["list", "evaluate", "history"]) {
       expect(await byPattern.call(`engine::alerts::${id}`, {})).toMatchObject({ error: { code: "FORBIDDEN" } });
     }

@@ -15,7 +15,10 @@ const MAX_RULES = 1_000;
 const MAX_CHANGES = 100;
 
 export interface AlertsParts {
-  readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "identity" | "outboundRules" | "call" | "providerOf" | "reserveFunction" | "isRoleInForce">;
+  readonly context: Pick<
+    ModuleContext<unknown>,
+    "clock" | "log" | "identity" | "outboundRules" | "call" | "providerOf" | "reserveFunction" | "isRoleInForce"
+  >;
   readonly rules: readonly AlertRule[];
   /** File with the rules made at run time. */
   readonly file: string;
@@ -71,7 +74,11 @@ export class Alerts {
   evaluate(): readonly AlertEvent[] {
     const { reader, context } = this.#parts;
     this.#removeAlertsOfRemovedRoles();
-    const at = { now: context.clock.now(), monotonic: context.clock.monotonic(), instanceId: context.identity.instanceId };
+    const at = {
+      now: context.clock.now(),
+      monotonic: context.clock.monotonic(),
+      instanceId: context.identity.instanceId,
+    };
     const begun: AlertEvent[] = [];
     reader.refresh();
     for (const alert of this.#alerts.values()) {
@@ -85,8 +92,10 @@ export class Alerts {
   create(given: AlertRule, { madeBy }: { readonly madeBy: AlertMaker | undefined }): Promise<Alert> {
     const rule: SavedRule = madeBy === undefined ? given : { ...given, made_by: madeBy };
     return this.#change(async () => {
-      if (this.#alerts.has(rule.name)) throw new CallError("registration_refused", `there is an alert named ${rule.name} already`);
-      if (this.#alerts.size >= MAX_RULES) throw new CallError("registration_refused", `the limit of ${MAX_RULES} alerts is reached`);
+      if (this.#alerts.has(rule.name))
+        throw new CallError("registration_refused", `there is an alert named ${rule.name} already`);
+      if (this.#alerts.size >= MAX_RULES)
+        throw new CallError("registration_refused", `the limit of ${MAX_RULES} alerts is reached`);
       const alert = new Alert(rule, "runtime");
       await this.#save({ rules: [...this.#runtimeRules(), rule] });
       this.#alerts.set(rule.name, alert);
@@ -103,8 +112,10 @@ export class Alerts {
       // JSON has no undefined, so members that are present have a value.
       const origin = changes.action === undefined ? {} : { made_by: madeBy, of_restricted: undefined };
       const rule = { ...alert.rule, ...changes, ...origin, name } as SavedRule;
-      if (alert.source === "runtime") await this.#save({ rules: this.#runtimeRules().map((made) => (made.name === name ? rule : made)) });
-      else if (Object.keys(changes).some((key) => key !== "enabled")) throw configRuleError(name, "only `enabled` can be changed at run time");
+      if (alert.source === "runtime")
+        await this.#save({ rules: this.#runtimeRules().map((made) => (made.name === name ? rule : made)) });
+      else if (Object.keys(changes).some((key) => key !== "enabled"))
+        throw configRuleError(name, "only `enabled` can be changed at run time");
       else await this.#save({ overrides: this.#overridesWith(name, { enabled: rule.enabled }) });
       alert.change(rule);
       this.#reserveFunctions();
@@ -116,7 +127,8 @@ export class Alerts {
   remove(name: string): Promise<void> {
     return this.#change(async () => {
       const alert = this.#find(name);
-      if (alert.source === "config") throw configRuleError(name, "disable it with engine::alerts::update {name, enabled: false}");
+      if (alert.source === "config")
+        throw configRuleError(name, "disable it with engine::alerts::update {name, enabled: false}");
       await this.#save({
         rules: this.#runtimeRules().filter((made) => made.name !== name),
         overrides: [...this.#overrides.values()].filter((override) => override.name !== name),
@@ -140,7 +152,9 @@ export class Alerts {
 
   /** Applies the rules of a changed config file. Alerts that remain keep their state. */
   reconfigure(rules: readonly AlertRule[]): Promise<void> {
-    return this.#change(async () => this.#apply(rules, { rules: this.#runtimeRules(), overrides: [...this.#overrides.values()] }));
+    return this.#change(async () =>
+      this.#apply(rules, { rules: this.#runtimeRules(), overrides: [...this.#overrides.values()] }),
+    );
   }
 
   async stop(): Promise<void> {
@@ -155,14 +169,18 @@ export class Alerts {
     const names = new Set(configured.map(({ name }) => name));
     this.#shadowed = saved.rules.filter(({ name }) => names.has(name));
     for (const { name } of this.#shadowed) {
-      this.#parts.context.log.warn("an alert made at run time is replaced by one with the same name in the config", { alert: name });
+      this.#parts.context.log.warn("an alert made at run time is replaced by one with the same name in the config", {
+        alert: name,
+      });
     }
     this.#alerts = new Map();
     const add = (rule: SavedRule, source: Alert["source"]): void => {
       const known = before.get(rule.name);
       const alert = known?.source === source ? known : new Alert(rule, source);
       const override = this.#overrides.get(rule.name);
-      alert.change(source === "config" && override?.enabled !== undefined ? { ...rule, enabled: override.enabled } : rule);
+      alert.change(
+        source === "config" && override?.enabled !== undefined ? { ...rule, enabled: override.enabled } : rule,
+      );
       alert.silencedUntil = override?.silenced_until;
       this.#alerts.set(rule.name, alert);
     };
@@ -170,7 +188,8 @@ export class Alerts {
     for (const rule of saved.rules) if (!names.has(rule.name)) add(rule, "runtime");
     this.#reserveFunctions();
     for (const [name, alert] of before) if (this.#alerts.get(name) !== alert) this.#endRemoved(alert);
-    for (const [name, alert] of this.#alerts) this.#parts.onChange(before.get(name) === alert ? "update" : "create", alert);
+    for (const [name, alert] of this.#alerts)
+      this.#parts.onChange(before.get(name) === alert ? "update" : "create", alert);
   }
 
   /** Removes alerts whose maker's role is no longer in force: at once in memory, then on disk. */
@@ -187,7 +206,10 @@ export class Alerts {
         // Its action must not run any more, so no resolution is sent.
         this.#parts.onChange("delete", alert);
       }
-      log.warn("an alert was removed, because the role that made it, or every token of it, was removed from the config", { alert: name, role: made_by?.role });
+      log.warn(
+        "an alert was removed, because the role that made it, or every token of it, was removed from the config",
+        { alert: name, role: made_by?.role },
+      );
     }
     this.#change(() => this.#save({})).catch((error: unknown) => {
       log.error("the removal of alerts could not be saved; they are removed again at the next start", { error });
@@ -196,7 +218,9 @@ export class Alerts {
 
   /** Disabled alerts count too, because they can be enabled again. */
   #reserveFunctions(): void {
-    const ids = this.all().flatMap(({ rule }) => (rule.action.type === "function" && !isOfRestricted(rule) ? [rule.action.path] : []));
+    const ids = this.all().flatMap(({ rule }) =>
+      rule.action.type === "function" && !isOfRestricted(rule) ? [rule.action.path] : [],
+    );
     for (const undo of this.#reservations) undo();
     this.#reservations = ids.map((id) => this.#parts.context.reserveFunction(id));
   }
@@ -205,7 +229,11 @@ export class Alerts {
   #endRemoved(alert: Alert): void {
     const { context, reader } = this.#parts;
     alert.change({ ...alert.rule, enabled: false });
-    const at = { now: context.clock.now(), monotonic: context.clock.monotonic(), instanceId: context.identity.instanceId };
+    const at = {
+      now: context.clock.now(),
+      monotonic: context.clock.monotonic(),
+      instanceId: context.identity.instanceId,
+    };
     const { event, notification } = alert.evaluate(reader, at);
     this.#handle(alert, event, notification);
     this.#parts.onChange("delete", alert);
@@ -232,18 +260,24 @@ export class Alerts {
 
   /** Drops overrides of alerts that no longer exist. */
   #overridesWith(name: string, changes: Omit<AlertOverride, "name">): readonly AlertOverride[] {
-    const others = [...this.#overrides.values()].filter((override) => override.name !== name && this.#alerts.has(override.name));
+    const others = [...this.#overrides.values()].filter(
+      (override) => override.name !== name && this.#alerts.has(override.name),
+    );
     return [...others, { ...this.#overrides.get(name), ...changes, name }];
   }
 
   /** Resolves when the file is on disk. Members that are not given stay. */
-  async #save({ rules = this.#runtimeRules(), overrides = [...this.#overrides.values()] }: Partial<SavedRules>): Promise<void> {
+  async #save({
+    rules = this.#runtimeRules(),
+    overrides = [...this.#overrides.values()],
+  }: Partial<SavedRules>): Promise<void> {
     await this.#file.write({ rules, overrides });
     this.#overrides = new Map(overrides.map((override) => [override.name, override]));
   }
 
   #change<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waitingChanges >= MAX_CHANGES) return Promise.reject(new CallError("overloaded", "too many changes of alerts are waiting for the disk"));
+    if (this.#waitingChanges >= MAX_CHANGES)
+      return Promise.reject(new CallError("overloaded", "too many changes of alerts are waiting for the disk"));
     this.#waitingChanges++;
     const done = this.#changes.then(work).finally(() => {
       this.#waitingChanges--;

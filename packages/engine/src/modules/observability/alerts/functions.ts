@@ -18,7 +18,13 @@ const MAX_PAGE = 1_000;
 const LIST = "engine::alerts::list";
 
 const name = z.string().min(1).max(256);
-const eventShape = () => z.looseObject({ name: z.string(), firing: z.boolean(), state: z.enum(["firing", "resolved"]), timestamp: z.number() });
+const eventShape = () =>
+  z.looseObject({
+    name: z.string(),
+    firing: z.boolean(),
+    state: z.enum(["firing", "resolved"]),
+    timestamp: z.number(),
+  });
 
 type Show = (alert: Alert, to?: Pick<HandlerContext, "access">) => AlertState;
 
@@ -28,7 +34,10 @@ export interface AlertFunctions {
 }
 
 /** Provides `engine::alerts::*`. Loads the implementation when it is needed. Rejects with an Error for users. */
-export async function provideAlerts(context: ModuleContext<ObservabilityConfig>, reader: MetricReader): Promise<AlertFunctions> {
+export async function provideAlerts(
+  context: ModuleContext<ObservabilityConfig>,
+  reader: MetricReader,
+): Promise<AlertFunctions> {
   const file = join(context.dataDir, "alerts.json");
   let rules: readonly AlertRule[] = context.config.alerts;
   let opened: Promise<Alerts> | undefined;
@@ -41,7 +50,11 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
   // Subscribers of the stream do not see names of functions.
   const show: Show = (alert, to) => {
     const visible = to === undefined ? undefined : (to.access?.visible(directory) ?? directory);
-    return alertState(alert, context.clock.now(), alertProblem(alert.rule, { reader, directory, visible, providerOf: context.providerOf }));
+    return alertState(
+      alert,
+      context.clock.now(),
+      alertProblem(alert.rule, { reader, directory, visible, providerOf: context.providerOf }),
+    );
   };
   const stream = context.streams.provideSystemStream({
     name: "svc.alerts",
@@ -83,7 +96,11 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
   };
 }
 
-function provideReadFunctions({ clock, provideFunction }: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
+function provideReadFunctions(
+  { clock, provideFunction }: ModuleContext<ObservabilityConfig>,
+  alerts: () => Promise<Alerts>,
+  show: Show,
+): void {
   provideFunction({
     id: LIST,
     summary: "Alerts and their states",
@@ -103,7 +120,11 @@ function provideReadFunctions({ clock, provideFunction }: ModuleContext<Observab
     async handle() {
       const all = await alerts();
       const triggered_alerts = all.evaluate();
-      return { evaluated: all.all().filter(({ rule }) => rule.enabled).length, triggered_alerts, timestamp: clock.now() };
+      return {
+        evaluated: all.all().filter(({ rule }) => rule.enabled).length,
+        triggered_alerts,
+        timestamp: clock.now(),
+      };
     },
   });
   provideFunction({
@@ -124,7 +145,11 @@ function provideReadFunctions({ clock, provideFunction }: ModuleContext<Observab
   });
 }
 
-function provideWriteFunctions(context: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
+function provideWriteFunctions(
+  context: ModuleContext<ObservabilityConfig>,
+  alerts: () => Promise<Alerts>,
+  show: Show,
+): void {
   const { clock, provideFunction } = context;
   provideFunction({
     id: "engine::alerts::create",
@@ -138,7 +163,8 @@ function provideWriteFunctions(context: ModuleContext<ObservabilityConfig>, aler
   });
   provideFunction({
     id: "engine::alerts::update",
-    summary: "Changes an alert; members that are left out keep their values. Alerts of the config file can only be enabled and disabled",
+    summary:
+      "Changes an alert; members that are left out keep their values. Alerts of the config file can only be enabled and disabled",
     input: alertChangesSchema,
     output: alertStateSchema,
     async handle({ name: wanted, ...changes }, caller) {
@@ -158,7 +184,8 @@ function provideWriteFunctions(context: ModuleContext<ObservabilityConfig>, aler
   });
   provideFunction({
     id: "engine::alerts::silence",
-    summary: "Silences the notifications of an alert for a duration or until a time; 0 seconds ends the silence. It is still evaluated",
+    summary:
+      "Silences the notifications of an alert for a duration or until a time; 0 seconds ends the silence. It is still evaluated",
     input: () =>
       z.strictObject({
         name,
@@ -167,7 +194,8 @@ function provideWriteFunctions(context: ModuleContext<ObservabilityConfig>, aler
       }),
     output: alertStateSchema,
     async handle({ name: wanted, seconds, until }) {
-      if ((seconds === undefined) === (until === undefined)) throw new CallError("invalid_input", "engine::alerts::silence: give `seconds` or `until`");
+      if ((seconds === undefined) === (until === undefined))
+        throw new CallError("invalid_input", "engine::alerts::silence: give `seconds` or `until`");
       const now = clock.now();
       const end = until ?? now + (seconds ?? 0) * 1_000;
       return show(await (await alerts()).silence(wanted, end > now ? end : undefined));

@@ -78,7 +78,8 @@ export class Notifier {
     const { call, clock, log, outboundRules, providerOf } = this.#parts;
     const { signal } = this.#stopping;
     const { name, metric, value, threshold, operator, labels, window_seconds } = event;
-    if (event.firing) log.warn("an alert fires", { alert: name, metric, value, threshold, operator, labels, window_seconds });
+    if (event.firing)
+      log.warn("an alert fires", { alert: name, metric, value, threshold, operator, labels, window_seconds });
     else log.info("an alert has resolved", { alert: name, metric, value, threshold, operator, labels, window_seconds });
     if (action.type === "log") return;
     // Published webhooks call the name `alert`.
@@ -90,7 +91,10 @@ export class Notifier {
       return;
     }
     this.#webhooks ??= new Webhooks(clock);
-    await this.#webhooks.post(action.url, body, { rules: alert.source === "config" ? () => NO_RESTRICTIONS : outboundRules, signal });
+    await this.#webhooks.post(action.url, body, {
+      rules: alert.source === "config" ? () => NO_RESTRICTIONS : outboundRules,
+      signal,
+    });
   }
 
   #failed(alert: Alert, event: AlertEvent, error: unknown): void {
@@ -98,6 +102,11 @@ export class Notifier {
     const problem = error instanceof Error ? error.message : String(error);
     alert.failures++;
     alert.lastFailure = problem;
-    this.#parts.log.error("alert notification failed", { alert: event.name, state: event.state, action: alert.rule.action.type, problem });
+    this.#parts.log.error("alert notification failed", {
+      alert: event.name,
+      state: event.state,
+      action: alert.rule.action.type,
+      problem,
+    });
   }
 }

@@ -18,7 +18,9 @@ const OPERATORS: readonly Operator[] = [
 ];
 
 export function operatorOf({ operator }: Pick<AlertRule, "operator">): Operator {
-  const found = OPERATORS.find(({ name, symbol }) => symbol === operator || name.toLowerCase() === operator.toLowerCase());
+  const found = OPERATORS.find(
+    ({ name, symbol }) => symbol === operator || name.toLowerCase() === operator.toLowerCase(),
+  );
   if (found === undefined) throw new TypeError(`there is no operator ${operator}`);
   return found;
 }

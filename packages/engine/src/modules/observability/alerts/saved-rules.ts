@@ -14,15 +14,30 @@ const overrideSchema = z.looseObject({
 export type AlertOverride = Pick<z.infer<typeof overrideSchema>, "name" | "enabled" | "silenced_until">;
 
 /** The restricted caller that set a rule's action. `provider`: the restricted principal that provided the action's function then. */
-const makerSchema = z.looseObject({ principal: z.string(), role: z.string().optional(), provider: z.string().optional() });
+const makerSchema = z.looseObject({
+  principal: z.string(),
+  role: z.string().optional(),
+  provider: z.string().optional(),
+});
 export type AlertMaker = Pick<z.infer<typeof makerSchema>, "principal" | "role" | "provider">;
 
 /** `made_by`: undefined if a trusted caller set the action. `of_restricted`: an older form, without the role. */
-const savedRuleSchema = z.looseObject({ ...alertRuleSchema.shape, made_by: makerSchema.optional(), of_restricted: z.boolean().optional() });
-export type SavedRule = AlertRule & { readonly made_by?: AlertMaker | undefined; readonly of_restricted?: boolean | undefined };
+const savedRuleSchema = z.looseObject({
+  ...alertRuleSchema.shape,
+  made_by: makerSchema.optional(),
+  of_restricted: z.boolean().optional(),
+});
+export type SavedRule = AlertRule & {
+  readonly made_by?: AlertMaker | undefined;
+  readonly of_restricted?: boolean | undefined;
+};
 
 /** Members of a newer engine version are kept: they do not mean damage, and the newer version may run again. */
-const fileSchema = z.looseObject({ version: z.literal(1), rules: z.array(savedRuleSchema).max(1_000), overrides: z.array(overrideSchema).max(2_000) });
+const fileSchema = z.looseObject({
+  version: z.literal(1),
+  rules: z.array(savedRuleSchema).max(1_000),
+  overrides: z.array(overrideSchema).max(2_000),
+});
 
 export interface SavedRules {
   readonly rules: readonly SavedRule[];
@@ -65,10 +80,13 @@ export class RulesFile {
     }
     const aside = damagedPathOf(this.#file);
     await rename(this.#file, aside);
-    this.#log.error("the file with alert rules made at run time is damaged and was renamed; rules of the config still apply", {
-      file: aside,
-      problem: parsed.error.message,
-    });
+    this.#log.error(
+      "the file with alert rules made at run time is damaged and was renamed; rules of the config still apply",
+      {
+        file: aside,
+        problem: parsed.error.message,
+      },
+    );
     return NONE;
   }
 

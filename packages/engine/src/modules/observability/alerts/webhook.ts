@@ -23,7 +23,11 @@ export class Webhooks {
   }
 
   /** Tries three times for 10 s, with pauses of 1 and 2 s. Rejects with the last error, or with the signal's reason. */
-  async post(url: string, body: unknown, { rules, signal }: { readonly rules: () => OutboundRules; readonly signal: AbortSignal }): Promise<void> {
+  async post(
+    url: string,
+    body: unknown,
+    { rules, signal }: { readonly rules: () => OutboundRules; readonly signal: AbortSignal },
+  ): Promise<void> {
     const bytes = Buffer.from(JSON.stringify(body));
     for (let attempt = 1; ; attempt++) {
       try {
@@ -49,9 +53,21 @@ export class Webhooks {
     try {
       const url = checkUrl(text, rules);
       const addresses = await orAborted(resolveChecked(url, rules, this.#resolve), ending.signal);
-      const headers = { "content-type": "application/json", "content-length": String(body.byteLength), "user-agent": "svc" };
-      const response = await this.#exchanger.send({ url, method: "POST", headers, body, addresses, signal: ending.signal });
-      if (response.status < 200 || response.status > 299) throw new Error(`the webhook responded with status ${response.status}`);
+      const headers = {
+        "content-type": "application/json",
+        "content-length": String(body.byteLength),
+        "user-agent": "svc",
+      };
+      const response = await this.#exchanger.send({
+        url,
+        method: "POST",
+        headers,
+        body,
+        addresses,
+        signal: ending.signal,
+      });
+      if (response.status < 200 || response.status > 299)
+        throw new Error(`the webhook responded with status ${response.status}`);
     } finally {
       cancel();
       stopped.removeEventListener("abort", stop);

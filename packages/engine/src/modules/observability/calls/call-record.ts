@@ -1,5 +1,11 @@
 import type { CallError, Caller, Job } from "@svc/protocol";
-import type { Attributes, CallSpan, ObservedCall, ObservedOutcome, SpanKind } from "../../../kernel/telemetry-contract.ts";
+import type {
+  Attributes,
+  CallSpan,
+  ObservedCall,
+  ObservedOutcome,
+  SpanKind,
+} from "../../../kernel/telemetry-contract.ts";
 import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
 import { baggageEntries } from "./baggage-entries.ts";
 import { type CallFailure, failureOf, resultOf } from "./call-failure.ts";
@@ -392,7 +398,10 @@ export class CallRecord implements SpanRecord, CallSpan {
     const output = this.#output ?? "";
     const invocationId = this.#invocationId ?? "";
     if (input.length + output.length > TextArena.maxLength || invocationId.length !== INVOCATION_CHARACTERS) return;
-    const first = arena.write(`${this.#traceId}${this.#spanId}${this.#parentSpanId ?? ""}${invocationId}${input}`, output);
+    const first = arena.write(
+      `${this.#traceId}${this.#spanId}${this.#parentSpanId ?? ""}${invocationId}${input}`,
+      output,
+    );
     this.#packed = arena.chunk;
     this.#packedAt = arena.start;
     this.#outputAt = arena.start + first;

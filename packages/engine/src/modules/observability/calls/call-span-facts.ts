@@ -51,12 +51,21 @@ export function eventsOf(call: CallPayloads, previewLength: number): readonly Sp
   const { input, output, failure } = call;
   const events: SpanEvent[] = [];
   if (input !== undefined) {
-    events.push(payloadEvent("svc.input", call.startUnixNano, { text: input, isCut: call.inputCut, bytes: call.inputBytes }, previewLength));
+    events.push(
+      payloadEvent(
+        "svc.input",
+        call.startUnixNano,
+        { text: input, isCut: call.inputCut, bytes: call.inputBytes },
+        previewLength,
+      ),
+    );
   }
   const end = call.endUnixNano;
   if (end === undefined) return events;
   if (output !== undefined) {
-    events.push(payloadEvent("svc.output", end, { text: output, isCut: call.outputCut, bytes: call.outputBytes }, previewLength));
+    events.push(
+      payloadEvent("svc.output", end, { text: output, isCut: call.outputCut, bytes: call.outputBytes }, previewLength),
+    );
   }
   if (failure !== undefined) {
     const { code, message, stacktrace } = failure;
@@ -73,8 +82,17 @@ interface KeptPayload {
   readonly bytes: number;
 }
 
-function payloadEvent(name: string, timeUnixNano: bigint, { text, isCut, bytes }: KeptPayload, previewLength: number): SpanEvent {
+function payloadEvent(
+  name: string,
+  timeUnixNano: bigint,
+  { text, isCut, bytes }: KeptPayload,
+  previewLength: number,
+): SpanEvent {
   const isLonger = text.length > previewLength;
   const json = isLonger ? cutText(text, previewLength) : text;
-  return { name, timeUnixNano, attributes: { "svc.payload.json": json, "svc.payload.truncated": isCut || isLonger, "svc.payload.bytes": bytes } };
+  return {
+    name,
+    timeUnixNano,
+    attributes: { "svc.payload.json": json, "svc.payload.truncated": isCut || isLonger, "svc.payload.bytes": bytes },
+  };
 }

@@ -11,7 +11,8 @@ function histogramOf(...durations: number[]): DurationHistogram {
 
 describe("a histogram of durations", () => {
   test("has buckets that are at most 5 % wide, from a microsecond to a day", () => {
-    for (let index = 2; bucketStartMs(index) < 86_400_000; index++) expect(bucketStartMs(index + 1) / bucketStartMs(index)).toBeLessThan(1.05);
+    for (let index = 2; bucketStartMs(index) < 86_400_000; index++)
+      expect(bucketStartMs(index + 1) / bucketStartMs(index)).toBeLessThan(1.05);
     for (const ms of [0.0011, 0.5, 1, 17, 30_000, 86_400_000]) {
       expect(Math.abs((percentileOf(histogramOf(ms).counts(), DURATION_LAYOUT, 50) ?? 0) / ms - 1)).toBeLessThan(0.05);
     }
@@ -20,7 +21,9 @@ describe("a histogram of durations", () => {
   test("counts every one, so that percentiles are exact to the bucket (gap 47)", () => {
     const histogram = histogramOf(...Array.from({ length: 1_000 }, (_, index) => index + 1));
     for (const percent of [50, 95, 99])
-      expect(Math.abs((percentileOf(histogram.counts(), DURATION_LAYOUT, percent) ?? 0) / (percent * 10) - 1)).toBeLessThan(0.05);
+      expect(
+        Math.abs((percentileOf(histogram.counts(), DURATION_LAYOUT, percent) ?? 0) / (percent * 10) - 1),
+      ).toBeLessThan(0.05);
     expect([histogram.min, histogram.max, histogram.count, histogram.sum]).toEqual([1, 1_000, 1_000, 500_500]);
   });
 
@@ -51,7 +54,15 @@ describe("statistics of calls", () => {
     add.end("ok", 5, 1_000);
     stats.ofRefused("math::add").refuse(2_000);
     stats.countDeferred();
-    expect(add).toMatchObject({ calls: 3, ok: 1, errors: 1, refused: 1, inFlight: 1, lastEndedMs: 2_000, lastResult: "refused" });
+    expect(add).toMatchObject({
+      calls: 3,
+      ok: 1,
+      errors: 1,
+      refused: 1,
+      inFlight: 1,
+      lastEndedMs: 2_000,
+      lastResult: "refused",
+    });
     expect(stats.totals()).toEqual({ total: 3, success: 1, error: 1, inFlight: 1 });
     expect(stats.totals((functionId) => functionId !== "math::add").total).toBe(0);
     expect(stats.deferred).toBe(1);

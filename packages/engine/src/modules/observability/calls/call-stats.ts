@@ -8,7 +8,15 @@ export const OTHER_FUNCTIONS = "(other)";
  * Error codes of calls that were rejected before they ran. Their counters are exported from the start, at 0: a counter
  * that appears later cannot show its first increase.
  */
-const REFUSALS = ["FORBIDDEN", "draining", "enqueue_error", "function_not_found", "invalid_message", "too_many_calls", "worker_overloaded"];
+const REFUSALS = [
+  "FORBIDDEN",
+  "draining",
+  "enqueue_error",
+  "function_not_found",
+  "invalid_message",
+  "too_many_calls",
+  "worker_overloaded",
+];
 
 /** Outcome of a call. `refused`: the call was rejected before it ran. */
 export type CallResult = "ok" | "error" | "timeout" | "cancelled" | "refused";

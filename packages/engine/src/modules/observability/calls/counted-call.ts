@@ -19,6 +19,10 @@ export class CountedCall implements CallSpan {
 
   ended(outcome: ObservedOutcome): void {
     const now = this.#clock.monotonic();
-    this.#stats.end(outcome.ok ? "ok" : resultOf(outcome.error), Math.max(0, now - this.#startedAt), this.#clock.anchor.offsetMs + now);
+    this.#stats.end(
+      outcome.ok ? "ok" : resultOf(outcome.error),
+      Math.max(0, now - this.#startedAt),
+      this.#clock.anchor.offsetMs + now,
+    );
   }
 }

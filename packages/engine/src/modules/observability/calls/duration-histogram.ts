@@ -24,7 +24,8 @@ export class DurationHistogram {
     const ms = Number.isNaN(duration) ? 0 : Math.max(0, duration);
     const bucket = bucketOf(ms);
     let buckets = this.#buckets;
-    if (buckets === undefined || bucket < this.#first || bucket >= this.#first + buckets.length) buckets = this.#grow(bucket);
+    if (buckets === undefined || bucket < this.#first || bucket >= this.#first + buckets.length)
+      buckets = this.#grow(bucket);
     const at = bucket - this.#first;
     buckets[at] = (buckets[at] as number) + 1;
     if (this.count === 0 || ms < this.min) this.min = ms;
@@ -36,7 +37,12 @@ export class DurationHistogram {
 
   /** Returns a copy that later durations do not change. */
   counts(): HistogramCounts {
-    return { count: this.count, sum: this.sum, first: this.#first, buckets: this.#buckets?.slice() ?? NOTHING_COUNTED.buckets };
+    return {
+      count: this.count,
+      sum: this.sum,
+      first: this.#first,
+      buckets: this.#buckets?.slice() ?? NOTHING_COUNTED.buckets,
+    };
   }
 
   /** Returns the exact maximum since the last call, or 0. Only one reader may use it: the metrics. */

@@ -11,7 +11,9 @@ interface Listed {
 let engine: ObservedEngine;
 afterEach(() => engine.stop());
 
-async function withWorker(config: Parameters<typeof observedEngine>[0] = {}): Promise<Awaited<ReturnType<ObservedEngine["connectWorker"]>>> {
+async function withWorker(
+  config: Parameters<typeof observedEngine>[0] = {},
+): Promise<Awaited<ReturnType<ObservedEngine["connectWorker"]>>> {
   engine = await observedEngine(config);
   const worker = await engine.connectWorker({ name: "math-worker" });
   worker.serve("math::add", (data) => data);
@@ -23,7 +25,8 @@ async function withWorker(config: Parameters<typeof observedEngine>[0] = {}): Pr
   return worker;
 }
 
-const list = async (query: object = {}): Promise<Listed> => (await engine.call("engine::invocations::list", query)) as Listed;
+const list = async (query: object = {}): Promise<Listed> =>
+  (await engine.call("engine::invocations::list", query)) as Listed;
 const ids = ({ invocations }: Listed): unknown[] => invocations.map((row) => row.invocation_id);
 
 describe("the history of invocations", () => {
@@ -58,7 +61,9 @@ describe("the history of invocations", () => {
     await worker.call("math::break");
     worker.say({ type: "invokefunction", function_id: "math::wait", action: { type: "void" }, data: {} });
     await worker.call("engine::none");
-    expect((await list({ source: "cli" })).invocations).toMatchObject([{ function_id: "math::add", caller: { name: "svc call" } }]);
+    expect((await list({ source: "cli" })).invocations).toMatchObject([
+      { function_id: "math::add", caller: { name: "svc call" } },
+    ]);
     expect((await list({ status: "error", function_id: "math::break" })).total).toBe(1);
     const pending = await list({ status: "pending" });
     expect(pending.invocations).toMatchObject([{ function_id: "math::wait", duration_ms: null }]);
@@ -83,7 +88,12 @@ describe("the history of invocations", () => {
     await worker.call("math::add", { user: "ann", password: "hush" });
     const [row] = (await list({ function_id: "math::add" })).invocations;
     const call = await engine.call("engine::invocations::get", { invocation_id: row?.invocation_id });
-    expect(call).toMatchObject({ ...row, input: { json: '{"user":"ann","password":"***"}', truncated: false }, output: { truncated: false }, error: null });
+    expect(call).toMatchObject({
+      ...row,
+      input: { json: '{"user":"ann","password":"***"}', truncated: false },
+      output: { truncated: false },
+      error: null,
+    });
     expect(await engine.call("engine::invocations::get", { invocation_id: crypto.randomUUID() })).toBeNull();
   });
 
@@ -129,7 +139,10 @@ describe("the history of invocations", () => {
     await worker.call("math::add", { a: 1 });
     await worker.call("math::break", {});
     const all = await list();
-    const guest = await engine.connectWorker({ name: "guest", access: accessTo(["math::add", "engine::invocations::list", "engine::invocations::get"]) });
+    const guest = await engine.connectWorker({
+      name: "guest",
+      access: accessTo(["math::add", "engine::invocations::list", "engine::invocations::get"]),
+    });
     const answer = await guest.call("engine::invocations::list", {});
     const seen = answer.result as Listed;
     expect(seen.invocations.map((row) => row.function_id)).toEqual(["math::add"]);

@@ -114,7 +114,10 @@ export class InvocationHistory {
         this.#failedBytes += record.countedBytes;
       }
     }
-    while (this.#failed.length > 0 && (this.#failed.length > this.#maxCount - count || this.#failedBytes > this.#maxBytes - bytes)) {
+    while (
+      this.#failed.length > 0 &&
+      (this.#failed.length > this.#maxCount - count || this.#failedBytes > this.#maxBytes - bytes)
+    ) {
       const record = this.#failed.shift() as CallRecord;
       this.#failedBytes -= record.countedBytes;
       this.#leave(record);

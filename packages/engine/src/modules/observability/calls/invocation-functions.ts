@@ -38,7 +38,8 @@ export function provideInvocations(
     id: "engine::invocations::get",
     summary: "One call with its input, its output or its error; null if it is not found",
     input: () => z.object({ invocation_id: text }),
-    handle: async ({ invocation_id }, { access }) => (await queries()).getInvocation(parts.history, invocation_id, seen(access), parts.redactor()),
+    handle: async ({ invocation_id }, { access }) =>
+      (await queries()).getInvocation(parts.history, invocation_id, seen(access), parts.redactor()),
   });
 }
 

@@ -68,13 +68,16 @@ export function getInvocation(
             code: failure.code,
             message: failure.message,
             ...(failure.stacktrace === undefined ? {} : { stacktrace: failure.stacktrace }),
-            ...(failure.details === undefined ? {} : { details: JSON.parse(redactor.json(failure.details)) as unknown }),
+            ...(failure.details === undefined
+              ? {}
+              : { details: JSON.parse(redactor.json(failure.details)) as unknown }),
           },
   };
 }
 
 function sequenceOf(cursor: string): number {
-  if (!/^[0-9]{1,15}$/.test(cursor)) throw new CallError("invalid_input", "`cursor` is not one of engine::invocations::list");
+  if (!/^[0-9]{1,15}$/.test(cursor))
+    throw new CallError("invalid_input", "`cursor` is not one of engine::invocations::list");
   return Number(cursor);
 }
 

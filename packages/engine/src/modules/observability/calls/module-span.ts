@@ -1,5 +1,11 @@
 import { CallError } from "@svc/protocol";
-import type { ActiveSpan, Attributes, AttributeValue, SpanKind, SpanStart } from "../../../kernel/telemetry-contract.ts";
+import type {
+  ActiveSpan,
+  Attributes,
+  AttributeValue,
+  SpanKind,
+  SpanStart,
+} from "../../../kernel/telemetry-contract.ts";
 import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
 import { baggageEntries } from "./baggage-entries.ts";
 import { cutText } from "./payload-preview.ts";
@@ -50,7 +56,12 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   constructor(
     host: ModuleSpanHost,
     start: SpanStart,
-    ids: { readonly traceId: string; readonly spanId: string; readonly parentSpanId: string | undefined; readonly sampled: boolean },
+    ids: {
+      readonly traceId: string;
+      readonly spanId: string;
+      readonly parentSpanId: string | undefined;
+      readonly sampled: boolean;
+    },
   ) {
     this.#host = host;
     this.traceId = ids.traceId;
@@ -110,7 +121,9 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
 
   get events(): readonly SpanEvent[] {
     const end = this.endUnixNano;
-    return this.#exception === undefined || end === undefined ? [] : [{ name: "exception", timeUnixNano: end, attributes: this.#exception }];
+    return this.#exception === undefined || end === undefined
+      ? []
+      : [{ name: "exception", timeUnixNano: end, attributes: this.#exception }];
   }
 
   get baggage(): Readonly<Record<string, string>> {
@@ -131,11 +144,16 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
     const callError = CallError.is(error) ? error : undefined;
     const message = bounded(typeof error === "string" ? error : error.message, MAX_TEXT);
     this.statusDescription = message;
-    const exception: Record<string, AttributeValue> = { "exception.type": callError?.code ?? "error", "exception.message": message };
+    const exception: Record<string, AttributeValue> = {
+      "exception.type": callError?.code ?? "error",
+      "exception.message": message,
+    };
     if (callError !== undefined) this.#attributes["svc.error.code"] = callError.code;
-    if (callError?.stacktrace !== undefined) exception["exception.stacktrace"] = bounded(callError.stacktrace, MAX_STACK);
+    if (callError?.stacktrace !== undefined)
+      exception["exception.stacktrace"] = bounded(callError.stacktrace, MAX_STACK);
     this.#exception = exception;
-    this.#size += message.length + (callError?.stacktrace === undefined ? 0 : Math.min(callError.stacktrace.length, MAX_STACK));
+    this.#size +=
+      message.length + (callError?.stacktrace === undefined ? 0 : Math.min(callError.stacktrace.length, MAX_STACK));
   }
 }
 

@@ -33,8 +33,20 @@ export function observeCalls(
   const stats = new CallStats();
   const workers = new WorkerCounts(directory);
   const history = new InvocationHistory(limitsOf(config));
-  const spans = new TailSampler(parts.sink, { ...keepOptionsOf(config.sampling), now: () => clock.monotonic(), drops: parts.drops });
-  const recorder = new CallRecorder({ config, clock, directory, sink: spans, stats, history, resource: parts.resource });
+  const spans = new TailSampler(parts.sink, {
+    ...keepOptionsOf(config.sampling),
+    now: () => clock.monotonic(),
+    drops: parts.drops,
+  });
+  const recorder = new CallRecorder({
+    config,
+    clock,
+    directory,
+    sink: spans,
+    stats,
+    history,
+    resource: parts.resource,
+  });
   provideInvocations(context, { history, redactor: () => redactor });
   provideSamplingRules(context, () => config);
   const stop = workers.start();

@@ -9,7 +9,10 @@ export const COPY_ABOVE = 2_048;
  */
 export function beginningOf(payload: Payload): string {
   const bytes = payload.rawBytes;
-  if (bytes !== undefined) return withoutHalf(Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, MAX_KEPT)).toString("utf8"));
+  if (bytes !== undefined)
+    return withoutHalf(
+      Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, MAX_KEPT)).toString("utf8"),
+    );
   const text = payload.text();
   return text.length <= COPY_ABOVE ? text : cutText(text, MAX_KEPT);
 }

@@ -11,7 +11,9 @@ const W3C = /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/;
 let engine: ObservedEngine;
 afterEach(() => engine.stop());
 
-async function twoHops(config: Parameters<typeof observedEngine>[0] = {}): Promise<{ caller: Awaited<ReturnType<ObservedEngine["connectWorker"]>> }> {
+async function twoHops(
+  config: Parameters<typeof observedEngine>[0] = {},
+): Promise<{ caller: Awaited<ReturnType<ObservedEngine["connectWorker"]>> }> {
   engine = await observedEngine(config);
   const math = await engine.connectWorker({ name: "math-worker" });
   const front = await engine.connectWorker({ name: "front-worker" });
@@ -19,7 +21,8 @@ async function twoHops(config: Parameters<typeof observedEngine>[0] = {}): Promi
   math.serve("math::add", () => 3);
   front.serve(
     "front::sum",
-    async (_data, frame) => (await front.call("math::add", { a: 1 }, { traceparent: frame.traceparent, baggage: "user=ann%20b" })).result,
+    async (_data, frame) =>
+      (await front.call("math::add", { a: 1 }, { traceparent: frame.traceparent, baggage: "user=ann%20b" })).result,
   );
   // A call on the same connection after the registration finds the function.
   await math.call("engine::none");
@@ -41,7 +44,11 @@ describe("spans of calls", () => {
     expect([sum.status, add.status]).toEqual(["ok", "ok"]);
     expect(sum.startUnixNano <= add.startUnixNano && (add.endUnixNano ?? 0n) <= (sum.endUnixNano ?? 0n)).toBe(true);
     expect(add.baggage).toEqual({ user: "ann b" });
-    expect(add.attributes).toMatchObject({ "svc.function_id": "math::add", "svc.caller.name": "front-worker", "svc.worker.name": "math-worker" });
+    expect(add.attributes).toMatchObject({
+      "svc.function_id": "math::add",
+      "svc.caller.name": "front-worker",
+      "svc.worker.name": "math-worker",
+    });
   });
 
   test("are sent to published clients in every result, and to ours when they trace", async () => {
@@ -91,7 +98,10 @@ describe("spans of calls", () => {
     expect(input?.name).toBe("svc.input");
     expect(input?.attributes["svc.payload.json"]).toBe(`{"text":"${"x".repeat(55)}`);
     expect(input?.attributes).toMatchObject({ "svc.payload.truncated": true, "svc.payload.bytes": 511 });
-    expect(output).toMatchObject({ name: "svc.output", attributes: { "svc.payload.json": "3", "svc.payload.truncated": false, "svc.payload.bytes": 1 } });
+    expect(output).toMatchObject({
+      name: "svc.output",
+      attributes: { "svc.payload.json": "3", "svc.payload.truncated": false, "svc.payload.bytes": 1 },
+    });
   });
 
   test("keep characters beyond Latin whole", async () => {
@@ -135,7 +145,10 @@ describe("spans of calls", () => {
     const span = engine.spanOf("math::break");
     expect([span.status, span.statusDescription]).toEqual(["error", "no more numbers"]);
     expect(span.attributes["svc.error.code"]).toBe("out_of_numbers");
-    expect(span.events.at(-1)).toMatchObject({ name: "exception", attributes: { "exception.type": "out_of_numbers", "exception.message": "no more numbers" } });
+    expect(span.events.at(-1)).toMatchObject({
+      name: "exception",
+      attributes: { "exception.type": "out_of_numbers", "exception.message": "no more numbers" },
+    });
   });
 
   test("are pending while the call runs; a cancelled one ends as an error", async () => {
@@ -159,7 +172,12 @@ describe("spans of calls", () => {
     await worker.call("engine::none");
     await expect(engine.call("slow::wait", {}, { timeoutMs: 60 })).rejects.toMatchObject({ code: "call_timeout" });
     expect(engine.spanOf("slow::wait").status).toBe("error");
-    expect(engine.calls.stats.of("slow::wait")).toMatchObject({ timedOut: 1, errors: 1, inFlight: 0, lastResult: "timeout" });
+    expect(engine.calls.stats.of("slow::wait")).toMatchObject({
+      timedOut: 1,
+      errors: 1,
+      inFlight: 0,
+      lastResult: "timeout",
+    });
   });
 
   test("are created for calls without a provider, with the engine as their service", async () => {
@@ -176,7 +194,11 @@ describe("spans of calls", () => {
     await engine.call("math::add", {}, { job: { queue: "sums", id: "7", attempt: 2 } });
     const spans = engine.spans.filter(({ name }) => name === "math::add");
     expect(spans).toHaveLength(2);
-    expect(spans.find(({ kind }) => kind === "consumer")?.attributes).toMatchObject({ "svc.job.queue": "sums", "svc.job.id": "7", "svc.job.attempt": 2 });
+    expect(spans.find(({ kind }) => kind === "consumer")?.attributes).toMatchObject({
+      "svc.job.queue": "sums",
+      "svc.job.id": "7",
+      "svc.job.attempt": 2,
+    });
   });
 
   test("are not made of the engine's own functions that a console asks, and internal within a trace", async () => {
@@ -195,7 +217,11 @@ describe("spans of calls", () => {
     expect(engine.spans).toEqual([]);
     expect(engine.calls.stats.of("engine::looks::list").ok).toBe(1);
     const answer = await worker.call("engine::looks::list", {}, { traceparent: OUTSIDE });
-    expect(engine.spanOf("engine::looks::list")).toMatchObject({ internal: true, kind: "internal", parentSpanId: "b7ad6b7169203331" });
+    expect(engine.spanOf("engine::looks::list")).toMatchObject({
+      internal: true,
+      kind: "internal",
+      parentSpanId: "b7ad6b7169203331",
+    });
     expect(answer.traceparent).toMatch(W3C);
   });
 
@@ -210,7 +236,8 @@ describe("spans of calls", () => {
       },
     });
     engine = await observedEngine({}, { modules: [queue], config: { queue: null } });
-    for (const kind of ["console", "cli"] as const) await (await engine.connectWorker({ kind })).call("engine::queue::topics");
+    for (const kind of ["console", "cli"] as const)
+      await (await engine.connectWorker({ kind })).call("engine::queue::topics");
     expect(engine.spans).toEqual([]);
     await (await engine.connectWorker()).call("engine::queue::topics");
     expect(engine.spanOf("engine::queue::topics").internal).toBe(false);
@@ -242,7 +269,9 @@ describe("spans of calls", () => {
       },
     });
     engine = await observedEngine({}, { modules: [keeps], config: { keeps: null } });
-    const [worker, page, command] = await Promise.all(["worker", "console", "cli"].map((kind) => engine.connectWorker({ name: kind, kind })));
+    const [worker, page, command] = await Promise.all(
+      ["worker", "console", "cli"].map((kind) => engine.connectWorker({ name: kind, kind })),
+    );
     worker?.serve("math::add", () => 3);
     await worker?.call("engine::none");
 
@@ -260,7 +289,13 @@ describe("spans of calls", () => {
     await command?.call("keep::get", {}, { traceparent: OUTSIDE });
     await worker?.call("keep::get");
     await engine.call("keep::get");
-    expect(engine.spans.map(({ name }) => name)).toEqual(["math::add", "math::add", "keep::get", "keep::get", "keep::get"]);
+    expect(engine.spans.map(({ name }) => name)).toEqual([
+      "math::add",
+      "math::add",
+      "keep::get",
+      "keep::get",
+      "keep::get",
+    ]);
   });
 
   test("are not made while it is switched off, but calls are counted; and again when it is switched on", async () => {
@@ -286,24 +321,43 @@ describe("spans of calls", () => {
 describe("spans of modules", () => {
   test("stand above the calls that they cause, and tell where those come from", async () => {
     await twoHops();
-    const tick = engine.telemetry.startSpan({ name: "cron nightly", kind: "internal", attributes: { "cron.expression": "* * *" } });
+    const tick = engine.telemetry.startSpan({
+      name: "cron nightly",
+      kind: "internal",
+      attributes: { "cron.expression": "* * *" },
+    });
     await engine.call("math::add", {}, { traceparent: tick.traceparent });
     tick.setAttribute("late", true);
     tick.end();
     tick.end({ error: "too late" });
     const span = engine.spanOf("cron nightly");
     expect(engine.spanOf("math::add").parentSpanId).toBe(span.spanId);
-    expect(span).toMatchObject({ status: "ok", attributes: { "cron.expression": "* * *", late: true }, resource: { service: "svc" } });
+    expect(span).toMatchObject({
+      status: "ok",
+      attributes: { "cron.expression": "* * *", late: true },
+      resource: { service: "svc" },
+    });
     expect([...engine.calls.history][0]?.source).toBe("cron");
   });
 
   test("that failed say why, once", async () => {
     engine = await observedEngine();
-    const span = engine.telemetry.startSpan({ name: "queue orders", kind: "consumer", traceparent: OUTSIDE, links: [OUTSIDE, "junk"] });
+    const span = engine.telemetry.startSpan({
+      name: "queue orders",
+      kind: "consumer",
+      traceparent: OUTSIDE,
+      links: [OUTSIDE, "junk"],
+    });
     span.end({ error: new CallError("call_timeout", "it took too long") });
     const kept = engine.spanOf("queue orders");
-    expect(kept).toMatchObject({ status: "error", statusDescription: "it took too long", parentSpanId: "b7ad6b7169203331" });
-    expect(kept.links).toEqual([{ traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", attributes: {} }]);
+    expect(kept).toMatchObject({
+      status: "error",
+      statusDescription: "it took too long",
+      parentSpanId: "b7ad6b7169203331",
+    });
+    expect(kept.links).toEqual([
+      { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", attributes: {} },
+    ]);
     expect(kept.events[0]?.attributes["exception.type"]).toBe("call_timeout");
   });
 

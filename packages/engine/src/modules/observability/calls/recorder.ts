@@ -1,7 +1,14 @@
 import type { CallError, Caller } from "@svc/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Directory } from "../../../kernel/directory.ts";
-import type { ActiveSpan, CallSpan, ObservedCall, ObservedProvider, SpanStart, TelemetryCollector } from "../../../kernel/telemetry-contract.ts";
+import type {
+  ActiveSpan,
+  CallSpan,
+  ObservedCall,
+  ObservedProvider,
+  SpanStart,
+  TelemetryCollector,
+} from "../../../kernel/telemetry-contract.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { Resource, SpanSink } from "../model.ts";
 import { CallRecord, type FunctionFacts, type RecordHost } from "./call-record.ts";
@@ -38,7 +45,12 @@ export interface RecorderParts {
 }
 
 /** Creates one span for each call, and counts it. On the hot path: one object for each call, no parsing, no waiting. */
-export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "callRefused" | "callDenied" | "startSpan">, RecordHost, ModuleSpanHost {
+export class CallRecorder
+  implements
+    Pick<TelemetryCollector, "callStarted" | "callRefused" | "callDenied" | "startSpan">,
+    RecordHost,
+    ModuleSpanHost
+{
   readonly clock: SpanClock;
   readonly sink: SpanSink;
   readonly history: InvocationHistory;
@@ -93,7 +105,8 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     if (!this.#counts || this.#isFromConsole(call.caller)) return;
     this.#stats.countRefused(error.code);
     const now = this.clock.monotonic();
-    const facts = this.#functions.get(call.functionId) ?? new Facts(call.functionId, this.#stats.ofRefused(call.functionId));
+    const facts =
+      this.#functions.get(call.functionId) ?? new Facts(call.functionId, this.#stats.ofRefused(call.functionId));
     facts.stats.refuse(this.clock.anchorAt(now).offsetMs + now);
     if (!this.#records) return;
     const record = this.#recordOf(call, facts, this.resource, now);
@@ -109,7 +122,11 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
   startSpan(start: SpanStart, module: string): ActiveSpan {
     const { traceparent } = start;
     if (!this.#records) return { traceparent, setAttribute: () => {}, end: () => {} };
-    const span = new ModuleSpan(this, start, this.#idsFor(isTraceparent(traceparent) ? traceparent : undefined, start.name, this.resource.service));
+    const span = new ModuleSpan(
+      this,
+      start,
+      this.#idsFor(isTraceparent(traceparent) ? traceparent : undefined, start.name, this.resource.service),
+    );
     this.#sources.opened(span.spanId, module);
     this.sink.started(span);
     return span;
@@ -131,7 +148,8 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
       // Consoles also poll the queues.
       if (facts.isOfEngine && (source === CONSOLE || source === CLI)) return undefined;
       const traceId = newTraceId();
-      const sampled = this.#sampler.keepsAll || this.#sampler.decideRoot(traceId, facts.functionId, resource.service, startedAt);
+      const sampled =
+        this.#sampler.keepsAll || this.#sampler.decideRoot(traceId, facts.functionId, resource.service, startedAt);
       const record = this.#unused.pop() ?? new CallRecord(this, facts, resource);
       record.begin(call, facts, resource, startedAt, source, traceId, newSpanId(), undefined, sampled);
       return record;
@@ -140,7 +158,9 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     const parentSpanId = spanIdOf(traceparent);
     const source = this.#sources.of(call.caller, parentSpanId);
     if (facts.internal && source === CONSOLE) return undefined;
-    const sampled = this.#sampler.parentBased ? isSampled(traceparent) : this.#sampler.decide(traceId, facts.functionId, resource.service);
+    const sampled = this.#sampler.parentBased
+      ? isSampled(traceparent)
+      : this.#sampler.decide(traceId, facts.functionId, resource.service);
     const record = this.#unused.pop() ?? new CallRecord(this, facts, resource);
     record.begin(call, facts, resource, startedAt, source, traceId, newSpanId(), parentSpanId, sampled);
     return record;
@@ -165,11 +185,20 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     return this.#sources.toolOf(caller) === CONSOLE;
   }
 
-  #idsFor(parent: string | undefined, name: string, service: string): { traceId: string; spanId: string; parentSpanId: string | undefined; sampled: boolean } {
+  #idsFor(
+    parent: string | undefined,
+    name: string,
+    service: string,
+  ): { traceId: string; spanId: string; parentSpanId: string | undefined; sampled: boolean } {
     const spanId = newSpanId();
     if (parent === undefined) {
       const traceId = newTraceId();
-      return { traceId, spanId, parentSpanId: undefined, sampled: this.#sampler.decideRoot(traceId, name, service, this.clock.monotonic()) };
+      return {
+        traceId,
+        spanId,
+        parentSpanId: undefined,
+        sampled: this.#sampler.decideRoot(traceId, name, service, this.clock.monotonic()),
+      };
     }
     const traceId = traceIdOf(parent);
     const sampled = this.#sampler.parentBased ? isSampled(parent) : this.#sampler.decide(traceId, name, service);
@@ -222,5 +251,8 @@ class Facts implements FunctionFacts {
  * As in function listings, plus the supervisor's functions. Users call the queue's functions, so these are excluded.
  */
 export function isInternal(functionId: string): boolean {
-  return (functionId.startsWith("engine::") && !functionId.startsWith("engine::queue::")) || functionId.startsWith("worker::");
+  return (
+    (functionId.startsWith("engine::") && !functionId.startsWith("engine::queue::")) ||
+    functionId.startsWith("worker::")
+  );
 }

@@ -3,7 +3,10 @@ import { Sampler, type SamplingConfig } from "./sampler.ts";
 import { newTraceId } from "./trace-ids.ts";
 
 function samplerOf(ratio: number, sampling: Partial<NonNullable<SamplingConfig["sampling"]>> = {}): Sampler {
-  return new Sampler({ sampling_ratio: ratio, sampling: { rules: [], parent_based: true, keep_errors: true, keep_slow_ms: 1_000, ...sampling } });
+  return new Sampler({
+    sampling_ratio: ratio,
+    sampling: { rules: [], parent_based: true, keep_errors: true, keep_slow_ms: 1_000, ...sampling },
+  });
 }
 
 const traceIds = Array.from({ length: 20_000 }, newTraceId);
@@ -46,12 +49,19 @@ describe("sampling", () => {
 
   test("begins no more traces in a second than configured", () => {
     const sampler = samplerOf(1, { rate_limit: { max_traces_per_second: 10 } });
-    const begun = (nowMs: number): number => traceIds.slice(0, 100).filter((id) => sampler.decideRoot(id, "", "", nowMs)).length;
+    const begun = (nowMs: number): number =>
+      traceIds.slice(0, 100).filter((id) => sampler.decideRoot(id, "", "", nowMs)).length;
     expect([begun(0), begun(0), begun(500), begun(60_000)]).toEqual([10, 0, 5, 10]);
   });
 
   test("with less than one trace in a second begins one at times", () => {
     const sampler = samplerOf(1, { rate_limit: { max_traces_per_second: 0.5 } });
-    expect([0, 1_000, 2_000, 3_000, 4_000].map((ms) => sampler.decideRoot(newTraceId(), "", "", ms))).toEqual([true, false, true, false, true]);
+    expect([0, 1_000, 2_000, 3_000, 4_000].map((ms) => sampler.decideRoot(newTraceId(), "", "", ms))).toEqual([
+      true,
+      false,
+      true,
+      false,
+      true,
+    ]);
   });
 });

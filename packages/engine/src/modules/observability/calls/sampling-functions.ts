@@ -31,6 +31,9 @@ export function provideSamplingRules(
 }
 
 /** Returns the defaults of the block if it is left out as a whole. */
-export function keepOptionsOf(sampling: ObservabilityConfig["sampling"]): { readonly keepErrors: boolean; readonly keepSlowMs: number } {
+export function keepOptionsOf(sampling: ObservabilityConfig["sampling"]): {
+  readonly keepErrors: boolean;
+  readonly keepSlowMs: number;
+} {
   return { keepErrors: sampling?.keep_errors ?? true, keepSlowMs: sampling?.keep_slow_ms ?? 1_000 };
 }

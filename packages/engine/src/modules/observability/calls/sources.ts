@@ -67,7 +67,11 @@ export class Sources {
 
   #resolve(caller: Caller, parentSpanId: string | undefined): Source {
     const id = caller.worker_id;
-    if (id.startsWith(MODULE)) return (parentSpanId === undefined ? undefined : this.#openSpans.get(parentSpanId)) ?? this.ofModule(id.slice(MODULE.length));
+    if (id.startsWith(MODULE))
+      return (
+        (parentSpanId === undefined ? undefined : this.#openSpans.get(parentSpanId)) ??
+        this.ofModule(id.slice(MODULE.length))
+      );
     const kind = this.#directory.workerById(id)?.kind;
     const source = kind === "cli" || kind === "console" ? kind : "call";
     this.#ofCallers.set(caller, source);

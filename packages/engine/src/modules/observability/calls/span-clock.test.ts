@@ -4,7 +4,12 @@ import { SpanClock } from "./span-clock.ts";
 
 /** A clock whose wall time began at `originMs` plus a fraction, and is read in whole milliseconds. */
 function clockAt(monotonicMs: number, originMs: number, setByMs = 0): Clock {
-  return { now: () => Math.floor(originMs + setByMs + monotonicMs), monotonic: () => monotonicMs, originMs, after: () => () => undefined };
+  return {
+    now: () => Math.floor(originMs + setByMs + monotonicMs),
+    monotonic: () => monotonicMs,
+    originMs,
+    after: () => () => undefined,
+  };
 }
 
 it("times what begins to the microsecond, so that no call begins before the span of the worker that made it", () => {

@@ -13,11 +13,19 @@ beforeEach(() => {
   now = 0;
   spans = new TailSampler(
     { started: (span) => handedOn.push(span), ended: (span) => handedOn.push(span) },
-    { keepErrors: true, keepSlowMs: 1_000, now: () => now, drops: { dropped: (_signal, _reason, count) => (dropped += count) } },
+    {
+      keepErrors: true,
+      keepSlowMs: 1_000,
+      now: () => now,
+      drops: { dropped: (_signal, _reason, count) => (dropped += count) },
+    },
   );
 });
 
-function spanOf(traceId: string, more: { sampled?: boolean; status?: SpanRecord["status"]; ms?: number; size?: number; outside?: boolean } = {}): SpanRecord {
+function spanOf(
+  traceId: string,
+  more: { sampled?: boolean; status?: SpanRecord["status"]; ms?: number; size?: number; outside?: boolean } = {},
+): SpanRecord {
   return {
     traceId,
     spanId: "b7ad6b7169203331",
@@ -113,7 +121,8 @@ describe("spans that were not sampled", () => {
 
   test("from outside do not push out the engine's own by their size, nor stay out of all room that is free again", () => {
     spans.ended(spanOf("own"));
-    for (let index = 0; index < 40; index++) spans.ended(spanOf(`outside ${index}`, { outside: true, size: MAX_HELD_BYTES / 16 }));
+    for (let index = 0; index < 40; index++)
+      spans.ended(spanOf(`outside ${index}`, { outside: true, size: MAX_HELD_BYTES / 16 }));
     expect(spans.heldSpans).toBe(1 + 8);
     for (let index = 0; index < 15; index++) spans.ended(spanOf(`own ${index}`, { size: MAX_HELD_BYTES / 16 }));
     expect(spans.heldSpans).toBe(16);

@@ -35,7 +35,10 @@ export class TailSampler implements SpanSink {
   /** Trace ids, oldest first. */
   readonly #kept = new Set<string>();
 
-  constructor(sink: SpanSink, options: TailSamplingOptions & { readonly now: () => number; readonly drops?: DropCounter | undefined }) {
+  constructor(
+    sink: SpanSink,
+    options: TailSamplingOptions & { readonly now: () => number; readonly drops?: DropCounter | undefined },
+  ) {
     this.#sink = sink;
     this.options = options;
     this.#now = options.now;
@@ -97,7 +100,8 @@ export class TailSampler implements SpanSink {
     if (external.count > 0) external.dropUntil(now - HOLD_MS);
     const { size } = span;
     if (span.outside === true) {
-      while (external.isFull || (external.count > 0 && external.bytes + size > MAX_HELD_BYTES * EXTERNAL_SHARE)) this.#evict(external);
+      while (external.isFull || (external.count > 0 && external.bytes + size > MAX_HELD_BYTES * EXTERNAL_SHARE))
+        this.#evict(external);
       while (external.count > 0 && this.#isOverLimit(size)) this.#evict(external);
       if (this.#isOverLimit(size)) this.#drops?.dropped("spans", "not_sampled_full", 1);
       else external.add(span, now);

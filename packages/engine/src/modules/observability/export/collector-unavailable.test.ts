@@ -22,7 +22,13 @@ it("a collector that rejects everything is logged once, makes otel degraded afte
   });
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const clock = manualClock();
-  const config = { exporter: "both", logs_exporter: "memory", metrics_exporter: "memory", endpoint, protocol: "http/json" };
+  const config = {
+    exporter: "both",
+    logs_exporter: "memory",
+    metrics_exporter: "memory",
+    endpoint,
+    protocol: "http/json",
+  };
   const engine = await inMemoryEngine({ modules: [observability], config: { [OBSERVABILITY]: config }, clock });
   undo.push(() => engine.stop());
   const worker = await engine.connectWorker({ name: "w" });
@@ -31,10 +37,13 @@ it("a collector that rejects everything is logged once, makes otel degraded afte
   await engine.call("w::f", {});
   const told = (text: string): readonly unknown[] => engine.logs.filter(({ message }) => message.includes(text));
   const state = async (): Promise<unknown> =>
-    ((await engine.call("engine::telemetry::status", {})) as { exporters: readonly { readonly state: string }[] }).exporters[0]?.state;
-  const otel = async (): Promise<unknown> => ((await engine.call("engine::health::check", {})) as { components: { otel: unknown } }).components.otel;
+    ((await engine.call("engine::telemetry::status", {})) as { exporters: readonly { readonly state: string }[] })
+      .exporters[0]?.state;
+  const otel = async (): Promise<unknown> =>
+    ((await engine.call("engine::health::check", {})) as { components: { otel: unknown } }).components.otel;
   const queued = async (): Promise<unknown> =>
-    ((await engine.call("engine::telemetry::status", {})) as { exporters: readonly { readonly queued: number }[] }).exporters[0]?.queued;
+    ((await engine.call("engine::telemetry::status", {})) as { exporters: readonly { readonly queued: number }[] })
+      .exporters[0]?.queued;
   /** Advances the clock until the exporter has this state. */
   const until = (wanted: string): Promise<void> =>
     vi.waitFor(
@@ -59,7 +68,10 @@ it("a collector that rejects everything is logged once, makes otel degraded afte
   }
   await until("failing");
   expect(told("fails; they are queued")).toEqual([
-    expect.objectContaining({ level: "warn", fields: expect.objectContaining({ endpoint: `${endpoint}/v1/traces`, reason: expect.stringContaining("400") }) }),
+    expect.objectContaining({
+      level: "warn",
+      fields: expect.objectContaining({ endpoint: `${endpoint}/v1/traces`, reason: expect.stringContaining("400") }),
+    }),
   ]);
   clock.advance(31_000);
   expect(await otel()).toMatchObject({ status: "degraded", details: expect.stringContaining("400") });

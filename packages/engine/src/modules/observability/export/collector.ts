@@ -21,12 +21,16 @@ export function protocolOf({ protocol, endpoint }: Pick<ObservabilityConfig, "pr
 }
 
 /** Returns the address for a signal. An HTTP endpoint is the base URL of the paths, as in OpenTelemetry's exporters. */
-export function collectorAddress(config: Pick<ObservabilityConfig, "protocol" | "endpoint" | "headers">, signal: Signal): CollectorAddress {
+export function collectorAddress(
+  config: Pick<ObservabilityConfig, "protocol" | "endpoint" | "headers">,
+  signal: Signal,
+): CollectorAddress {
   const protocol = protocolOf(config);
   const endpoint = new URL(config.endpoint);
   const isTls = endpoint.protocol === "https:";
   const common = { signal, protocol, isTls, headers: config.headers };
-  if (protocol === "grpc") return { ...common, url: `${endpoint.hostname}:${endpoint.port === "" ? OTLP_GRPC_PORT : endpoint.port}` };
+  if (protocol === "grpc")
+    return { ...common, url: `${endpoint.hostname}:${endpoint.port === "" ? OTLP_GRPC_PORT : endpoint.port}` };
   endpoint.pathname = `${endpoint.pathname.replace(/\/v1\/(?:traces|logs|metrics)\/?$/, "").replace(/\/+$/, "")}/v1/${signal}`;
   return { ...common, url: endpoint.href };
 }

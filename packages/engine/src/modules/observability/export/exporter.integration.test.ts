@@ -58,7 +58,10 @@ async function collector(
   return { port: (server.address() as AddressInfo).port, telemetry, requests, server };
 }
 
-function exporter(port: number, more: Record<string, unknown> = {}): { readonly sender: Exporter; readonly dropped: CollectedTelemetry } {
+function exporter(
+  port: number,
+  more: Record<string, unknown> = {},
+): { readonly sender: Exporter; readonly dropped: CollectedTelemetry } {
   const dropped = new CollectedTelemetry();
   const config: ObservabilityConfig = observabilityConfigSchema.parse({
     exporter: "both",
@@ -67,7 +70,13 @@ function exporter(port: number, more: Record<string, unknown> = {}): { readonly 
     logs_flush_interval_ms: 100,
     ...more,
   });
-  const sender = new Exporter({ config, clock: systemClock, drops: dropped.drops, metrics: () => [someMetric()], show: masked });
+  const sender = new Exporter({
+    config,
+    clock: systemClock,
+    drops: dropped.drops,
+    metrics: () => [someMetric()],
+    show: masked,
+  });
   undo.push(() => sender.stop());
   return { sender, dropped };
 }
@@ -85,27 +94,45 @@ async function until(isSo: () => boolean, ms = 25_000): Promise<void> {
   }
 }
 
-test.each(["http/protobuf", "http/json"] as const)("spans, logs and metrics reach a collector by %s, with the configured headers", async (protocol) => {
-  const { port, telemetry, requests } = await collector();
-  const { sender } = exporter(port, { protocol, headers: { authorization: "Bearer abc" } });
-  sender.ended(someSpan());
-  sender.add(someLog());
-  await sender.stop();
-  expect([telemetry.ended.length, telemetry.logRecords.length, telemetry.metricRecords.length]).toEqual([1, 1, 1]);
-  expect(telemetry.ended[0]).toMatchObject({ traceId: someSpan().traceId, startUnixNano: someSpan().startUnixNano, kind: "server" });
-  expect(telemetry.ended[0]?.resource.service).toBe("math-worker");
-  expect(requests.every(({ headers }) => headers.authorization === "Bearer abc")).toBe(true);
-  expect(sender.states.every(({ state, sent, queued_bytes }) => state === "ok" && sent === 1 && queued_bytes === 0)).toBe(true);
-});
+test.each(["http/protobuf", "http/json"] as const)(
+  "spans, logs and metrics reach a collector by %s, with the configured headers",
+  async (protocol) => {
+    const { port, telemetry, requests } = await collector();
+    const { sender } = exporter(port, { protocol, headers: { authorization: "Bearer abc" } });
+    sender.ended(someSpan());
+    sender.add(someLog());
+    await sender.stop();
+    expect([telemetry.ended.length, telemetry.logRecords.length, telemetry.metricRecords.length]).toEqual([1, 1, 1]);
+    expect(telemetry.ended[0]).toMatchObject({
+      traceId: someSpan().traceId,
+      startUnixNano: someSpan().startUnixNano,
+      kind: "server",
+    });
+    expect(telemetry.ended[0]?.resource.service).toBe("math-worker");
+    expect(requests.every(({ headers }) => headers.authorization === "Bearer abc")).toBe(true);
+    expect(
+      sender.states.every(({ state, sent, queued_bytes }) => state === "ok" && sent === 1 && queued_bytes === 0),
+    ).toBe(true);
+  },
+);
 
 test("nothing that is to be hidden leaves the engine", async () => {
   const { port, telemetry } = await collector();
   const { sender } = exporter(port);
-  sender.ended(someSpan({ attributes: { secret: "a" }, events: [{ name: "svc.input", timeUnixNano: 1n, attributes: { secret: "b" } }] }));
+  sender.ended(
+    someSpan({
+      attributes: { secret: "a" },
+      events: [{ name: "svc.input", timeUnixNano: 1n, attributes: { secret: "b" } }],
+    }),
+  );
   sender.add(someLog({ attributes: { secret: "c" } }));
   await sender.stop();
   const [span] = telemetry.ended;
-  expect([span?.attributes.secret, span?.events[0]?.attributes.secret, telemetry.logRecords[0]?.attributes.secret]).toEqual(["***", "***", "***"]);
+  expect([
+    span?.attributes.secret,
+    span?.events[0]?.attributes.secret,
+    telemetry.logRecords[0]?.attributes.secret,
+  ]).toEqual(["***", "***", "***"]);
 });
 
 test("what ended while the collector was away arrives once it is back, in order and nothing twice (L-4)", async () => {
@@ -119,7 +146,9 @@ test("what ended while the collector was away arrives once it is back, in order 
   await until(() => sender.states[0]?.queued === 3_000);
   const second = await collector(first.port);
   await until(() => second.telemetry.ended.length === 3_000);
-  expect(second.telemetry.ended.map(({ name }) => name)).toEqual(Array.from({ length: 3_000 }, (_, at) => `during ${at}`));
+  expect(second.telemetry.ended.map(({ name }) => name)).toEqual(
+    Array.from({ length: 3_000 }, (_, at) => `during ${at}`),
+  );
   expect(dropped.counts.size).toBe(0);
   await until(() => sender.states[0]?.queued === 0);
   expect(sender.states[0]).toMatchObject({ state: "ok", queued: 0, queued_bytes: 0, sent: 3_001 });

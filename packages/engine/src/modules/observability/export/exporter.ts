@@ -85,7 +85,10 @@ export class Exporter implements SpanSink, LogSink {
         openSender: () => open(config, "metrics", encodeMetrics),
       });
     }
-    this.#stopMetrics = this.#metrics === undefined ? () => {} : every(clock, config.metrics_interval_seconds * 1_000, () => this.#takeMetrics());
+    this.#stopMetrics =
+      this.#metrics === undefined
+        ? () => {}
+        : every(clock, config.metrics_interval_seconds * 1_000, () => this.#takeMetrics());
   }
 
   get states(): readonly ExportState[] {
@@ -121,11 +124,19 @@ function logStateChanges(log: Logger, signal: Signal, url: string): (reason: str
   const endpoint = maskText(url);
   return (reason) => {
     if (reason === undefined) log.info(`export of ${signal} works again`, { endpoint });
-    else log.warn(`export of ${signal} fails; they are queued up to a limit and sent when the collector is back`, { endpoint, reason });
+    else
+      log.warn(`export of ${signal} fails; they are queued up to a limit and sent when the collector is back`, {
+        endpoint,
+        reason,
+      });
   };
 }
 
-async function open<T>(config: ObservabilityConfig, signal: Signal, encode: (records: readonly T[]) => object): Promise<Sender<T>> {
+async function open<T>(
+  config: ObservabilityConfig,
+  signal: Signal,
+  encode: (records: readonly T[]) => object,
+): Promise<Sender<T>> {
   const { openSender } = await import("./sender.ts");
   return openSender(collectorAddress(config, signal), encode);
 }

@@ -51,12 +51,17 @@ async function grpcCollector(options: { readonly code?: status; readonly port?: 
     });
   }
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${options.port ?? 0}`, ServerCredentials.createInsecure(), (error, bound) => (error === null ? resolve(bound) : reject(error)));
+    server.bindAsync(`127.0.0.1:${options.port ?? 0}`, ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
   });
   return { telemetry, port, server, authorizations };
 }
 
-function exporter(port: number, dropped = new CollectedTelemetry()): { readonly sender: Exporter; readonly dropped: CollectedTelemetry } {
+function exporter(
+  port: number,
+  dropped = new CollectedTelemetry(),
+): { readonly sender: Exporter; readonly dropped: CollectedTelemetry } {
   const config = observabilityConfigSchema.parse({
     exporter: "otlp",
     endpoint: `http://127.0.0.1:${port}`,
@@ -64,7 +69,13 @@ function exporter(port: number, dropped = new CollectedTelemetry()): { readonly 
     headers: { Authorization: "Bearer abc" },
   });
   return {
-    sender: new Exporter({ config, clock: systemClock, drops: dropped.drops, metrics: () => [someMetric()], show: (attributes) => attributes }),
+    sender: new Exporter({
+      config,
+      clock: systemClock,
+      drops: dropped.drops,
+      metrics: () => [someMetric()],
+      show: (attributes) => attributes,
+    }),
     dropped,
   };
 }

@@ -1,7 +1,12 @@
 import { Agent as PlainAgent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { createOtlpHttpExportDelegate } from "@opentelemetry/otlp-exporter-base/node-http";
-import { createEmptyMetadata, createInsecureCredentials, createOtlpGrpcExportDelegate, createSslCredentials } from "@opentelemetry/otlp-grpc-exporter-base";
+import {
+  createEmptyMetadata,
+  createInsecureCredentials,
+  createOtlpGrpcExportDelegate,
+  createSslCredentials,
+} from "@opentelemetry/otlp-grpc-exporter-base";
 import type { Signal } from "../../../kernel/telemetry-contract.ts";
 import { readMessage, writeMessage } from "../otlp/protobuf.ts";
 import { REJECTED, REQUESTS, RESPONSES } from "../otlp/schema.ts";
@@ -49,7 +54,9 @@ export function openSender<T>(address: CollectorAddress, encode: Encode<T>): Sen
     send: (records) =>
       new Promise((resolve) => {
         rejected = 0;
-        delegate.export(records, ({ error }) => resolve(error === undefined ? { kind: "sent", rejected } : resultOf(error)));
+        delegate.export(records, ({ error }) =>
+          resolve(error === undefined ? { kind: "sent", rejected } : resultOf(error)),
+        );
       }),
     close() {
       abort();
@@ -110,7 +117,15 @@ function overGrpc<T>({ url, isTls, headers, signal }: CollectorAddress, serializ
     userAgent: "svc-engine",
   };
   return {
-    delegate: createOtlpGrpcExportDelegate(options, serializer, "otlp_grpc_exporter", LIBRARY_METRICS, undefined, name, path),
+    delegate: createOtlpGrpcExportDelegate(
+      options,
+      serializer,
+      "otlp_grpc_exporter",
+      LIBRARY_METRICS,
+      undefined,
+      name,
+      path,
+    ),
     abort: () => {},
   };
 }
@@ -119,7 +134,9 @@ function overGrpc<T>({ url, isTls, headers, signal }: CollectorAddress, serializ
 function rejectedBy(bytes: Uint8Array, signal: Signal, isJson: boolean): number {
   if (bytes.length === 0) return 0;
   try {
-    const response = isJson ? (JSON.parse(Buffer.from(bytes).toString("utf8")) as Record<string, unknown>) : readMessage(bytes, RESPONSES[signal]);
+    const response = isJson
+      ? (JSON.parse(Buffer.from(bytes).toString("utf8")) as Record<string, unknown>)
+      : readMessage(bytes, RESPONSES[signal]);
     const partial = response.partialSuccess as Readonly<Record<string, unknown>> | undefined;
     const count = Number(partial?.[REJECTED[signal]] ?? 0);
     return Number.isSafeInteger(count) && count > 0 ? count : 0;
@@ -132,7 +149,8 @@ function rejectedBy(bytes: Uint8Array, signal: Signal, isJson: boolean): number 
 function resultOf(error: Error & { readonly code?: unknown }): SendResult {
   const { code, message } = error;
   const text = message === "" ? `the collector responded with ${String(code)}` : message;
-  if (typeof code !== "number") return { kind: typeof code === "string" && !NETWORK_ERROR.test(code) ? "unexpected" : "retry", message: text };
+  if (typeof code !== "number")
+    return { kind: typeof code === "string" && !NETWORK_ERROR.test(code) ? "unexpected" : "retry", message: text };
   if (code > LAST_GRPC_CODE) return { kind: "refused", message: `${code} ${text}` };
   if (RETRYABLE.has(code)) return { kind: "retry", message: text };
   return { kind: code === RESOURCE_EXHAUSTED ? "unexpected" : "refused", message: text };

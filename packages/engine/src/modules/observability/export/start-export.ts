@@ -28,7 +28,9 @@ export async function startExport(
     settings = next;
     const before = exporter;
     const isNeeded = isExported(config, "traces") || isExported(config, "logs") || isExported(config, "metrics");
-    exporter = isNeeded ? new (await import("./exporter.ts")).Exporter({ ...parts, config, clock: context.clock, log: context.log }) : undefined;
+    exporter = isNeeded
+      ? new (await import("./exporter.ts")).Exporter({ ...parts, config, clock: context.clock, log: context.log })
+      : undefined;
     await before?.stop();
   }
 
@@ -48,7 +50,15 @@ export async function startExport(
 function settingsOf(config: ObservabilityConfig): string {
   const { endpoint, protocol, headers, metrics_interval_seconds, logs_batch_size, logs_flush_interval_ms } = config;
   const exported = (["traces", "logs", "metrics"] as const).map((signal) => isExported(config, signal));
-  return JSON.stringify([exported, endpoint, protocol, headers, metrics_interval_seconds, logs_batch_size, logs_flush_interval_ms]);
+  return JSON.stringify([
+    exported,
+    endpoint,
+    protocol,
+    headers,
+    metrics_interval_seconds,
+    logs_batch_size,
+    logs_flush_interval_ms,
+  ]);
 }
 
 /** The collector may restart within this time. */
@@ -58,7 +68,10 @@ const TOLERATED_MS = 30_000;
 function exportHealth(states: readonly ExportState[]): ComponentHealth | undefined {
   const failing = states.filter(({ failing_for_ms }) => (failing_for_ms ?? 0) > TOLERATED_MS);
   if (failing.length === 0) return undefined;
-  const reasons = failing.map(({ signal, last_error, failing_for_ms }) => `${signal} for ${Math.round((failing_for_ms ?? 0) / 1_000)} s (${last_error})`);
+  const reasons = failing.map(
+    ({ signal, last_error, failing_for_ms }) =>
+      `${signal} for ${Math.round((failing_for_ms ?? 0) / 1_000)} s (${last_error})`,
+  );
   return {
     status: "degraded",
     details: `the collector does not accept: ${reasons.join(", ")}; check \`endpoint\` and \`protocol\` of svc-observability, and that the collector runs`,

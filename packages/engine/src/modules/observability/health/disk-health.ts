@@ -68,7 +68,10 @@ function healthOf(folder: string, { freeBytes, totalBytes, writeProblem }: DiskP
     };
   }
   if (freeBytes < LITTLE_BYTES || (totalBytes > 0 && freeBytes < totalBytes * LITTLE_SHARE)) {
-    return { status: "degraded", details: `the disk of ${folder} is almost full (${free}): free disk space, or change engine.data_dir` };
+    return {
+      status: "degraded",
+      details: `the disk of ${folder} is almost full (${free}): free disk space, or change engine.data_dir`,
+    };
   }
   return { status: "healthy", details: free };
 }

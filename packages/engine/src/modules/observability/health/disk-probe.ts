@@ -26,7 +26,11 @@ const PROBE_FILE = /^health-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.probe$/
 /** Removes probe files that a killed engine left behind. Never rejects: the next probe reports problems. */
 export async function removeStaleProbes(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
-  await Promise.all(names.filter((name) => PROBE_FILE.test(name)).map((name) => rm(join(folder, name), { force: true }).catch(() => {})));
+  await Promise.all(
+    names
+      .filter((name) => PROBE_FILE.test(name))
+      .map((name) => rm(join(folder, name), { force: true }).catch(() => {})),
+  );
 }
 
 async function writeProblem(folder: string): Promise<string | undefined> {

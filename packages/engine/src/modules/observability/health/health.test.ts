@@ -22,7 +22,9 @@ const roomy: DiskProbe = { freeBytes: 50 * GB, totalBytes: 100 * GB, writeProble
 
 interface Check {
   readonly status: string;
-  readonly components: Readonly<Record<string, { readonly status: string; readonly details: string; readonly since_ms?: number }>>;
+  readonly components: Readonly<
+    Record<string, { readonly status: string; readonly details: string; readonly since_ms?: number }>
+  >;
   readonly version: string;
 }
 
@@ -54,7 +56,17 @@ describe("engine::health::check", () => {
     const { check } = await checking();
     const found = await check();
     expect(found).toMatchObject({ version: "0.0.0-test", timestamp: expect.any(Number) });
-    expect(Object.keys(found.components).sort()).toEqual(["adapters", "disk", "event_loop", "logs", "metrics", "otel", "queues", "spans", "store"]);
+    expect(Object.keys(found.components).sort()).toEqual([
+      "adapters",
+      "disk",
+      "event_loop",
+      "logs",
+      "metrics",
+      "otel",
+      "queues",
+      "spans",
+      "store",
+    ]);
     expect(found.components).toMatchObject({
       otel: { status: "disabled", details: expect.stringContaining("exporter") },
       spans: { status: "healthy", since_ms: expect.any(Number) },
@@ -88,7 +100,10 @@ describe("engine::health::check", () => {
     // The probe that the start began has ended.
     await check();
     rmSync(dataDir, { recursive: true, force: true });
-    expect(await check()).toMatchObject({ status: "unhealthy", components: { disk: { status: "unhealthy", details: expect.stringContaining("ENOENT") } } });
+    expect(await check()).toMatchObject({
+      status: "unhealthy",
+      components: { disk: { status: "unhealthy", details: expect.stringContaining("ENOENT") } },
+    });
   });
 
   it("finds a folder that takes no files", async () => {
@@ -97,7 +112,10 @@ describe("engine::health::check", () => {
     // This blocks root too.
     rmSync(dataDir, { recursive: true, force: true });
     writeFileSync(dataDir, "");
-    expect(await check()).toMatchObject({ status: "unhealthy", components: { disk: { details: expect.stringContaining("ENOTDIR") } } });
+    expect(await check()).toMatchObject({
+      status: "unhealthy",
+      components: { disk: { details: expect.stringContaining("ENOTDIR") } },
+    });
   });
 
   it("gives up on a disk that does not answer, and asks it no second time meanwhile (gap 48)", async () => {
@@ -114,10 +132,15 @@ describe("engine::health::check", () => {
     const checked = check();
     await new Promise((resolve) => setImmediate(resolve));
     clock.advance(10_000);
-    expect(await checked).toMatchObject({ status: "unhealthy", components: { disk: { details: expect.stringContaining("did not respond within 10 s") } } });
+    expect(await checked).toMatchObject({
+      status: "unhealthy",
+      components: { disk: { details: expect.stringContaining("did not respond within 10 s") } },
+    });
     expect(looks).toBe(1);
     answer(roomy);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(engine.kernel.health.read().find(({ component }) => component === "disk")).toMatchObject({ status: "healthy" });
+    expect(engine.kernel.health.read().find(({ component }) => component === "disk")).toMatchObject({
+      status: "healthy",
+    });
   });
 });

@@ -71,12 +71,22 @@ export function startHealth(context: ModuleContext<ObservabilityConfig>, options
   return every(clock, PROBE_MS, probe);
 }
 
-function checkOf(reports: readonly ComponentReport[], timestamp: number, version: string): z.input<ReturnType<typeof checkSchema>> {
+function checkOf(
+  reports: readonly ComponentReport[],
+  timestamp: number,
+  version: string,
+): z.input<ReturnType<typeof checkSchema>> {
   const components: z.input<ReturnType<typeof checkSchema>>["components"] = Object.create(null);
   for (const component of COMPONENTS) components[component] = { status: "disabled", details: "not in use" };
-  for (const { component, status, details, sinceMs } of reports) components[component] = { status, details, since_ms: sinceMs };
+  for (const { component, status, details, sinceMs } of reports)
+    components[component] = { status, details, since_ms: sinceMs };
   const has = (status: HealthStatus): boolean => reports.some((report) => report.status === status);
-  return { status: has("unhealthy") ? "unhealthy" : has("degraded") ? "degraded" : "healthy", components, timestamp, version };
+  return {
+    status: has("unhealthy") ? "unhealthy" : has("degraded") ? "degraded" : "healthy",
+    components,
+    timestamp,
+    version,
+  };
 }
 
 /** Reports which signals are on. Their stores and exporters may report a worse status of the same component. */
@@ -88,12 +98,15 @@ function reportSignals({ reportHealth }: ModuleContext<ObservabilityConfig>, con
     [
       "otel",
       "exporter",
-      ({ exporter, logs_exporter, metrics_exporter }) => [exporter, logs_exporter, metrics_exporter].some((one) => one === "otlp" || one === "both"),
+      ({ exporter, logs_exporter, metrics_exporter }) =>
+        [exporter, logs_exporter, metrics_exporter].some((one) => one === "otlp" || one === "both"),
     ],
   ];
   for (const [component, key, isOn] of signals) {
     reportHealth(component, () =>
-      isOn(config()) ? { status: "healthy", details: "on" } : { status: "disabled", details: `off by \`${key}\` of svc-observability` },
+      isOn(config())
+        ? { status: "healthy", details: "on" }
+        : { status: "disabled", details: `off by \`${key}\` of svc-observability` },
     );
   }
 }

@@ -15,7 +15,9 @@ const CUT_MARK = "…[cut]";
 
 export function cutText(text: string, maxCharacters: number): string {
   // A cut between the halves of a surrogate pair would leave half a character.
-  return text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "")}${CUT_MARK}`;
+  return text.length <= maxCharacters
+    ? text
+    : `${text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "")}${CUT_MARK}`;
 }
 
 /**
@@ -38,7 +40,12 @@ export function boundAttributes(attributes: Attributes): Attributes {
 
 /** Returns the approximate size of a record in memory, in bytes. */
 export function sizeOf(record: LogRecord): number {
-  return 2 * OBJECT_BYTES + 2 * record.body.length + attributesSize(record.attributes) + attributesSize(record.resource.attributes);
+  return (
+    2 * OBJECT_BYTES +
+    2 * record.body.length +
+    attributesSize(record.attributes) +
+    attributesSize(record.resource.attributes)
+  );
 }
 
 /** Returns the record with a body and attributes within the limits; the same object if it already is. */
@@ -48,8 +55,13 @@ export function boundRecord(record: LogRecord): LogRecord {
   const body = cutText(record.body, MAX_BODY_CHARACTERS);
   const service = cutText(record.resource.service, MAX_NAME_CHARACTERS);
   const isSame =
-    attributes === record.attributes && resourceAttributes === record.resource.attributes && body === record.body && service === record.resource.service;
-  return isSame ? record : { ...record, body, attributes, resource: { ...record.resource, service, attributes: resourceAttributes } };
+    attributes === record.attributes &&
+    resourceAttributes === record.resource.attributes &&
+    body === record.body &&
+    service === record.resource.service;
+  return isSame
+    ? record
+    : { ...record, body, attributes, resource: { ...record.resource, service, attributes: resourceAttributes } };
 }
 
 class Budget {
@@ -112,6 +124,7 @@ function valueSize(value: AttributeValue): number {
   if (typeof value === "string") return 16 + 2 * value.length;
   if (typeof value !== "object" || value === null) return 8;
   let bytes = 32;
-  for (const key of Object.keys(value)) bytes += 32 + valueSize((value as Readonly<Record<string, AttributeValue>>)[key] ?? null);
+  for (const key of Object.keys(value))
+    bytes += 32 + valueSize((value as Readonly<Record<string, AttributeValue>>)[key] ?? null);
   return bytes;
 }

@@ -38,7 +38,12 @@ export class ConsoleEcho {
       text: escapeControls(log.body),
       ...(data === "{}"
         ? {}
-        : { data: data.length > MAX_DATA_CHARACTERS ? escapeControls(data.slice(0, MAX_DATA_CHARACTERS)) : (JSON.parse(escapeControls(data)) as unknown) }),
+        : {
+            data:
+              data.length > MAX_DATA_CHARACTERS
+                ? escapeControls(data.slice(0, MAX_DATA_CHARACTERS))
+                : (JSON.parse(escapeControls(data)) as unknown),
+          }),
       ...(log.traceId === undefined ? {} : { traceId: log.traceId }),
       ...(log.spanId === undefined ? {} : { spanId: log.spanId }),
       ...(log === record ? {} : { truncated: true }),
@@ -52,7 +57,10 @@ export class ConsoleEcho {
       this.#windowStartMs = nowMs;
       this.#shown = 0;
       this.#suppressed = 0;
-      if (suppressed > 0) this.#write("info", "some worker log lines were not printed here; they are in the log store", { lines: suppressed });
+      if (suppressed > 0)
+        this.#write("info", "some worker log lines were not printed here; they are in the log store", {
+          lines: suppressed,
+        });
     }
     if (this.#shown >= MAX_PER_WINDOW) {
       this.#suppressed += 1;
@@ -75,8 +83,9 @@ export class ConsoleEcho {
 /** The logger has no level below debug. */
 const LEVELS = { TRACE: "debug", DEBUG: "debug", INFO: "info", WARN: "warn", ERROR: "error" } as const;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escapes what could steer a terminal or reverse its text direction
-const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+const CONTROL_CHARACTERS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escapes what could steer a terminal or reverse its text direction
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 function escapeControls(text: string): string {
   return text.replace(CONTROL_CHARACTERS, jsonEscape);

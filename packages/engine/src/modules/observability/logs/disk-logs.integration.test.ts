@@ -113,8 +113,10 @@ describe("log entries on the disk", () => {
     const logs = await open(newFile(), { limits: { maxBytes: 600_000, maxAgeMs: 1e15 } });
     const body = "x".repeat(400);
     let id = 0;
-    for (let index = 0; index < 100; index++) logs.add({ id: ++id, log: logRecord({ body, service: "quiet", atMs: index }) });
-    for (let index = 0; index < 3_000; index++) logs.add({ id: ++id, log: logRecord({ body: `${body} ${index}`, service: "chatty", atMs: 1_000 + index }) });
+    for (let index = 0; index < 100; index++)
+      logs.add({ id: ++id, log: logRecord({ body, service: "quiet", atMs: index }) });
+    for (let index = 0; index < 3_000; index++)
+      logs.add({ id: ++id, log: logRecord({ body: `${body} ${index}`, service: "chatty", atMs: 1_000 + index }) });
     await logs.open();
     await logs.trim();
     expect(logs.stats().bytes).toBeLessThanOrEqual(600_000);
@@ -128,11 +130,15 @@ describe("log entries on the disk", () => {
     const file = newFile();
     writeFileSync(file, "this is no database at all, and longer than a header of one would be: ".repeat(20));
     const lines: Line[] = [];
-    const logs = await open(file, { log: createLogger({ level: "error", now: () => 0, write: (line) => lines.push(line) }) });
+    const logs = await open(file, {
+      log: createLogger({ level: "error", now: () => 0, write: (line) => lines.push(line) }),
+    });
     logs.add({ id: 1, log: logRecord() });
     expect(await services(logs)).toEqual({ shop: 1 });
     expect(readdirSync(join(file, "..")).some((name) => name.startsWith("logs.db.damaged-"))).toBe(true);
-    expect(lines.map(({ message }) => message)).toContain("the log file cannot be used; it was renamed and a new one created");
+    expect(lines.map(({ message }) => message)).toContain(
+      "the log file cannot be used; it was renamed and a new one created",
+    );
   });
 
   it("that come faster than the disk takes them are dropped and counted (L-1)", async () => {

@@ -115,7 +115,15 @@ export class DiskLogs implements LogStore {
   stats(): LogStoreStats {
     const { stored, bytes, fileBytes, oldestMs } = this.#stats;
     const unwritten = this.#queue.length + this.#inFlightCount;
-    return { stored: stored + unwritten, limit: undefined, bytes, maxBytes: this.#limits.maxBytes, diskBytes: fileBytes, oldestMs, unwritten };
+    return {
+      stored: stored + unwritten,
+      limit: undefined,
+      bytes,
+      maxBytes: this.#limits.maxBytes,
+      diskBytes: fileBytes,
+      oldestMs,
+      unwritten,
+    };
   }
 
   flush(): Promise<void> {
@@ -192,7 +200,8 @@ export class DiskLogs implements LogStore {
   }
 
   #trimIfMuchWritten(): void {
-    if (this.#trimming === undefined && this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes) void this.trim();
+    if (this.#trimming === undefined && this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes)
+      void this.trim();
   }
 
   async #refreshStats(): Promise<void> {
@@ -217,7 +226,13 @@ export interface DiskLogsParts {
 
 async function openOrReplaceDamaged({ file, log, clock }: DiskLogsParts): Promise<Store<LogProcedures>> {
   const open = (): Promise<Store<LogProcedures>> =>
-    openStore<LogProcedures>({ file, procedures: new URL("./log-procedures.js", import.meta.url), log, clock, durability: "relaxed" });
+    openStore<LogProcedures>({
+      file,
+      procedures: new URL("./log-procedures.js", import.meta.url),
+      log,
+      clock,
+      durability: "relaxed",
+    });
   try {
     return await open();
   } catch (error) {

@@ -19,7 +19,8 @@ afterEach(async () => {
 });
 
 const STORES = {
-  memory: async () => new MemoryLogs({ clock: systemClock, limits: { maxCount: 200_000, maxBytes: 1e9, maxAgeMs: undefined } }),
+  memory: async () =>
+    new MemoryLogs({ clock: systemClock, limits: { maxCount: 200_000, maxBytes: 1e9, maxAgeMs: undefined } }),
   disk: () =>
     DiskLogs.open({
       file: join(mkdtempSync(join(tmpdir(), "svc-logs-")), "observability", "logs.db"),
@@ -32,7 +33,9 @@ const STORES = {
 } as const;
 
 describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
-  async function storeOf(records: readonly LogRecord[]): Promise<{ readonly store: LogStore; readonly queries: LogQueries }> {
+  async function storeOf(
+    records: readonly LogRecord[],
+  ): Promise<{ readonly store: LogStore; readonly queries: LogQueries }> {
     const store: LogStore = await make();
     opened.push(store);
     return { store, queries: filled(store, records) };
@@ -50,7 +53,12 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
     shared ??= await make();
     sharedQueries ??= filled(shared, [
       logRecord({ body: "here", service: "till", attributes: { note: "a zero\0character" } }),
-      logRecord({ body: "warn", severityNumber: 14, attributes: { "svc.function_id": "pay::now", note: "Karte Ödön" }, atMs: 1 }),
+      logRecord({
+        body: "warn",
+        severityNumber: 14,
+        attributes: { "svc.function_id": "pay::now", note: "Karte Ödön" },
+        atMs: 1,
+      }),
       logRecord({ body: "info", traceId: "aa".repeat(16), spanId: "bb".repeat(8), atMs: 2 }),
       logRecord({
         body: "fatal",
@@ -97,7 +105,11 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
     expect(await page(queries, {})).toEqual(newestFirst);
     const oldestFirst = await queries.page({ filter: NO_FILTER, order: "asc", limit: 100 });
     expect(oldestFirst.entries.map(({ log }) => log.body)).toEqual([...newestFirst].reverse());
-    expect(await page(queries, { start_time: START_MS + 4.999_5, end_time: START_MS + 5 })).toEqual(["same time", "now", "just before"]);
+    expect(await page(queries, { start_time: START_MS + 4.999_5, end_time: START_MS + 5 })).toEqual([
+      "same time",
+      "now",
+      "just before",
+    ]);
     expect(await page(queries, { start_time: START_MS + 5, end_time: START_MS + 5.5 })).toEqual(["same time", "now"]);
     expect(await page(queries, { start_time: -1e300, end_time: START_MS - 1 })).toEqual(["behind", "1970"]);
   });
@@ -122,7 +134,11 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
     ["text with a zero character", { text: "zero\0" }, ["here"]],
     ["text with quotes", { text: 'a "b"' }, []],
     ["a regular expression", { regex: "^(info|w.+)$" }, ["info", "warn"]],
-    ["an attribute by its published name", { filters: [{ key: "function_id", op: "equals" as const, value: "pay::now" }] }, ["fatal", "warn"]],
+    [
+      "an attribute by its published name",
+      { filters: [{ key: "function_id", op: "equals" as const, value: "pay::now" }] },
+      ["fatal", "warn"],
+    ],
     ["a number", { filters: [{ key: "amount", op: "gte" as const, value: 10 }] }, ["fatal"]],
     ["a resource", { filters: [{ key: "resource.region", op: "equals" as const, value: "eu" }] }, ["fatal"]],
     ["a field", { filters: [{ key: "severity_text", op: "not_equals" as const, value: "INFO" }] }, ["fatal", "warn"]],
@@ -136,25 +152,44 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
   });
 
   it("are paged by cursor without a hole while more come, and by offset", async () => {
-    const { store, queries } = await storeOf(Array.from({ length: 5_000 }, (_, index) => logRecord({ body: String(index), atMs: Math.floor(index / 7) })));
+    const { store, queries } = await storeOf(
+      Array.from({ length: 5_000 }, (_, index) => logRecord({ body: String(index), atMs: Math.floor(index / 7) })),
+    );
     const seen: string[] = [];
     let cursor: string | null = null;
     do {
-      const { entries, next, total } = await queries.list({ filter: NO_FILTER, order: "desc", limit: 1_700, skip: 0, after: positionIn("desc", cursor) });
+      const { entries, next, total } = await queries.list({
+        filter: NO_FILTER,
+        order: "desc",
+        limit: 1_700,
+        skip: 0,
+        after: positionIn("desc", cursor),
+      });
       seen.push(...entries.map(({ log }) => log.body));
       if (cursor === null) expect(total).toBe(5_000);
       cursor = cursorOf("desc", next);
       store.add({ id: 10_000 + seen.length, log: logRecord({ body: "new", atMs: 1e6 }) });
     } while (cursor !== null);
     expect(seen).toEqual(Array.from({ length: 5_000 }, (_, index) => String(4_999 - index)));
-    const { entries } = await queries.list({ filter: logFilterOf({ exclude: { text: "new" } }), order: "desc", limit: 2, skip: 3, after: undefined });
+    const { entries } = await queries.list({
+      filter: logFilterOf({ exclude: { text: "new" } }),
+      order: "desc",
+      limit: 2,
+      skip: 3,
+      after: undefined,
+    });
     expect(entries.map(({ log }) => log.body)).toEqual(["4996", "4995"]);
   });
 
   it("are counted by facets and by time over all matches", async () => {
     const { queries } = await storeOf(
       Array.from({ length: 3_000 }, (_, index) =>
-        logRecord({ service: index % 3 === 0 ? "till" : "shop", severityNumber: index % 2 === 0 ? 9 : 17, attributes: { shelf: index % 5 }, atMs: index }),
+        logRecord({
+          service: index % 3 === 0 ? "till" : "shop",
+          severityNumber: index % 2 === 0 ? 9 : 17,
+          attributes: { shelf: index % 5 },
+          atMs: index,
+        }),
       ),
     );
     const { tally } = await queries.tally(NO_FILTER, {
@@ -169,7 +204,9 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
   });
 
   it("are shown with their neighbours", async () => {
-    const { queries } = await storeOf(Array.from({ length: 9 }, (_, index) => logRecord({ body: String(index), atMs: index })));
+    const { queries } = await storeOf(
+      Array.from({ length: 9 }, (_, index) => logRecord({ body: String(index), atMs: index })),
+    );
     const { entries, moreBefore, moreAfter } = await queries.around(5, { before: 2, after: 50 });
     expect(entries.map(({ log }) => log.body)).toEqual(["8", "7", "6", "5", "4", "3", "2"]);
     expect({ moreBefore, moreAfter }).toEqual({ moreBefore: true, moreAfter: false });
@@ -187,7 +224,10 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
 
   it("are not searched indefinitely by a hostile regular expression", async () => {
     const { queries } = await storeOf([logRecord({ body: `${"a".repeat(5_000)}!` })]);
-    await expect(page(queries, { regex: "^(a+)+$" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("takes too long") });
+    await expect(page(queries, { regex: "^(a+)+$" })).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("takes too long"),
+    });
     expect(await page(queries, { regex: "a!$" })).toHaveLength(1);
     expect(() => logFilterOf({ regex: "(" })).toThrow(expect.objectContaining({ code: "invalid_input" }));
   });
@@ -195,8 +235,12 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
 
 describe("100,000 log entries in memory", () => {
   it("are searched while others have their turn", async () => {
-    const store = new MemoryLogs({ clock: systemClock, limits: { maxCount: 100_000, maxBytes: 1e9, maxAgeMs: undefined } });
-    for (let id = 1; id <= 100_000; id++) store.add({ id, log: logRecord({ body: `order ${id} was packed`, atMs: id, attributes: { shelf: id % 10 } }) });
+    const store = new MemoryLogs({
+      clock: systemClock,
+      limits: { maxCount: 100_000, maxBytes: 1e9, maxAgeMs: undefined },
+    });
+    for (let id = 1; id <= 100_000; id++)
+      store.add({ id, log: logRecord({ body: `order ${id} was packed`, atMs: id, attributes: { shelf: id % 10 } }) });
     let turns = 0;
     let isDone = false;
     const count = (): void => {
@@ -205,7 +249,13 @@ describe("100,000 log entries in memory", () => {
     };
     count();
     const queries = new LogQueries({ store, clock: systemClock });
-    const found = await queries.list({ filter: logFilterOf({ text: "9999 was" }), order: "desc", limit: 50, skip: 0, after: undefined });
+    const found = await queries.list({
+      filter: logFilterOf({ text: "9999 was" }),
+      order: "desc",
+      limit: 50,
+      skip: 0,
+      after: undefined,
+    });
     isDone = true;
     expect(found.total).toBe(10);
     expect(found.entries).toHaveLength(10);

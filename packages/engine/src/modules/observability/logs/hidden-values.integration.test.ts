@@ -17,13 +17,21 @@ describe.each([
   ["memory", {}],
   ["disk", { trace_storage: {} }],
 ] as const)("what redact_keys hide in log entries in %s", (_name, storage) => {
-  async function withSecret(): Promise<{ readonly engine: InMemoryEngine; readonly dataDir: string; readonly total: (input: object) => Promise<number> }> {
+  async function withSecret(): Promise<{
+    readonly engine: InMemoryEngine;
+    readonly dataDir: string;
+    readonly total: (input: object) => Promise<number>;
+  }> {
     const dataDir = mkdtempSync(join(tmpdir(), "svc-hidden-"));
     const engine = await logsEngine(storage, { dataDir });
     engines.push(engine);
     const worker = await engine.connectWorker({ name: "shop" });
-    await worker.call("engine::log::info", { message: "signed in", data: { password: SECRET, iban: "DE02123", user: "ada" } });
-    const total = async (input: object): Promise<number> => ((await engine.call("engine::logs::list", input)) as { total: number }).total;
+    await worker.call("engine::log::info", {
+      message: "signed in",
+      data: { password: SECRET, iban: "DE02123", user: "ada" },
+    });
+    const total = async (input: object): Promise<number> =>
+      ((await engine.call("engine::logs::list", input)) as { total: number }).total;
     return { engine, dataDir, total };
   }
 
@@ -44,13 +52,17 @@ describe.each([
     const { cursor } = (await engine.call("engine::logs::tail", {})) as { cursor: string };
     await engine.call("engine::log::info", { message: "again", data: { password: SECRET } });
     expect(await engine.call("engine::logs::tail", { after: cursor, text: SECRET })).toMatchObject({ logs: [] });
-    expect(await engine.call("engine::logs::tail", { after: cursor, text: "again" })).toMatchObject({ logs: [{ body: "again" }] });
+    expect(await engine.call("engine::logs::tail", { after: cursor, text: "again" })).toMatchObject({
+      logs: [{ body: "again" }],
+    });
   });
 
   it("is found no more as soon as its key is added, though it was recorded before", async () => {
     const { engine, total } = await withSecret();
     expect(await total({ text: "DE02123" })).toBe(1);
-    expect(await engine.applyModules([{ name: OBSERVABILITY, config: { ...storage, redact_keys: ["iban"] } }])).toEqual([]);
+    expect(await engine.applyModules([{ name: OBSERVABILITY, config: { ...storage, redact_keys: ["iban"] } }])).toEqual(
+      [],
+    );
     expect(await total({ text: "DE02123" })).toBe(0);
     expect(await total({ filters: [{ key: "iban", op: "contains", value: "DE02" }] })).toBe(0);
   });

@@ -19,7 +19,11 @@ export class LogIntake implements LogSink {
   #nextId: number;
 
   /** `firstId` must be greater than all earlier ids. */
-  constructor(options: { readonly firstId: number; readonly samplingRatio: number; readonly listeners: readonly LogListener[] }) {
+  constructor(options: {
+    readonly firstId: number;
+    readonly samplingRatio: number;
+    readonly listeners: readonly LogListener[];
+  }) {
     this.#nextId = options.firstId;
     this.#samplingRatio = options.samplingRatio;
     this.#listeners = options.listeners;

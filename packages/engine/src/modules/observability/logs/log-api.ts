@@ -3,7 +3,15 @@ import type { Channel, ModuleContext } from "../../../kernel/module.ts";
 import type { DropCounter, LogRecord } from "../model.ts";
 import { readLines, writeLines } from "../transfer/line-channel.ts";
 import { sizeOf } from "./bounded-record.ts";
-import type { AroundInput, ExportInput, FacetsInput, HistogramInput, ImportInput, ListInput, TailInput } from "./functions/inputs.ts";
+import type {
+  AroundInput,
+  ExportInput,
+  FacetsInput,
+  HistogramInput,
+  ImportInput,
+  ListInput,
+  TailInput,
+} from "./functions/inputs.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { type LogFilterInput, logFilterOf } from "./log-filter-input.ts";
 import { recordOfLine, recordsOfOtlp } from "./log-import.ts";
@@ -50,7 +58,13 @@ export class LogApi {
     const order = input.sort_order ?? "desc";
     const after = positionIn(order, input.cursor);
     const skip = input.offset ?? 0;
-    const page = await this.#queries.list({ filter: this.#filter(input), order, limit: input.limit ?? 200, skip, after });
+    const page = await this.#queries.list({
+      filter: this.#filter(input),
+      order,
+      limit: input.limit ?? 200,
+      skip,
+      after,
+    });
     const entries = withinBytes(page.entries);
     const isCut = entries.length < page.entries.length;
     const last = entries[entries.length - 1];
@@ -69,7 +83,11 @@ export class LogApi {
   }
 
   async around({ id, before, after, ...filter }: AroundInput): Promise<unknown> {
-    const found = await this.#queries.around(Number(id), { before: before ?? 50, after: after ?? 50, filter: this.#filter(filter) });
+    const found = await this.#queries.around(Number(id), {
+      before: before ?? 50,
+      after: after ?? 50,
+      filter: this.#filter(filter),
+    });
     return {
       logs: found.entries.map((entry) => this.#json(entry)),
       id,
@@ -82,7 +100,8 @@ export class LogApi {
   async facets({ facets, ...filter }: FacetsInput): Promise<unknown> {
     const { tally, isWhole } = await this.#queries.tally(this.#filter(filter), { facets: facets ?? DEFAULT_FACETS });
     const counted = [...tally.facets].map(
-      ([name, counts]) => [name, [...counts].sort((a, b) => b[1] - a[1]).map(([value, count]) => ({ value, count }))] as const,
+      ([name, counts]) =>
+        [name, [...counts].sort((a, b) => b[1] - a[1]).map(([value, count]) => ({ value, count }))] as const,
     );
     return { facets: recordOf(counted), total: tally.total, ...(isWhole ? {} : { partial: true }), ...this.#times() };
   }
@@ -90,17 +109,28 @@ export class LogApi {
   async histogram({ buckets, ...input }: HistogramInput): Promise<unknown> {
     const filter = this.#filter(input);
     const source = await this.#parts.store.open();
-    const span = input.start_time == null || input.end_time == null ? (await this.#queries.tally(filter, {}, source)).tally : undefined;
+    const span =
+      input.start_time == null || input.end_time == null
+        ? (await this.#queries.tally(filter, {}, source)).tally
+        : undefined;
     const startMs = input.start_time ?? Math.floor(span?.firstMs ?? this.#parts.context.clock.now());
     const endMs = Math.max(startMs + 1, input.end_time ?? Math.ceil((span?.lastMs ?? startMs) + 1));
     const count = buckets ?? 60;
-    const { tally, isWhole } = await this.#queries.tally(filter, { histogram: { startMs, endMs, buckets: count } }, source);
+    const { tally, isWhole } = await this.#queries.tally(
+      filter,
+      { histogram: { startMs, endMs, buckets: count } },
+      source,
+    );
     const width = (endMs - startMs) / count;
     return {
       buckets: tally.histogram.map((levels, index) => ({
         start_ms: startMs + index * width,
         end_ms: startMs + (index + 1) * width,
-        counts: recordOf(SEVERITIES.map((severity, level) => [severity, levels[level] ?? 0] as const).filter(([, number]) => number > 0)),
+        counts: recordOf(
+          SEVERITIES.map((severity, level) => [severity, levels[level] ?? 0] as const).filter(
+            ([, number]) => number > 0,
+          ),
+        ),
       })),
       total: tally.total,
       ...(isWhole ? {} : { partial: true }),
@@ -109,17 +139,34 @@ export class LogApi {
   }
 
   async tail({ after, limit, wait_ms, ...filter }: TailInput, signal: AbortSignal): Promise<unknown> {
-    const result = await this.#tail.next({ after, filter: this.#filter(filter), limit: limit ?? 500, waitMs: wait_ms ?? 0, signal });
+    const result = await this.#tail.next({
+      after,
+      filter: this.#filter(filter),
+      limit: limit ?? 500,
+      waitMs: wait_ms ?? 0,
+      signal,
+    });
     return { logs: result.entries.map((entry) => this.#json(entry)), cursor: result.cursor, dropped: result.dropped };
   }
 
-  export({ format, sort_order, ...filter }: ExportInput, ownedBy: Parameters<ModuleContext<unknown>["createChannel"]>[0]): { readonly lines: ChannelRef } {
-    const request = { filter: this.#filter(filter), order: sort_order ?? ("desc" as const), format: format ?? ("ndjson" as const), redact: this.#parts.redact };
-    if (this.#exports.size >= MAX_EXPORTS) throw new CallError("overloaded", `the limit of ${MAX_EXPORTS} concurrent exports of log entries is reached`);
+  export(
+    { format, sort_order, ...filter }: ExportInput,
+    ownedBy: Parameters<ModuleContext<unknown>["createChannel"]>[0],
+  ): { readonly lines: ChannelRef } {
+    const request = {
+      filter: this.#filter(filter),
+      order: sort_order ?? ("desc" as const),
+      format: format ?? ("ndjson" as const),
+      redact: this.#parts.redact,
+    };
+    if (this.#exports.size >= MAX_EXPORTS)
+      throw new CallError("overloaded", `the limit of ${MAX_EXPORTS} concurrent exports of log entries is reached`);
     const channel = this.#parts.context.createChannel(ownedBy);
     this.#exports.add(channel);
     // Never rejects.
-    void writeLines(channel.takeWriter(), logLines(this.#queries, request), this.#parts.context.clock).then(() => this.#exports.delete(channel));
+    void writeLines(channel.takeWriter(), logLines(this.#queries, request), this.#parts.context.clock).then(() =>
+      this.#exports.delete(channel),
+    );
     return { lines: channel.readerRef };
   }
 
@@ -130,7 +177,10 @@ export class LogApi {
     let imported = 0;
     let refused = 0;
     for await (const line of readLines(context.takeChannelReader(lines), clock)) {
-      const read = format === "otlp_json" ? recordsOfOtlp(line, { nowMs: clock.now(), drops }) : resultOf(recordOfLine(line, clock.now()));
+      const read =
+        format === "otlp_json"
+          ? recordsOfOtlp(line, { nowMs: clock.now(), drops })
+          : resultOf(recordOfLine(line, clock.now()));
       for (const record of read.records) {
         add(record);
         imported += 1;

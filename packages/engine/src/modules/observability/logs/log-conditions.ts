@@ -31,15 +31,23 @@ export function conditionsOf(filter: LogFilter): Conditions {
   if (filter.functionId !== undefined) add("function_id = ?", filter.functionId);
   if (filter.worker !== undefined) add("(worker = ? OR worker_id = ?)", filter.worker, filter.worker);
   if (filter.services !== undefined) add(`service IN (${marks(filter.services)})`, ...filter.services);
-  if (filter.excludeServices.length > 0) add(`service NOT IN (${marks(filter.excludeServices)})`, ...filter.excludeServices);
+  if (filter.excludeServices.length > 0)
+    add(`service NOT IN (${marks(filter.excludeServices)})`, ...filter.excludeServices);
   if (filter.levels !== undefined) {
     const ranges = filter.levels.flatMap(severityRange);
-    add(ranges.length === 0 ? "0" : `(${ranges.map(([from, to]) => `severity BETWEEN ${from} AND ${to}`).join(" OR ")})`);
+    add(
+      ranges.length === 0 ? "0" : `(${ranges.map(([from, to]) => `severity BETWEEN ${from} AND ${to}`).join(" OR ")})`,
+    );
   }
   const trigrams = filter.text === undefined ? undefined : trigramsOf(filter.text);
   if (trigrams !== undefined) add("id IN (SELECT rowid FROM logs_text WHERE logs_text MATCH ?)", trigrams);
   const isWholeMs = Number.isInteger(filter.startMs ?? 0) && filter.endMs === undefined;
-  const isExact = isWholeMs && filter.text === undefined && filter.excludeText === undefined && filter.regex === undefined && filter.filters.length === 0;
+  const isExact =
+    isWholeMs &&
+    filter.text === undefined &&
+    filter.excludeText === undefined &&
+    filter.regex === undefined &&
+    filter.filters.length === 0;
   return { where: parts.length === 0 ? "1" : parts.join(" AND "), parameters, isExact };
 }
 
@@ -48,7 +56,8 @@ function trigramsOf(text: string): string | undefined {
   const characters = [...searchable(text)];
   if (characters.length < 3) return undefined;
   const trigrams = new Set<string>();
-  for (let index = 0; index + 3 <= characters.length && trigrams.size < MAX_TRIGRAMS; index++) trigrams.add(characters.slice(index, index + 3).join(""));
+  for (let index = 0; index + 3 <= characters.length && trigrams.size < MAX_TRIGRAMS; index++)
+    trigrams.add(characters.slice(index, index + 3).join(""));
   return [...trigrams].map((trigram) => `"${trigram.replaceAll('"', '""')}"`).join(" AND ");
 }
 

@@ -18,14 +18,21 @@ export const logFilterMembers = () => ({
   end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: entries at this time or earlier" }),
   trace_id: text.nullish(),
   span_id: text.nullish(),
-  severity_min: z.number().nullish().meta({ description: "OpenTelemetry severity number, 1 to 24: this one and more severe ones" }),
+  severity_min: z
+    .number()
+    .nullish()
+    .meta({ description: "OpenTelemetry severity number, 1 to 24: this one and more severe ones" }),
   severity_text: level.nullish().meta({ description: "Exactly this level, in any case" }),
   levels: z.array(level).max(MAX_LIST).nullish().meta({ description: "One of these levels" }),
   services: names.nullish().meta({ description: "One of these services" }),
   worker: text.nullish().meta({ description: "Name or id of a worker" }),
   function_id: text.nullish(),
   text: text.nullish().meta({ description: "Text in the body or in an attribute value, case-insensitive" }),
-  regex: z.string().max(512).nullish().meta({ description: "JavaScript regular expression, searched in the body; it has a time limit" }),
+  regex: z
+    .string()
+    .max(512)
+    .nullish()
+    .meta({ description: "JavaScript regular expression, searched in the body; it has a time limit" }),
   filters: filtersSchema.nullish(),
   exclude: z.strictObject({ services: names.nullish(), text: text.nullish() }).nullish(),
 });

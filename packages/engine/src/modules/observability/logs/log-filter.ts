@@ -51,12 +51,17 @@ export const NO_FILTER: LogFilter = {
 export type LogMatcher = (log: LogRecord) => boolean;
 
 /** Returns a function that selects matching entries in order. Throws the error of `refuse` if the regex times out. */
-export function logSelector(filter: LogFilter, refuse: (message: string) => Error): (entries: readonly StoredLog[]) => StoredLog[] {
+export function logSelector(
+  filter: LogFilter,
+  refuse: (message: string) => Error,
+): (entries: readonly StoredLog[]) => StoredLog[] {
   const matches = logMatcher(filter);
   const expression = filter.regex === undefined ? undefined : compileRegex(filter.regex);
   return (entries) => {
     const matching = entries.filter(({ log }) => matches(log));
-    return expression === undefined ? matching : selectByRegex({ expression, things: matching, textOf: ({ log }) => log.body, refuse });
+    return expression === undefined
+      ? matching
+      : selectByRegex({ expression, things: matching, textOf: ({ log }) => log.body, refuse });
   };
 }
 
@@ -138,12 +143,18 @@ export function fieldOf(log: LogRecord, key: string): AttributeValue | undefined
   if (field !== undefined) return field(log) ?? attributeOf(log.attributes, key);
   if (key.startsWith("resource.")) {
     const name = key.slice("resource.".length);
-    return attributeOf(log.resource.attributes, name) ?? (name === "service.name" ? log.resource.service : attributeOf(log.attributes, key));
+    return (
+      attributeOf(log.resource.attributes, name) ??
+      (name === "service.name" ? log.resource.service : attributeOf(log.attributes, key))
+    );
   }
   return attributeOf(log.attributes, key);
 }
 
-const FIELDS: ReadonlyMap<string, (log: LogRecord) => AttributeValue | undefined> = new Map<string, (log: LogRecord) => AttributeValue | undefined>([
+const FIELDS: ReadonlyMap<string, (log: LogRecord) => AttributeValue | undefined> = new Map<
+  string,
+  (log: LogRecord) => AttributeValue | undefined
+>([
   ["body", (log) => log.body],
   ["service", (log) => log.resource.service],
   ["service_name", (log) => log.resource.service],

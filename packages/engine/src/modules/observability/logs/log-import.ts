@@ -40,8 +40,13 @@ export function recordOfLine(text: string, nowMs: number): LogRecord | undefined
   const whole = log.timestamp_unix_nano ?? undefined;
   return {
     timeUnixNano:
-      log.timestamp_unix_nano_text != null ? BigInt(log.timestamp_unix_nano_text) : whole === undefined || whole > 1.8e19 ? now : BigInt(Math.floor(whole)),
-    observedUnixNano: log.observed_timestamp_unix_nano_text != null ? BigInt(log.observed_timestamp_unix_nano_text) : now,
+      log.timestamp_unix_nano_text != null
+        ? BigInt(log.timestamp_unix_nano_text)
+        : whole === undefined || whole > 1.8e19
+          ? now
+          : BigInt(Math.floor(whole)),
+    observedUnixNano:
+      log.observed_timestamp_unix_nano_text != null ? BigInt(log.observed_timestamp_unix_nano_text) : now,
     severityNumber,
     severityText: severityTextOf(severityNumber),
     body: log.body,
@@ -49,7 +54,11 @@ export function recordOfLine(text: string, nowMs: number): LogRecord | undefined
     attributes: (log.attributes ?? {}) as Record<string, AttributeValue>,
     traceId: validTraceId(log.trace_id),
     spanId: validSpanId(log.span_id),
-    resource: { service: log.service_name ?? (typeof named === "string" ? named : "unknown"), workerId: undefined, attributes: resource },
+    resource: {
+      service: log.service_name ?? (typeof named === "string" ? named : "unknown"),
+      workerId: undefined,
+      attributes: resource,
+    },
     scopeName: log.instrumentation_scope_name ?? undefined,
     scopeVersion: log.instrumentation_scope_version ?? undefined,
   };
@@ -68,7 +77,14 @@ export function recordsOfOtlp(
   const { nowMs, drops } = options;
   // An import comes from a file, so its worker is unknown.
   const origin = { worker: undefined, isFrame: false, mayBeWorker: () => false };
-  const context = { origin, spans: ignore, logs: { add: (log: LogRecord) => void records.push(log) }, metrics: ignore, drops, nowNanos: nanosOf(nowMs, nowMs) };
+  const context = {
+    origin,
+    spans: ignore,
+    logs: { add: (log: LogRecord) => void records.push(log) },
+    metrics: ignore,
+    drops,
+    nowNanos: nanosOf(nowMs, nowMs),
+  };
   for (const isTaken of decodeLogs(body, context)) if (!isTaken) refused += 1;
   return { records, refused };
 }

@@ -54,7 +54,11 @@ export function logJson({ id, log }: StoredLog, redact: RedactAttributes): LogJs
 
 /** Returns the record as it may be shown, searched and stored on disk. The body is not masked. */
 export function redactRecord(log: LogRecord, redact: RedactAttributes): LogRecord {
-  return { ...log, attributes: redact(log.attributes), resource: { ...log.resource, attributes: redact(log.resource.attributes) } };
+  return {
+    ...log,
+    attributes: redact(log.attributes),
+    resource: { ...log.resource, attributes: redact(log.resource.attributes) },
+  };
 }
 
 /** Masks the values of these keys. For the store's thread, which receives only the keys. */

@@ -7,20 +7,36 @@ import type { LogOrder, LogPosition, StoredLog } from "./log-store.ts";
 export type LogFormat = "ndjson" | "csv" | "otlp_json";
 
 const PAGE_ENTRIES = 500;
-const CSV_COLUMNS = ["timestamp", "severity_text", "service_name", "body", "trace_id", "span_id", "attributes", "resource", "id"] as const;
+const CSV_COLUMNS = [
+  "timestamp",
+  "severity_text",
+  "service_name",
+  "body",
+  "trace_id",
+  "span_id",
+  "attributes",
+  "resource",
+  "id",
+] as const;
 const NANOS_PER_MS = 1_000_000n;
 
 /** Yields all matches as lines in the format. In OTLP/JSON one line is a request with up to 500 entries. */
 export async function* logLines(
   queries: LogQueries,
-  request: { readonly filter: LogFilter; readonly order: LogOrder; readonly format: LogFormat; readonly redact: RedactAttributes },
+  request: {
+    readonly filter: LogFilter;
+    readonly order: LogOrder;
+    readonly format: LogFormat;
+    readonly redact: RedactAttributes;
+  },
 ): AsyncGenerator<string> {
   const { filter, order, format, redact } = request;
   if (format === "csv") yield CSV_COLUMNS.join(",");
   let after: LogPosition | undefined;
   do {
     const page = await queries.page({ filter, order, limit: PAGE_ENTRIES, after });
-    if (format === "otlp_json" && page.entries.length > 0) yield JSON.stringify(encodeLogs(page.entries.map((entry) => redactRecord(entry.log, redact))));
+    if (format === "otlp_json" && page.entries.length > 0)
+      yield JSON.stringify(encodeLogs(page.entries.map((entry) => redactRecord(entry.log, redact))));
     else if (format === "ndjson") for (const entry of page.entries) yield JSON.stringify(logJson(entry, redact));
     else if (format === "csv") for (const entry of page.entries) yield csvLine(entry, redact);
     after = page.next;

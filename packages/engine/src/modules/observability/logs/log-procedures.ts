@@ -3,7 +3,15 @@ import { type Procedure, Refusal, read, write } from "../../../store/procedures.
 import { conditionsOf } from "./log-conditions.ts";
 import { logSelector } from "./log-filter.ts";
 import { entryOf, indexedText, type LogRow, rowBytes } from "./log-row.ts";
-import type { LogOrder, LogPosition, PageRequest, PageSlice, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
+import type {
+  LogOrder,
+  LogPosition,
+  PageRequest,
+  PageSlice,
+  StoredLog,
+  TallyRequest,
+  TallySlice,
+} from "./log-store.ts";
 import { positionOf, Tally } from "./log-tally.ts";
 
 /** These procedures run in the store's thread. */
@@ -96,7 +104,9 @@ export function openProcedures(database: Database): LogProcedures {
       .prepare<LogRow>(sql)
       .all(...parameters, ...(behind ?? []), request.rows)
       .map(entryOf);
-    const matching = isExact ? seen : logSelector(request.filter, (message) => new Refusal("invalid_input", message))(seen);
+    const matching = isExact
+      ? seen
+      : logSelector(request.filter, (message) => new Refusal("invalid_input", message))(seen);
     const last = seen[seen.length - 1];
     return { matching, next: seen.length < request.rows || last === undefined ? undefined : positionOf(last), isExact };
   };
@@ -132,7 +142,12 @@ export function openProcedures(database: Database): LogProcedures {
             `SELECT COUNT(*) AS total, MIN(time_ms) AS first, MAX(time_ms) AS last FROM logs WHERE ${where}`,
           )
           .get(...parameters);
-        return { ...tally.slice(undefined), total: row?.total ?? 0, firstMs: row?.first ?? undefined, lastMs: row?.last ?? undefined };
+        return {
+          ...tally.slice(undefined),
+          total: row?.total ?? 0,
+          firstMs: row?.first ?? undefined,
+          lastMs: row?.last ?? undefined,
+        };
       }
       const { matching, next } = scan({ ...request, order: "asc" });
       for (const entry of matching) tally.add(entry);
@@ -156,7 +171,9 @@ export function openProcedures(database: Database): LogProcedures {
       // A source that has more than half of the size is trimmed before the others.
       const isDominant = largest !== undefined && largest.sources > 1 && largest.bytes * 2 > largest.all_bytes;
       const oldest = isDominant
-        ? database.prepare<LogRow>("SELECT * FROM logs WHERE service = ? ORDER BY time_ms, time_rest, id LIMIT ?").all(largest.service, rows)
+        ? database
+            .prepare<LogRow>("SELECT * FROM logs WHERE service = ? ORDER BY time_ms, time_rest, id LIMIT ?")
+            .all(largest.service, rows)
         : database.prepare<LogRow>("SELECT * FROM logs ORDER BY time_ms, time_rest, id LIMIT ?").all(rows);
       removeAll(oldest);
       database.exec("INSERT INTO logs_text (logs_text, rank) VALUES ('merge', 500)");

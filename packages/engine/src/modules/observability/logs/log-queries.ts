@@ -49,7 +49,13 @@ export class LogQueries {
     let after = query.after;
     const entries: StoredLog[] = [];
     for (;;) {
-      const slice = await source.page({ filter, order, after, limit: skip + limit - entries.length, rows: ROWS_PER_SLICE });
+      const slice = await source.page({
+        filter,
+        order,
+        after,
+        limit: skip + limit - entries.length,
+        rows: ROWS_PER_SLICE,
+      });
       entries.push(...slice.entries.slice(skip));
       skip = Math.max(0, skip - slice.entries.length);
       after = slice.next;
@@ -60,7 +66,11 @@ export class LogQueries {
   }
 
   /** Counts all matches. `isWhole` is false if the time ran out. */
-  async tally(filter: LogFilter, options: TallyOptions = {}, source?: LogSource): Promise<{ readonly tally: Tally; readonly isWhole: boolean }> {
+  async tally(
+    filter: LogFilter,
+    options: TallyOptions = {},
+    source?: LogSource,
+  ): Promise<{ readonly tally: Tally; readonly isWhole: boolean }> {
     const from = source ?? (await this.#store.open());
     const until = this.#clock.monotonic() + QUERY_LIMIT_MS;
     const request = { filter, facets: options.facets ?? [], histogram: options.histogram, rows: ROWS_PER_SLICE };
@@ -97,7 +107,10 @@ export class LogQueries {
   }
 
   /** Returns an entry with its neighbours in time, newest first. */
-  async around(id: number, options: { readonly before: number; readonly after: number; readonly filter?: LogFilter }): Promise<LogJsonParts> {
+  async around(
+    id: number,
+    options: { readonly before: number; readonly after: number; readonly filter?: LogFilter },
+  ): Promise<LogJsonParts> {
     const entry = await this.get(id);
     const source = await this.#store.open();
     const common = { filter: options.filter ?? NO_FILTER, after: positionOf(entry), source };

@@ -20,7 +20,12 @@ export class LogStream {
   #dropped = 0;
   #cancelBatch: (() => void) | undefined;
 
-  constructor(parts: { readonly streams: Streams; readonly clock: Clock; readonly redact: RedactAttributes; readonly recent: RecentLogs }) {
+  constructor(parts: {
+    readonly streams: Streams;
+    readonly clock: Clock;
+    readonly redact: RedactAttributes;
+    readonly recent: RecentLogs;
+  }) {
     this.#clock = parts.clock;
     this.#redact = parts.redact;
     this.#stream = parts.streams.provideSystemStream({

@@ -1,5 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { accessTo, bindTrigger, Collected, type InMemoryEngine, type InMemoryWorker, manualClock } from "../../../testing/index.ts";
+import {
+  accessTo,
+  bindTrigger,
+  Collected,
+  type InMemoryEngine,
+  type InMemoryWorker,
+  manualClock,
+} from "../../../testing/index.ts";
 import type { LogJson } from "./log-json.ts";
 import { logsEngine } from "./testing/logs-engine.ts";
 
@@ -8,7 +15,10 @@ afterEach(async () => {
   for (const engine of engines.splice(0)) await engine.stop();
 });
 
-async function watching(config: object, handle: (log: LogJson, worker: InMemoryWorker, frame: Record<string, unknown>) => unknown = () => null) {
+async function watching(
+  config: object,
+  handle: (log: LogJson, worker: InMemoryWorker, frame: Record<string, unknown>) => unknown = () => null,
+) {
   const clock = manualClock();
   const engine = await logsEngine({}, { clock });
   engines.push(engine);
@@ -19,7 +29,8 @@ async function watching(config: object, handle: (log: LogJson, worker: InMemoryW
     return handle(data as LogJson, worker, frame);
   });
   await bindTrigger(worker, "log", "watch::log", config);
-  const log = (severity: number, body: string, more: object = {}): void => engine.kernel.telemetry.log({ severity, body, service: "shop", ...more });
+  const log = (severity: number, body: string, more: object = {}): void =>
+    engine.kernel.telemetry.log({ severity, body, service: "shop", ...more });
   return { engine, worker, clock, bodies, log };
 }
 
@@ -46,7 +57,12 @@ describe("a trigger of type log", () => {
     });
     log(1, "trace", { traceId: "a".repeat(32), spanId: "b".repeat(16), attributes: { n: 1, password: "hunter2" } });
     expect(await bodies.count(1)).toEqual(["trace"]);
-    expect(told).toMatchObject({ severity_text: "TRACE", service_name: "shop", trace_id: "a".repeat(32), attributes: { n: 1, password: "***" } });
+    expect(told).toMatchObject({
+      severity_text: "TRACE",
+      service_name: "shop",
+      trace_id: "a".repeat(32),
+      attributes: { n: 1, password: "***" },
+    });
   });
 
   it.each([
@@ -133,7 +149,9 @@ describe("the stream svc.logs", () => {
     engine.kernel.telemetry.log({ severity: 9, body: "before" });
     const socket = engine.openSocket("/");
     socket.say({ type: "join", data: { subscriptionId: "s", streamName: "svc.logs", groupId: "all" } });
-    expect(JSON.stringify(await socket.next((message) => JSON.stringify(message).includes("before")))).toContain("sync");
+    expect(JSON.stringify(await socket.next((message) => JSON.stringify(message).includes("before")))).toContain(
+      "sync",
+    );
     for (let index = 0; index < 600; index++) engine.kernel.telemetry.log({ severity: 9, body: `line ${index}` });
     clock.advance(250);
     const batch = JSON.stringify(await socket.next((message) => JSON.stringify(message).includes("line 0")));

@@ -28,7 +28,11 @@ const level = z
 const settings = z.strictObject({
   level: level.default("all").meta({ description: "Minimum level: all, trace, debug, info, warn, error or fatal" }),
   service: z.string().max(256).nullish().meta({ description: "Only entries of this service" }),
-  text: z.string().max(1_024).nullish().meta({ description: "Only entries with this text in the body or in an attribute, case-insensitive" }),
+  text: z
+    .string()
+    .max(1_024)
+    .nullish()
+    .meta({ description: "Only entries with this text in the body or in an attribute, case-insensitive" }),
   function_id: functionIdSchema.nullish().meta({ description: "Only entries that this function logged" }),
   condition_function_id: functionIdSchema
     .nullish()
@@ -140,7 +144,12 @@ class LogTriggerQueue {
     const { level: least, service, text, function_id } = binding.settings;
     const matched: LogFilter = {
       ...NO_FILTER,
-      severityMin: least === "all" ? undefined : least === "fatal" ? 21 : firstNumberOf(SEVERITIES.find((name) => name.toLowerCase() === least) ?? "TRACE"),
+      severityMin:
+        least === "all"
+          ? undefined
+          : least === "fatal"
+            ? 21
+            : firstNumberOf(SEVERITIES.find((name) => name.toLowerCase() === least) ?? "TRACE"),
       services: service == null ? undefined : [service],
       text: text == null || text === "" ? undefined : text.toLowerCase(),
       functionId: function_id ?? undefined,
@@ -186,6 +195,9 @@ class LogTriggerQueue {
     if (log.traceId !== undefined) return false;
     if (this.#running === 0 && this.#owner.nowMs() - this.#idleSinceMs > GRACE_MS) return false;
     const workerId = workerIdOf(log);
-    return (workerId !== undefined && this.#owner.isProvidedBy(functionId, workerId)) || this.#owner.isProvidedByService(functionId, log.resource.service);
+    return (
+      (workerId !== undefined && this.#owner.isProvidedBy(functionId, workerId)) ||
+      this.#owner.isProvidedByService(functionId, log.resource.service)
+    );
   }
 }

@@ -70,19 +70,34 @@ describe("engine::log::*", () => {
   it("of a restricted caller names its own service, and drops what is over the limit of the principal, over all its connections", async () => {
     const engine = await started({}, { clock: manualClock(1_000) });
     const owner = await engine.connectWorker({ name: "owner" });
-    const tenants = [await engine.connectWorker({ name: "shop", access: accessTo([]) }), await engine.connectWorker({ name: "shop", access: accessTo([]) })];
+    const tenants = [
+      await engine.connectWorker({ name: "shop", access: accessTo([]) }),
+      await engine.connectWorker({ name: "shop", access: accessTo([]) }),
+    ];
     for (const tenant of tenants) {
-      for (let n = 0; n < 600; n++) expect(await tenant.call("engine::log::info", { message: "flood", service_name: "owner" })).toMatchObject({ error: null });
+      for (let n = 0; n < 600; n++)
+        expect(await tenant.call("engine::log::info", { message: "flood", service_name: "owner" })).toMatchObject({
+          error: null,
+        });
     }
     await owner.call("engine::log::info", { message: "calm", service_name: "owner" });
-    expect(await list(engine, { text: "flood", limit: 1 })).toMatchObject({ total: 1_000, logs: [{ service_name: "shop (auth)" }] });
+    expect(await list(engine, { text: "flood", limit: 1 })).toMatchObject({
+      total: 1_000,
+      logs: [{ service_name: "shop (auth)" }],
+    });
     expect(await list(engine, { services: ["owner"] })).toMatchObject({ total: 1, logs: [{ body: "calm" }] });
   });
 
   it("of a restricted caller says nothing about functions and workers that the call does not prove", async () => {
     const engine = await started();
     const tenant = await engine.connectWorker({ name: "shop", access: accessTo([]) });
-    const data = { "svc.function_id": "secret::pay", function_id: "secret::pay", "svc.worker.name": "bank", "svc.invocation_id": "i", color: "red" };
+    const data = {
+      "svc.function_id": "secret::pay",
+      function_id: "secret::pay",
+      "svc.worker.name": "bank",
+      "svc.invocation_id": "i",
+      color: "red",
+    };
     await tenant.call("engine::log::info", { message: "paid", data });
     const attributes = { color: "red", "svc.worker.name": "shop", "svc.worker.id": tenant.id };
     expect(await list(engine, { text: "paid" })).toMatchObject({ logs: [{ attributes }] });
@@ -94,7 +109,11 @@ describe("engine::log::*", () => {
     const worker = await engine.connectWorker({ name: "shop" });
     const traceparent = `00-${"1".repeat(32)}-${"2".repeat(16)}-01`;
     await worker.call("engine::log::info", { message: "a", data: [1, 2] }, { traceparent });
-    await worker.call("engine::log::info", { message: "b", trace_id: "no id", data: JSON.parse('{"__proto__":"x"}') }, { traceparent });
+    await worker.call(
+      "engine::log::info",
+      { message: "b", trace_id: "no id", data: JSON.parse('{"__proto__":"x"}') },
+      { traceparent },
+    );
     const { logs } = await list(engine, { sort_order: "asc" });
     expect(logs[0]).toMatchObject({ trace_id: "1".repeat(32), service_name: "unknown", attributes: { data: [1, 2] } });
     expect(logs[1]).toMatchObject({ trace_id: null, attributes: { "svc.trace_id": "no id" } });
@@ -142,7 +161,9 @@ describe("engine::log::*", () => {
     await engine.call("engine::log::info", { message: "b" });
     const shown = engine.logs.filter(({ message }) => message !== "a module started");
     expect(shown.filter(({ message }) => message === "a worker logs")).toHaveLength(101);
-    expect(shown.find(({ message }) => message.startsWith("some worker log lines"))?.fields).toMatchObject({ lines: 50 });
+    expect(shown.find(({ message }) => message.startsWith("some worker log lines"))?.fields).toMatchObject({
+      lines: 50,
+    });
     expect((await list(engine)).total).toBe(151);
   });
 
@@ -151,12 +172,21 @@ describe("engine::log::*", () => {
     const data = Object.fromEntries(Array.from({ length: 1_000_000 }, (_, index) => [`key ${index}`, index]));
     engine.kernel.telemetry.log({ severity: 9, body: "many", attributes: data });
     engine.kernel.telemetry.log({ severity: 9, body: "deep", attributes: { deep: deep(10_000) } });
-    engine.kernel.telemetry.log({ severity: 99, body: "absurd", timeMs: Number.POSITIVE_INFINITY, attributes: { wide: "z".repeat(10_000_000) } });
+    engine.kernel.telemetry.log({
+      severity: 99,
+      body: "absurd",
+      timeMs: Number.POSITIVE_INFINITY,
+      attributes: { wide: "z".repeat(10_000_000) },
+    });
     const { logs } = await list(engine);
     expect(logs).toHaveLength(3);
     expect(JSON.stringify(logs).length).toBeLessThan(200_000);
     for (const { attributes } of logs) expect(attributes["svc.truncated"]).toBe(true);
-    expect(logs.find(({ body }) => body === "absurd")).toMatchObject({ severity_number: 24, severity_text: "ERROR", fatal: true });
+    expect(logs.find(({ body }) => body === "absurd")).toMatchObject({
+      severity_number: 24,
+      severity_text: "ERROR",
+      fatal: true,
+    });
   }, 30_000);
 });
 
@@ -169,7 +199,10 @@ function deep(levels: number): { readonly a: never } {
 describe("engine::logs::*", () => {
   it("hides values by redact_keys, wherever entries are shown", async () => {
     const engine = await started();
-    await engine.call("engine::log::info", { message: "in", data: { password: "hunter2", nested: { api_key: "hunter2" } } });
+    await engine.call("engine::log::info", {
+      message: "in",
+      data: { password: "hunter2", nested: { api_key: "hunter2" } },
+    });
     const { lines } = (await engine.call("engine::logs::export", { format: "otlp_json" })) as { lines: unknown };
     const exported = await readAll(engine, lines);
     expect(JSON.stringify([await list(engine), engine.logs, exported])).not.toContain("hunter2");
@@ -179,10 +212,19 @@ describe("engine::logs::*", () => {
   it("answers empty lists that say why, where logs are off or only exported", async () => {
     const off = await started({ logs_enabled: false });
     await off.call("engine::log::info", { message: "a" });
-    expect(await list(off)).toMatchObject({ logs: [], total: 0, disabled: true, message: expect.stringContaining("logs_enabled: true") });
+    expect(await list(off)).toMatchObject({
+      logs: [],
+      total: 0,
+      disabled: true,
+      message: expect.stringContaining("logs_enabled: true"),
+    });
     expect(await off.call("engine::logs::facets")).toMatchObject({ facets: {}, disabled: true });
     const exported = await started({ logs_exporter: "otlp" });
-    expect(await list(exported)).toMatchObject({ logs: [], disabled: true, message: expect.stringContaining("logs_exporter") });
+    expect(await list(exported)).toMatchObject({
+      logs: [],
+      disabled: true,
+      message: expect.stringContaining("logs_exporter"),
+    });
   });
 
   it("pages by cursor, refuses another function's, and says what was asked", async () => {
@@ -192,7 +234,9 @@ describe("engine::logs::*", () => {
     const second = await list(engine, { limit: 3, cursor: first.cursor });
     expect([...first.logs, ...second.logs].map(({ body }) => body)).toEqual(["4", "3", "2", "1", "0"]);
     expect(second).toMatchObject({ total: 5, cursor: null, query: { limit: 3 } });
-    await expect(list(engine, { cursor: first.cursor, sort_order: "asc" })).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(list(engine, { cursor: first.cursor, sort_order: "asc" })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
     await expect(list(engine, { limit: 5_001 })).rejects.toMatchObject({ code: "invalid_input" });
     const { id } = first.logs[1] as LogJson;
     expect(await engine.call("engine::logs::get", { id })).toMatchObject({ body: "3" });
@@ -205,7 +249,11 @@ describe("engine::logs::*", () => {
     const engine = await started({}, { clock });
     await engine.call("engine::log::warn", { message: "a", service_name: "till" });
     clock.advance(9_999);
-    await engine.call("engine::log::error", { message: "b", service_name: "till", data: { "svc.function_id": "pay::now" } });
+    await engine.call("engine::log::error", {
+      message: "b",
+      service_name: "till",
+      data: { "svc.function_id": "pay::now" },
+    });
     expect(await engine.call("engine::logs::facets")).toMatchObject({
       total: 2,
       facets: {
@@ -220,7 +268,8 @@ describe("engine::logs::*", () => {
 
   it("follows entries by a cursor, waits for the next one, and counts what it missed", async () => {
     const engine = await started();
-    const tail = async (input: object) => (await engine.call("engine::logs::tail", input)) as { logs: LogJson[]; cursor: string; dropped: number };
+    const tail = async (input: object) =>
+      (await engine.call("engine::logs::tail", input)) as { logs: LogJson[]; cursor: string; dropped: number };
     const begin = await tail({});
     expect(begin.logs).toEqual([]);
     const waiting = tail({ after: begin.cursor, wait_ms: 20_000, levels: ["WARN"] });
@@ -251,7 +300,10 @@ describe("engine::logs::*", () => {
     await engine.call("engine::log::error", { message: "two\nlines" });
     const { lines } = (await engine.call("engine::logs::export", { sort_order: "asc" })) as { lines: unknown };
     const ndjson = await readAll(engine, lines);
-    const csv = await readAll(engine, ((await engine.call("engine::logs::export", { format: "csv" })) as { lines: unknown }).lines);
+    const csv = await readAll(
+      engine,
+      ((await engine.call("engine::logs::export", { format: "csv" })) as { lines: unknown }).lines,
+    );
     expect(csv).toContain(`"'=cmd|""/c calc""!A0"`);
     expect(csv).toContain(`"'+till"`);
     const before = await list(engine, { sort_order: "asc" });
@@ -267,17 +319,24 @@ describe("engine::logs::*", () => {
     into.end();
     expect(await importing).toEqual({ imported: 3, refused: 2 });
     const after = await list(engine, { sort_order: "asc" });
-    expect(after.logs.slice(0, 2).map(({ id: _id, ...log }) => log)).toEqual(before.logs.map(({ id: _id, ...log }) => log));
-    const otlp = ((await engine.call("engine::logs::export", { format: "otlp_json", services: ["+till"] })) as { lines: unknown }).lines;
+    expect(after.logs.slice(0, 2).map(({ id: _id, ...log }) => log)).toEqual(
+      before.logs.map(({ id: _id, ...log }) => log),
+    );
+    const otlp = (
+      (await engine.call("engine::logs::export", { format: "otlp_json", services: ["+till"] })) as { lines: unknown }
+    ).lines;
     const again = createChannel();
     const importingAgain = engine.call("engine::logs::import", { lines: again.readerRef, format: "otlp_json" });
     const writer = again.takeWriter();
-    await writer.write({ kind: "text", text: `${await readAll(engine, otlp)}{"resourceLogs":[{"scopeLogs":[{"logRecords":[7]}]}]}\nno json\n` });
+    await writer.write({
+      kind: "text",
+      text: `${await readAll(engine, otlp)}{"resourceLogs":[{"scopeLogs":[{"logRecords":[7]}]}]}\nno json\n`,
+    });
     writer.end();
     expect(await importingAgain).toEqual({ imported: 1, refused: 2 });
-    expect((await list(engine, { services: ["+till"] })).logs.map(({ body, attributes }) => [body, attributes])).toEqual(
-      Array(2).fill(['=cmd|"/c calc"!A0', { n: 1 }]),
-    );
+    expect(
+      (await list(engine, { services: ["+till"] })).logs.map(({ body, attributes }) => [body, attributes]),
+    ).toEqual(Array(2).fill(['=cmd|"/c calc"!A0', { n: 1 }]));
     expect(after.logs[2]).toMatchObject({ body: "plain", severity_number: 13, service_name: "unknown" });
   });
 
@@ -287,7 +346,8 @@ describe("engine::logs::*", () => {
     const importing = engine.call("engine::logs::import", { lines: channel.ref("read") });
     const writer = engine.takeWriter(channel.ref("write"));
     const lines = Array.from({ length: 25_000 }, (_, index) => `{"body":"${index}"}\n`);
-    for (let from = 0; from < lines.length; from += 5_000) await writer.write({ kind: "text", text: lines.slice(from, from + 5_000).join("") });
+    for (let from = 0; from < lines.length; from += 5_000)
+      await writer.write({ kind: "text", text: lines.slice(from, from + 5_000).join("") });
     writer.end();
     expect(await importing).toEqual({ imported: 25_000, refused: 0 });
     expect((await list(engine, { limit: 1, services: ["unknown"] })).total).toBe(25_000);
@@ -306,14 +366,20 @@ describe("engine::logs::*", () => {
   it("samples whole traces", async () => {
     const engine = await started({ logs_sampling_ratio: 0.5 });
     const trace = (first: string): string => first.repeat(32);
-    for (const first of ["1", "e", "1", "e"]) engine.kernel.telemetry.log({ severity: 9, body: "a", traceId: trace(first) });
+    for (const first of ["1", "e", "1", "e"])
+      engine.kernel.telemetry.log({ severity: 9, body: "a", traceId: trace(first) });
     expect((await list(engine)).logs.map(({ trace_id }) => trace_id)).toEqual([trace("1"), trace("1")]);
   });
 
   it("keeps an entry once that came by two ways", async () => {
     const engine = await started();
     for (const body of ["by the frame", "by the line"]) {
-      engine.kernel.telemetry.log({ severity: 9, body, service: "shop", attributes: { "svc.log.id": "abc", "svc.worker.name": "shop" } });
+      engine.kernel.telemetry.log({
+        severity: 9,
+        body,
+        service: "shop",
+        attributes: { "svc.log.id": "abc", "svc.worker.name": "shop" },
+      });
     }
     expect((await list(engine)).logs.map(({ body }) => body)).toEqual(["by the frame"]);
     expect(engine.logs.filter(({ message }) => message === "a worker logs")).toHaveLength(1);
@@ -329,7 +395,8 @@ describe("engine::logs::*", () => {
 async function readAll(engine: InMemoryEngine, ref: unknown): Promise<string> {
   const reader = engine.takeReader(ref);
   let text = "";
-  for (let item = await reader.read(); item !== undefined; item = await reader.read()) text += item.kind === "text" ? item.text : item.bytes.toString();
+  for (let item = await reader.read(); item !== undefined; item = await reader.read())
+    text += item.kind === "text" ? item.text : item.bytes.toString();
   expect(reader.ended).toBe("finished");
   return text;
 }

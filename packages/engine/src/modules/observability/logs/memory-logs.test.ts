@@ -16,7 +16,9 @@ function memory(limits: Partial<MemoryLimits>) {
       for (const log of records) store.add({ id: ++id, log });
     },
     held: () => {
-      const { entries } = store.open().page({ filter: NO_FILTER, order: "asc", after: undefined, limit: 1e6, rows: 1e6 }) as {
+      const { entries } = store
+        .open()
+        .page({ filter: NO_FILTER, order: "asc", after: undefined, limit: 1e6, rows: 1e6 }) as {
         entries: readonly { readonly id: number; readonly log: { readonly resource: { readonly service: string } } }[];
       };
       return entries;
@@ -55,7 +57,10 @@ describe("log entries in memory", () => {
 
   it("of a chatty source fill at most half of it while others have entries", () => {
     const { add, held } = memory({ maxCount: 100 });
-    add(...Array.from({ length: 40 }, () => logRecord({ service: "quiet" })), ...Array.from({ length: 10 }, () => logRecord({ service: "shy" })));
+    add(
+      ...Array.from({ length: 40 }, () => logRecord({ service: "quiet" })),
+      ...Array.from({ length: 10 }, () => logRecord({ service: "shy" })),
+    );
     add(...Array.from({ length: 10_000 }, () => logRecord({ service: "chatty" })));
     const services = held().map(({ log }) => log.resource.service);
     expect(services.filter((service) => service === "quiet")).toHaveLength(40);

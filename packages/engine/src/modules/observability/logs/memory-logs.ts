@@ -3,7 +3,17 @@ import { millisOf } from "../model.ts";
 import { sizeOf } from "./bounded-record.ts";
 import { logSelector } from "./log-filter.ts";
 import { invalidInput } from "./log-filter-input.ts";
-import type { LogPosition, LogSource, LogStore, LogStoreStats, PageRequest, PageSlice, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
+import type {
+  LogPosition,
+  LogSource,
+  LogStore,
+  LogStoreStats,
+  PageRequest,
+  PageSlice,
+  StoredLog,
+  TallyRequest,
+  TallySlice,
+} from "./log-store.ts";
 import { comparePositions, positionOf, Tally } from "./log-tally.ts";
 
 export interface MemoryLimits {
@@ -96,13 +106,16 @@ export class MemoryLogs implements LogStore {
 
   open(): LogSource {
     this.#evict();
-    this.#ordered ??= [...this.#sources.values()].flatMap((source) => [...source.entries()]).sort((a, b) => comparePositions(positionOf(a), positionOf(b)));
+    this.#ordered ??= [...this.#sources.values()]
+      .flatMap((source) => [...source.entries()])
+      .sort((a, b) => comparePositions(positionOf(a), positionOf(b)));
     return new OrderedLogs(this.#ordered);
   }
 
   get(id: number): StoredLog | undefined {
     this.#evict();
-    for (const source of this.#sources.values()) for (const entry of source.entries()) if (entry.id === id) return entry;
+    for (const source of this.#sources.values())
+      for (const entry of source.entries()) if (entry.id === id) return entry;
     return undefined;
   }
 
@@ -147,7 +160,8 @@ export class MemoryLogs implements LogStore {
     while (this.#count > maxCount || this.#bytes > maxBytes) this.#drop(this.#overHalf() ?? this.#oldest());
     if (maxAgeMs === undefined) return;
     const earliest = this.#clock.monotonic() - maxAgeMs;
-    for (const source of this.#sources.values()) while (source.oldest !== undefined && source.oldest.arrivedMs < earliest) this.#drop(source);
+    for (const source of this.#sources.values())
+      while (source.oldest !== undefined && source.oldest.arrivedMs < earliest) this.#drop(source);
   }
 
   #drop(source: Source | undefined): void {
@@ -169,7 +183,10 @@ export class MemoryLogs implements LogStore {
   #oldest(): Source | undefined {
     let oldest: Source | undefined;
     for (const source of this.#sources.values())
-      if ((source.oldest?.entry.id ?? Number.POSITIVE_INFINITY) < (oldest?.oldest?.entry.id ?? Number.POSITIVE_INFINITY)) oldest = source;
+      if (
+        (source.oldest?.entry.id ?? Number.POSITIVE_INFINITY) < (oldest?.oldest?.entry.id ?? Number.POSITIVE_INFINITY)
+      )
+        oldest = source;
     return oldest;
   }
 }
@@ -199,7 +216,9 @@ export class OrderedLogs implements LogSource {
     const tally = new Tally(request);
     for (const entry of logSelector(request.filter, invalidInput)(seen)) tally.add(entry);
     const last = seen[seen.length - 1];
-    return tally.slice(last === undefined || start + request.rows >= this.#entries.length ? undefined : positionOf(last));
+    return tally.slice(
+      last === undefined || start + request.rows >= this.#entries.length ? undefined : positionOf(last),
+    );
   }
 
   /** Returns the index of the first entry that is not before the position. */

@@ -22,7 +22,10 @@ export class RecentLogs {
     this.#entries.push(entry);
     this.#bytes += sizeOf(entry.log);
     let evicted = 0;
-    while (this.#entries.length - evicted > MAX_COUNT || (this.#bytes > MAX_BYTES && this.#entries.length - evicted > 1)) {
+    while (
+      this.#entries.length - evicted > MAX_COUNT ||
+      (this.#bytes > MAX_BYTES && this.#entries.length - evicted > 1)
+    ) {
       this.#bytes -= sizeOf((this.#entries[evicted] as StoredLog).log);
       evicted += 1;
     }

@@ -38,10 +38,12 @@ export function selectByRegex<T>(search: {
     let ofPortion: T[] = [];
     const isDone = withinTime(() => {
       ofPortion = [];
-      for (const thing of things.slice(start, end)) if (expression.test(textOf(thing).slice(0, MAX_CHARACTERS))) ofPortion.push(thing);
+      for (const thing of things.slice(start, end))
+        if (expression.test(textOf(thing).slice(0, MAX_CHARACTERS))) ofPortion.push(thing);
     });
     found.push(...ofPortion);
-    if (!isDone) throw refuse("`regex`: takes too long; avoid nested repetitions, or narrow the search with other filters");
+    if (!isDone)
+      throw refuse("`regex`: takes too long; avoid nested repetitions, or narrow the search with other filters");
     start = end;
   }
   return found;

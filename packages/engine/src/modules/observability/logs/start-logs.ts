@@ -52,7 +52,13 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   const firstId = Math.max(Math.floor(clock.now()) * 1_000, lastId + 1);
   const recent = new RecentLogs(firstId - 1);
   const stream = new LogStream({ streams: context.streams, clock, redact, recent });
-  const triggers = new LogTriggers({ clock, directory: context.directory, telemetry: context.telemetry, drops: options.drops, redact });
+  const triggers = new LogTriggers({
+    clock,
+    directory: context.directory,
+    telemetry: context.telemetry,
+    drops: options.drops,
+    redact,
+  });
   const echo = new ConsoleEcho({ log: context.log, clock, redact });
   const intake = new LogIntake({
     firstId,
@@ -147,25 +153,44 @@ interface OpenedStore {
   readonly lastId: number;
 }
 
-async function openLogStore(context: ModuleContext<ObservabilityConfig>, drops: DropCounter, redact: RedactAttributes): Promise<OpenedStore> {
+async function openLogStore(
+  context: ModuleContext<ObservabilityConfig>,
+  drops: DropCounter,
+  redact: RedactAttributes,
+): Promise<OpenedStore> {
   const { config, clock, log } = context;
-  if (!enabledIn(config) || (config.logs_exporter ?? config.exporter) === "otlp") return { store: undefined, setLimits: () => {}, lastId: 0 };
+  if (!enabledIn(config) || (config.logs_exporter ?? config.exporter) === "otlp")
+    return { store: undefined, setLimits: () => {}, lastId: 0 };
   const storage = config.trace_storage;
   if (storage === undefined || !storage.enabled) {
     const store = new MemoryLogs({ clock, limits: memoryLimits(config) });
     return { store, setLimits: (next) => store.setLimits(memoryLimits(next)), lastId: 0 };
   }
   const { DiskLogs } = await import("./disk-logs.ts");
-  const store = await DiskLogs.open({ file: join(storageFolder(storage, context.dataDir), "logs.db"), clock, log, drops, redact, limits: diskLimits(config) });
+  const store = await DiskLogs.open({
+    file: join(storageFolder(storage, context.dataDir), "logs.db"),
+    clock,
+    log,
+    drops,
+    redact,
+    limits: diskLimits(config),
+  });
   return { store, setLimits: (next) => store.setLimits(diskLimits(next)), lastId: store.lastId };
 }
 
 function diskLimits({ trace_storage, logs_retention_seconds }: ObservabilityConfig): DiskLimits {
-  const maxAgeSeconds = Math.min(trace_storage?.retention_seconds ?? Number.POSITIVE_INFINITY, logs_retention_seconds ?? Number.POSITIVE_INFINITY);
+  const maxAgeSeconds = Math.min(
+    trace_storage?.retention_seconds ?? Number.POSITIVE_INFINITY,
+    logs_retention_seconds ?? Number.POSITIVE_INFINITY,
+  );
   return { maxBytes: LOGS_SHARE * (trace_storage?.max_disk_bytes ?? 0), maxAgeMs: maxAgeSeconds * 1_000 };
 }
 
 function memoryLimits(config: ObservabilityConfig): MemoryLimits {
   const { logs_max_count, logs_max_bytes, logs_retention_seconds } = config;
-  return { maxCount: logs_max_count, maxBytes: logs_max_bytes, maxAgeMs: logs_retention_seconds === undefined ? undefined : logs_retention_seconds * 1_000 };
+  return {
+    maxCount: logs_max_count,
+    maxBytes: logs_max_bytes,
+    maxAgeMs: logs_retention_seconds === undefined ? undefined : logs_retention_seconds * 1_000,
+  };
 }

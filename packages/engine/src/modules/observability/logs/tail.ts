@@ -47,7 +47,10 @@ export class Tail {
     const { filter, limit, signal } = request;
     const select = logSelector(filter, invalidInput);
     const until = this.#clock.monotonic() + request.waitMs;
-    let id = request.after == null ? this.#recent.lastId : Math.min(readCursor("logs.tail", request.after, cursorParts)[0], this.#recent.lastId);
+    let id =
+      request.after == null
+        ? this.#recent.lastId
+        : Math.min(readCursor("logs.tail", request.after, cursorParts)[0], this.#recent.lastId);
     let dropped = 0;
     for (;;) {
       const behind = this.#recent.after(id);
@@ -56,7 +59,8 @@ export class Tail {
       const entries = matching.slice(0, limit);
       id = matching.length > limit ? (entries[limit - 1] as StoredLog).id : this.#recent.lastId;
       const leftMs = until - this.#clock.monotonic();
-      if (entries.length > 0 || leftMs <= 0 || signal.aborted || this.#draining.aborted) return { entries, dropped, cursor: writeCursor("logs.tail", [id]) };
+      if (entries.length > 0 || leftMs <= 0 || signal.aborted || this.#draining.aborted)
+        return { entries, dropped, cursor: writeCursor("logs.tail", [id]) };
       await this.#wait(leftMs, signal);
     }
   }
@@ -64,7 +68,10 @@ export class Tail {
   /** Resolves shortly after the next entry, at the timeout, or when the caller disconnects or the engine drains. */
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#waiting >= MAX_WAITING)
-      throw new CallError("overloaded", `the limit of ${MAX_WAITING} calls that wait for log entries is reached; try again later`);
+      throw new CallError(
+        "overloaded",
+        `the limit of ${MAX_WAITING} calls that wait for log entries is reached; try again later`,
+      );
     this.#waiting += 1;
     await new Promise<void>((resolve) => {
       const done = (): void => {

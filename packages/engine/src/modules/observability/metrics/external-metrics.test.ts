@@ -96,7 +96,11 @@ describe("metrics from outside", () => {
     // The sender restarted meanwhile.
     add("counter", [[7]], { name: "again" });
     add("histogram", [[histogram([700, 302])]], { name: "times" });
-    expect([reader.value("orders", {}, 60, false), reader.value("again", {}, 60, false), reader.value("times", {}, 60, false)]).toEqual([3, 7, 2]);
+    expect([
+      reader.value("orders", {}, 60, false),
+      reader.value("again", {}, 60, false),
+      reader.value("times", {}, 60, false),
+    ]).toEqual([3, 7, 2]);
     expect((only() as NumberSeries).latest).toBe(3);
     clock.advance(7 * 24 * 3_600_000);
     store.sweep();
@@ -159,7 +163,10 @@ describe("metrics from outside", () => {
       [101, { round: "0" }],
       [101, { round: "19999" }],
     ]);
-    expect([reader.value("orders", { round: "0" }, 60, false), reader.value("orders", { round: "19999" }, 60, false)]).toEqual([101, 1]);
+    expect([
+      reader.value("orders", { round: "0" }, 60, false),
+      reader.value("orders", { round: "19999" }, 60, false),
+    ]).toEqual([101, 1]);
   });
 
   it("of a gauge are the latest value, and their mean in a window", () => {
@@ -236,7 +243,8 @@ describe("metrics from outside", () => {
   it("with ever new attributes leave room for the engine's own, which alerts watch", () => {
     const { add, store } = scene();
     for (let index = 0; index < 1_000; index++) add("counter", [[1, { user: String(index) }]]);
-    for (let index = 0; index < 25; index++) expect(store.number(CALLS, { function_id: `f::${index}`, outcome: "error" })).toBeDefined();
+    for (let index = 0; index < 25; index++)
+      expect(store.number(CALLS, { function_id: `f::${index}`, outcome: "error" })).toBeDefined();
     expect(store.number(CALLS, { function_id: "f::more", outcome: "error" })).toBeUndefined();
   });
 
@@ -281,7 +289,10 @@ describe("metrics from outside", () => {
       ],
       { name: "svc.worker.cpu_percent" },
     );
-    add("gauge", [[70, { "worker.id": "w2" }]], { name: "svc.worker.cpu_percent", resource: { service: "x", workerId: undefined, attributes: {} } });
+    add("gauge", [[70, { "worker.id": "w2" }]], {
+      name: "svc.worker.cpu_percent",
+      resource: { service: "x", workerId: undefined, attributes: {} },
+    });
     expect(told).toEqual([{ name: "svc.worker.cpu_percent", value: 50, workerId: "w1" }]);
     expect([...store.of("svc.worker.cpu_percent")].map(({ labels }) => labels["worker.id"])).toEqual(["w2", "w2"]);
   });

@@ -49,7 +49,12 @@ export class ExternalMetrics implements MetricSink {
       this.#parts.drops.dropped("metrics", "bad_name", metric.points.length);
       return;
     }
-    const info: MetricInfo = { name, type, unit: metric.unit.slice(0, MAX_UNIT_LENGTH), description: metric.description.slice(0, MAX_DESCRIPTION_LENGTH) };
+    const info: MetricInfo = {
+      name,
+      type,
+      unit: metric.unit.slice(0, MAX_UNIT_LENGTH),
+      description: metric.description.slice(0, MAX_DESCRIPTION_LENGTH),
+    };
     const origin: Origin = { service: resource.service, workerId: resource.workerId, scopeName: metric.scopeName };
     const isDelta = metric.temporality === "delta";
     for (const point of metric.points) {
@@ -123,7 +128,10 @@ function countsSinceLast(series: HistogramSeries, counts: HistogramCounts, point
  * any case. A start equal to the time of the point is ignored, because some senders set it on every point. So is an
  * earlier start: two senders may share a name and alternate.
  */
-function hasRestarted(series: NumberSeries | HistogramSeries, { startUnixNano: start, timeUnixNano }: MetricPoint): boolean {
+function hasRestarted(
+  series: NumberSeries | HistogramSeries,
+  { startUnixNano: start, timeUnixNano }: MetricPoint,
+): boolean {
   const { countedSince } = series;
   if (start === undefined || (countedSince !== undefined && start <= countedSince)) return false;
   series.countedSince = start;
@@ -131,12 +139,20 @@ function hasRestarted(series: NumberSeries | HistogramSeries, { startUnixNano: s
 }
 
 function countsOf({ bounds, bucketCounts, sum, max }: HistogramValue): HistogramCounts | undefined {
-  if (bucketCounts.length !== bounds.length + 1 || bucketCounts.length > MAX_BUCKETS || !Number.isFinite(sum)) return undefined;
-  if (bounds.some((bound, index) => !Number.isFinite(bound) || (index > 0 && bound <= (bounds[index - 1] as number)))) return undefined;
+  if (bucketCounts.length !== bounds.length + 1 || bucketCounts.length > MAX_BUCKETS || !Number.isFinite(sum))
+    return undefined;
+  if (bounds.some((bound, index) => !Number.isFinite(bound) || (index > 0 && bound <= (bounds[index - 1] as number))))
+    return undefined;
   if (bucketCounts.some((count) => !Number.isInteger(count) || count < 0 || count > MAX_COUNT)) return undefined;
   const buckets = Uint32Array.from(bucketCounts);
   // The sum of the buckets, so that percentiles and counts agree.
-  return { count: bucketCounts.reduce((total, count) => total + count, 0), sum, first: 0, buckets, max: Number.isFinite(max) ? max : undefined };
+  return {
+    count: bucketCounts.reduce((total, count) => total + count, 0),
+    sum,
+    first: 0,
+    buckets,
+    max: Number.isFinite(max) ? max : undefined,
+  };
 }
 
 function between(before: HistogramCounts, after: HistogramCounts): HistogramCounts {

@@ -1,7 +1,15 @@
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import type { CallStats } from "../calls/call-stats.ts";
 import type { WorkerCounts } from "../calls/worker-counts.ts";
-import { functionsInput, maySee, metricsListInput, rollupsInput, type SeenSeries, seriesInput, workersInput } from "./queries/inputs.ts";
+import {
+  functionsInput,
+  maySee,
+  metricsListInput,
+  rollupsInput,
+  type SeenSeries,
+  seriesInput,
+  workersInput,
+} from "./queries/inputs.ts";
 import type { SeriesStore } from "./series-store.ts";
 import type { WorkerCollector } from "./sources/worker-collector.ts";
 
@@ -37,32 +45,48 @@ export function provideMetricFunctions(
     summary: "Totals of calls and workers, and the latest value of each metric that workers and other programs sent",
     input: metricsListInput,
     handle: async (input, context) =>
-      (await import("./queries/list.ts")).listMetrics(input, { store, stats, workers: workersFor(context), sees: visibilityFor(context) }),
+      (await import("./queries/list.ts")).listMetrics(input, {
+        store,
+        stats,
+        workers: workersFor(context),
+        sees: visibilityFor(context),
+      }),
   });
   provideFunction({
     id: "engine::metrics::series",
     summary: "Metrics over time, by name and labels; in steps of 5 s for 15 minutes, up to hourly for a week",
     input: seriesInput,
-    handle: async (input, context) => (await import("./queries/series.ts")).querySeries(input, store, visibilityFor(context)),
+    handle: async (input, context) =>
+      (await import("./queries/series.ts")).querySeries(input, store, visibilityFor(context)),
   });
   provideFunction({
     id: "engine::metrics::functions",
-    summary: "Rate, errors and durations of calls per function in a window up to now; the maximum is exact, percentiles are within 5 % and never above it",
+    summary:
+      "Rate, errors and durations of calls per function in a window up to now; the maximum is exact, percentiles are within 5 % and never above it",
     input: functionsInput,
     handle: async ({ window_seconds }, context) =>
-      (await import("./queries/functions.ts")).functionStatistics(window_seconds, store, { stats, sees: visibilityFor(context) }),
+      (await import("./queries/functions.ts")).functionStatistics(window_seconds, store, {
+        stats,
+        sees: visibilityFor(context),
+      }),
   });
   provideFunction({
     id: "engine::metrics::workers",
     summary: "CPU, memory, event loop lag and calls in flight of each connected worker",
     input: workersInput,
     handle: async (_input, { access }) =>
-      (await import("./queries/workers.ts")).workerMetrics(access?.visible(directory) ?? directory, workers, store.timeLine.shown(store.timeLine.now())),
+      (await import("./queries/workers.ts")).workerMetrics(
+        access?.visible(directory) ?? directory,
+        workers,
+        store.timeLine.shown(store.timeLine.now()),
+      ),
   });
   provideFunction({
     id: "engine::rollups::list",
-    summary: "Metrics per minute (level 0, stored for 1 h), per 5 minutes (1, 6 h) or per hour (2, 7 days), one rollup per series",
+    summary:
+      "Metrics per minute (level 0, stored for 1 h), per 5 minutes (1, 6 h) or per hour (2, 7 days), one rollup per series",
     input: rollupsInput,
-    handle: async (input, context) => (await import("./queries/rollups.ts")).queryRollups(input, store, visibilityFor(context)),
+    handle: async (input, context) =>
+      (await import("./queries/rollups.ts")).queryRollups(input, store, visibilityFor(context)),
   });
 }

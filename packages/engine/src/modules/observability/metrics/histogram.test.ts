@@ -47,7 +47,9 @@ describe("histograms", () => {
     expect(percentileOf(counts, layout, 50)).toBe(20);
     expect(percentileOf(counts, layout, 100)).toBe(60);
     expect(percentileOf({ ...counts, max: undefined }, layout, 100)).toBe(20);
-    expect(percentileOf({ count: 1, sum: -9, first: 0, buckets: Uint32Array.from([1, 0, 0]) }, explicitLayout([-5, 5]), 50)).toBe(-5);
+    expect(
+      percentileOf({ count: 1, sum: -9, first: 0, buckets: Uint32Array.from([1, 0, 0]) }, explicitLayout([-5, 5]), 50),
+    ).toBe(-5);
   });
 
   it("of durations lose nothing where others read them by few bounds", () => {

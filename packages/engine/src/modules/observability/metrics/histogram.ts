@@ -25,7 +25,12 @@ export function explicitLayout(bounds: readonly number[]): BucketLayout {
   return {
     key: bounds.join(" "),
     size: bounds.length + 1,
-    startOf: (index) => (index <= 0 ? Math.min(0, bounds[0] ?? 0) : index > bounds.length ? Number.POSITIVE_INFINITY : (bounds[index - 1] as number)),
+    startOf: (index) =>
+      index <= 0
+        ? Math.min(0, bounds[0] ?? 0)
+        : index > bounds.length
+          ? Number.POSITIVE_INFINITY
+          : (bounds[index - 1] as number),
   };
 }
 
@@ -50,7 +55,9 @@ export function trimmed(counts: HistogramCounts): HistogramCounts {
   let to = buckets.length;
   while (from < to && buckets[from] === 0) from++;
   while (to > from && buckets[to - 1] === 0) to--;
-  return from === 0 && to === buckets.length ? counts : { ...counts, first: counts.first + from, buckets: buckets.slice(from, to) };
+  return from === 0 && to === buckets.length
+    ? counts
+    : { ...counts, first: counts.first + from, buckets: buckets.slice(from, to) };
 }
 
 export function bytesOf({ buckets }: HistogramCounts): number {

@@ -13,7 +13,8 @@ export function labelsKey(labels: Labels): string {
 }
 
 export function hasLabels(labels: Labels, wanted: Labels): boolean {
-  for (const name of Object.keys(wanted)) if (!Object.hasOwn(labels, name) || labels[name] !== wanted[name]) return false;
+  for (const name of Object.keys(wanted))
+    if (!Object.hasOwn(labels, name) || labels[name] !== wanted[name]) return false;
   return true;
 }
 
@@ -24,7 +25,8 @@ export function labelsOf(attributes: Attributes, more: Labels = {}): Labels | un
   for (const name in attributes) {
     if (!Object.hasOwn(attributes, name)) continue;
     const value = textOf(attributes[name] as AttributeValue);
-    if (++count > MAX_LABELS || name.length > MAX_NAME_LENGTH || value === undefined || value.length > MAX_VALUE_LENGTH) return undefined;
+    if (++count > MAX_LABELS || name.length > MAX_NAME_LENGTH || value === undefined || value.length > MAX_VALUE_LENGTH)
+      return undefined;
     labels[name] = value;
   }
   return Object.assign(labels, more);

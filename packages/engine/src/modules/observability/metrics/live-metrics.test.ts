@@ -27,13 +27,22 @@ class ReadCounter extends SeriesStore {
 function scene() {
   const clock = manualClock();
   const drops = new DropCounts();
-  const store = new ReadCounter({ timeLine: new TimeLine(clock), limits: () => ({ maxSeries: 100, retentionMs: 3_600_000 }), drops });
+  const store = new ReadCounter({
+    timeLine: new TimeLine(clock),
+    limits: () => ({ maxSeries: 100, retentionMs: 3_600_000 }),
+    drops,
+  });
   const published: string[] = [];
   let spec: SystemStreamSpec | undefined;
   const live = new LiveMetrics(store, {
     provideSystemStream(given) {
       spec = given;
-      return { subscribers: 1, publish: ({ json }) => void published.push(json), onDemand: () => () => {}, stop: () => {} };
+      return {
+        subscribers: 1,
+        publish: ({ json }) => void published.push(json),
+        onDemand: () => () => {},
+        stop: () => {},
+      };
     },
   });
   /** Takes this many samples, each with one call more than the previous one. */
@@ -48,7 +57,14 @@ function scene() {
     }
   };
   const joined = (id?: string): unknown => JSON.parse(String(spec?.snapshot(id, undefined)));
-  return { clock, store, published, sample, joined: joined as (id?: string) => Sample[], one: joined as (id: string) => Sample | null };
+  return {
+    clock,
+    store,
+    published,
+    sample,
+    joined: joined as (id?: string) => Sample[],
+    one: joined as (id: string) => Sample | null,
+  };
 }
 
 test("a new subscriber receives the samples of 15 minutes without a read of any series", () => {
@@ -58,7 +74,9 @@ test("a new subscriber receives the samples of 15 minutes without a read of any 
   const samples = joined();
   expect(store.reads).toBe(0);
   expect(samples).toHaveLength(180);
-  expect(samples.map(({ calls_per_second }) => Math.round(calls_per_second * 5))).toEqual(Array.from({ length: 180 }, (_, index) => index + 22));
+  expect(samples.map(({ calls_per_second }) => Math.round(calls_per_second * 5))).toEqual(
+    Array.from({ length: 180 }, (_, index) => index + 22),
+  );
   expect(samples.every(({ errors_per_second }) => errors_per_second === 0.2)).toBe(true);
   expect(published.map((json) => (JSON.parse(json) as { readonly data: Sample }).data).slice(-180)).toEqual(samples);
 });

@@ -2,7 +2,17 @@ import type { Streams, SystemStream } from "../../../kernel/stream-contract.ts";
 import { DURATION_LAYOUT } from "../calls/duration-histogram.ts";
 import { type HistogramCounts, mergeHistograms, percentileOf } from "./histogram.ts";
 import { periodOf, SAMPLES } from "./levels.ts";
-import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT, ENGINE_CONNECTIONS, ENGINE_CPU, ENGINE_HEAP, ENGINE_LAG, ENGINE_RSS, WORKERS } from "./names.ts";
+import {
+  CALL_DURATION,
+  CALLS,
+  CALLS_IN_FLIGHT,
+  ENGINE_CONNECTIONS,
+  ENGINE_CPU,
+  ENGINE_HEAP,
+  ENGINE_LAG,
+  ENGINE_RSS,
+  WORKERS,
+} from "./names.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 
@@ -44,7 +54,10 @@ export class LiveMetrics {
     this.#stream = streams.provideSystemStream({
       name: "svc.metrics",
       summary: "The engine's main metrics, every 5 s; a new subscriber receives the last 15 min",
-      snapshot: (id) => JSON.stringify(id === undefined ? this.#history() : (this.#history().find(({ at_ms }) => String(at_ms) === id) ?? null)),
+      snapshot: (id) =>
+        JSON.stringify(
+          id === undefined ? this.#history() : (this.#history().find(({ at_ms }) => String(at_ms) === id) ?? null),
+        ),
     });
   }
 
@@ -57,7 +70,11 @@ export class LiveMetrics {
     this.#samples.push(sample);
     if (this.#samples.length > KEPT_SAMPLES) this.#samples.shift();
     if (this.#stream.subscribers === 0) return;
-    this.#stream.publish({ id: null, type: "event", json: JSON.stringify({ type: "sample", data: this.#shown(sample) }) });
+    this.#stream.publish({
+      id: null,
+      type: "event",
+      json: JSON.stringify({ type: "sample", data: this.#shown(sample) }),
+    });
   }
 
   #history(): readonly MetricsSample[] {
@@ -77,7 +94,8 @@ export class LiveMetrics {
     if (rss === null) return undefined;
     const { calls, errors } = this.#calls(period);
     const durations = this.#durations(period);
-    const percentile = (percent: number): number | null => (durations === undefined ? null : percentileOf(durations, DURATION_LAYOUT, percent));
+    const percentile = (percent: number): number | null =>
+      durations === undefined ? null : percentileOf(durations, DURATION_LAYOUT, percent);
     return {
       calls_per_second: (calls * 1_000) / SAMPLES.stepMs,
       errors_per_second: (errors * 1_000) / SAMPLES.stepMs,

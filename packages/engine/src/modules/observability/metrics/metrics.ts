@@ -23,7 +23,10 @@ import { TimeLine } from "./time-line.ts";
 /** Inactive series are removed every 12 samples, i.e. every minute. */
 const SAMPLES_PER_SWEEP = 12;
 
-type Config = Pick<ObservabilityConfig, "metrics_enabled" | "metrics_max_count" | "metrics_retention_seconds" | "prometheus">;
+type Config = Pick<
+  ObservabilityConfig,
+  "metrics_enabled" | "metrics_max_count" | "metrics_retention_seconds" | "prometheus"
+>;
 
 export interface Metrics {
   /** Takes metrics that workers and other programs send. Drops them while metrics are off. */
@@ -47,7 +50,10 @@ export interface MetricsParts {
   readonly resource: Resource;
 }
 
-export async function startMetrics(context: ModuleContext<Config>, { stats, totals, drops, lag, resource }: MetricsParts): Promise<Metrics> {
+export async function startMetrics(
+  context: ModuleContext<Config>,
+  { stats, totals, drops, lag, resource }: MetricsParts,
+): Promise<Metrics> {
   const { clock, directory, telemetry, streams } = context;
   let config: Config = context.config;
   const timeLine = new TimeLine(clock);
@@ -117,7 +123,8 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
         calls.sampleEnded(at);
         counts.sample(at);
       },
-      problem: () => (config.metrics_enabled ? undefined : "metrics are off: metrics_enabled of svc-observability is false"),
+      problem: () =>
+        config.metrics_enabled ? undefined : "metrics are off: metrics_enabled of svc-observability is false",
     }),
     snapshot: () => snapshotOf(store, resource),
     counts: () => ({ series: store.size, limit: store.limit }),

@@ -38,7 +38,11 @@ test("queues, streams, events, cron and HTTP tell their figures, each queue and 
   // The job store responds a little later.
   await engine.call("queue::list", {});
   const { series } = (await engine.call("engine::metrics::series", { aggregate: "max" })) as {
-    series: readonly { name: string; labels: Record<string, string>; points: readonly (readonly [number, number | null])[] }[];
+    series: readonly {
+      name: string;
+      labels: Record<string, string>;
+      points: readonly (readonly [number, number | null])[];
+    }[];
   };
   const figures = new Map(
     series.map(({ name, labels, points }) => [

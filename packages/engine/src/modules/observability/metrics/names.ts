@@ -7,10 +7,20 @@ function info(name: string, type: MetricInfo["type"], unit: string, description:
 /** The engine's own metrics. Metrics of modules are defined with their measurements. */
 export const CALLS = info("svc.calls", "counter", "1", "Calls that ended, by function and outcome");
 export const CALLS_DEFERRED = info("svc.calls.deferred", "counter", "1", "Calls that were enqueued");
-export const CALLS_REFUSED = info("svc.calls.refused", "counter", "1", "Calls that were refused before they ran, by error code");
+export const CALLS_REFUSED = info(
+  "svc.calls.refused",
+  "counter",
+  "1",
+  "Calls that were refused before they ran, by error code",
+);
 export const CALL_DURATION = info("svc.call.duration", "histogram", "ms", "Duration of calls, by function");
 export const CALLS_IN_FLIGHT = info("svc.calls.in_flight", "gauge", "1", "Calls in flight");
-export const MODULE_IN_FLIGHT = info("svc.module.calls_in_flight", "gauge", "1", "Calls in flight in a module of the engine");
+export const MODULE_IN_FLIGHT = info(
+  "svc.module.calls_in_flight",
+  "gauge",
+  "1",
+  "Calls in flight in a module of the engine",
+);
 export const WORKERS = info("svc.workers", "gauge", "1", "Connected workers");
 export const WORKER_SPAWNS = info("svc.workers.spawns", "counter", "1", "Workers that connected");
 export const WORKER_DEATHS = info("svc.workers.deaths", "counter", "1", "Workers that disconnected");
@@ -23,15 +33,32 @@ export const WORKER_UPTIME = info("svc.worker.uptime_seconds", "gauge", "s", "Up
 export const ENGINE_CPU = info("svc.engine.cpu_percent", "gauge", "%", "CPU time of the engine; 100 is one core");
 export const ENGINE_RSS = info("svc.engine.rss_bytes", "gauge", "By", "Resident memory of the engine");
 export const ENGINE_HEAP = info("svc.engine.heap_used_bytes", "gauge", "By", "Used JavaScript heap of the engine");
-export const ENGINE_LAG = info("svc.engine.event_loop_lag_ms", "gauge", "ms", "Maximum event loop lag of the engine within 5 s");
-export const ENGINE_CONNECTIONS = info("svc.engine.connections", "gauge", "1", "Connections of workers and other clients on the bridge");
+export const ENGINE_LAG = info(
+  "svc.engine.event_loop_lag_ms",
+  "gauge",
+  "ms",
+  "Maximum event loop lag of the engine within 5 s",
+);
+export const ENGINE_CONNECTIONS = info(
+  "svc.engine.connections",
+  "gauge",
+  "1",
+  "Connections of workers and other clients on the bridge",
+);
 export const ENGINE_UPTIME = info("svc.engine.uptime_seconds", "gauge", "s", "Uptime of the engine");
 export const ENGINE_FDS = info("svc.engine.file_descriptors", "gauge", "1", "Open file descriptors of the engine");
-export const TELEMETRY_DROPPED = info("svc.telemetry.dropped", "counter", "1", "Telemetry that was dropped, by signal and reason");
+export const TELEMETRY_DROPPED = info(
+  "svc.telemetry.dropped",
+  "counter",
+  "1",
+  "Telemetry that was dropped, by signal and reason",
+);
 export const TELEMETRY_SERIES = info("svc.telemetry.series", "gauge", "1", "Stored metric series");
 
 /** Metrics of the engine's process. Other series without labels are sums over all callers. */
-export const OF_PROCESS: ReadonlySet<string> = new Set([ENGINE_CPU, ENGINE_RSS, ENGINE_HEAP, ENGINE_LAG, ENGINE_UPTIME, ENGINE_FDS].map(({ name }) => name));
+export const OF_PROCESS: ReadonlySet<string> = new Set(
+  [ENGINE_CPU, ENGINE_RSS, ENGINE_HEAP, ENGINE_LAG, ENGINE_UPTIME, ENGINE_FDS].map(({ name }) => name),
+);
 
 /** Names that have series sooner or later, whichever modules run. */
 export const OWN_NAMES: readonly string[] = [

@@ -44,6 +44,8 @@ describe("the level of a window", () => {
   const now = 1_767_225_600_000;
   it("is the finest that reaches back so far", () => {
     const minutes = (count: number): number => now - count * 60_000;
-    expect([1, 15, 16, 60, 61, 360, 363, 10_080, 50_000].map((count) => levelFor(minutes(count), now))).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 3]);
+    expect([1, 15, 16, 60, 61, 360, 363, 10_080, 50_000].map((count) => levelFor(minutes(count), now))).toEqual([
+      0, 0, 1, 1, 2, 2, 3, 3, 3,
+    ]);
   });
 });

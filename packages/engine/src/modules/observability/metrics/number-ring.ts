@@ -25,7 +25,8 @@ export class NumberRing {
     this.#ring = new PeriodRing(level.periods, {
       grow: (to, places) => {
         const grown = new Float64Array(to * COLUMNS);
-        for (const [from, place] of places) grown.set(this.#data.subarray(from * COLUMNS, (from + 1) * COLUMNS), place * COLUMNS);
+        for (const [from, place] of places)
+          grown.set(this.#data.subarray(from * COLUMNS, (from + 1) * COLUMNS), place * COLUMNS);
         this.#data = grown;
       },
       empty: (slot) => this.#data.fill(0, slot * COLUMNS, (slot + 1) * COLUMNS),
@@ -50,7 +51,12 @@ export class NumberRing {
     const row = slot * COLUMNS;
     const count = slot === -1 ? 0 : (this.#data[row + COUNT] as number);
     if (count === 0) return undefined;
-    return { count, sum: this.#data[row + SUM] as number, min: this.#data[row + MIN] as number, max: this.#data[row + MAX] as number };
+    return {
+      count,
+      sum: this.#data[row + SUM] as number,
+      min: this.#data[row + MIN] as number,
+      max: this.#data[row + MAX] as number,
+    };
   }
 }
 

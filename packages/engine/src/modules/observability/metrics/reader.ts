@@ -44,7 +44,11 @@ export interface MetricReaderParts {
 }
 
 /** Reads the series store for alert rules. */
-export function metricReader({ store, catchUp = () => {}, problem = () => undefined }: MetricReaderParts): MetricReader {
+export function metricReader({
+  store,
+  catchUp = () => {},
+  problem = () => undefined,
+}: MetricReaderParts): MetricReader {
   return {
     problem,
     missing(metric) {

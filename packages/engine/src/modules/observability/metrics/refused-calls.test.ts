@@ -40,7 +40,8 @@ async function settled(worker: InMemoryWorker): Promise<void> {
   await worker.next((frame) => frame.type === "pong");
 }
 
-const codeOf = async (answer: Promise<Record<string, unknown>>): Promise<unknown> => ((await answer).error as { readonly code: string }).code;
+const codeOf = async (answer: Promise<Record<string, unknown>>): Promise<unknown> =>
+  ((await answer).error as { readonly code: string }).code;
 
 test("calls that access rules or the caller's own limit refuse are counted by their code, whether an answer is awaited or not", async () => {
   const { running, refused } = await start();
@@ -69,7 +70,8 @@ test("calls that are refused for what they say or what they need are counted by 
   caller.say({ type: "invokefunction", function_id: "math::add", action: { type: "enqueue", queue: "q" }, data: {} });
   const used = await running.connectWorker({ name: "used" });
   const invocation_id = crypto.randomUUID();
-  for (let time = 0; time < 2; time++) used.say({ type: "invokefunction", invocation_id, function_id: "math::add", data: {} });
+  for (let time = 0; time < 2; time++)
+    used.say({ type: "invokefunction", invocation_id, function_id: "math::add", data: {} });
   await used.next((frame) => frame.type === "error");
   await settled(caller);
   expect(await refused()).toMatchObject({ enqueue_error: 2, invalid_message: 1 });
@@ -82,7 +84,9 @@ test("calls that are refused for what they say or what they need are counted by 
   queue.say({ type: "registerfunction", id: "engine::queue::enqueue" });
   await settled(queue);
   expect(running.directory.functionById("engine::queue::enqueue")).toBeDefined();
-  caller.send('{"type":"invokefunction","function_id":"math::add","action":{"type":"enqueue","queue":"q"},"data":{"a":tru}}');
+  caller.send(
+    '{"type":"invokefunction","function_id":"math::add","action":{"type":"enqueue","queue":"q"},"data":{"a":tru}}',
+  );
   await settled(caller);
   expect(await refused()).toMatchObject({ enqueue_error: 2, invalid_message: 3 });
 });
@@ -115,13 +119,25 @@ test("rejected calls of a console are not counted: its polling would trigger an 
 test("unknown ids create no series, neither over time nor for Prometheus", async () => {
   const { running, clock, refused } = await start();
   const caller = await running.connectWorker({ name: "caller" });
-  for (let call = 0; call < 500; call++) expect(await codeOf(caller.call(`unknown::${call}`))).toBe("function_not_found");
+  for (let call = 0; call < 500; call++)
+    expect(await codeOf(caller.call(`unknown::${call}`))).toBe("function_not_found");
   clock.advance(5_000);
   expect(await refused()).toMatchObject({ function_not_found: 500 });
-  const { series } = (await running.call("engine::metrics::series", { names: ["svc.calls", "svc.calls.refused"], aggregate: "sum" })) as {
-    readonly series: readonly { readonly name: string; readonly labels: object; readonly points: readonly (readonly [number, number | null])[] }[];
+  const { series } = (await running.call("engine::metrics::series", {
+    names: ["svc.calls", "svc.calls.refused"],
+    aggregate: "sum",
+  })) as {
+    readonly series: readonly {
+      readonly name: string;
+      readonly labels: object;
+      readonly points: readonly (readonly [number, number | null])[];
+    }[];
   };
-  const sums = series.map(({ name, labels, points }) => [name, labels, points.reduce((sum, [, value]) => sum + (value ?? 0), 0)]);
+  const sums = series.map(({ name, labels, points }) => [
+    name,
+    labels,
+    points.reduce((sum, [, value]) => sum + (value ?? 0), 0),
+  ]);
   expect(sums).toContainEqual(["svc.calls.refused", { code: "function_not_found" }, 500]);
   expect(sums).toContainEqual(["svc.calls", { function_id: "(other)", outcome: "refused" }, 500]);
   expect(sums.length).toBeLessThan(12);

@@ -71,9 +71,11 @@ export class SeriesStore {
 
   /** Like `number`. A series whose bucket bounds have changed starts again. */
   histogram(info: MetricInfo, labels: Labels, layout: BucketLayout, origin?: Origin): HistogramSeries | undefined {
-    const make = (identity: ConstructorParameters<typeof HistogramSeries>[0]): HistogramSeries => new HistogramSeries(identity, layout, this.#budget);
+    const make = (identity: ConstructorParameters<typeof HistogramSeries>[0]): HistogramSeries =>
+      new HistogramSeries(identity, layout, this.#budget);
     const found = this.#find(info, labels, origin, make);
-    if (!(found instanceof HistogramSeries) || found.layout.key === layout.key) return found instanceof HistogramSeries ? found : undefined;
+    if (!(found instanceof HistogramSeries) || found.layout.key === layout.key)
+      return found instanceof HistogramSeries ? found : undefined;
     this.remove(found);
     return this.histogram(info, labels, layout, origin);
   }
@@ -116,7 +118,10 @@ export class SeriesStore {
     const key = keyOf(labels, origin);
     const known = group?.series.get(key);
     if (known !== undefined) return known;
-    if (this.#size >= this.limit || (origin !== undefined && this.#external >= Math.floor(this.limit * EXTERNAL_SHARE))) {
+    if (
+      this.#size >= this.limit ||
+      (origin !== undefined && this.#external >= Math.floor(this.limit * EXTERNAL_SHARE))
+    ) {
       this.#drops.dropped("metrics", "series_limit", 1);
       return undefined;
     }

@@ -31,19 +31,27 @@ function boundsOf(layout: BucketLayout): readonly number[] {
 }
 
 /** Returns the total of each series, for export. `own` is the resource of series without an origin. */
-export function snapshotOf(store: SeriesStore, own: Resource, wants: (series: Series) => boolean = () => true): MetricRecord[] {
+export function snapshotOf(
+  store: SeriesStore,
+  own: Resource,
+  wants: (series: Series) => boolean = () => true,
+): MetricRecord[] {
   const records: MetricRecord[] = [];
   for (const name of store.names()) {
     const info = store.infoOf(name);
     if (info === undefined) continue;
-    const byOrigin = new Map<string, { readonly resource: Resource; readonly scopeName: string | undefined; readonly points: MetricPoint[] }>();
+    const byOrigin = new Map<
+      string,
+      { readonly resource: Resource; readonly scopeName: string | undefined; readonly points: MetricPoint[] }
+    >();
     for (const series of store.of(name)) {
       if (!wants(series)) continue;
       const { origin } = series;
       const key = JSON.stringify([origin?.service, origin?.workerId]);
       let group = byOrigin.get(key);
       if (group === undefined) {
-        const resource = origin === undefined ? own : { service: origin.service, workerId: origin.workerId, attributes: {} };
+        const resource =
+          origin === undefined ? own : { service: origin.service, workerId: origin.workerId, attributes: {} };
         group = { resource, scopeName: origin?.scopeName, points: [] };
         byOrigin.set(key, group);
       }
@@ -56,12 +64,23 @@ export function snapshotOf(store: SeriesStore, own: Resource, wants: (series: Se
 }
 
 function pointOf(series: Series, store: SeriesStore): MetricPoint {
-  const common = { attributes: series.labels, timeUnixNano: nanos(store.timeLine.shown(series.at)), startUnixNano: nanos(store.timeLine.shown(series.since)) };
+  const common = {
+    attributes: series.labels,
+    timeUnixNano: nanos(store.timeLine.shown(series.at)),
+    startUnixNano: nanos(store.timeLine.shown(series.since)),
+  };
   if (!(series instanceof HistogramSeries)) return { ...common, value: { type: "number", value: series.latest } };
   const { total, layout } = series;
   return {
     ...common,
-    value: { type: "histogram", count: total.count, sum: total.sum, min: minOf(total, layout) ?? undefined, max: total.max, ...explicitBuckets(total, layout) },
+    value: {
+      type: "histogram",
+      count: total.count,
+      sum: total.sum,
+      min: minOf(total, layout) ?? undefined,
+      max: total.max,
+      ...explicitBuckets(total, layout),
+    },
   };
 }
 

@@ -48,7 +48,8 @@ export function* recordsOf(
 
 function readScope(value: unknown): ScopeNames {
   const scope = asObject(value);
-  const short = (text: string | undefined): string | undefined => (text === undefined || text === "" ? undefined : text.slice(0, MAX_KEY_BYTES));
+  const short = (text: string | undefined): string | undefined =>
+    text === undefined || text === "" ? undefined : text.slice(0, MAX_KEY_BYTES);
   return { scopeName: short(asText(scope?.name)), scopeVersion: short(asText(scope?.version)) };
 }
 
@@ -56,7 +57,12 @@ function readScope(value: unknown): ScopeNames {
  * Reads a resource. A trusted sender may set any service name; for a restricted one it is the worker's name with its
  * principal. The worker is known by its connection; otherwise its claimed id must match the sender's address.
  */
-export function readResource(resource: JsonObject, context: DecodeContext, signal: "spans" | "logs" | "metrics", claimed?: string): Resource {
+export function readResource(
+  resource: JsonObject,
+  context: DecodeContext,
+  signal: "spans" | "logs" | "metrics",
+  claimed?: string,
+): Resource {
   const { origin } = context;
   const given = readAttributes(resource.attributes, new RecordBudget(signal, context.drops));
   const name = given["service.name"];
@@ -69,7 +75,8 @@ export function readResource(resource: JsonObject, context: DecodeContext, signa
   if (origin.restrictedTo !== undefined) delete attributes["worker.id"];
   if (workerId !== undefined) attributes["svc.worker.id"] = workerId;
   const named = typeof name === "string" && name !== "" ? name : (origin.worker?.name ?? "unknown_service");
-  const service = origin.restrictedTo === undefined ? named : `${origin.worker?.name ?? "unknown_service"} (${origin.restrictedTo})`;
+  const service =
+    origin.restrictedTo === undefined ? named : `${origin.worker?.name ?? "unknown_service"} (${origin.restrictedTo})`;
   return { service: service.slice(0, MAX_KEY_BYTES), workerId, attributes, restrictedTo: origin.restrictedTo };
 }
 
@@ -79,5 +86,7 @@ export function readOwnAttributes(value: unknown, budget: RecordBudget, origin: 
 }
 
 function permitted(attributes: Attributes, origin: Origin): Attributes {
-  return origin.restrictedTo === undefined ? attributes : withoutAttributes(attributes, (name, value) => isReserved(name, value, origin));
+  return origin.restrictedTo === undefined
+    ? attributes
+    : withoutAttributes(attributes, (name, value) => isReserved(name, value, origin));
 }

@@ -3,7 +3,17 @@ import { severityTextOf } from "../logs/severity.ts";
 import type { LogRecord, Resource } from "../model.ts";
 import { type DecodeContext, readOwnAttributes, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";
 import { MAX_BODY_BYTES, RecordBudget } from "./limits.ts";
-import { asInteger, asObject, asText, isSuspect, type JsonObject, readId, readNanos, readValue, withMarks } from "./values.ts";
+import {
+  asInteger,
+  asObject,
+  asText,
+  isSuspect,
+  type JsonObject,
+  readId,
+  readNanos,
+  readValue,
+  withMarks,
+} from "./values.ts";
 
 const NAMES = { resources: "resourceLogs", scopes: "scopeLogs", records: "logRecords" } as const;
 const NUMBERS: ReadonlyMap<string, number> = new Map([
@@ -30,7 +40,12 @@ export function* decodeLogs(body: unknown, context: DecodeContext): Generator<bo
   }
 }
 
-function readLog(json: JsonObject | undefined, resource: Resource, scope: ScopeNames, context: DecodeContext): LogRecord | "malformed" | "bad_time" {
+function readLog(
+  json: JsonObject | undefined,
+  resource: Resource,
+  scope: ScopeNames,
+  context: DecodeContext,
+): LogRecord | "malformed" | "bad_time" {
   if (json === undefined) return "malformed";
   const time = readNanos(json.timeUnixNano);
   const observed = readNanos(json.observedTimeUnixNano);

@@ -21,7 +21,13 @@ export function* decodeMetrics(body: unknown, context: DecodeContext): Generator
       const metric = asObject(record);
       const kind = metric === undefined ? undefined : kindOf(metric);
       const name = asText(metric?.name);
-      if (metric === undefined || kind === undefined || name === undefined || name === "" || Buffer.byteLength(name) > MAX_KEY_BYTES) {
+      if (
+        metric === undefined ||
+        kind === undefined ||
+        name === undefined ||
+        name === "" ||
+        Buffer.byteLength(name) > MAX_KEY_BYTES
+      ) {
         context.drops.dropped("metrics", metric?.summary === undefined ? "malformed" : "unsupported_kind", 1);
         yield false;
         continue;
@@ -43,7 +49,11 @@ export function* decodeMetrics(body: unknown, context: DecodeContext): Generator
   }
 }
 
-function* readPoints(kind: Kind, workerId: string | undefined, context: DecodeContext): Generator<boolean, MetricPoint[]> {
+function* readPoints(
+  kind: Kind,
+  workerId: string | undefined,
+  context: DecodeContext,
+): Generator<boolean, MetricPoint[]> {
   const points: MetricPoint[] = [];
   for (const item of kind.points.slice(0, MAX_POINTS)) {
     const point = readPoint(asObject(item), kind.readPoint, workerId, context);
@@ -70,7 +80,8 @@ function workerNamedBy(metrics: readonly unknown[]): string | undefined {
 
 function kindOf(metric: JsonObject): Kind | undefined {
   const gauge = asObject(metric.gauge);
-  if (gauge !== undefined) return { type: "gauge", temporality: undefined, points: asList(gauge.dataPoints), readPoint: readNumber };
+  if (gauge !== undefined)
+    return { type: "gauge", temporality: undefined, points: asList(gauge.dataPoints), readPoint: readNumber };
   const sum = asObject(metric.sum);
   if (sum !== undefined) {
     const type = sum.isMonotonic === true ? "counter" : "up_down_counter";
@@ -78,11 +89,21 @@ function kindOf(metric: JsonObject): Kind | undefined {
   }
   const histogram = asObject(metric.histogram);
   if (histogram !== undefined) {
-    return { type: "histogram", temporality: temporalityOf(histogram), points: asList(histogram.dataPoints), readPoint: readHistogram };
+    return {
+      type: "histogram",
+      temporality: temporalityOf(histogram),
+      points: asList(histogram.dataPoints),
+      readPoint: readHistogram,
+    };
   }
   const exponential = asObject(metric.exponentialHistogram);
   if (exponential === undefined) return undefined;
-  return { type: "histogram", temporality: temporalityOf(exponential), points: asList(exponential.dataPoints), readPoint: explicitHistogram };
+  return {
+    type: "histogram",
+    temporality: temporalityOf(exponential),
+    points: asList(exponential.dataPoints),
+    readPoint: explicitHistogram,
+  };
 }
 
 function temporalityOf(json: JsonObject): "delta" | "cumulative" {
@@ -103,7 +124,10 @@ function readPoint(
   const value = read(json);
   if (value === undefined) return "bad_value";
   const own = readOwnAttributes(json.attributes, new RecordBudget("metrics", context.drops), context.origin);
-  const attributes = context.origin.restrictedTo === undefined ? own : withoutAttributes(own, (name, value) => isForeignLabel(name, value, workerId));
+  const attributes =
+    context.origin.restrictedTo === undefined
+      ? own
+      : withoutAttributes(own, (name, value) => isForeignLabel(name, value, workerId));
   return { attributes, timeUnixNano: time ?? context.nowNanos, startUnixNano: start, value };
 }
 
@@ -133,5 +157,7 @@ function readHistogram(json: JsonObject): MetricPoint["value"] | undefined {
 }
 
 function isRising(bounds: readonly (number | undefined)[]): boolean {
-  return bounds.every((bound, at) => bound !== undefined && Number.isFinite(bound) && (at === 0 || bound > (bounds[at - 1] as number)));
+  return bounds.every(
+    (bound, at) => bound !== undefined && Number.isFinite(bound) && (at === 0 || bound > (bounds[at - 1] as number)),
+  );
 }

@@ -1,8 +1,27 @@
 import type { Attributes, SpanKind } from "../../../kernel/telemetry-contract.ts";
 import type { Resource, SpanEvent, SpanLink, SpanRecord } from "../model.ts";
-import { type DecodeContext, type Origin, readOwnAttributes, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";
+import {
+  type DecodeContext,
+  type Origin,
+  readOwnAttributes,
+  readResource,
+  recordsOf,
+  type ScopeNames,
+} from "./decode-context.ts";
 import { MAX_BODY_BYTES, MAX_EVENTS, MAX_LINKS, MAX_NAME_BYTES, RecordBudget } from "./limits.ts";
-import { asInteger, asList, asObject, asText, isSuspect, type JsonObject, NO_ATTRIBUTES, readAttributes, readId, readNanos, withMarks } from "./values.ts";
+import {
+  asInteger,
+  asList,
+  asObject,
+  asText,
+  isSuspect,
+  type JsonObject,
+  NO_ATTRIBUTES,
+  readAttributes,
+  readId,
+  readNanos,
+  withMarks,
+} from "./values.ts";
 
 const NAMES = { resources: "resourceSpans", scopes: "scopeSpans", records: "spans" } as const;
 /** Kinds by their OTLP number; 0 is unspecified. */
@@ -37,7 +56,8 @@ export function* decodeTraces(body: unknown, context: DecodeContext): Generator<
  * Python without our SDK name. A kind that it cannot have sent proves the opposite.
  */
 function countsKindsFromZero({ attributes }: Resource, spans: readonly unknown[], { origin }: DecodeContext): boolean {
-  const isForeignPython = origin.isFrame && attributes["telemetry.sdk.language"] === "python" && attributes["telemetry.sdk.name"] !== "svc";
+  const isForeignPython =
+    origin.isFrame && attributes["telemetry.sdk.language"] === "python" && attributes["telemetry.sdk.name"] !== "svc";
   return isForeignPython && spans.every((span) => asInteger(asObject(span)?.kind) !== CONSUMER);
 }
 
@@ -49,12 +69,16 @@ interface SpanPlace {
   readonly context: DecodeContext;
 }
 
-function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, hasFlags, context }: SpanPlace): SpanRecord | Refusal {
+function readSpan(
+  json: JsonObject | undefined,
+  { resource, scope, kindOffset, hasFlags, context }: SpanPlace,
+): SpanRecord | Refusal {
   if (json === undefined) return "malformed";
   const traceId = readId(json.traceId, 32);
   const spanId = readId(json.spanId, 16);
   const parentSpanId = readId(json.parentSpanId, 16);
-  if (typeof traceId !== "string" || typeof spanId !== "string" || parentSpanId === null || parentSpanId === spanId) return "bad_id";
+  if (typeof traceId !== "string" || typeof spanId !== "string" || parentSpanId === null || parentSpanId === spanId)
+    return "bad_id";
   const start = readNanos(json.startTimeUnixNano);
   const end = readNanos(json.endTimeUnixNano);
   if (start === null || end === null || start === undefined) return "bad_time";
@@ -63,7 +87,8 @@ function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, h
   const status = readStatus(asObject(json.status));
   const statusDescription = status.message === undefined ? undefined : budget.cut(status.message, MAX_BODY_BYTES);
   const endsEarly = end !== undefined && end < start;
-  const isWrong = endsEarly || isSuspect(start, context.nowNanos) || (end !== undefined && isSuspect(end, context.nowNanos));
+  const isWrong =
+    endsEarly || isSuspect(start, context.nowNanos) || (end !== undefined && isSuspect(end, context.nowNanos));
   const own = readOwnAttributes(json.attributes, budget, context.origin);
   const attributes = isWrong ? withMarks(own, { "svc.time_suspect": true }) : own;
   const events = readEvents(asList(json.events), { startNanos: start, budget, origin: context.origin });
@@ -106,7 +131,10 @@ function readKind(value: unknown, offset: number): SpanKind {
   return KINDS[(asInteger(value) ?? 0) + offset] ?? "internal";
 }
 
-function readStatus(json: JsonObject | undefined): { readonly status: SpanRecord["status"]; readonly message: string | undefined } {
+function readStatus(json: JsonObject | undefined): {
+  readonly status: SpanRecord["status"];
+  readonly message: string | undefined;
+} {
   const code = json?.code;
   const message = asText(json?.message);
   if (code === "STATUS_CODE_ERROR" || asInteger(code) === 2) return { status: "error", message };
@@ -126,7 +154,11 @@ function readEvents(list: readonly unknown[], { startNanos, budget, origin }: Ev
     const json = asObject(item);
     if (json === undefined || !budget.take(PART_BYTES)) continue;
     const name = budget.cut(asText(json.name) ?? "", MAX_NAME_BYTES);
-    events.push({ name, timeUnixNano: readNanos(json.timeUnixNano) ?? startNanos, attributes: readOwnAttributes(json.attributes, budget, origin) });
+    events.push({
+      name,
+      timeUnixNano: readNanos(json.timeUnixNano) ?? startNanos,
+      attributes: readOwnAttributes(json.attributes, budget, origin),
+    });
   }
   budget.leftOut("events", list.length - events.length);
   return events;
@@ -139,7 +171,11 @@ function readLinks(list: readonly unknown[], budget: RecordBudget): readonly Spa
     const traceId = readId(json?.traceId, 32);
     const spanId = readId(json?.spanId, 16);
     if (typeof traceId !== "string" || typeof spanId !== "string" || !budget.take(PART_BYTES)) continue;
-    links.push({ traceId, spanId, attributes: json?.attributes === undefined ? NO_ATTRIBUTES : readAttributes(json.attributes, budget) });
+    links.push({
+      traceId,
+      spanId,
+      attributes: json?.attributes === undefined ? NO_ATTRIBUTES : readAttributes(json.attributes, budget),
+    });
   }
   budget.leftOut("links", list.length - links.length);
   return links;
@@ -148,5 +184,9 @@ function readLinks(list: readonly unknown[], budget: RecordBudget): readonly Spa
 /** The marks that published clients set. */
 function isInternal(attributes: Attributes): boolean {
   const id = attributes.function_id;
-  return attributes["iii.function.kind"] === "internal" || attributes["svc.internal"] === true || (typeof id === "string" && id.startsWith("engine::"));
+  return (
+    attributes["iii.function.kind"] === "internal" ||
+    attributes["svc.internal"] === true ||
+    (typeof id === "string" && id.startsWith("engine::"))
+  );
 }

@@ -32,7 +32,8 @@ export function checkShape(signal: Signal, body: unknown): void {
   const [resources, scopes, records] = LISTS[signal];
   for (const [at, ofResource] of listOf(body, resources, "").entries()) {
     const path = `${resources}[${at}].`;
-    for (const [index, ofScope] of listOf(ofResource, scopes, path).entries()) listOf(ofScope, records, `${path}${scopes}[${index}].`);
+    for (const [index, ofScope] of listOf(ofResource, scopes, path).entries())
+      listOf(ofScope, records, `${path}${scopes}[${index}].`);
   }
 }
 
@@ -40,6 +41,9 @@ function listOf(parent: unknown, name: string, path: string): readonly unknown[]
   const value = asObject(parent)?.[name];
   // A missing list or null means that there are no records.
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw new SyntaxError(`\`${path}${name}\` must be a list, not ${typeof value === "object" ? "an object" : `a ${typeof value}`}`);
+  if (!Array.isArray(value))
+    throw new SyntaxError(
+      `\`${path}${name}\` must be a list, not ${typeof value === "object" ? "an object" : `a ${typeof value}`}`,
+    );
   return value;
 }

@@ -8,7 +8,16 @@ const RICH_SPAN = someSpan({
   parentSpanId: "00f067aa0ba902b7",
   status: "error",
   statusDescription: "it broke",
-  attributes: { text: "ä", whole: 42, part: 0.5, yes: true, none: null, list: ["a", 1], map: { inside: "b" }, many: "9007199254740993" },
+  attributes: {
+    text: "ä",
+    whole: 42,
+    part: 0.5,
+    yes: true,
+    none: null,
+    list: ["a", 1],
+    map: { inside: "b" },
+    many: "9007199254740993",
+  },
   events: [{ name: "exception", timeUnixNano: 1_790_000_000_200_000_001n, attributes: { "exception.type": "boom" } }],
   links: [{ traceId: "1af7651916cd43dd8448eb211c80319c", spanId: "c7ad6b7169203331", attributes: {} }],
   scopeName: "handler",
@@ -39,13 +48,22 @@ test("values of attributes keep their kinds", () => {
 });
 
 test("each service is a resource of its own, named by its worker", () => {
-  const spans = [someSpan(), someSpan({ resource: { service: "svc", workerId: undefined, attributes: {} } }), someSpan({ resource: { ...SOME_RESOURCE } })];
+  const spans = [
+    someSpan(),
+    someSpan({ resource: { service: "svc", workerId: undefined, attributes: {} } }),
+    someSpan({ resource: { ...SOME_RESOURCE } }),
+  ];
   const { resourceSpans } = encodeTraces(spans);
-  expect(resourceSpans.map(({ resource, scopeSpans }) => [resource.attributes[0]?.value, scopeSpans[0]?.spans.length])).toEqual([
+  expect(
+    resourceSpans.map(({ resource, scopeSpans }) => [resource.attributes[0]?.value, scopeSpans[0]?.spans.length]),
+  ).toEqual([
     [{ stringValue: "math-worker" }, 2],
     [{ stringValue: "svc" }, 1],
   ]);
-  expect(resourceSpans[0]?.resource.attributes).toContainEqual({ key: "service.instance.id", value: { stringValue: "w-1" } });
+  expect(resourceSpans[0]?.resource.attributes).toContainEqual({
+    key: "service.instance.id",
+    value: { stringValue: "w-1" },
+  });
 });
 
 const histogram = someMetric({
@@ -63,7 +81,10 @@ const histogram = someMetric({
 
 test.each([
   ["traces", encodeTraces([RICH_SPAN, someSpan()])],
-  ["logs", encodeLogs([someLog({ traceId: RICH_SPAN.traceId, spanId: RICH_SPAN.spanId, attributes: { a: [1, "b", null] } })])],
+  [
+    "logs",
+    encodeLogs([someLog({ traceId: RICH_SPAN.traceId, spanId: RICH_SPAN.spanId, attributes: { a: [1, "b", null] } })]),
+  ],
   ["metrics", encodeMetrics([someMetric(), histogram, someMetric({ type: "gauge", temporality: undefined })])],
 ] as const)("%s come back from protobuf as they went into it", (signal, json) => {
   const read = readMessage(writeMessage(json, REQUESTS[signal]), REQUESTS[signal]);
@@ -102,7 +123,8 @@ test("a message of few bytes and many values is refused before it fills the memo
   // One resource with 1.5 million empty attributes.
   const attributes = Buffer.alloc(3_000_000);
   for (let at = 0; at < attributes.length; at += 2) attributes[at] = 0x0a;
-  const lengthOf = (bytes: number): number[] => (bytes < 128 ? [bytes] : [(bytes & 127) | 128, ...lengthOf(bytes >>> 7)]);
+  const lengthOf = (bytes: number): number[] =>
+    bytes < 128 ? [bytes] : [(bytes & 127) | 128, ...lengthOf(bytes >>> 7)];
   const resource = Buffer.concat([Buffer.from([0x0a, ...lengthOf(attributes.length)]), attributes]);
   const request = Buffer.concat([Buffer.from([0x0a, ...lengthOf(resource.length)]), resource]);
   expect(() => readMessage(request, REQUESTS.traces)).toThrow("more than 500000 values");

@@ -1,6 +1,17 @@
 import type { Attributes, AttributeValue, SpanKind } from "../../../kernel/telemetry-contract.ts";
 import type { LogRecord, MetricPoint, MetricRecord, Resource, SpanRecord } from "../model.ts";
-import type { AnyValue, HistogramPointJson, KeyValue, LogJson, LogsJson, MetricJson, MetricsJson, NumberPointJson, SpanJson, TracesJson } from "./json.ts";
+import type {
+  AnyValue,
+  HistogramPointJson,
+  KeyValue,
+  LogJson,
+  LogsJson,
+  MetricJson,
+  MetricsJson,
+  NumberPointJson,
+  SpanJson,
+  TracesJson,
+} from "./json.ts";
 
 const KINDS: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 };
 const STATUS_CODES: Readonly<Record<SpanRecord["status"], number>> = { unset: 0, ok: 1, error: 2 };
@@ -51,8 +62,15 @@ function encodeSpan(span: SpanRecord, show: ShowAttributes): SpanJson {
       name,
       attributes: encodeAttributes(show(attributes)),
     })),
-    links: span.links.map(({ traceId, spanId, attributes }) => ({ traceId, spanId, attributes: encodeAttributes(show(attributes)) })),
-    status: { code: STATUS_CODES[span.status], ...(span.statusDescription === undefined ? {} : { message: span.statusDescription }) },
+    links: span.links.map(({ traceId, spanId, attributes }) => ({
+      traceId,
+      spanId,
+      attributes: encodeAttributes(show(attributes)),
+    })),
+    status: {
+      code: STATUS_CODES[span.status],
+      ...(span.statusDescription === undefined ? {} : { message: span.statusDescription }),
+    },
   };
 }
 
@@ -72,9 +90,12 @@ function encodeLog(log: LogRecord, show: ShowAttributes): LogJson {
 function encodeMetric({ name, description, unit, type, temporality, points }: MetricRecord): MetricJson {
   const aggregationTemporality = TEMPORALITIES[temporality ?? "cumulative"];
   const named = { name, description, unit };
-  if (type === "histogram") return { ...named, histogram: { aggregationTemporality, dataPoints: points.flatMap(encodeHistogramPoint) } };
+  if (type === "histogram")
+    return { ...named, histogram: { aggregationTemporality, dataPoints: points.flatMap(encodeHistogramPoint) } };
   const dataPoints = points.flatMap(encodeNumberPoint);
-  return type === "gauge" ? { ...named, gauge: { dataPoints } } : { ...named, sum: { dataPoints, aggregationTemporality, isMonotonic: type === "counter" } };
+  return type === "gauge"
+    ? { ...named, gauge: { dataPoints } }
+    : { ...named, sum: { dataPoints, aggregationTemporality, isMonotonic: type === "counter" } };
 }
 
 function encodeNumberPoint(point: MetricPoint): NumberPointJson[] {
@@ -107,7 +128,10 @@ function pointFacts({ attributes, startUnixNano, timeUnixNano }: MetricPoint) {
 }
 
 /** Collectors identify services by `service.name`, and their processes by `service.instance.id`. */
-function encodeResource({ service, workerId, attributes }: Resource, show: ShowAttributes): { readonly attributes: readonly KeyValue[] } {
+function encodeResource(
+  { service, workerId, attributes }: Resource,
+  show: ShowAttributes,
+): { readonly attributes: readonly KeyValue[] } {
   const own: KeyValue[] = [{ key: "service.name", value: { stringValue: service } }];
   const add = (key: string, value: string): void => {
     if (!Object.hasOwn(attributes, key)) own.push({ key, value: { stringValue: value } });
@@ -133,7 +157,9 @@ function encodeValue(value: AttributeValue): AnyValue {
     case "number":
       return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: encodeDouble(value) };
     default:
-      return isArray(value) ? { arrayValue: { values: value.map(encodeValue) } } : { kvlistValue: { values: encodeAttributes(value) } };
+      return isArray(value)
+        ? { arrayValue: { values: value.map(encodeValue) } }
+        : { kvlistValue: { values: encodeAttributes(value) } };
   }
 }
 
@@ -175,7 +201,10 @@ function byResourceAndScope<T extends WithOrigin>(records: readonly T[]): Resour
     const { scopeName, scopeVersion } = record;
     let ofScope = ofResource.scopes.find(({ scope }) => scope.name === scopeName && scope.version === scopeVersion);
     if (ofScope === undefined) {
-      const scope = { ...(scopeName === undefined ? {} : { name: scopeName }), ...(scopeVersion === undefined ? {} : { version: scopeVersion }) };
+      const scope = {
+        ...(scopeName === undefined ? {} : { name: scopeName }),
+        ...(scopeVersion === undefined ? {} : { version: scopeVersion }),
+      };
       ofScope = { scope, records: [] };
       ofResource.scopes.push(ofScope);
     }

@@ -17,7 +17,14 @@ export function explicitHistogram(json: JsonObject): MetricPoint["value"] | unde
   const positive = asObject(json.positive);
   let offset = asInteger(positive?.offset) ?? 0;
   let buckets = asList(positive?.bucketCounts).map(asInteger);
-  if (count === undefined || count < 0 || Math.abs(scale) > 20 || Math.abs(offset) > 2 ** 31 || buckets.length > MAX_GIVEN) return undefined;
+  if (
+    count === undefined ||
+    count < 0 ||
+    Math.abs(scale) > 20 ||
+    Math.abs(offset) > 2 ** 31 ||
+    buckets.length > MAX_GIVEN
+  )
+    return undefined;
   if (!buckets.every((bucket) => bucket !== undefined && bucket >= 0)) return undefined;
   while (buckets.length > MAX_BUCKETS) {
     // One scale lower, two neighbours become one; the first pair may have only one member.
@@ -31,8 +38,11 @@ export function explicitHistogram(json: JsonObject): MetricPoint["value"] | unde
     scale -= 1;
   }
   const width = 2 ** -scale;
-  const bounds = [2 ** (offset * width), ...buckets.map((_, at) => 2 ** ((offset + at + 1) * width))].map((bound) => Math.min(bound, Number.MAX_VALUE));
-  if (!bounds.every((bound, at) => Number.isFinite(bound) && (at === 0 || bound > (bounds[at - 1] as number)))) return undefined;
+  const bounds = [2 ** (offset * width), ...buckets.map((_, at) => 2 ** ((offset + at + 1) * width))].map((bound) =>
+    Math.min(bound, Number.MAX_VALUE),
+  );
+  if (!bounds.every((bound, at) => Number.isFinite(bound) && (at === 0 || bound > (bounds[at - 1] as number))))
+    return undefined;
   const above = (buckets as number[]).reduce((sum, bucket) => sum + bucket, 0);
   return {
     type: "histogram",

@@ -19,7 +19,8 @@ export function takeFrame(
     origin: {
       worker,
       isFrame: true,
-      mayBeWorker: (id) => isOfSender(id) && (principal.isTrusted || directory.workerById(id)?.principal === principal.id),
+      mayBeWorker: (id) =>
+        isOfSender(id) && (principal.isTrusted || directory.workerById(id)?.principal === principal.id),
       restrictedTo,
       providesFunction: principal.isTrusted ? undefined : providedBy(directory, principal.id),
     },
@@ -29,7 +30,10 @@ export function takeFrame(
 }
 
 /** Returns a test for functions that workers of the principal provide. A frame names few functions: caches results. */
-function providedBy(directory: Pick<Directory, "workerById" | "functionById">, principalId: string): (functionId: string) => boolean {
+function providedBy(
+  directory: Pick<Directory, "workerById" | "functionById">,
+  principalId: string,
+): (functionId: string) => boolean {
   const known = new Map<string, boolean>();
   return (functionId) => {
     let isProvided = known.get(functionId);
@@ -43,7 +47,10 @@ function providedBy(directory: Pick<Directory, "workerById" | "functionById">, p
 }
 
 /** Returns a test for workers that are connected from the same machine as this address, `ip:port`. */
-export function workersAt(directory: Pick<Directory, "workerById">, address: string | undefined): (workerId: string) => boolean {
+export function workersAt(
+  directory: Pick<Directory, "workerById">,
+  address: string | undefined,
+): (workerId: string) => boolean {
   const host = address === undefined ? undefined : hostOf(address);
   return (workerId) => {
     const connected = directory.workerById(workerId)?.ip_address;

@@ -22,7 +22,9 @@ const NOBODY = { workerById: () => undefined, functionById: () => undefined };
 
 function request(count: number, service = "a"): object {
   const resource = { service, workerId: undefined, attributes: {} };
-  return encodeTraces(Array.from({ length: count }, (_, at) => someSpan({ spanId: (at + 1).toString(16).padStart(16, "0"), resource })));
+  return encodeTraces(
+    Array.from({ length: count }, (_, at) => someSpan({ spanId: (at + 1).toString(16).padStart(16, "0"), resource })),
+  );
 }
 
 function offer(ingest: Ingest, source: string, body: unknown, bytes = 100): Promise<IngestOutcome> | undefined {
@@ -36,7 +38,11 @@ function offer(ingest: Ingest, source: string, body: unknown, bytes = 100): Prom
 
 test("a frame of a worker's is read soon, and named as its worker's", async () => {
   const { ingest, telemetry } = start();
-  takeFrame(ingest, NOBODY, "traces", Buffer.from(JSON.stringify(request(2))), { worker: { id: "w-1", name: "math" }, address: undefined, principal: TRUSTED });
+  takeFrame(ingest, NOBODY, "traces", Buffer.from(JSON.stringify(request(2))), {
+    worker: { id: "w-1", name: "math" },
+    address: undefined,
+    principal: TRUSTED,
+  });
   await offer(ingest, "other", request(1));
   expect(telemetry.ended.map(({ resource }) => resource.workerId)).toEqual(["w-1", "w-1", undefined]);
 });
@@ -47,7 +53,11 @@ test("a worker's id from a socket without a worker counts only from that worker'
   const directory = { ...NOBODY, workerById: () => ({ ip_address: "10.0.0.7:5000" }) as never };
   takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.7:6000", principal: TRUSTED });
   takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "10.0.0.8:6000", principal: TRUSTED });
-  takeFrame(ingest, directory, "traces", body, { worker: undefined, address: "[::ffff:10.0.0.7]:6000", principal: TRUSTED });
+  takeFrame(ingest, directory, "traces", body, {
+    worker: undefined,
+    address: "[::ffff:10.0.0.7]:6000",
+    principal: TRUSTED,
+  });
   await offer(ingest, "10.0.0.9", request(1));
   ingest.stop(1_000);
   expect(telemetry.ended.filter(({ resource }) => resource.workerId === "w-1")).toHaveLength(2);
@@ -97,12 +107,17 @@ test("a body that cannot be parsed spoils nothing else", async () => {
   expect(telemetry.counts.get("spans malformed_body")).toBe(7);
 });
 
-const restricted = (id: string) => ({ worker: { id: `w-${id}`, name: id }, address: undefined, principal: restrictedPrincipal(id) });
+const restricted = (id: string) => ({
+  worker: { id: `w-${id}`, name: id },
+  address: undefined,
+  principal: restrictedPrincipal(id),
+});
 const bodyOf = (count: number): Buffer => Buffer.from(JSON.stringify(request(count)));
 
 test("a restricted principal's records are limited over all its connections, so that they do not evict those of others", async () => {
   const { ingest, telemetry } = start();
-  const readOf = (service: string): number => telemetry.ended.filter((span) => span.resource.service === service).length;
+  const readOf = (service: string): number =>
+    telemetry.ended.filter((span) => span.resource.service === service).length;
   const flush = () => offer(ingest, "owner", request(1));
   for (const worker of ["one", "two"]) {
     const source = { ...restricted("acme"), worker: { id: worker, name: "shop" } };
@@ -121,7 +136,11 @@ test("a restricted principal's records are limited over all its connections, so 
   expect(readOf("shop (acme)") + readOf("acme (acme)")).toBe(1_100);
   // Trusted senders have no such limit.
   const before = telemetry.ended.length;
-  takeFrame(ingest, NOBODY, "traces", bodyOf(3_000), { worker: { id: "w", name: "owner" }, address: undefined, principal: TRUSTED });
+  takeFrame(ingest, NOBODY, "traces", bodyOf(3_000), {
+    worker: { id: "w", name: "owner" },
+    address: undefined,
+    principal: TRUSTED,
+  });
   while (ingest.counts.waitingBytes > 0) await flush();
   expect(telemetry.ended.length).toBeGreaterThanOrEqual(before + 3_000);
 });
@@ -133,17 +152,31 @@ test("a restricted sender names only functions that its principal provides", () 
     functionById: (id: string) => (id in providers ? { workers: [{ id: providers[id] }] } : undefined) as never,
     workerById: (id: string) => ({ principal: id === "w-bank" ? null : id.slice(2) }) as never,
   };
-  const spans = ["api::x", "secret::pay", "other::y", "none::such"].map((id) => someSpan({ attributes: { "svc.function_id": id } }));
+  const spans = ["api::x", "secret::pay", "other::y", "none::such"].map((id) =>
+    someSpan({ attributes: { "svc.function_id": id } }),
+  );
   takeFrame(ingest, directory, "traces", Buffer.from(JSON.stringify(encodeTraces(spans))), restricted("acme"));
   ingest.stop(1_000);
-  expect(telemetry.ended.map(({ attributes }) => attributes["svc.function_id"])).toEqual(["api::x", undefined, undefined, undefined]);
+  expect(telemetry.ended.map(({ attributes }) => attributes["svc.function_id"])).toEqual([
+    "api::x",
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 test("telemetry of restricted principals that waits leaves room for trusted senders", () => {
   const { ingest, telemetry } = start();
   const origin = (id: string) => ({ worker: undefined, isFrame: true, mayBeWorker: () => false, restrictedTo: id });
   const body = { signal: "traces" as const, bytes: 6 * 1024 * 1024, parse: () => request(1), onDone: undefined };
-  expect(["a", "b", "c", "d"].map((id) => ingest.offer(id, { ...body, origin: origin(id) }))).toEqual([true, true, false, false]);
-  expect(ingest.offer("owner", { ...body, origin: { worker: undefined, isFrame: true, mayBeWorker: () => false } })).toBe(true);
+  expect(["a", "b", "c", "d"].map((id) => ingest.offer(id, { ...body, origin: origin(id) }))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect(
+    ingest.offer("owner", { ...body, origin: { worker: undefined, isFrame: true, mayBeWorker: () => false } }),
+  ).toBe(true);
   expect(telemetry.counts.get("spans ingest_queue_full")).toBe(2);
 });

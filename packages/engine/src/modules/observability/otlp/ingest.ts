@@ -106,7 +106,8 @@ export class Ingest {
     this.#stopped = true;
     this.#cancelTurn?.();
     this.#cancelTurn = undefined;
-    for (const bodies of this.#waiting.values()) for (const { signal } of bodies) this.#sinks.drops.dropped(DROP_SIGNALS[signal], "shutdown", 1);
+    for (const bodies of this.#waiting.values())
+      for (const { signal } of bodies) this.#sinks.drops.dropped(DROP_SIGNALS[signal], "shutdown", 1);
     this.#waiting.clear();
   }
 
@@ -156,9 +157,17 @@ export class Ingest {
     }
     try {
       const parsed = body.parse();
-      if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new SyntaxError("the body is not an object");
+      if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+        throw new SyntaxError("the body is not an object");
       checkShape(body.signal, parsed);
-      const context = { origin: body.origin, spans, logs, metrics, drops, nowNanos: BigInt(Math.round(now())) * 1_000_000n };
+      const context = {
+        origin: body.origin,
+        spans,
+        logs,
+        metrics,
+        drops,
+        nowNanos: BigInt(Math.round(now())) * 1_000_000n,
+      };
       return { ...body, records: decode(body.signal, parsed, context), accepted: 0, refused: 0 };
     } catch (error) {
       const isOverLimit = error instanceof TooMuchError;
@@ -205,7 +214,8 @@ export function parseJsonBody(bytes: Uint8Array): unknown {
     let containers = 0;
     // Brackets inside strings count too; real bodies have few.
     for (const byte of bytes) if (byte === OPEN_BRACE || byte === OPEN_BRACKET) containers += 1;
-    if (containers > MAX_CONTAINERS) throw new TooMuchError(`the body has more than ${MAX_CONTAINERS} objects and lists`);
+    if (containers > MAX_CONTAINERS)
+      throw new TooMuchError(`the body has more than ${MAX_CONTAINERS} objects and lists`);
   }
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
 }

@@ -38,8 +38,16 @@ export interface SpanJson {
   /** `0` while the span is pending. */
   readonly endTimeUnixNano: string;
   readonly attributes: readonly KeyValue[];
-  readonly events: readonly { readonly timeUnixNano: string; readonly name: string; readonly attributes: readonly KeyValue[] }[];
-  readonly links: readonly { readonly traceId: string; readonly spanId: string; readonly attributes: readonly KeyValue[] }[];
+  readonly events: readonly {
+    readonly timeUnixNano: string;
+    readonly name: string;
+    readonly attributes: readonly KeyValue[];
+  }[];
+  readonly links: readonly {
+    readonly traceId: string;
+    readonly spanId: string;
+    readonly attributes: readonly KeyValue[];
+  }[];
   /** 0 unset, 1 ok, 2 error. */
   readonly status: { readonly code: number; readonly message?: string };
 }
@@ -96,7 +104,11 @@ export interface MetricJson {
   readonly unit: string;
   readonly gauge?: { readonly dataPoints: readonly NumberPointJson[] };
   /** 1 delta, 2 cumulative. */
-  readonly sum?: { readonly dataPoints: readonly NumberPointJson[]; readonly aggregationTemporality: number; readonly isMonotonic: boolean };
+  readonly sum?: {
+    readonly dataPoints: readonly NumberPointJson[];
+    readonly aggregationTemporality: number;
+    readonly isMonotonic: boolean;
+  };
   readonly histogram?: { readonly dataPoints: readonly HistogramPointJson[]; readonly aggregationTemporality: number };
 }
 

@@ -30,11 +30,19 @@ export function readMessage(bytes: Uint8Array, schema: MessageSchema): JsonObjec
     return readFields(reader, reader.len, schema, { left: MAX_VALUES }, 0);
   } catch (error) {
     // The library throws errors of many types.
-    throw error instanceof ProtobufError ? error : new ProtobufError(`the body is not a valid protobuf message: ${(error as Error).message}`);
+    throw error instanceof ProtobufError
+      ? error
+      : new ProtobufError(`the body is not a valid protobuf message: ${(error as Error).message}`);
   }
 }
 
-function readFields(reader: Reader, end: number, schema: MessageSchema, budget: { left: number }, depth: number): JsonObject {
+function readFields(
+  reader: Reader,
+  end: number,
+  schema: MessageSchema,
+  budget: { left: number },
+  depth: number,
+): JsonObject {
   if (depth > MAX_DEPTH) throw new ProtobufError(`the message is nested deeper than ${MAX_DEPTH}`, true);
   const found: JsonObject = Object.create(null) as JsonObject;
   while (reader.pos < end) {
@@ -50,7 +58,8 @@ function readFields(reader: Reader, end: number, schema: MessageSchema, budget: 
     if (field.repeated === true) {
       found[field.name] ??= [];
       const list = found[field.name] as unknown[];
-      if (wireType === 2 && typeof field.kind === "string" && isPackable(field.kind)) readPacked(reader, field.kind, list, budget);
+      if (wireType === 2 && typeof field.kind === "string" && isPackable(field.kind))
+        readPacked(reader, field.kind, list, budget);
       else list.push(readValue(reader, field, wireType, budget, depth));
     } else {
       found[field.name] = readValue(reader, field, wireType, budget, depth);
@@ -71,7 +80,13 @@ function readPacked(reader: Reader, kind: ScalarKind, list: unknown[], budget: {
   }
 }
 
-function readValue(reader: Reader, { kind }: FieldSchema, wireType: number, budget: { left: number }, depth: number): unknown {
+function readValue(
+  reader: Reader,
+  { kind }: FieldSchema,
+  wireType: number,
+  budget: { left: number },
+  depth: number,
+): unknown {
   if (typeof kind === "string") {
     if (wireType !== WIRE_TYPES[kind]) throw new ProtobufError("a field has the wrong wire type");
     return readScalar(reader, kind);
@@ -138,7 +153,8 @@ function writeFields(writer: Writer, value: JsonObject, schema: MessageSchema): 
     const member = value[field.name];
     if (member === undefined) continue;
     if (field.repeated !== true) writeValue(writer, number, field, member);
-    else if (typeof field.kind === "string" && isPackable(field.kind)) writePacked(writer, number, field.kind, member as readonly unknown[]);
+    else if (typeof field.kind === "string" && isPackable(field.kind))
+      writePacked(writer, number, field.kind, member as readonly unknown[]);
     else for (const item of member as readonly unknown[]) writeValue(writer, number, field, item);
   }
 }

@@ -33,12 +33,20 @@ afterEach(() => {
 const JSON_TYPE = { "content-type": "application/json" };
 const PROTOBUF_TYPE = { "content-type": "application/x-protobuf" };
 
-function post(path: string, body: string | Uint8Array<ArrayBufferLike>, headers: Readonly<Record<string, string>>): Promise<Response> {
+function post(
+  path: string,
+  body: string | Uint8Array<ArrayBufferLike>,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
   return fetch(`${base}${path}`, { method: "POST", body: body as string, headers });
 }
 
 test("all three signals are taken in both encodings, and answered in theirs", async () => {
-  const bodies = { traces: encodeTraces([someSpan()]), logs: encodeLogs([someLog()]), metrics: encodeMetrics([someMetric()]) };
+  const bodies = {
+    traces: encodeTraces([someSpan()]),
+    logs: encodeLogs([someLog()]),
+    metrics: encodeMetrics([someMetric()]),
+  };
   for (const signal of ["traces", "logs", "metrics"] as const) {
     const asJson = await post(`/v1/${signal}`, JSON.stringify(bodies[signal]), JSON_TYPE);
     expect([asJson.status, await asJson.json()]).toEqual([200, {}]);
@@ -58,7 +66,9 @@ test("a body packed with gzip is taken", async () => {
 test("records that are refused are counted in the answer, and the rest is taken (L-6)", async () => {
   const body = encodeTraces([someSpan(), someSpan({ traceId: "0".repeat(32) })]);
   const asJson = await post("/v1/traces", JSON.stringify(body), JSON_TYPE);
-  expect(await asJson.json()).toEqual({ partialSuccess: { rejectedSpans: "1", errorMessage: "1 records were malformed" } });
+  expect(await asJson.json()).toEqual({
+    partialSuccess: { rejectedSpans: "1", errorMessage: "1 records were malformed" },
+  });
   const asProtobuf = await post("/v1/traces", writeMessage(body, REQUESTS.traces), PROTOBUF_TYPE);
   const answer = readMessage(new Uint8Array(await asProtobuf.arrayBuffer()), RESPONSES.traces);
   expect(answer.partialSuccess).toMatchObject({ rejectedSpans: "1" });
@@ -90,7 +100,9 @@ test("a body that unpacks to far more than it is, is refused before it is unpack
 });
 
 test("a body over 16 MiB is refused by what its head says", async () => {
-  const answer = await post("/v1/traces", Buffer.alloc(17 * 1024 * 1024, 0x20), JSON_TYPE).catch((error: unknown) => error as Error);
+  const answer = await post("/v1/traces", Buffer.alloc(17 * 1024 * 1024, 0x20), JSON_TYPE).catch(
+    (error: unknown) => error as Error,
+  );
   // A client that is still sending may only see that the connection ends.
   if (answer instanceof Response) expect(answer.status).toBe(413);
   else expect(String(answer)).toContain("fetch failed");
@@ -112,8 +124,16 @@ test("while there is no room, senders are asked to come again", async () => {
 test.each([
   ["/v1/traces", { resourceSpans: "x" }, "`resourceSpans` must be a list, not a string"],
   ["/v1/logs", { resourceLogs: {} }, "`resourceLogs` must be a list, not an object"],
-  ["/v1/metrics", { resourceMetrics: [{}, { scopeMetrics: 5 }] }, "`resourceMetrics[1].scopeMetrics` must be a list, not a number"],
-  ["/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans: true }] }] }, "`resourceSpans[0].scopeSpans[0].spans` must be a list, not a boolean"],
+  [
+    "/v1/metrics",
+    { resourceMetrics: [{}, { scopeMetrics: 5 }] },
+    "`resourceMetrics[1].scopeMetrics` must be a list, not a number",
+  ],
+  [
+    "/v1/traces",
+    { resourceSpans: [{ scopeSpans: [{ spans: true }] }] },
+    "`resourceSpans[0].scopeSpans[0].spans` must be a list, not a boolean",
+  ],
 ])("what is no list where records are is refused by its name: %s %j", async (path, body, message) => {
   const answer = await post(path, JSON.stringify(body), JSON_TYPE);
   expect([answer.status, await answer.json()]).toEqual([400, { code: 3, message }]);

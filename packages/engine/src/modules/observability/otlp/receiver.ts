@@ -23,7 +23,10 @@ const RESOURCE_EXHAUSTED = 8;
 const UNAVAILABLE = 14;
 
 type Encoding = "json" | "protobuf";
-const CONTENT_TYPES: Readonly<Record<Encoding, string>> = { json: "application/json", protobuf: "application/x-protobuf" };
+const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
+  json: "application/json",
+  protobuf: "application/x-protobuf",
+};
 export interface ReceiverParts {
   readonly ingest: Ingest;
   readonly directory: Pick<Directory, "workerById">;
@@ -50,16 +53,31 @@ export class OtlpReceiver {
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     const signal = SIGNALS.get(path);
     if (signal === undefined)
-      return this.#refuse(request, response, "json", 404, INVALID_ARGUMENT, `not found; the OTLP paths are ${[...SIGNALS.keys()].join(", ")}`);
+      return this.#refuse(
+        request,
+        response,
+        "json",
+        404,
+        INVALID_ARGUMENT,
+        `not found; the OTLP paths are ${[...SIGNALS.keys()].join(", ")}`,
+      );
     if (request.method !== "POST") {
       response.setHeader("allow", "POST");
       return this.#refuse(request, response, "json", 405, INVALID_ARGUMENT, `${path} accepts only POST`);
     }
     const encoding = encodingOf(request.headers["content-type"]);
     if (encoding === undefined) {
-      return this.#refuse(request, response, "json", 415, INVALID_ARGUMENT, "the content type must be application/x-protobuf or application/json");
+      return this.#refuse(
+        request,
+        response,
+        "json",
+        415,
+        INVALID_ARGUMENT,
+        "the content type must be application/x-protobuf or application/json",
+      );
     }
-    if (this.#reading >= MAX_REQUESTS) return this.#refuseForNow(request, response, encoding, signal, 429, "too many concurrent requests");
+    if (this.#reading >= MAX_REQUESTS)
+      return this.#refuseForNow(request, response, encoding, signal, 429, "too many concurrent requests");
     this.#reading += 1;
     try {
       const body = await readBody(request);
@@ -73,7 +91,13 @@ export class OtlpReceiver {
     }
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse, signal: Signal, encoding: Encoding, body: Buffer): Promise<void> {
+  async #take(
+    request: IncomingMessage,
+    response: ServerResponse,
+    signal: Signal,
+    encoding: Encoding,
+    body: Buffer,
+  ): Promise<void> {
     const address = request.socket.remoteAddress;
     const outcome = await new Promise<IngestOutcome | undefined>((resolve) => {
       const isTaken = this.#parts.ingest.offer(`otlp ${address ?? ""}`, {
@@ -85,24 +109,49 @@ export class OtlpReceiver {
       });
       if (!isTaken) resolve(undefined);
     });
-    if (outcome === undefined) return this.#refuseForNow(request, response, encoding, signal, 503, "the engine cannot process telemetry as fast as it arrives");
+    if (outcome === undefined)
+      return this.#refuseForNow(
+        request,
+        response,
+        encoding,
+        signal,
+        503,
+        "the engine cannot process telemetry as fast as it arrives",
+      );
     if (outcome.kind !== "read") {
       const [status, code] = outcome.kind === "too_much" ? [413, RESOURCE_EXHAUSTED] : [400, INVALID_ARGUMENT];
       return this.#refuse(request, response, encoding, status, code, outcome.message);
     }
     this.#accepted += outcome.accepted;
     this.#refused += outcome.refused;
-    const partialSuccess = { [REJECTED[signal]]: String(outcome.refused), errorMessage: `${outcome.refused} records were malformed` };
+    const partialSuccess = {
+      [REJECTED[signal]]: String(outcome.refused),
+      errorMessage: `${outcome.refused} records were malformed`,
+    };
     send(response, encoding, 200, outcome.refused === 0 ? {} : { partialSuccess }, RESPONSES[signal]);
   }
 
-  #refuseForNow(request: IncomingMessage, response: ServerResponse, encoding: Encoding, signal: Signal, status: 429 | 503, message: string): void {
+  #refuseForNow(
+    request: IncomingMessage,
+    response: ServerResponse,
+    encoding: Encoding,
+    signal: Signal,
+    status: 429 | 503,
+    message: string,
+  ): void {
     this.#parts.drops.dropped(DROP_SIGNALS[signal], "receiver_busy", 1);
     response.setHeader("retry-after", String(RETRY_AFTER_SECONDS));
     this.#refuse(request, response, encoding, status, status === 429 ? RESOURCE_EXHAUSTED : UNAVAILABLE, message);
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, encoding: Encoding, status: number, code: number, message: string): void {
+  #refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    encoding: Encoding,
+    status: number,
+    code: number,
+    message: string,
+  ): void {
     this.#refused += 1;
     // The rest of the request body is not read.
     if (!request.complete) response.setHeader("connection", "close");
@@ -111,12 +160,21 @@ export class OtlpReceiver {
 }
 
 export async function openReceiver(
-  listen: (options: { host: string; port: number; what: string; onRequest: OtlpReceiver["handle"] }) => Promise<ModuleListener>,
+  listen: (options: {
+    host: string;
+    port: number;
+    what: string;
+    onRequest: OtlpReceiver["handle"];
+  }) => Promise<ModuleListener>,
   address: { readonly host: string; readonly port: number },
   parts: ReceiverParts,
 ): Promise<{ readonly receiver: OtlpReceiver; readonly listener: ModuleListener }> {
   const receiver = new OtlpReceiver(parts);
-  const listener = await listen({ ...address, what: "OTLP", onRequest: (request, response) => receiver.handle(request, response) });
+  const listener = await listen({
+    ...address,
+    what: "OTLP",
+    onRequest: (request, response) => receiver.handle(request, response),
+  });
   return { receiver, listener };
 }
 
@@ -135,8 +193,18 @@ function encodingOf(contentType: string | undefined): Encoding | undefined {
 }
 
 /** The response uses the encoding of the request. */
-function send(response: ServerResponse, encoding: Encoding, status: number, message: object, schema: MessageSchema): void {
+function send(
+  response: ServerResponse,
+  encoding: Encoding,
+  status: number,
+  message: object,
+  schema: MessageSchema,
+): void {
   const body = encoding === "json" ? Buffer.from(JSON.stringify(message)) : writeMessage(message, schema);
-  response.writeHead(status, { "content-type": CONTENT_TYPES[encoding], "content-length": body.length, "x-content-type-options": "nosniff" });
+  response.writeHead(status, {
+    "content-type": CONTENT_TYPES[encoding],
+    "content-length": body.length,
+    "x-content-type-options": "nosniff",
+  });
   response.end(body);
 }

@@ -47,7 +47,8 @@ export class RecordRate {
   }
 
   #removeFull(now: number): void {
-    for (const [principal, bucket] of this.#buckets) if ((now - bucket.at) * EACH.perSecond >= EACH.burst * 1_000) this.#buckets.delete(principal);
+    for (const [principal, bucket] of this.#buckets)
+      if ((now - bucket.at) * EACH.perSecond >= EACH.burst * 1_000) this.#buckets.delete(principal);
   }
 }
 

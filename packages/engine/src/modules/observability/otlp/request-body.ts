@@ -56,7 +56,9 @@ function collect(stream: Readable, limit: () => number): Promise<Buffer> {
     };
     stream.on("data", onData);
     stream.once("end", () => resolve(Buffer.concat(chunks, bytes)));
-    stream.once("error", () => fail(new BodyError(400, "the body could not be read: it is not valid gzip, or it is incomplete")));
+    stream.once("error", () =>
+      fail(new BodyError(400, "the body could not be read: it is not valid gzip, or it is incomplete")),
+    );
     stream.once("close", () => fail(new BodyError(400, "the request was aborted")));
   });
 }

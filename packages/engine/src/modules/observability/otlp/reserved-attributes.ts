@@ -13,7 +13,11 @@ const LOG_ID = "svc.log.id";
 const IDENTITY_LABELS: ReadonlySet<string> = new Set(["service_name", "worker_id"]);
 
 /** True for an attribute that a restricted sender may not set. `svc.function_id` must name a function of the sender. */
-export function isReserved(name: string, value: AttributeValue | undefined, origin: Pick<Origin, "providesFunction">): boolean {
+export function isReserved(
+  name: string,
+  value: AttributeValue | undefined,
+  origin: Pick<Origin, "providesFunction">,
+): boolean {
   if (FUNCTION_NAMES.has(name)) return typeof value !== "string" || origin.providesFunction?.(value) !== true;
   return ALIASES.has(name) || (name.startsWith(PREFIX) && name !== LOG_ID);
 }
@@ -25,7 +29,10 @@ export function isForeignLabel(name: string, value: AttributeValue | undefined, 
 }
 
 /** Returns the attributes without those for which `isRemoved` is true; the same object if there are none. */
-export function withoutAttributes(attributes: Attributes, isRemoved: (name: string, value: AttributeValue | undefined) => boolean): Attributes {
+export function withoutAttributes(
+  attributes: Attributes,
+  isRemoved: (name: string, value: AttributeValue | undefined) => boolean,
+): Attributes {
   const removed = Object.keys(attributes).filter((name) => isRemoved(name, attributes[name]));
   if (removed.length === 0) return attributes;
   const kept = Object.assign(Object.create(null) as Record<string, AttributeValue>, attributes);

@@ -27,7 +27,9 @@ export type MessageSchema = ReadonlyMap<number, FieldSchema>;
 type Row = readonly [number: number, name: string, kind: FieldSchema["kind"], repeated?: "repeated"];
 
 function message(...rows: readonly Row[]): MessageSchema {
-  return new Map(rows.map(([number, name, kind, repeated]) => [number, { name, kind, repeated: repeated !== undefined }]));
+  return new Map(
+    rows.map(([number, name, kind, repeated]) => [number, { name, kind, repeated: repeated !== undefined }]),
+  );
 }
 
 // Field numbers of opentelemetry-proto 1.x, which are stable (https://github.com/open-telemetry/opentelemetry-proto).
@@ -48,7 +50,11 @@ const resource = message(attributes(1));
 const scope = message([1, "name", "string"], [2, "version", "string"], attributes(3));
 
 const event = message([1, "timeUnixNano", "fixed64"], [2, "name", "string"], attributes(3));
-const link = message([1, "traceId", "hex"], [2, "spanId", "hex"], [3, "traceState", "string"], attributes(4), [6, "flags", "fixed32"]);
+const link = message([1, "traceId", "hex"], [2, "spanId", "hex"], [3, "traceState", "string"], attributes(4), [
+  6,
+  "flags",
+  "fixed32",
+]);
 const status = message([2, "message", "string"], [3, "code", "enum"]);
 const span = message(
   [1, "traceId", "hex"],
@@ -120,9 +126,16 @@ const exponentialPoint = message(
   [14, "zeroThreshold", "double"],
 );
 const gauge = message([1, "dataPoints", numberPoint, "repeated"]);
-const sum = message([1, "dataPoints", numberPoint, "repeated"], [2, "aggregationTemporality", "enum"], [3, "isMonotonic", "bool"]);
+const sum = message(
+  [1, "dataPoints", numberPoint, "repeated"],
+  [2, "aggregationTemporality", "enum"],
+  [3, "isMonotonic", "bool"],
+);
 const histogram = message([1, "dataPoints", histogramPoint, "repeated"], [2, "aggregationTemporality", "enum"]);
-const exponentialHistogram = message([1, "dataPoints", exponentialPoint, "repeated"], [2, "aggregationTemporality", "enum"]);
+const exponentialHistogram = message(
+  [1, "dataPoints", exponentialPoint, "repeated"],
+  [2, "aggregationTemporality", "enum"],
+);
 const metric = message(
   [1, "name", "string"],
   [2, "description", "string"],
@@ -143,7 +156,8 @@ export const REQUESTS = {
   metrics: message([1, "resourceMetrics", resourceMetrics, "repeated"]),
 } as const;
 
-const partialSuccess = (rejected: string): MessageSchema => message([1, "partialSuccess", message([1, rejected, "int64"], [2, "errorMessage", "string"])]);
+const partialSuccess = (rejected: string): MessageSchema =>
+  message([1, "partialSuccess", message([1, rejected, "int64"], [2, "errorMessage", "string"])]);
 
 /** Members with the number of rejected records, by signal. */
 export const REJECTED = { traces: "rejectedSpans", logs: "rejectedLogRecords", metrics: "rejectedDataPoints" } as const;

@@ -48,7 +48,11 @@ export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts
   let loading: Promise<Ingest> | undefined;
   let earlyBytes = 0;
   let open:
-    | { readonly accepted: () => { readonly accepted: number; readonly refused: number }; readonly address: string; readonly close: () => void }
+    | {
+        readonly accepted: () => { readonly accepted: number; readonly refused: number };
+        readonly address: string;
+        readonly close: () => void;
+      }
     | undefined;
 
   function load(): Promise<Ingest> {
@@ -82,7 +86,11 @@ export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts
       return;
     }
     const [loaded, { openReceiver }] = await Promise.all([load(), import("./receiver.ts")]);
-    const { receiver, listener } = await openReceiver((options) => context.listen(options), next, { ingest: loaded, directory, drops: sinks.drops });
+    const { receiver, listener } = await openReceiver((options) => context.listen(options), next, {
+      ingest: loaded,
+      directory,
+      drops: sinks.drops,
+    });
     open = { accepted: () => receiver.counts, address: `${next.host}:${listener.port}`, close: () => listener.close() };
     before?.close();
   }
@@ -97,7 +105,13 @@ export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts
       const http = open?.accepted() ?? { accepted: 0, refused: 0 };
       const all = ingest?.counts ?? { accepted: 0, refused: 0 };
       return [
-        { kind: "worker", address: null, state: "listening", accepted: all.accepted - http.accepted, refused: Math.max(0, all.refused - http.refused) },
+        {
+          kind: "worker",
+          address: null,
+          state: "listening",
+          accepted: all.accepted - http.accepted,
+          refused: Math.max(0, all.refused - http.refused),
+        },
         { kind: "otlp_http", address: open?.address ?? null, state: open === undefined ? "off" : "listening", ...http },
       ];
     },

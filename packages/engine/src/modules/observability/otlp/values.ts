@@ -51,7 +51,13 @@ export function readAttributes(value: unknown, budget: RecordBudget, depth = 0):
     }
     const pair = asObject(item);
     const key = asText(pair?.key);
-    if (key === undefined || key === "" || key.length > MAX_KEY_BYTES || Buffer.byteLength(key) > MAX_KEY_BYTES || !budget.take(key.length + 16)) {
+    if (
+      key === undefined ||
+      key === "" ||
+      key.length > MAX_KEY_BYTES ||
+      Buffer.byteLength(key) > MAX_KEY_BYTES ||
+      !budget.take(key.length + 16)
+    ) {
       left += 1;
       continue;
     }
@@ -119,7 +125,8 @@ export function readNanos(value: unknown): bigint | undefined | null {
   if (value === undefined || value === null || value === "" || value === 0 || value === "0") return undefined;
   let nanos: bigint;
   if (typeof value === "string" && /^[0-9]{1,20}$/.test(value)) nanos = BigInt(value);
-  else if (typeof value === "number" && Number.isFinite(value) && value > 0 && value < 1e19) nanos = BigInt(Math.round(value));
+  else if (typeof value === "number" && Number.isFinite(value) && value > 0 && value < 1e19)
+    nanos = BigInt(Math.round(value));
   else return null;
   if (nanos > MAX_NANOS) return null;
   return nanos === 0n ? undefined : nanos;

@@ -13,11 +13,18 @@ export function writeCursor(kind: string, parts: readonly (string | number | nul
 }
 
 /** Throws `invalid_input` if `cursor` was not written by `writeCursor` for this kind. */
-export function readCursor<Parts extends readonly unknown[]>(kind: string, cursor: string, parts: z.ZodType<Parts>): Parts {
+export function readCursor<Parts extends readonly unknown[]>(
+  kind: string,
+  cursor: string,
+  parts: z.ZodType<Parts>,
+): Parts {
   const [opening, of, ...rest] = listIn(Buffer.from(cursor, "base64url").toString());
   const parsed = opening === CURSOR_VERSION && of === kind ? parts.safeParse(rest) : undefined;
   if (parsed?.success === true) return parsed.data;
-  throw new CallError("invalid_input", "`cursor`: is not a cursor of this function; send the cursor of the previous page, or none for the first page");
+  throw new CallError(
+    "invalid_input",
+    "`cursor`: is not a cursor of this function; send the cursor of the previous page, or none for the first page",
+  );
 }
 
 function listIn(text: string): readonly unknown[] {

@@ -12,10 +12,15 @@ const key = z.string().min(1).max(MAX_KEY);
 export const filterSchema = z
   .strictObject({
     key: key.meta({ description: "Name of an attribute; `resource.NAME` for one of the resource; or a field" }),
-    op: z.enum(["equals", "not_equals", "contains", "not_contains", "gt", "gte", "lt", "lte", "exists", "not_exists"]).default("equals"),
+    op: z
+      .enum(["equals", "not_equals", "contains", "not_contains", "gt", "gte", "lt", "lte", "exists", "not_exists"])
+      .default("equals"),
     value: z.union([z.string().max(MAX_VALUE), z.number(), z.boolean()]).optional(),
   })
-  .refine(({ op, value }) => value !== undefined || op === "exists" || op === "not_exists", { path: ["value"], message: "is missing" });
+  .refine(({ op, value }) => value !== undefined || op === "exists" || op === "not_exists", {
+    path: ["value"],
+    message: "is missing",
+  });
 export type Filter = z.infer<typeof filterSchema>;
 
 export const filtersSchema = z.array(filterSchema).max(MAX_FILTERS);

@@ -16,8 +16,14 @@ describe("an attribute", () => {
 });
 
 describe("a filter", () => {
-  const judge = (op: string, wanted: string | number | boolean | undefined, value: string | number | boolean | undefined): boolean => {
-    const filter = compileFilter(filterSchema.parse({ key: "k", op, ...(wanted === undefined ? {} : { value: wanted }) }));
+  const judge = (
+    op: string,
+    wanted: string | number | boolean | undefined,
+    value: string | number | boolean | undefined,
+  ): boolean => {
+    const filter = compileFilter(
+      filterSchema.parse({ key: "k", op, ...(wanted === undefined ? {} : { value: wanted }) }),
+    );
     return filter.matches(value) !== filter.negated;
   };
 
@@ -71,7 +77,13 @@ describe("a cursor", () => {
     expect(readCursor("traces", writeCursor("traces", [1.5, "ä"]), parts)).toEqual([1.5, "ä"]);
   });
 
-  it.each([writeCursor("logs", [1, "a"]), writeCursor("traces", ["a", 1]), "bm8", "%%%", Buffer.from("[1").toString("base64url")])("refuses %j", (cursor) => {
+  it.each([
+    writeCursor("logs", [1, "a"]),
+    writeCursor("traces", ["a", 1]),
+    "bm8",
+    "%%%",
+    Buffer.from("[1").toString("base64url"),
+  ])("refuses %j", (cursor) => {
     expect(() => readCursor("traces", cursor, parts)).toThrow(expect.objectContaining({ code: "invalid_input" }));
   });
 });

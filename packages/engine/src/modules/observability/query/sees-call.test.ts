@@ -25,11 +25,24 @@ it("a restricted reader of telemetry sees calls of functions that every client m
   await reader.call("engine::log::info", { message: "line of the reader" }, within("2"));
   await sibling.call("engine::log::info", { message: "line of the sibling" }, within("3"));
   const ask = async (by: typeof reader): Promise<string> => {
-    const invocations = (await by.call("engine::invocations::list", { include_internal: true })).result as { invocations: { invocation_id: string }[] };
+    const invocations = (await by.call("engine::invocations::list", { include_internal: true })).result as {
+      invocations: { invocation_id: string }[];
+    };
     const answers: unknown[] = [invocations];
-    for (const { invocation_id } of invocations.invocations) answers.push((await by.call("engine::invocations::get", { invocation_id })).result);
-    for (const digit of ["1", "2", "3"]) answers.push((await by.call("engine::traces::spans", { trace_id: traceIdOf(digit), include_internal: true })).result);
-    for (const id of ["traces::list", "traces::facets", "metrics::list", "metrics::series", "metrics::functions", "rollups::list"]) {
+    for (const { invocation_id } of invocations.invocations)
+      answers.push((await by.call("engine::invocations::get", { invocation_id })).result);
+    for (const digit of ["1", "2", "3"])
+      answers.push(
+        (await by.call("engine::traces::spans", { trace_id: traceIdOf(digit), include_internal: true })).result,
+      );
+    for (const id of [
+      "traces::list",
+      "traces::facets",
+      "metrics::list",
+      "metrics::series",
+      "metrics::functions",
+      "rollups::list",
+    ]) {
       answers.push((await by.call(`engine::${id}`, { include_internal: true, limit: 100 })).result);
     }
     return JSON.stringify(answers);

@@ -8,7 +8,10 @@ export type SeesCall = (functionId: string, callerId: string | undefined) => boo
  * are an exception, because their inputs belong to their callers, e.g. log messages: the reader sees only calls by
  * connections of its own principal.
  */
-export function seesCall({ callRefusal, isOwnConnection }: Pick<CallerAccess, "callRefusal"> & Partial<Pick<CallerAccess, "isOwnConnection">>): SeesCall {
+export function seesCall({
+  callRefusal,
+  isOwnConnection,
+}: Pick<CallerAccess, "callRefusal"> & Partial<Pick<CallerAccess, "isOwnConnection">>): SeesCall {
   const may = new Map<string, boolean>();
   return (functionId, callerId) => {
     if (isInfrastructure(functionId) && (callerId === undefined || isOwnConnection?.(callerId) !== true)) return false;

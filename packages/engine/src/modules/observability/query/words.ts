@@ -8,7 +8,8 @@ const WORDS = /[\p{L}\p{N}]+/gu;
 /** Yields the words of a text: runs of letters and digits in lower case. Lazy, so that callers can stop early. */
 export function* wordsOf(text: string): Generator<string> {
   const isPlain = PLAIN.test(text);
-  for (const [word] of (isPlain ? text : text.normalize("NFKC")).toLowerCase().matchAll(isPlain ? PLAIN_WORDS : WORDS)) yield word.slice(0, MAX_WORD);
+  for (const [word] of (isPlain ? text : text.normalize("NFKC")).toLowerCase().matchAll(isPlain ? PLAIN_WORDS : WORDS))
+    yield word.slice(0, MAX_WORD);
 }
 
 /** Shorter words of a search must match whole words: one letter would be the prefix of too many. */
@@ -36,7 +37,8 @@ export class WordSearch {
     for (const text of texts) {
       if (missing.size === 0) break;
       for (const word of wordsOf(text))
-        for (const wanted of missing) if (WordSearch.isBeginning(wanted) ? word.startsWith(wanted) : word === wanted) missing.delete(wanted);
+        for (const wanted of missing)
+          if (WordSearch.isBeginning(wanted) ? word.startsWith(wanted) : word === wanted) missing.delete(wanted);
     }
     return missing.size === 0;
   }

@@ -31,7 +31,10 @@ interface Pair {
 }
 
 /** Compares two traces. Spans are paired by service, name and position among siblings of the same name. */
-export function compareTraces(a: readonly SpanRecord[], b: readonly SpanRecord[]): { readonly rows: ComparedRow[]; readonly truncated: boolean } {
+export function compareTraces(
+  a: readonly SpanRecord[],
+  b: readonly SpanRecord[],
+): { readonly rows: ComparedRow[]; readonly truncated: boolean } {
   const rows: ComparedRow[] = [];
   let characters = 0;
   const waiting = pairsOf([], buildSpanForest(a).roots, buildSpanForest(b).roots).reverse();
@@ -47,7 +50,11 @@ export function compareTraces(a: readonly SpanRecord[], b: readonly SpanRecord[]
 function pairsOf(path: readonly string[], a: readonly SpanNode[], b: readonly SpanNode[]): Pair[] {
   const left = named(a);
   const right = named(b);
-  return [...new Set([...left.keys(), ...right.keys()])].map((name) => ({ path: [...path, name], a: left.get(name), b: right.get(name) }));
+  return [...new Set([...left.keys(), ...right.keys()])].map((name) => ({
+    path: [...path, name],
+    a: left.get(name),
+    b: right.get(name),
+  }));
 }
 
 function named(siblings: readonly SpanNode[]): Map<string, SpanNode> {
@@ -72,7 +79,11 @@ function rowOf({ path, a, b }: Pair): ComparedRow {
 function sideOf(node: SpanNode | undefined): Side | null {
   if (node === undefined) return null;
   const { spanId, startUnixNano, endUnixNano } = node.span;
-  return { span_id: spanId, duration_ms: endUnixNano === undefined ? null : durationMs(startUnixNano, endUnixNano), status: spanStatusOf(node.span) };
+  return {
+    span_id: spanId,
+    duration_ms: endUnixNano === undefined ? null : durationMs(startUnixNano, endUnixNano),
+    status: spanStatusOf(node.span),
+  };
 }
 
 function changeOf(a: Side | null, b: Side | null, delta: number | null): ComparedRow["change"] {

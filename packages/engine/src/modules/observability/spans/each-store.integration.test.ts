@@ -58,7 +58,11 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     });
   }
 
-  async function numbers(store: SpanStore, filters: Record<string, unknown> = {}, more: Partial<TraceListRequest> = {}): Promise<number[]> {
+  async function numbers(
+    store: SpanStore,
+    filters: Record<string, unknown> = {},
+    more: Partial<TraceListRequest> = {},
+  ): Promise<number[]> {
     const { rows } = await list(store, filters, more);
     return rows.map(({ facts }) => Number.parseInt(facts.traceId, 16));
   }
@@ -73,12 +77,29 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
   function threeTraces(store: SpanStore): SpanStore {
     store.ended(
       sampleSpan({
-        ...{ trace: 1, id: 12, parent: 11, service: "math", workerId: "w-1", startMs: 5, tookMs: 10, name: "math::add" },
+        ...{
+          trace: 1,
+          id: 12,
+          parent: 11,
+          service: "math",
+          workerId: "w-1",
+          startMs: 5,
+          tookMs: 10,
+          name: "math::add",
+        },
         attributes: { "svc.function_id": "math::add", amount: 42, password: "hunter2", empty: "" },
-        events: [{ name: "svc.input", timeUnixNano: 5n, attributes: { "svc.payload.json": '{"note":"größter Auftrag","password":"swordfish"}' } }],
+        events: [
+          {
+            name: "svc.input",
+            timeUnixNano: 5n,
+            attributes: { "svc.payload.json": '{"note":"größter Auftrag","password":"swordfish"}' },
+          },
+        ],
       }),
     );
-    store.ended(sampleSpan({ trace: 1, id: 11, tookMs: 30, name: "POST /Add", attributes: { "http.request.method": "POST" } }));
+    store.ended(
+      sampleSpan({ trace: 1, id: 11, tookMs: 30, name: "POST /Add", attributes: { "http.request.method": "POST" } }),
+    );
     store.ended(
       sampleSpan({
         trace: 2,
@@ -92,19 +113,35 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
         attributes: { quoted: 'say "HÉ"' },
       }),
     );
-    store.started(sampleSpan({ trace: 3, id: 31, startMs: 200, tookMs: null, name: "queue orders", attributes: { "svc.trigger.type": "queue" } }));
+    store.started(
+      sampleSpan({
+        trace: 3,
+        id: 31,
+        startMs: 200,
+        tookMs: null,
+        name: "queue orders",
+        attributes: { "svc.trigger.type": "queue" },
+      }),
+    );
     return store;
   }
 
   it("are listed by trace, the newest first, with what the trace is like (gap 44)", async () => {
     const page = await list(sharedTraces());
     expect(page).toMatchObject({ total: 3, totalIsExact: true, next: undefined });
-    expect(page.rows.map(({ facts }) => [facts.rootName, facts.service, statusOf(facts), facts.spanCount, facts.errorCount])).toEqual([
+    expect(
+      page.rows.map(({ facts }) => [facts.rootName, facts.service, statusOf(facts), facts.spanCount, facts.errorCount]),
+    ).toEqual([
       ["queue orders", "svc", "pending", 1, 0],
       ["cron nightly", "Reports", "error", 1, 1],
       ["POST /Add", "svc", "ok", 2, 0],
     ]);
-    expect(page.rows[2]?.facts).toMatchObject({ services: ["math", "svc"], functionId: "math::add", triggerType: "http", partial: false });
+    expect(page.rows[2]?.facts).toMatchObject({
+      services: ["math", "svc"],
+      functionId: "math::add",
+      triggerType: "http",
+      partial: false,
+    });
     expect(page.rows[2]?.spans.map(({ spanId }) => spanId)).toEqual([spanIdOf(11)]);
   });
 
@@ -175,7 +212,8 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
       { value: "orders::sum", count: 1 },
       { value: "state::set", count: 1 },
     ]);
-    for (const { value, count } of facets.function_id ?? []) expect((await list(store, { function_id: value })).total).toBe(count);
+    for (const { value, count } of facets.function_id ?? [])
+      expect((await list(store, { function_id: value })).total).toBe(count);
   });
 
   it.each([
@@ -185,14 +223,17 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     ["spans", [2, 3, 1]],
   ] as const)("are sorted by %s", async (sortBy, expected) => {
     expect(await numbers(sharedTraces(), {}, { sortBy, descending: false })).toEqual(expected);
-    expect(await numbers(sharedTraces(), {}, { sortBy, descending: true })).toEqual(sortBy === "spans" ? [1, 3, 2] : [...expected].reverse());
+    expect(await numbers(sharedTraces(), {}, { sortBy, descending: true })).toEqual(
+      sortBy === "spans" ? [1, 3, 2] : [...expected].reverse(),
+    );
   });
 
   it.each([{}, { text: "span" }, { filters: [{ key: "n", op: "gte", value: 0 }] }])(
     "come page by page, each trace once, while new ones come: %j",
     async (filters) => {
       const store = newStore();
-      for (let n = 0; n < 25; n += 1) store.ended(sampleSpan({ trace: n + 1, id: n + 1, startMs: Math.floor(n / 5), attributes: { n } }));
+      for (let n = 0; n < 25; n += 1)
+        store.ended(sampleSpan({ trace: n + 1, id: n + 1, startMs: Math.floor(n / 5), attributes: { n } }));
       const seen: string[] = [];
       let after: TraceListRequest["after"];
       do {
@@ -226,7 +267,9 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     const running = { ...sampleSpan({ id: 1, tookMs: null }) };
     store.started(running);
     expect((await store.span(traceIdOf(1), spanIdOf(1)))?.endUnixNano).toBeUndefined();
-    store.ended(Object.assign(running, { endUnixNano: running.startUnixNano + 7_000_000n, attributes: { done: true } }));
+    store.ended(
+      Object.assign(running, { endUnixNano: running.startUnixNano + 7_000_000n, attributes: { done: true } }),
+    );
     const { rows } = await list(store, { attributes: [["done", "true"]] });
     expect(rows.map(({ facts }) => [statusOf(facts), facts.spanCount, facts.pendingCount])).toEqual([["ok", 1, 0]]);
     expect(await numbers(store, { status: "pending" })).toEqual([]);
@@ -250,7 +293,11 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     store.ended(sampleSpan({ id: 2, parent: 1, startMs: 5 }));
     expect((await list(store)).rows[0]?.facts).toMatchObject({ rootName: "span 2", partial: true });
     store.ended(sampleSpan({ id: 1, startMs: 7, name: "late" }));
-    expect((await list(store)).rows[0]?.facts).toMatchObject({ rootName: "late", partial: false, startUs: 1_700_000_000_005_000 });
+    expect((await list(store)).rows[0]?.facts).toMatchObject({
+      rootName: "late",
+      partial: false,
+      startUs: 1_700_000_000_005_000,
+    });
   });
 
   it("keep times of any size to the nanosecond (gap 49)", async () => {
@@ -274,9 +321,12 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
 
   it("hold keys and values that mean something to JavaScript and to SQL", async () => {
     const store = newStore();
-    const attributes = JSON.parse('{"__proto__":"x","constructor":"y","a\\u0000b":"\'; DROP TABLE spans; --","%":"\\\\"}') as Record<string, string>;
+    const attributes = JSON.parse(
+      '{"__proto__":"x","constructor":"y","a\\u0000b":"\'; DROP TABLE spans; --","%":"\\\\"}',
+    ) as Record<string, string>;
     store.ended(sampleSpan({ id: 1, attributes }));
-    for (const [key, value] of Object.entries(attributes)) expect(await numbers(store, { attributes: [[key, value]] })).toEqual([1]);
+    for (const [key, value] of Object.entries(attributes))
+      expect(await numbers(store, { attributes: [[key, value]] })).toEqual([1]);
     expect(await numbers(store, { filters: [{ key: "toString", op: "exists" }] })).toEqual([]);
     expect(await numbers(store, { text: '" OR NEAR( * drop' })).toEqual([]);
     expect(await numbers(store, { text: "drop - tab" })).toEqual([1]);

@@ -35,18 +35,29 @@ const storages = {
 async function site(config: object) {
   const running = await inMemoryEngine({ modules: [observability], config: { "svc-observability": config } });
   engine = running;
-  const guest = await running.connectWorker({ name: "guest", access: accessTo(['match("engine::traces::*")', 'match("api::*")']) });
+  const guest = await running.connectWorker({
+    name: "guest",
+    access: accessTo(['match("engine::traces::*")', 'match("api::*")']),
+  });
   guest.serve("api::x", () => null);
   await guest.call("engine::none");
   const bank = await running.connectWorker({ name: "bank" });
   const principal = running.kernel.sessions.byId(guest.id)?.principal as Principal;
   let sent = 0;
-  const send = async (from: { readonly worker: { readonly id: string; readonly name: string }; readonly principal: Principal }, span: Partial<SpanRecord>) => {
-    running.kernel.telemetry.collector?.ingest("traces", Buffer.from(JSON.stringify(encodeTraces([someSpan(span)]))), { ...from, address: undefined });
+  const send = async (
+    from: { readonly worker: { readonly id: string; readonly name: string }; readonly principal: Principal },
+    span: Partial<SpanRecord>,
+  ) => {
+    running.kernel.telemetry.collector?.ingest("traces", Buffer.from(JSON.stringify(encodeTraces([someSpan(span)]))), {
+      ...from,
+      address: undefined,
+    });
     sent += 1;
     await expect
       .poll(async () => {
-        const { receivers } = (await running.call("engine::telemetry::status", {})) as { receivers: readonly { accepted: number }[] };
+        const { receivers } = (await running.call("engine::telemetry::status", {})) as {
+          receivers: readonly { accepted: number }[];
+        };
         return receivers[0]?.accepted;
       })
       .toBe(sent);
@@ -81,8 +92,12 @@ describe.each(Object.entries(storages))("forged spans with storage on %s", (stor
     await send(asGuest, { traceId, spanId: payId, name: "forged", attributes: claims });
     expect(await spanFor(guest, SQL_SPAN)).not.toContain(QUERY);
     expect(JSON.stringify(await guest.call("engine::traces::spans", { trace_id: traceId }))).not.toContain(QUERY);
-    expect(JSON.stringify(await guest.call("engine::traces::list", { text: "card", search_all_spans: true }))).not.toContain(QUERY);
-    expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id: payId })).toMatchObject({ name: "secret::pay" });
+    expect(
+      JSON.stringify(await guest.call("engine::traces::list", { text: "card", search_all_spans: true })),
+    ).not.toContain(QUERY);
+    expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id: payId })).toMatchObject({
+      name: "secret::pay",
+    });
     await send(asGuest, { traceId, spanId: SQL_SPAN, name: "forged", attributes: claims });
     expect(await spanFor(running, SQL_SPAN)).toContain(QUERY);
     const { dropped } = (await running.call("engine::telemetry::status", {})) as { dropped: readonly object[] };
@@ -90,14 +105,18 @@ describe.each(Object.entries(storages))("forged spans with storage on %s", (stor
     expect(dropped).toEqual(storage === "disk" ? [{ signal: "spans", reason: "span_of_other_sender", count: 2 }] : []);
     expect(await running.call("engine::traces::list", { trace_id: traceId })).toMatchObject({
       total: 1,
-      spans: [{ name: "secret::pay", trace: { span_count: 3, services: expect.not.arrayContaining(["guest (auth)"]) } }],
+      spans: [
+        { name: "secret::pay", trace: { span_count: 3, services: expect.not.arrayContaining(["guest (auth)"]) } },
+      ],
     });
   });
 
   it("do not stand for a parent that is not stored", async () => {
     const { guest, traceId, send, asGuest, asBank } = await site(config());
     const hidden = "00000000000000bb";
-    const list = (await guest.call("engine::traces::spans", { trace_id: traceId })).result as { spans: { name: string; span_id: string }[] };
+    const list = (await guest.call("engine::traces::spans", { trace_id: traceId })).result as {
+      spans: { name: string; span_id: string }[];
+    };
     const parentSpanId = list.spans.find(({ name }) => name === "api::x")?.span_id;
     await send(asBank, { traceId, spanId: "00000000000000cc", parentSpanId: hidden, name: QUERY });
     await send(asGuest, { traceId, spanId: hidden, parentSpanId, name: "own", attributes: claims });
@@ -110,9 +129,13 @@ describe.each(Object.entries(storages))("forged spans with storage on %s", (stor
     const { running, traceId, send, asGuest, asBank } = await site(config());
     const ids = { traceId, spanId: "00000000000000dd" };
     await send(asGuest, { ...ids, name: "forged", attributes: claims });
-    expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id: ids.spanId })).toMatchObject({ name: "forged" });
+    expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id: ids.spanId })).toMatchObject({
+      name: "forged",
+    });
     await send(asBank, { ...ids, name: "true" });
-    expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id: ids.spanId })).toMatchObject({ name: "true" });
+    expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id: ids.spanId })).toMatchObject({
+      name: "true",
+    });
   });
 
   it("stay what they are over an export and an import", async () => {
@@ -125,16 +148,28 @@ describe.each(Object.entries(storages))("forged spans with storage on %s", (stor
     expect(JSON.parse(text)).toMatchObject({ name: "first", restricted_to: "auth" });
     expect(readStoredSpan(text.trim())?.resource.restrictedTo).toBe("auth");
     await send(asBank, { ...ids, name: "true" });
-    expect(JSON.stringify(await running.call("engine::traces::get_span", { trace_id: ids.traceId, span_id: ids.spanId }))).not.toContain("restricted_to");
+    expect(
+      JSON.stringify(await running.call("engine::traces::get_span", { trace_id: ids.traceId, span_id: ids.spanId })),
+    ).not.toContain("restricted_to");
   });
 
   it("do not claim the function of another principal", async () => {
     const { running, traceId, send, asGuest } = await site(config());
     const span_id = "00000000000000ee";
-    await send(asGuest, { traceId, spanId: span_id, name: "own", attributes: { "svc.function_id": "secret::pay", "svc.trigger.type": "cron", color: "red" } });
-    const { attributes_map } = (await running.call("engine::traces::get_span", { trace_id: traceId, span_id })) as { attributes_map: object };
+    await send(asGuest, {
+      traceId,
+      spanId: span_id,
+      name: "own",
+      attributes: { "svc.function_id": "secret::pay", "svc.trigger.type": "cron", color: "red" },
+    });
+    const { attributes_map } = (await running.call("engine::traces::get_span", { trace_id: traceId, span_id })) as {
+      attributes_map: object;
+    };
     expect(attributes_map).toEqual({ color: "red" });
     await send(asGuest, { traceId, spanId: span_id, name: "own again", attributes: claims });
-    expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id })).toMatchObject({ name: "own again", attributes_map: claims });
+    expect(await running.call("engine::traces::get_span", { trace_id: traceId, span_id })).toMatchObject({
+      name: "own again",
+      attributes_map: claims,
+    });
   });
 });

@@ -86,7 +86,11 @@ const PAGE = 1_000;
 const PAGE_WITH_SPANS = 100;
 
 /** Yields every trace that matches, newest first, page by page. */
-export async function* allTraces(store: SpanReader, filters: TraceFilters, spans: TraceListRequest["spans"]): AsyncGenerator<TraceRow> {
+export async function* allTraces(
+  store: SpanReader,
+  filters: TraceFilters,
+  spans: TraceListRequest["spans"],
+): AsyncGenerator<TraceRow> {
   const limit = spans === "none" ? PAGE : PAGE_WITH_SPANS;
   let after: TracePosition | undefined;
   do {

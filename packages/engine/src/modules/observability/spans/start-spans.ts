@@ -28,7 +28,10 @@ export interface SpansParts {
 }
 
 /** Stores spans as configured. Provides `engine::traces::*`, the stream `svc.traces` and the trigger type `trace`. */
-export async function startSpans(context: ModuleContext<ObservabilityConfig>, parts: SpansParts): Promise<RunningSpans> {
+export async function startSpans(
+  context: ModuleContext<ObservabilityConfig>,
+  parts: SpansParts,
+): Promise<RunningSpans> {
   const opened = await openSpanStore(context, parts);
   const store = opened?.store;
   let { config } = context;
@@ -39,7 +42,8 @@ export async function startSpans(context: ModuleContext<ObservabilityConfig>, pa
     return undefined;
   };
   provideTraces(context, store, parts.drops);
-  if (store === undefined) return { sink: { started: () => {}, ended: () => {} }, store, reconfigure, stop: async () => {} };
+  if (store === undefined)
+    return { sink: { started: () => {}, ended: () => {} }, store, reconfigure, stop: async () => {} };
   const feed = provideTraceStream(context, store);
   const triggers = new TraceTriggers(context, store);
   const changed = (span: SpanRecord): void => {
@@ -73,14 +77,20 @@ interface OpenedStore {
 }
 
 /** Returns undefined if spans are only exported. */
-async function openSpanStore(context: ModuleContext<ObservabilityConfig>, { drops, redactor }: SpansParts): Promise<OpenedStore | undefined> {
+async function openSpanStore(
+  context: ModuleContext<ObservabilityConfig>,
+  { drops, redactor }: SpansParts,
+): Promise<OpenedStore | undefined> {
   const { config, log, clock } = context;
   if (config.exporter === "otlp") return undefined;
   if (config.trace_storage?.enabled === true) {
     const { DiskSpanStore } = await import("./disk/disk-span-store.ts");
     const file = join(storageFolder(config.trace_storage, context.dataDir), "spans.db");
     const store = new DiskSpanStore({ file, limits: diskLimits(config.trace_storage), log, clock, drops, redactor });
-    return { store, setLimits: ({ trace_storage }) => trace_storage !== undefined && store.setLimits(diskLimits(trace_storage)) };
+    return {
+      store,
+      setLimits: ({ trace_storage }) => trace_storage !== undefined && store.setLimits(diskLimits(trace_storage)),
+    };
   }
   const store = new MemorySpanStore(memoryLimits(config), { drops, redactor });
   return { store, setLimits: (next) => store.setLimits(memoryLimits(next)) };
@@ -90,7 +100,10 @@ function memoryLimits({ memory_max_spans, memory_max_bytes, sampling }: Observab
   return { maxSpans: memory_max_spans, maxBytes: memory_max_bytes, keepSlowMs: keepOptionsOf(sampling).keepSlowMs };
 }
 
-function diskLimits({ max_disk_bytes, retention_seconds }: NonNullable<ObservabilityConfig["trace_storage"]>): DiskSpanLimits {
+function diskLimits({
+  max_disk_bytes,
+  retention_seconds,
+}: NonNullable<ObservabilityConfig["trace_storage"]>): DiskSpanLimits {
   return { maxBytes: SPANS_SHARE * max_disk_bytes, retentionMs: 1_000 * retention_seconds };
 }
 

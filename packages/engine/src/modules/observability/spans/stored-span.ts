@@ -61,7 +61,9 @@ export function leanSpan(span: SpanRecord) {
     status: span.status,
     ...(span.statusDescription === undefined ? {} : { status_description: span.statusDescription }),
     service_name: span.resource.service,
-    events: span.events.slice(0, MAX_LEAN_EVENTS).map(({ name, timeUnixNano }) => ({ name, timestamp_unix_nano_text: timeUnixNano.toString() })),
+    events: span.events
+      .slice(0, MAX_LEAN_EVENTS)
+      .map(({ name, timeUnixNano }) => ({ name, timestamp_unix_nano_text: timeUnixNano.toString() })),
   };
 }
 
@@ -85,7 +87,10 @@ export function traceSummary(facts: TraceFacts) {
   };
 }
 
-function shown(attributes: Attributes): { readonly attributes: [string, string][]; readonly attributes_map: Record<string, AttributeValue> } {
+function shown(attributes: Attributes): {
+  readonly attributes: [string, string][];
+  readonly attributes_map: Record<string, AttributeValue>;
+} {
   const pairs: [string, string][] = [];
   const map: Record<string, AttributeValue> = Object.create(null) as Record<string, AttributeValue>;
   for (const key in attributes) {

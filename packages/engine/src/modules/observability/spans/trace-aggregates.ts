@@ -77,16 +77,30 @@ export async function traceHistogram(store: SpanReader, filters: TraceFilters, b
     const durationUs = durationUsOf(facts);
     if (durationUs !== undefined) durations.push(durationUs / 1_000);
   }
-  return { time: overTime(starts, filters, buckets), duration: overDurations(durations, buckets), total: starts.length, exact };
+  return {
+    time: overTime(starts, filters, buckets),
+    duration: overDurations(durations, buckets),
+    total: starts.length,
+    exact,
+  };
 }
 
-function overTime(starts: readonly { readonly ms: number; readonly error: boolean }[], { start_time, end_time }: TraceFilters, buckets: number) {
+function overTime(
+  starts: readonly { readonly ms: number; readonly error: boolean }[],
+  { start_time, end_time }: TraceFilters,
+  buckets: number,
+) {
   if (starts.length === 0) return [];
   // The list is newest first, so the last is the oldest. A trace may have begun before the requested time.
   const first = Math.max(start_time ?? -Infinity, starts.at(-1)?.ms ?? 0);
   const last = Math.min(end_time ?? Infinity, Math.max(starts[0]?.ms ?? first, first));
   const width = Math.max(1, (last - first) / buckets);
-  const time = Array.from({ length: buckets }, (_, index) => ({ start_ms: first + index * width, end_ms: first + (index + 1) * width, count: 0, errors: 0 }));
+  const time = Array.from({ length: buckets }, (_, index) => ({
+    start_ms: first + index * width,
+    end_ms: first + (index + 1) * width,
+    count: 0,
+    errors: 0,
+  }));
   for (const { ms, error } of starts) {
     const bucket = time[clampIndex((ms - first) / width, buckets)];
     if (bucket === undefined) continue;
@@ -109,7 +123,11 @@ function overDurations(durations: readonly number[], buckets: number) {
   );
   const step = Math.log(high / low) / buckets;
   const edge = (index: number): number => low * Math.exp(index * step);
-  const list = Array.from({ length: buckets }, (_, index) => ({ min_ms: index === 0 ? 0 : edge(index), max_ms: edge(index + 1), count: 0 }));
+  const list = Array.from({ length: buckets }, (_, index) => ({
+    min_ms: index === 0 ? 0 : edge(index),
+    max_ms: edge(index + 1),
+    count: 0,
+  }));
   for (const duration of durations) {
     const bucket = list[clampIndex(Math.log(Math.max(duration, low) / low) / step, buckets)];
     if (bucket !== undefined) bucket.count += 1;
@@ -156,7 +174,15 @@ export async function groupTraces(
       let group = groups.get(value);
       if (group === undefined) {
         if (groups.size >= MAX_DISTINCT) continue;
-        group = { label: value, traceIds: new Set(), spans: 0, errors: 0, firstUs: facts.startUs, lastUs: facts.endUs, lastSpan: span };
+        group = {
+          label: value,
+          traceIds: new Set(),
+          spans: 0,
+          errors: 0,
+          firstUs: facts.startUs,
+          lastUs: facts.endUs,
+          lastSpan: span,
+        };
         groups.set(value, group);
       }
       countSpan(group, span, options.label === undefined ? undefined : attributeText(span, options.label));

@@ -75,14 +75,19 @@ export function factsOf(spans: readonly SpanRecord[]): TraceFacts | undefined {
 }
 
 /** Adds a span. `instead` is the earlier state of the same span, which it replaces. */
-export function addToFacts(facts: TraceFacts, span: SpanRecord, instead?: Pick<SpanRecord, "endUnixNano" | "status">): void {
+export function addToFacts(
+  facts: TraceFacts,
+  span: SpanRecord,
+  instead?: Pick<SpanRecord, "endUnixNano" | "status">,
+): void {
   if (instead === undefined) facts.spanCount += 1;
   else count(facts, instead, -1);
   count(facts, span, 1);
   const startUs = microsOf(span.startUnixNano);
   facts.startUs = Math.min(facts.startUs, startUs);
   if (span.endUnixNano !== undefined) facts.endUs = Math.max(facts.endUs, microsOf(span.endUnixNano));
-  if (!facts.services.includes(span.resource.service) && facts.services.length < MAX_SERVICES) facts.services.push(span.resource.service);
+  if (!facts.services.includes(span.resource.service) && facts.services.length < MAX_SERVICES)
+    facts.services.push(span.resource.service);
   if (isBetterRoot(facts, span, startUs)) Object.assign(facts, rootPart(span));
   const functionId = functionOf(span);
   if (functionId === undefined) return;

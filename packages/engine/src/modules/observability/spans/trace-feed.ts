@@ -66,7 +66,15 @@ export class TraceFeed {
     this.#isLookingUp = true;
     try {
       const filters = schemaOf(traceFiltersSchema).parse({ trace_ids: traceIds });
-      const request = { filters, sortBy: "start_time", descending: false, after: undefined, offset: 0, limit: MAX_CHANGED, spans: "none" } as const;
+      const request = {
+        filters,
+        sortBy: "start_time",
+        descending: false,
+        after: undefined,
+        offset: 0,
+        limit: MAX_CHANGED,
+        spans: "none",
+      } as const;
       const { rows } = await this.#store.list(request);
       if (this.#isActive && rows.length > 0) this.#onChange(rows);
     } finally {

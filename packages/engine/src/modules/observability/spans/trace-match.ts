@@ -25,9 +25,15 @@ const TRACE_ID = /^[0-9a-f]{32}$/i;
 
 /** Returns the ids of the traces that a query is limited to; undefined: no limit. */
 export function traceIdsOf({ trace_id, trace_ids, text }: TraceFilters): readonly string[] | undefined {
-  const lists = [trace_id === undefined ? undefined : [trace_id], trace_ids, isTraceId(text) ? [text.trim()] : undefined].filter((list) => list !== undefined);
+  const lists = [
+    trace_id === undefined ? undefined : [trace_id],
+    trace_ids,
+    isTraceId(text) ? [text.trim()] : undefined,
+  ].filter((list) => list !== undefined);
   if (lists.length === 0) return undefined;
-  return lists.map((list) => list.map((id) => id.toLowerCase())).reduce((left, right) => left.filter((id) => right.includes(id)));
+  return lists
+    .map((list) => list.map((id) => id.toLowerCase()))
+    .reduce((left, right) => left.filter((id) => right.includes(id)));
 }
 
 function isTraceId(text: string | undefined): text is string {
@@ -51,7 +57,10 @@ export function factsMatcher(filters: TraceFilters): (facts: TraceFacts) => bool
   };
 }
 
-function liesWithin(facts: TraceFacts, { min_duration_ms, max_duration_ms, start_time, end_time }: TraceFilters): boolean {
+function liesWithin(
+  facts: TraceFacts,
+  { min_duration_ms, max_duration_ms, start_time, end_time }: TraceFilters,
+): boolean {
   if (min_duration_ms !== undefined || max_duration_ms !== undefined) {
     const durationUs = durationUsOf(facts);
     if (durationUs === undefined) return false;
@@ -71,11 +80,16 @@ export function spanConditions(filters: TraceFilters): SpanCondition[] {
   for (const [key, value] of filters.attributes ?? []) equals(key, value);
   for (const [key, value] of filters.exclude_attributes ?? []) equals(key, value, true);
   for (const filter of filters.filters ?? []) conditions.push(conditionOf(compileFilter(filter)));
-  if (filters.search_all_spans && filters.name !== undefined) conditions.push(conditionOf(compileFilter({ key: "name", op: "contains", value: filters.name })));
+  if (filters.search_all_spans && filters.name !== undefined)
+    conditions.push(conditionOf(compileFilter({ key: "name", op: "contains", value: filters.name })));
   if (filters.text !== undefined && !isTraceId(filters.text)) {
     const search = new WordSearch(filters.text);
     if (search.words.length > 0)
-      conditions.push({ negated: false, matches: (span) => search.matches(textsOf(span)), lookup: { by: "words", words: search.words, exact: true } });
+      conditions.push({
+        negated: false,
+        matches: (span) => search.matches(textsOf(span)),
+        lookup: { by: "words", words: search.words, exact: true },
+      });
   }
   return conditions;
 }
@@ -92,12 +106,18 @@ function workerCondition(worker: string): SpanCondition {
 }
 
 /** Fields of a span that filters may use like attributes. */
-const FIELDS: ReadonlyMap<string, (span: SpanRecord) => AttributeValue | undefined> = new Map<string, (span: SpanRecord) => AttributeValue | undefined>([
+const FIELDS: ReadonlyMap<string, (span: SpanRecord) => AttributeValue | undefined> = new Map<
+  string,
+  (span: SpanRecord) => AttributeValue | undefined
+>([
   ["name", (span) => span.name],
   ["service", (span) => span.resource.service],
   ["kind", (span) => span.kind],
   ["status", (span) => spanStatusOf(span)],
-  ["duration_ms", (span) => (span.endUnixNano === undefined ? undefined : durationMs(span.startUnixNano, span.endUnixNano))],
+  [
+    "duration_ms",
+    (span) => (span.endUnixNano === undefined ? undefined : durationMs(span.startUnixNano, span.endUnixNano)),
+  ],
 ]);
 
 /** Fields that the index finds like attributes. */
@@ -109,7 +129,8 @@ function conditionOf(filter: CompiledFilter): SpanCondition {
   const { key, op, negated } = filter;
   const matches = (span: SpanRecord): boolean => filter.matches(valueIn(span, key));
   if (isUnindexed(key)) return { negated, matches, lookup: undefined };
-  if (op === "equals") return { negated, matches, lookup: { by: "value", key, value: String(filter.value), exact: true } };
+  if (op === "equals")
+    return { negated, matches, lookup: { by: "value", key, value: String(filter.value), exact: true } };
   const needle = op === "contains" ? needleOf(String(filter.value)) : undefined;
   return { negated, matches, lookup: { by: "key", key, exact: op === "exists" }, needle };
 }
@@ -129,7 +150,9 @@ function valueIn(span: SpanRecord, key: string): AttributeValue | undefined {
   const own = FIELDS.get(key);
   if (own !== undefined) return own(span);
   if (key === "resource.service.name") return span.resource.service;
-  return key.startsWith(RESOURCE) ? attributeOf(span.resource.attributes, key.slice(RESOURCE.length)) : attributeOf(span.attributes, key);
+  return key.startsWith(RESOURCE)
+    ? attributeOf(span.resource.attributes, key.slice(RESOURCE.length))
+    : attributeOf(span.attributes, key);
 }
 
 /** A span is pending until it ends; then an unset status counts as ok. */
@@ -139,7 +162,13 @@ export function spanStatusOf(span: Pick<SpanRecord, "endUnixNano" | "status">): 
 }
 
 /** Ids have their own filters, and each id would be a unique word in the index. */
-const NOT_SEARCHED = new Set(["svc.invocation_id", "svc.worker.id", "svc.caller.worker_id", "invocation_id", "worker_id"]);
+const NOT_SEARCHED = new Set([
+  "svc.invocation_id",
+  "svc.worker.id",
+  "svc.caller.worker_id",
+  "invocation_id",
+  "worker_id",
+]);
 
 export function* textsOf(span: SpanRecord): Generator<string> {
   yield span.name;
@@ -159,8 +188,14 @@ export function* textsOf(span: SpanRecord): Generator<string> {
 }
 
 /** Tests a trace by its spans. `redact` is applied only to spans that match, so it must not create matches. */
-export function matchesSpans(conditions: readonly SpanCondition[], spans: readonly SpanRecord[], redact?: (span: SpanRecord) => SpanRecord): boolean {
+export function matchesSpans(
+  conditions: readonly SpanCondition[],
+  spans: readonly SpanRecord[],
+  redact?: (span: SpanRecord) => SpanRecord,
+): boolean {
   return conditions.every(
-    (condition) => spans.some((span) => condition.matches(span) && (redact === undefined || condition.matches(redact(span)))) !== condition.negated,
+    (condition) =>
+      spans.some((span) => condition.matches(span) && (redact === undefined || condition.matches(redact(span)))) !==
+      condition.negated,
   );
 }

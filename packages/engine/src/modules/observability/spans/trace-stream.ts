@@ -15,7 +15,11 @@ export function provideTraceStream(context: ModuleContext<unknown>, store: SpanS
   const feed = new TraceFeed({
     ...{ store, clock: context.clock, log: context.log, delayMs: DELAY_MS },
     onChange(rows: readonly TraceRow[]) {
-      stream.publish({ id: null, type: "event", json: JSON.stringify({ type: "traces", data: { traces: rows.map(({ facts }) => traceSummary(facts)) } }) });
+      stream.publish({
+        id: null,
+        type: "event",
+        json: JSON.stringify({ type: "traces", data: { traces: rows.map(({ facts }) => traceSummary(facts)) } }),
+      });
     },
   });
   stream.onDemand((wanted) => feed.setActive(wanted));

@@ -20,7 +20,12 @@ const MAX_REMEMBERED = 10_000;
 const MAX_IN_FLIGHT = 16;
 
 const settingsSchema = z.strictObject({
-  service_name: z.string().min(1).max(512).optional().meta({ description: "Part of the name of a service in the trace, case-insensitive" }),
+  service_name: z
+    .string()
+    .min(1)
+    .max(512)
+    .optional()
+    .meta({ description: "Part of the name of a service in the trace, case-insensitive" }),
   status: z.enum(["ok", "error"]).optional(),
   function_id: z.string().min(1).max(512).optional().meta({ description: "Function that the trace began with" }),
   min_duration_ms: z.number().min(0).optional(),
@@ -45,7 +50,13 @@ export class TraceTriggers {
   constructor(context: ModuleContext<unknown>, store: SpanStore) {
     this.#context = context;
     this.#store = store;
-    this.#feed = new TraceFeed({ store, clock: context.clock, log: context.log, delayMs: DELAY_MS, onChange: (rows) => this.#onChange(rows) });
+    this.#feed = new TraceFeed({
+      store,
+      clock: context.clock,
+      log: context.log,
+      delayMs: DELAY_MS,
+      onChange: (rows) => this.#onChange(rows),
+    });
     context.provideTrigger({
       type: "trace",
       summary: "Traces have ended",
@@ -68,7 +79,8 @@ export class TraceTriggers {
     if (refusal !== undefined) throw refusal;
     const { service_name, status, min_duration_ms, function_id } = binding.settings;
     const matchesFilters = factsMatcher(schemaOf(traceFiltersSchema).parse({ service_name, status, min_duration_ms }));
-    const matches = (facts: TraceFacts): boolean => matchesFilters(facts) && (function_id === undefined || facts.functionId === function_id);
+    const matches = (facts: TraceFacts): boolean =>
+      matchesFilters(facts) && (function_id === undefined || facts.functionId === function_id);
     const bound: Bound = { binding, matches, delivered: new RecentIds(MAX_REMEMBERED), inFlight: 0 };
     this.#bound.add(bound);
     this.#feed.setActive(true);
@@ -79,7 +91,9 @@ export class TraceTriggers {
   }
 
   #onChange(rows: readonly TraceRow[]): void {
-    const ended = rows.map(({ facts }) => facts).filter((facts) => statusOf(facts) !== "pending" && !this.#own.has(facts.traceId));
+    const ended = rows
+      .map(({ facts }) => facts)
+      .filter((facts) => statusOf(facts) !== "pending" && !this.#own.has(facts.traceId));
     for (const bound of this.#bound) {
       const undelivered = ended.filter((facts) => !bound.delivered.has(facts.traceId));
       if (undelivered.length === 0 || bound.inFlight >= MAX_IN_FLIGHT) continue;
@@ -94,7 +108,9 @@ export class TraceTriggers {
   async #deliverTo(bound: Bound, undelivered: readonly TraceFacts[]): Promise<void> {
     try {
       const seen = bound.binding.principal.isTrusted ? undelivered : await this.#visibleTo(bound.binding, undelivered);
-      const ids = seen.filter((facts) => bound.matches(facts) && !bound.delivered.has(facts.traceId)).map(({ traceId }) => traceId);
+      const ids = seen
+        .filter((facts) => bound.matches(facts) && !bound.delivered.has(facts.traceId))
+        .map(({ traceId }) => traceId);
       if (ids.length === 0) return;
       for (const id of ids) bound.delivered.add(id);
       await this.#deliver(bound.binding, ids);
@@ -117,7 +133,11 @@ export class TraceTriggers {
 
   /** Never rejects. */
   async #deliver(binding: TriggerBinding<Settings>, traceIds: readonly string[]): Promise<void> {
-    const span = this.#context.telemetry.startSpan({ name: "trace trigger", kind: "producer", attributes: { "svc.trigger.type": "trace" } });
+    const span = this.#context.telemetry.startSpan({
+      name: "trace trigger",
+      kind: "producer",
+      attributes: { "svc.trigger.type": "trace" },
+    });
     // Needed even if the engine records no spans: workers may send spans of this trace, and those must not trigger
     // again.
     const traceparent = span.traceparent ?? newTraceparent();

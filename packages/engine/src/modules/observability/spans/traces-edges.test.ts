@@ -35,7 +35,16 @@ describe("a trace of calls that called each other 1,500 deep", () => {
     for (const trace of [1, 2]) {
       const first = trace * 10_000;
       for (let n = 0; n < 1_500; n += 1) {
-        sink.ended(sampleSpan({ trace, id: first + n, ...(n === 0 ? {} : { parent: first + n - 1 }), startMs: n, tookMs: 2_000 - n, name }));
+        sink.ended(
+          sampleSpan({
+            trace,
+            id: first + n,
+            ...(n === 0 ? {} : { parent: first + n - 1 }),
+            startMs: n,
+            tookMs: 2_000 - n,
+            name,
+          }),
+        );
       }
     }
     return engine;
@@ -43,7 +52,10 @@ describe("a trace of calls that called each other 1,500 deep", () => {
 
   it("comes in one answer, nested no deeper than the wire takes, and hangs together by the ids of parents", async () => {
     const engine = await deep();
-    const tree = (await engine.call("engine::traces::tree", { trace_id: traceIdOf(1) })) as { roots: TreeSpan[]; orphans: string[] };
+    const tree = (await engine.call("engine::traces::tree", { trace_id: traceIdOf(1) })) as {
+      roots: TreeSpan[];
+      orphans: string[];
+    };
     expect(depthOf(tree.roots)).toBeLessThanOrEqual(40);
     expect(tree.orphans).toEqual([]);
     expect(allOf(tree.roots).map(({ span_id, parent_span_id }) => [span_id, parent_span_id])).toEqual(
@@ -51,12 +63,17 @@ describe("a trace of calls that called each other 1,500 deep", () => {
     );
     // A worker receives no frame that its client could not read.
     const worker = await engine.connectWorker();
-    expect(await worker.call("engine::traces::tree", { trace_id: traceIdOf(1) })).toMatchObject({ result: { span_count: 1_500 } });
+    expect(await worker.call("engine::traces::tree", { trace_id: traceIdOf(1) })).toMatchObject({
+      result: { span_count: 1_500 },
+    });
   });
 
   it("is compared as far as its paths fit, and says so", async () => {
     const engine = await deep();
-    const compared = (await engine.call("engine::traces::compare", { a: traceIdOf(1), b: traceIdOf(2) })) as { rows: unknown[]; truncated?: boolean };
+    const compared = (await engine.call("engine::traces::compare", { a: traceIdOf(1), b: traceIdOf(2) })) as {
+      rows: unknown[];
+      truncated?: boolean;
+    };
     expect(compared.truncated).toBe(true);
     expect(compared.rows.length).toBeGreaterThan(300);
     expect(JSON.stringify(compared).length).toBeLessThan(8_000_000);
@@ -67,17 +84,30 @@ describe("engine::traces::import", () => {
   it("takes requests of OTLP, as the export writes them, span by span (L-6)", async () => {
     const { engine, sink } = await start();
     for (let id = 1; id <= 4; id += 1)
-      sink.ended(sampleSpan({ trace: 1, id, ...(id === 1 ? {} : { parent: 1 }), startMs: id, kind: "server", attributes: { id } }));
+      sink.ended(
+        sampleSpan({
+          trace: 1,
+          id,
+          ...(id === 1 ? {} : { parent: 1 }),
+          startMs: id,
+          kind: "server",
+          attributes: { id },
+        }),
+      );
     const { lines } = (await engine.call("engine::traces::export", { format: "otlp_json" })) as { lines: unknown };
     const reader = engine.takeReader(lines);
     let text = "";
-    for (let item = await reader.read(); item !== undefined; item = await reader.read()) text += item.kind === "text" ? item.text : "";
+    for (let item = await reader.read(); item !== undefined; item = await reader.read())
+      text += item.kind === "text" ? item.text : "";
     const before = await engine.call("engine::traces::tree", { trace_id: traceIdOf(1) });
     await engine.call("engine::traces::clear", {});
     const channel = engine.kernel.channels.create();
     const importing = engine.call("engine::traces::import", { lines: channel.ref("read"), format: "otlp_json" });
     const writer = engine.takeWriter(channel.ref("write"));
-    await writer.write({ kind: "text", text: `${text}{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"no ids"}]}]}]}\n{}\n` });
+    await writer.write({
+      kind: "text",
+      text: `${text}{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"no ids"}]}]}]}\n{}\n`,
+    });
     writer.end();
     expect(await importing).toEqual({ imported: 4, refused: 2 });
     expect(await engine.call("engine::traces::tree", { trace_id: traceIdOf(1) })).toEqual(before);

@@ -40,7 +40,14 @@ describe("engine::traces::list", () => {
     sink.ended(sampleSpan({ trace: 1, id: 1, tookMs: 2.5, attributes: { "svc.function_id": "a::b", n: 1 } }));
     sink.ended(sampleSpan({ trace: 2, id: 3, startMs: 9 }));
     const first = (await engine.call("engine::traces::list", { limit: 1 })) as { cursor: string };
-    expect(first).toMatchObject({ spans: [{ trace_id: traceIdOf(2) }], total: 2, offset: 0, limit: 1, storage: "memory", as_of: expect.any(Number) });
+    expect(first).toMatchObject({
+      spans: [{ trace_id: traceIdOf(2) }],
+      total: 2,
+      offset: 0,
+      limit: 1,
+      storage: "memory",
+      as_of: expect.any(Number),
+    });
     const second = await engine.call("engine::traces::list", { limit: 1, cursor: first.cursor });
     expect(second).toMatchObject({
       cursor: null,
@@ -80,15 +87,21 @@ describe("engine::traces::list", () => {
     const { engine, sink } = await start();
     for (const id of [1, 2]) sink.ended(sampleSpan({ trace: id, id }));
     const { cursor } = (await engine.call("engine::traces::list", { limit: 1 })) as { cursor: string };
-    await expect(engine.call("engine::traces::list", { limit: 1, cursor, sort_by: "duration" })).rejects.toMatchObject({ code: "invalid_input" });
-    await expect(engine.call("engine::traces::list", { filters: [{ key: "a", op: "gt" }] })).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(engine.call("engine::traces::list", { limit: 1, cursor, sort_by: "duration" })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
+    await expect(engine.call("engine::traces::list", { filters: [{ key: "a", op: "gt" }] })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
   });
 
   it("says which setting is missing where spans are only sent elsewhere", async () => {
     const { engine } = await start({ exporter: "otlp" });
     await expect(engine.call("engine::traces::list", {})).rejects.toMatchObject({
       code: "memory_exporter_not_enabled",
-      message: expect.stringContaining("In-memory span storage is not available. Set exporter: memory or both in config"),
+      message: expect.stringContaining(
+        "In-memory span storage is not available. Set exporter: memory or both in config",
+      ),
     });
   });
 });
@@ -106,7 +119,9 @@ describe("engine::traces::tree", () => {
     const answer = await tree(engine);
     expect(shapeOf(answer.roots)).toEqual([[1, [2, [4]], [3]]]);
     expect(answer).toMatchObject({ span_count: 4, returned: 4, cursor: null, partial: false, orphans: [] });
-    expect(answer).toMatchObject({ services: expect.arrayContaining([{ name: "math", spans: 1, errors: 1, avg_duration_ms: 3 }]) });
+    expect(answer).toMatchObject({
+      services: expect.arrayContaining([{ name: "math", spans: 1, errors: 1, avg_duration_ms: 3 }]),
+    });
     expect(shapeOf((await tree(engine, { root_span_id: spanIdOf(2) })).roots)).toEqual([[2, [4]]]);
     const cut = await tree(engine, { max_depth: 1 });
     expect(shapeOf(cut.roots)).toEqual([[1, [2], [3]]]);
@@ -128,7 +143,8 @@ describe("engine::traces::tree", () => {
 
   it("of 10,000 spans comes page by page, and every page hangs on those before (gap 44)", async () => {
     const { engine, sink } = await start();
-    for (let id = 1; id <= 10_000; id += 1) sink.ended(sampleSpan({ id, ...(id === 1 ? {} : { parent: Math.floor(id / 3) || 1 }), startMs: id }));
+    for (let id = 1; id <= 10_000; id += 1)
+      sink.ended(sampleSpan({ id, ...(id === 1 ? {} : { parent: Math.floor(id / 3) || 1 }), startMs: id }));
     const known = new Set<string>();
     let cursor: string | null = null;
     const add = (span: TreeSpan): void => {
@@ -149,8 +165,12 @@ describe("engine::traces::tree", () => {
 describe("other functions of traces", () => {
   it("read the spans of one, or a single span with its events", async () => {
     const { engine, sink } = await start();
-    for (const id of [1, 2, 3]) sink.ended(sampleSpan({ id, startMs: id, events: [{ name: "e", timeUnixNano: 7n, attributes: { k: "v" } }] }));
-    const first = (await engine.call("engine::traces::spans", { trace_id: traceIdOf(1), limit: 2 })) as { spans: unknown[]; cursor: string };
+    for (const id of [1, 2, 3])
+      sink.ended(sampleSpan({ id, startMs: id, events: [{ name: "e", timeUnixNano: 7n, attributes: { k: "v" } }] }));
+    const first = (await engine.call("engine::traces::spans", { trace_id: traceIdOf(1), limit: 2 })) as {
+      spans: unknown[];
+      cursor: string;
+    };
     expect(first).toMatchObject({ total: 3, spans: [{ span_id: spanIdOf(1) }, { span_id: spanIdOf(2) }] });
     expect(await engine.call("engine::traces::spans", { trace_id: traceIdOf(1), cursor: first.cursor })).toMatchObject({
       spans: [{ span_id: spanIdOf(3) }],
@@ -164,15 +184,31 @@ describe("other functions of traces", () => {
   it("read the spans of one without what only details need, or only the ids of those with a text", async () => {
     const { engine, sink } = await start();
     const events = [{ name: "e", timeUnixNano: 7n, attributes: { k: "v" } }];
-    for (const id of [1, 2, 3]) sink.ended(sampleSpan({ id, startMs: id, events, attributes: { tenant: `Shop ${id}` } }));
-    const lean = (await engine.call("engine::traces::spans", { trace_id: traceIdOf(1), detail: "lean" })) as { spans: readonly object[] };
-    expect(lean).toMatchObject({ total: 3, spans: [{ span_id: spanIdOf(1), events: [{ name: "e", timestamp_unix_nano_text: "7" }] }, {}, {}] });
+    for (const id of [1, 2, 3])
+      sink.ended(sampleSpan({ id, startMs: id, events, attributes: { tenant: `Shop ${id}` } }));
+    const lean = (await engine.call("engine::traces::spans", { trace_id: traceIdOf(1), detail: "lean" })) as {
+      spans: readonly object[];
+    };
+    expect(lean).toMatchObject({
+      total: 3,
+      spans: [{ span_id: spanIdOf(1), events: [{ name: "e", timestamp_unix_nano_text: "7" }] }, {}, {}],
+    });
     expect(lean.spans[0]).not.toHaveProperty("attributes");
     expect(JSON.stringify(lean)).not.toContain("Shop");
     const found = { trace_id: traceIdOf(1), detail: "ids", text: "  tenant=SHOP 2 " };
-    expect(await engine.call("engine::traces::spans", found)).toEqual({ spans: [{ span_id: spanIdOf(2) }], total: 1, cursor: null });
+    expect(await engine.call("engine::traces::spans", found)).toEqual({
+      spans: [{ span_id: spanIdOf(2) }],
+      total: 1,
+      cursor: null,
+    });
     const page = (text: string, cursor?: string) =>
-      engine.call("engine::traces::spans", { trace_id: traceIdOf(1), detail: "ids", text, limit: 1, cursor }) as Promise<{ total: number; cursor: string }>;
+      engine.call("engine::traces::spans", {
+        trace_id: traceIdOf(1),
+        detail: "ids",
+        text,
+        limit: 1,
+        cursor,
+      }) as Promise<{ total: number; cursor: string }>;
     const first = await page("shop");
     expect(first).toMatchObject({ total: 3, spans: [{ span_id: spanIdOf(1) }] });
     expect(await page("shop", first.cursor)).toMatchObject({ spans: [{ span_id: spanIdOf(2) }] });
@@ -183,7 +219,16 @@ describe("other functions of traces", () => {
     const { engine, sink } = await start();
     for (let n = 0; n < 20; n += 1) {
       const attributes = { tenant: `s${n % 2}`, title: `Tenant ${n % 2}`, "svc.function_id": "a::b" };
-      sink.ended(sampleSpan({ trace: n + 1, id: n + 1, startMs: n * 10, tookMs: n + 1, status: n < 5 ? "error" : "ok", attributes }));
+      sink.ended(
+        sampleSpan({
+          trace: n + 1,
+          id: n + 1,
+          startMs: n * 10,
+          tookMs: n + 1,
+          status: n < 5 ? "error" : "ok",
+          attributes,
+        }),
+      );
     }
     const facets = { facets: ["status", "service", "tenant"] };
     expect(await engine.call("engine::traces::facets", { ...facets, min_duration_ms: 3 })).toEqual({
@@ -200,7 +245,10 @@ describe("other functions of traces", () => {
         ],
       },
     });
-    const histogram = (await engine.call("engine::traces::histogram", { buckets: 4 })) as Record<"time" | "duration", { count: number; errors?: number }[]>;
+    const histogram = (await engine.call("engine::traces::histogram", { buckets: 4 })) as Record<
+      "time" | "duration",
+      { count: number; errors?: number }[]
+    >;
     expect(histogram.time.map(({ count, errors }) => [count, errors])).toEqual([
       [5, 5],
       [5, 0],
@@ -208,7 +256,10 @@ describe("other functions of traces", () => {
       [5, 0],
     ]);
     expect(histogram.duration.reduce((sum, { count }) => sum + count, 0)).toBe(20);
-    const { groups } = (await engine.call("engine::traces::group_by", { attribute: "tenant", label_attribute: "title" })) as {
+    const { groups } = (await engine.call("engine::traces::group_by", {
+      attribute: "tenant",
+      label_attribute: "title",
+    })) as {
       groups: { trace_ids: string[]; last_span: { trace_id: string; status: string } }[];
     };
     expect(groups).toMatchObject([
@@ -216,13 +267,17 @@ describe("other functions of traces", () => {
       { value: "s0", error_count: 3 },
     ]);
     expect(groups[0]?.trace_ids).toHaveLength(10);
-    expect(groups.map(({ last_span }) => last_span)).toMatchObject([{ trace_id: expect.any(String), status: "ok" }, { status: "ok" }]);
+    expect(groups.map(({ last_span }) => last_span)).toMatchObject([
+      { trace_id: expect.any(String), status: "ok" },
+      { status: "ok" },
+    ]);
     expect(groups[0]?.trace_ids).toContain(groups[0]?.last_span.trace_id);
   });
 
   it("compare two traces by structure", async () => {
     const { engine, sink } = await start();
-    const add = (trace: number, id: number, more: Partial<Parameters<typeof sampleSpan>[0]>): void => sink.ended(sampleSpan({ trace, id, ...more }));
+    const add = (trace: number, id: number, more: Partial<Parameters<typeof sampleSpan>[0]>): void =>
+      sink.ended(sampleSpan({ trace, id, ...more }));
     for (const [trace, slow] of [
       [1, 1],
       [2, 8],
@@ -233,7 +288,9 @@ describe("other functions of traces", () => {
     }
     add(1, 4, { parent: 2, name: "old" });
     add(2, 5, { parent: 3, name: "new" });
-    const { rows } = (await engine.call("engine::traces::compare", { a: traceIdOf(1), b: traceIdOf(2) })) as { rows: Record<string, unknown>[] };
+    const { rows } = (await engine.call("engine::traces::compare", { a: traceIdOf(1), b: traceIdOf(2) })) as {
+      rows: Record<string, unknown>[];
+    };
     expect(rows.map(({ path, change, delta_ms }) => [(path as string[]).at(-1), change, delta_ms])).toEqual([
       ["svc root", "same", 0],
       ["svc get", "same", 0],
@@ -241,23 +298,29 @@ describe("other functions of traces", () => {
       ["svc get #2", "slower", 7],
       ["svc new", "added", null],
     ]);
-    await expect(engine.call("engine::traces::compare", { a: traceIdOf(1), b: traceIdOf(7) })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(engine.call("engine::traces::compare", { a: traceIdOf(1), b: traceIdOf(7) })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
   });
 
   it("export lines that import takes in again, and OTLP", async () => {
     const { engine, sink } = await start();
-    for (let id = 1; id <= 30; id += 1) sink.ended(sampleSpan({ trace: (id % 3) + 1, id, startMs: id, attributes: { id, list: [1, "a"] } }));
+    for (let id = 1; id <= 30; id += 1)
+      sink.ended(sampleSpan({ trace: (id % 3) + 1, id, startMs: id, attributes: { id, list: [1, "a"] } }));
     const read = async (input: object): Promise<string> => {
       const { lines } = (await engine.call("engine::traces::export", input)) as { lines: unknown };
       const reader = engine.takeReader(lines);
       let text = "";
-      for (let item = await reader.read(); item !== undefined; item = await reader.read()) text += item.kind === "text" ? item.text : "";
+      for (let item = await reader.read(); item !== undefined; item = await reader.read())
+        text += item.kind === "text" ? item.text : "";
       expect(reader.ended).toBe("finished");
       return text;
     };
     const otlp = (await read({ format: "otlp_json" })).trimEnd().split("\n");
     expect(otlp).toHaveLength(3);
-    expect(JSON.parse(otlp[0] ?? "")).toMatchObject({ resourceSpans: [{ scopeSpans: [{ spans: expect.any(Array) }] }] });
+    expect(JSON.parse(otlp[0] ?? "")).toMatchObject({
+      resourceSpans: [{ scopeSpans: [{ spans: expect.any(Array) }] }],
+    });
     const text = await read({ trace_ids: [traceIdOf(1), traceIdOf(2)] });
     expect(text.trimEnd().split("\n")).toHaveLength(20);
     const before = await engine.call("engine::traces::tree", { trace_id: traceIdOf(2) });

@@ -14,11 +14,15 @@ afterEach(async () => {
 const of = (functionId: string, more = {}) => ({ attributes: { "svc.function_id": functionId, ...more } });
 
 /** Trace 1: a request that calls a::open, which calls secret::pay; trace 2: only secret::pay; trace 3: only a::open. */
-async function site(): Promise<SpansEngine & { readonly reader: InMemoryWorker; ask(id: string, payload?: object): Promise<Record<string, unknown>> }> {
+async function site(): Promise<
+  SpansEngine & { readonly reader: InMemoryWorker; ask(id: string, payload?: object): Promise<Record<string, unknown>> }
+> {
   const started = await spansEngine({});
   running.push(started.engine);
   const { sink, engine } = started;
-  sink.ended(sampleSpan({ trace: 1, id: 1, name: "POST /pay", attributes: { "http.request.method": "POST", user: "ada" } }));
+  sink.ended(
+    sampleSpan({ trace: 1, id: 1, name: "POST /pay", attributes: { "http.request.method": "POST", user: "ada" } }),
+  );
   sink.ended(sampleSpan({ trace: 1, id: 2, parent: 1, startMs: 1, name: "a::open", ...of("a::open") }));
   sink.ended(sampleSpan({ trace: 1, id: 3, parent: 2, startMs: 2, name: "load", attributes: { cache: "hit" } }));
   sink.ended(
@@ -33,11 +37,34 @@ async function site(): Promise<SpansEngine & { readonly reader: InMemoryWorker; 
       ...of("secret::pay", { card: "private-card" }),
     }),
   );
-  sink.ended(sampleSpan({ trace: 1, id: 5, parent: 4, startMs: 4, name: "charge", service: "bank", attributes: { card: "private-card" } }));
-  sink.ended(sampleSpan({ trace: 2, id: 6, startMs: 10, name: "secret::pay", service: "bank", ...of("secret::pay", { card: "private-card" }) }));
+  sink.ended(
+    sampleSpan({
+      trace: 1,
+      id: 5,
+      parent: 4,
+      startMs: 4,
+      name: "charge",
+      service: "bank",
+      attributes: { card: "private-card" },
+    }),
+  );
+  sink.ended(
+    sampleSpan({
+      trace: 2,
+      id: 6,
+      startMs: 10,
+      name: "secret::pay",
+      service: "bank",
+      ...of("secret::pay", { card: "private-card" }),
+    }),
+  );
   sink.ended(sampleSpan({ trace: 3, id: 7, startMs: 20, name: "a::open", ...of("a::open") }));
   const reader = await engine.connectWorker({ access: accessTo(['match("engine::traces::*")', 'match("a::*")']) });
-  return { ...started, reader, ask: async (id, payload = {}) => (await reader.call(id, payload)).result as Record<string, unknown> };
+  return {
+    ...started,
+    reader,
+    ask: async (id, payload = {}) => (await reader.call(id, payload)).result as Record<string, unknown>,
+  };
 }
 
 describe("a restricted caller of engine::traces::*", () => {
@@ -46,13 +73,24 @@ describe("a restricted caller of engine::traces::*", () => {
     const list = await ask("engine::traces::list");
     expect(list).toMatchObject({
       total: 2,
-      spans: [{ span_id: spanIdOf(7) }, { span_id: spanIdOf(2), trace: { span_count: 2, error_count: 0, services: ["svc"], root_name: "a::open" } }],
+      spans: [
+        { span_id: spanIdOf(7) },
+        { span_id: spanIdOf(2), trace: { span_count: 2, error_count: 0, services: ["svc"], root_name: "a::open" } },
+      ],
     });
-    const spans = (await ask("engine::traces::spans", { trace_id: traceIdOf(1) })) as { spans: { span_id: string }[]; total: number };
+    const spans = (await ask("engine::traces::spans", { trace_id: traceIdOf(1) })) as {
+      spans: { span_id: string }[];
+      total: number;
+    };
     expect([spans.total, spans.spans.map(({ span_id }) => span_id)]).toEqual([2, [spanIdOf(2), spanIdOf(3)]]);
-    expect(await ask("engine::traces::tree", { trace_id: traceIdOf(1) })).toMatchObject({ span_count: 2, services: [{ name: "svc" }] });
+    expect(await ask("engine::traces::tree", { trace_id: traceIdOf(1) })).toMatchObject({
+      span_count: 2,
+      services: [{ name: "svc" }],
+    });
     expect(await ask("engine::traces::get_span", { trace_id: traceIdOf(1), span_id: spanIdOf(4) })).toBeNull();
-    expect(await ask("engine::traces::get_span", { trace_id: traceIdOf(1), span_id: spanIdOf(3) })).toMatchObject({ name: "load" });
+    expect(await ask("engine::traces::get_span", { trace_id: traceIdOf(1), span_id: spanIdOf(3) })).toMatchObject({
+      name: "load",
+    });
     expect(JSON.stringify([list, spans])).not.toMatch(/private-card|secret|bank|ada/);
   });
 
@@ -65,12 +103,19 @@ describe("a restricted caller of engine::traces::*", () => {
       { status: "error" },
       { name: "charge", search_all_spans: true },
     ]) {
-      expect([filter, await ask("engine::traces::list", filter)]).toEqual([filter, expect.objectContaining({ spans: [], total: 0 })]);
+      expect([filter, await ask("engine::traces::list", filter)]).toEqual([
+        filter,
+        expect.objectContaining({ spans: [], total: 0 }),
+      ]);
     }
-    const facets = JSON.stringify(await ask("engine::traces::facets", { facets: ["service", "function_id", "status", "card"] }));
+    const facets = JSON.stringify(
+      await ask("engine::traces::facets", { facets: ["service", "function_id", "status", "card"] }),
+    );
     expect(facets).not.toMatch(/private-card|secret|bank|error/);
     expect(await ask("engine::traces::group_by", { attribute: "card" })).toEqual({ groups: [] });
-    expect(await ask("engine::traces::list", { offset: 1, limit: 1 })).toMatchObject({ spans: [{ span_id: spanIdOf(2) }] });
+    expect(await ask("engine::traces::list", { offset: 1, limit: 1 })).toMatchObject({
+      spans: [{ span_id: spanIdOf(2) }],
+    });
   });
 
   it("leaves the others to callers that are not restricted", async () => {
@@ -103,13 +148,16 @@ it("visibleSpans shows a request whose trace has a call of a hidden function tha
     sampleSpan({ trace: 1, id: 3, parent: 2 }),
   ];
   const idsFor = (own: string) =>
-    visibleSpans(spans, seesCall({ callRefusal: () => undefined, isOwnConnection: (id) => id === own })).map(({ spanId }) => spanId);
+    visibleSpans(spans, seesCall({ callRefusal: () => undefined, isOwnConnection: (id) => id === own })).map(
+      ({ spanId }) => spanId,
+    );
   expect(idsFor("reader")).toEqual([spanIdOf(1)]);
   expect(idsFor("bank")).toEqual([1, 2, 3].map(spanIdOf));
 });
 
 it("visibleSpans hides spans that name no function while their parent is not stored, other than requests to the engine", () => {
-  const seen = (more: object): number => visibleSpans([sampleSpan({ trace: 1, id: 2, parent: 1, ...more })], () => true).length;
+  const seen = (more: object): number =>
+    visibleSpans([sampleSpan({ trace: 1, id: 2, parent: 1, ...more })], () => true).length;
   expect(seen({})).toBe(0);
   expect(seen({ kind: "server", outside: true })).toBe(0);
   expect(seen({ kind: "server" })).toBe(1);
@@ -117,10 +165,14 @@ it("visibleSpans hides spans that name no function while their parent is not sto
 });
 
 it("visibleSpans takes the word of a restricted sender only for spans that it sent itself", () => {
-  const from = (restrictedTo: string | undefined) => ({ resource: { service: "x", workerId: undefined, attributes: {}, restrictedTo } });
+  const from = (restrictedTo: string | undefined) => ({
+    resource: { service: "x", workerId: undefined, attributes: {}, restrictedTo },
+  });
   const seen = (...senders: (string | undefined)[]): number =>
     visibleSpans(
-      senders.map((sender, at) => sampleSpan({ id: at + 1, ...(at === 0 ? of("a::open") : { parent: at }), ...from(sender) } as SampleSpan)),
+      senders.map((sender, at) =>
+        sampleSpan({ id: at + 1, ...(at === 0 ? of("a::open") : { parent: at }), ...from(sender) } as SampleSpan),
+      ),
       () => true,
     ).length;
   expect(seen("one", "one", "one")).toBe(3);

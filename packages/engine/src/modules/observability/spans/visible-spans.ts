@@ -23,7 +23,11 @@ export function spansFor(store: SpanStore, access: CallerAccess | undefined): Sp
  * What a restricted sender says about a span decides about the spans below only if it sent them too: their true parent
  * may be hidden, or no longer stored. Spans that name no function are hidden if their parent is missing.
  */
-export function visibleSpans(spans: readonly SpanRecord[], sees: SeesCall, isWhole = spans.length < MAX_READ_SPANS): SpanRecord[] {
+export function visibleSpans(
+  spans: readonly SpanRecord[],
+  sees: SeesCall,
+  isWhole = spans.length < MAX_READ_SPANS,
+): SpanRecord[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const isSeen = ({ functionId, callerId }: Call): boolean => sees(functionId, callerId);
   const owners = new Map<SpanRecord, Owner>();
@@ -50,7 +54,10 @@ export function visibleSpans(spans: readonly SpanRecord[], sees: SeesCall, isWho
     for (const each of path) owners.set(each, owner);
   }
   const seesAll =
-    isWhole && [...owners.values()].every((owner) => owner === undefined || (owner !== null && (isInfrastructure(owner.functionId) || isSeen(owner))));
+    isWhole &&
+    [...owners.values()].every(
+      (owner) => owner === undefined || (owner !== null && (isInfrastructure(owner.functionId) || isSeen(owner))),
+    );
   return spans.filter((span) => {
     const owner = owners.get(span);
     if (owner === null) return false;
@@ -81,7 +88,9 @@ function lacksParent({ parentSpanId, outside, kind }: SpanRecord): boolean {
 function callOf({ attributes }: SpanRecord): Call | undefined {
   const functionId = attributeOf(attributes, "svc.function_id");
   const callerId = attributeOf(attributes, "svc.caller.worker_id");
-  return typeof functionId === "string" ? { functionId, callerId: typeof callerId === "string" ? callerId : undefined } : undefined;
+  return typeof functionId === "string"
+    ? { functionId, callerId: typeof callerId === "string" ? callerId : undefined }
+    : undefined;
 }
 
 class VisibleSpans implements SpanReader {
@@ -119,7 +128,14 @@ class VisibleSpans implements SpanReader {
     let pages = 0;
     do {
       const wanted = offset - skipped + limit - rows.length;
-      const page = await this.#store.list({ ...request, filters: shared(filters), after, offset: 0, limit: Math.min(wanted, limit), spans: "all" });
+      const page = await this.#store.list({
+        ...request,
+        filters: shared(filters),
+        after,
+        offset: 0,
+        limit: Math.min(wanted, limit),
+        spans: "all",
+      });
       for (const row of page.rows) {
         const visible = visibleSpans(row.spans, this.#sees, row.facts.spanCount <= row.spans.length);
         const facts = factsOf(visible);
@@ -130,7 +146,12 @@ class VisibleSpans implements SpanReader {
       after = page.next;
       pages += 1;
     } while (after !== undefined && rows.length < limit && pages < MAX_PAGES);
-    return { rows, total: skipped + rows.length, totalIsExact: after === undefined && request.after === undefined, next: after };
+    return {
+      rows,
+      total: skipped + rows.length,
+      totalIsExact: after === undefined && request.after === undefined,
+      next: after,
+    };
   }
 }
 
@@ -146,7 +167,11 @@ function shared(filters: TraceFilters): TraceFilters {
   };
 }
 
-function spansAsked(what: TraceListRequest["spans"], spans: readonly SpanRecord[], rootId: string): readonly SpanRecord[] {
+function spansAsked(
+  what: TraceListRequest["spans"],
+  spans: readonly SpanRecord[],
+  rootId: string,
+): readonly SpanRecord[] {
   if (what === "all") return spans;
   return what === "none" ? [] : spans.filter(({ spanId }) => spanId === rootId);
 }

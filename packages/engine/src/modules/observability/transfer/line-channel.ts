@@ -68,6 +68,9 @@ async function nextItem(reader: ChannelReader, clock: Clock): ReturnType<Channel
   });
   const item = await reader.read();
   cancel();
-  if (isLate) throw new CallError("call_timeout", `nothing was sent for ${STALL_LIMIT_MS / 1_000} s`, { details: { timeout_ms: STALL_LIMIT_MS } });
+  if (isLate)
+    throw new CallError("call_timeout", `nothing was sent for ${STALL_LIMIT_MS / 1_000} s`, {
+      details: { timeout_ms: STALL_LIMIT_MS },
+    });
   return item;
 }

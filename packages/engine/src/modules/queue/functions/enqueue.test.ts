@@ -19,15 +19,26 @@ describe("an unknown member", () => {
   const job = { queue: "default", function_id: "work" };
   it.each([
     ["queue::enqueue", { ...job, delay: 5 }, "the payload: unknown member `delay`"],
-    ["queue::enqueue", { ...job, max_attempt: 5 }, "the payload: unknown member `max_attempt`; did you mean max_attempts?"],
-    ["queue::enqueue_many", { jobs: [{ ...job, dedup_key: "k" }] }, "`jobs.0`: unknown member `dedup_key`; did you mean dedupe_key?"],
+    [
+      "queue::enqueue",
+      { ...job, max_attempt: 5 },
+      "the payload: unknown member `max_attempt`; did you mean max_attempts?",
+    ],
+    [
+      "queue::enqueue_many",
+      { jobs: [{ ...job, dedup_key: "k" }] },
+      "`jobs.0`: unknown member `dedup_key`; did you mean dedupe_key?",
+    ],
     ["queue::stats", { queue: "default", stat: 1 }, "unknown member `stat`"],
     ["queue::peek", { queue: "default", states: "dead" }, "unknown member `states`; did you mean state?"],
     ["queue::redrive", { queue: "default", jobids: ["a"] }, "unknown member `jobids`; did you mean job_ids?"],
     ["queue::list", { queue: "default" }, "unknown member `queue`"],
   ])("of %s is refused: %j", async (functionId, payload, message) => {
     const { call } = await start();
-    await expect(call(functionId, payload)).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining(message) });
+    await expect(call(functionId, payload)).rejects.toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining(message),
+    });
     expect(await call("queue::stats", { queue: "default" })).toMatchObject({ waiting: 0 });
   });
 
@@ -68,7 +79,8 @@ describe("the action enqueue", () => {
   it("fails with enqueue_error in the words that clients know", async () => {
     const { engine } = await start({ orders: { type: "fifo", message_group_field: "customer" } });
     const worker = await engine.connectWorker();
-    const failure = async (queue: string, data: unknown) => (await worker.call("work", data, { action: { type: "enqueue", queue } })).error;
+    const failure = async (queue: string, data: unknown) =>
+      (await worker.call("work", data, { action: { type: "enqueue", queue } })).error;
     expect(await failure("nowhere", 1)).toMatchObject({ code: "enqueue_error", message: "Queue 'nowhere' not found" });
     const missing = "FIFO queue 'orders' requires field 'customer' in data, but it was not found";
     expect(await failure("orders", { other: 1 })).toMatchObject({ code: "enqueue_error", message: missing });
@@ -125,7 +137,10 @@ describe("queue::enqueue", () => {
     await call("queue::enqueue", job("low", { priority: 1 }));
     await call("queue::enqueue", job("high", { priority: 9 }));
     expect(await call("queue::stats", { queue: "q" })).toMatchObject({ waiting: 2, delayed: 2 });
-    const { jobs } = await call<{ jobs: readonly { data: string; run_at: string }[] }>("queue::peek", { queue: "q", state: "delayed" });
+    const { jobs } = await call<{ jobs: readonly { data: string; run_at: string }[] }>("queue::peek", {
+      queue: "q",
+      state: "delayed",
+    });
     expect(jobs.map(({ data, run_at }) => [data, Date.parse(run_at) - clock.now()])).toEqual([
       ["delayed", 5_000],
       ["late", 60_000],
@@ -148,15 +163,25 @@ describe("queue::enqueue", () => {
     expect(await call("queue::stats", { queue: "small" })).toMatchObject({ waiting: 0 });
     const { jobs } = await call<{ jobs: unknown[] }>("queue::enqueue_many", { jobs: [job, { ...job, data: 2 }] });
     expect(jobs).toHaveLength(2);
-    await expect(call("queue::enqueue", job)).rejects.toMatchObject({ code: "queue_full", details: { queue: "small", max_depth: 2 } });
+    await expect(call("queue::enqueue", job)).rejects.toMatchObject({
+      code: "queue_full",
+      details: { queue: "small", max_depth: 2 },
+    });
   });
 
   it("refuses what makes no sense, and says what", async () => {
     const { call } = await start({ tiny: { max_job_bytes: 10 } });
     const job = { queue: "default", function_id: "f", data: 1 };
-    await expect(call("queue::enqueue", { ...job, queue: "nowhere" })).rejects.toMatchObject({ code: "queue_not_found", message: "Queue 'nowhere' not found" });
-    await expect(call("queue::enqueue", { ...job, delay_ms: 1, run_at: 5 })).rejects.toMatchObject({ code: "invalid_input" });
-    await expect(call("queue::enqueue", { ...job, run_at: "tomorrow" })).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(call("queue::enqueue", { ...job, queue: "nowhere" })).rejects.toMatchObject({
+      code: "queue_not_found",
+      message: "Queue 'nowhere' not found",
+    });
+    await expect(call("queue::enqueue", { ...job, delay_ms: 1, run_at: 5 })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
+    await expect(call("queue::enqueue", { ...job, run_at: "tomorrow" })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
     await expect(call("queue::enqueue", { ...job, queue: "tiny", data: "x".repeat(20) })).rejects.toMatchObject({
       code: "payload_too_large",
       details: { limit: 10 },

@@ -10,12 +10,18 @@ import { jobIdOf, jobRequestOf } from "./job-request.ts";
 
 const addedShape = z.object({
   job_id: z.string(),
-  duplicate: z.boolean().meta({ description: "True if the dedupe key was in use. job_id is then the existing job, and nothing was stored" }),
+  duplicate: z.boolean().meta({
+    description: "True if the dedupe key was in use. job_id is then the existing job, and nothing was stored",
+  }),
 });
 
 /** Provides the functions that add jobs to queues. */
 export function provideEnqueueFunctions(
-  { provideFunction, rememberFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "rememberFunction" | "telemetry">,
+  {
+    provideFunction,
+    rememberFunction,
+    telemetry,
+  }: Pick<ModuleContext<unknown>, "provideFunction" | "rememberFunction" | "telemetry">,
   core: QueueCore,
 ): void {
   async function add(inputs: readonly JobInput[], context: HandlerContext): Promise<readonly AddedJob[]> {
@@ -26,9 +32,14 @@ export function provideEnqueueFunctions(
   }
 
   /** Adds the jobs in a span. The spans of their attempts are its children. */
-  function addInSpan(requests: readonly JobRequest[], trace: Pick<HandlerContext, "caller" | "traceparent" | "baggage">): Promise<readonly AddedJob[]> {
+  function addInSpan(
+    requests: readonly JobRequest[],
+    trace: Pick<HandlerContext, "caller" | "traceparent" | "baggage">,
+  ): Promise<readonly AddedJob[]> {
     for (const { functionId } of requests) if (functionId !== undefined) rememberFunction(functionId, trace.caller);
-    return inSpan(telemetry, enqueueSpan(requests, trace), ({ traceparent }) => core.add(requests.map((request) => ({ ...request, traceparent }))));
+    return inSpan(telemetry, enqueueSpan(requests, trace), ({ traceparent }) =>
+      core.add(requests.map((request) => ({ ...request, traceparent }))),
+    );
   }
 
   provideFunction({
@@ -48,7 +59,9 @@ export function provideEnqueueFunctions(
     input: jobsInput,
     rawMembers: ["jobs[].data"],
     output: z.object({ jobs: z.array(addedShape) }),
-    handle: async ({ jobs }, context) => ({ jobs: (await add(jobs, context)).map(({ id, duplicate }) => ({ job_id: id, duplicate })) }),
+    handle: async ({ jobs }, context) => ({
+      jobs: (await add(jobs, context)).map(({ id, duplicate }) => ({ job_id: id, duplicate })),
+    }),
   });
   provideFunction({
     id: "engine::queue::enqueue",
@@ -59,9 +72,18 @@ export function provideEnqueueFunctions(
     async handle({ queue, function_id, data, messageReceiptId, traceparent, baggage, options }, context) {
       // The engine passes the caller's trace in its own call.
       const { access, caller, principal } = context;
-      const origin = { access, caller, principal, traceparent: traceparent ?? context.traceparent, baggage: baggage ?? context.baggage };
+      const origin = {
+        access,
+        caller,
+        principal,
+        traceparent: traceparent ?? context.traceparent,
+        baggage: baggage ?? context.baggage,
+      };
       const request = asEnqueueError(() => jobRequestOf({ ...options, queue, function_id, data }, core, origin));
-      const [added] = await addInSpan([{ ...request, id: messageReceiptId == null ? undefined : jobIdOf(messageReceiptId, principal) }], origin);
+      const [added] = await addInSpan(
+        [{ ...request, id: messageReceiptId == null ? undefined : jobIdOf(messageReceiptId, principal) }],
+        origin,
+      );
       return { messageReceiptId: added?.id };
     },
   });

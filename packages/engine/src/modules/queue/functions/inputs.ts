@@ -22,25 +22,49 @@ const jobOptions = {
   run_at: z
     .union([z.iso.datetime({ offset: true }), z.int().min(0).max(8.64e15)])
     .nullish()
-    .meta({ description: "Earliest time to run: RFC 3339, or milliseconds since 1970. Cannot be combined with delay_ms" }),
-  priority: z.number().min(0).max(255).nullish().meta({ description: "0 to 255, default 0. Jobs with a higher priority run first" }),
-  dedupe_key: key("If the queue remembers a job with the same key (for 10 minutes), that job is returned and nothing is stored"),
-  expires_in_ms: z.int().min(1).max(MAX_MS).nullish().meta({ description: "A job that has not started by then is deleted" }),
-  group: key("Jobs of one group run one after another, in order. Default in a fifo queue: the value of its message_group_field"),
-  max_attempts: z.int().min(1).max(1_000).nullish().meta({ description: "Maximum attempts. Default: that of the queue" }),
+    .meta({
+      description: "Earliest time to run: RFC 3339, or milliseconds since 1970. Cannot be combined with delay_ms",
+    }),
+  priority: z
+    .number()
+    .min(0)
+    .max(255)
+    .nullish()
+    .meta({ description: "0 to 255, default 0. Jobs with a higher priority run first" }),
+  dedupe_key: key(
+    "If the queue remembers a job with the same key (for 10 minutes), that job is returned and nothing is stored",
+  ),
+  expires_in_ms: z
+    .int()
+    .min(1)
+    .max(MAX_MS)
+    .nullish()
+    .meta({ description: "A job that has not started by then is deleted" }),
+  group: key(
+    "Jobs of one group run one after another, in order. Default in a fifo queue: the value of its message_group_field",
+  ),
+  max_attempts: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .nullish()
+    .meta({ description: "Maximum attempts. Default: that of the queue" }),
 };
 
 type JobOptions = z.output<z.ZodObject<typeof jobOptions>>;
 
 function oneTime({ delay_ms, run_at }: Pick<JobOptions, "delay_ms" | "run_at">, context: z.RefinementCtx): void {
-  if (delay_ms != null && run_at != null) context.addIssue({ code: "custom", path: ["run_at"], message: "cannot be sent together with `delay_ms`" });
+  if (delay_ms != null && run_at != null)
+    context.addIssue({ code: "custom", path: ["run_at"], message: "cannot be sent together with `delay_ms`" });
 }
 
 // Strict, because a misspelled `delay_ms` would run the job at once.
 export const jobInput = z
   .strictObject({
     queue: queueName,
-    function_id: functionId.nullish().meta({ description: "The function to run. Without it, the queue's triggers run the job" }),
+    function_id: functionId
+      .nullish()
+      .meta({ description: "The function to run. Without it, the queue's triggers run the job" }),
     data: rawJson("Input of the function. Default null"),
     ...jobOptions,
   })
@@ -48,7 +72,9 @@ export const jobInput = z
 
 export type JobInput = z.output<typeof jobInput>;
 
-export const jobsInput = z.strictObject({ jobs: z.array(jobInput).min(1).max(MAX_JOBS).meta({ description: "1 to 1,000 jobs; all are stored, or none" }) });
+export const jobsInput = z.strictObject({
+  jobs: z.array(jobInput).min(1).max(MAX_JOBS).meta({ description: "1 to 1,000 jobs; all are stored, or none" }),
+});
 
 /** As on the wire: an invalid W3C trace context or baggage is ignored, not rejected (kernel/trace-context.ts). */
 const traceparent = z
@@ -72,7 +98,10 @@ export const publishedJobInput = z.object({
   messageReceiptId: jobId
     .regex(/^[\x21-\x7e]+$/, "must be of visible ASCII characters")
     .nullish()
-    .meta({ description: "The id of the job. Default: a new one. For a restricted caller the id is derived from it, and returned" }),
+    .meta({
+      description:
+        "The id of the job. Default: a new one. For a restricted caller the id is derived from it, and returned",
+    }),
   traceparent,
   baggage,
   options: z.object(jobOptions).superRefine(oneTime).nullish(),
@@ -84,15 +113,25 @@ export const peekInput = z.strictObject({
   queue: queueName,
   state: z.enum(STATES).default("waiting").meta({ description: "Default waiting" }),
   cursor: z.string().nullish().meta({ description: "`cursor` of the previous page" }),
-  limit: z.int().min(1).max(MAX_JOBS).default(50).meta({ description: "Maximum jobs per page: 1 to 1,000, default 50. A page also ends at 8 MiB of data" }),
+  limit: z
+    .int()
+    .min(1)
+    .max(MAX_JOBS)
+    .default(50)
+    .meta({ description: "Maximum jobs per page: 1 to 1,000, default 50. A page also ends at 8 MiB of data" }),
 });
 
 const jobIds = z.array(jobId).min(1).max(MAX_JOBS);
 
 export const redriveInput = z.strictObject({
   queue: queueName,
-  job_ids: jobIds.nullish().meta({ description: "Ids of dead letters, all or none. Default: all dead letters of the queue" }),
+  job_ids: jobIds
+    .nullish()
+    .meta({ description: "Ids of dead letters, all or none. Default: all dead letters of the queue" }),
   payload: rawJson("New data for the jobs"),
 });
 
-export const discardInput = z.strictObject({ queue: queueName, job_ids: jobIds.meta({ description: "Ids of dead letters, all or none" }) });
+export const discardInput = z.strictObject({
+  queue: queueName,
+  job_ids: jobIds.meta({ description: "Ids of dead letters, all or none" }),
+});

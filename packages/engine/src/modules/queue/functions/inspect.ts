@@ -11,20 +11,31 @@ import { jobJson, jobShape, statsOutput, statsShape } from "./outputs.ts";
 export const PAGE_BYTES = 8 * 1024 * 1024;
 
 /** Provides the functions that read queues and change nothing. */
-export function provideInspectFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
+export function provideInspectFunctions(
+  { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
+  core: QueueCore,
+): void {
   function more(queue: string) {
     const settings = core.settingsOf(queue);
-    return { type: settings?.type ?? null, concurrency: settings?.concurrency ?? null, topic: subscriptionOfQueue(queue)?.topic ?? null };
+    return {
+      type: settings?.type ?? null,
+      concurrency: settings?.concurrency ?? null,
+      topic: subscriptionOfQueue(queue)?.topic ?? null,
+    };
   }
 
   provideFunction({
     id: "queue::list",
-    summary: "Lists queues with their counts: declared queues, queues of subscriptions, and other queues that still hold jobs",
+    summary:
+      "Lists queues with their counts: declared queues, queues of subscriptions, and other queues that still hold jobs",
     input: z.strictObject({}),
     output: z.object({ queues: z.array(statsShape) }),
     async handle() {
       const used = await core.store.call("counts", null);
-      const holding = used.filter(({ queue, waiting, delayed, active, dead }) => core.settingsOf(queue) === undefined && waiting + delayed + active + dead > 0);
+      const holding = used.filter(
+        ({ queue, waiting, delayed, active, dead }) =>
+          core.settingsOf(queue) === undefined && waiting + delayed + active + dead > 0,
+      );
       const byName = new Map(used.map((counts) => [counts.queue, counts]));
       const declared = await Promise.all(core.names().map(async (name) => byName.get(name) ?? core.counts(name)));
       return { queues: [...declared, ...holding].map((counts) => statsOutput(counts, more(counts.queue))) };
@@ -52,19 +63,25 @@ export function provideInspectFunctions({ provideFunction }: Pick<ModuleContext<
       const last = jobs.at(-1);
       const place = last === undefined ? undefined : positionAfter(last, state);
       // A page may end because of its bytes, so its length does not show whether it is the last.
-      const next = place === undefined ? [] : await core.store.call("peek", { queue, state, after: place, limit: 1, maxBytes: 0 });
+      const next =
+        place === undefined ? [] : await core.store.call("peek", { queue, state, after: place, limit: 1, maxBytes: 0 });
       const on = place === undefined || next.length === 0 ? null : `${place.seq}.${place.at}`;
       return Payload.fromText(`{"jobs":[${jobs.map(jobJson).join(",")}],"cursor":${JSON.stringify(on)}}`);
     },
   });
   provideFunction({
     id: "queue::get_job",
-    summary: "Returns a job. For a job that has ended, returns only its final state, while its dedupe key is remembered",
+    summary:
+      "Returns a job. For a job that has ended, returns only its final state, while its dedupe key is remembered",
     input: z.strictObject({ job_id: jobId }),
-    output: z.union([jobShape, z.object({ job_id: z.string(), queue: z.string(), state: z.enum(["done", "cancelled", "expired"]) })]),
+    output: z.union([
+      jobShape,
+      z.object({ job_id: z.string(), queue: z.string(), state: z.enum(["done", "cancelled", "expired"]) }),
+    ]),
     async handle({ job_id }) {
       const found = await core.store.call("job", job_id);
-      if (found === undefined) throw new CallError("job_not_found", `there is no job ${job_id}; it may have ended`, { details: { job_id } });
+      if (found === undefined)
+        throw new CallError("job_not_found", `there is no job ${job_id}; it may have ended`, { details: { job_id } });
       return "ended" in found ? { job_id, queue: found.queue, state: found.ended } : Payload.fromText(jobJson(found));
     },
   });
@@ -76,13 +93,17 @@ export async function refuseUnknown(core: QueueCore, queue: string): Promise<voi
   throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
 }
 
-function positionAfter({ seq, runAt, failedAt }: JobView, state: JobState): { readonly seq: number; readonly at: number } {
+function positionAfter(
+  { seq, runAt, failedAt }: JobView,
+  state: JobState,
+): { readonly seq: number; readonly at: number } {
   const at = state === "delayed" ? runAt : state === "dead" ? failedAt : 0;
   return { seq, at: at ?? 0 };
 }
 
 function positionOf(cursor: string): { readonly seq: number; readonly at: number } {
   const [seq, at] = (/^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? []).slice(1).map(Number);
-  if (seq === undefined || at === undefined) throw new CallError("invalid_input", "queue::peek: `cursor`: is not the cursor of a page");
+  if (seq === undefined || at === undefined)
+    throw new CallError("invalid_input", "queue::peek: `cursor`: is not the cursor of a page");
   return { seq, at };
 }

@@ -16,15 +16,24 @@ const MAX_GROUP = 256;
  * Returns the request for the core. Throws CallError `queue_not_found`, `invalid_input` if a fifo job has no group, or
  * `FORBIDDEN`.
  */
-export function jobRequestOf(input: JobInput, core: Pick<QueueCore, "settingsOf">, { access, principal, traceparent, baggage }: Origin): JobRequest {
+export function jobRequestOf(
+  input: JobInput,
+  core: Pick<QueueCore, "settingsOf">,
+  { access, principal, traceparent, baggage }: Origin,
+): JobRequest {
   const { queue, function_id: functionId, data = Payload.null, run_at: runAt } = input;
   const settings = core.settingsOf(queue);
-  if (settings === undefined) throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
+  if (settings === undefined)
+    throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
   refuseUncallable(functionId, access);
   if (access !== undefined && isQueueOfTopic(queue)) {
-    throw new CallError("FORBIDDEN", "a restricted connection may not add jobs to the queue of a subscription; publish to its topic instead", {
-      details: { queue },
-    });
+    throw new CallError(
+      "FORBIDDEN",
+      "a restricted connection may not add jobs to the queue of a subscription; publish to its topic instead",
+      {
+        details: { queue },
+      },
+    );
   }
   return {
     queue,
@@ -66,7 +75,8 @@ export function jobIdOf(chosen: string, { id, isTrusted }: Principal): string {
  */
 function refuseUncallable(functionId: string | null | undefined, access: CallerAccess | undefined): void {
   if (access === undefined) return;
-  if (functionId == null) throw new CallError("FORBIDDEN", "a job of a restricted connection must name its function (function_id)");
+  if (functionId == null)
+    throw new CallError("FORBIDDEN", "a job of a restricted connection must name its function (function_id)");
   const refusal = access.deferRefusal(functionId);
   if (refusal !== undefined) throw refusal;
 }
@@ -81,13 +91,19 @@ function groupIn(data: Payload, queue: string, { type, groupField }: QueueSettin
   if (type !== "fifo" || groupField === undefined) return undefined;
   const value = data.value();
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, groupField)) {
-    throw new CallError("invalid_input", `FIFO queue '${queue}' requires field '${groupField}' in data, but it was not found`, {
-      details: { queue, field: groupField },
-    });
+    throw new CallError(
+      "invalid_input",
+      `FIFO queue '${queue}' requires field '${groupField}' in data, but it was not found`,
+      {
+        details: { queue, field: groupField },
+      },
+    );
   }
   const group = (value as Readonly<Record<string, unknown>>)[groupField];
   if (group === null)
-    throw new CallError("invalid_input", `FIFO queue '${queue}': field '${groupField}' must not be null`, { details: { queue, field: groupField } });
+    throw new CallError("invalid_input", `FIFO queue '${queue}': field '${groupField}' must not be null`, {
+      details: { queue, field: groupField },
+    });
   const name = typeof group === "string" ? group : JSON.stringify(group);
   return name.length <= MAX_GROUP ? name : `sha256:${createHash("sha256").update(name).digest("hex")}`;
 }

@@ -14,7 +14,9 @@ async function start(queues: Readonly<Record<string, unknown>> = {}): Promise<Mo
 }
 
 /** An engine with `count` dead letters in queue q, oldest first. */
-async function withLetters(count: number): Promise<ModuleEngine & { readonly ids: readonly string[]; readonly ran: unknown[]; heal(): void }> {
+async function withLetters(
+  count: number,
+): Promise<ModuleEngine & { readonly ids: readonly string[]; readonly ran: unknown[]; heal(): void }> {
   const made = await start({ q: { max_attempts: 1, concurrency: 1 } });
   const worker = await made.engine.connectWorker({ name: "mailer" });
   const ran: unknown[] = [];
@@ -26,7 +28,9 @@ async function withLetters(count: number): Promise<ModuleEngine & { readonly ids
   const ids: string[] = [];
   for (let n = 1; n <= count; n++) {
     made.clock.advance(1_000);
-    ids.push((await made.call<{ job_id: string }>("queue::enqueue", { queue: "q", function_id: "mail", data: { n } })).job_id);
+    ids.push(
+      (await made.call<{ job_id: string }>("queue::enqueue", { queue: "q", function_id: "mail", data: { n } })).job_id,
+    );
     await made.until("it is dead", async () => (await made.call("queue::stats", { queue: "q" })).dead === n);
   }
   return {
@@ -50,14 +54,22 @@ it("a dead letter of a worker that went with the job in its hands says so, and w
   await call("queue::enqueue", { queue: "q", function_id: "work" });
   await until("it is dead", async () => (await call("queue::stats", { queue: "q" })).dead === 1);
   expect(await call("queue::peek", { queue: "q", state: "dead" })).toMatchObject({
-    jobs: [{ failures: [{ code: "invocation_stopped", message: "Invocation stopped: the worker's connection ended (mailer)" }] }],
+    jobs: [
+      {
+        failures: [
+          { code: "invocation_stopped", message: "Invocation stopped: the worker's connection ended (mailer)" },
+        ],
+      },
+    ],
   });
 });
 
 describe("queue::peek", () => {
   it("turns pages by cursor, and says on the last one that it is (gap 11)", async () => {
     const { call } = await start();
-    await call("queue::enqueue_many", { jobs: [1, 2, 3].map((data) => ({ queue: "default", function_id: "f", data })) });
+    await call("queue::enqueue_many", {
+      jobs: [1, 2, 3].map((data) => ({ queue: "default", function_id: "f", data })),
+    });
     type Page = { jobs: { data: number; state: string }[]; cursor: string | null };
     const first = await call<Page>("queue::peek", { queue: "default", limit: 2 });
     expect(first.jobs.map(({ data, state }) => [data, state])).toEqual([
@@ -66,14 +78,21 @@ describe("queue::peek", () => {
     ]);
     const second = await call<Page>("queue::peek", { queue: "default", limit: 2, cursor: first.cursor });
     expect([second.jobs.map(({ data }) => data), second.cursor]).toEqual([[3], null]);
-    await expect(call("queue::peek", { queue: "default", cursor: "x" })).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(call("queue::peek", { queue: "default", cursor: "x" })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
     await expect(call("queue::peek", { queue: "nowhere" })).rejects.toMatchObject({ code: "queue_not_found" });
   });
 
   it("shows of a dead letter the real error, stack, worker and trace of each attempt (gap 8)", async () => {
     const { call, ids } = await withLetters(1);
     const { jobs } = await call<{ jobs: unknown[] }>("queue::peek", { queue: "q", state: "dead" });
-    const failure = { attempt: 1, code: "invocation_failed", message: 'no mail for {"n":1}', worker: expect.stringMatching(/^mailer/) };
+    const failure = {
+      attempt: 1,
+      code: "invocation_failed",
+      message: 'no mail for {"n":1}',
+      worker: expect.stringMatching(/^mailer/),
+    };
     expect(jobs).toMatchObject([{ job_id: ids[0], state: "dead", attempts: 1, data: { n: 1 }, failures: [failure] }]);
     expect(await call("queue::get_job", { job_id: ids[0] })).toEqual(jobs[0]);
   });
@@ -99,7 +118,8 @@ describe("a queue's management", () => {
     worker.serve("f", (data) => seen.push(data));
     await call("queue::pause", { queue: "default" });
     const ids: string[] = [];
-    for (const data of [1, 2, 3]) ids.push((await call<{ job_id: string }>("queue::enqueue", { queue: "default", function_id: "f", data })).job_id);
+    for (const data of [1, 2, 3])
+      ids.push((await call<{ job_id: string }>("queue::enqueue", { queue: "default", function_id: "f", data })).job_id);
     expect(await call("queue::stats", { queue: "default" })).toMatchObject({ paused: true, waiting: 3 });
     await call("queue::cancel", { job_id: ids[0] });
     await expect(call("queue::cancel", { job_id: ids[0] })).rejects.toMatchObject({ code: "job_not_found" });
@@ -108,7 +128,9 @@ describe("a queue's management", () => {
     await call("queue::resume", { queue: "default" });
     await until("it ran", () => seen.length === 1);
     expect(seen).toEqual([4]);
-    expect(await call("queue::list")).toMatchObject({ queues: [{ queue: "default", type: "standard", concurrency: 10, cancelled: 3, topic: null }] });
+    expect(await call("queue::list")).toMatchObject({
+      queues: [{ queue: "default", type: "standard", concurrency: 10, cancelled: 3, topic: null }],
+    });
     await expect(call("queue::pause", { queue: "nowhere" })).rejects.toMatchObject({ code: "queue_not_found" });
   });
 
@@ -118,7 +140,10 @@ describe("a queue's management", () => {
     const unknown = call("queue::redrive", { queue: "q", job_ids: [ids[0], "none"] });
     await expect(unknown).rejects.toMatchObject({ code: "job_not_found", details: { job_id: "none" } });
     expect(await call("queue::stats", { queue: "q" })).toMatchObject({ dead: 3 });
-    expect(await call("queue::redrive", { queue: "q", job_ids: [ids[1]], payload: { n: "mended" } })).toEqual({ queue: "q", redriven: 1 });
+    expect(await call("queue::redrive", { queue: "q", job_ids: [ids[1]], payload: { n: "mended" } })).toEqual({
+      queue: "q",
+      redriven: 1,
+    });
     await until("it ran", () => ran.length === 1);
     expect(await call("queue::redrive", { queue: "q" })).toEqual({ queue: "q", redriven: 2 });
     await until("the others ran", () => ran.length === 3);
@@ -128,7 +153,9 @@ describe("a queue's management", () => {
 
   it("discards dead letters, all of the ids or none", async () => {
     const { call, ids } = await withLetters(2);
-    await expect(call("queue::discard", { queue: "q", job_ids: [ids[0], "none"] })).rejects.toMatchObject({ code: "job_not_found" });
+    await expect(call("queue::discard", { queue: "q", job_ids: [ids[0], "none"] })).rejects.toMatchObject({
+      code: "job_not_found",
+    });
     expect(await call("queue::discard", { queue: "q", job_ids: [ids[0]] })).toEqual({ queue: "q", discarded: 1 });
     expect(await call("queue::stats", { queue: "q" })).toMatchObject({ dead: 1 });
   });
@@ -141,8 +168,12 @@ describe("a queue's management", () => {
         .then((problems) => expect(problems).toEqual([]));
     await call("queue::enqueue", { queue: "q", function_id: "f", data: 1 });
     await reload({});
-    await expect(call("queue::enqueue", { queue: "q", function_id: "f" })).rejects.toMatchObject({ code: "queue_not_found" });
-    expect(await call("queue::list")).toMatchObject({ queues: [{ queue: "default" }, { queue: "q", waiting: 1, type: null }] });
+    await expect(call("queue::enqueue", { queue: "q", function_id: "f" })).rejects.toMatchObject({
+      code: "queue_not_found",
+    });
+    expect(await call("queue::list")).toMatchObject({
+      queues: [{ queue: "default" }, { queue: "q", waiting: 1, type: null }],
+    });
     const worker = await engine.connectWorker();
     const seen: unknown[] = [];
     worker.serve("f", (data) => seen.push(data));
@@ -157,7 +188,11 @@ describe("management by the published ids", () => {
     const { call, ids, heal } = await withLetters(3);
     heal();
     const [first, second] = ids;
-    expect(await call(`${prefix}::queue::redrive_message`, { queue: "q", message_id: first })).toEqual({ queue: "q", message_id: first, redriven: 1 });
+    expect(await call(`${prefix}::queue::redrive_message`, { queue: "q", message_id: first })).toEqual({
+      queue: "q",
+      message_id: first,
+      redriven: 1,
+    });
     expect(await call(`${prefix}::queue::discard_message`, { topic: "q", message_id: second })).toEqual({
       queue: "q",
       message_id: second,
@@ -165,8 +200,13 @@ describe("management by the published ids", () => {
       discarded: 1,
     });
     expect(await call(`${prefix}::queue::redrive`, { queue: "q" })).toEqual({ queue: "q", redriven: 1 });
-    await expect(call(`${prefix}::queue::redrive_message`, { queue: "q", message_id: "none" })).rejects.toMatchObject({ code: "job_not_found" });
-    await expect(call(`${prefix}::queue::redrive`, {})).rejects.toMatchObject({ code: "queue_not_set", message: "Queue name is required" });
+    await expect(call(`${prefix}::queue::redrive_message`, { queue: "q", message_id: "none" })).rejects.toMatchObject({
+      code: "job_not_found",
+    });
+    await expect(call(`${prefix}::queue::redrive`, {})).rejects.toMatchObject({
+      code: "queue_not_set",
+      message: "Queue name is required",
+    });
     await expect(call(`${prefix}::queue::redrive_message`, { queue: "q" })).rejects.toMatchObject({
       code: "message_id_not_set",
       message: "Message ID is required",
@@ -175,8 +215,14 @@ describe("management by the published ids", () => {
 
   it("lists dead letters in the published shape, with the real error, stack, attempts and trace (gap 8)", async () => {
     const { call, ids, clock } = await withLetters(3);
-    expect(await call("engine::queue::dlq_topics")).toEqual([{ topic: "q", broker_type: "function_queue", message_count: 3 }]);
-    const letters = await call<Record<string, unknown>[]>("engine::queue::dlq_messages", { topic: "q", offset: 1, limit: 1 });
+    expect(await call("engine::queue::dlq_topics")).toEqual([
+      { topic: "q", broker_type: "function_queue", message_count: 3 },
+    ]);
+    const letters = await call<Record<string, unknown>[]>("engine::queue::dlq_messages", {
+      topic: "q",
+      offset: 1,
+      limit: 1,
+    });
     expect(letters).toEqual([
       {
         id: ids[1],
@@ -195,13 +241,23 @@ describe("management by the published ids", () => {
       },
     ]);
     expect(await call<unknown[]>("engine::queue::dlq_messages", { queue: "q" })).toHaveLength(3);
-    expect(await call("engine::queue::topic_stats", { topic: "q" })).toMatchObject({ depth: 0, consumer_count: 1, dlq_depth: 3, config: { max_retries: 1 } });
+    expect(await call("engine::queue::topic_stats", { topic: "q" })).toMatchObject({
+      depth: 0,
+      consumer_count: 1,
+      dlq_depth: 3,
+      config: { max_retries: 1 },
+    });
     expect(await call("engine::queue::list_topics")).toEqual([
       { name: "default", broker_type: "function_queue", subscriber_count: 10 },
       { name: "q", broker_type: "function_queue", subscriber_count: 1 },
     ]);
-    await expect(call("engine::queue::topic_stats", {})).rejects.toMatchObject({ code: "topic_required", message: "topic is required" });
-    await expect(call("engine::queue::dlq_messages", { topic: "nowhere" })).rejects.toMatchObject({ code: "queue_not_found" });
+    await expect(call("engine::queue::topic_stats", {})).rejects.toMatchObject({
+      code: "topic_required",
+      message: "topic is required",
+    });
+    await expect(call("engine::queue::dlq_messages", { topic: "nowhere" })).rejects.toMatchObject({
+      code: "queue_not_found",
+    });
   });
 
   it("hides the aliases from listings, and shows what they stand for", async () => {
@@ -242,12 +298,16 @@ describe("a restricted caller that may manage queues", () => {
     }
     expect([await call("queue::stats", { queue: "q" }), ran]).toMatchObject([{ dead: 2 }, []]);
     const mailer = await engine.connectWorker({ access: accessTo(['match("queue::*")', "mail"]) });
-    expect(await mailer.call("queue::redrive", { queue: "q", payload: { card: "new" } })).toMatchObject({ result: { redriven: 2 } });
+    expect(await mailer.call("queue::redrive", { queue: "q", payload: { card: "new" } })).toMatchObject({
+      result: { redriven: 2 },
+    });
   });
 
   it("purges, discards, cancels, pauses and resumes only if its role names the function", async () => {
     const { engine, call, ids } = await withLetters(1);
-    const guest = await engine.connectWorker({ access: accessTo(['match("queue::*")', 'match("svc::queue::*")', "mail"]) });
+    const guest = await engine.connectWorker({
+      access: accessTo(['match("queue::*")', 'match("svc::queue::*")', "mail"]),
+    });
     const asks: readonly [string, Record<string, unknown>][] = [
       ["queue::purge", { queue: "q" }],
       ["queue::discard", { queue: "q" }],
@@ -256,10 +316,13 @@ describe("a restricted caller that may manage queues", () => {
       ["queue::pause", { queue: "q" }],
       ["queue::resume", { queue: "q" }],
     ];
-    for (const [id, payload] of asks) expect([id, await guest.call(id, payload)]).toMatchObject([id, { error: { code: "FORBIDDEN" } }]);
+    for (const [id, payload] of asks)
+      expect([id, await guest.call(id, payload)]).toMatchObject([id, { error: { code: "FORBIDDEN" } }]);
     expect(await call("queue::stats", { queue: "q" })).toMatchObject({ dead: 1, paused: false });
     const cleaner = await engine.connectWorker({ access: accessTo(["queue::discard"]) });
-    expect(await cleaner.call("queue::discard", { queue: "q", job_ids: [ids[0]] })).toMatchObject({ result: { discarded: 1 } });
+    expect(await cleaner.call("queue::discard", { queue: "q", job_ids: [ids[0]] })).toMatchObject({
+      result: { discarded: 1 },
+    });
   });
 
   it("has no dead letter of a queue's trigger run, whose function it may not call", async () => {
@@ -270,7 +333,9 @@ describe("a restricted caller that may manage queues", () => {
     await until("it is dead", async () => (await call("queue::stats", { queue: "q" })).dead === 1);
     const guest = await engine.connectWorker({ access: accessTo(['match("queue::*")']) });
     expect(await guest.call("secret::pay", "stolen")).toMatchObject({ error: { code: "FORBIDDEN" } });
-    expect(await guest.call("queue::enqueue", { queue: "q", data: "stolen" })).toMatchObject({ error: { code: "FORBIDDEN" } });
+    expect(await guest.call("queue::enqueue", { queue: "q", data: "stolen" })).toMatchObject({
+      error: { code: "FORBIDDEN" },
+    });
     const answer = await guest.call("queue::redrive", { queue: "q", payload: "stolen" });
     expect([answer.error, ran]).toMatchObject([{ code: "FORBIDDEN" }, ["owner's"]]);
   });
@@ -278,13 +343,18 @@ describe("a restricted caller that may manage queues", () => {
   it("has no dead letter of a subscription run, whose function it may not call", async () => {
     const { engine, bind, call, clock, until } = await start();
     const { owner, ran } = await ownerWhosePaymentsFail(engine);
-    expect((await bind(owner, "durable:subscriber", "secret::pay", { topic: "orders", queue_config: { maxRetries: 0 } })).error ?? null).toBeNull();
+    expect(
+      (await bind(owner, "durable:subscriber", "secret::pay", { topic: "orders", queue_config: { maxRetries: 0 } }))
+        .error ?? null,
+    ).toBeNull();
     await call("svc::durable::publish", { topic: "orders", data: "owner's" });
     const queue = "topic:orders>secret::pay";
     await until("it is dead", async () => (await call("queue::stats", { queue })).dead === 1);
     clock.advance(1);
     const guest = await engine.connectWorker({ access: accessTo(["queue::redrive"]) });
-    expect(await guest.call("svc::durable::publish", { topic: "orders", data: "stolen" })).toMatchObject({ error: { code: "FORBIDDEN" } });
+    expect(await guest.call("svc::durable::publish", { topic: "orders", data: "stolen" })).toMatchObject({
+      error: { code: "FORBIDDEN" },
+    });
     const answer = await guest.call("queue::redrive", { queue, payload: "stolen" });
     expect([answer.error, ran]).toMatchObject([{ code: "FORBIDDEN" }, ["owner's"]]);
   });
@@ -296,12 +366,19 @@ describe("a job of a restricted caller", () => {
     const owner = await engine.connectWorker({ name: "owner" });
     const seen: unknown[] = [];
     owner.serve("mail", (data) => void seen.push(data));
-    expect((await bind(owner, "durable:subscriber", "mail", { topic: "orders", queue_config: { type: "fifo" } })).error ?? null).toBeNull();
+    expect(
+      (await bind(owner, "durable:subscriber", "mail", { topic: "orders", queue_config: { type: "fifo" } })).error ??
+        null,
+    ).toBeNull();
     const guest = await engine.connectWorker({ access: accessOfRole("guest", ["queue::enqueue"]) });
     guest.serve("guest::hang", () => new Promise(() => {}));
     guest.say({ type: "ping" });
     await guest.next((frame) => frame.type === "pong");
-    const answer = await guest.call("queue::enqueue", { queue: "topic:orders>mail", function_id: "guest::hang", data: 1 });
+    const answer = await guest.call("queue::enqueue", {
+      queue: "topic:orders>mail",
+      function_id: "guest::hang",
+      data: 1,
+    });
     expect(answer.error).toMatchObject({ code: "FORBIDDEN" });
     await call("svc::durable::publish", { topic: "orders", data: "order" });
     await until("the message is delivered", () => seen.includes("order"));
@@ -315,14 +392,25 @@ describe("a job of a restricted caller", () => {
     owner.serve("open", (data) => ran.push(data));
     const guest = await engine.connectWorker({ access: accessTo(['match("*")', "engine::register_trigger"]) });
     const job = { queue: "q", function_id: "secret::pay", data: "stolen" };
-    for (const id of ["engine::queue::enqueue", "queue::redrive", "engine::register_trigger", "engine::traces::list", "state::set"]) {
-      expect([id, await guest.call("engine::queue::enqueue", { queue: "q", function_id: id, data: job })]).toMatchObject([
+    for (const id of [
+      "engine::queue::enqueue",
+      "queue::redrive",
+      "engine::register_trigger",
+      "engine::traces::list",
+      "state::set",
+    ]) {
+      expect([
+        id,
+        await guest.call("engine::queue::enqueue", { queue: "q", function_id: id, data: job }),
+      ]).toMatchObject([id, { error: { code: "FORBIDDEN" } }]);
+      expect([id, await guest.call("queue::enqueue", { queue: "q", function_id: id, data: job })]).toMatchObject([
         id,
         { error: { code: "FORBIDDEN" } },
       ]);
-      expect([id, await guest.call("queue::enqueue", { queue: "q", function_id: id, data: job })]).toMatchObject([id, { error: { code: "FORBIDDEN" } }]);
     }
-    expect(await guest.call("queue::enqueue", { queue: "q", function_id: "open", data: "own" })).toMatchObject({ result: { job_id: expect.any(String) } });
+    expect(await guest.call("queue::enqueue", { queue: "q", function_id: "open", data: "own" })).toMatchObject({
+      result: { job_id: expect.any(String) },
+    });
     await expect.poll(async () => (await call<{ done: number }>("queue::stats", { queue: "q" })).done).toBe(1);
     expect(ran).toEqual(["own"]);
   });

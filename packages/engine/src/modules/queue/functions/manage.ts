@@ -6,7 +6,10 @@ import { refuseUnknown } from "./inspect.ts";
 import { makerIn, mayRun } from "./job-request.ts";
 
 /** Provides the functions that change queues and their jobs. */
-export function provideManageFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
+export function provideManageFunctions(
+  { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
+  core: QueueCore,
+): void {
   const aQueue = z.strictObject({ queue: queueName });
   const count = z.int().min(0);
 
@@ -52,13 +55,22 @@ export function provideManageFunctions({ provideFunction }: Pick<ModuleContext<u
   });
   provideFunction({
     id: "queue::redrive",
-    summary: "Returns some or all dead letters to their queue, with all their attempts available again and, optionally, new data",
+    summary:
+      "Returns some or all dead letters to their queue, with all their attempts available again and, optionally, new data",
     input: redriveInput,
     rawMembers: ["payload"],
     output: z.object({ queue: z.string(), redriven: count }),
     async handle({ queue, job_ids, payload }, { access, principal }) {
       await refuseUnknown(core, queue);
-      return { queue, redriven: await core.redrive(queue, { ids: job_ids ?? undefined, data: payload, maker: makerIn(principal), mayRun: mayRun(access) }) };
+      return {
+        queue,
+        redriven: await core.redrive(queue, {
+          ids: job_ids ?? undefined,
+          data: payload,
+          maker: makerIn(principal),
+          mayRun: mayRun(access),
+        }),
+      };
     },
   });
   provideFunction({

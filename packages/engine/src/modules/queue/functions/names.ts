@@ -54,12 +54,16 @@ export async function resolveName(named: Named, core: QueueCore, topics: Topics)
 }
 
 function queuesOfTopic(topic: string, topics: Topics, counts: readonly QueueCounts[]): string[] {
-  const former = counts.filter(({ queue, dead }) => dead > 0 && subscriptionOfQueue(queue)?.topic === topic).map(({ queue }) => queue);
+  const former = counts
+    .filter(({ queue, dead }) => dead > 0 && subscriptionOfQueue(queue)?.topic === topic)
+    .map(({ queue }) => queue);
   return [...new Set([...topics.queuesOf(topic), ...former])];
 }
 
 /** Returns the number of dead letters per queue and per topic. The subscriptions of a topic are counted together. */
-export function deadLettersByName(counts: readonly QueueCounts[]): { readonly name: string; readonly kind: "queue" | "topic"; readonly letters: number }[] {
+export function deadLettersByName(
+  counts: readonly QueueCounts[],
+): { readonly name: string; readonly kind: "queue" | "topic"; readonly letters: number }[] {
   const topics = new Map<string, number>();
   const queues: { readonly name: string; readonly kind: "queue"; readonly letters: number }[] = [];
   for (const { queue, dead } of counts) {

@@ -92,8 +92,24 @@ export function jobJson(job: JobView): string {
   return withRawMember(members, "data", job.data);
 }
 
-export function failureOutput({ attempt, at, code, message, stack, worker, traceId }: FailedAttempt): z.input<typeof failureShape> {
-  return { attempt, at: new Date(at).toISOString(), code, message, stack: stack ?? null, worker: worker ?? null, trace_id: traceId ?? null };
+export function failureOutput({
+  attempt,
+  at,
+  code,
+  message,
+  stack,
+  worker,
+  traceId,
+}: FailedAttempt): z.input<typeof failureShape> {
+  return {
+    attempt,
+    at: new Date(at).toISOString(),
+    code,
+    message,
+    stack: stack ?? null,
+    worker: worker ?? null,
+    trace_id: traceId ?? null,
+  };
 }
 
 /** Returns the trace id of the job, or else of its last attempt. */

@@ -17,8 +17,14 @@ const publishInput = z.object({
 type PublishInput = z.output<typeof publishInput>;
 
 /** Provides the functions that publish to durable topics. */
-export function providePublishFunctions({ provideFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "telemetry">, topics: Topics): void {
-  function publish({ topic, data = Payload.null }: PublishInput, { principal, traceparent, baggage }: HandlerContext): Promise<Published> {
+export function providePublishFunctions(
+  { provideFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "telemetry">,
+  topics: Topics,
+): void {
+  function publish(
+    { topic, data = Payload.null }: PublishInput,
+    { principal, traceparent, baggage }: HandlerContext,
+  ): Promise<Published> {
     if (!topic) throw new CallError("topic_not_set", "Topic is not set");
     const problem = topicNameSchema.safeParse(topic).error?.issues[0]?.message;
     if (problem !== undefined) throw new CallError("invalid_input", problem);
@@ -38,9 +44,10 @@ export function providePublishFunctions({ provideFunction, telemetry }: Pick<Mod
     ...spec,
     output: z.object({
       message_id: z.string(),
-      subscriptions: z
-        .int()
-        .meta({ description: "Number of subscriptions that got a job for it. With 0, the message waits up to a week for the first subscription" }),
+      subscriptions: z.int().meta({
+        description:
+          "Number of subscriptions that got a job for it. With 0, the message waits up to a week for the first subscription",
+      }),
     }),
     async handle(input, context) {
       const { messageId, subscriptions } = await publish(input, context);

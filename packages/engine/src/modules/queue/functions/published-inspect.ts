@@ -16,7 +16,11 @@ const BROKER_TYPES = { queue: "function_queue", topic: "builtin" } as const;
  * Provides the reading functions of published clients, with their ids and shapes. A topic means the queues of all its
  * subscriptions.
  */
-export function providePublishedInspectFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore, topics: Topics): void {
+export function providePublishedInspectFunctions(
+  { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
+  core: QueueCore,
+  topics: Topics,
+): void {
   provideFunction({
     id: "engine::queue::list_topics",
     summary: "Lists topics with the number of their subscriptions, and queues with their concurrency",
@@ -32,7 +36,11 @@ export function providePublishedInspectFunctions({ provideFunction }: Pick<Modul
       const ofQueues = core
         .names()
         .filter((name) => !isQueueOfTopic(name))
-        .map((name) => ({ name, broker_type: BROKER_TYPES.queue, subscriber_count: core.settingsOf(name)?.concurrency ?? 0 }));
+        .map((name) => ({
+          name,
+          broker_type: BROKER_TYPES.queue,
+          subscriber_count: core.settingsOf(name)?.concurrency ?? 0,
+        }));
       return [...ofTopics, ...ofQueues];
     },
   });
@@ -42,7 +50,9 @@ export function providePublishedInspectFunctions({ provideFunction }: Pick<Modul
     input: z.object(named),
     output: z.object({
       depth: z.int().meta({ description: "Waiting, delayed and running jobs" }),
-      consumer_count: z.int().meta({ description: "Topic: subscriptions whose workers are connected. Queue: its concurrency" }),
+      consumer_count: z
+        .int()
+        .meta({ description: "Topic: subscriptions whose workers are connected. Queue: its concurrency" }),
       dlq_depth: z.int(),
       config: z.unknown(),
     }),
@@ -50,9 +60,13 @@ export function providePublishedInspectFunctions({ provideFunction }: Pick<Modul
       topicIn(input);
       const { name, kind, queues } = await resolveName(input, core, topics);
       const counts = await Promise.all(queues.map((queue) => core.counts(queue)));
-      const backlog = kind === "topic" ? (await core.store.call("backlogs", null)).find(({ topic }) => topic === name) : undefined;
+      const backlog =
+        kind === "topic" ? (await core.store.call("backlogs", null)).find(({ topic }) => topic === name) : undefined;
       return {
-        depth: counts.reduce((sum, { waiting, delayed, active }) => sum + waiting + delayed + active, backlog?.messages ?? 0),
+        depth: counts.reduce(
+          (sum, { waiting, delayed, active }) => sum + waiting + delayed + active,
+          backlog?.messages ?? 0,
+        ),
         consumer_count: kind === "topic" ? topics.consumersOf(name) : (core.settingsOf(name)?.concurrency ?? 0),
         dlq_depth: counts.reduce((sum, { dead }) => sum + dead, 0),
         config: configOf(core, queues[0]),
@@ -66,7 +80,11 @@ export function providePublishedInspectFunctions({ provideFunction }: Pick<Modul
     output: z.array(z.object({ topic: z.string(), broker_type: z.string(), message_count: z.int() })),
     async handle() {
       const found = deadLettersByName(await core.store.call("counts", null));
-      return found.map(({ name, kind, letters }) => ({ topic: name, broker_type: BROKER_TYPES[kind], message_count: letters }));
+      return found.map(({ name, kind, letters }) => ({
+        topic: name,
+        broker_type: BROKER_TYPES[kind],
+        message_count: letters,
+      }));
     },
   });
   provideFunction({
@@ -83,7 +101,11 @@ export function providePublishedInspectFunctions({ provideFunction }: Pick<Modul
 }
 
 /** Returns a page of the queues' dead letters as one list. The page ends early at the byte limit. */
-async function deadLettersOf(core: QueueCore, queues: readonly string[], page: { readonly offset: number; readonly limit: number }): Promise<string[]> {
+async function deadLettersOf(
+  core: QueueCore,
+  queues: readonly string[],
+  page: { readonly offset: number; readonly limit: number },
+): Promise<string[]> {
   const found: string[] = [];
   let { offset } = page;
   let room = PAGE_BYTES;
@@ -106,5 +128,12 @@ function configOf(core: QueueCore, queue: string | undefined): unknown {
   const settings = queue === undefined ? undefined : core.settingsOf(queue);
   if (settings === undefined) return null;
   const { type, concurrency, maxAttempts, backoff, groupField } = settings;
-  return { type, concurrency, max_retries: maxAttempts, backoff_ms: backoff.firstMs, backoff_type: backoff.growth, message_group_field: groupField ?? null };
+  return {
+    type,
+    concurrency,
+    max_retries: maxAttempts,
+    backoff_ms: backoff.firstMs,
+    backoff_type: backoff.growth,
+    message_group_field: groupField ?? null,
+  };
 }

@@ -17,7 +17,11 @@ const oneMessage = z.object({ ...named, message_id: text.meta({ description: "A 
  * Provides the dead-letter functions of published clients, with their ids and shapes. A topic means the queues of all
  * its subscriptions.
  */
-export function providePublishedManageFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore, topics: Topics): void {
+export function providePublishedManageFunctions(
+  { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
+  core: QueueCore,
+  topics: Topics,
+): void {
   function provide<Input>(spec: FunctionSpec<Input>): void {
     provideFunction(spec);
     provideFunction(publishedName(spec));
@@ -29,8 +33,11 @@ export function providePublishedManageFunctions({ provideFunction }: Pick<Module
    */
   async function queueWith({ name, queues }: ResolvedName, id: string): Promise<string> {
     const found = await core.store.call("job", id);
-    if (found !== undefined && !("ended" in found) && found.state === "dead" && queues.includes(found.queue)) return found.queue;
-    throw new CallError("job_not_found", `${name} has no dead letter ${id}; nothing was changed`, { details: { queue: name, job_id: id } });
+    if (found !== undefined && !("ended" in found) && found.state === "dead" && queues.includes(found.queue))
+      return found.queue;
+    throw new CallError("job_not_found", `${name} has no dead letter ${id}; nothing was changed`, {
+      details: { queue: name, job_id: id },
+    });
   }
 
   provide({
@@ -41,7 +48,8 @@ export function providePublishedManageFunctions({ provideFunction }: Pick<Module
     async handle(input, { access, principal }) {
       const { name, queues } = await resolveName(input, core, topics);
       let redriven = 0;
-      for (const queue of queues) redriven += await core.redrive(queue, { maker: makerIn(principal), mayRun: mayRun(access) });
+      for (const queue of queues)
+        redriven += await core.redrive(queue, { maker: makerIn(principal), mayRun: mayRun(access) });
       return { queue: name, redriven };
     },
   });
@@ -53,7 +61,11 @@ export function providePublishedManageFunctions({ provideFunction }: Pick<Module
     async handle(input, { access, principal }) {
       const resolved = await resolveName(input, core, topics);
       const id = messageIn(input);
-      const redriven = await core.redrive(await queueWith(resolved, id), { ids: [id], maker: makerIn(principal), mayRun: mayRun(access) });
+      const redriven = await core.redrive(await queueWith(resolved, id), {
+        ids: [id],
+        maker: makerIn(principal),
+        mayRun: mayRun(access),
+      });
       return { queue: resolved.name, message_id: id, redriven };
     },
   });

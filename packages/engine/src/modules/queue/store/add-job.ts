@@ -35,7 +35,9 @@ export function openAddJob(database: Database, jobs: JobTable): AddJob {
       const holder = keyed.get(queue.id, principal, key);
       if (holder !== undefined && holder.expires_at > now) return { id: holder.job, duplicate: true };
     }
-    const problem = (job.maker === undefined ? undefined : beyondShare(queue, job.maker, job, jobs.queues)) ?? beyondLimits(queue, job);
+    const problem =
+      (job.maker === undefined ? undefined : beyondShare(queue, job.maker, job, jobs.queues)) ??
+      beyondLimits(queue, job);
     if (problem !== undefined) {
       if (job.mayBeDropped === true) return { id: job.id, duplicate: false, dropped: problem.message };
       throw problem;
@@ -94,7 +96,8 @@ export function openAddProcedures(add: AddJob) {
  */
 function beyondLimits(queue: QueueRow, { bytes, limits }: NewJob): Refusal | undefined {
   const { name } = queue;
-  const counted = (all: number, restricted: number, limit: number): number => all - Math.max(0, restricted - sharesOf(limit).restricted);
+  const counted = (all: number, restricted: number, limit: number): number =>
+    all - Math.max(0, restricted - sharesOf(limit).restricted);
   const depth = counted(queue.waiting + queue.delayed + queue.active, queue.restricted_depth, limits.maxDepth);
   if (depth >= limits.maxDepth) {
     const problem = `queue ${name} holds ${depth} jobs, and its limit is ${limits.maxDepth} (max_depth): wait until some have run, or raise the limit`;

@@ -7,20 +7,39 @@ import { schema } from "./schema.ts";
 import type { BacklogBounds } from "./topic.ts";
 
 const wide: BacklogBounds = { messages: 100, bytes: 1_000, allMessages: 100, allBytes: 1_000, ageMs: 1_000 };
-const unlimited = { maxDepth: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER, maxDead: Number.MAX_SAFE_INTEGER };
+const unlimited = {
+  maxDepth: Number.MAX_SAFE_INTEGER,
+  maxBytes: Number.MAX_SAFE_INTEGER,
+  maxDead: Number.MAX_SAFE_INTEGER,
+};
 
 let store: QueueStore;
 afterEach(() => store.close());
 
 async function keep(topic: string, data: number, now: number, bounds: Partial<BacklogBounds> = {}, principal?: string) {
   const maker = principal === undefined ? undefined : { principal, role: undefined };
-  const message = { id: `${topic}${data}`, topic, data: String(data), bytes: 10, maker, traceparent: undefined, baggage: undefined };
+  const message = {
+    id: `${topic}${data}`,
+    topic,
+    data: String(data),
+    bytes: 10,
+    maker,
+    traceparent: undefined,
+    baggage: undefined,
+  };
   return store.call("addToBacklog", { message, now, bounds: { ...wide, ...bounds } });
 }
 
 /** Returns what the first subscription of the topic gets. */
 async function taken(topic: string, now: number): Promise<string[]> {
-  const job = { queue: topic, functionId: undefined, priority: 0, maxAttempts: 1, dedupeWindowMs: 0, limits: unlimited };
+  const job = {
+    queue: topic,
+    functionId: undefined,
+    priority: 0,
+    maxAttempts: 1,
+    dedupeWindowMs: 0,
+    limits: unlimited,
+  };
   await store.call("subscribe", { topic, functionId: "f", config: "{}", owner: "", now, ageMs: wide.ageMs, job });
   const jobs = await store.call("peek", { queue: topic, state: "waiting", limit: 1_000, maxBytes: 1_000_000 });
   return jobs.map(({ data }) => data);
@@ -78,7 +97,9 @@ describe("messages that nobody subscribed to", () => {
     expect(await keep("b", 2, 1_000)).toEqual({ old: 1, dropped: 0 });
     expect(await taken("b", 2_000)).toEqual([]);
     await keep("c", 3, 2_000);
-    expect([await store.call("dropOld", { before: 1_999 }), await store.call("dropOld", { before: 2_000 })]).toEqual([0, 1]);
+    expect([await store.call("dropOld", { before: 1_999 }), await store.call("dropOld", { before: 2_000 })]).toEqual([
+      0, 1,
+    ]);
   });
 });
 

@@ -34,13 +34,19 @@ type Share = ReturnType<typeof sharesOf>;
  * name.
  */
 export function openBacklog(database: Database) {
-  const insert = database.prepare("INSERT INTO backlog (id, topic, data, bytes, at, traceparent, baggage, principal, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const insert = database.prepare(
+    "INSERT INTO backlog (id, topic, data, bytes, at, traceparent, baggage, principal, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+  );
   const ofTopic = database.prepare<MessageRow>(
     "SELECT seq, id, topic, data, bytes, traceparent, baggage, principal, role FROM backlog WHERE topic = ? ORDER BY seq",
   );
   const oldest = database.prepare<MessageRow>("SELECT seq, topic, bytes, principal FROM backlog ORDER BY seq LIMIT 1");
-  const oldestOfTopic = database.prepare<MessageRow>("SELECT seq, topic, bytes, principal FROM backlog WHERE topic = ? ORDER BY seq LIMIT 1");
-  const old = database.prepare<MessageRow>("SELECT seq, topic, bytes, principal FROM backlog WHERE at <= ? ORDER BY at LIMIT ?");
+  const oldestOfTopic = database.prepare<MessageRow>(
+    "SELECT seq, topic, bytes, principal FROM backlog WHERE topic = ? ORDER BY seq LIMIT 1",
+  );
+  const old = database.prepare<MessageRow>(
+    "SELECT seq, topic, bytes, principal FROM backlog WHERE at <= ? ORDER BY at LIMIT ?",
+  );
   // These queries find messages of restricted principals. Without INDEXED BY, SQLite reads all messages of the topic in
   // order of seq until it finds one.
   const oldestRestrictedBy = (index: string, condition: string) =>
@@ -48,7 +54,10 @@ export function openBacklog(database: Database) {
       `SELECT seq, topic, bytes, principal FROM backlog INDEXED BY ${index} WHERE principal <> '' ${condition} ORDER BY seq LIMIT 1`,
     );
   const oldestOf = oldestRestrictedBy("restricted_backlog_of_principal", "AND principal = ?");
-  const oldestInTopicOf = oldestRestrictedBy("restricted_backlog_of_principal_in_topic", "AND principal = ? AND topic = ?");
+  const oldestInTopicOf = oldestRestrictedBy(
+    "restricted_backlog_of_principal_in_topic",
+    "AND principal = ? AND topic = ?",
+  );
   const oldestRestricted = oldestRestrictedBy("restricted_backlog", "");
   const oldestRestrictedInTopic = oldestRestrictedBy("restricted_backlog_of_topic", "AND topic = ?");
   const remove = database.prepare("DELETE FROM backlog WHERE seq = ?");
@@ -61,9 +70,15 @@ export function openBacklog(database: Database) {
   const countShare = database.prepare(
     "INSERT INTO backlog_shares (principal, topic, messages, bytes) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (principal, topic) DO UPDATE SET messages = messages + ?3, bytes = bytes + ?4",
   );
-  const uncountShare = database.prepare("DELETE FROM backlog_shares WHERE principal = ? AND topic = ? AND messages <= 0");
-  const shareOf = database.prepare<CountRow>("SELECT topic, messages, bytes FROM backlog_shares WHERE principal = ? AND topic = ?");
-  const all = database.prepare<CountRow>("SELECT topic, messages, bytes FROM backlog_counts WHERE topic <> '' ORDER BY topic");
+  const uncountShare = database.prepare(
+    "DELETE FROM backlog_shares WHERE principal = ? AND topic = ? AND messages <= 0",
+  );
+  const shareOf = database.prepare<CountRow>(
+    "SELECT topic, messages, bytes FROM backlog_shares WHERE principal = ? AND topic = ?",
+  );
+  const all = database.prepare<CountRow>(
+    "SELECT topic, messages, bytes FROM backlog_counts WHERE topic <> '' ORDER BY topic",
+  );
 
   function add({ topic, principal }: Pick<MessageRow, "topic" | "principal">, messages: number, bytes: number): void {
     count.run(topic, messages, bytes);
@@ -84,9 +99,18 @@ export function openBacklog(database: Database) {
   }
 
   /** Drops the message that `next` returns while a bound is exceeded and more than one message is left. Returns the number of dropped messages. */
-  function dropWhile(counted: () => CountRow | undefined, messages: number, bytes: number, next: () => MessageRow | undefined): number {
+  function dropWhile(
+    counted: () => CountRow | undefined,
+    messages: number,
+    bytes: number,
+    next: () => MessageRow | undefined,
+  ): number {
     let dropped = 0;
-    for (let has = counted(); has !== undefined && has.messages > 1 && (has.messages > messages || has.bytes > bytes); has = counted()) {
+    for (
+      let has = counted();
+      has !== undefined && has.messages > 1 && (has.messages > messages || has.bytes > bytes);
+      has = counted()
+    ) {
       const first = next();
       if (first === undefined) break;
       drop(first);
@@ -100,12 +124,12 @@ export function openBacklog(database: Database) {
    * beyond theirs.
    */
   function dropBeyondShare(principal: string, topic: string, bounds: BacklogBounds): number {
-    const [inTopic, inTopicBytes, inAll, inAllBytes] = [bounds.messages, bounds.bytes, bounds.allMessages, bounds.allBytes].map(sharesOf) as [
-      Share,
-      Share,
-      Share,
-      Share,
-    ];
+    const [inTopic, inTopicBytes, inAll, inAllBytes] = [
+      bounds.messages,
+      bounds.bytes,
+      bounds.allMessages,
+      bounds.allBytes,
+    ].map(sharesOf) as [Share, Share, Share, Share];
     return (
       dropWhile(
         () => shareOf.get(principal, topic),
@@ -180,7 +204,8 @@ export function openBacklog(database: Database) {
       if (rows.length === 0) return [];
       removeTopic.run(name);
       const ofTrusted = rows.filter(({ principal }) => principal === "");
-      if (ofTrusted.length > 0) add({ topic: name, principal: "" }, -ofTrusted.length, -ofTrusted.reduce((sum, { bytes }) => sum + bytes, 0));
+      if (ofTrusted.length > 0)
+        add({ topic: name, principal: "" }, -ofTrusted.length, -ofTrusted.reduce((sum, { bytes }) => sum + bytes, 0));
       for (const row of rows) if (row.principal !== "") add(row, -1, -row.bytes);
       return rows.map(({ id, data, bytes, principal, role, traceparent, baggage }) => ({
         id,
@@ -192,6 +217,7 @@ export function openBacklog(database: Database) {
         baggage: baggage ?? undefined,
       }));
     },
-    counts: (): BacklogCounts[] => all.all().map(({ topic, messages, bytes }) => ({ topic: original(topic), messages, bytes })),
+    counts: (): BacklogCounts[] =>
+      all.all().map(({ topic, messages, bytes }) => ({ topic: original(topic), messages, bytes })),
   };
 }

@@ -1,6 +1,15 @@
 import type { Database } from "../../../store/driver.ts";
 import { write } from "../../../store/procedures.ts";
-import { ACTIVE, AFTER_A_DURATION, DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, READY } from "./job-table.ts";
+import {
+  ACTIVE,
+  AFTER_A_DURATION,
+  DEAD,
+  DELAYED,
+  JOB_COLUMNS,
+  type JobRow,
+  type JobTable,
+  READY,
+} from "./job-table.ts";
 import type { CompleteOutput, JobProcedures } from "./queue-store.ts";
 
 /** Maximum jobs expired per call. */
@@ -11,7 +20,9 @@ export function openCompleteProcedures(database: Database, jobs: JobTable) {
     `SELECT ${JOB_COLUMNS}, lease_run, lease_until FROM jobs WHERE queue = ? AND state = 3`,
   );
   const extend = database.prepare("UPDATE jobs SET lease_until = ? WHERE seq = ? AND state = 3 AND lease_run = ?");
-  const cutDelays = database.prepare("UPDATE jobs SET due = ?1 WHERE queue = ?2 AND state = 2 AND due > ?1 AND timed = 1 AND attempts > 0");
+  const cutDelays = database.prepare(
+    "UPDATE jobs SET due = ?1 WHERE queue = ?2 AND state = 2 AND due > ?1 AND timed = 1 AND attempts > 0",
+  );
   const removeExpiry = database.prepare("UPDATE jobs SET expires_at = NULL WHERE seq = ?");
   const expiring = database.prepare<JobRow>(
     `SELECT ${JOB_COLUMNS} FROM jobs WHERE expires_at <= ? AND expires_at IS NOT NULL AND state < 3 ORDER BY expires_at LIMIT ?`,

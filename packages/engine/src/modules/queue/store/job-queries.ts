@@ -24,7 +24,9 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
     active: listing("state = 3", "seq", "seq > ?"),
     dead: listing("state = 4", "failed_at DESC, seq DESC", "(failed_at, seq) < (?, ?)"),
   };
-  const ended = database.prepare<{ readonly queue: number; readonly ended: EndedState | null }>("SELECT queue, ended FROM dedupe_keys WHERE job = ? LIMIT 1");
+  const ended = database.prepare<{ readonly queue: number; readonly ended: EndedState | null }>(
+    "SELECT queue, ended FROM dedupe_keys WHERE job = ? LIMIT 1",
+  );
 
   const firstWaiting = database.prepare<Pick<JobRow, "function" | "state" | "due" | "created_at">>(
     "SELECT function, state, due, created_at FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq LIMIT 100",
@@ -34,7 +36,11 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
     const queue = jobs.queues.find(name);
     const rows = queue === undefined ? [] : firstWaiting.all(queue.id);
     const ready = rows.filter(({ state }) => state === READY);
-    return ready.map((row) => ({ functionId: row.function === "" ? undefined : row.function, dueAt: row.due, createdAt: row.created_at }));
+    return ready.map((row) => ({
+      functionId: row.function === "" ? undefined : row.function,
+      dueAt: row.due,
+      createdAt: row.created_at,
+    }));
   }
 
   function view(job: JobRow): JobView {
@@ -66,7 +72,8 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
     const queue = jobs.queues.find(name);
     if (queue === undefined) return [];
     const { all, after: behind } = listings[state];
-    const place = after === undefined ? [] : state === "delayed" || state === "dead" ? [after.at, after.seq] : [after.seq];
+    const place =
+      after === undefined ? [] : state === "delayed" || state === "dead" ? [after.at, after.seq] : [after.seq];
     const rows = (after === undefined ? all : behind).all(queue.id, ...place, limit, offset);
     const page: JobView[] = [];
     let bytes = 0;
@@ -94,7 +101,9 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
       const job = jobs.byId(id);
       if (job !== undefined) return view(job);
       const row = ended.get(id);
-      return row === undefined || row.ended === null ? undefined : { queue: jobs.queues.byId(row.queue).name, ended: row.ended };
+      return row === undefined || row.ended === null
+        ? undefined
+        : { queue: jobs.queues.byId(row.queue).name, ended: row.ended };
     }),
   } satisfies Partial<JobProcedures>;
 }

@@ -77,16 +77,26 @@ export class JobTable {
     this.queues = queues;
     this.#bySeq = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE seq = ?`);
     this.#byId = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ?`);
-    this.#insert = database.prepare(`INSERT INTO jobs (${INSERTED_COLUMNS.join(", ")}) VALUES (${INSERTED_COLUMNS.map(() => "?").join(", ")})`);
+    this.#insert = database.prepare(
+      `INSERT INTO jobs (${INSERTED_COLUMNS.join(", ")}) VALUES (${INSERTED_COLUMNS.map(() => "?").join(", ")})`,
+    );
     this.#lastSeq = database.prepare("SELECT last_insert_rowid() AS seq");
     this.#insertBody = database.prepare("INSERT INTO bodies (seq, data) VALUES (?, ?)");
-    this.#setState = database.prepare("UPDATE jobs SET state = ?, due = ?, timed = ?, attempts = ?, failed_at = ?, lease_run = NULL WHERE seq = ?");
+    this.#setState = database.prepare(
+      "UPDATE jobs SET state = ?, due = ?, timed = ?, attempts = ?, failed_at = ?, lease_run = NULL WHERE seq = ?",
+    );
     this.#delete = database.prepare("DELETE FROM jobs WHERE seq = ?");
     this.#deleteBody = database.prepare("DELETE FROM bodies WHERE seq = ?");
     this.#deleteFailures = database.prepare("DELETE FROM failures WHERE job = ?");
-    this.#trimFailures = database.prepare("DELETE FROM failures WHERE id IN (SELECT id FROM failures WHERE job = ? ORDER BY id DESC LIMIT -1 OFFSET ?)");
-    this.#insertFailure = database.prepare("INSERT INTO failures (job, attempt, at, code, message, stack, worker, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-    this.#failures = database.prepare("SELECT attempt, at, code, message, stack, worker, trace FROM failures WHERE job = ? ORDER BY id");
+    this.#trimFailures = database.prepare(
+      "DELETE FROM failures WHERE id IN (SELECT id FROM failures WHERE job = ? ORDER BY id DESC LIMIT -1 OFFSET ?)",
+    );
+    this.#insertFailure = database.prepare(
+      "INSERT INTO failures (job, attempt, at, code, message, stack, worker, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    );
+    this.#failures = database.prepare(
+      "SELECT attempt, at, code, message, stack, worker, trace FROM failures WHERE job = ? ORDER BY id",
+    );
     this.#body = database.prepare("SELECT data FROM bodies WHERE seq = ?");
     this.#endDedupe = database.prepare("UPDATE dedupe_keys SET ended = ? WHERE job = ?");
     // Groups are separate for each principal. Otherwise a hanging job of one principal would block jobs of another.
@@ -112,10 +122,34 @@ export class JobTable {
     const { queue, principal, grp, due, timed } = job;
     const isBehind = grp !== null && this.#firstOfGroup.get(queue, principal, grp) !== undefined;
     const state = isBehind ? BLOCKED : timed !== AT_ONCE && due > now ? DELAYED : READY;
-    const { id, priority, created_at, expires_at, failed_at, attempts, max_attempts, bytes, dedupe, traceparent, baggage } = job;
+    const {
+      id,
+      priority,
+      created_at,
+      expires_at,
+      failed_at,
+      attempts,
+      max_attempts,
+      bytes,
+      dedupe,
+      traceparent,
+      baggage,
+    } = job;
     // The order is that of the columns.
     const values = [id, queue, job.function, state, priority, due, timed, created_at, expires_at, failed_at];
-    this.#insert.run(...values, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, job.role, job.provider);
+    this.#insert.run(
+      ...values,
+      attempts,
+      max_attempts,
+      bytes,
+      grp,
+      dedupe,
+      traceparent,
+      baggage,
+      principal,
+      job.role,
+      job.provider,
+    );
     const seq = this.#lastSeq.get()?.seq ?? 0;
     this.#insertBody.run(seq, data);
     this.#count(job, state, 1, bytes);
@@ -126,7 +160,12 @@ export class JobTable {
   move(
     job: JobRow,
     state: number,
-    more: { readonly due?: number; readonly timed?: number; readonly attempts?: number; readonly failedAt?: number | null } = {},
+    more: {
+      readonly due?: number;
+      readonly timed?: number;
+      readonly attempts?: number;
+      readonly failedAt?: number | null;
+    } = {},
   ): void {
     const { due = job.due, timed = job.timed, attempts = job.attempts, failedAt = job.failed_at } = more;
     this.#setState.run(state, due, timed, attempts, failedAt, job.seq);
@@ -168,7 +207,16 @@ export class JobTable {
 
   fail(job: JobRow, failure: FailedAttempt): void {
     const { attempt, at, code, message, stack, worker, traceId } = failure;
-    this.#insertFailure.run(job.seq, attempt, at, stored(code), stored(message), orNull(stack), orNull(worker), traceId ?? null);
+    this.#insertFailure.run(
+      job.seq,
+      attempt,
+      at,
+      stored(code),
+      stored(message),
+      orNull(stack),
+      orNull(worker),
+      traceId ?? null,
+    );
     if (attempt > MAX_FAILURES) this.#trimFailures.run(job.seq, MAX_FAILURES);
   }
 

@@ -7,9 +7,15 @@ import { storedPrincipal } from "./share-table.ts";
 
 export function openManageProcedures(database: Database, jobs: JobTable) {
   // In reverse order, so that deleting a job unblocks no other job that is deleted next.
-  const waiting = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq DESC LIMIT ?`);
-  const delayed = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 ORDER BY due DESC LIMIT ?`);
-  const dead = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 4 ORDER BY failed_at, seq LIMIT ?`);
+  const waiting = database.prepare<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq DESC LIMIT ?`,
+  );
+  const delayed = database.prepare<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 ORDER BY due DESC LIMIT ?`,
+  );
+  const dead = database.prepare<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 4 ORDER BY failed_at, seq LIMIT ?`,
+  );
   const moveFailures = database.prepare("UPDATE failures SET job = ? WHERE job = ?");
 
   function deadLettersOf(name: string, ids: readonly string[] | undefined, limit: number): JobRow[] {
@@ -25,7 +31,11 @@ export function openManageProcedures(database: Database, jobs: JobTable) {
     });
   }
 
-  function refuseBeyondBytes(name: string, letters: readonly JobRow[], { bytes, maxBytes }: { readonly bytes: number; readonly maxBytes: number }): void {
+  function refuseBeyondBytes(
+    name: string,
+    letters: readonly JobRow[],
+    { bytes, maxBytes }: { readonly bytes: number; readonly maxBytes: number },
+  ): void {
     const more = letters.reduce((sum, job) => sum + bytes - job.bytes, 0);
     const held = jobs.queues.find(name)?.bytes ?? 0;
     if (more <= 0 || held + more <= maxBytes) return;
@@ -37,18 +47,26 @@ export function openManageProcedures(database: Database, jobs: JobTable) {
    * Returns a dead letter to its queue. The caller becomes its maker: the job counts in the caller's share and belongs
    * to the caller's groups.
    */
-  function redriveOne(job: JobRow, { payload, functions, now, maker, limits }: Omit<RedriveInput, "queue" | "ids" | "limit">): void {
+  function redriveOne(
+    job: JobRow,
+    { payload, functions, now, maker, limits }: Omit<RedriveInput, "queue" | "ids" | "limit">,
+  ): void {
     const { data, bytes } = payload ?? { data: jobs.data(job.seq), bytes: job.bytes };
     const queue = jobs.queues.byId(job.queue);
     queue.last_due = Math.max(now, queue.last_due);
     // The job is deleted and inserted again: it gets a new position and keeps its failures.
     jobs.removeButFailures(job);
-    const problem = maker === undefined ? undefined : beyondShare(queue, maker, { bytes, limits, isRedrive: true }, jobs.queues);
+    const problem =
+      maker === undefined ? undefined : beyondShare(queue, maker, { bytes, limits, isRedrive: true }, jobs.queues);
     if (problem !== undefined) throw problem;
     const principal = storedPrincipal(maker?.principal);
     const role = orNull(maker?.role);
     const provider = orNull(functions?.find(({ functionId }) => functionId === job.function)?.provider);
-    const seq = jobs.put({ ...job, principal, role, provider, bytes, due: queue.last_due, timed: AT_ONCE, expires_at: null, attempts: 0 }, data, now);
+    const seq = jobs.put(
+      { ...job, principal, role, provider, bytes, due: queue.last_due, timed: AT_ONCE, expires_at: null, attempts: 0 },
+      data,
+      now,
+    );
     moveFailures.run(seq, job.seq);
   }
 
@@ -75,7 +93,10 @@ export function openManageProcedures(database: Database, jobs: JobTable) {
     redrive: write((input) => {
       const { queue, ids, payload, functions, limit } = input;
       const letters = deadLettersOf(queue, ids, limit);
-      const other = functions === undefined ? undefined : letters.find((job) => !functions.some(({ functionId }) => functionId === job.function));
+      const other =
+        functions === undefined
+          ? undefined
+          : letters.find((job) => !functions.some(({ functionId }) => functionId === job.function));
       if (other !== undefined) return { functionId: other.function };
       if (payload !== undefined) refuseBeyondBytes(queue, letters, payload);
       for (const job of letters) redriveOne(job, input);

@@ -30,11 +30,32 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
     return output;
   };
   const limits = { maxDepth: 10, maxBytes: 100, maxDead: 10 };
-  const job = { queue: "q", functionId: "work", data: "3", bytes: 1, priority: 0, dedupeKey: "k", dedupeWindowMs: 10, maxAttempts: 3, limits };
+  const job = {
+    queue: "q",
+    functionId: "work",
+    data: "3",
+    bytes: 1,
+    priority: 0,
+    dedupeKey: "k",
+    dedupeWindowMs: 10,
+    maxAttempts: 3,
+    limits,
+  };
   expect(run(procedures.add, { jobs: [{ ...job, id: "third" }], now: 10 })).toEqual([{ id: "first", duplicate: true }]);
   const maker = { principal: "role guest", role: "guest" };
-  expect(run(procedures.add, { jobs: [{ ...job, id: "guest's", group: "g", maker }], now: 10 })).toEqual([{ id: "guest's", duplicate: false }]);
-  const take = { queue: "q", limit: 5, restrictedLimit: 5, maxBytes: 100, except: [], now: 10, run: "r", leaseUntil: 100 };
+  expect(run(procedures.add, { jobs: [{ ...job, id: "guest's", group: "g", maker }], now: 10 })).toEqual([
+    { id: "guest's", duplicate: false },
+  ]);
+  const take = {
+    queue: "q",
+    limit: 5,
+    restrictedLimit: 5,
+    maxBytes: 100,
+    except: [],
+    now: 10,
+    run: "r",
+    leaseUntil: 100,
+  };
   const { jobs } = run(procedures.take, take);
   expect(jobs.map(({ id, maker: made }) => [id, made])).toEqual([
     ["first", undefined],
@@ -44,8 +65,25 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
   expect(run(procedures.job, "first")).toEqual({ queue: "q", ended: "done" });
   expect(run(procedures.subscriptions, null)).toMatchObject([{ topic: "t", functionId: "f", owner: "" }]);
   expect(run(procedures.backlogs, null)).toEqual([{ topic: "u", messages: 1, bytes: 1 }]);
-  const subscription = { queue: "topic:u>f", functionId: undefined, priority: 0, maxAttempts: 1, dedupeWindowMs: 0, limits };
-  expect(run(procedures.subscribe, { topic: "u", functionId: "f", config: "{}", owner: "", now: 10, ageMs: 1_000, job: subscription })).toBe(1);
+  const subscription = {
+    queue: "topic:u>f",
+    functionId: undefined,
+    priority: 0,
+    maxAttempts: 1,
+    dedupeWindowMs: 0,
+    limits,
+  };
+  expect(
+    run(procedures.subscribe, {
+      topic: "u",
+      functionId: "f",
+      config: "{}",
+      owner: "",
+      now: 10,
+      ageMs: 1_000,
+      job: subscription,
+    }),
+  ).toBe(1);
 });
 
 it("what a file of version 3 holds of restricted principals loads, and may run by anybody's function", () => {
@@ -60,6 +98,17 @@ it("what a file of version 3 holds of restricted principals loads, and may run b
   `);
   database.exec(schema.slice(3).join(";\n"));
   const procedures = openProcedures(database, () => {});
-  const take = { queue: "q", limit: 5, restrictedLimit: 5, maxBytes: 100, except: [], now: 10, run: "r", leaseUntil: 100 };
-  expect(procedures.take.run(take).jobs).toMatchObject([{ id: "first", maker: { principal: "role guest", role: "guest" }, provider: undefined }]);
+  const take = {
+    queue: "q",
+    limit: 5,
+    restrictedLimit: 5,
+    maxBytes: 100,
+    except: [],
+    now: 10,
+    run: "r",
+    leaseUntil: 100,
+  };
+  expect(procedures.take.run(take).jobs).toMatchObject([
+    { id: "first", maker: { principal: "role guest", role: "guest" }, provider: undefined },
+  ]);
 });

@@ -6,7 +6,9 @@ import { openStore } from "../../../store/store.ts";
 import { openMemoryStore } from "./memory-store.ts";
 import type { JobProcedures, QueueStore } from "./queue-store.ts";
 
-export type QueueAdapter = { readonly name: "in_memory" } | { readonly name: "file_based"; readonly config: { readonly file_path: string } };
+export type QueueAdapter =
+  | { readonly name: "in_memory" }
+  | { readonly name: "file_based"; readonly config: { readonly file_path: string } };
 
 /** Opens the store. Rejects with an Error that explains why the file cannot be used. */
 export async function openQueueStore(
@@ -17,7 +19,12 @@ export async function openQueueStore(
   const file = resolve(dataDir, adapter.config.file_path);
   const release = claimFile(file, { dataDir, what: "jobs" });
   try {
-    const store = await openStore<JobProcedures>({ file, procedures: new URL("./procedures.js", import.meta.url), log, clock });
+    const store = await openStore<JobProcedures>({
+      file,
+      procedures: new URL("./procedures.js", import.meta.url),
+      log,
+      clock,
+    });
     return {
       call: (name, input, options) => store.call(name, input, options),
       problem: () => store.problem(),

@@ -1,6 +1,18 @@
 import type { Procedure } from "../../../store/procedures.ts";
 import type { Store } from "../../../store/store.ts";
-import type { AddedJob, EndedState, FailedAttempt, JobState, JobView, LeasedJob, Maker, NewJob, QueueCounts, QueueLimits, ReadyJob } from "./job.ts";
+import type {
+  AddedJob,
+  EndedState,
+  FailedAttempt,
+  JobState,
+  JobView,
+  LeasedJob,
+  Maker,
+  NewJob,
+  QueueCounts,
+  QueueLimits,
+  ReadyJob,
+} from "./job.ts";
 import type { BacklogBounds, BacklogCounts, BacklogMessage, Subscription } from "./topic.ts";
 
 export interface TakeInput {
@@ -84,10 +96,16 @@ export type JobProcedures = {
    * Extends the leases of jobs in flight, and releases jobs with an expired lease. Returns the queues of the released
    * jobs.
    */
-  readonly renew: Write<{ readonly seqs: readonly number[]; readonly run: string; readonly now: number; readonly leaseUntil: number }, readonly string[]>;
+  readonly renew: Write<
+    { readonly seqs: readonly number[]; readonly run: string; readonly now: number; readonly leaseUntil: number },
+    readonly string[]
+  >;
   readonly done: Write<{ readonly seq: number }, CompleteOutput>;
   /** The handler failed: the job waits until `runAt` and keeps its place in its group. */
-  readonly retry: Write<{ readonly seq: number; readonly failure: FailedAttempt; readonly runAt: number }, CompleteOutput>;
+  readonly retry: Write<
+    { readonly seq: number; readonly failure: FailedAttempt; readonly runAt: number },
+    CompleteOutput
+  >;
   /** The handler did not run: the job returns to its place with its attempts unchanged. */
   readonly release: Write<{ readonly seq: number }, CompleteOutput>;
   readonly deadLetter: Write<{ readonly seq: number; readonly failure: FailedAttempt }, CompleteOutput>;
@@ -126,7 +144,10 @@ export type JobProcedures = {
    */
   readonly redrive: Write<RedriveInput, number | { readonly functionId: string }>;
   /** Deletes dead letters. With `ids`: all or none; refuses with `job_not_found`. Without: up to `limit` of them. */
-  readonly discard: Write<{ readonly queue: string; readonly ids?: readonly string[] | undefined; readonly limit: number }, number>;
+  readonly discard: Write<
+    { readonly queue: string; readonly ids?: readonly string[] | undefined; readonly limit: number },
+    number
+  >;
 
   // Topics.
   /**
@@ -149,7 +170,10 @@ export type JobProcedures = {
   >;
   readonly unsubscribe: Write<Pick<Subscription, "topic" | "functionId">, void>;
   /** Updates `seenAt` of subscriptions that have a trigger. */
-  readonly touchSubscriptions: Write<{ readonly subscriptions: readonly Pick<Subscription, "topic" | "functionId">[]; readonly now: number }, void>;
+  readonly touchSubscriptions: Write<
+    { readonly subscriptions: readonly Pick<Subscription, "topic" | "functionId">[]; readonly now: number },
+    void
+  >;
   /**
    * Adds a message to the backlog of its topic. Returns how many others were dropped because of their age, and how many
    * because of the bounds.

@@ -32,7 +32,20 @@ export interface QueueRow {
 type Column = Exclude<keyof QueueRow, "id" | "name">;
 
 const COLUMNS: readonly Column[] = [
-  ...["paused", "last_due", "waiting", "delayed", "active", "dead", "bytes", "added", "done", "died", "expired", "cancelled"],
+  ...[
+    "paused",
+    "last_due",
+    "waiting",
+    "delayed",
+    "active",
+    "dead",
+    "bytes",
+    "added",
+    "done",
+    "died",
+    "expired",
+    "cancelled",
+  ],
   ...["restricted_depth", "restricted_bytes", "restricted_dead"],
 ] as Column[];
 
@@ -55,7 +68,9 @@ export class QueueTable implements WriteBuffer {
     this.#numbered = database.prepare(`SELECT ${columns} FROM queues WHERE id = ?`);
     this.#all = database.prepare("SELECT name FROM queues ORDER BY name");
     this.#insert = database.prepare("INSERT INTO queues (name) VALUES (?)");
-    this.#update = database.prepare(`UPDATE queues SET ${COLUMNS.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`);
+    this.#update = database.prepare(
+      `UPDATE queues SET ${COLUMNS.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
+    );
   }
 
   /** Returns undefined if the queue was never used. */
@@ -86,7 +101,20 @@ export class QueueTable implements WriteBuffer {
 
   counts(row: QueueRow): QueueCounts {
     const { name, paused, waiting, delayed, active, dead, bytes, added, done, died, expired, cancelled } = row;
-    return { queue: name, waiting, delayed, active, dead, bytes, paused: paused === 1, added, done, died, expired, cancelled };
+    return {
+      queue: name,
+      waiting,
+      delayed,
+      active,
+      dead,
+      bytes,
+      paused: paused === 1,
+      added,
+      done,
+      died,
+      expired,
+      cancelled,
+    };
   }
 
   flush(): void {

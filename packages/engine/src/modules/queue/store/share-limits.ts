@@ -34,11 +34,25 @@ export function beyondShare(
       remedy: "wait until some of them have run",
     },
     {
-      ...{ key: "max_bytes", what: "bytes of data", limit: limits.maxBytes, own: own.bytes, all: queue.restricted_bytes, more: bytes },
+      ...{
+        key: "max_bytes",
+        what: "bytes of data",
+        limit: limits.maxBytes,
+        own: own.bytes,
+        all: queue.restricted_bytes,
+        more: bytes,
+      },
       remedy: "wait until some jobs have run, or discard dead letters",
     },
     {
-      ...{ key: "max_dead", what: "dead letters", limit: limits.maxDead, own: own.dead, all: queue.restricted_dead, more: isRedrive === true ? 0 : 1 },
+      ...{
+        key: "max_dead",
+        what: "dead letters",
+        limit: limits.maxDead,
+        own: own.dead,
+        all: queue.restricted_dead,
+        more: isRedrive === true ? 0 : 1,
+      },
       remedy: "redrive or discard some of them",
     },
   ];

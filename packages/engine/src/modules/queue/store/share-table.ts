@@ -25,7 +25,9 @@ export class ShareTable {
   readonly #deadWithin: Statement<{ readonly dead: number }>;
 
   constructor(database: Database) {
-    this.#find = database.prepare("SELECT queue, principal, depth, bytes, dead FROM shares WHERE queue = ? AND principal = ?");
+    this.#find = database.prepare(
+      "SELECT queue, principal, depth, bytes, dead FROM shares WHERE queue = ? AND principal = ?",
+    );
     this.#put = database.prepare(
       "INSERT INTO shares (queue, principal, depth, bytes, dead) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (queue, principal) DO UPDATE SET depth = ?3, bytes = ?4, dead = ?5",
     );

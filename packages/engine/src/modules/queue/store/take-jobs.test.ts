@@ -39,7 +39,16 @@ function filled() {
   const maker = { principal: "role guest", role: "guest" };
   procedures.add.run({ jobs: all.map((functionId) => ({ ...job, id: functionId, functionId, maker })), now: 1 });
   gathering?.flush();
-  const wanted = { queue: "q", limit: 10, restrictedLimit: 9, maxBytes: 100, except: [], now: 10, run: "r", leaseUntil: 100 };
+  const wanted = {
+    queue: "q",
+    limit: 10,
+    restrictedLimit: 9,
+    maxBytes: 100,
+    except: [],
+    now: 10,
+    run: "r",
+    leaseUntil: 100,
+  };
   return {
     take(input: {
       readonly except?: readonly string[];
@@ -58,7 +67,13 @@ function filled() {
 describe("a take from a queue with jobs of a restricted principal for many functions", () => {
   it("reads none of them where none may run, and says that they are held back", () => {
     const { take } = filled();
-    expect(take({ restrictedLimit: 0, restrictedAfter: "x" })).toMatchObject({ taken: [], more: false, isHeldBack: true, restrictedAfter: "x", reads: 1 });
+    expect(take({ restrictedLimit: 0, restrictedAfter: "x" })).toMatchObject({
+      taken: [],
+      more: false,
+      isHeldBack: true,
+      restrictedAfter: "x",
+      reads: 1,
+    });
   });
 
   it.each([

@@ -24,8 +24,12 @@ interface Candidates {
 }
 
 export function openTakeProcedures(database: Database, jobs: JobTable) {
-  const due = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 AND due <= ? ORDER BY due, seq LIMIT ?`);
-  const nextDue = database.prepare<{ readonly due: number }>("SELECT due FROM jobs WHERE queue = ? AND state = 2 ORDER BY due LIMIT 1");
+  const due = database.prepare<JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 AND due <= ? ORDER BY due, seq LIMIT ?`,
+  );
+  const nextDue = database.prepare<{ readonly due: number }>(
+    "SELECT due FROM jobs WHERE queue = ? AND state = 2 ORDER BY due LIMIT 1",
+  );
   /**
    * Returns the queries for ready jobs of trusted callers, or of restricted principals. Each has its own index, so a
    * seek finds jobs of one kind past any number of the other.
@@ -66,16 +70,24 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
   function candidates(queue: QueueRow, input: TakeInput): Candidates {
     const skipped = new Set(input.except);
     const lists: JobRow[][] = [];
-    for (const id of trusted.functionsOf(queue.id, input)) if (!skipped.has(id)) lists.push(trusted.ready(queue.id, id, input.limit + 1));
+    for (const id of trusted.functionsOf(queue.id, input))
+      if (!skipped.has(id)) lists.push(trusted.ready(queue.id, id, input.limit + 1));
     const ofRestricted = restrictedCandidates(queue, input, skipped);
     lists.push(...ofRestricted.lists);
     const { after: restrictedAfter, rows } = ofRestricted;
     const [first = [], ...others] = lists;
-    const sorted = others.length === 0 ? first : lists.flat().sort((a, b) => b.priority - a.priority || a.due - b.due || a.seq - b.seq);
+    const sorted =
+      others.length === 0
+        ? first
+        : lists.flat().sort((a, b) => b.priority - a.priority || a.due - b.due || a.seq - b.seq);
     return { rows: sorted, restrictedAfter, foundRestricted: rows > 0 };
   }
 
-  function restrictedCandidates({ id: queue, restricted_depth }: QueueRow, input: TakeInput, skipped: ReadonlySet<string>) {
+  function restrictedCandidates(
+    { id: queue, restricted_depth }: QueueRow,
+    input: TakeInput,
+    skipped: ReadonlySet<string>,
+  ) {
     const { limit, restrictedLimit, restrictedAfter } = input;
     const lists: JobRow[][] = [];
     let rows = 0;
@@ -102,7 +114,14 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
   function take(input: TakeInput): TakeOutput {
     const queue = jobs.queues.find(input.queue);
     if (queue === undefined || queue.paused === 1) {
-      return { jobs: [], more: false, isHeldBack: false, restrictedAfter: undefined, foundRestricted: false, nextDue: undefined };
+      return {
+        jobs: [],
+        more: false,
+        isHeldBack: false,
+        restrictedAfter: undefined,
+        foundRestricted: false,
+        nextDue: undefined,
+      };
     }
     const becameDue = due.all(queue.id, input.now, MAX_DUE);
     for (const job of becameDue) jobs.move(job, READY);

@@ -20,7 +20,9 @@ export function openTopicProcedures(database: Database, addJob: AddJob) {
     readonly seen_at: number;
     readonly principal: string;
   };
-  const all = database.prepare<SubscriptionRow>("SELECT topic, function, config, seen_at, principal FROM subscriptions ORDER BY topic, function");
+  const all = database.prepare<SubscriptionRow>(
+    "SELECT topic, function, config, seen_at, principal FROM subscriptions ORDER BY topic, function",
+  );
 
   return {
     subscribe: write(({ topic, functionId, config, owner, now, ageMs, job }) => {

@@ -16,13 +16,22 @@ export interface ModuleEngine {
 
 /** Starts an engine with svc-queue. It uses memory unless `dataDir` is set. */
 export async function moduleEngine(
-  options: { readonly queues?: Readonly<Record<string, unknown>>; readonly dataDir?: string; readonly clock?: ManualClock } = {},
+  options: {
+    readonly queues?: Readonly<Record<string, unknown>>;
+    readonly dataDir?: string;
+    readonly clock?: ManualClock;
+  } = {},
 ): Promise<ModuleEngine> {
   const clock = options.clock ?? manualClock();
   const { dataDir } = options;
   const engine = await inMemoryEngine({
     modules: [queue],
-    config: { "svc-queue": { adapter: { name: dataDir === undefined ? "in_memory" : "file_based" }, queue_configs: options.queues ?? {} } },
+    config: {
+      "svc-queue": {
+        adapter: { name: dataDir === undefined ? "in_memory" : "file_based" },
+        queue_configs: options.queues ?? {},
+      },
+    },
     clock,
     ...(dataDir === undefined ? {} : { dataDir }),
   });

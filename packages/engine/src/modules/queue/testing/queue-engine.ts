@@ -25,7 +25,11 @@ export interface QueueEngine {
 /** Starts the core of svc-queue on a real kernel, without its functions. It uses memory unless `dataDir` is set. */
 export async function queueEngine(
   queues: Readonly<Record<string, unknown>> = {},
-  options: { readonly dataDir?: string; readonly clock?: ManualClock; readonly around?: (store: QueueStore) => QueueStore } = {},
+  options: {
+    readonly dataDir?: string;
+    readonly clock?: ManualClock;
+    readonly around?: (store: QueueStore) => QueueStore;
+  } = {},
 ): Promise<QueueEngine> {
   const clock = options.clock ?? manualClock();
   const { dataDir } = options;

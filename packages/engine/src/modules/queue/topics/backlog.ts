@@ -49,13 +49,22 @@ export class Backlog {
     const text = data.text();
     const bytes = Buffer.byteLength(text);
     if (bytes > maxBytes) {
-      throw new CallError("payload_too_large", `the message has ${bytes} bytes; a topic accepts at most ${maxBytes}`, { details: { bytes, limit: maxBytes } });
+      throw new CallError("payload_too_large", `the message has ${bytes} bytes; a topic accepts at most ${maxBytes}`, {
+        details: { bytes, limit: maxBytes },
+      });
     }
     const message = { id, topic, data: text, bytes, maker, ...trace };
-    const { old, dropped } = await this.#store.call("addToBacklog", { message, now: this.#clock.now(), bounds: BACKLOG_BOUNDS }, { bytes });
+    const { old, dropped } = await this.#store.call(
+      "addToBacklog",
+      { message, now: this.#clock.now(), bounds: BACKLOG_BOUNDS },
+      { bytes },
+    );
     if (old > 0) this.#log.info("messages without a subscription dropped after a week", { messages: old });
     if (dropped > 0 && this.#mayWarn(topic)) {
-      this.#log.warn("backlog of a topic without subscriptions is full; dropping its oldest messages", { topic, bounds: BACKLOG_BOUNDS });
+      this.#log.warn("backlog of a topic without subscriptions is full; dropping its oldest messages", {
+        topic,
+        bounds: BACKLOG_BOUNDS,
+      });
     }
   }
 

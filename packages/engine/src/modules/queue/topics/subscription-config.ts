@@ -10,17 +10,40 @@ export const subscriptionConfigSchema = z.strictObject({
     .enum(["standard", "fifo"], { error: "must be 'standard' or 'fifo'" })
     .nullish()
     .meta({ description: "standard (default), or fifo: messages are handled one after another, including retries" }),
-  maxRetries: z.int().min(0).max(999).nullish().meta({ description: "Maximum retries of a message after its first attempt. Default 2" }),
-  concurrency: z.int().min(1).max(10_000).nullish().meta({ description: "Maximum concurrent messages. Default 10; always 1 for fifo" }),
-  visibilityTimeout: z.number().positive().max(DAY_S).nullish().meta({ description: "Timeout of one attempt, in seconds. Default 900 (15 min)" }),
+  maxRetries: z
+    .int()
+    .min(0)
+    .max(999)
+    .nullish()
+    .meta({ description: "Maximum retries of a message after its first attempt. Default 2" }),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .nullish()
+    .meta({ description: "Maximum concurrent messages. Default 10; always 1 for fifo" }),
+  visibilityTimeout: z
+    .number()
+    .positive()
+    .max(DAY_S)
+    .nullish()
+    .meta({ description: "Timeout of one attempt, in seconds. Default 900 (15 min)" }),
   delaySeconds: z
     .number()
     .min(0)
     .max(YEAR_MS / 1_000)
     .nullish()
     .meta({ description: "Delay before the first attempt of a message, in seconds. Default 0" }),
-  backoffType: z.enum(["exponential", "linear", "fixed"]).nullish().meta({ description: "How the retry delay grows. Default exponential" }),
-  backoffDelayMs: z.int().min(0).max(YEAR_MS).nullish().meta({ description: "Delay before the first retry, in milliseconds. Default 1000" }),
+  backoffType: z
+    .enum(["exponential", "linear", "fixed"])
+    .nullish()
+    .meta({ description: "How the retry delay grows. Default exponential" }),
+  backoffDelayMs: z
+    .int()
+    .min(0)
+    .max(YEAR_MS)
+    .nullish()
+    .meta({ description: "Delay before the first retry, in milliseconds. Default 1000" }),
 });
 
 export type SubscriptionConfig = z.output<typeof subscriptionConfigSchema>;
@@ -45,6 +68,10 @@ export function settingsOfSubscription(config: SubscriptionConfig, base: QueueSe
     maxAttempts: maxRetries == null ? base.maxAttempts : maxRetries + 1,
     timeoutMs: visibilityTimeout == null ? base.timeoutMs : Math.ceil(visibilityTimeout * 1_000),
     delayMs: delaySeconds == null ? 0 : Math.round(delaySeconds * 1_000),
-    backoff: { ...base.backoff, growth: backoffType ?? base.backoff.growth, firstMs: backoffDelayMs ?? base.backoff.firstMs },
+    backoff: {
+      ...base.backoff,
+      growth: backoffType ?? base.backoff.growth,
+      firstMs: backoffDelayMs ?? base.backoff.firstMs,
+    },
   };
 }

@@ -39,27 +39,43 @@ async function subscriber(
   return { worker, seen };
 }
 
-const numbers = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const numbers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
 describe("a durable topic", () => {
   it("hands every message to each subscription, as it was published", async () => {
     const made = await start();
     const [a, b] = [await subscriber(made, "a", "orders"), await subscriber(made, "b", "orders")];
-    expect(await made.call("svc::durable::publish", { topic: "orders", data: { n: 1 } })).toEqual({ message_id: expect.any(String), subscriptions: 2 });
+    expect(await made.call("svc::durable::publish", { topic: "orders", data: { n: 1 } })).toEqual({
+      message_id: expect.any(String),
+      subscriptions: 2,
+    });
     expect(await made.call("iii::durable::publish", { topic: "orders", data: "two" })).toBeNull();
     await made.until("both have both", () => a.seen.length === 2 && b.seen.length === 2);
     expect([a.seen, b.seen]).toEqual([
       [{ n: 1 }, "two"],
       [{ n: 1 }, "two"],
     ]);
-    await expect(made.call("svc::durable::publish", { data: 1 })).rejects.toMatchObject({ code: "topic_not_set", message: "Topic is not set" });
+    await expect(made.call("svc::durable::publish", { data: 1 })).rejects.toMatchObject({
+      code: "topic_not_set",
+      message: "Topic is not set",
+    });
   });
 
   it("keeps what is published before anybody subscribed for the first who does, in order (gap 1)", async () => {
     const made = await start();
-    for (const data of numbers(1, 30)) expect(await made.call("svc::durable::publish", { topic: "early", data })).toMatchObject({ subscriptions: 0 });
-    expect(await made.call("engine::queue::topic_stats", { topic: "early" })).toMatchObject({ depth: 30, consumer_count: 0, dlq_depth: 0 });
-    expect(await made.call("engine::queue::list_topics")).toContainEqual({ name: "early", broker_type: "builtin", subscriber_count: 0 });
+    for (const data of numbers(1, 30))
+      expect(await made.call("svc::durable::publish", { topic: "early", data })).toMatchObject({ subscriptions: 0 });
+    expect(await made.call("engine::queue::topic_stats", { topic: "early" })).toMatchObject({
+      depth: 30,
+      consumer_count: 0,
+      dlq_depth: 0,
+    });
+    expect(await made.call("engine::queue::list_topics")).toContainEqual({
+      name: "early",
+      broker_type: "builtin",
+      subscriber_count: 0,
+    });
     const first = await subscriber(made, "first", "early");
     await made.call("svc::durable::publish", { topic: "early", data: 31 });
     const second = await subscriber(made, "second", "early");
@@ -94,7 +110,10 @@ describe("a durable topic", () => {
       await subscriber(first, "mail", "orders");
       await first.stop();
       const second = await moduleEngine({ dataDir: folder.path, clock });
-      for (const data of numbers(1, 20)) expect(await second.call("svc::durable::publish", { topic: "orders", data })).toMatchObject({ subscriptions: 1 });
+      for (const data of numbers(1, 20))
+        expect(await second.call("svc::durable::publish", { topic: "orders", data })).toMatchObject({
+          subscriptions: 1,
+        });
       await second.stop();
       const third = await start({ dataDir: folder.path, clock });
       const mail = await subscriber(third, "mail", "orders");
@@ -112,10 +131,14 @@ describe("a durable topic", () => {
     await subscriber(made, "stock", "orders");
     worker.close();
     await made.until("it is away", () => made.engine.directory.functionById("mail") === undefined);
-    await expect(made.call("svc::durable::publish", { topic: "orders", data: "x".repeat(9 * 1024 * 1024) })).rejects.toMatchObject({
+    await expect(
+      made.call("svc::durable::publish", { topic: "orders", data: "x".repeat(9 * 1024 * 1024) }),
+    ).rejects.toMatchObject({
       code: "payload_too_large",
     });
-    await expect(made.call("svc::durable::publish", { topic: "nobody", data: "x".repeat(9 * 1024 * 1024) })).rejects.toMatchObject({
+    await expect(
+      made.call("svc::durable::publish", { topic: "nobody", data: "x".repeat(9 * 1024 * 1024) }),
+    ).rejects.toMatchObject({
       code: "payload_too_large",
     });
     expect(await made.call("engine::queue::topic_stats", { topic: "orders" })).toMatchObject({ depth: 0 });
@@ -127,8 +150,14 @@ describe("a durable topic", () => {
     await made.call("queue::pause", { queue: "topic:orders>mail" });
     await made.call("svc::durable::publish", { topic: "orders", data: 1 });
     worker.say({ type: "unregistertrigger", id: "binding-1" });
-    await made.until("nobody subscribes", async () => (await made.call("svc::durable::publish", { topic: "orders", data: 2 })).subscriptions === 0);
-    await made.until("nothing waits for it", async () => !JSON.stringify(await made.call("queue::list")).includes("topic:orders>mail"));
+    await made.until(
+      "nobody subscribes",
+      async () => (await made.call("svc::durable::publish", { topic: "orders", data: 2 })).subscriptions === 0,
+    );
+    await made.until(
+      "nothing waits for it",
+      async () => !JSON.stringify(await made.call("queue::list")).includes("topic:orders>mail"),
+    );
   });
 
   it("forgets a subscription that no trigger asks for during a week, and not before", async () => {
@@ -145,7 +174,9 @@ describe("a durable topic", () => {
     await hours(FORGET_AFTER_MS / HOUR_MS - 1);
     expect(await made.call("svc::durable::publish", { topic: "orders", data: 1 })).toMatchObject({ subscriptions: 1 });
     await hours(3);
-    await made.until("it is forgotten", () => made.engine.logs.some(({ message }) => message.startsWith("subscription without a trigger for a week deleted")));
+    await made.until("it is forgotten", () =>
+      made.engine.logs.some(({ message }) => message.startsWith("subscription without a trigger for a week deleted")),
+    );
     expect(await made.call("svc::durable::publish", { topic: "orders", data: 2 })).toMatchObject({ subscriptions: 0 });
   });
 
@@ -175,8 +206,12 @@ describe("a durable topic", () => {
     await made.bind(worker, "durable:subscriber", "fails", { topic: "orders", queue_config: { maxRetries: 0 } });
     await made.call("svc::durable::publish", { topic: "orders", data: "message" });
     await made.call("queue::enqueue", { queue: "orders", function_id: "fails", data: "job" });
-    await made.until("both are dead", async () => (await made.call<unknown[]>("engine::queue::dlq_topics")).length === 2);
-    const payloads = async (named: object) => (await made.call<{ payload: unknown }[]>("engine::queue::dlq_messages", named)).map(({ payload }) => payload);
+    await made.until(
+      "both are dead",
+      async () => (await made.call<unknown[]>("engine::queue::dlq_topics")).length === 2,
+    );
+    const payloads = async (named: object) =>
+      (await made.call<{ payload: unknown }[]>("engine::queue::dlq_messages", named)).map(({ payload }) => payload);
     expect([await payloads({ topic: "orders" }), await payloads({ queue: "orders" })]).toEqual([["message"], ["job"]]);
     expect(await made.call("svc::queue::redrive", { topic: "orders" })).toEqual({ queue: "orders", redriven: 1 });
   });
@@ -191,7 +226,10 @@ describe("a durable:subscriber trigger", () => {
     worker.serve("mail", (data) => void seen.push(data));
     await made.bind(worker, "durable:subscriber", "mail", { topic: "orders", condition_function_id: "big" });
     for (const n of [1, 2]) await made.call("svc::durable::publish", { topic: "orders", data: { n } });
-    await made.until("both are done", async () => (await made.call("queue::stats", { queue: "topic:orders>mail" })).done === 2);
+    await made.until(
+      "both are done",
+      async () => (await made.call("queue::stats", { queue: "topic:orders>mail" })).done === 2,
+    );
     expect(seen).toEqual([{ n: 2 }]);
   });
 
@@ -228,7 +266,10 @@ describe("a durable:subscriber trigger", () => {
     made.clock.advance(11_000);
     await made.until("it runs again", () => attempts.length === 2);
     made.clock.advance(20_050);
-    await made.until("it is dead, and the next one is tried", async () => (await stats()).dead === 1 && attempts.length === 3);
+    await made.until(
+      "it is dead, and the next one is tried",
+      async () => (await stats()).dead === 1 && attempts.length === 3,
+    );
     expect(attempts).toEqual([
       ["hang", 1],
       ["hang", 2],
@@ -247,7 +288,9 @@ describe("a durable:subscriber trigger", () => {
     const made = await start();
     const worker = await made.engine.connectWorker();
     worker.serve("mail", () => null);
-    expect(await made.bind(worker, "durable:subscriber", "mail", config)).toMatchObject({ error: { code: "trigger_registration_failed" } });
+    expect(await made.bind(worker, "durable:subscriber", "mail", config)).toMatchObject({
+      error: { code: "trigger_registration_failed" },
+    });
   });
 });
 
@@ -261,8 +304,12 @@ describe("a store that fails", () => {
     database.exec("CREATE TRIGGER full BEFORE INSERT ON bodies BEGIN SELECT RAISE(ABORT, 'no room'); END");
     database.exec("CREATE TRIGGER full2 BEFORE INSERT ON backlog BEGIN SELECT RAISE(ABORT, 'no room'); END");
     for (const topic of ["orders", "nobody"]) {
-      await expect(made.call("svc::durable::publish", { topic, data: 1 })).rejects.toMatchObject({ code: "storage_failed" });
-      await expect(made.call("iii::durable::publish", { topic, data: 1 })).rejects.toMatchObject({ code: "storage_failed" });
+      await expect(made.call("svc::durable::publish", { topic, data: 1 })).rejects.toMatchObject({
+        code: "storage_failed",
+      });
+      await expect(made.call("iii::durable::publish", { topic, data: 1 })).rejects.toMatchObject({
+        code: "storage_failed",
+      });
     }
     database.exec("DROP TRIGGER full");
     database.exec("DROP TRIGGER full2");
@@ -302,7 +349,13 @@ describe("the subscription that a trusted worker took over", () => {
     await until("the condition is there", () => engine.directory.functionById("guest::condition") !== undefined);
     const guestConfig = condition === undefined ? config : { ...config, condition_function_id: condition };
     expect((await bind(guest, "durable:subscriber", "mail", guestConfig)).error ?? null).toBeNull();
-    owner.say({ type: "registertrigger", id: "owners", trigger_type: "durable:subscriber", function_id: "mail", config });
+    owner.say({
+      type: "registertrigger",
+      id: "owners",
+      trigger_type: "durable:subscriber",
+      function_id: "mail",
+      config,
+    });
     await owner.next((frame) => frame.type === "triggerregistrationresult" && frame.id === "owners");
     const publish = async (...messages: readonly number[]): Promise<void> => {
       for (const data of messages) await made.call("svc::durable::publish", { topic: "orders", data });
@@ -323,9 +376,16 @@ describe("the subscription that a trusted worker took over", () => {
     const { seen, asked, publish, ended, statuses, until, call } = await takenOver("guest::condition");
     await publish(1, 2, 3, 4);
     await until("all ended", async () => (await ended()) === 4);
-    expect([seen, asked, (await call<{ dead: number }>("queue::stats", { queue })).dead]).toEqual([[1, 2, 3, 4], [], 0]);
+    expect([seen, asked, (await call<{ dead: number }>("queue::stats", { queue })).dead]).toEqual([
+      [1, 2, 3, 4],
+      [],
+      0,
+    ]);
     expect(statuses()).toEqual([
-      ["error", "the subscription of mail to the topic orders belongs to a trusted worker; subscribe a function of your own"],
+      [
+        "error",
+        "the subscription of mail to the topic orders belongs to a trusted worker; subscribe a function of your own",
+      ],
       ["active", null],
     ]);
   });
@@ -338,7 +398,13 @@ describe("the subscription that a trusted worker took over", () => {
     await publish(1);
     await until("it ended", async () => (await ended()) === 1);
     expect(asked).toEqual([1]);
-    owner.say({ type: "registertrigger", id: "owners", trigger_type: "durable:subscriber", function_id: "mail", config });
+    owner.say({
+      type: "registertrigger",
+      id: "owners",
+      trigger_type: "durable:subscriber",
+      function_id: "mail",
+      config,
+    });
     await until("it is taken again", () => statuses()[0]?.[0] === "error");
     owner.close();
     await until("it is away", () => engine.directory.functionById("mail") === undefined);
@@ -351,7 +417,13 @@ describe("the subscription that a trusted worker took over", () => {
     await publish(2);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect([seen, asked]).toEqual([[], [1]]);
-    other.say({ type: "registertrigger", id: "owners", trigger_type: "durable:subscriber", function_id: "mail", config });
+    other.say({
+      type: "registertrigger",
+      id: "owners",
+      trigger_type: "durable:subscriber",
+      function_id: "mail",
+      config,
+    });
     await until("it came", () => seen.length === 1);
     expect([seen, asked]).toEqual([[2], [1]]);
   });
@@ -382,11 +454,14 @@ describe("the subscription of a restricted connection", () => {
     const base = { ...defaultQueueSettings, limits: { ...defaultQueueSettings.limits, maxDepth: 2 } };
     const topics = new Topics({ core, log: engine.kernel.log, base });
     topics.subscribe("t", "guest::fn", {}, away, guest);
-    const publish = () => topics.publish("t", Payload.fromValue(1), { traceparent: undefined, baggage: undefined }, undefined);
+    const publish = () =>
+      topics.publish("t", Payload.fromValue(1), { traceparent: undefined, baggage: undefined }, undefined);
     const answers: number[] = [];
     for (let n = 0; n < 4; n++) answers.push((await publish()).subscriptions);
     expect(answers).toEqual([1, 1, 0, 0]);
-    expect(engine.logs.filter(({ message }) => message.includes("is full"))).toMatchObject([{ fields: { topic: "t", principal: "role guest" } }]);
+    expect(engine.logs.filter(({ message }) => message.includes("is full"))).toMatchObject([
+      { fields: { topic: "t", principal: "role guest" } },
+    ]);
     topics.subscribe("t", "owner::fn", {}, away, TRUSTED);
     for (let n = 0; n < 2; n++) await publish();
     await expect(publish()).rejects.toMatchObject({ code: "queue_full" });
@@ -398,7 +473,8 @@ describe("the subscription of a restricted connection", () => {
     const queues = await queueEngine();
     const { core, engine } = queues;
     const topics = new Topics({ core, log: engine.kernel.log, base: defaultQueueSettings });
-    const publish = () => topics.publish("t", Payload.fromValue(1), { traceparent: undefined, baggage: undefined }, undefined);
+    const publish = () =>
+      topics.publish("t", Payload.fromValue(1), { traceparent: undefined, baggage: undefined }, undefined);
     const leave = topics.subscribe("t", "owner::fn", { maxRetries: 5 }, away, TRUSTED);
     leave();
     await publish();
@@ -410,7 +486,9 @@ describe("the subscription of a restricted connection", () => {
     expect(await core.purge(String(queue))).toBe(1);
     expect(core.settingsOf(String(queue))).toMatchObject({ maxAttempts: 6 });
     topics.subscribe("t", "guest::fn", {}, away, guest);
-    expect(() => topics.subscribe("t", "guest::fn", {}, away, restrictedPrincipal("role other"))).toThrow("belongs to another principal");
+    expect(() => topics.subscribe("t", "guest::fn", {}, away, restrictedPrincipal("role other"))).toThrow(
+      "belongs to another principal",
+    );
     // A trusted worker becomes the owner, so the other can no longer end it.
     topics.subscribe("t", "guest::fn", {}, away, TRUSTED);
     topics.unsubscribe("t", "guest::fn", guest);

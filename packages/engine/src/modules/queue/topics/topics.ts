@@ -11,7 +11,12 @@ import { sharesOf } from "../store/share-limits.ts";
 import type { Subscription } from "../store/topic.ts";
 import { BACKLOG_BOUNDS, Backlog, type Trace } from "./backlog.ts";
 import { queueOfSubscription } from "./queue-name.ts";
-import { groupOf, type SubscriptionConfig, settingsOfSubscription, subscriptionConfigSchema } from "./subscription-config.ts";
+import {
+  groupOf,
+  type SubscriptionConfig,
+  settingsOfSubscription,
+  subscriptionConfigSchema,
+} from "./subscription-config.ts";
 
 /** A subscription without a trigger is deleted after this time, with its waiting messages. */
 export const FORGET_AFTER_MS = 7 * 24 * 3_600_000;
@@ -80,7 +85,10 @@ export class Topics {
     const { core, log } = this.#parts;
     for (const subscription of await core.store.call("subscriptions", null)) {
       const config = configOf(subscription);
-      if (config === undefined) log.warn("invalid config of a stored subscription; using the defaults until its trigger is registered", { ...subscription });
+      if (config === undefined)
+        log.warn("invalid config of a stored subscription; using the defaults until its trigger is registered", {
+          ...subscription,
+        });
       this.#add({ ...subscription, config: config ?? {} });
     }
     this.#unlisten = core.onClockJump((byMs) => {
@@ -143,7 +151,13 @@ export class Topics {
    * Subscribes a trigger's function to a topic. `config` replaces the subscription's config. The undo keeps the
    * subscription, without a server.
    */
-  subscribe(topic: string, functionId: string, config: SubscriptionConfig, server: JobServer, principal: Principal): Undo {
+  subscribe(
+    topic: string,
+    functionId: string,
+    config: SubscriptionConfig,
+    server: JobServer,
+    principal: Principal,
+  ): Undo {
     const { core } = this.#parts;
     const found = this.#byTopic.get(topic)?.get(functionId);
     const owner = ownerOf(principal);
@@ -190,8 +204,10 @@ export class Topics {
       if (known.owner !== "") all += 1;
       if (known.owner === owner) own += 1;
     }
-    if (own >= each) throw overQuota(`all connections of ${owner} together have ${own} subscriptions to topics of ${each}`);
-    if (all >= restricted) throw overQuota(`all restricted connections together have ${all} subscriptions to topics of ${restricted}`);
+    if (own >= each)
+      throw overQuota(`all connections of ${owner} together have ${own} subscriptions to topics of ${each}`);
+    if (all >= restricted)
+      throw overQuota(`all restricted connections together have ${all} subscriptions to topics of ${restricted}`);
   }
 
   #warnOfFull(known: Known): void {
@@ -200,7 +216,11 @@ export class Topics {
     if (now - known.warnedAt < WARN_EVERY_MS) return;
     known.warnedAt = now;
     const { topic, functionId, owner } = known;
-    log.warn("subscription of a restricted connection is full; its messages are dropped", { topic, functionId, principal: owner });
+    log.warn("subscription of a restricted connection is full; its messages are dropped", {
+      topic,
+      functionId,
+      principal: owner,
+    });
   }
 
   /**
@@ -212,7 +232,12 @@ export class Topics {
     if (known === undefined || known.owner !== ownerOf(principal)) return;
     this.#delete(known).then(
       (messages) => {
-        if (messages > 0) this.#parts.log.info("subscription ended; its waiting messages were dropped", { topic, functionId, messages });
+        if (messages > 0)
+          this.#parts.log.info("subscription ended; its waiting messages were dropped", {
+            topic,
+            functionId,
+            messages,
+          });
       },
       // The subscription stays stored, and the sweep deletes it later.
       (error: unknown) => this.#parts.log.warn("subscription cannot be deleted", { topic, functionId, error }),
@@ -229,7 +254,13 @@ export class Topics {
     for (const ofTopic of this.#byTopic.values()) yield* ofTopic.values();
   }
 
-  #add({ topic, functionId, config, seenAt, owner }: Omit<Subscription, "config"> & { readonly config: SubscriptionConfig }): Known {
+  #add({
+    topic,
+    functionId,
+    config,
+    seenAt,
+    owner,
+  }: Omit<Subscription, "config"> & { readonly config: SubscriptionConfig }): Known {
     const { core } = this.#parts;
     const queue = queueOfSubscription(topic, functionId);
     const settings = settingsOfSubscription(config, this.#base);
@@ -267,21 +298,36 @@ export class Topics {
       maxAttempts,
       dedupeWindowMs,
       // The backlog is bounded, and its messages were accepted, so no limit applies.
-      limits: { maxDepth: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER, maxDead: Number.MAX_SAFE_INTEGER },
+      limits: {
+        maxDepth: Number.MAX_SAFE_INTEGER,
+        maxBytes: Number.MAX_SAFE_INTEGER,
+        maxDead: Number.MAX_SAFE_INTEGER,
+      },
     };
-    core.store.call("subscribe", { topic, functionId, config: JSON.stringify(config), owner, now, ageMs: BACKLOG_BOUNDS.ageMs, job }).then(
-      (messages) => {
-        if (messages > 0) log.info("delivering messages published before the first subscription", { topic, functionId, messages });
-        if (messages > 0) core.wake(queue);
-      },
-      (error: unknown) => {
-        if (this.#stopped) return;
-        if (attempt === 1) log.warn("subscription cannot be stored", { topic, functionId, error });
-        this.#after(backoffMs(UNAVAILABLE_BACKOFF, attempt), () => {
-          if (this.#byTopic.get(topic)?.get(functionId) === known) this.#remember(known, attempt + 1);
-        });
-      },
-    );
+    core.store
+      .call("subscribe", {
+        topic,
+        functionId,
+        config: JSON.stringify(config),
+        owner,
+        now,
+        ageMs: BACKLOG_BOUNDS.ageMs,
+        job,
+      })
+      .then(
+        (messages) => {
+          if (messages > 0)
+            log.info("delivering messages published before the first subscription", { topic, functionId, messages });
+          if (messages > 0) core.wake(queue);
+        },
+        (error: unknown) => {
+          if (this.#stopped) return;
+          if (attempt === 1) log.warn("subscription cannot be stored", { topic, functionId, error });
+          this.#after(backoffMs(UNAVAILABLE_BACKOFF, attempt), () => {
+            if (this.#byTopic.get(topic)?.get(functionId) === known) this.#remember(known, attempt + 1);
+          });
+        },
+      );
   }
 
   async #delete(known: Known): Promise<number> {
@@ -317,7 +363,10 @@ export class Topics {
       const served = [...this.#all()].filter(({ server }) => server !== undefined);
       for (const known of served) known.seenAt = now;
       if (served.length > 0)
-        await core.store.call("touchSubscriptions", { subscriptions: served.map(({ topic, functionId }) => ({ topic, functionId })), now });
+        await core.store.call("touchSubscriptions", {
+          subscriptions: served.map(({ topic, functionId }) => ({ topic, functionId })),
+          now,
+        });
       for (const known of [...this.#all()]) {
         if (known.server !== undefined || now - known.seenAt < FORGET_AFTER_MS) continue;
         const { topic, functionId } = known;

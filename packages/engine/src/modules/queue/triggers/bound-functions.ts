@@ -73,7 +73,8 @@ export class BoundFunctions implements JobServer {
     const { signal, traceparent, baggage, timeoutMs } = options;
     for (const binding of this.#inRoundRobinOrder()) {
       const conditionOptions = attempt.callOptions({ signal, traceparent, baggage, timeoutMs });
-      if (binding.settings.conditionFunctionId !== undefined && !(await binding.passes(payload, conditionOptions))) continue;
+      if (binding.settings.conditionFunctionId !== undefined && !(await binding.passes(payload, conditionOptions)))
+        continue;
       return binding.fire(payload, attempt.callOptions(options));
     }
     return undefined;
@@ -99,7 +100,8 @@ export class BoundFunctions implements JobServer {
   #updateReservation(): void {
     if (this.#takenProblem === undefined) return;
     this.#isReservedForTrusted ||= this.#bound.some(({ principal }) => principal.isTrusted);
-    for (const binding of this.#bound) binding.report(this.#isReservedForTrusted && !binding.principal.isTrusted ? this.#takenProblem : undefined);
+    for (const binding of this.#bound)
+      binding.report(this.#isReservedForTrusted && !binding.principal.isTrusted ? this.#takenProblem : undefined);
   }
 
   #isAvailable(binding: Bound): boolean {

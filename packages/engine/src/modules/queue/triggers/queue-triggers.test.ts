@@ -85,8 +85,10 @@ describe("a queue trigger", () => {
       error: { message: expect.stringContaining("Queue 'nowhere' not found") },
     });
     await bind(worker, "queue", "work", { queue: "q" });
-    const status = () => engine.directory.triggers().find(({ config }) => (config as { queue: string }).queue === "q")?.status;
-    const reload = (queues: object) => engine.applyModules([{ name: "svc-queue", config: { adapter: { name: "in_memory" }, queue_configs: queues } }]);
+    const status = () =>
+      engine.directory.triggers().find(({ config }) => (config as { queue: string }).queue === "q")?.status;
+    const reload = (queues: object) =>
+      engine.applyModules([{ name: "svc-queue", config: { adapter: { name: "in_memory" }, queue_configs: queues } }]);
     expect(status()).toBe("active");
     await reload({});
     await until("it is in error", () => status() === "error");
@@ -97,13 +99,23 @@ describe("a queue trigger", () => {
 
 describe("a config", () => {
   it.each([
-    ["queue", { queue: "default", condition_function: "may" }, "unknown member `condition_function`; did you mean condition_function_id?"],
-    ["durable:subscriber", { topic: "orders.*" }, "`topic`: must be the name of one topic: a durable subscription supports no patterns"],
+    [
+      "queue",
+      { queue: "default", condition_function: "may" },
+      "unknown member `condition_function`; did you mean condition_function_id?",
+    ],
+    [
+      "durable:subscriber",
+      { topic: "orders.*" },
+      "`topic`: must be the name of one topic: a durable subscription supports no patterns",
+    ],
   ])("of type %s is refused when it fits nothing: %j", async (type, config, message) => {
     const { engine, bind } = await start();
     const worker = await engine.connectWorker();
     worker.serve("work", () => null);
-    expect(await bind(worker, type, "work", config)).toMatchObject({ error: { message: expect.stringContaining(message) } });
+    expect(await bind(worker, type, "work", config)).toMatchObject({
+      error: { message: expect.stringContaining(message) },
+    });
   });
 });
 
@@ -113,7 +125,9 @@ describe("a restricted connection", () => {
     const guest = await engine.connectWorker({ access: accessTo([]) });
     guest.serve("guest::fn", () => null);
     const refusedFor = (id: string) => ({ error: { message: expect.stringContaining(id) } });
-    expect(await bind(guest, "durable:subscriber", "guest::fn", { topic: "t" })).toMatchObject(refusedFor("queue::peek"));
+    expect(await bind(guest, "durable:subscriber", "guest::fn", { topic: "t" })).toMatchObject(
+      refusedFor("queue::peek"),
+    );
     const peeker = await engine.connectWorker({ access: accessTo(["queue::peek"]) });
     peeker.serve("peeker::fn", () => null);
     expect(await bind(peeker, "queue", "peeker::fn", { queue: "default" })).toMatchObject(refusedFor("queue::purge"));
@@ -127,7 +141,9 @@ describe("a restricted connection", () => {
 
   it("may have a job made only of a function that it may call, which the job names", async () => {
     const { engine, call } = await start();
-    const guest = await engine.connectWorker({ access: accessTo(["queue::enqueue", "queue::enqueue_many", "engine::queue::enqueue", "open"]) });
+    const guest = await engine.connectWorker({
+      access: accessTo(["queue::enqueue", "queue::enqueue_many", "engine::queue::enqueue", "open"]),
+    });
     // The functions of the queue's triggers would run the job.
     const unnamed = { error: { code: "FORBIDDEN", message: expect.stringContaining("must name its function") } };
     expect(await guest.call("queue::enqueue", { queue: "default", data: 1 })).toMatchObject(unnamed);
@@ -144,6 +160,8 @@ describe("the module", () => {
   it("is there once, since two would take each other's jobs for those of a former run", async () => {
     const { engine } = await start();
     const once = { name: "svc-queue", config: { adapter: { name: "in_memory" }, queue_configs: {} } };
-    expect(await engine.applyModules([once, { ...once, instance: "svc-queue#2" }])).toEqual([expect.stringContaining("list it once")]);
+    expect(await engine.applyModules([once, { ...once, instance: "svc-queue#2" }])).toEqual([
+      expect.stringContaining("list it once"),
+    ]);
   });
 });

@@ -5,7 +5,12 @@ import type { QueueCore } from "../queue-core.ts";
 import { queueOfSubscription } from "../topics/queue-name.ts";
 import { type Topics, takenSubscription } from "../topics/topics.ts";
 import { BoundFunctions } from "./bound-functions.ts";
-import { type QueueTriggerSettings, queueTriggerSettings, type SubscriberTriggerSettings, subscriberTriggerSettings } from "./settings.ts";
+import {
+  type QueueTriggerSettings,
+  queueTriggerSettings,
+  type SubscriberTriggerSettings,
+  subscriberTriggerSettings,
+} from "./settings.ts";
 
 /** Reads jobs, as a subscription does. */
 const SHOWS_JOBS = "queue::peek";
@@ -85,7 +90,11 @@ export class QueueTriggers {
       );
     }
     if (this.#core.settingsOf(queue) === undefined) {
-      throw new CallError("queue_not_found", `Queue '${queue}' not found; declare it under queue_configs of svc-queue`, { details: { queue } });
+      throw new CallError(
+        "queue_not_found",
+        `Queue '${queue}' not found; declare it under queue_configs of svc-queue`,
+        { details: { queue } },
+      );
     }
     const functions = this.#byQueue.get(queue) ?? new BoundFunctions(this.#context.directory);
     this.#byQueue.set(queue, functions);
@@ -106,10 +115,15 @@ export class QueueTriggers {
     const { topic, config } = settings;
     const refusals = TOPIC_FUNCTIONS.map((id) => binding.callRefusal(id)).filter((refusal) => refusal !== undefined);
     if (refusals.length === TOPIC_FUNCTIONS.length) {
-      throw new CallError("FORBIDDEN", `subscribing requires the right to call ${TOPIC_FUNCTIONS.join(" or ")}: ${refusals[0]?.message}`);
+      throw new CallError(
+        "FORBIDDEN",
+        `subscribing requires the right to call ${TOPIC_FUNCTIONS.join(" or ")}: ${refusals[0]?.message}`,
+      );
     }
     const ofTopic = this.#bySubscription.get(topic) ?? new Map<string, BoundFunctions>();
-    const functions = ofTopic.get(functionId) ?? new BoundFunctions(this.#context.directory, takenSubscription(topic, functionId, "a trusted worker"));
+    const functions =
+      ofTopic.get(functionId) ??
+      new BoundFunctions(this.#context.directory, takenSubscription(topic, functionId, "a trusted worker"));
     const remove = functions.add(binding);
     let unserve: Undo;
     try {

@@ -26,12 +26,18 @@ export interface QueueTriggerSettings extends WithCondition {
 /** Config of a `queue` trigger. Strict, because a misspelled condition would pass every job. */
 export const queueTriggerSettings: z.ZodType<QueueTriggerSettings> = z
   .strictObject({
-    queue: nameSchema("the queue").meta({ description: "A declared queue. The function runs its jobs that name no function" }),
+    queue: nameSchema("the queue").meta({
+      description: "A declared queue. The function runs its jobs that name no function",
+    }),
     condition_function_id: condition("the job is done without running"),
   })
-  .transform(({ queue, condition_function_id }) => ({ queue, conditionFunctionId: condition_function_id ?? undefined }));
+  .transform(({ queue, condition_function_id }) => ({
+    queue,
+    conditionFunctionId: condition_function_id ?? undefined,
+  }));
 
-const NO_PATTERN = "must be the name of one topic: a durable subscription supports no patterns with `*` (triggers of type event do)";
+const NO_PATTERN =
+  "must be the name of one topic: a durable subscription supports no patterns with `*` (triggers of type event do)";
 
 export interface SubscriberTriggerSettings extends WithCondition {
   readonly topic: string;
@@ -41,9 +47,13 @@ export interface SubscriberTriggerSettings extends WithCondition {
 /** Config of a `durable:subscriber` trigger. */
 export const subscriberTriggerSettings: z.ZodType<SubscriberTriggerSettings> = z
   .object({
-    topic: topicNameSchema.refine((text) => !text.includes("*"), NO_PATTERN).meta({ description: "1 to 256 bytes; no patterns" }),
+    topic: topicNameSchema
+      .refine((text) => !text.includes("*"), NO_PATTERN)
+      .meta({ description: "1 to 256 bytes; no patterns" }),
     condition_function_id: condition("the message is done without being handled"),
-    queue_config: subscriptionConfigSchema.nullish().meta({ description: "Delivery settings of the function's messages" }),
+    queue_config: subscriptionConfigSchema
+      .nullish()
+      .meta({ description: "Delivery settings of the function's messages" }),
   })
   .transform(({ topic, condition_function_id, queue_config }) => ({
     topic,

@@ -14,7 +14,8 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 export function provideDeleteMany(context: ModuleContext<unknown>, { store, writes }: StateServices): void {
   context.provideFunction({
     id: "state::delete_many",
-    summary: "Deletes the given keys in one step, or all keys with a prefix in steps of 500; returns the number of deleted items",
+    summary:
+      "Deletes the given keys in one step, or all keys with a prefix in steps of 500; returns the number of deleted items",
     input: deleteManyInput,
     output: z.object({ deleted: z.int().min(0) }),
     async handle({ scope, keys, prefix = "" }, caller) {

@@ -33,7 +33,8 @@ export function provideReadFunctions(context: ModuleContext<unknown>, reads: Rea
   });
   context.provideFunction({
     id: "state::get_many",
-    summary: "Returns items of a scope with their versions, in the order of the given keys; null for keys without an item",
+    summary:
+      "Returns items of a scope with their versions, in the order of the given keys; null for keys without an item",
     input: getManyInput,
     output: z.object({ items: z.array(entry.nullable()) }),
     handle: (input) => reads.getMany(input),

@@ -27,7 +27,9 @@ export function provideTransferFunctions(
     summary: "Writes items to a channel as NDJSON: all items, those of a scope, or those with a prefix",
     input: z.strictObject({ scope: scope.optional(), prefix: prefixSchema.default("") }),
     output: z.object({ lines }),
-    handle: (input, { caller }) => ({ lines: exports.start(context.createChannel({ ownedBy: caller }), { scope: input.scope, prefix: input.prefix }) }),
+    handle: (input, { caller }) => ({
+      lines: exports.start(context.createChannel({ ownedBy: caller }), { scope: input.scope, prefix: input.prefix }),
+    }),
   });
   context.provideFunction({
     id: "state::import",
@@ -41,7 +43,8 @@ export function provideTransferFunctions(
     }),
     output: z.object({ imported: z.int().min(0), skipped: z.int().min(0) }),
     async handle(input, caller) {
-      if (imports >= MAX_IMPORTS) throw new CallError("overloaded", `the maximum of ${MAX_IMPORTS} concurrent imports is reached`);
+      if (imports >= MAX_IMPORTS)
+        throw new CallError("overloaded", `the maximum of ${MAX_IMPORTS} concurrent imports is reached`);
       imports += 1;
       try {
         const reader = context.takeChannelReader(input.lines);
@@ -58,16 +61,23 @@ export function provideTransferFunctions(
   });
   context.provideFunction({
     id: "state::snapshot",
-    summary: "Writes a consistent snapshot of all items to a file in the data folder, while writes continue; an administrative function",
+    summary:
+      "Writes a consistent snapshot of all items to a file in the data folder, while writes continue; an administrative function",
     input: z.strictObject({ name: snapshotNameSchema.optional() }),
     output: z.object({ file: z.string(), bytes: z.int().min(0) }),
     async handle({ name }) {
       // Each snapshot reads the whole store in its own thread, and two with the same name would not see each other's
       // file.
-      if (isSnapshotRunning) throw new CallError("overloaded", "another snapshot is running; try again when it is done");
+      if (isSnapshotRunning)
+        throw new CallError("overloaded", "another snapshot is running; try again when it is done");
       isSnapshotRunning = true;
       try {
-        const file = snapshotFile({ dataDir: context.dataDir, name, nowMs: clock.now(), ending: services.snapshotEnding });
+        const file = snapshotFile({
+          dataDir: context.dataDir,
+          name,
+          nowMs: clock.now(),
+          ending: services.snapshotEnding,
+        });
         const { bytes } = await store.snapshot(file);
         return { file, bytes };
       } finally {

@@ -5,7 +5,15 @@ import { refuseDeepUpdate } from "../../../items/update-depth.ts";
 import { RAW_OP_MEMBERS } from "../../../items/update-schema.ts";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import { valueOrNull, writtenAnswer } from "../answers.ts";
-import { anyValue, deleteInput, durability, RAW_VALUE_MEMBERS, setInput, setManyInput, updateInput } from "../inputs.ts";
+import {
+  anyValue,
+  deleteInput,
+  durability,
+  RAW_VALUE_MEMBERS,
+  setInput,
+  setManyInput,
+  updateInput,
+} from "../inputs.ts";
 import { originOf, type StateServices } from "../state-services.ts";
 import type { SetRequest } from "../writes.ts";
 
@@ -24,7 +32,13 @@ export function provideWriteFunctions(context: ModuleContext<unknown>, services:
   function setRequest(input: z.output<typeof setInput>, where = ""): SetRequest {
     const { scope, key, value = input.data ?? Payload.null } = input;
     const name = `${where}${input.value === undefined ? "data" : "value"}`;
-    return { scope, key, value: toStore(value, name), ifVersion: input.if_version, expiresAt: expiresAt(input.expires_in_ms) };
+    return {
+      scope,
+      key,
+      value: toStore(value, name),
+      ifVersion: input.if_version,
+      expiresAt: expiresAt(input.expires_in_ms),
+    };
   }
 
   function toStore(value: Payload, name: string): StoredJson {
@@ -37,17 +51,33 @@ export function provideWriteFunctions(context: ModuleContext<unknown>, services:
     input: setInput,
     rawMembers: RAW_VALUE_MEMBERS,
     output: z.object({ old_value: anyValue, new_value: anyValue, version, durability }),
-    handle: async (input, caller) => writtenAnswer(await writes.set(setRequest(input), originOf(caller)), writes.durability),
+    handle: async (input, caller) =>
+      writtenAnswer(await writes.set(setRequest(input), originOf(caller)), writes.durability),
   });
   context.provideFunction({
     id: "state::update",
-    summary: "Applies operations to a value in one step; returns the old and the new value and the operations that failed",
+    summary:
+      "Applies operations to a value in one step; returns the old and the new value and the operations that failed",
     input: updateInput,
     rawMembers: RAW_OP_MEMBERS,
-    output: z.object({ old_value: anyValue, new_value: anyValue, version: z.int().min(0), errors: z.array(opError).optional(), durability }),
+    output: z.object({
+      old_value: anyValue,
+      new_value: anyValue,
+      version: z.int().min(0),
+      errors: z.array(opError).optional(),
+      durability,
+    }),
     async handle({ scope, key, ops, atomic, if_version: ifVersion, expires_in_ms }, caller) {
       refuseDeepUpdate(ops);
-      const request = { scope, key, ops, atomic, ifVersion, maxBytes: limits.maxValueBytes, expiresAt: expiresAt(expires_in_ms) ?? ("keep" as const) };
+      const request = {
+        scope,
+        key,
+        ops,
+        atomic,
+        ifVersion,
+        maxBytes: limits.maxValueBytes,
+        expiresAt: expiresAt(expires_in_ms) ?? ("keep" as const),
+      };
       return writtenAnswer(await writes.update(request, originOf(caller)), writes.durability);
     },
   });
@@ -56,7 +86,8 @@ export function provideWriteFunctions(context: ModuleContext<unknown>, services:
     summary: "Deletes a key; returns the deleted value, or null",
     input: deleteInput,
     output: anyValue,
-    handle: async ({ scope, key, if_version: ifVersion }, caller) => valueOrNull((await writes.delete({ scope, key, ifVersion }, originOf(caller))).previous),
+    handle: async ({ scope, key, if_version: ifVersion }, caller) =>
+      valueOrNull((await writes.delete({ scope, key, ifVersion }, originOf(caller))).previous),
   });
   context.provideFunction({
     id: "state::set_many",

@@ -4,10 +4,17 @@ import { type InMemoryEngine, inMemoryEngine, type ManualClock } from "../../../
 import { state } from "../index.ts";
 
 /** Starts an engine with svc-state in memory. */
-export function stateEngine(options: { readonly clock?: ManualClock; readonly maxValueBytes?: number } = {}): Promise<InMemoryEngine> {
+export function stateEngine(
+  options: { readonly clock?: ManualClock; readonly maxValueBytes?: number } = {},
+): Promise<InMemoryEngine> {
   return inMemoryEngine({
     modules: [state],
-    config: { "svc-state": { adapter: { name: "in_memory" }, ...(options.maxValueBytes === undefined ? {} : { max_value_bytes: options.maxValueBytes }) } },
+    config: {
+      "svc-state": {
+        adapter: { name: "in_memory" },
+        ...(options.maxValueBytes === undefined ? {} : { max_value_bytes: options.maxValueBytes }),
+      },
+    },
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
 }
@@ -15,7 +22,8 @@ export function stateEngine(options: { readonly clock?: ManualClock; readonly ma
 /** Returns the text of a channel that was finished normally. */
 export async function textOf(reader: ChannelReader): Promise<string> {
   let text = "";
-  for (let item = await reader.read(); item !== undefined; item = await reader.read()) text += item.kind === "text" ? item.text : item.bytes.toString();
+  for (let item = await reader.read(); item !== undefined; item = await reader.read())
+    text += item.kind === "text" ? item.text : item.bytes.toString();
   if (reader.ended !== "finished") throw new Error(`the channel is ${reader.ended} behind ${JSON.stringify(text)}`);
   return text;
 }

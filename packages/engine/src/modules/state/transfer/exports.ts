@@ -38,7 +38,10 @@ export class Exports {
   start(channel: Channel, request: ExportRequest): ChannelRef {
     if (this.#running.size >= MAX_EXPORTS) {
       channel.close("too many exports");
-      throw new CallError("overloaded", `the maximum of ${MAX_EXPORTS} concurrent exports is reached; read them to the end or close them`);
+      throw new CallError(
+        "overloaded",
+        `the maximum of ${MAX_EXPORTS} concurrent exports is reached; read them to the end or close them`,
+      );
     }
     const done = this.#run(channel.takeWriter(), request).then(() => {
       this.#running.delete(running);
@@ -75,7 +78,9 @@ export class Exports {
 
   /** Returns false if the reader has closed the channel or has read nothing for too long. */
   async #write(writer: ChannelWriter, text: string): Promise<boolean> {
-    const cancel = this.#clock.after(STALL_LIMIT_MS, () => writer.abort(`nothing was read for ${STALL_LIMIT_MS / 1000} s`));
+    const cancel = this.#clock.after(STALL_LIMIT_MS, () =>
+      writer.abort(`nothing was read for ${STALL_LIMIT_MS / 1000} s`),
+    );
     try {
       return await writer.write({ kind: "text", text });
     } finally {

@@ -60,7 +60,10 @@ export async function importLines(parts: {
       counts.skipped += 1;
       return;
     }
-    batch.push({ number, request: { scope, key, value, expiresAt, ifVersion: onExisting === "overwrite" ? undefined : 0 } });
+    batch.push({
+      number,
+      request: { scope, key, value, expiresAt, ifVersion: onExisting === "overwrite" ? undefined : 0 },
+    });
     bytes += value.bytes;
     if (batch.length >= BATCH_LINES || bytes >= BATCH_BYTES) await flush();
   }
@@ -118,7 +121,8 @@ const STORE: Readonly<Record<OnExisting, (lines: readonly Line[], parts: StorePa
   async skip(lines, { writes, origin, counts }) {
     const outcomes = await Promise.allSettled(lines.map(({ request }) => writes.set(request, origin)));
     for (const [index, outcome] of outcomes.entries()) {
-      const exists = outcome.status === "rejected" && CallError.is(outcome.reason) && outcome.reason.code === "state_conflict";
+      const exists =
+        outcome.status === "rejected" && CallError.is(outcome.reason) && outcome.reason.code === "state_conflict";
       if (outcome.status === "rejected" && !exists) throw lineError(lines[index]?.number ?? 0, outcome.reason);
       if (exists) counts.skipped += 1;
       else counts.imported += 1;
@@ -129,16 +133,21 @@ const STORE: Readonly<Record<OnExisting, (lines: readonly Line[], parts: StorePa
       await writes.setMany(requestsOf(lines), origin);
       counts.imported += lines.length;
     } catch (thrown) {
-      const index = CallError.is(thrown) && thrown.code === "state_conflict" ? Number(thrown.details?.index) : undefined;
+      const index =
+        CallError.is(thrown) && thrown.code === "state_conflict" ? Number(thrown.details?.index) : undefined;
       const bad = index === undefined ? undefined : lines[index];
       if (bad === undefined) throw lineError(lines[0]?.number ?? 0, thrown);
       const before = lines.slice(0, index);
       if (before.length > 0) await atLines(before, () => writes.setMany(requestsOf(before), origin));
       counts.imported += before.length;
       const { scope, key } = bad.request;
-      throw new CallError("state_conflict", `line ${bad.number}: ${JSON.stringify(key)} in scope ${JSON.stringify(scope)} already exists`, {
-        details: { line: bad.number },
-      });
+      throw new CallError(
+        "state_conflict",
+        `line ${bad.number}: ${JSON.stringify(key)} in scope ${JSON.stringify(scope)} already exists`,
+        {
+          details: { line: bad.number },
+        },
+      );
     }
   },
 };
@@ -165,7 +174,10 @@ async function atLines<T>(lines: readonly Line[], write: () => Promise<T>): Prom
 
 function lineError(number: number, thrown: unknown): unknown {
   if (!CallError.is(thrown)) return thrown;
-  return new CallError(thrown.code, `line ${number}: ${thrown.message}`, { cause: thrown, details: { ...thrown.details, line: number } });
+  return new CallError(thrown.code, `line ${number}: ${thrown.message}`, {
+    cause: thrown,
+    details: { ...thrown.details, line: number },
+  });
 }
 
 function withCounts(thrown: unknown, { imported, skipped }: ImportCounts): unknown {

@@ -18,16 +18,22 @@ const lineSchema = z.object({ scope, key, expires_at: z.iso.datetime({ offset: t
  * Parses a line. Throws CallError `invalid_input` or `payload_too_large`; the message does not include the line number.
  */
 export function parseLine(text: string, maxValueBytes: number): ImportLine {
-  if (nestsDeeperThan(text, MAX_PAYLOAD_DEPTH)) throw new CallError("invalid_input", `is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
+  if (nestsDeeperThan(text, MAX_PAYLOAD_DEPTH))
+    throw new CallError("invalid_input", `is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
   let raw: unknown;
   try {
     raw = JSON.parse(text);
   } catch (cause) {
     throw new CallError("invalid_input", `is not JSON: ${(cause as Error).message}`, { cause });
   }
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw new CallError("invalid_input", "is not a JSON object");
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
+    throw new CallError("invalid_input", "is not a JSON object");
   const parsed = lineSchema.safeParse(raw);
-  if (!parsed.success) throw new CallError("invalid_input", parsed.error.issues.map(({ path, message }) => `\`${path.join(".")}\`: ${message}`).join("; "));
+  if (!parsed.success)
+    throw new CallError(
+      "invalid_input",
+      parsed.error.issues.map(({ path, message }) => `\`${path.join(".")}\`: ${message}`).join("; "),
+    );
   const json = memberTexts(text).get("value");
   if (json === undefined) throw new CallError("invalid_input", "`value`: is missing");
   const value = storedJson(Payload.fromText(json), {
@@ -36,5 +42,10 @@ export function parseLine(text: string, maxValueBytes: number): ImportLine {
     limit: "max_value_bytes of svc-state",
   });
   const { expires_at } = parsed.data;
-  return { scope: parsed.data.scope, key: parsed.data.key, value, expiresAt: expires_at == null ? undefined : Date.parse(expires_at) };
+  return {
+    scope: parsed.data.scope,
+    key: parsed.data.key,
+    value,
+    expiresAt: expires_at == null ? undefined : Date.parse(expires_at),
+  };
 }

@@ -9,8 +9,14 @@ const FOLDER = "snapshots";
 /** Schema of a file name without folders. It starts with a letter or digit, so it can be neither hidden nor `..`. */
 export const snapshotNameSchema = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, "must be 1 to 100 letters, digits, `.`, `_` or `-`, and start with a letter or digit")
-  .meta({ description: "File name in the folder `snapshots` of the data folder. Default: state, the time and an extension, e.g. state-20260131T120000Z.db" });
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+    "must be 1 to 100 letters, digits, `.`, `_` or `-`, and start with a letter or digit",
+  )
+  .meta({
+    description:
+      "File name in the folder `snapshots` of the data folder. Default: state, the time and an extension, e.g. state-20260131T120000Z.db",
+  });
 
 /** Returns the absolute path of a new file, in a folder that exists. Throws `invalid_input` if the file exists. */
 export function snapshotFile(options: {
@@ -29,6 +35,9 @@ export function snapshotFile(options: {
     const reason = `cannot create the folder ${folder}: ${(cause as Error).message}`;
     throw new CallError("storage_failed", reason, { cause, details: { reason } });
   }
-  if (existsSync(file)) throw new CallError("invalid_input", `\`name\`: ${file} already exists; choose another name`, { details: { file } });
+  if (existsSync(file))
+    throw new CallError("invalid_input", `\`name\`: ${file} already exists; choose another name`, {
+      details: { file },
+    });
   return file;
 }

@@ -23,7 +23,10 @@ async function exported(input: Readonly<Record<string, unknown>> = {}): Promise<
 }
 
 /** Starts an import of the lines that are written to `writer`. */
-function importing(input: Readonly<Record<string, unknown>> = {}): { readonly writer: ChannelWriter; readonly answer: Promise<unknown> } {
+function importing(input: Readonly<Record<string, unknown>> = {}): {
+  readonly writer: ChannelWriter;
+  readonly answer: Promise<unknown>;
+} {
   const channel = engine.kernel.channels.create();
   const answer = call("import", { lines: channel.ref("read"), ...input });
   answer.catch(() => {});
@@ -76,7 +79,8 @@ describe("state::export", () => {
   });
 
   it("runs only as fast as it is read, and can be cancelled by its reader", async () => {
-    for (let index = 0; index < 60; index++) await call("set", { scope: "s", key: `k${index}`, value: "x".repeat(90_000) });
+    for (let index = 0; index < 60; index++)
+      await call("set", { scope: "s", key: `k${index}`, value: "x".repeat(90_000) });
     const { lines } = (await call("export", {})) as { readonly lines: ChannelRef };
     const reader = engine.takeReader(lines);
     expect((await reader.read())?.kind).toBe("text");
@@ -88,7 +92,8 @@ describe("state::export", () => {
   });
 
   it("is aborted when the module stops, so that a partial export is not mistaken for a complete one", async () => {
-    for (let index = 0; index < 60; index++) await call("set", { scope: "s", key: `k${index}`, value: "x".repeat(90_000) });
+    for (let index = 0; index < 60; index++)
+      await call("set", { scope: "s", key: `k${index}`, value: "x".repeat(90_000) });
     const reader = engine.takeReader(((await call("export", {})) as { readonly lines: ChannelRef }).lines);
     await reader.read();
     await engine.applyModules([]);
@@ -97,9 +102,11 @@ describe("state::export", () => {
   });
 
   it("aborts if its reader reads nothing for five minutes, and at most 16 run at once", async () => {
-    for (let index = 0; index < 20; index++) await call("set", { scope: "s", key: `k${index}`, value: "x".repeat(90_000) });
+    for (let index = 0; index < 20; index++)
+      await call("set", { scope: "s", key: `k${index}`, value: "x".repeat(90_000) });
     const readers = [];
-    for (let index = 0; index < 16; index++) readers.push(engine.takeReader(((await call("export", {})) as { readonly lines: ChannelRef }).lines));
+    for (let index = 0; index < 16; index++)
+      readers.push(engine.takeReader(((await call("export", {})) as { readonly lines: ChannelRef }).lines));
     await expect(call("export", {})).rejects.toMatchObject({ code: "overloaded" });
     await turns();
     clock.advance(300_000);
@@ -114,7 +121,11 @@ describe("state::export", () => {
 
 describe("state::import", () => {
   it("brings back what was exported, digits, ends and odd names included (gap 77)", async () => {
-    await answerText(engine, "state::set", '{"scope":"constructor","key":"\\u0000/ k","value":[9007199254740993,{"__proto__":1.0}]}');
+    await answerText(
+      engine,
+      "state::set",
+      '{"scope":"constructor","key":"\\u0000/ k","value":[9007199254740993,{"__proto__":1.0}]}',
+    );
     await call("set", { scope: "s", key: "ends", value: null, expires_in_ms: 5_000 });
     await call("set", { scope: "s", key: "stays", value: "" });
     const text = await exported();
@@ -154,7 +165,10 @@ describe("state::import", () => {
     engine = await stateEngine({ clock });
     const large = "x".repeat(4 * 1024 * 1024);
     for (let index = 0; index < 20; index++) await call("set", { scope: "s", key: `k${index}`, value: large });
-    expect(await importText(Array.from({ length: 20 }, (_, index) => line(`k${index}`, index)).join("\n"))).toEqual({ imported: 20, skipped: 0 });
+    expect(await importText(Array.from({ length: 20 }, (_, index) => line(`k${index}`, index)).join("\n"))).toEqual({
+      imported: 20,
+      skipped: 0,
+    });
     expect(await call("list", { scope: "s" })).toHaveLength(20);
   });
 
@@ -171,8 +185,16 @@ describe("state::import", () => {
     ['{"scope":"s","key":"k"}', "invalid_input", /^line 3: `value`: is missing/],
     ['{"scope":"s","key":"","value":1}', "invalid_input", /^line 3: `key`: must not be empty/],
     ['{"scope":"s","key":"k","value":1,"expires_at":"soon"}', "invalid_input", /^line 3: `expires_at`/],
-    [`{"scope":"s","key":"k","value":${"[".repeat(129)}${"]".repeat(129)}}`, "invalid_input", /^line 3: `value`: is nested deeper than 128 levels/],
-    [`{"scope":"s","key":"k","value":${"[".repeat(10_000)}`, "invalid_input", /^line 3: is nested deeper than 136 levels/],
+    [
+      `{"scope":"s","key":"k","value":${"[".repeat(129)}${"]".repeat(129)}}`,
+      "invalid_input",
+      /^line 3: `value`: is nested deeper than 128 levels/,
+    ],
+    [
+      `{"scope":"s","key":"k","value":${"[".repeat(10_000)}`,
+      "invalid_input",
+      /^line 3: is nested deeper than 136 levels/,
+    ],
     [line("k", "x".repeat(100_000)), "payload_too_large", /^line 3: `value`: is 100002 bytes of JSON; at most 100000/],
     [`${" ".repeat(400_000)}`, "payload_too_large", /^line 3: is longer than the maximum of \d+ characters/],
   ])("ends at a bad line like %.60s, naming it; the lines before it are stored", async (bad, code, message) => {
@@ -189,7 +211,10 @@ describe("state::import", () => {
     const torn = importing();
     await torn.writer.write({ kind: "text", text: `${line("a", 1)}\n{"scope":"s",` });
     torn.writer.abort("the worker died");
-    await expect(torn.answer).rejects.toMatchObject({ code: "channel_closed", details: { line: 2, imported: 1, skipped: 0 } });
+    await expect(torn.answer).rejects.toMatchObject({
+      code: "channel_closed",
+      details: { line: 2, imported: 1, skipped: 0 },
+    });
     const garbled = importing();
     await garbled.writer.write({ kind: "binary", bytes: Buffer.from(`${line("b", 1)}\n`) });
     await garbled.writer.write({ kind: "binary", bytes: Buffer.from([0xff]) });
@@ -219,7 +244,11 @@ describe("state::import", () => {
   it("counts no import any more whose caller gave up, also when nothing came", async () => {
     for (let index = 0; index < 17; index++) {
       const abort = new AbortController();
-      const answer = engine.call("state::import", { lines: engine.kernel.channels.create().ref("read") }, { signal: abort.signal });
+      const answer = engine.call(
+        "state::import",
+        { lines: engine.kernel.channels.create().ref("read") },
+        { signal: abort.signal },
+      );
       abort.abort();
       await expect(answer).rejects.toMatchObject({ code: "call_cancelled" });
       await turns();
@@ -230,7 +259,9 @@ describe("state::import", () => {
   it("refuses refs that open nothing", async () => {
     const channel = engine.kernel.channels.create();
     const ref = channel.ref("read");
-    await expect(call("import", { lines: { ...ref, access_key: "guessed" } })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(call("import", { lines: { ...ref, access_key: "guessed" } })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
     await expect(call("import", { lines: channel.ref("write") })).rejects.toMatchObject({ code: "invalid_input" });
     await expect(call("import", { lines: "nonsense" })).rejects.toMatchObject({ code: "invalid_input" });
   });

@@ -182,7 +182,8 @@ export class Deliveries {
       if (page.length === 0) this.#addedTo = 0;
     } catch (error) {
       this.#readFailures += 1;
-      if (this.#readFailures === 1) this.#parts.log.warn("failed to read deliveries of a state trigger; retrying", { watcher, error });
+      if (this.#readFailures === 1)
+        this.#parts.log.warn("failed to read deliveries of a state trigger; retrying", { watcher, error });
       this.#pauseFor(backoffMs(UNAVAILABLE_BACKOFF, this.#readFailures));
     } finally {
       this.#reading = false;
@@ -222,13 +223,22 @@ export class Deliveries {
     const { scope, key } = change;
     const origin = decodeOrigin(text);
     const span = this.#startSpan(change, origin, entry.attempts + 1);
-    const tracked = causes.begin(origin, watcher, entry.item, { functionId: binding.functionId, scope, key }, span.traceparent);
+    const tracked = causes.begin(
+      origin,
+      watcher,
+      entry.item,
+      { functionId: binding.functionId, scope, key },
+      span.traceparent,
+    );
     const wakes = this.#wakes;
     const attempt = new DeliveryAttempt();
     try {
       const payload = eventPayload(change);
       const trace = { traceparent: tracked.traceparent, baggage: tracked.baggage, signal };
-      if (binding.settings.conditionFunctionId === undefined || (await binding.passes(payload, attempt.callOptions(trace)))) {
+      if (
+        binding.settings.conditionFunctionId === undefined ||
+        (await binding.passes(payload, attempt.callOptions(trace)))
+      ) {
         const onStarted = ({ workerId }: StartedCall): void => tracked.runsOn(workerId, propagatesTrace(workerId));
         await binding.fire(payload, attempt.callOptions({ ...trace, onStarted }));
       }
@@ -252,7 +262,12 @@ export class Deliveries {
     return telemetry.startSpan({ name: `state:${kind} ${scope}`, kind: "consumer", traceparent, baggage, attributes });
   }
 
-  #failed(entry: Entry, error: CallError, failure: DeliveryFailure, wakes: number): "finished" | { readonly waitMs: number } {
+  #failed(
+    entry: Entry,
+    error: CallError,
+    failure: DeliveryFailure,
+    wakes: number,
+  ): "finished" | { readonly waitMs: number } {
     const { binding, signal } = this.#parts;
     if (this.#stopped || signal.aborted) return { waitMs: 0 };
     entry.tries += 1;
@@ -272,7 +287,8 @@ export class Deliveries {
         return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.tries) };
       case "failed":
         entry.attempts += 1;
-        if (entry.attempts < binding.settings.maxAttempts) return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.attempts) };
+        if (entry.attempts < binding.settings.maxAttempts)
+          return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.attempts) };
         this.#giveUp(entry, error);
         return "finished";
       case "permanent":
@@ -298,7 +314,9 @@ export class Deliveries {
       code,
       problem: message,
     });
-    this.#report.failed(`${JSON.stringify(change.key)} in scope ${JSON.stringify(change.scope)} (version ${change.version}): ${code}: ${message}`);
+    this.#report.failed(
+      `${JSON.stringify(change.key)} in scope ${JSON.stringify(change.scope)} (version ${change.version}): ${code}: ${message}`,
+    );
   }
 
   /** Acknowledges the delivery in the outbox. The next delivery of its item waits for this. */
@@ -311,7 +329,8 @@ export class Deliveries {
       } catch (error) {
         // The delivery stays in the outbox and is repeated after the next start.
         if (this.#stopped) return;
-        if (failures === 1) log.warn("failed to acknowledge a delivery; retrying", { watcher, ...whichChange(delivery.change), error });
+        if (failures === 1)
+          log.warn("failed to acknowledge a delivery; retrying", { watcher, ...whichChange(delivery.change), error });
         await new Promise<void>((resolve) => this.#after(backoffMs(UNAVAILABLE_BACKOFF, failures), resolve));
       }
     }

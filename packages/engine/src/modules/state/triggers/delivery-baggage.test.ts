@@ -8,7 +8,8 @@ describe("the baggage of a delivery", () => {
   it("names it beside what was there, instead of another one", () => {
     expect(withDelivery(undefined, delivery)).toBe(`svc.firing=${delivery}`);
     expect(withDelivery("a=b;p=1,c=d", delivery)).toBe(`a=b;p=1,c=d,svc.firing=${delivery}`);
-    for (const baggage of [`svc.firing=${other}`, ` svc.firing=${other} `]) expect(withDelivery(baggage, delivery)).toBe(`svc.firing=${delivery}`);
+    for (const baggage of [`svc.firing=${other}`, ` svc.firing=${other} `])
+      expect(withDelivery(baggage, delivery)).toBe(`svc.firing=${delivery}`);
     expect(withDelivery(`a=b, svc.firing=${other} ,c=d`, delivery)).toBe(`a=b,c=d,svc.firing=${delivery}`);
     expect(withoutDelivery(withDelivery("a=b", delivery))).toBe("a=b");
     expect(withoutDelivery(withDelivery(undefined, delivery))).toBeUndefined();
@@ -16,7 +17,15 @@ describe("the baggage of a delivery", () => {
 
   it("is read only where it is one", () => {
     expect(deliveryIn(`a=b,svc.firing=${delivery},c=d`)).toBe(delivery);
-    for (const baggage of [undefined, "", "a=b", "svc.firing=", "svc.firing=x", `xsvc.firing=${delivery}`, `svc.firing=${delivery}0`]) {
+    for (const baggage of [
+      undefined,
+      "",
+      "a=b",
+      "svc.firing=",
+      "svc.firing=x",
+      `xsvc.firing=${delivery}`,
+      `svc.firing=${delivery}0`,
+    ]) {
       expect(deliveryIn(baggage)).toBeUndefined();
     }
   });

@@ -3,7 +3,12 @@ import type { Delivery } from "../../../items/outbox.ts";
 import { DeliveryBudget, DeliveryWindow, type Entry } from "./delivery-window.ts";
 
 function delivery(seq: number, key: string, json = "1"): Delivery {
-  return { seq, watcher: "w", origin: "", change: { kind: "updated", scope: "s", key, version: seq, previous: undefined, json, at: 0 } };
+  return {
+    seq,
+    watcher: "w",
+    origin: "",
+    change: { kind: "updated", scope: "s", key, version: seq, previous: undefined, json, at: 0 },
+  };
 }
 
 function window(...deliveries: readonly Delivery[]): DeliveryWindow {

@@ -47,7 +47,11 @@ export class DeliveryWindow {
 
   /** True if no further delivery should be added. An empty window is never full. */
   get isFull(): boolean {
-    return this.#entries >= MAX_ENTRIES || this.#bytes >= MAX_BYTES || (this.#entries > 0 && this.#budget.bytes >= DeliveryBudget.MAX_BYTES);
+    return (
+      this.#entries >= MAX_ENTRIES ||
+      this.#bytes >= MAX_BYTES ||
+      (this.#entries > 0 && this.#budget.bytes >= DeliveryBudget.MAX_BYTES)
+    );
   }
 
   /** Number of deliveries and bytes that may still be added. */

@@ -20,8 +20,14 @@ describe("the event that a bound function gets", () => {
   });
 
   it("has null for what is not there", () => {
-    expect(eventPayload({ ...change, kind: "created", previous: undefined, json: "[]" }).value()).toMatchObject({ old_value: null, new_value: [] });
-    expect(eventPayload({ ...change, kind: "deleted", previous: "[]", json: undefined }).value()).toMatchObject({ old_value: [], new_value: null });
+    expect(eventPayload({ ...change, kind: "created", previous: undefined, json: "[]" }).value()).toMatchObject({
+      old_value: null,
+      new_value: [],
+    });
+    expect(eventPayload({ ...change, kind: "deleted", previous: "[]", json: undefined }).value()).toMatchObject({
+      old_value: [],
+      new_value: null,
+    });
   });
 
   it("leaves the old value out, and says so, when both do not fit a frame", () => {

@@ -30,7 +30,12 @@ export function extendChain(chain: readonly ChainLink[], { functionId, scope, ke
 
 /** Returns e.g. `a (fired by "k" in scope "s") -> b (fired by ...)`. */
 export function describeChain(chain: readonly ChainLink[]): string {
-  return chain.map(({ functionId, scope, key }) => `${functionId} (fired by ${JSON.stringify(key)} in scope ${JSON.stringify(scope)})`).join(" -> ");
+  return chain
+    .map(
+      ({ functionId, scope, key }) =>
+        `${functionId} (fired by ${JSON.stringify(key)} in scope ${JSON.stringify(scope)})`,
+    )
+    .join(" -> ");
 }
 
 /** Returns the stored form. If it is too long, omits first the baggage, then the chain. */
@@ -55,11 +60,15 @@ export function decodeOrigin(text: string): DeliveryOrigin {
     traceparent: typeof read?.t === "string" ? read.t : undefined,
     baggage: typeof read?.b === "string" ? read.b : undefined,
     depth: typeof read?.d === "number" ? read.d : 0,
-    chain: Array.isArray(read?.c) ? (read.c as string[][]).map(([functionId = "", scope = "", key = ""]) => ({ functionId, scope, key })) : [],
+    chain: Array.isArray(read?.c)
+      ? (read.c as string[][]).map(([functionId = "", scope = "", key = ""]) => ({ functionId, scope, key }))
+      : [],
   };
 }
 
-function parsed(text: string): { readonly t?: unknown; readonly d?: unknown; readonly c?: unknown; readonly b?: unknown } | undefined {
+function parsed(
+  text: string,
+): { readonly t?: unknown; readonly d?: unknown; readonly c?: unknown; readonly b?: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? value : undefined;

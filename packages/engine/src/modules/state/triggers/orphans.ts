@@ -55,7 +55,12 @@ export class Orphans {
   readonly #uncounted = new Set<string>();
   #counting = false;
 
-  constructor(parts: { readonly index: WatcherIndex; readonly outbox: Outbox; readonly clock: Clock; readonly log: Logger }) {
+  constructor(parts: {
+    readonly index: WatcherIndex;
+    readonly outbox: Outbox;
+    readonly clock: Clock;
+    readonly log: Logger;
+  }) {
     this.#index = parts.index;
     this.#outbox = parts.outbox;
     this.#clock = parts.clock;
@@ -66,16 +71,23 @@ export class Orphans {
     return this.#orphans.has(id);
   }
 
-  add(id: string, name: string, { filter, onDiscarded = () => {}, waiting = 0, isAway = false }: OrphanOptions = {}): void {
+  add(
+    id: string,
+    name: string,
+    { filter, onDiscarded = () => {}, waiting = 0, isAway = false }: OrphanOptions = {},
+  ): void {
     this.adopt(id);
     const watching = filter === undefined ? undefined : { filter, watcher: { id, kinds: filter.kinds } };
     if (watching !== undefined) this.#index.add(watching.filter, watching.watcher);
-    const cancel = this.#clock.after(KEEP_ORPHANS_MS, () => this.#discard(id, "the trigger was not registered again within 10 minutes"));
+    const cancel = this.#clock.after(KEEP_ORPHANS_MS, () =>
+      this.#discard(id, "the trigger was not registered again within 10 minutes"),
+    );
     const unreportedUntil = isAway ? this.#clock.now() + KEEP_ORPHANS_MS : undefined;
     this.#orphans.set(id, { name, watching, onDiscarded, cancel, added: 0, waiting, unreportedUntil });
     if (isAway) this.#countSoon(id);
     const [oldest] = this.#orphans.keys();
-    if (this.#orphans.size > MAX_ORPHANS && oldest !== undefined) this.#discard(oldest, `the limit of ${MAX_ORPHANS} triggers without a worker is reached`);
+    if (this.#orphans.size > MAX_ORPHANS && oldest !== undefined)
+      this.#discard(oldest, `the limit of ${MAX_ORPHANS} triggers without a worker is reached`);
   }
 
   /** Must be called after a delivery was stored for the watcher. */
@@ -85,7 +97,11 @@ export class Orphans {
     orphan.added += 1;
     this.#reportKept(orphan);
     const isOver = orphan.added >= MAX_ADDED || orphan.waiting + orphan.added >= MAX_WAITING_DELIVERIES;
-    if (isOver) this.#discard(id, `${orphan.added} changes were added without a worker, and ${orphan.waiting} were pending before`);
+    if (isOver)
+      this.#discard(
+        id,
+        `${orphan.added} changes were added without a worker, and ${orphan.waiting} were pending before`,
+      );
   }
 
   /** Removes a watcher, e.g. because its binding is registered again. Its deliveries are kept. */
@@ -139,10 +155,13 @@ export class Orphans {
     if (unreportedUntil === undefined) return;
     orphan.unreportedUntil = undefined;
     const until = new Date(unreportedUntil).toISOString();
-    this.#log.warn(`the worker of a state trigger is disconnected; its changes are kept until ${until}, then discarded unless an equal trigger is registered`, {
-      trigger: name,
-      until,
-    });
+    this.#log.warn(
+      `the worker of a state trigger is disconnected; its changes are kept until ${until}, then discarded unless an equal trigger is registered`,
+      {
+        trigger: name,
+        until,
+      },
+    );
   }
 
   #discard(id: string, reason: string): void {
@@ -152,9 +171,11 @@ export class Orphans {
     orphan.onDiscarded();
     this.#outbox.discard(id).then(
       (deliveries) => {
-        if (deliveries > 0) this.#log.warn("discarded deliveries of a state trigger", { trigger: orphan.name, deliveries, reason });
+        if (deliveries > 0)
+          this.#log.warn("discarded deliveries of a state trigger", { trigger: orphan.name, deliveries, reason });
       },
-      (error: unknown) => this.#log.warn("failed to discard deliveries of a state trigger", { trigger: orphan.name, error }),
+      (error: unknown) =>
+        this.#log.warn("failed to discard deliveries of a state trigger", { trigger: orphan.name, error }),
     );
   }
 }

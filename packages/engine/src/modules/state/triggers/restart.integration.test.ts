@@ -2,7 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { accessTo, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../../testing/index.ts";
+import {
+  accessTo,
+  type InMemoryEngine,
+  inMemoryEngine,
+  type ManualClock,
+  manualClock,
+} from "../../../testing/index.ts";
 import { state } from "../index.ts";
 import { bind, gate, listener, turns } from "./testing/listeners.ts";
 
@@ -97,7 +103,9 @@ describe("state triggers after a restart", () => {
     expect(engine.logs.filter(({ message }) => message.includes("discarded"))).toEqual([]);
     await pass(1_000);
     await storeAnswered();
-    expect(engine.logs.find(({ message }) => message === "discarded deliveries of a state trigger")?.fields).toMatchObject({
+    expect(
+      engine.logs.find(({ message }) => message === "discarded deliveries of a state trigger")?.fields,
+    ).toMatchObject({
       trigger: "on::change on any key in any scope",
       deliveries: 4,
       reason: "the trigger was not registered again within 10 minutes",
@@ -159,7 +167,9 @@ describe("state triggers after a restart", () => {
     await bind(changes.worker, "on::change");
     for (const value of [1, 2, 3]) await set("k", value);
     await changes.count(1);
-    const applied = engine.applyModules([{ name: "svc-state", config: { adapter: { name: "file_based", config: { cache_bytes: 0 } } } }]);
+    const applied = engine.applyModules([
+      { name: "svc-state", config: { adapter: { name: "file_based", config: { cache_bytes: 0 } } } },
+    ]);
     await turns(50);
     open.open();
     expect(await applied).toEqual([]);
@@ -173,7 +183,9 @@ describe("state triggers after a restart", () => {
     await stop();
     writeFileSync(join(dataDir, "state-triggers.json"), "{ no json");
     await start();
-    expect(engine.logs.some(({ level, message }) => level === "error" && message.startsWith("the list of state triggers"))).toBe(true);
+    expect(
+      engine.logs.some(({ level, message }) => level === "error" && message.startsWith("the list of state triggers")),
+    ).toBe(true);
     const changes = await listener(engine);
     await bind(changes.worker, "on::change");
     await changes.count(3);

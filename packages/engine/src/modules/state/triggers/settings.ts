@@ -53,11 +53,17 @@ export function stateTriggerSettings(typeKinds: readonly ChangeKind[]): z.ZodTyp
         .min(1)
         .max(HIGHEST_MAX_ATTEMPTS)
         .nullish()
-        .meta({ description: `Maximum calls of the function for a change, while it fails; 1 to ${HIGHEST_MAX_ATTEMPTS}, default ${DEFAULT_MAX_ATTEMPTS}` }),
+        .meta({
+          description: `Maximum calls of the function for a change, while it fails; 1 to ${HIGHEST_MAX_ATTEMPTS}, default ${DEFAULT_MAX_ATTEMPTS}`,
+        }),
     })
     .superRefine((config, context) => {
       if (config.key != null && config.prefix != null && !config.key.startsWith(config.prefix))
-        context.addIssue({ code: "custom", path: ["prefix"], message: "`key` does not start with this prefix, so nothing would match" });
+        context.addIssue({
+          code: "custom",
+          path: ["prefix"],
+          message: "`key` does not start with this prefix, so nothing would match",
+        });
       if (config.event_types != null && kindsOf(config.event_types, typeKinds).size === 0)
         context.addIssue({ code: "custom", path: ["event_types"], message: "contains no change of this trigger type" });
     })

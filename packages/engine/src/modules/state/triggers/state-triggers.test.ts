@@ -1,6 +1,12 @@
 import { CallError } from "@svc/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { accessTo, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../../testing/index.ts";
+import {
+  accessTo,
+  type InMemoryEngine,
+  inMemoryEngine,
+  type ManualClock,
+  manualClock,
+} from "../../../testing/index.ts";
 import { state } from "../index.ts";
 import { advanceUntil, bind, gate, listener, turns } from "./testing/listeners.ts";
 
@@ -9,13 +15,19 @@ let engine: InMemoryEngine;
 
 beforeEach(async () => {
   clock = manualClock(Date.UTC(2026, 0, 1));
-  engine = await inMemoryEngine({ modules: [state], config: { "svc-state": { adapter: { name: "in_memory" } } }, clock });
+  engine = await inMemoryEngine({
+    modules: [state],
+    config: { "svc-state": { adapter: { name: "in_memory" } } },
+    clock,
+  });
 });
 afterEach(() => engine.stop());
 
-const set = (key: string, value: unknown, scope = "s"): Promise<unknown> => engine.call("state::set", { scope, key, value });
+const set = (key: string, value: unknown, scope = "s"): Promise<unknown> =>
+  engine.call("state::set", { scope, key, value });
 const remove = (key: string): Promise<unknown> => engine.call("state::delete", { scope: "s", key });
-const triggerOf = (functionId: string) => engine.directory.triggers().find((trigger) => trigger.function_id === functionId);
+const triggerOf = (functionId: string) =>
+  engine.directory.triggers().find((trigger) => trigger.function_id === functionId);
 
 describe("a state trigger", () => {
   it("delivers creations, updates and deletions with both values and the version, and no unchanged writes (gap 38)", async () => {
@@ -41,7 +53,10 @@ describe("a state trigger", () => {
     for (const type of ["state", "state:created", "state:updated", "state:deleted"]) {
       const answer = await bind(changes.worker, "on::change", { scpoe: "s" }, { type });
       expect(answer).toMatchObject({
-        error: { code: "trigger_registration_failed", message: `${type} trigger: config: unknown member \`scpoe\`; did you mean scope?` },
+        error: {
+          code: "trigger_registration_failed",
+          message: `${type} trigger: config: unknown member \`scpoe\`; did you mean scope?`,
+        },
       });
     }
   });
@@ -54,7 +69,9 @@ describe("a state trigger", () => {
       deleted: ["state", { event_types: ["deleted"] }],
       created: ["state:created", {}],
     };
-    const listeners = await Promise.all(Object.keys(functions).map(async (id) => [id, await listener(engine, id)] as const));
+    const listeners = await Promise.all(
+      Object.keys(functions).map(async (id) => [id, await listener(engine, id)] as const),
+    );
     for (const [id, { worker }] of listeners) {
       const [type, config] = functions[id] as [string, unknown];
       await bind(worker, id, config, { type });
@@ -76,7 +93,9 @@ describe("a state trigger", () => {
 
   it("refuses a config that fits nothing, saying why", async () => {
     const { worker } = await listener(engine);
-    expect(await bind(worker, "on::change", { scope: "" })).toMatchObject({ error: { code: "trigger_registration_failed", message: /`scope`: must not be/ } });
+    expect(await bind(worker, "on::change", { scope: "" })).toMatchObject({
+      error: { code: "trigger_registration_failed", message: /`scope`: must not be/ },
+    });
   });
 
   it("hands on the trigger's metadata and the trace of the write", async () => {
@@ -85,8 +104,13 @@ describe("a state trigger", () => {
     const traceparent = "00-11112222333344445555666677778888-1111222233334444-01";
     await engine.call("state::set", { scope: "s", key: "k", value: 1 }, { traceparent, baggage: "a=b" });
     await changes.count(1);
-    expect(changes.told[0]?.frame).toMatchObject({ metadata: { team: "a" }, baggage: expect.stringMatching(/^a=b,svc\.firing=[0-9a-f]{32}-[0-9a-f]{16}$/) });
-    expect(changes.told[0]?.frame.traceparent).toMatch(/^00-11112222333344445555666677778888-(?!1111222233334444)[0-9a-f]{16}-01$/);
+    expect(changes.told[0]?.frame).toMatchObject({
+      metadata: { team: "a" },
+      baggage: expect.stringMatching(/^a=b,svc\.firing=[0-9a-f]{32}-[0-9a-f]{16}$/),
+    });
+    expect(changes.told[0]?.frame.traceparent).toMatch(
+      /^00-11112222333344445555666677778888-(?!1111222233334444)[0-9a-f]{16}-01$/,
+    );
   });
 });
 
@@ -129,7 +153,8 @@ describe("deliveries of a state trigger", () => {
     await changes.count(2_501);
     const versions = new Map<unknown, unknown[]>();
     for (const { event } of changes.told) versions.set(event.key, [...(versions.get(event.key) ?? []), event.version]);
-    for (const [key, found] of versions) expect(found).toEqual(Array.from({ length: key === "k0" ? 26 : 25 }, (_, index) => index + 1));
+    for (const [key, found] of versions)
+      expect(found).toEqual(Array.from({ length: key === "k0" ? 26 : 25 }, (_, index) => index + 1));
   });
 
   it("are retried with backoff while the function fails, then dropped, which is logged and shown until one succeeds", async () => {
@@ -175,7 +200,10 @@ describe("deliveries of a state trigger", () => {
     await set("k", 2);
     await changes.count(2);
     expect(changes.names()).toEqual(["created k@1", "updated k@2"]);
-    expect(engine.logs.find(({ message }) => message.startsWith("change not delivered"))?.fields).toMatchObject({ code: "trigger_loop", attempts: 1 });
+    expect(engine.logs.find(({ message }) => message.startsWith("change not delivered"))?.fields).toMatchObject({
+      code: "trigger_loop",
+      attempts: 1,
+    });
   });
 
   it("do not hold up those of other items while one fails", async () => {
@@ -194,7 +222,10 @@ describe("deliveries of a state trigger", () => {
     await bind(changes.worker, "on::change", { condition_function_id: "is::wanted" });
     await set("k", 1);
     await turns();
-    expect(triggerOf("on::change")).toMatchObject({ status: "inactive", reason: expect.stringContaining("is::wanted") });
+    expect(triggerOf("on::change")).toMatchObject({
+      status: "inactive",
+      reason: expect.stringContaining("is::wanted"),
+    });
     expect(changes.told).toHaveLength(0);
     const condition = await listener(engine, "is::wanted", ({ event }) => event.new_value !== 2);
     await condition.count(1);
@@ -251,7 +282,10 @@ describe("deliveries of a state trigger", () => {
     await bind(survivor.worker, "on::change", { max_attempts: 1 });
     await advanceUntil(clock, () => survivor.told.length === 1);
     expect(engine.logs.filter(({ message }) => message.startsWith("workers keep crashing"))).toEqual([
-      expect.objectContaining({ level: "warn", fields: expect.objectContaining({ functionId: "on::change", key: "k", version: 1 }) }),
+      expect.objectContaining({
+        level: "warn",
+        fields: expect.objectContaining({ functionId: "on::change", key: "k", version: 1 }),
+      }),
     ]);
   });
 
@@ -274,7 +308,9 @@ describe("deliveries of a state trigger", () => {
     await changes.count(2);
     await turns();
     expect(changes.names()).toEqual(["created k@1", "updated k@4"]);
-    expect(engine.logs.find(({ message }) => message.startsWith("state trigger removed"))?.fields).toMatchObject({ deliveries: 2 });
+    expect(engine.logs.find(({ message }) => message.startsWith("state trigger removed"))?.fields).toMatchObject({
+      deliveries: 2,
+    });
   });
 
   it("are kept for 10 minutes after the worker was disconnected for 60 s, which is logged once, and go to an equal trigger", async () => {
@@ -287,7 +323,8 @@ describe("deliveries of a state trigger", () => {
     await turns();
     clock.advance(60_000);
     await turns();
-    const said = () => engine.logs.filter(({ message }) => message.startsWith("the worker of a state trigger is disconnected"));
+    const said = () =>
+      engine.logs.filter(({ message }) => message.startsWith("the worker of a state trigger is disconnected"));
     expect(said()).toEqual([]);
     await set("k", 2);
     await set("k", 3);
@@ -296,7 +333,10 @@ describe("deliveries of a state trigger", () => {
     expect(said()).toEqual([
       expect.objectContaining({
         level: "warn",
-        fields: expect.objectContaining({ trigger: 'on::change on any key in scope "s"', until: "2026-01-01T00:11:00.000Z" }),
+        fields: expect.objectContaining({
+          trigger: 'on::change on any key in scope "s"',
+          until: "2026-01-01T00:11:00.000Z",
+        }),
       }),
     ]);
     clock.advance(9 * 60_000);
@@ -320,7 +360,8 @@ describe("deliveries of a state trigger", () => {
     await turns();
     clock.advance(60_000);
     await turns();
-    const said = () => engine.logs.filter(({ message }) => message.startsWith("the worker of a state trigger is disconnected"));
+    const said = () =>
+      engine.logs.filter(({ message }) => message.startsWith("the worker of a state trigger is disconnected"));
     expect(said()).toHaveLength(1);
     await set("k", 2);
     expect(said()).toHaveLength(1);
@@ -341,7 +382,9 @@ describe("deliveries of a state trigger", () => {
     expect(engine.logs.filter(({ message }) => message.startsWith("discarded deliveries"))).toEqual([]);
     clock.advance(61_000);
     await turns();
-    expect(engine.logs.find(({ message }) => message === "discarded deliveries of a state trigger")?.fields).toMatchObject({
+    expect(
+      engine.logs.find(({ message }) => message === "discarded deliveries of a state trigger")?.fields,
+    ).toMatchObject({
       trigger: "on::change on any key in any scope",
       deliveries: 3,
     });
@@ -374,7 +417,11 @@ describe("triggers that fire one another", () => {
       "on::change",
       async ({ event, frame }) => {
         const trace = passesTrace ? { traceparent: frame.traceparent } : {};
-        const answer = await writer.worker.call("state::set", { scope: "s", key: event.key, value: Number(event.new_value) + 1 }, trace);
+        const answer = await writer.worker.call(
+          "state::set",
+          { scope: "s", key: event.key, value: Number(event.new_value) + 1 },
+          trace,
+        );
         if (answer.error != null) errors.push(answer.error);
       },
       features === undefined ? {} : { features },
@@ -414,7 +461,9 @@ describe("triggers that fire one another", () => {
     const writer = await listener(engine, "on::change", async ({ event, frame }) => {
       const trace = { traceparent: frame.traceparent };
       await writer.worker.call("state::set", { scope: "watched", key: "k", value: event.version }, trace);
-      written.push((await writer.worker.call("state::set", { scope: "log", key: "k", value: event.version }, trace)).error);
+      written.push(
+        (await writer.worker.call("state::set", { scope: "log", key: "k", value: event.version }, trace)).error,
+      );
     });
     await bind(writer.worker, "on::change", { scope: "watched" });
     await set("k", "first", "watched");
@@ -441,7 +490,9 @@ describe("triggers that fire one another", () => {
 describe("a restricted connection", () => {
   it("may watch state only if it may call state::get", async () => {
     const guest = await listener(engine, "guest::fn", undefined, { access: accessTo([]) });
-    expect(await bind(guest.worker, "guest::fn")).toMatchObject({ error: { code: "FORBIDDEN", message: expect.stringContaining("state::get") } });
+    expect(await bind(guest.worker, "guest::fn")).toMatchObject({
+      error: { code: "FORBIDDEN", message: expect.stringContaining("state::get") },
+    });
     const reader = await listener(engine, "reader::fn", undefined, { access: accessTo(["state::get"]) });
     expect(await bind(reader.worker, "reader::fn")).toMatchObject({ status: "active" });
     await set("k", 1);
@@ -452,28 +503,31 @@ describe("a restricted connection", () => {
   it.each([
     ["does not ask", false],
     ["asks", true],
-  ])("drops no changes that wait for a trusted worker when it %s for an equal trigger and leaves", async (_, isAttacked) => {
-    const first = await listener(engine);
-    await bind(first.worker, "on::change");
-    first.worker.close();
-    await turns();
-    clock.advance(60_000);
-    await turns();
-    await set("k", 1);
-    await turns();
-    if (isAttacked) {
-      const guest = await engine.connectWorker({ name: "guest", access: accessTo(["on::change", "state::get"]) });
-      expect(await bind(guest, "on::change")).not.toHaveProperty("error");
-      guest.close();
+  ])(
+    "drops no changes that wait for a trusted worker when it %s for an equal trigger and leaves",
+    async (_, isAttacked) => {
+      const first = await listener(engine);
+      await bind(first.worker, "on::change");
+      first.worker.close();
       await turns();
-    }
-    await set("k", 2);
-    const second = await listener(engine);
-    await bind(second.worker, "on::change");
-    await set("k", 3);
-    await second.count(3);
-    expect(second.names()).toEqual(["created k@1", "updated k@2", "updated k@3"]);
-  });
+      clock.advance(60_000);
+      await turns();
+      await set("k", 1);
+      await turns();
+      if (isAttacked) {
+        const guest = await engine.connectWorker({ name: "guest", access: accessTo(["on::change", "state::get"]) });
+        expect(await bind(guest, "on::change")).not.toHaveProperty("error");
+        guest.close();
+        await turns();
+      }
+      await set("k", 2);
+      const second = await listener(engine);
+      await bind(second.worker, "on::change");
+      await set("k", 3);
+      await second.count(3);
+      expect(second.names()).toEqual(["created k@1", "updated k@2", "updated k@3"]);
+    },
+  );
 
   it("that asked first and leaves last drops no changes that wait for a trusted worker", async () => {
     const guest = await engine.connectWorker({ name: "guest", access: accessTo(["on::change", "state::get"]) });

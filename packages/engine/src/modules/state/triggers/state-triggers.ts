@@ -66,7 +66,9 @@ export class StateTriggers implements ChangeListener {
     this.#orphans = new Orphans({ index: this.#index, outbox: store.outbox, clock, log });
     // Nothing is saved for an in-memory store, because its deliveries do not survive either.
     this.#remembered =
-      store.durability === "memory" ? undefined : new SavedSet({ file: join(dataDir, REMEMBERED_FILE), what: "the list of state triggers", clock, log });
+      store.durability === "memory"
+        ? undefined
+        : new SavedSet({ file: join(dataDir, REMEMBERED_FILE), what: "the list of state triggers", clock, log });
   }
 
   /** Loads the triggers of the last run and registers the trigger types. Must resolve before the first write. */
@@ -86,7 +88,10 @@ export class StateTriggers implements ChangeListener {
     for (const [type, kinds] of Object.entries(STATE_TRIGGER_TYPES)) {
       context.provideTrigger({
         type,
-        summary: type === "state" ? "Fires when an item of svc-state changes" : `Fires when an item of svc-state is ${kinds.join()}`,
+        summary:
+          type === "state"
+            ? "Fires when an item of svc-state changes"
+            : `Fires when an item of svc-state is ${kinds.join()}`,
         settings: stateTriggerSettings(kinds),
         bind: (binding) => this.#bind(binding),
       });
@@ -99,7 +104,12 @@ export class StateTriggers implements ChangeListener {
     const cause = this.#causes.causeOf(origin, itemName(scope, key), watchers);
     const depth = cause?.depth ?? 0;
     if (depth >= MAX_DEPTH) throw loop(scope, key, describeChain(cause?.chain ?? []));
-    const text = encodeOrigin({ traceparent: origin.traceparent, baggage: withoutDelivery(origin.baggage), depth, chain: cause?.chain ?? [] });
+    const text = encodeOrigin({
+      traceparent: origin.traceparent,
+      baggage: withoutDelivery(origin.baggage),
+      depth,
+      chain: cause?.chain ?? [],
+    });
     return { watchers, origin: text };
   }
 
@@ -134,7 +144,10 @@ export class StateTriggers implements ChangeListener {
   #bind(binding: TriggerBinding<StateTriggerSettings>): Undo {
     const refusal = binding.callRefusal(READS_VALUES);
     if (refusal !== undefined) {
-      throw new CallError("FORBIDDEN", `a state trigger requires the permission to call ${READS_VALUES}: ${refusal.message}`);
+      throw new CallError(
+        "FORBIDDEN",
+        `a state trigger requires the permission to call ${READS_VALUES}: ${refusal.message}`,
+      );
     }
     const { settings, functionId, key } = binding;
     const id = watcherId(key, functionId);
@@ -221,7 +234,8 @@ export class StateTriggers implements ChangeListener {
     const { log } = this.#context;
     this.#store.outbox.discard(id).then(
       (deliveries) => {
-        if (deliveries > 0) log.info("state trigger removed; its pending deliveries are discarded", { trigger, deliveries });
+        if (deliveries > 0)
+          log.info("state trigger removed; its pending deliveries are discarded", { trigger, deliveries });
       },
       // The next start adds them as orphans and discards them later.
       (error: unknown) => log.warn("failed to discard deliveries of a state trigger", { trigger, error }),
@@ -244,7 +258,8 @@ function watcherId(key: string, functionId: string): string {
 function readKey(key: string): { readonly functionId: string; readonly settings: StateTriggerSettings } | undefined {
   try {
     const [type, functionId, config] = JSON.parse(key) as [unknown, unknown, unknown];
-    if (typeof type !== "string" || typeof functionId !== "string" || !Object.hasOwn(STATE_TRIGGER_TYPES, type)) return undefined;
+    if (typeof type !== "string" || typeof functionId !== "string" || !Object.hasOwn(STATE_TRIGGER_TYPES, type))
+      return undefined;
     const settings = stateTriggerSettings(STATE_TRIGGER_TYPES[type] ?? []).safeParse(config ?? {});
     return settings.success ? { functionId, settings: settings.data } : undefined;
   } catch {
@@ -253,6 +268,7 @@ function readKey(key: string): { readonly functionId: string; readonly settings:
 }
 
 function nameOf(functionId: string, { scope, key, prefix }: StateTriggerSettings): string {
-  const keys = key === undefined ? (prefix === "" ? "any key" : `keys from ${JSON.stringify(prefix)}`) : JSON.stringify(key);
+  const keys =
+    key === undefined ? (prefix === "" ? "any key" : `keys from ${JSON.stringify(prefix)}`) : JSON.stringify(key);
   return `${functionId} on ${keys} in ${scope === undefined ? "any scope" : `scope ${JSON.stringify(scope)}`}`;
 }

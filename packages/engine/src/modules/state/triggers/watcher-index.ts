@@ -16,7 +16,8 @@ class ScopeWatchers {
 
   add({ key, prefix }: Filter, watcher: Watcher): void {
     if (key !== undefined) addTo(this.#byKey, key, watcher);
-    else if (addTo(this.#byPrefix, prefix, watcher)) this.#prefixLengths.set(prefix.length, (this.#prefixLengths.get(prefix.length) ?? 0) + 1);
+    else if (addTo(this.#byPrefix, prefix, watcher))
+      this.#prefixLengths.set(prefix.length, (this.#prefixLengths.get(prefix.length) ?? 0) + 1);
   }
 
   remove({ key, prefix }: Filter, watcher: Watcher): void {

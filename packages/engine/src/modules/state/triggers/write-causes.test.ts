@@ -18,7 +18,10 @@ describe("what caused a write", () => {
     const clock = manualClock();
     const { causes, write, delivery } = begun(clock);
     expect(delivery.traceparent.slice(0, 36)).toBe(write.traceparent.slice(0, 36));
-    expect(causes.causeOf({ traceparent: delivery.traceparent }, "other", [])).toMatchObject({ depth: 3, chain: [link] });
+    expect(causes.causeOf({ traceparent: delivery.traceparent }, "other", [])).toMatchObject({
+      depth: 3,
+      chain: [link],
+    });
     expect(causes.causeOf({ traceparent: write.traceparent, caller }, "item", watchers)).toBeUndefined();
     delivery.end();
     clock.advance(599_000);
@@ -43,13 +46,24 @@ describe("what caused a write", () => {
   it("is the delivery that its baggage names, where calls on the way have spans of their own", () => {
     const { causes, write } = begun();
     const recorded = `${write.traceparent.slice(0, 36)}00000000000000aa-01`;
-    const delivery = causes.begin({ ...write, baggage: `a=b,svc.firing=${"1".repeat(32)}-${"2".repeat(16)}` }, "watcher", "item", link, recorded);
+    const delivery = causes.begin(
+      { ...write, baggage: `a=b,svc.firing=${"1".repeat(32)}-${"2".repeat(16)}` },
+      "watcher",
+      "item",
+      link,
+      recorded,
+    );
     expect(delivery.traceparent).toBe(recorded);
     expect(delivery.baggage).toBe(`a=b,svc.firing=${recorded.slice(3, 52)}`);
     const below = `${write.traceparent.slice(0, 36)}00000000000000bb-01`;
-    expect(causes.causeOf({ traceparent: below, baggage: delivery.baggage }, "other", [])).toMatchObject({ depth: 3, chain: [link] });
+    expect(causes.causeOf({ traceparent: below, baggage: delivery.baggage }, "other", [])).toMatchObject({
+      depth: 3,
+      chain: [link],
+    });
     expect(causes.causeOf({ traceparent: below, baggage: "a=b" }, "other", [])).toBeUndefined();
-    expect(causes.causeOf({ traceparent: below, baggage: `svc.firing=${"1".repeat(32)}-${"2".repeat(16)}` }, "other", [])).toBeUndefined();
+    expect(
+      causes.causeOf({ traceparent: below, baggage: `svc.firing=${"1".repeat(32)}-${"2".repeat(16)}` }, "other", []),
+    ).toBeUndefined();
   });
 
   it("is never guessed for a worker that passes traces on", () => {
@@ -70,7 +84,10 @@ describe("what a delivery keeps of its write", () => {
     const long = "\u{1f600}".repeat(512);
     const origin = { traceparent: newTraceparent(), baggage: "a=b", depth: 15, chain: [link, link, link] };
     expect(decodeOrigin(encodeOrigin(origin))).toEqual(origin);
-    for (const chain of [[{ functionId: long, scope: long, key: long }], [link, { functionId: long, scope: long, key: long }, link]]) {
+    for (const chain of [
+      [{ functionId: long, scope: long, key: long }],
+      [link, { functionId: long, scope: long, key: long }, link],
+    ]) {
       const text = encodeOrigin({ ...origin, baggage: "x".repeat(8_000), chain });
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1_024);
       expect(decodeOrigin(text)).toMatchObject({ depth: 15, traceparent: origin.traceparent });

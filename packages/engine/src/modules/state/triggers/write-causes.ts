@@ -56,7 +56,8 @@ export class WriteCauses {
    * undefined.
    */
   begin(origin: DeliveryOrigin, watcher: string, item: string, link: ChainLink, recorded?: string): TrackedDelivery {
-    const traceparent = recorded === undefined || recorded === origin.traceparent ? childTraceparent(origin.traceparent) : recorded;
+    const traceparent =
+      recorded === undefined || recorded === origin.traceparent ? childTraceparent(origin.traceparent) : recorded;
     const cause: Cause = { depth: origin.depth + 1, chain: extendChain(origin.chain, link) };
     const span = spanOf(traceparent);
     this.#remember(span, cause);
@@ -85,14 +86,17 @@ export class WriteCauses {
   /** Returns the cause of a write to the item, or undefined if no delivery caused it. */
   causeOf(origin: WriteOrigin, item: string, watchers: readonly { readonly id: string }[]): Cause | undefined {
     const { traceparent, baggage, caller } = origin;
-    const exact = this.#remembered(traceparent === undefined ? undefined : spanOf(traceparent)) ?? this.#remembered(deliveryIn(baggage));
+    const exact =
+      this.#remembered(traceparent === undefined ? undefined : spanOf(traceparent)) ??
+      this.#remembered(deliveryIn(baggage));
     if (exact !== undefined) return exact;
     const running = caller === undefined ? undefined : this.#byWorker.get(caller.worker_id);
     if (running === undefined) return undefined;
     const traceId = traceparent === undefined ? undefined : traceIdOf(traceparent);
     let deepest: Running | undefined;
     for (const delivery of running) {
-      const isSame = delivery.traceId === traceId || (delivery.item === item && watchers.some(({ id }) => id === delivery.watcher));
+      const isSame =
+        delivery.traceId === traceId || (delivery.item === item && watchers.some(({ id }) => id === delivery.watcher));
       if (isSame && delivery.depth > (deepest?.depth ?? -1)) deepest = delivery;
     }
     return deepest;

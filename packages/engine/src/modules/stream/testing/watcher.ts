@@ -5,7 +5,11 @@ export interface SeenEvent {
   readonly streamName: string;
   readonly groupId: string;
   readonly id: string | null;
-  readonly event: { readonly type: string; readonly data?: unknown; readonly event?: { readonly type: string; readonly data: unknown } };
+  readonly event: {
+    readonly type: string;
+    readonly data?: unknown;
+    readonly event?: { readonly type: string; readonly data: unknown };
+  };
   readonly seq: number;
   readonly version?: number;
 }

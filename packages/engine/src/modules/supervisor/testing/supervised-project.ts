@@ -6,7 +6,13 @@ import type { CommandEntry, Limits, LocalWorkerEntry, WatchPatterns } from "../.
 import type { Module } from "../../../kernel/module.ts";
 import { findProcess, listProcesses, membersOf } from "../../../local-workers/process-table.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/index.ts";
-import { createSupervisor, type ModuleStatus, type SupervisorConfig, type SupervisorDeps, type WorkerStatus } from "../index.ts";
+import {
+  createSupervisor,
+  type ModuleStatus,
+  type SupervisorConfig,
+  type SupervisorDeps,
+  type WorkerStatus,
+} from "../index.ts";
 
 export const TIMEOUT = { timeout: 25_000, interval: 20 };
 
@@ -44,16 +50,41 @@ export class SupervisedProject {
   }
 
   entry(name: string, more: Partial<LocalWorkerEntry> = {}): LocalWorkerEntry {
-    const rest = { replicas: 1, watch: EVERYTHING, dependsOn: [], limits: NO_LIMITS, envFiles: [], env: {}, where: "config.yaml:1" };
-    return { name, path: join(this.folder, name), restartOrder: "start_first", configuredPath: `./${name}`, ...rest, ...more };
+    const rest = {
+      replicas: 1,
+      watch: EVERYTHING,
+      dependsOn: [],
+      limits: NO_LIMITS,
+      envFiles: [],
+      env: {},
+      where: "config.yaml:1",
+    };
+    return {
+      name,
+      path: join(this.folder, name),
+      restartOrder: "start_first",
+      configuredPath: `./${name}`,
+      ...rest,
+      ...more,
+    };
   }
 
   command(name: string, command: string, more: Partial<CommandEntry> = {}): CommandEntry {
-    const rest = { replicas: 1, watch: false, dependsOn: [], limits: NO_LIMITS, env: {}, where: "config.yaml:1" } as const;
+    const rest = {
+      replicas: 1,
+      watch: false,
+      dependsOn: [],
+      limits: NO_LIMITS,
+      env: {},
+      where: "config.yaml:1",
+    } as const;
     return { name, path: this.folder, command, restart: "on_failure", ...rest, ...more };
   }
 
-  async start(workers: readonly LocalWorkerEntry[], { commands = [], others = [], ...access }: StartOptions = {}): Promise<void> {
+  async start(
+    workers: readonly LocalWorkerEntry[],
+    { commands = [], others = [], ...access }: StartOptions = {},
+  ): Promise<void> {
     const supervisor = createSupervisor({
       projectDir: this.folder,
       logsDir: join(this.folder, ".svc", "logs"),
@@ -67,12 +98,19 @@ export class SupervisedProject {
       moduleStates: () => this.modules,
       ...access,
     });
-    const config = { supervisor: { workers, commands } satisfies SupervisorConfig, ...Object.fromEntries(others.map(({ name }) => [name, {}])) };
+    const config = {
+      supervisor: { workers, commands } satisfies SupervisorConfig,
+      ...Object.fromEntries(others.map(({ name }) => [name, {}])),
+    };
     this.engine = await inMemoryEngine({ modules: [supervisor, ...others], config });
   }
 
   async configure(workers: readonly LocalWorkerEntry[], commands: readonly CommandEntry[] = []): Promise<void> {
-    expect(await this.engine.applyModules([{ name: "supervisor", config: { workers, commands } satisfies SupervisorConfig }])).toEqual([]);
+    expect(
+      await this.engine.applyModules([
+        { name: "supervisor", config: { workers, commands } satisfies SupervisorConfig },
+      ]),
+    ).toEqual([]);
   }
 
   async writeWorker(name: string, files: { readonly manifest?: string; readonly script?: string } = {}): Promise<void> {
@@ -84,7 +122,11 @@ export class SupervisedProject {
     await writeFile(join(this.folder, name, "worker.sh"), files.script ?? DEFAULT_SCRIPT);
   }
 
-  call<T = WorkerStatus>(functionId: string, payload: unknown, options: { readonly timeoutMs?: number } = {}): Promise<T> {
+  call<T = WorkerStatus>(
+    functionId: string,
+    payload: unknown,
+    options: { readonly timeoutMs?: number } = {},
+  ): Promise<T> {
     return this.engine.call(functionId, payload, options) as Promise<T>;
   }
 
@@ -115,7 +157,9 @@ export class SupervisedProject {
     const found = await this.statusWith(name, ({ pids, tail }) =>
       pids.some((pid) => !former.includes(pid) && tail.some((line) => line.startsWith(`up ${pid} `))),
     );
-    return found.pids.find((pid) => !former.includes(pid) && found.tail.some((line) => line.startsWith(`up ${pid} `))) ?? 0;
+    return (
+      found.pids.find((pid) => !former.includes(pid) && found.tail.some((line) => line.startsWith(`up ${pid} `))) ?? 0
+    );
   }
 
   /** Connects as the worker's process would, and registers a function. */

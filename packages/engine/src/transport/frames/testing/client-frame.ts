@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
 
 /** A frame as a client sends it. `first`: the byte with the final bit and the opcode. RFC 6455, section 5.2. */
-export function clientFrame(first: number, payload: Buffer, { isMasked = true }: { readonly isMasked?: boolean } = {}): Buffer {
+export function clientFrame(
+  first: number,
+  payload: Buffer,
+  { isMasked = true }: { readonly isMasked?: boolean } = {},
+): Buffer {
   const isLong = payload.length > 65_535;
   const header = Buffer.alloc(isLong ? 10 : payload.length > 125 ? 4 : 2);
   header[0] = first;

@@ -11,7 +11,15 @@ const SILENCES = [
   { label: "24 h", seconds: 86_400 },
 ] as const;
 
-export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert; readonly refusal: string | undefined; readonly onEdit: () => void }) {
+export function AlertActions({
+  alert,
+  refusal,
+  onEdit,
+}: {
+  readonly alert: Alert;
+  readonly refusal: string | undefined;
+  readonly onEdit: () => void;
+}) {
   const { name, enabled, source, silenced_until: until } = alert;
   const [isConfirming, setConfirming] = useState(false);
   const change = useAlertChange();
@@ -24,7 +32,11 @@ export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert
     <>
       <span className="flex flex-wrap items-center gap-1">
         {isSilent ? (
-          <Button disabledReason={refusal} isPending={change.isPending} onClick={() => run("engine::alerts::silence", { seconds: 0 })}>
+          <Button
+            disabledReason={refusal}
+            isPending={change.isPending}
+            onClick={() => run("engine::alerts::silence", { seconds: 0 })}
+          >
             End silence
           </Button>
         ) : (
@@ -46,7 +58,11 @@ export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert
             ))}
           </select>
         )}
-        <Button disabledReason={refusal} isPending={change.isPending} onClick={() => run("engine::alerts::update", { enabled: !enabled })}>
+        <Button
+          disabledReason={refusal}
+          isPending={change.isPending}
+          onClick={() => run("engine::alerts::update", { enabled: !enabled })}
+        >
           {enabled ? "Disable" : "Enable"}
         </Button>
         <Button disabledReason={refusal ?? fileRefusal} onClick={onEdit}>
@@ -69,7 +85,12 @@ export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert
         action="Delete the alert"
         isPending={change.isPending}
         refusal={refusal}
-        onConfirm={() => change.mutate({ functionId: "engine::alerts::delete", payload: { name } }, { onSuccess: () => setConfirming(false) })}
+        onConfirm={() =>
+          change.mutate(
+            { functionId: "engine::alerts::delete", payload: { name } },
+            { onSuccess: () => setConfirming(false) },
+          )
+        }
       />
     </>
   );

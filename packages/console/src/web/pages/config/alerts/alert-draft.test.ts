@@ -15,7 +15,9 @@ it("reports the problem of each field", () => {
 });
 
 it("builds the rule for the engine", () => {
-  expect(ruleOf({ ...GOOD, labels: "function_id=math::add\nquery=a=b\n", action: "function", target: "alerts::tell" })).toMatchObject({
+  expect(
+    ruleOf({ ...GOOD, labels: "function_id=math::add\nquery=a=b\n", action: "function", target: "alerts::tell" }),
+  ).toMatchObject({
     threshold: 0.5,
     window_seconds: 60,
     labels: { function_id: "math::add", query: "a=b" },

@@ -18,7 +18,16 @@ export interface AlertDraft {
 }
 
 export const NEW_ALERT: AlertDraft = {
-  ...{ name: "", metric: "", operator: ">", threshold: "", windowSeconds: "60", forSeconds: "0", cooldownSeconds: "60", rate: false },
+  ...{
+    name: "",
+    metric: "",
+    operator: ">",
+    threshold: "",
+    windowSeconds: "60",
+    forSeconds: "0",
+    cooldownSeconds: "60",
+    rate: false,
+  },
   ...{ labels: "", action: "log", target: "" },
 };
 
@@ -38,7 +47,13 @@ export function operatorSign(name: string): string {
 
 export function draftOf(alert: Alert): AlertDraft {
   return {
-    ...{ name: alert.name, metric: alert.metric, operator: operatorSign(alert.operator), threshold: String(alert.threshold), rate: alert.rate },
+    ...{
+      name: alert.name,
+      metric: alert.metric,
+      operator: operatorSign(alert.operator),
+      threshold: String(alert.threshold),
+      rate: alert.rate,
+    },
     windowSeconds: String(alert.window_seconds),
     forSeconds: String(alert.for_seconds),
     cooldownSeconds: String(alert.cooldown_seconds),
@@ -56,9 +71,11 @@ export function problemsOf(draft: AlertDraft): DraftProblems {
   const problems: DraftProblems = {};
   if (draft.name.trim() === "") problems.name = "Name is required";
   if (draft.metric.trim() === "") problems.metric = "Metric is required";
-  if (draft.threshold.trim() === "" || !Number.isFinite(Number(draft.threshold))) problems.threshold = "Must be a number";
+  if (draft.threshold.trim() === "" || !Number.isFinite(Number(draft.threshold)))
+    problems.threshold = "Must be a number";
   const windowSeconds = whole(draft.windowSeconds);
-  if (windowSeconds === undefined || windowSeconds < 5 || windowSeconds > 86_400) problems.windowSeconds = "Must be a whole number from 5 to 86,400";
+  if (windowSeconds === undefined || windowSeconds < 5 || windowSeconds > 86_400)
+    problems.windowSeconds = "Must be a whole number from 5 to 86,400";
   for (const field of ["forSeconds", "cooldownSeconds"] as const) {
     const seconds = whole(draft[field]);
     if (seconds === undefined || seconds > 86_400) problems[field] = "Must be a whole number from 0 to 86,400";

@@ -1,7 +1,15 @@
 import { type ReactNode, useId, useState } from "react";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { type AlertDraft, type DraftProblems, draftOf, NEW_ALERT, OPERATORS, problemsOf, ruleOf } from "./alert-draft.ts";
+import {
+  type AlertDraft,
+  type DraftProblems,
+  draftOf,
+  NEW_ALERT,
+  OPERATORS,
+  problemsOf,
+  ruleOf,
+} from "./alert-draft.ts";
 import { type Alert, useAlertChange, useMetricNames } from "./use-alerts.ts";
 
 const FIELD = "h-8 w-full min-w-0 rounded-md border border-line-strong/60 bg-surface px-2";
@@ -54,13 +62,24 @@ export function AlertForm({
       >
         <Field label="Name" problem={problems.name} isWide>
           {(aria) => (
-            <input {...aria} className={FIELD} value={draft.name} disabled={alert !== undefined} onChange={(event) => set({ name: event.target.value })} />
+            <input
+              {...aria}
+              className={FIELD}
+              value={draft.name}
+              disabled={alert !== undefined}
+              onChange={(event) => set({ name: event.target.value })}
+            />
           )}
         </Field>
         <MetricField draft={draft} set={set} problem={problems.metric} />
         <Field label="Fires when the value is">
           {(aria) => (
-            <select {...aria} className={FIELD} value={draft.operator} onChange={(event) => set({ operator: event.target.value })}>
+            <select
+              {...aria}
+              className={FIELD}
+              value={draft.operator}
+              onChange={(event) => set({ operator: event.target.value })}
+            >
               {OPERATORS.map((operator) => (
                 <option key={operator}>{operator}</option>
               ))}
@@ -103,15 +122,30 @@ interface FieldsProps {
   readonly problems: DraftProblems;
 }
 
-function MetricField({ draft, set, problem }: Omit<FieldsProps, "problems"> & { readonly problem: string | undefined }) {
+function MetricField({
+  draft,
+  set,
+  problem,
+}: Omit<FieldsProps, "problems"> & { readonly problem: string | undefined }) {
   const { data } = useMetricNames();
   const listId = useId();
   const known = data?.names.find(({ name }) => name === draft.metric);
   return (
-    <Field label="Metric" problem={problem} isWide note={known === undefined ? undefined : `${known.description}; a ${known.type}, in ${known.unit}`}>
+    <Field
+      label="Metric"
+      problem={problem}
+      isWide
+      note={known === undefined ? undefined : `${known.description}; a ${known.type}, in ${known.unit}`}
+    >
       {(aria) => (
         <>
-          <input {...aria} list={listId} className={`${FIELD} font-mono`} value={draft.metric} onChange={(event) => set({ metric: event.target.value })} />
+          <input
+            {...aria}
+            list={listId}
+            className={`${FIELD} font-mono`}
+            value={draft.metric}
+            onChange={(event) => set({ metric: event.target.value })}
+          />
           <datalist id={listId}>
             {data?.names.map(({ name, description }) => (
               <option key={name} value={name}>
@@ -131,7 +165,12 @@ function ActionFields({ draft, set, problems, hasAction }: FieldsProps & { reado
     <>
       <Field label="When it fires">
         {(aria) => (
-          <select {...aria} className={FIELD} value={draft.action} onChange={(event) => set({ action: event.target.value as AlertDraft["action"] })}>
+          <select
+            {...aria}
+            className={FIELD}
+            value={draft.action}
+            onChange={(event) => set({ action: event.target.value as AlertDraft["action"] })}
+          >
             {hasAction && <option value="keep">keep the current action</option>}
             <option value="log">write a log entry</option>
             <option value="webhook">send a webhook</option>
@@ -139,7 +178,13 @@ function ActionFields({ draft, set, problems, hasAction }: FieldsProps & { reado
           </select>
         )}
       </Field>
-      {hasTarget && <TextField label={draft.action === "webhook" ? "URL" : "Function ID"} field="target" {...{ draft, set, problems }} />}
+      {hasTarget && (
+        <TextField
+          label={draft.action === "webhook" ? "URL" : "Function ID"}
+          field="target"
+          {...{ draft, set, problems }}
+        />
+      )}
     </>
   );
 }
@@ -150,10 +195,20 @@ function TextField({
   draft,
   set,
   problems,
-}: FieldsProps & { readonly label: string; readonly field: "threshold" | "windowSeconds" | "forSeconds" | "cooldownSeconds" | "target" }) {
+}: FieldsProps & {
+  readonly label: string;
+  readonly field: "threshold" | "windowSeconds" | "forSeconds" | "cooldownSeconds" | "target";
+}) {
   return (
     <Field label={label} problem={problems[field]}>
-      {(aria) => <input {...aria} className={FIELD} value={draft[field]} onChange={(event) => set({ [field]: event.target.value })} />}
+      {(aria) => (
+        <input
+          {...aria}
+          className={FIELD}
+          value={draft[field]}
+          onChange={(event) => set({ [field]: event.target.value })}
+        />
+      )}
     </Field>
   );
 }
@@ -184,9 +239,16 @@ function Field({
       <label htmlFor={id} className="text-ink-2">
         {label}
       </label>
-      {children({ id, "aria-invalid": problem !== undefined, "aria-describedby": hint === undefined ? undefined : `${id}-hint` })}
+      {children({
+        id,
+        "aria-invalid": problem !== undefined,
+        "aria-describedby": hint === undefined ? undefined : `${id}-hint`,
+      })}
       {hint !== undefined && (
-        <span id={`${id}-hint`} className={problem === undefined ? "text-[12px] text-ink-3" : "text-[12px] text-danger"}>
+        <span
+          id={`${id}-hint`}
+          className={problem === undefined ? "text-[12px] text-ink-3" : "text-[12px] text-danger"}
+        >
           {hint}
         </span>
       )}

@@ -27,7 +27,11 @@ export default function AlertsSection() {
         title="Alerts"
         description="Evaluated every 5 s. Alerts from the config file can only be edited there."
         controls={
-          <Button icon={<Plus aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setNew(true)}>
+          <Button
+            icon={<Plus aria-hidden className="size-3.5" />}
+            disabledReason={refusal}
+            onClick={() => setNew(true)}
+          >
             New alert
           </Button>
         }
@@ -38,7 +42,8 @@ export default function AlertsSection() {
           empty={data?.alerts.length === 0}
           emptyState={
             <EmptyState title="No alerts" snippet={SNIPPET}>
-              An alert watches a metric and notifies you when it crosses a threshold. Create one here or in the config file.
+              An alert watches a metric and notifies you when it crosses a threshold. Create one here or in the config
+              file.
             </EmptyState>
           }
           retry={() => void refetch()}
@@ -53,11 +58,19 @@ export default function AlertsSection() {
               {
                 header: "Value",
                 align: "right",
-                cell: ({ current_value: now }) => (now === null ? <span title="No series has a value in this window">–</span> : round(now)),
+                cell: ({ current_value: now }) =>
+                  now === null ? <span title="No series has a value in this window">–</span> : round(now),
               },
-              { header: "Last fired", cell: ({ last_triggered: at }) => (at === null ? "never" : <Ago ms={at} className="whitespace-nowrap" />) },
+              {
+                header: "Last fired",
+                cell: ({ last_triggered: at }) =>
+                  at === null ? "never" : <Ago ms={at} className="whitespace-nowrap" />,
+              },
               { header: "Action", cell: (alert) => <Action alert={alert} /> },
-              { header: "Change", cell: (alert) => <AlertActions alert={alert} refusal={refusal} onEdit={() => setEdited(alert)} /> },
+              {
+                header: "Change",
+                cell: (alert) => <AlertActions alert={alert} refusal={refusal} onEdit={() => setEdited(alert)} />,
+              },
             ]}
           />
         </DataRegion>
@@ -89,7 +102,8 @@ function NameAndRule({ alert }: { readonly alert: Alert }) {
           {labels.length > 0 && `{${labels.join(", ")}}`}
         </code>{" "}
         {operatorSign(alert.operator)} {alert.threshold}
-        {alert.rate && " per second"} over {alert.window_seconds} s{alert.for_seconds > 0 && `, for ${alert.for_seconds} s`}
+        {alert.rate && " per second"} over {alert.window_seconds} s
+        {alert.for_seconds > 0 && `, for ${alert.for_seconds} s`}
       </span>
     </>
   );
@@ -129,7 +143,9 @@ function Action({ alert }: { readonly alert: Alert }) {
           failed {alert.action_failures} times{alert.last_action_error !== null && `: ${alert.last_action_error}`}
         </span>
       )}
-      <span className="block text-ink-3">{alert.source === "config" ? "from the config file" : "created at run time"}</span>
+      <span className="block text-ink-3">
+        {alert.source === "config" ? "from the config file" : "created at run time"}
+      </span>
     </>
   );
 }
@@ -145,15 +161,25 @@ function History() {
   }
   if (data === undefined || data.events.length === 0) return null;
   return (
-    <Section title="Alert history" description={`The last ${data.events.length} of ${data.total} since the engine started`}>
+    <Section
+      title="Alert history"
+      description={`The last ${data.events.length} of ${data.total} since the engine started`}
+    >
       <PlainTable
         label="Alert history"
         rows={data.events}
         idOf={({ name, timestamp, state }) => `${timestamp} ${name} ${state}`}
         columns={[
-          { header: "Time", cell: ({ timestamp }) => <Timestamp ms={timestamp} as="date" className="whitespace-nowrap" /> },
+          {
+            header: "Time",
+            cell: ({ timestamp }) => <Timestamp ms={timestamp} as="date" className="whitespace-nowrap" />,
+          },
           { header: "Alert", cell: ({ name }) => name },
-          { header: "State", cell: ({ state }) => (state === "firing" ? <Badge tone="danger">Firing</Badge> : <Badge tone="ok">Resolved</Badge>) },
+          {
+            header: "State",
+            cell: ({ state }) =>
+              state === "firing" ? <Badge tone="danger">Firing</Badge> : <Badge tone="ok">Resolved</Badge>,
+          },
         ]}
       />
     </Section>

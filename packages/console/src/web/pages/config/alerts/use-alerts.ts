@@ -38,16 +38,27 @@ export interface MetricName {
   readonly description: string;
 }
 
-export const useAlerts = () => usePolledCall<{ readonly alerts: readonly Alert[] }>("engine::alerts::list", [], () => ({}));
+export const useAlerts = () =>
+  usePolledCall<{ readonly alerts: readonly Alert[] }>("engine::alerts::list", [], () => ({}));
 
 export const useAlertHistory = () =>
-  usePolledCall<{ readonly events: readonly AlertEvent[]; readonly total: number }>("engine::alerts::history", [], () => ({ limit: 50 }));
+  usePolledCall<{ readonly events: readonly AlertEvent[]; readonly total: number }>(
+    "engine::alerts::history",
+    [],
+    () => ({ limit: 50 }),
+  );
 
 export const useMetricNames = () =>
-  usePolledCall<{ readonly names: readonly MetricName[] }>("engine::metrics::list", ["names"], () => ({}), { everyMs: 60_000 });
+  usePolledCall<{ readonly names: readonly MetricName[] }>("engine::metrics::list", ["names"], () => ({}), {
+    everyMs: 60_000,
+  });
 
 export interface AlertChange {
-  readonly functionId: "engine::alerts::create" | "engine::alerts::update" | "engine::alerts::delete" | "engine::alerts::silence";
+  readonly functionId:
+    | "engine::alerts::create"
+    | "engine::alerts::update"
+    | "engine::alerts::delete"
+    | "engine::alerts::silence";
   readonly payload: Readonly<Record<string, unknown>>;
 }
 

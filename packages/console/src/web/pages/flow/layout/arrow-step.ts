@@ -5,12 +5,20 @@ import { NODE, type Point, type Positions } from "./positions.ts";
  * Returns the node that an arrow key moves the focus to; undefined if there is none. Keys in the direction of the
  * layout follow edges. Keys across it move to the nearest node of the same rank.
  */
-export function stepFrom(graph: Graph, positions: Positions, id: string, key: string, isVertical: boolean): string | undefined {
+export function stepFrom(
+  graph: Graph,
+  positions: Positions,
+  id: string,
+  key: string,
+  isVertical: boolean,
+): string | undefined {
   const here = positions.get(id);
   if (here === undefined) return undefined;
   const [ahead, back] = isVertical ? ["ArrowDown", "ArrowUp"] : ["ArrowRight", "ArrowLeft"];
   if (key === ahead || key === back) {
-    const ids = graph.edges.flatMap(({ from, to }) => (key === ahead ? (from === id ? [to] : []) : to === id ? [from] : []));
+    const ids = graph.edges.flatMap(({ from, to }) =>
+      key === ahead ? (from === id ? [to] : []) : to === id ? [from] : [],
+    );
     return nearest(
       ids.filter((each) => each !== id),
       positions,
@@ -28,7 +36,11 @@ export function stepFrom(graph: Graph, positions: Positions, id: string, key: st
   );
 }
 
-function nearest(ids: readonly string[], positions: Positions, distanceTo: (there: Point) => number): string | undefined {
+function nearest(
+  ids: readonly string[],
+  positions: Positions,
+  distanceTo: (there: Point) => number,
+): string | undefined {
   let best: { readonly id: string; readonly distance: number } | undefined;
   for (const id of ids) {
     const there = positions.get(id);

@@ -33,8 +33,12 @@ export function placeNodes(
     if (positions.has(id)) continue;
     const wanted = auto.get(id) ?? { x: 0, y: 0 };
     const anchor = (neighbours.get(id) ?? []).find((neighbour) => positions.has(neighbour) && auto.has(neighbour));
-    const [current, automatic] = anchor === undefined ? [undefined, undefined] : [positions.get(anchor), auto.get(anchor)];
-    const moved = current === undefined || automatic === undefined ? wanted : { x: wanted.x + current.x - automatic.x, y: wanted.y + current.y - automatic.y };
+    const [current, automatic] =
+      anchor === undefined ? [undefined, undefined] : [positions.get(anchor), auto.get(anchor)];
+    const moved =
+      current === undefined || automatic === undefined
+        ? wanted
+        : { x: wanted.x + current.x - automatic.x, y: wanted.y + current.y - automatic.y };
     positions.set(id, withoutOverlap(moved, [...positions.values()]));
   }
   return positions;
@@ -44,7 +48,9 @@ function withoutOverlap(wanted: Point, taken: readonly Point[]): Point {
   let { y } = wanted;
   // Each step moves below one overlapped node, so there are at most as many steps as nodes.
   for (const _ of taken) {
-    const covered = taken.find((other) => Math.abs(other.x - wanted.x) < NODE.width + GAP && Math.abs(other.y - y) < NODE.height + GAP);
+    const covered = taken.find(
+      (other) => Math.abs(other.x - wanted.x) < NODE.width + GAP && Math.abs(other.y - y) < NODE.height + GAP,
+    );
     if (covered === undefined) break;
     y = covered.y + NODE.height + GAP;
   }
@@ -53,17 +59,23 @@ function withoutOverlap(wanted: Point, taken: readonly Point[]): Point {
 
 /** Reads a saved layout from its state item. Ignores invalid entries. */
 export function readPositions(value: unknown): Positions {
-  const { positions: stored } = (typeof value === "object" && value !== null ? value : {}) as { readonly positions?: unknown };
+  const { positions: stored } = (typeof value === "object" && value !== null ? value : {}) as {
+    readonly positions?: unknown;
+  };
   const positions = new Map<string, Point>();
   if (typeof stored !== "object" || stored === null) return positions;
   for (const [id, point] of Object.entries(stored)) {
     if (!Array.isArray(point)) continue;
     const [x, y] = point as readonly unknown[];
-    if (typeof x === "number" && typeof y === "number" && Number.isFinite(x) && Number.isFinite(y)) positions.set(id, { x, y });
+    if (typeof x === "number" && typeof y === "number" && Number.isFinite(x) && Number.isFinite(y))
+      positions.set(id, { x, y });
   }
   return positions;
 }
 
 export function writePositions(positions: Positions): Readonly<Record<string, unknown>> {
-  return { positions: Object.fromEntries([...positions].map(([id, { x, y }]) => [id, [Math.round(x), Math.round(y)]])), saved_at_ms: Date.now() };
+  return {
+    positions: Object.fromEntries([...positions].map(([id, { x, y }]) => [id, [Math.round(x), Math.round(y)]])),
+    saved_at_ms: Date.now(),
+  };
 }

@@ -6,13 +6,24 @@ import { NODE, type Positions } from "./positions.ts";
 /**
  * Automatic layout, computed in a web worker; undefined until it is ready. Changed figures do not trigger a new layout.
  */
-export function useAutoLayout(graph: Graph, direction: "LR" | "TB"): { readonly shape: string; readonly positions: Positions } | undefined {
+export function useAutoLayout(
+  graph: Graph,
+  direction: "LR" | "TB",
+): { readonly shape: string; readonly positions: Positions } | undefined {
   const [layout, setLayout] = useState<{ readonly shape: string; readonly positions: Positions }>();
-  const shape = JSON.stringify([direction, graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])]);
+  const shape = JSON.stringify([
+    direction,
+    graph.nodes.map(({ id }) => id),
+    graph.edges.map(({ from, to }) => [from, to]),
+  ]);
   useEffect(() => {
     const [rankdir, ids, edges] = JSON.parse(shape) as ["LR" | "TB", string[], [string, string][]];
     const worker = new Worker(new URL("../../../lib/graph-layout.worker.ts", import.meta.url), { type: "module" });
-    const request: LayoutRequest = { nodes: ids.map((id) => ({ id, ...NODE })), edges: edges.map(([from, to]) => ({ from, to })), direction: rankdir };
+    const request: LayoutRequest = {
+      nodes: ids.map((id) => ({ id, ...NODE })),
+      edges: edges.map(([from, to]) => ({ from, to })),
+      direction: rankdir,
+    };
     worker.addEventListener("message", ({ data }: MessageEvent<LayoutAnswer>) =>
       setLayout({ shape, positions: new Map(data.map(({ id, x, y }) => [id, { x, y }])) }),
     );

@@ -12,7 +12,13 @@ export interface NodePositions {
 }
 
 /** Positions of the nodes: saved, moved by the user, or from the automatic layout. New nodes do not move others. */
-export function useNodePositions(graph: Graph, flow: string, direction: "LR" | "TB", refusal: string | undefined, isComplete: boolean): NodePositions {
+export function useNodePositions(
+  graph: Graph,
+  flow: string,
+  direction: "LR" | "TB",
+  refusal: string | undefined,
+  isComplete: boolean,
+): NodePositions {
   const layout = useSavedLayout(flow, refusal);
   const auto = useAutoLayout(graph, direction);
   const [positions, setPositions] = useState<Positions>();

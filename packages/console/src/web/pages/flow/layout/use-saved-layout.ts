@@ -62,7 +62,12 @@ async function write(session: Session): Promise<void> {
       session.report({ kind: "saving" });
       const positions = session.pending;
       const value = writePositions(positions);
-      const answer = await call<{ readonly version: number }>("state::set", { scope: SCOPE, key: session.key, value, if_version: session.version });
+      const answer = await call<{ readonly version: number }>("state::set", {
+        scope: SCOPE,
+        key: session.key,
+        value,
+        if_version: session.version,
+      });
       session.version = answer.version;
       if (session.pending === positions) {
         session.pending = undefined;
@@ -70,7 +75,11 @@ async function write(session: Session): Promise<void> {
       }
     }
   } catch (error) {
-    session.report(error instanceof ApiFailure && error.code === "state_conflict" ? { kind: "conflict" } : { kind: "save-failed", error: error as Error });
+    session.report(
+      error instanceof ApiFailure && error.code === "state_conflict"
+        ? { kind: "conflict" }
+        : { kind: "save-failed", error: error as Error },
+    );
   } finally {
     session.isSaving = false;
   }
@@ -90,7 +99,14 @@ export function useSavedLayout(flow: string, refusal: string | undefined): Saved
     const report = (next: SaveState): void => {
       if (!abort.signal.aborted) setState(next);
     };
-    const session: Session = { key: request.key, version: 0, pending: undefined, timer: undefined, isSaving: false, report };
+    const session: Session = {
+      key: request.key,
+      version: 0,
+      pending: undefined,
+      timer: undefined,
+      isSaving: false,
+      report,
+    };
     current.current = session;
     setLoaded(undefined);
     setState({ kind: "loading" });
@@ -176,6 +192,8 @@ function dropPending(session: Session | undefined): void {
 }
 
 function savedAt(value: unknown): number | undefined {
-  const { saved_at_ms: at } = (typeof value === "object" && value !== null ? value : {}) as { readonly saved_at_ms?: unknown };
+  const { saved_at_ms: at } = (typeof value === "object" && value !== null ? value : {}) as {
+    readonly saved_at_ms?: unknown;
+  };
   return typeof at === "number" ? at : undefined;
 }

@@ -13,7 +13,9 @@ export function groupsOf(graph: Graph): readonly FlowGroup[] {
     const name = groupOf(node);
     if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  return [...counts].flatMap(([name, count]) => (count > 1 ? [{ name, count }] : [])).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [...counts]
+    .flatMap(([name, count]) => (count > 1 ? [{ name, count }] : []))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Returns the group of a function; undefined for other nodes and for functions without a prefix. */
@@ -44,9 +46,19 @@ export function collapsed(graph: Graph, closed: readonly string[] | undefined): 
     const before = nodes.get(id);
     groupIds.set(node.id, id);
     nodes.set(id, {
-      ...{ id, kind: "group", label: name, method: undefined, href: `/functions?q=${encodeURIComponent(name)}`, internal: node.internal, note: undefined },
+      ...{
+        id,
+        kind: "group",
+        label: name,
+        method: undefined,
+        href: `/functions?q=${encodeURIComponent(name)}`,
+        internal: node.internal,
+        note: undefined,
+      },
       ...{ calls: node.calls + (before?.calls ?? 0), errors: node.errors + (before?.errors ?? 0) },
-      ...{ now: { calls: node.now.calls + (before?.now.calls ?? 0), errors: node.now.errors + (before?.now.errors ?? 0) } },
+      ...{
+        now: { calls: node.now.calls + (before?.now.calls ?? 0), errors: node.now.errors + (before?.now.errors ?? 0) },
+      },
       members: [...(before?.members ?? []), node],
     });
   }
@@ -57,7 +69,13 @@ export function collapsed(graph: Graph, closed: readonly string[] | undefined): 
     if (from === to && groupIds.has(edge.from)) continue;
     const key = `${edge.kind}\n${from}\n${to}`;
     const before = edges.get(key);
-    edges.set(key, { ...edge, from, to, calls: edge.calls + (before?.calls ?? 0), errors: edge.errors + (before?.errors ?? 0) });
+    edges.set(key, {
+      ...edge,
+      from,
+      to,
+      calls: edge.calls + (before?.calls ?? 0),
+      errors: edge.errors + (before?.errors ?? 0),
+    });
   }
   return { nodes: [...nodes.values()], edges: [...edges.values()] };
 }

@@ -40,6 +40,8 @@ export function withLayers(graph: Graph, shown: readonly Layer[] | undefined): G
     return layer === undefined || shown.includes(layer);
   });
   const ids = new Set(nodes.map(({ id }) => id));
-  const edges = graph.edges.filter(({ from, to, kind }) => ids.has(from) && ids.has(to) && (kind === "declared" || shown.includes("calls")));
+  const edges = graph.edges.filter(
+    ({ from, to, kind }) => ids.has(from) && ids.has(to) && (kind === "declared" || shown.includes("calls")),
+  );
   return { nodes, edges };
 }

@@ -10,7 +10,12 @@ export function neighbourhood(graph: Graph, start: string, hops: number): Readon
   return reach(graph, start, hops, ({ from, to }, at) => (from === at ? to : to === at ? from : undefined));
 }
 
-function reach(graph: Graph, start: string, hops: number, step: (edge: Graph["edges"][number], at: string) => string | undefined): ReadonlySet<string> {
+function reach(
+  graph: Graph,
+  start: string,
+  hops: number,
+  step: (edge: Graph["edges"][number], at: string) => string | undefined,
+): ReadonlySet<string> {
   const found = new Set([start]);
   let frontier: readonly string[] = [start];
   for (let hop = 0; hop < hops && frontier.length > 0; hop++) {
@@ -29,5 +34,8 @@ function reach(graph: Graph, start: string, hops: number, step: (edge: Graph["ed
 
 /** Returns the graph with only these nodes and the edges between them. */
 export function only(graph: Graph, ids: ReadonlySet<string>): Graph {
-  return { nodes: graph.nodes.filter(({ id }) => ids.has(id)), edges: graph.edges.filter(({ from, to }) => ids.has(from) && ids.has(to)) };
+  return {
+    nodes: graph.nodes.filter(({ id }) => ids.has(id)),
+    edges: graph.edges.filter(({ from, to }) => ids.has(from) && ids.has(to)),
+  };
 }

@@ -7,7 +7,13 @@ import { type InvocationDetail, type Preview, useInvocation } from "./use-histor
 const MARKS: Readonly<Record<Difference["kind"], string>> = { added: "+", removed: "−", changed: "≠" };
 
 /** Differences between a call and the previous call. */
-export function Compare({ invocation, previousId }: { readonly invocation: InvocationDetail; readonly previousId: string }) {
+export function Compare({
+  invocation,
+  previousId,
+}: {
+  readonly invocation: InvocationDetail;
+  readonly previousId: string;
+}) {
   const { data: previous, error } = useInvocation(previousId);
   if (error !== null) return <p role="alert">Failed to load the previous call: {error.message}</p>;
   if (previous === undefined) return <p role="status">Loading the previous call…</p>;
@@ -22,7 +28,13 @@ export function Compare({ invocation, previousId }: { readonly invocation: Invoc
   );
 }
 
-function Summary({ name, invocation: { status, duration_ms: durationMs } }: { readonly name: string; readonly invocation: InvocationDetail }) {
+function Summary({
+  name,
+  invocation: { status, duration_ms: durationMs },
+}: {
+  readonly name: string;
+  readonly invocation: InvocationDetail;
+}) {
   return (
     <p className="text-ink-2">
       {name}: {statusLabel(status)}
@@ -35,14 +47,24 @@ function Summary({ name, invocation: { status, duration_ms: durationMs } }: { re
   );
 }
 
-function Differences({ title, before, after }: { readonly title: string; readonly before: Preview | null; readonly after: Preview | null }) {
+function Differences({
+  title,
+  before,
+  after,
+}: {
+  readonly title: string;
+  readonly before: Preview | null;
+  readonly after: Preview | null;
+}) {
   const values = [before, after].map(valueIn);
-  if (values.includes("unreadable")) return <p className="text-ink-2">{title}: cannot be compared, because only a part was stored.</p>;
+  if (values.includes("unreadable"))
+    return <p className="text-ink-2">{title}: cannot be compared, because only a part was stored.</p>;
   const found = jsonDiff(values[0] as JsonValue | undefined, values[1] as JsonValue | undefined);
   return (
     <div>
       <h4 className="font-medium text-ink-2">
-        {title}: {found.length === 0 ? "no differences" : `${found.length} ${found.length === 1 ? "difference" : "differences"}`}
+        {title}:{" "}
+        {found.length === 0 ? "no differences" : `${found.length} ${found.length === 1 ? "difference" : "differences"}`}
       </h4>
       <ul className="flex flex-col gap-1 pt-1">
         {found.map(({ path, kind, before: was, after: is }) => (

@@ -11,14 +11,25 @@ import { InvocationPane } from "./invocation-pane.tsx";
 import { INVOCATION_TONES, type Invocation, SOURCES, STATUSES, useHistory } from "./use-history.ts";
 
 const columns: readonly Column<Invocation>[] = [
-  { key: "at", header: "Started", width: "6.5rem", cell: ({ started_at_ms }) => <Timestamp ms={started_at_ms} className="tabular-nums" /> },
-  { key: "status", header: "Status", width: "5rem", cell: ({ status }) => <Badge tone={INVOCATION_TONES[status]}>{statusLabel(status)}</Badge> },
+  {
+    key: "at",
+    header: "Started",
+    width: "6.5rem",
+    cell: ({ started_at_ms }) => <Timestamp ms={started_at_ms} className="tabular-nums" />,
+  },
+  {
+    key: "status",
+    header: "Status",
+    width: "5rem",
+    cell: ({ status }) => <Badge tone={INVOCATION_TONES[status]}>{statusLabel(status)}</Badge>,
+  },
   {
     key: "duration",
     header: "Duration",
     width: "5rem",
     align: "right",
-    cell: ({ duration_ms }) => (duration_ms === null ? <span className="text-ink-3">–</span> : <Duration ms={duration_ms} />),
+    cell: ({ duration_ms }) =>
+      duration_ms === null ? <span className="text-ink-3">–</span> : <Duration ms={duration_ms} />,
   },
   { key: "source", header: "Source", width: "4rem", cell: ({ source }) => source },
   {
@@ -26,7 +37,12 @@ const columns: readonly Column<Invocation>[] = [
     header: "Caller or error",
     width: "minmax(6rem,1fr)",
     from: 640,
-    cell: ({ caller, error }) => (error == null ? <span className="text-ink-2">{caller?.name ?? ""}</span> : <span className="text-danger">{error.code}</span>),
+    cell: ({ caller, error }) =>
+      error == null ? (
+        <span className="text-ink-2">{caller?.name ?? ""}</span>
+      ) : (
+        <span className="text-danger">{error.code}</span>
+      ),
   },
 ];
 
@@ -44,14 +60,25 @@ export default function HistoryTab({
   const history = useHistory(functionId, status, source);
   const rows = useMemo(() => history.data?.pages.flatMap(({ invocations }) => invocations) ?? [], [history.data]);
   const at = rows.findIndex(({ invocation_id }) => invocation_id === inv);
-  const filters = [status === undefined ? undefined : `the status ${status}`, source === undefined ? undefined : `the source ${source}`].filter(Boolean);
+  const filters = [
+    status === undefined ? undefined : `the status ${status}`,
+    source === undefined ? undefined : `the source ${source}`,
+  ].filter(Boolean);
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex flex-wrap items-center gap-3 border-line border-b px-3 py-1.5 text-ink-2">
-        <Select label="Status" value={status} options={STATUSES} labelOf={statusLabel} onChange={(next) => onSearch({ status: next })} />
+        <Select
+          label="Status"
+          value={status}
+          options={STATUSES}
+          labelOf={statusLabel}
+          onChange={(next) => onSearch({ status: next })}
+        />
         <Select label="Source" value={source} options={SOURCES} onChange={(next) => onSearch({ source: next })} />
         <span className="flex-1" />
-        {history.data?.pages[0] !== undefined && <span className="tabular-nums">{history.data.pages[0].total} stored</span>}
+        {history.data?.pages[0] !== undefined && (
+          <span className="tabular-nums">{history.data.pages[0].total} stored</span>
+        )}
       </div>
       <DataRegion
         className="min-h-40 flex-1"
@@ -60,9 +87,16 @@ export default function HistoryTab({
         retry={() => void history.refetch()}
         empty={rows.length === 0}
         filtered={
-          filters.length === 0 ? undefined : { what: `No call has ${filters.join(" and ")}.`, clear: () => onSearch({ status: undefined, source: undefined }) }
+          filters.length === 0
+            ? undefined
+            : {
+                what: `No call has ${filters.join(" and ")}.`,
+                clear: () => onSearch({ status: undefined, source: undefined }),
+              }
         }
-        emptyState={<EmptyState title="No calls stored">Calls of this function from all sources are listed here.</EmptyState>}
+        emptyState={
+          <EmptyState title="No calls stored">Calls of this function from all sources are listed here.</EmptyState>
+        }
       >
         <DataTable
           label="Invocations"

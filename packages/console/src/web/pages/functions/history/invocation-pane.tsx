@@ -31,7 +31,11 @@ export function InvocationPane(props: {
       error={found.error}
       retry={() => void found.refetch()}
       empty={found.data === null}
-      emptyState={<EmptyState title="Invocation not found">It may have been evicted, or belongs to an earlier run of the engine.</EmptyState>}
+      emptyState={
+        <EmptyState title="Invocation not found">
+          It may have been evicted, or belongs to an earlier run of the engine.
+        </EmptyState>
+      }
     >
       {found.data != null && <Facts {...props} invocation={found.data} />}
     </DataRegion>
@@ -73,7 +77,11 @@ function Facts({
           {invocation.caller !== null && (
             <>
               {" by "}
-              <Link to="/workers/{-$workerId}" params={{ workerId: invocation.caller.worker_id }} className="text-accent underline">
+              <Link
+                to="/workers/{-$workerId}"
+                params={{ workerId: invocation.caller.worker_id }}
+                className="text-accent underline"
+              >
                 {invocation.caller.name}
               </Link>
             </>
@@ -83,7 +91,11 @@ function Facts({
           <>
             <dt>Worker</dt>
             <dd>
-              <Link to="/workers/{-$workerId}" params={{ workerId: invocation.worker.id }} className="text-accent underline">
+              <Link
+                to="/workers/{-$workerId}"
+                params={{ workerId: invocation.worker.id }}
+                className="text-accent underline"
+              >
                 {invocation.worker.name}
               </Link>
             </dd>
@@ -113,7 +125,11 @@ function Facts({
         isComparing={isComparing}
       />
       {isComparing && previousId !== undefined && <Compare invocation={invocation} previousId={previousId} />}
-      {error != null && <Failure failure={{ code: error.code, message: error.message, details: error.details, stack: error.stacktrace }} />}
+      {error != null && (
+        <Failure
+          failure={{ code: error.code, message: error.message, details: error.details, stack: error.stacktrace }}
+        />
+      )}
       <Payload title="Input" preview={input} size={invocation.input_bytes} />
       {error == null && <Payload title="Output" preview={output} size={invocation.output_bytes} />}
     </div>
@@ -168,7 +184,11 @@ function ReplayActions({
       >
         Edit & replay
       </Button>
-      <Button onClick={onCompare} aria-pressed={isComparing} disabledReason={onCompare === undefined ? "The list has no previous call" : undefined}>
+      <Button
+        onClick={onCompare}
+        aria-pressed={isComparing}
+        disabledReason={onCompare === undefined ? "The list has no previous call" : undefined}
+      >
         Compare with previous
       </Button>
     </div>
@@ -177,7 +197,15 @@ function ReplayActions({
 
 const REDACTED = "Secrets in the input were not stored; use Edit & replay to enter them";
 
-function Payload({ title, preview, size }: { readonly title: string; readonly preview: Preview | null; readonly size: number | null }) {
+function Payload({
+  title,
+  preview,
+  size,
+}: {
+  readonly title: string;
+  readonly preview: Preview | null;
+  readonly size: number | null;
+}) {
   return (
     <div>
       <h4 className="pb-1 font-medium text-ink-2">{title}</h4>
@@ -187,7 +215,8 @@ function Payload({ title, preview, size }: { readonly title: string; readonly pr
         <>
           {preview.truncated && (
             <p className="pb-1 text-warn">
-              Only the beginning{size === null ? "" : ` of ${bytes(size)}`} was stored. The payload preview settings of svc-observability set the limit.
+              Only the beginning{size === null ? "" : ` of ${bytes(size)}`} was stored. The payload preview settings of
+              svc-observability set the limit.
             </p>
           )}
           <JsonView text={preview.json} name={title.toLowerCase()} />

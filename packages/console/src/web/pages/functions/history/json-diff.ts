@@ -33,8 +33,13 @@ function compare(before: JsonValue | undefined, after: JsonValue | undefined, pa
     return;
   }
   const step = (name: string): string =>
-    Array.isArray(before) ? `${path}[${name}]` : /^[\w$]+$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
-  for (const name of new Set([...members.keys(), ...others.keys()])) compare(members.get(name), others.get(name), step(name), found);
+    Array.isArray(before)
+      ? `${path}[${name}]`
+      : /^[\w$]+$/.test(name)
+        ? `${path}.${name}`
+        : `${path}[${JSON.stringify(name)}]`;
+  for (const name of new Set([...members.keys(), ...others.keys()]))
+    compare(members.get(name), others.get(name), step(name), found);
 }
 
 function membersOf(value: JsonValue): ReadonlyMap<string, JsonValue> | undefined {

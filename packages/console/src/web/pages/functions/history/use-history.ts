@@ -39,7 +39,17 @@ export interface InvocationDetail extends Omit<Invocation, "error"> {
 }
 
 export const STATUSES: readonly Invocation["status"][] = ["ok", "error", "pending", "cancelled", "timeout"];
-export const SOURCES: readonly string[] = ["call", "http", "cron", "event", "queue", "state", "stream", "console", "cli"];
+export const SOURCES: readonly string[] = [
+  "call",
+  "http",
+  "cron",
+  "event",
+  "queue",
+  "state",
+  "stream",
+  "console",
+  "cli",
+];
 
 export const INVOCATION_TONES: Readonly<Record<Invocation["status"], Tone>> = {
   ok: "ok",
@@ -87,7 +97,8 @@ export function useHistory(functionId: string, status: string | undefined, sourc
 export function useInvocation(invocationId: string) {
   return useQuery({
     queryKey: ["engine::invocations::get", invocationId],
-    queryFn: ({ signal }) => call<InvocationDetail | null>("engine::invocations::get", { invocation_id: invocationId }, { signal }),
+    queryFn: ({ signal }) =>
+      call<InvocationDetail | null>("engine::invocations::get", { invocation_id: invocationId }, { signal }),
     refetchInterval: (query) => (query.state.data?.status === "pending" ? EVERY_MS : false),
   });
 }

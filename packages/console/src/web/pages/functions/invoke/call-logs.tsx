@@ -29,7 +29,8 @@ export function CallLogs({ traceId }: { readonly traceId: string }) {
         { trace_id: traceId, limit: MAX_LINES, sort_order: "asc" },
         { signal },
       ),
-    refetchInterval: (query) => (query.state.dataUpdateCount < MAX_FETCHES && query.state.error === null ? REFETCH_MS : false),
+    refetchInterval: (query) =>
+      query.state.dataUpdateCount < MAX_FETCHES && query.state.error === null ? REFETCH_MS : false,
   });
   if (error !== null) return <p className="text-ink-2">Failed to load the logs of the call: {error.message}</p>;
   if (data === undefined) return null;

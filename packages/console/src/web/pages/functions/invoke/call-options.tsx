@@ -19,13 +19,23 @@ function Labelled({ label, children }: { readonly label: string; readonly childr
 }
 
 /** Mode, timeout, queue and metadata of the call. */
-export function CallOptions({ draft, onChange }: { readonly draft: Draft; readonly onChange: (change: Partial<Draft>) => void }) {
+export function CallOptions({
+  draft,
+  onChange,
+}: {
+  readonly draft: Draft;
+  readonly onChange: (change: Partial<Draft>) => void;
+}) {
   const [isMetadataOpen, setMetadataOpen] = useState(draft.metadata !== "");
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <Labelled label="Mode">
-          <select className={INPUT} value={draft.mode} onChange={(event) => onChange({ mode: event.target.value as Mode })}>
+          <select
+            className={INPUT}
+            value={draft.mode}
+            onChange={(event) => onChange({ mode: event.target.value as Mode })}
+          >
             {MODES.map(({ value, label }) => (
               <option key={value} value={value}>
                 {label}
@@ -35,7 +45,11 @@ export function CallOptions({ draft, onChange }: { readonly draft: Draft; readon
         </Labelled>
         {draft.mode === "enqueue" && (
           <Labelled label="Queue">
-            <input className={`${INPUT} w-32`} value={draft.queue} onChange={(event) => onChange({ queue: event.target.value })} />
+            <input
+              className={`${INPUT} w-32`}
+              value={draft.queue}
+              onChange={(event) => onChange({ queue: event.target.value })}
+            />
           </Labelled>
         )}
         <Labelled label="Timeout in ms">
@@ -47,7 +61,12 @@ export function CallOptions({ draft, onChange }: { readonly draft: Draft; readon
             onChange={(event) => onChange({ timeoutMs: event.target.value.trim() })}
           />
         </Labelled>
-        <button type="button" className="text-accent underline" aria-expanded={isMetadataOpen} onClick={() => setMetadataOpen(!isMetadataOpen)}>
+        <button
+          type="button"
+          className="text-accent underline"
+          aria-expanded={isMetadataOpen}
+          onClick={() => setMetadataOpen(!isMetadataOpen)}
+        >
           Metadata
         </button>
       </div>

@@ -8,19 +8,37 @@ import type { Draft } from "./request.ts";
 import { snippets } from "./snippets.ts";
 
 /** Dialog with the call as commands and programs to copy. */
-export function CopyAs({ functionId, draft, problem }: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined }) {
+export function CopyAs({
+  functionId,
+  draft,
+  problem,
+}: {
+  readonly functionId: string;
+  readonly draft: Draft;
+  readonly problem: string | undefined;
+}) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <Button onClick={() => setOpen(true)} disabledReason={problem}>
         Copy as…
       </Button>
-      {isOpen && problem === undefined && <CopyAsDialog functionId={functionId} draft={draft} onClose={() => setOpen(false)} />}
+      {isOpen && problem === undefined && (
+        <CopyAsDialog functionId={functionId} draft={draft} onClose={() => setOpen(false)} />
+      )}
     </>
   );
 }
 
-function CopyAsDialog({ functionId, draft, onClose }: { readonly functionId: string; readonly draft: Draft; readonly onClose: () => void }) {
+function CopyAsDialog({
+  functionId,
+  draft,
+  onClose,
+}: {
+  readonly functionId: string;
+  readonly draft: Draft;
+  readonly onClose: () => void;
+}) {
   const engine = useHello()?.engine;
   const copies = useMemo(() => {
     try {

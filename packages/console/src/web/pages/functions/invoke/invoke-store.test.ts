@@ -53,7 +53,11 @@ describe("a call", () => {
     finish(answer('"done"'));
     await call;
     expect(store.get("b").run).toBeUndefined();
-    expect(store.get("a").run).toMatchObject({ state: "answered", draft: { payload: "1" }, answer: { text: '"done"' } });
+    expect(store.get("a").run).toMatchObject({
+      state: "answered",
+      draft: { payload: "1" },
+      answer: { text: '"done"' },
+    });
     expect(store.get("a").draft.payload).toBe("3");
   });
 

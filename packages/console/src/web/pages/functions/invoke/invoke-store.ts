@@ -50,7 +50,8 @@ export class InvokeStore {
   /** Sets the schema's proposal as input, unless the user typed one. */
   seed(functionId: string, payload: string): void {
     const session = this.get(functionId);
-    if (!session.isTyped && session.draft.payload !== payload) this.#set(functionId, { ...session, draft: { ...session.draft, payload } });
+    if (!session.isTyped && session.draft.payload !== payload)
+      this.#set(functionId, { ...session, draft: { ...session.draft, payload } });
   }
 
   change(functionId: string, change: Partial<Draft>): void {
@@ -66,7 +67,14 @@ export class InvokeStore {
     this.#aborts.set(functionId, abort);
     const startedAtMs = Date.now();
     const startedAt = performance.now();
-    const started: Run = { draft, startedAtMs, state: "running", durationMs: undefined, answer: undefined, failure: undefined };
+    const started: Run = {
+      draft,
+      startedAtMs,
+      state: "running",
+      durationMs: undefined,
+      answer: undefined,
+      failure: undefined,
+    };
     this.#setRun(functionId, started);
     let ended: Partial<Run>;
     try {

@@ -15,7 +15,15 @@ import { RunResult } from "./run-result.tsx";
 import { Templates } from "./templates.tsx";
 
 /** Editor of a function's input, with call options and the last result. */
-export default function InvokeTab({ functionId, schema, isThere }: { readonly functionId: string; readonly schema: unknown; readonly isThere: boolean }) {
+export default function InvokeTab({
+  functionId,
+  schema,
+  isThere,
+}: {
+  readonly functionId: string;
+  readonly schema: unknown;
+  readonly isThere: boolean;
+}) {
   const { draft, run } = useInvokeSession(functionId);
   // The engine may accept an input that does not match the schema, so "Send anyway" sends it.
   const [refused, setRefused] = useState<{ readonly text: string; readonly canSendAnyway: boolean }>();
@@ -48,7 +56,13 @@ export default function InvokeTab({ functionId, schema, isThere }: { readonly fu
   };
   return (
     <div className="flex flex-col gap-3 p-3">
-      <PayloadEditor label={`Input of ${functionId}`} text={draft.payload} schema={schema} onChange={change} onSubmit={() => void send(false)}>
+      <PayloadEditor
+        label={`Input of ${functionId}`}
+        text={draft.payload}
+        schema={schema}
+        onChange={change}
+        onSubmit={() => void send(false)}
+      >
         <Templates functionId={functionId} draft={draft} problem={problem} />
         <CopyAs functionId={functionId} draft={draft} problem={problem} />
       </PayloadEditor>

@@ -24,13 +24,20 @@ export function outcomeOf(run: Run): Outcome {
   if (run.state === "cancelled") return { kind: "cancelled", title: "Cancelled" };
   if (run.answer === undefined) {
     const failure = run.failure;
-    const code = failure !== undefined && "code" in failure && typeof failure.code === "string" ? failure.code : "network";
-    return { kind: "unreachable", title: "No response", error: { code, message: failure?.message ?? "", details: undefined, stack: undefined } };
+    const code =
+      failure !== undefined && "code" in failure && typeof failure.code === "string" ? failure.code : "network";
+    return {
+      kind: "unreachable",
+      title: "No response",
+      error: { code, message: failure?.message ?? "", details: undefined, stack: undefined },
+    };
   }
   const { status, text } = run.answer;
   if (status === 202) return { kind: "accepted", title: "Sent" };
   if (status >= 200 && status < 300) {
-    return run.draft.mode === "enqueue" ? { kind: "enqueued", title: "Enqueued", result: text } : { kind: "ok", title: "OK", result: text };
+    return run.draft.mode === "enqueue"
+      ? { kind: "enqueued", title: "Enqueued", result: text }
+      : { kind: "ok", title: "OK", result: text };
   }
   return { kind: "error", title: "Error", error: failureIn(text, status) };
 }
@@ -38,10 +45,19 @@ export function outcomeOf(run: Run): Outcome {
 function failureIn(text: string, status: number): CallFailure {
   try {
     const { error } = JSON.parse(text) as {
-      readonly error: { readonly code: string; readonly message: string; readonly details?: Readonly<Record<string, unknown>> };
+      readonly error: {
+        readonly code: string;
+        readonly message: string;
+        readonly details?: Readonly<Record<string, unknown>>;
+      };
     };
     const stack = error.details?.stacktrace ?? error.details?.stack;
-    return { code: String(error.code), message: String(error.message), details: error.details, stack: typeof stack === "string" ? stack : undefined };
+    return {
+      code: String(error.code),
+      message: String(error.message),
+      details: error.details,
+      stack: typeof stack === "string" ? stack : undefined,
+    };
   } catch {
     // The response is not from the engine, but for example from a proxy.
     return { code: `HTTP ${status}`, message: text.slice(0, 2_000), details: undefined, stack: undefined };

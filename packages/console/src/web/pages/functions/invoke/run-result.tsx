@@ -30,18 +30,31 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <h3 className="font-medium">Result</h3>
         <span role="status">
-          <Badge tone={tone} icon={<Icon aria-hidden className={outcome.kind === "running" ? "size-3 animate-spin" : "size-3"} />}>
+          <Badge
+            tone={tone}
+            icon={<Icon aria-hidden className={outcome.kind === "running" ? "size-3 animate-spin" : "size-3"} />}
+          >
             {outcome.title}
           </Badge>
         </span>
         {answer !== undefined && <span className="font-mono text-[12px] text-ink-2">HTTP {answer.status}</span>}
-        {run.durationMs === undefined ? <Elapsed sinceMs={run.startedAtMs} /> : <Duration ms={run.durationMs} className="tabular-nums" />}
+        {run.durationMs === undefined ? (
+          <Elapsed sinceMs={run.startedAtMs} />
+        ) : (
+          <Duration ms={run.durationMs} className="tabular-nums" />
+        )}
         <span className="text-ink-3">
           at <Timestamp ms={run.startedAtMs} withMs={false} />
         </span>
       </div>
-      {outcome.kind === "accepted" && <p className="text-ink-2">The call was sent without waiting for its result. Its outcome appears in the history.</p>}
-      {outcome.kind === "cancelled" && <p className="text-ink-2">The handler received an abort signal, but may already have had side effects.</p>}
+      {outcome.kind === "accepted" && (
+        <p className="text-ink-2">
+          The call was sent without waiting for its result. Its outcome appears in the history.
+        </p>
+      )}
+      {outcome.kind === "cancelled" && (
+        <p className="text-ink-2">The handler received an abort signal, but may already have had side effects.</p>
+      )}
       {outcome.kind === "enqueued" && <JobLink text={outcome.result ?? ""} queue={run.draft.queue} />}
       {outcome.error !== undefined && <Failure failure={outcome.error} />}
       {outcome.result !== undefined && <JsonView text={outcome.result} name="the result" openTo={3} />}
@@ -55,7 +68,12 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
           >
             Trace
           </Link>
-          <Link to="/logs/{-$logId}" params={{ logId: undefined }} search={{ trace: answer.traceId }} className="text-accent underline">
+          <Link
+            to="/logs/{-$logId}"
+            params={{ logId: undefined }}
+            search={{ trace: answer.traceId }}
+            className="text-accent underline"
+          >
             All logs of the trace
           </Link>
           {answer.invocationId !== null && (
@@ -69,7 +87,8 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
             </Link>
           )}
           <span className="inline-flex items-center gap-1 font-mono text-[11px] text-ink-3">
-            {answer.traceId.slice(0, 8)}… <CopyButton text={answer.traceId} label="Copy the trace ID" className="h-6 w-6" />
+            {answer.traceId.slice(0, 8)}…{" "}
+            <CopyButton text={answer.traceId} label="Copy the trace ID" className="h-6 w-6" />
           </span>
         </div>
       )}
@@ -111,7 +130,8 @@ export function Failure({ failure }: { readonly failure: CallFailure }) {
   return (
     <div role="alert" className="flex flex-col gap-2 rounded-md border border-danger/40 bg-danger-soft p-3">
       <p className="break-words">
-        <code className="font-medium text-danger">{failure.code}</code> <span className="whitespace-pre-wrap">{failure.message}</span>
+        <code className="font-medium text-danger">{failure.code}</code>{" "}
+        <span className="whitespace-pre-wrap">{failure.message}</span>
       </p>
       {failure.stack !== undefined && (
         <details open>

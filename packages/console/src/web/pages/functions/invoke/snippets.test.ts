@@ -9,10 +9,16 @@ import { pythonValue, snippets } from "./snippets.ts";
 const run = promisify(execFile);
 const base = echoServer();
 
-const NASTY = String.raw`{"text":"it's $HOME ~id~ \"quoted\" \\ !x @file & ; %","big":9007199254740993,"line":"a\nb","ü":null}`.replaceAll("~", "`");
+const NASTY =
+  String.raw`{"text":"it's $HOME ~id~ \"quoted\" \\ !x @file & ; %","big":9007199254740993,"line":"a\nb","ü":null}`.replaceAll(
+    "~",
+    "`",
+  );
 
 function made(name: string, draft: Draft): string {
-  const found = snippets("orders::it's", draft, { http: base(), bridge: "ws://127.0.0.1:49134" }).find((snippet) => snippet.name === name);
+  const found = snippets("orders::it's", draft, { http: base(), bridge: "ws://127.0.0.1:49134" }).find(
+    (snippet) => snippet.name === name,
+  );
   if (found === undefined) throw new Error(name);
   return found.text;
 }

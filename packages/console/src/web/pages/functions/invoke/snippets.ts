@@ -114,7 +114,10 @@ export function pythonValue(value: JsonValue, depth = 1): string {
   if (isBigNumber(value)) return value.value;
   const inner = "    ".repeat(depth);
   const outer = "    ".repeat(depth - 1);
-  if (Array.isArray(value)) return value.length === 0 ? "[]" : `[\n${value.map((item) => `${inner}${pythonValue(item, depth + 1)},\n`).join("")}${outer}]`;
+  if (Array.isArray(value))
+    return value.length === 0
+      ? "[]"
+      : `[\n${value.map((item) => `${inner}${pythonValue(item, depth + 1)},\n`).join("")}${outer}]`;
   const entries = Object.entries(value);
   if (entries.length === 0) return "{}";
   return `{\n${entries.map(([name, item]) => `${inner}${JSON.stringify(name)}: ${pythonValue(item, depth + 1)},\n`).join("")}${outer}}`;
@@ -122,7 +125,10 @@ export function pythonValue(value: JsonValue, depth = 1): string {
 
 function survivesJavaScript(value: JsonValue): boolean {
   if (typeof value !== "object" || value === null) return true;
-  if (isBigNumber(value)) return Number.isInteger(Number(value.value)) ? Number.isSafeInteger(Number(value.value)) : Number.isFinite(Number(value.value));
+  if (isBigNumber(value))
+    return Number.isInteger(Number(value.value))
+      ? Number.isSafeInteger(Number(value.value))
+      : Number.isFinite(Number(value.value));
   return Object.entries(value).every(([name, member]) => name !== "__proto__" && survivesJavaScript(member));
 }
 

@@ -33,5 +33,8 @@ function isTemplate(value: unknown): value is Template {
   const { draft } = (value ?? {}) as Partial<Template>;
   if (!hasName(value) || typeof draft !== "object" || draft === null) return false;
   const { payload, mode, timeoutMs, queue, metadata } = draft;
-  return [payload, timeoutMs, queue, metadata].every((text) => typeof text === "string") && (mode === "sync" || mode === "void" || mode === "enqueue");
+  return (
+    [payload, timeoutMs, queue, metadata].every((text) => typeof text === "string") &&
+    (mode === "sync" || mode === "void" || mode === "enqueue")
+  );
 }

@@ -14,17 +14,32 @@ import type { Draft } from "./request.ts";
 import { readTemplates, type Template, templatesOf } from "./template.ts";
 
 /** Saved inputs, shared by all users of this engine. */
-export function Templates({ functionId, draft, problem }: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined }) {
+export function Templates({
+  functionId,
+  draft,
+  problem,
+}: {
+  readonly functionId: string;
+  readonly draft: Draft;
+  readonly problem: string | undefined;
+}) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
       <Button onClick={() => setOpen(true)}>Templates…</Button>
-      {isOpen && <TemplatesDialog functionId={functionId} draft={draft} problem={problem} onClose={() => setOpen(false)} />}
+      {isOpen && (
+        <TemplatesDialog functionId={functionId} draft={draft} problem={problem} onClose={() => setOpen(false)} />
+      )}
     </>
   );
 }
 
-function TemplatesDialog(props: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined; readonly onClose: () => void }) {
+function TemplatesDialog(props: {
+  readonly functionId: string;
+  readonly draft: Draft;
+  readonly problem: string | undefined;
+  readonly onClose: () => void;
+}) {
   const { functionId, draft, problem, onClose } = props;
   const kind = templatesOf(functionId);
   const templates = useKept(kind);
@@ -59,9 +74,20 @@ function TemplatesDialog(props: { readonly functionId: string; readonly draft: D
       >
         <label className="flex min-w-0 flex-1 items-center gap-2 text-ink-2">
           Name
-          <input className={`${INPUT} min-w-0 flex-1`} value={name} maxLength={MAX_NAME_CHARACTERS} onChange={(event) => setName(event.target.value)} />
+          <input
+            className={`${INPUT} min-w-0 flex-1`}
+            value={name}
+            maxLength={MAX_NAME_CHARACTERS}
+            onChange={(event) => setName(event.target.value)}
+          />
         </label>
-        <Button type="submit" look="primary" disabledReason={refusal ?? problem} disabled={name.trim() === ""} isPending={save.isPending}>
+        <Button
+          type="submit"
+          look="primary"
+          disabledReason={refusal ?? problem}
+          disabled={name.trim() === ""}
+          isPending={save.isPending}
+        >
           {exists ? "Replace" : "Save the input"}
         </Button>
       </form>
@@ -78,7 +104,11 @@ function TemplatesDialog(props: { readonly functionId: string; readonly draft: D
         <ul className="flex flex-col gap-1">
           {all.map((template) => (
             <li key={template.name} className="flex items-center gap-2 rounded-md border border-line px-2 py-1">
-              <button type="button" className="min-w-0 flex-1 truncate text-left text-accent underline" onClick={() => use(template)}>
+              <button
+                type="button"
+                className="min-w-0 flex-1 truncate text-left text-accent underline"
+                onClick={() => use(template)}
+              >
                 {template.name}
               </button>
               <code className="max-w-40 truncate text-ink-3">{template.draft.payload.replace(/\s+/g, " ")}</code>
@@ -96,7 +126,9 @@ function TemplatesDialog(props: { readonly functionId: string; readonly draft: D
       <div className="flex items-center gap-2 pt-3">
         <Button
           disabled={all.length === 0}
-          onClick={() => download(JSON.stringify(all, undefined, 2), `templates of ${functionId.replace(/[^\w.-]+/g, "_")}.json`)}
+          onClick={() =>
+            download(JSON.stringify(all, undefined, 2), `templates of ${functionId.replace(/[^\w.-]+/g, "_")}.json`)
+          }
         >
           Export
         </Button>

@@ -24,10 +24,17 @@ export function CompareDialog({
     queryKey: ["traces-of-name", name],
     queryFn: ({ signal }) => call<TraceListAnswer>("engine::traces::list", { name, limit: 21 }, { signal }),
   });
-  const others = (query.data?.spans ?? []).map(({ trace }) => trace).filter((trace) => trace.trace_id !== traceId && trace.root_name === name);
+  const others = (query.data?.spans ?? [])
+    .map(({ trace }) => trace)
+    .filter((trace) => trace.trace_id !== traceId && trace.root_name === name);
   const typed = id.trim().toLowerCase();
   return (
-    <Dialog open onClose={onClose} title="Compare with another trace" description={<>Another run of “{name}”, or any trace by its ID.</>}>
+    <Dialog
+      open
+      onClose={onClose}
+      title="Compare with another trace"
+      description={<>Another run of “{name}”, or any trace by its ID.</>}
+    >
       <form
         className="mb-3 flex gap-2"
         onSubmit={(event) => {

@@ -40,7 +40,10 @@ export function drawFlame(canvas: HTMLCanvasElement, drawing: FlameDrawing): voi
   context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
   context.textBaseline = "middle";
   const wanted = drawing.text.toLowerCase();
-  const longestSelf = drawing.colors === "self" ? Math.max(0.001, ...sampled(frames).map(({ node }) => selfTimeMs(node, drawing.nowMs))) : 1;
+  const longestSelf =
+    drawing.colors === "self"
+      ? Math.max(0.001, ...sampled(frames).map(({ node }) => selfTimeMs(node, drawing.nowMs)))
+      : 1;
   for (const frame of frames) {
     const y = frame.lane * LANE - top;
     if (y + LANE < 0 || y > height) continue;
@@ -54,7 +57,8 @@ export function drawFlame(canvas: HTMLCanvasElement, drawing: FlameDrawing): voi
     drawBox(context, box, tokens(tokenOf(frame, drawing)), isFound ? 0.12 + 0.5 * share : 0.07);
     const mark = markOf(frame, drawing);
     if (mark !== undefined) drawMark(context, box, tokens(mark));
-    if (box.length >= MIN_TEXT_WIDTH) drawText(context, box, `${frame.node.status === "error" ? "⚠ " : ""}${name}`, tokens("--ink"), isFound);
+    if (box.length >= MIN_TEXT_WIDTH)
+      drawText(context, box, `${frame.node.status === "error" ? "⚠ " : ""}${name}`, tokens("--ink"), isFound);
   }
   context.globalAlpha = 1;
 }
@@ -85,7 +89,13 @@ function drawMark(context: CanvasRenderingContext2D, { from, y, length }: Box, c
   context.strokeRect(from + 1, y + 2, Math.max(1, length - 2), LANE - 4);
 }
 
-function drawText(context: CanvasRenderingContext2D, { from, y, length }: Box, text: string, color: string, isFound: boolean): void {
+function drawText(
+  context: CanvasRenderingContext2D,
+  { from, y, length }: Box,
+  text: string,
+  color: string,
+  isFound: boolean,
+): void {
   context.globalAlpha = isFound ? 1 : 0.5;
   context.fillStyle = color;
   context.save();
@@ -99,7 +109,8 @@ function drawText(context: CanvasRenderingContext2D, { from, y, length }: Box, t
 function tokenOf({ node }: Frame, { colors, forest }: FlameDrawing): string {
   if (node.span === undefined) return "--warn";
   if (colors === "self") return "--warn";
-  if (colors === "status" || node.status === "error") return node.status === "error" ? "--danger" : node.status === "pending" ? "--info" : "--ok";
+  if (colors === "status" || node.status === "error")
+    return node.status === "error" ? "--danger" : node.status === "pending" ? "--info" : "--ok";
   return colorToken(forest.services, node.service);
 }
 

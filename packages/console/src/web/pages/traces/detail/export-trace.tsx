@@ -23,7 +23,12 @@ export function ExportTrace({ traceId }: { readonly traceId: string }) {
   };
   return (
     <>
-      <Button title="With secrets masked" isPending={isPending} onClick={() => void save()} icon={<Download aria-hidden className="size-3.5" />}>
+      <Button
+        title="With secrets masked"
+        isPending={isPending}
+        onClick={() => void save()}
+        icon={<Download aria-hidden className="size-3.5" />}
+      >
         Export OTLP
       </Button>
       {failure !== undefined && (

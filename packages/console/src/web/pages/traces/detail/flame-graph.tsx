@@ -34,7 +34,10 @@ export default function FlameGraph({
   const { colors = "service" } = route.useSearch();
   const navigate = route.useNavigate();
   const setColors = (next: FlameColors): void =>
-    void navigate({ search: (before) => ({ ...before, colors: next === "service" ? undefined : next }), replace: true });
+    void navigate({
+      search: (before) => ({ ...before, colors: next === "service" ? undefined : next }),
+      replace: true,
+    });
   const [text, setText] = useState("");
   const [pointed, setPointed] = useState<SpanNode>();
   const [activeId, setActiveId] = useState(selectedId ?? forest.root?.id);
@@ -55,7 +58,19 @@ export default function FlameGraph({
   }, []);
   useEffect(() => {
     if (canvas.current !== null)
-      drawFlame(canvas.current, { ...size, top, frames, view: range, forest, nowMs, colors, text, selectedId, activeId: active?.id, tokens });
+      drawFlame(canvas.current, {
+        ...size,
+        top,
+        frames,
+        view: range,
+        forest,
+        nowMs,
+        colors,
+        text,
+        selectedId,
+        activeId: active?.id,
+        tokens,
+      });
   });
   useEffect(() => {
     const frame = frames[active?.at ?? -1];
@@ -104,7 +119,11 @@ export default function FlameGraph({
   const described = pointed ?? active;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <div role="toolbar" aria-label="Flame graph" className="flex flex-wrap items-center gap-2 border-line border-b bg-surface px-3 py-1.5">
+      <div
+        role="toolbar"
+        aria-label="Flame graph"
+        className="flex flex-wrap items-center gap-2 border-line border-b bg-surface px-3 py-1.5"
+      >
         <SearchBox label="Find spans" value={text} onChange={setText} className="w-44" />
         <label className="flex items-center gap-1.5 text-ink-2">
           Colour by
@@ -120,19 +139,28 @@ export default function FlameGraph({
         </label>
         <Button
           disabled={described === undefined}
-          onClick={() => described !== undefined && onView({ fromMs: described.startMs, toMs: Math.max(described.startMs + 0.001, endOf(described, nowMs)) })}
+          onClick={() =>
+            described !== undefined &&
+            onView({ fromMs: described.startMs, toMs: Math.max(described.startMs + 0.001, endOf(described, nowMs)) })
+          }
         >
           Zoom to span
         </Button>
         <Button disabled={view === undefined} onClick={() => onView(undefined)}>
           Reset zoom
         </Button>
-        <span className="min-w-0 flex-1 truncate text-[12px] text-ink-2">{described === undefined ? "" : describe(described, nowMs)}</span>
+        <span className="min-w-0 flex-1 truncate text-[12px] text-ink-2">
+          {described === undefined ? "" : describe(described, nowMs)}
+        </span>
       </div>
       <div className="h-6 shrink-0 border-line border-b bg-surface">
         <TimeRuler view={range} lengthMs={lengthMs} onView={onView} />
       </div>
-      <div ref={scroller} className="relative min-h-0 flex-1 overflow-y-auto" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+      <div
+        ref={scroller}
+        className="relative min-h-0 flex-1 overflow-y-auto"
+        onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      >
         <div style={{ height: Math.max(laneCount * LANE, size.height) }}>
           <canvas
             ref={canvas}

@@ -1,5 +1,15 @@
 import "@xyflow/react/dist/style.css";
-import { Background, Controls, type Edge, Handle, MarkerType, type Node, type NodeProps, Position, ReactFlow } from "@xyflow/react";
+import {
+  Background,
+  Controls,
+  type Edge,
+  Handle,
+  MarkerType,
+  type Node,
+  type NodeProps,
+  Position,
+  ReactFlow,
+} from "@xyflow/react";
 import { type CSSProperties, useEffect, useMemo, useState } from "react";
 import type { LayoutAnswer, LayoutRequest } from "../../../lib/graph-layout.worker.ts";
 import { duration } from "../../../lib/time.ts";
@@ -118,7 +128,10 @@ function ServiceBox({ data: { service, color } }: NodeProps<ServiceNode>) {
 }
 
 /** Computes the layout in a worker, so that a large graph does not block the page. */
-function useLayout(graph: { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] }): LayoutAnswer | undefined {
+function useLayout(graph: {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}): LayoutAnswer | undefined {
   const [positions, setPositions] = useState<LayoutAnswer>();
   // A growing trace changes its counts all the time; the layout depends only on its services and edges.
   const shape = JSON.stringify([graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])]);

@@ -38,7 +38,12 @@ export function Minimap({
     for (const node of forest.nodes) {
       const x = (node.startMs / lengthMs) * width;
       context.fillStyle = tokens(node.status === "error" ? "--danger" : colorToken(forest.services, node.service));
-      context.fillRect(x, node.at * row, Math.max(1, ((endOf(node, nowMs) - node.startMs) / lengthMs) * width), Math.max(0.75, row * 0.8));
+      context.fillRect(
+        x,
+        node.at * row,
+        Math.max(1, ((endOf(node, nowMs) - node.startMs) / lengthMs) * width),
+        Math.max(0.75, row * 0.8),
+      );
     }
   }, [forest, nowMs, lengthMs, tokens]);
   const momentAt = (event: PointerEvent): number => {
@@ -46,7 +51,10 @@ export function Minimap({
     return Math.min(1, Math.max(0, (event.clientX - rect.left) / rect.width)) * lengthMs;
   };
   const range = drag ?? view;
-  const [left, right] = [(Math.min(range.fromMs, range.toMs) / lengthMs) * 100, (Math.max(range.fromMs, range.toMs) / lengthMs) * 100];
+  const [left, right] = [
+    (Math.min(range.fromMs, range.toMs) / lengthMs) * 100,
+    (Math.max(range.fromMs, range.toMs) / lengthMs) * 100,
+  ];
   return (
     <div
       role="img"

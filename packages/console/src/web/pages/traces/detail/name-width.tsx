@@ -4,7 +4,13 @@ const MIN_PERCENT = 15;
 const MAX_PERCENT = 75;
 
 /** Separator between names and bars, moved by dragging or by the arrow keys. `percent`: width of the names. */
-export function NameWidth({ percent, onChange }: { readonly percent: number; readonly onChange: (percent: number) => void }) {
+export function NameWidth({
+  percent,
+  onChange,
+}: {
+  readonly percent: number;
+  readonly onChange: (percent: number) => void;
+}) {
   const [isDragging, setDragging] = useState(false);
   const set = (next: number): void => onChange(Math.min(MAX_PERCENT, Math.max(MIN_PERCENT, next)));
   const move = (event: PointerEvent<HTMLElement>): void => {

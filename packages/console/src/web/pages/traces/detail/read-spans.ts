@@ -40,8 +40,17 @@ async function fetchPage<Span>(
 ): Promise<SpansPage<Span> & { readonly limit: number }> {
   const { traceId, detail, text } = query;
   try {
-    const payload = { trace_id: traceId, detail, limit, ...(text === undefined ? {} : { text }), ...(cursor === null ? {} : { cursor }) };
-    return { ...(await call<SpansPage<Span>>("engine::traces::spans", payload, signal === undefined ? {} : { signal })), limit };
+    const payload = {
+      trace_id: traceId,
+      detail,
+      limit,
+      ...(text === undefined ? {} : { text }),
+      ...(cursor === null ? {} : { cursor }),
+    };
+    return {
+      ...(await call<SpansPage<Span>>("engine::traces::spans", payload, signal === undefined ? {} : { signal })),
+      limit,
+    };
   } catch (failure) {
     if (limit === 1 || !(failure instanceof ApiFailure) || failure.code !== "payload_too_large") throw failure;
     return fetchPage(query, cursor, Math.ceil(limit / 8), signal);

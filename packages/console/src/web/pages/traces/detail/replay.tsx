@@ -8,13 +8,19 @@ import { attributeOf, type StoredSpan } from "../../../model/trace-types.ts";
 const SEARCHED_SPANS = 20;
 
 /** Class names of a link that looks like a button. */
-export const BUTTON_LINK = "inline-flex h-7 items-center gap-1.5 whitespace-nowrap rounded-md border border-line bg-surface px-2.5 hover:bg-hover";
+export const BUTTON_LINK =
+  "inline-flex h-7 items-center gap-1.5 whitespace-nowrap rounded-md border border-line bg-surface px-2.5 hover:bg-hover";
 
 /** Links to the invoke form with the first call of the trace filled in. */
 export function Replay({ traceId, spanCount }: { readonly traceId: string; readonly spanCount: number }) {
   const { data } = useQuery({
     queryKey: ["trace-first-call", traceId, Math.min(spanCount, SEARCHED_SPANS)],
-    queryFn: ({ signal }) => call<{ readonly spans: readonly StoredSpan[] }>("engine::traces::spans", { trace_id: traceId, limit: SEARCHED_SPANS }, { signal }),
+    queryFn: ({ signal }) =>
+      call<{ readonly spans: readonly StoredSpan[] }>(
+        "engine::traces::spans",
+        { trace_id: traceId, limit: SEARCHED_SPANS },
+        { signal },
+      ),
     placeholderData: (before) => before,
   });
   const first = data?.spans.find(({ attributes }) => attributeOf(attributes, "svc.invocation_id") !== undefined);

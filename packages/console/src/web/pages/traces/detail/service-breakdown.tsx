@@ -77,7 +77,12 @@ export default function ServiceBreakdown({
             { value: "operation", label: "Operations" },
           ]}
           value={by}
-          onChange={(next) => void navigate({ search: (before) => ({ ...before, rows: next === "operation" ? next : undefined }), replace: true })}
+          onChange={(next) =>
+            void navigate({
+              search: (before) => ({ ...before, rows: next === "operation" ? next : undefined }),
+              replace: true,
+            })
+          }
         />
       </div>
       <DataTable

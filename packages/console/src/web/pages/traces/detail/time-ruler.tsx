@@ -33,7 +33,8 @@ export function TimeRuler({
       }}
       onPointerMove={(event) => drag !== undefined && setDrag({ fromMs: drag.fromMs, toMs: momentAt(event) })}
       onPointerUp={() => {
-        if (drag !== undefined && Math.abs(shareOf(drag.toMs, view) - shareOf(drag.fromMs, view)) > 0.01) onView(clamped(drag, lengthMs));
+        if (drag !== undefined && Math.abs(shareOf(drag.toMs, view) - shareOf(drag.fromMs, view)) > 0.01)
+          onView(clamped(drag, lengthMs));
         setDrag(undefined);
       }}
       onPointerCancel={() => setDrag(undefined)}
@@ -45,7 +46,9 @@ export function TimeRuler({
           className="absolute inset-y-0 flex items-center whitespace-nowrap border-line border-l pl-1 font-mono text-[11px] text-ink-3"
           style={{
             left: `${shareOf(ms, view) * 100}%`,
-            ...(at === ticks.length - 1 && shareOf(ms, view) > 0.92 ? { transform: "translateX(-100%)", borderLeftWidth: 0 } : {}),
+            ...(at === ticks.length - 1 && shareOf(ms, view) > 0.92
+              ? { transform: "translateX(-100%)", borderLeftWidth: 0 }
+              : {}),
           }}
         >
           {duration(ms)}

@@ -25,7 +25,10 @@ export function clamped({ fromMs, toMs }: ViewWindow, lengthMs: number): ViewWin
   const from = Math.max(0, Math.min(fromMs, toMs));
   const to = Math.min(lengthMs, Math.max(fromMs, toMs));
   if (to - from >= SHORTEST_MS) return { fromMs: from, toMs: to };
-  return { fromMs: Math.max(0, Math.min(from, lengthMs - SHORTEST_MS)), toMs: Math.max(from + SHORTEST_MS, SHORTEST_MS) };
+  return {
+    fromMs: Math.max(0, Math.min(from, lengthMs - SHORTEST_MS)),
+    toMs: Math.max(from + SHORTEST_MS, SHORTEST_MS),
+  };
 }
 
 /** Returns the position of a time in the range, 0 to 1. Times outside the range are below 0 or above 1. */

@@ -12,7 +12,9 @@ import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 import { shortId } from "../list/trace-columns.tsx";
 
-const CHANGES: Readonly<Record<ComparedRow["change"], { readonly label: string; readonly tone: Tone; readonly icon: typeof Plus }>> = {
+const CHANGES: Readonly<
+  Record<ComparedRow["change"], { readonly label: string; readonly tone: Tone; readonly icon: typeof Plus }>
+> = {
   added: { label: "Added", tone: "info", icon: Plus },
   removed: { label: "Removed", tone: "violet", icon: Minus },
   slower: { label: "Slower", tone: "danger", icon: TrendingUp },
@@ -56,7 +58,14 @@ export default function TraceCompare({
     },
     { key: "a", header: "This trace", width: "6rem", align: "right", cell: ({ a }) => <SideCell side={a} /> },
     { key: "b", header: "Other trace", width: "6rem", align: "right", cell: ({ b }) => <SideCell side={b} /> },
-    { key: "delta", header: "Difference", width: "6rem", align: "right", from: 640, cell: ({ delta_ms }) => <Delta ms={delta_ms} /> },
+    {
+      key: "delta",
+      header: "Difference",
+      width: "6rem",
+      align: "right",
+      from: 640,
+      cell: ({ delta_ms }) => <Delta ms={delta_ms} />,
+    },
     {
       key: "change",
       header: "Change",
@@ -98,7 +107,9 @@ export default function TraceCompare({
         />
       </div>
       {query.data?.truncated === true && (
-        <p className="bg-warn-soft px-4 py-1 text-warn">The traces are too large to compare in full; showing the first rows.</p>
+        <p className="bg-warn-soft px-4 py-1 text-warn">
+          The traces are too large to compare in full; showing the first rows.
+        </p>
       )}
       <DataTable
         label="Differences"
@@ -129,8 +140,8 @@ function Side({ title, summary }: { readonly title: string; readonly summary: Tr
         {summary.root_name} <span className="font-mono text-[11px]">{shortId(summary.trace_id)}</span>
       </Link>
       <p className="text-[12px] text-ink-2">
-        {summary.duration_ms === null ? "running" : <Duration ms={summary.duration_ms} />}, {summary.span_count} spans, {summary.error_count} errors, at{" "}
-        <Timestamp ms={summary.start_time_ms} as="date" />
+        {summary.duration_ms === null ? "running" : <Duration ms={summary.duration_ms} />}, {summary.span_count} spans,{" "}
+        {summary.error_count} errors, at <Timestamp ms={summary.start_time_ms} as="date" />
       </p>
     </div>
   );

@@ -51,15 +51,27 @@ const NO_TRACE_PARAMS = {
 } as const;
 
 /** One trace. */
-export default function TraceDetail({ traceId, spanId }: { readonly traceId: string; readonly spanId: string | undefined }) {
+export default function TraceDetail({
+  traceId,
+  spanId,
+}: {
+  readonly traceId: string;
+  readonly spanId: string | undefined;
+}) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const trace = useTrace(traceId);
   const { forest, nowMs } = trace;
   const [isComparing, setComparing] = useState(false);
-  const change = (next: Partial<TraceSearch>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+  const change = (next: Partial<TraceSearch>): void =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
   const select = (id: string | undefined): void =>
-    void navigate({ to: "/traces/{-$traceId}/{-$spanId}", params: { traceId, spanId: id }, search: true, replace: spanId !== undefined });
+    void navigate({
+      to: "/traces/{-$traceId}/{-$spanId}",
+      params: { traceId, spanId: id },
+      search: true,
+      replace: spanId !== undefined,
+    });
   const node = spanId === undefined ? undefined : forest?.byId.get(spanId);
   const view: View = search.compare === undefined ? (search.view ?? "waterfall") : "compare";
   const content = forest !== undefined && (
@@ -72,7 +84,10 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
           tabs={search.compare === undefined ? VIEWS : [...VIEWS, { value: "compare", label: "Compare" }]}
           value={view}
           onChange={(next) =>
-            change({ view: next === "waterfall" || next === "compare" ? undefined : next, compare: next === "compare" ? search.compare : undefined })
+            change({
+              view: next === "waterfall" || next === "compare" ? undefined : next,
+              compare: next === "compare" ? search.compare : undefined,
+            })
           }
         />
       </div>
@@ -117,7 +132,8 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
           empty={forest !== undefined && forest.spanCount === 0}
           emptyState={
             <EmptyState title="Trace not found">
-              <code>{traceId}</code> does not exist, or it was evicted. A trace that has just started appears here when its first span arrives.
+              <code>{traceId}</code> does not exist, or it was evicted. A trace that has just started appears here when
+              its first span arrives.
             </EmptyState>
           }
         >
@@ -127,7 +143,9 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
             title={node?.name ?? spanId ?? ""}
             detail={
               spanId === undefined || forest === undefined ? undefined : node?.span === undefined ? (
-                <p className="p-4 text-ink-2">{trace.isComplete ? "Span not found; it may not have arrived yet." : "Loading the span"}</p>
+                <p className="p-4 text-ink-2">
+                  {trace.isComplete ? "Span not found; it may not have arrived yet." : "Loading the span"}
+                </p>
               ) : (
                 <Suspense fallback={<SkeletonRows rows={6} />}>
                   <SpanPane
@@ -186,18 +204,37 @@ function Views({
   const [zoom, setZoom] = useState<ViewWindow>();
   const found = useFoundSpans(traceId, view === "waterfall" ? (search.span ?? "") : "", total);
   const filter = useMemo<SpanFilter>(
-    () => ({ text: search.span ?? "", errorsOnly: search.errors === true, minMs: search.least, service: search.part, found: found.ids }),
+    () => ({
+      text: search.span ?? "",
+      errorsOnly: search.errors === true,
+      minMs: search.least,
+      service: search.part,
+      found: found.ids,
+    }),
     [search.span, search.errors, search.least, search.part, found.ids],
   );
   const lengthMs = Math.max(0.001, forest.lengthMs, forest.isPending ? nowMs : 0);
   const matching = useMemo(
-    () => (isFiltering(filter) ? visibleRows(forest, ALL_OPEN, filter, nowMs).filter(({ isContext }) => !isContext).length : undefined),
+    () =>
+      isFiltering(filter)
+        ? visibleRows(forest, ALL_OPEN, filter, nowMs).filter(({ isContext }) => !isContext).length
+        : undefined,
     [forest, filter, nowMs],
   );
-  if (view === "flame") return <FlameGraph forest={forest} nowMs={nowMs} selectedId={spanId} onSelect={onSelect} view={zoom} onView={setZoom} />;
+  if (view === "flame")
+    return (
+      <FlameGraph forest={forest} nowMs={nowMs} selectedId={spanId} onSelect={onSelect} view={zoom} onView={setZoom} />
+    );
   if (view === "services")
-    return <ServiceBreakdown forest={forest} nowMs={nowMs} onOpen={(part, operation) => onSearch({ view: undefined, part, span: operation })} />;
-  if (view === "map") return <TraceMap forest={forest} nowMs={nowMs} onOpen={(part) => onSearch({ view: undefined, part })} />;
+    return (
+      <ServiceBreakdown
+        forest={forest}
+        nowMs={nowMs}
+        onOpen={(part, operation) => onSearch({ view: undefined, part, span: operation })}
+      />
+    );
+  if (view === "map")
+    return <TraceMap forest={forest} nowMs={nowMs} onOpen={(part) => onSearch({ view: undefined, part })} />;
   if (view === "compare") return <TraceCompare traceId={traceId} otherId={search.compare ?? ""} onSelect={onSelect} />;
   return (
     <>
@@ -209,7 +246,11 @@ function Views({
         view={zoom}
         lengthMs={lengthMs}
         onView={setZoom}
-        shownText={matching === undefined ? "" : `${matching} of ${forest.spanCount} match${found.isSearching ? ", searching attributes …" : ""}`}
+        shownText={
+          matching === undefined
+            ? ""
+            : `${matching} of ${forest.spanCount} match${found.isSearching ? ", searching attributes …" : ""}`
+        }
       />
       <DataRegion
         loading={matching === 0 && found.isSearching}
@@ -218,7 +259,9 @@ function Views({
         empty={matching === 0}
         emptyState={
           <EmptyState title="No span matches">
-            <Button onClick={() => onSearch({ span: undefined, errors: undefined, least: undefined, part: undefined })}>Clear the filters</Button>
+            <Button onClick={() => onSearch({ span: undefined, errors: undefined, least: undefined, part: undefined })}>
+              Clear the filters
+            </Button>
           </EmptyState>
         }
       >

@@ -58,14 +58,21 @@ export function TraceHeader({
           {duration(Math.max(forest.lengthMs, forest.isPending ? nowMs : 0))}
           {forest.isPending && " so far"}
         </Fact>
-        <Fact name="Started">{root?.span !== undefined && <Timestamp ms={millisOf(root.span.start_time_unix_nano_text)} as="date" />}</Fact>
+        <Fact name="Started">
+          {root?.span !== undefined && <Timestamp ms={millisOf(root.span.start_time_unix_nano_text)} as="date" />}
+        </Fact>
         <Fact name="Spans">{forest.spanCount}</Fact>
         <Fact name="Services">{forest.services.length}</Fact>
         <Fact name="Errors">{forest.errorCount}</Fact>
         <Fact name="Depth">{forest.depth}</Fact>
       </dl>
       {isNarrow && (
-        <Button aria-expanded={isOpen} className="self-start" onClick={() => setOpen(!isOpen)} icon={<Ellipsis aria-hidden className="size-3.5" />}>
+        <Button
+          aria-expanded={isOpen}
+          className="self-start"
+          onClick={() => setOpen(!isOpen)}
+          icon={<Ellipsis aria-hidden className="size-3.5" />}
+        >
           Copy, export, compare
         </Button>
       )}
@@ -73,7 +80,11 @@ export function TraceHeader({
         <Button onClick={copyLink} icon={<Link2 aria-hidden className="size-3.5" />}>
           Copy link
         </Button>
-        <CopyButton text={async () => jsonOf((await fetchWholeTrace(traceId)).map(maskedSpan), 2)} label="Copy JSON" withText />
+        <CopyButton
+          text={async () => jsonOf((await fetchWholeTrace(traceId)).map(maskedSpan), 2)}
+          label="Copy JSON"
+          withText
+        />
         <CopyButton text={() => markdownOf(traceId, forest, link)} label="Copy Markdown" withText />
         <ExportTrace traceId={traceId} />
         <Link className={BUTTON_LINK} to="/logs/{-$logId}" params={{ logId: undefined }} search={{ trace: traceId }}>

@@ -10,10 +10,21 @@ const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 const MapGraph = lazy(() => import("./map-graph.tsx"));
 
 const columns: readonly Column<GraphEdge>[] = [
-  { key: "from", header: "From", width: "minmax(8rem,1fr)", cell: ({ from }) => <span className="font-medium">{from}</span> },
+  {
+    key: "from",
+    header: "From",
+    width: "minmax(8rem,1fr)",
+    cell: ({ from }) => <span className="font-medium">{from}</span>,
+  },
   { key: "to", header: "To", width: "minmax(8rem,1fr)", cell: ({ to }) => <span className="font-medium">{to}</span> },
   { key: "calls", header: "Calls", width: "5rem", align: "right", cell: ({ calls }) => calls },
-  { key: "avg", header: "Average", width: "6rem", align: "right", cell: ({ avgMs }) => <Duration ms={avgMs} className="font-mono text-[12px]" /> },
+  {
+    key: "avg",
+    header: "Average",
+    width: "6rem",
+    align: "right",
+    cell: ({ avgMs }) => <Duration ms={avgMs} className="font-mono text-[12px]" />,
+  },
   {
     key: "errors",
     header: "Errors",
@@ -24,7 +35,15 @@ const columns: readonly Column<GraphEdge>[] = [
 ];
 
 /** Services and the calls between them, as a graph or a list. */
-export function TraceMap({ forest, nowMs, onOpen }: { readonly forest: TraceForest; readonly nowMs: number; readonly onOpen: (service: string) => void }) {
+export function TraceMap({
+  forest,
+  nowMs,
+  onOpen,
+}: {
+  readonly forest: TraceForest;
+  readonly nowMs: number;
+  readonly onOpen: (service: string) => void;
+}) {
   const as = route.useSearch().list === true ? "list" : "graph";
   const navigate = route.useNavigate();
   const [activeEdge, setActiveEdge] = useState<string>();
@@ -40,7 +59,9 @@ export function TraceMap({ forest, nowMs, onOpen }: { readonly forest: TraceFore
             { value: "list", label: "List" },
           ]}
           value={as}
-          onChange={(next) => void navigate({ search: (before) => ({ ...before, list: next === "list" || undefined }), replace: true })}
+          onChange={(next) =>
+            void navigate({ search: (before) => ({ ...before, list: next === "list" || undefined }), replace: true })
+          }
         />
         <span className="text-[12px] text-ink-3">
           {graph.nodes.length} {graph.nodes.length === 1 ? "service" : "services"}, {graph.edges.length}{" "}

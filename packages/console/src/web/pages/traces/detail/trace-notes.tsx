@@ -1,13 +1,27 @@
 import type { TraceForest } from "../model/span-forest.ts";
 
 /** Warnings about properties of the trace that could mislead. */
-export function TraceNotes({ forest, loaded, total }: { readonly forest: TraceForest; readonly loaded: number; readonly total: number }) {
+export function TraceNotes({
+  forest,
+  loaded,
+  total,
+}: {
+  readonly forest: TraceForest;
+  readonly loaded: number;
+  readonly total: number;
+}) {
   const notes = [
     ...(loaded < total ? [`${loaded} of ${total} spans loaded.`] : []),
-    ...(forest.orphanCount > 0 ? [`${forest.orphanCount} spans reference a parent that has not arrived; they are shown under “missing parent”.`] : []),
-    ...(forest.hasCycle ? ["Spans reference each other as parents in a cycle; it is broken at its earliest span."] : []),
+    ...(forest.orphanCount > 0
+      ? [`${forest.orphanCount} spans reference a parent that has not arrived; they are shown under “missing parent”.`]
+      : []),
+    ...(forest.hasCycle
+      ? ["Spans reference each other as parents in a cycle; it is broken at its earliest span."]
+      : []),
     ...(forest.skewedCount > 0
-      ? [`${forest.skewedCount} spans start before their parent in another service: the services' clocks differ. Times are shown as received.`]
+      ? [
+          `${forest.skewedCount} spans start before their parent in another service: the services' clocks differ. Times are shown as received.`,
+        ]
       : []),
   ];
   if (notes.length === 0) return null;

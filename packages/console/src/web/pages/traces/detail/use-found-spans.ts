@@ -17,7 +17,10 @@ export function useFoundSpans(traceId: string, text: string, total: number): Fou
     enabled: words !== "",
     queryFn: async ({ signal }) => {
       const ids = new Set<string>();
-      for await (const { spans } of spanPages<{ readonly span_id: string }>({ traceId, detail: "ids", text: words }, signal))
+      for await (const { spans } of spanPages<{ readonly span_id: string }>(
+        { traceId, detail: "ids", text: words },
+        signal,
+      ))
         for (const { span_id } of spans) ids.add(span_id);
       return ids;
     },

@@ -25,7 +25,10 @@ interface WaterfallRowProps {
 /** The name of a span, indented by its depth, with a button that expands or collapses it. */
 export function SpanName({ row: { node, isContext }, isClosed, onToggle }: WaterfallRowProps) {
   return (
-    <span className={cn("flex min-w-0 items-center gap-1", isContext && "opacity-60")} style={{ paddingLeft: Math.min(node.depth, MAX_INDENTED) * INDENT }}>
+    <span
+      className={cn("flex min-w-0 items-center gap-1", isContext && "opacity-60")}
+      style={{ paddingLeft: Math.min(node.depth, MAX_INDENTED) * INDENT }}
+    >
       {node.children.length > 0 ? (
         // Not in the tab order: the arrow keys expand and collapse the row.
         <button
@@ -44,8 +47,12 @@ export function SpanName({ row: { node, isContext }, isClosed, onToggle }: Water
       ) : (
         <span className="w-4 shrink-0" />
       )}
-      {node.status === "error" && <CircleAlert role="img" aria-label="error" className="size-3.5 shrink-0 text-danger" />}
-      {node.status === "pending" && <LoaderCircle role="img" aria-label="pending" className="size-3.5 shrink-0 animate-spin text-info" />}
+      {node.status === "error" && (
+        <CircleAlert role="img" aria-label="error" className="size-3.5 shrink-0 text-danger" />
+      )}
+      {node.status === "pending" && (
+        <LoaderCircle role="img" aria-label="pending" className="size-3.5 shrink-0 animate-spin text-info" />
+      )}
       {node.span === undefined && <Unplug aria-hidden className="size-3.5 shrink-0 text-warn" />}
       <span className={cn("truncate", node.span === undefined ? "text-warn" : "font-medium")}>{node.name}</span>
       <span className="truncate text-[11px] text-ink-3">{node.span === undefined ? node.id : node.service}</span>
@@ -61,7 +68,9 @@ export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critica
   const took = duration(end - node.startMs);
   if (to < 0 || from > 1)
     return (
-      <span className={cn("absolute top-1/2 -translate-y-1/2 px-1 text-[11px] text-ink-3", from > 1 && "right-0")}>{to < 0 ? `‹ ${took}` : `${took} ›`}</span>
+      <span className={cn("absolute top-1/2 -translate-y-1/2 px-1 text-[11px] text-ink-3", from > 1 && "right-0")}>
+        {to < 0 ? `‹ ${took}` : `${took} ›`}
+      </span>
     );
   const left = Math.max(0, from);
   const right = Math.min(1, to);
@@ -91,8 +100,13 @@ export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critica
         const share = shareOf(Number(BigInt(event.timestamp_unix_nano_text) - forest.startUnixNano) / 1e6, view);
         if (share < 0 || share > 1) return null;
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids, and their order is fixed
-          <span key={at} title={event.name} className="absolute top-1/2 h-4 w-px -translate-y-1/2 bg-ink-2" style={{ left: `${share * 100}%` }} />
+          <span
+            // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids, and their order is fixed
+            key={at}
+            title={event.name}
+            className="absolute top-1/2 h-4 w-px -translate-y-1/2 bg-ink-2"
+            style={{ left: `${share * 100}%` }}
+          />
         );
       })}
       <BarLabel right={right}>{node.endMs === undefined ? `${took} …` : took}</BarLabel>

@@ -33,9 +33,22 @@ export function WaterfallToolbar({
   const range = view ?? { fromMs: 0, toMs: lengthMs };
   const levels = Math.min(8, forest.depth - 1);
   return (
-    <div role="toolbar" aria-label="Waterfall" className="flex flex-wrap items-center gap-x-2 gap-y-1.5 border-line border-b bg-surface px-3 py-1.5">
-      <SearchBox label="Filter spans" value={search.span ?? ""} onChange={(span) => onSearch({ span: span || undefined })} className="w-44" />
-      <Check label="Errors only" isOn={search.errors === true} onChange={(errors) => onSearch({ errors: errors || undefined })} />
+    <div
+      role="toolbar"
+      aria-label="Waterfall"
+      className="flex flex-wrap items-center gap-x-2 gap-y-1.5 border-line border-b bg-surface px-3 py-1.5"
+    >
+      <SearchBox
+        label="Filter spans"
+        value={search.span ?? ""}
+        onChange={(span) => onSearch({ span: span || undefined })}
+        className="w-44"
+      />
+      <Check
+        label="Errors only"
+        isOn={search.errors === true}
+        onChange={(errors) => onSearch({ errors: errors || undefined })}
+      />
       <select
         aria-label="Minimum duration"
         value={search.least === undefined ? "" : String(search.least)}
@@ -65,7 +78,11 @@ export function WaterfallToolbar({
           </option>
         ))}
       </select>
-      <Check label="Critical path" isOn={search.critical === true} onChange={(critical) => onSearch({ critical: critical || undefined })} />
+      <Check
+        label="Critical path"
+        isOn={search.critical === true}
+        onChange={(critical) => onSearch({ critical: critical || undefined })}
+      />
       <span role="status" className="text-[12px] text-ink-3">
         {shownText}
       </span>
@@ -127,10 +144,23 @@ export function WaterfallToolbar({
   );
 }
 
-function Check({ label, isOn, onChange }: { readonly label: string; readonly isOn: boolean; readonly onChange: (isOn: boolean) => void }) {
+function Check({
+  label,
+  isOn,
+  onChange,
+}: {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}) {
   return (
     <label className="flex h-6 items-center gap-1.5 text-ink-2">
-      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} className="size-4 accent-accent" />
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={(event) => onChange(event.target.checked)}
+        className="size-4 accent-accent"
+      />
       {label}
     </label>
   );

@@ -32,7 +32,18 @@ interface WaterfallProps {
  * Tree of spans by start and duration. Arrow keys move, expand and collapse; Enter opens a span; e moves to the next
  * error; + - 0 zoom.
  */
-export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed, view, onView, selectedId, onSelect }: WaterfallProps) {
+export function Waterfall({
+  forest,
+  nowMs,
+  filter,
+  isCritical,
+  closed,
+  onClosed,
+  view,
+  onView,
+  selectedId,
+  onSelect,
+}: WaterfallProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const isNarrow = useIsNarrow(640);
   const [nameWidth, setNameWidth] = useState(38);
@@ -40,7 +51,10 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
   const lengthMs = Math.max(0.001, forest.lengthMs, forest.isPending ? nowMs : 0);
   const range = view ?? { fromMs: 0, toMs: lengthMs };
   const rows = useMemo(() => visibleRows(forest, closed, filter, nowMs), [forest, closed, filter, nowMs]);
-  const critical = useMemo(() => (isCritical && forest.root !== undefined ? criticalPath(forest.root, nowMs) : undefined), [isCritical, forest, nowMs]);
+  const critical = useMemo(
+    () => (isCritical && forest.root !== undefined ? criticalPath(forest.root, nowMs) : undefined),
+    [isCritical, forest, nowMs],
+  );
   const placeOf = useMemo(() => new Map(rows.map(({ node }, at) => [node.id, at])), [rows]);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -84,10 +98,19 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
       ["End", () => go(rows.length - 1)],
       ["PageDown", () => go(at + page)],
       ["PageUp", () => go(at - page)],
-      ["ArrowRight", () => (isClosed && node !== undefined ? toggle(node.id, false) : node !== undefined && node.children.length > 0 && go(at + 1))],
+      [
+        "ArrowRight",
+        () =>
+          isClosed && node !== undefined
+            ? toggle(node.id, false)
+            : node !== undefined && node.children.length > 0 && go(at + 1),
+      ],
       [
         "ArrowLeft",
-        () => (node !== undefined && node.children.length > 0 && !isClosed && !isFiltering(filter) ? toggle(node.id, true) : activate(node?.parent)),
+        () =>
+          node !== undefined && node.children.length > 0 && !isClosed && !isFiltering(filter)
+            ? toggle(node.id, true)
+            : activate(node?.parent),
       ],
       ["Enter", () => node?.span !== undefined && onSelect(node.id)],
       [
@@ -155,7 +178,15 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
             if (row === undefined) return null;
             const { node } = row;
             const isClosed = closed.has(node.id) && !isFiltering(filter);
-            const parts = { row, forest, view: range, nowMs, isClosed, critical: critical?.get(node), onToggle: () => toggle(node.id, !isClosed) };
+            const parts = {
+              row,
+              forest,
+              view: range,
+              nowMs,
+              isClosed,
+              critical: critical?.get(node),
+              onToggle: () => toggle(node.id, !isClosed),
+            };
             return (
               // biome-ignore lint/a11y/useSemanticElements: see above
               // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
@@ -176,7 +207,8 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
                 className={cn(
                   "absolute left-0 grid w-full cursor-pointer border-line/50 border-b hover:bg-hover",
                   node.id === selectedId && "bg-accent-soft hover:bg-accent-soft",
-                  node.id === activeId && "group-focus-visible:outline-2 group-focus-visible:outline-accent group-focus-visible:-outline-offset-2",
+                  node.id === activeId &&
+                    "group-focus-visible:outline-2 group-focus-visible:outline-accent group-focus-visible:-outline-offset-2",
                 )}
                 style={{ ...template, height: ROW, transform: `translateY(${item.start}px)` }}
               >
@@ -219,7 +251,8 @@ function useReveal(parts: {
   useEffect(() => {
     if (selectedId === undefined || done.current === selectedId) return;
     const hidden: string[] = [];
-    for (let up = forest.byId.get(selectedId)?.parent; up !== undefined; up = up.parent) if (closed.has(up.id)) hidden.push(up.id);
+    for (let up = forest.byId.get(selectedId)?.parent; up !== undefined; up = up.parent)
+      if (closed.has(up.id)) hidden.push(up.id);
     if (hidden.length > 0) {
       onClosed(new Set([...closed].filter((id) => !hidden.includes(id))));
       return;

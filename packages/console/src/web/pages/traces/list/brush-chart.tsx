@@ -70,7 +70,10 @@ export function BrushChart({
             }`}
           >
             {bar.count > 0 && (
-              <span className="flex flex-col justify-end" style={{ height: `${Math.max(6, (bar.count / most) * 100)}%` }}>
+              <span
+                className="flex flex-col justify-end"
+                style={{ height: `${Math.max(6, (bar.count / most) * 100)}%` }}
+              >
                 <span className="bg-danger" style={{ height: `${(bar.errors / bar.count) * 100}%` }} />
                 <span className="flex-1 bg-accent/70" />
               </span>

@@ -3,7 +3,13 @@ import { durationMs } from "../../../lib/filter-grammar.ts";
 import type { TraceSearch } from "../model/list-query.ts";
 
 /** Inputs for the minimum and maximum duration, e.g. `200ms` or `1.5s`. */
-export function DurationFields({ search, onChange }: { readonly search: TraceSearch; readonly onChange: (change: Partial<TraceSearch>) => void }) {
+export function DurationFields({
+  search,
+  onChange,
+}: {
+  readonly search: TraceSearch;
+  readonly onChange: (change: Partial<TraceSearch>) => void;
+}) {
   return (
     <span className="hidden items-center gap-1 xl:flex">
       <span aria-hidden className="text-ink-2">
@@ -29,7 +35,8 @@ function Field({
   readonly ms: number | undefined;
   readonly onChange: (ms: number | undefined) => void;
 }) {
-  const written = ms === undefined ? "" : ms >= 1_000 ? `${Number((ms / 1_000).toPrecision(4))}s` : `${Number(ms.toPrecision(4))}ms`;
+  const written =
+    ms === undefined ? "" : ms >= 1_000 ? `${Number((ms / 1_000).toPrecision(4))}s` : `${Number(ms.toPrecision(4))}ms`;
   const [text, setText] = useState(written);
   useEffect(() => setText(written), [written]);
   const read = durationMs(text);

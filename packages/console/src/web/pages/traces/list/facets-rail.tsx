@@ -37,7 +37,10 @@ export function FacetsRail({
         const values = facets[facet] ?? [];
         const shown = values.slice(0, MAX_SHOWN);
         // The selected value stays visible even if no trace has it, so that the filter can be removed.
-        const all = selected === undefined || shown.some(({ value }) => value === selected) ? shown : [{ value: selected, count: 0 }, ...shown];
+        const all =
+          selected === undefined || shown.some(({ value }) => value === selected)
+            ? shown
+            : [{ value: selected, count: 0 }, ...shown];
         if (all.length === 0) return null;
         return (
           <section key={key} className="mb-4">
@@ -62,7 +65,9 @@ export function FacetsRail({
                 </li>
               ))}
             </ul>
-            {values.length > MAX_SHOWN && <p className="px-1.5 text-[11px] text-ink-3">and {values.length - MAX_SHOWN} more</p>}
+            {values.length > MAX_SHOWN && (
+              <p className="px-1.5 text-[11px] text-ink-3">and {values.length - MAX_SHOWN} more</p>
+            )}
           </section>
         );
       })}

@@ -1,5 +1,11 @@
 import { Eye, EyeOff, X } from "lucide-react";
-import { type FilterTerm, formatFilter, formatTerm, parseFilter, termOfAttrParam } from "../../../lib/filter-grammar.ts";
+import {
+  type FilterTerm,
+  formatFilter,
+  formatTerm,
+  parseFilter,
+  termOfAttrParam,
+} from "../../../lib/filter-grammar.ts";
 import { duration } from "../../../lib/time.ts";
 import { cn } from "../../../ui/cn.ts";
 import type { TraceSearch } from "../model/list-query.ts";
@@ -13,11 +19,19 @@ const PARAMS = [
 ] as const;
 
 /** The active filters with buttons to remove them. Typed terms can also be disabled without removing them. */
-export function FilterChips({ search, onChange }: { readonly search: TraceSearch; readonly onChange: (change: Partial<TraceSearch>) => void }) {
+export function FilterChips({
+  search,
+  onChange,
+}: {
+  readonly search: TraceSearch;
+  readonly onChange: (change: Partial<TraceSearch>) => void;
+}) {
   const { terms } = parseFilter(search.q ?? "");
   const setTerms = (next: readonly FilterTerm[]): void => onChange({ q: formatFilter(next) || undefined });
   const attrs = search.attr ?? [];
-  const params = PARAMS.flatMap(({ key, word }) => (search[key] === undefined ? [] : [{ key, text: `${word}:${search[key]}` }]));
+  const params = PARAMS.flatMap(({ key, word }) =>
+    search[key] === undefined ? [] : [{ key, text: `${word}:${search[key]}` }],
+  );
   const bounds = [
     ...(search.min === undefined ? [] : [{ key: "min" as const, text: `dur≥${duration(search.min)}` }]),
     ...(search.max === undefined ? [] : [{ key: "max" as const, text: `dur≤${duration(search.max)}` }]),
@@ -67,7 +81,10 @@ function Chip({
 }) {
   return (
     <li
-      className={cn("inline-flex h-6 max-w-full items-center rounded border border-line bg-raised font-mono text-[11px]", isOff && "text-ink-3 line-through")}
+      className={cn(
+        "inline-flex h-6 max-w-full items-center rounded border border-line bg-raised font-mono text-[11px]",
+        isOff && "text-ink-3 line-through",
+      )}
     >
       <span className="min-w-0 truncate px-1.5" title={text}>
         {text}
@@ -83,7 +100,12 @@ function Chip({
           {isOff ? <EyeOff aria-hidden className="size-3" /> : <Eye aria-hidden className="size-3" />}
         </button>
       )}
-      <button type="button" aria-label={`Remove ${text}`} className="flex size-6 items-center justify-center hover:bg-hover" onClick={onRemove}>
+      <button
+        type="button"
+        aria-label={`Remove ${text}`}
+        className="flex size-6 items-center justify-center hover:bg-hover"
+        onClick={onRemove}
+      >
         <X aria-hidden className="size-3" />
       </button>
     </li>

@@ -44,7 +44,13 @@ export function TraceCharts({
     }),
   );
   const durations = histogram.duration.map(
-    ({ min_ms, max_ms, count }): Bar => ({ from: min_ms, to: max_ms, count, errors: 0, label: `${duration(min_ms)} to ${duration(max_ms)}: ${count} traces` }),
+    ({ min_ms, max_ms, count }): Bar => ({
+      from: min_ms,
+      to: max_ms,
+      count,
+      errors: 0,
+      label: `${duration(min_ms)} to ${duration(max_ms)}: ${count} traces`,
+    }),
   );
   return (
     <div className={FRAME}>
@@ -55,7 +61,12 @@ export function TraceCharts({
         onSelect={(from, to) => onTime(Math.floor(from), Math.ceil(to))}
       />
       {shortest !== undefined && longest !== undefined && (
-        <BrushChart title="Duration" bars={durations} ends={[duration(shortest.min_ms), duration(longest.max_ms)]} onSelect={onDuration} />
+        <BrushChart
+          title="Duration"
+          bars={durations}
+          ends={[duration(shortest.min_ms), duration(longest.max_ms)]}
+          onSelect={onDuration}
+        />
       )}
     </div>
   );

@@ -8,7 +8,13 @@ import type { Column } from "../../../ui/data-table.tsx";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 
 /** Shows the status as an icon and a word. `isShort` hides the word visually. */
-export function TraceStatusBadge({ status, isShort = false }: { readonly status: TraceStatus; readonly isShort?: boolean }) {
+export function TraceStatusBadge({
+  status,
+  isShort = false,
+}: {
+  readonly status: TraceStatus;
+  readonly isShort?: boolean;
+}) {
   const word = isShort ? "sr-only" : undefined;
   if (status === "error")
     return (
@@ -42,7 +48,12 @@ interface ColumnOptions {
 }
 
 /** The columns in the order of the specification, then errors and a bar with the relative duration. */
-export function traceColumns({ longestMs, isNarrow, selected, onToggle }: ColumnOptions): readonly Column<TraceSummary>[] {
+export function traceColumns({
+  longestMs,
+  isNarrow,
+  selected,
+  onToggle,
+}: ColumnOptions): readonly Column<TraceSummary>[] {
   return [
     {
       key: "select",
@@ -104,22 +115,48 @@ export function traceColumns({ longestMs, isNarrow, selected, onToggle }: Column
             {row.root_name}
           </TraceLink>
           {row.partial && (
-            <Badge tone="warn" icon={<Unplug aria-hidden className="size-3" />} title="The root span of this trace has not arrived or was dropped">
+            <Badge
+              tone="warn"
+              icon={<Unplug aria-hidden className="size-3" />}
+              title="The root span of this trace has not arrived or was dropped"
+            >
               Partial
             </Badge>
           )}
         </span>
       ),
     },
-    { key: "duration", header: "Duration", width: "5.25rem", align: "right", sortable: true, cell: ({ duration_ms }) => <TraceDuration ms={duration_ms} /> },
-    { key: "status", header: "Status", width: isNarrow ? "3rem" : "5.5rem", cell: ({ status }) => <TraceStatusBadge status={status} isShort={isNarrow} /> },
-    { key: "spans", header: "Spans", width: "3.75rem", align: "right", sortable: true, from: 640, cell: ({ span_count }) => span_count },
+    {
+      key: "duration",
+      header: "Duration",
+      width: "5.25rem",
+      align: "right",
+      sortable: true,
+      cell: ({ duration_ms }) => <TraceDuration ms={duration_ms} />,
+    },
+    {
+      key: "status",
+      header: "Status",
+      width: isNarrow ? "3rem" : "5.5rem",
+      cell: ({ status }) => <TraceStatusBadge status={status} isShort={isNarrow} />,
+    },
+    {
+      key: "spans",
+      header: "Spans",
+      width: "3.75rem",
+      align: "right",
+      sortable: true,
+      from: 640,
+      cell: ({ span_count }) => span_count,
+    },
     {
       key: "timestamp",
       header: isNarrow ? "Time" : "Timestamp",
       width: isNarrow ? "4rem" : "6.75rem",
       sortable: true,
-      cell: ({ start_time_ms }) => <Timestamp ms={start_time_ms} withMs={!isNarrow} className="font-mono text-[12px] text-ink-2" />,
+      cell: ({ start_time_ms }) => (
+        <Timestamp ms={start_time_ms} withMs={!isNarrow} className="font-mono text-[12px] text-ink-2" />
+      ),
     },
     {
       key: "errors",
@@ -127,7 +164,9 @@ export function traceColumns({ longestMs, isNarrow, selected, onToggle }: Column
       width: "3.5rem",
       align: "right",
       from: 1050,
-      cell: ({ error_count }) => <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>{error_count}</span>,
+      cell: ({ error_count }) => (
+        <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>{error_count}</span>
+      ),
     },
     {
       key: "bar",
@@ -137,7 +176,10 @@ export function traceColumns({ longestMs, isNarrow, selected, onToggle }: Column
       cell: ({ duration_ms, status }) => (
         <span aria-hidden className="block h-1.5 w-full overflow-hidden rounded-full bg-raised">
           <span
-            className={cn("block h-full rounded-full", status === "error" ? "bg-danger" : status === "pending" ? "bg-info" : "bg-accent")}
+            className={cn(
+              "block h-full rounded-full",
+              status === "error" ? "bg-danger" : status === "pending" ? "bg-info" : "bg-accent",
+            )}
             style={{ width: `${duration_ms === null ? 100 : Math.max(1, (duration_ms / longestMs) * 100)}%` }}
           />
         </span>
@@ -147,10 +189,24 @@ export function traceColumns({ longestMs, isNarrow, selected, onToggle }: Column
 }
 
 export function TraceDuration({ ms }: { readonly ms: number | null }) {
-  return ms === null ? <span className="text-info">running</span> : <Duration ms={ms} className="font-mono text-[12px]" />;
+  return ms === null ? (
+    <span className="text-info">running</span>
+  ) : (
+    <Duration ms={ms} className="font-mono text-[12px]" />
+  );
 }
 
-function TraceLink({ traceId, className, title, children }: { traceId: string; className?: string; title?: string; children: React.ReactNode }) {
+function TraceLink({
+  traceId,
+  className,
+  title,
+  children,
+}: {
+  traceId: string;
+  className?: string;
+  title?: string;
+  children: React.ReactNode;
+}) {
   return (
     <Link
       to="/traces/{-$traceId}/{-$spanId}"

@@ -26,7 +26,12 @@ export const GROUPS = [
 ] as const;
 
 const columns: readonly Column<TraceGroup>[] = [
-  { key: "value", header: "Value", width: "minmax(10rem,3fr)", cell: ({ label }) => <span className="font-medium">{label}</span> },
+  {
+    key: "value",
+    header: "Value",
+    width: "minmax(10rem,3fr)",
+    cell: ({ label }) => <span className="font-medium">{label}</span>,
+  },
   { key: "traces", header: "Traces", width: "5rem", align: "right", cell: ({ trace_ids }) => trace_ids.length },
   { key: "spans", header: "Spans", width: "5rem", align: "right", from: 640, cell: ({ span_count }) => span_count },
   {
@@ -34,11 +39,20 @@ const columns: readonly Column<TraceGroup>[] = [
     header: "Errors",
     width: "5rem",
     align: "right",
-    cell: ({ error_count }) => <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>{error_count}</span>,
+    cell: ({ error_count }) => (
+      <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>{error_count}</span>
+    ),
   },
   { key: "first", header: "First", width: "7rem", from: 900, cell: ({ first_seen_ms }) => <Ago ms={first_seen_ms} /> },
   { key: "last", header: "Last", width: "7rem", from: 640, cell: ({ last_seen_ms }) => <Ago ms={last_seen_ms} /> },
-  { key: "over", header: "Period", width: "6rem", align: "right", from: 900, cell: ({ duration_ms }) => <Duration ms={duration_ms} /> },
+  {
+    key: "over",
+    header: "Period",
+    width: "6rem",
+    align: "right",
+    from: 900,
+    cell: ({ duration_ms }) => <Duration ms={duration_ms} />,
+  },
 ];
 
 /** Groups of traces with the same value of an attribute. A click lists the group's traces. */
@@ -57,7 +71,12 @@ export function TraceGroups({
     queryKey: ["trace-groups", attribute, search.range, search.from, search.system],
     queryFn: ({ signal }) => {
       const { startMs } = windowOf(search, FALLBACK_RANGE, Date.now());
-      const payload = { attribute, limit: 1_000, include_internal: search.system === true, ...(startMs === undefined ? {} : { since_ms: startMs }) };
+      const payload = {
+        attribute,
+        limit: 1_000,
+        include_internal: search.system === true,
+        ...(startMs === undefined ? {} : { since_ms: startMs }),
+      };
       return call<{ readonly groups: readonly TraceGroup[] }>("engine::traces::group_by", payload, { signal });
     },
     refetchInterval: 5_000,
@@ -74,7 +93,8 @@ export function TraceGroups({
       emptyState={<EmptyState title="No groups" />}
     >
       <p className="border-line border-b px-4 py-1.5 text-ink-2">
-        All traces in this time range with the attribute <code>{attribute}</code>. Groups ignore the other filters and the end of the range.
+        All traces in this time range with the attribute <code>{attribute}</code>. Groups ignore the other filters and
+        the end of the range.
       </p>
       <DataTable
         label="Groups of traces"

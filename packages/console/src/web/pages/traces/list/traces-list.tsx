@@ -37,18 +37,29 @@ export default function TracesList() {
   const [activeId, setActiveId] = useState<string>();
   const traces = useTraces(search, isPaused || !isAtTop);
   const { facets, histogram } = useTraceStats(search, isPaused, traces.total);
-  const change = (next: Partial<TraceSearch>, replace = false): void => void navigate({ search: (before) => ({ ...before, ...next }), replace });
+  const change = (next: Partial<TraceSearch>, replace = false): void =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace });
   const open = (traceId: string, compare?: string): void =>
-    void navigate({ to: "/traces/{-$traceId}/{-$spanId}", params: { traceId, spanId: undefined }, search: (before) => ({ ...before, compare }) });
+    void navigate({
+      to: "/traces/{-$traceId}/{-$spanId}",
+      params: { traceId, spanId: undefined },
+      search: (before) => ({ ...before, compare }),
+    });
   const isNarrow = useIsNarrow(640);
-  const longestMs = useMemo(() => Math.max(0.001, ...traces.rows.map(({ duration_ms }) => duration_ms ?? 0)), [traces.rows]);
+  const longestMs = useMemo(
+    () => Math.max(0.001, ...traces.rows.map(({ duration_ms }) => duration_ms ?? 0)),
+    [traces.rows],
+  );
   const columns = useMemo(
     () =>
       traceColumns({
         longestMs,
         selected,
         isNarrow,
-        onToggle: (id) => setSelected((before) => (before.includes(id) ? before.filter((each) => each !== id) : [...before.slice(-1), id])),
+        onToggle: (id) =>
+          setSelected((before) =>
+            before.includes(id) ? before.filter((each) => each !== id) : [...before.slice(-1), id],
+          ),
       }),
     [longestMs, selected, isNarrow],
   );
@@ -99,7 +110,14 @@ export default function TracesList() {
           search={search}
           onClear={() => change({ group: undefined, from: undefined, to: undefined, range: undefined })}
           onOpen={(value) => {
-            const term = { kind: "field", field: `attr.${search.group}`, op: "equals", value, negated: false, off: false } as const;
+            const term = {
+              kind: "field",
+              field: `attr.${search.group}`,
+              op: "equals",
+              value,
+              negated: false,
+              off: false,
+            } as const;
             change({ group: undefined, attr: [...(search.attr ?? []), attrParam(term)] });
           }}
         />
@@ -110,7 +128,11 @@ export default function TracesList() {
           retry={traces.retry}
           // A search that was cut short may have missed traces, so the list does not claim to be empty.
           empty={traces.rows.length === 0 && !traces.isCutShort}
-          filtered={filtered === undefined ? undefined : { what: `No trace matches ${filtered}.`, clear: () => change(NO_FILTERS) }}
+          filtered={
+            filtered === undefined
+              ? undefined
+              : { what: `No trace matches ${filtered}.`, clear: () => change(NO_FILTERS) }
+          }
           emptyState={<NoTraces />}
         >
           <div className="flex min-h-0 flex-1">
@@ -133,11 +155,18 @@ export default function TracesList() {
               )}
               <CompareBar selected={selected} onCompare={open} onCancel={() => setSelected([])} />
               {traces.waiting > 0 && (
-                <Button look="primary" className="-translate-x-1/2 absolute bottom-4 left-1/2 z-20 rounded-full shadow-pop" onClick={traces.showWaiting}>
+                <Button
+                  look="primary"
+                  className="-translate-x-1/2 absolute bottom-4 left-1/2 z-20 rounded-full shadow-pop"
+                  onClick={traces.showWaiting}
+                >
                   Show {traces.waiting} new or changed
                 </Button>
               )}
-              <div className="flex min-h-0 flex-1 flex-col" onScrollCapture={(event) => setAtTop((event.target as HTMLElement).scrollTop < TOP)}>
+              <div
+                className="flex min-h-0 flex-1 flex-col"
+                onScrollCapture={(event) => setAtTop((event.target as HTMLElement).scrollTop < TOP)}
+              >
                 <DataTable
                   label="Traces"
                   columns={columns}
@@ -147,7 +176,9 @@ export default function TracesList() {
                   onSelect={({ trace_id }) => setActiveId(trace_id)}
                   onOpen={({ trace_id }) => open(trace_id)}
                   sort={{ key: search.sort ?? "timestamp", dir: search.dir ?? "desc" }}
-                  onSort={({ key, dir }) => change({ sort: key === "timestamp" ? undefined : key, dir: dir === "desc" ? undefined : dir })}
+                  onSort={({ key, dir }) =>
+                    change({ sort: key === "timestamp" ? undefined : key, dir: dir === "desc" ? undefined : dir })
+                  }
                   total={traces.total}
                   // A search that was cut short continues only on request.
                   onEnd={traces.isCutShort ? undefined : traces.loadMore}
@@ -188,9 +219,15 @@ function CompareBar({
   if (first === undefined) return null;
   return (
     <div className="flex items-center gap-2 border-line border-b bg-accent-soft px-4 py-1">
-      <span className="flex-1">{second === undefined ? "Select a second trace to compare" : "Two traces selected"}</span>
+      <span className="flex-1">
+        {second === undefined ? "Select a second trace to compare" : "Two traces selected"}
+      </span>
       {second !== undefined && (
-        <Button look="primary" icon={<GitCompare aria-hidden className="size-3.5" />} onClick={() => onCompare(first, second)}>
+        <Button
+          look="primary"
+          icon={<GitCompare aria-hidden className="size-3.5" />}
+          onClick={() => onCompare(first, second)}
+        >
           Compare
         </Button>
       )}
@@ -199,7 +236,13 @@ function CompareBar({
   );
 }
 
-function GroupBy({ value, onChange }: { readonly value: string | undefined; readonly onChange: (group: string | undefined) => void }) {
+function GroupBy({
+  value,
+  onChange,
+}: {
+  readonly value: string | undefined;
+  readonly onChange: (group: string | undefined) => void;
+}) {
   const isOther = value !== undefined && !GROUPS.some(({ attribute }) => attribute === value);
   return (
     <label className="flex items-center gap-1.5 text-ink-2">
@@ -224,8 +267,12 @@ function GroupBy({ value, onChange }: { readonly value: string | undefined; read
 
 function NoTraces() {
   return (
-    <EmptyState title="No traces yet" snippet={'curl -X POST http://localhost:3111/your/path\nsvc call math::add \'{"a": 1, "b": 2}\''}>
-      A trace is one request with all the calls that it caused. Call a function or send a request, and its trace appears here within a second.
+    <EmptyState
+      title="No traces yet"
+      snippet={'curl -X POST http://localhost:3111/your/path\nsvc call math::add \'{"a": 1, "b": 2}\''}
+    >
+      A trace is one request with all the calls that it caused. Call a function or send a request, and its trace appears
+      here within a second.
     </EmptyState>
   );
 }

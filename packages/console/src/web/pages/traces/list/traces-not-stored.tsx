@@ -4,7 +4,9 @@ import { EmptyState } from "../../../ui/data-region.tsx";
 
 /** Returns whether the engine does not store spans. The page then shows the setting that enables it, not an error. */
 export function isNotStored(error: Error | null): boolean {
-  return error instanceof ApiFailure && (error.code === "memory_exporter_not_enabled" || error.code === "function_not_found");
+  return (
+    error instanceof ApiFailure && (error.code === "memory_exporter_not_enabled" || error.code === "function_not_found")
+  );
 }
 
 /** Explains how to store traces. */
@@ -12,9 +14,12 @@ export function TracesNotStored() {
   return (
     <EmptyState
       title="Traces are not stored"
-      snippet={"workers:\n  - name: svc-observability\n    config:\n      exporter: memory   # or both: stores and exports"}
+      snippet={
+        "workers:\n  - name: svc-observability\n    config:\n      exporter: memory   # or both: stores and exports"
+      }
     >
-      The module svc-observability is off or only exports spans. Set its <code>exporter</code> to <code>memory</code> or <code>both</code>. The{" "}
+      The module svc-observability is off or only exports spans. Set its <code>exporter</code> to <code>memory</code> or{" "}
+      <code>both</code>. The{" "}
       <Link to="/config" search={{ section: "otel" }} className="text-accent underline">
         Config page
       </Link>{" "}

@@ -51,7 +51,12 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
     queryFn: ({ pageParam, signal }) =>
       call<TraceListAnswer>(
         "engine::traces::list",
-        { ...filtersOf(search, Date.now()), ...sortOf(search), limit: PAGE, ...(pageParam === null ? {} : { cursor: pageParam }) },
+        {
+          ...filtersOf(search, Date.now()),
+          ...sortOf(search),
+          limit: PAGE,
+          ...(pageParam === null ? {} : { cursor: pageParam }),
+        },
         { signal },
       ),
     getNextPageParam: (last) => last.cursor,
@@ -60,7 +65,8 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
   });
   const fetched = useMemo(() => {
     const seen = new Map<string, TraceSummary>();
-    for (const page of query.data?.pages ?? []) for (const { trace } of page.spans) if (!seen.has(trace.trace_id)) seen.set(trace.trace_id, trace);
+    for (const page of query.data?.pages ?? [])
+      for (const { trace } of page.spans) if (!seen.has(trace.trace_id)) seen.set(trace.trace_id, trace);
     return [...seen.values()];
   }, [query.data]);
   const overlay = useOverlay(search, fetched, query.data !== undefined, isHeld);
@@ -133,7 +139,9 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
 }
 
 /** Calls `fetchChanged` with the ids of changed traces, one call at a time. Returns a function that stops it. */
-export function followChanges(fetchChanged: (ids: readonly string[], signal: AbortSignal) => Promise<void>): () => void {
+export function followChanges(
+  fetchChanged: (ids: readonly string[], signal: AbortSignal) => Promise<void>,
+): () => void {
   const abort = new AbortController();
   let changed = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -166,7 +174,10 @@ export function followChanges(fetchChanged: (ids: readonly string[], signal: Abo
 
 /** Returns the ids in an event of the form `{traces: [summary, …]}`, with or without its envelope. */
 function changedIn(data: unknown): readonly string[] {
-  const body = data as { readonly traces?: readonly TraceSummary[]; readonly data?: { readonly traces?: readonly TraceSummary[] } } | null;
+  const body = data as {
+    readonly traces?: readonly TraceSummary[];
+    readonly data?: { readonly traces?: readonly TraceSummary[] };
+  } | null;
   return (body?.traces ?? body?.data?.traces ?? []).map(({ trace_id }) => trace_id);
 }
 
@@ -196,7 +207,13 @@ export function useTraceStats(search: TraceSearch, isPaused: boolean, total: num
       // A rolling range is drawn up to the current time, also if the last traces are older.
       return call<HistogramAnswer>(
         "engine::traces::histogram",
-        { ...filters, buckets: 60, ...(rangeMs(search.range ?? FALLBACK_RANGE) === undefined || filters.end_time !== undefined ? {} : { end_time: now }) },
+        {
+          ...filters,
+          buckets: 60,
+          ...(rangeMs(search.range ?? FALLBACK_RANGE) === undefined || filters.end_time !== undefined
+            ? {}
+            : { end_time: now }),
+        },
         { signal },
       );
     },

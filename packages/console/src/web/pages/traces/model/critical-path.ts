@@ -11,7 +11,9 @@ export interface Segment {
  */
 export function criticalPath(root: SpanNode, nowMs: number): ReadonlyMap<SpanNode, readonly Segment[]> {
   const segments = new Map<SpanNode, Segment[]>();
-  const waiting: { readonly node: SpanNode; readonly untilMs: number }[] = [{ node: root, untilMs: endOf(root, nowMs) }];
+  const waiting: { readonly node: SpanNode; readonly untilMs: number }[] = [
+    { node: root, untilMs: endOf(root, nowMs) },
+  ];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { node } = next;
     let cursor = Math.min(endOf(node, nowMs), next.untilMs);

@@ -7,7 +7,10 @@ export interface Frame {
 }
 
 /** Puts spans in lanes below their parents. A span that overlaps a sibling moves to a lower lane. */
-export function layOutFlame(forest: TraceForest, nowMs: number): { readonly frames: readonly Frame[]; readonly laneCount: number } {
+export function layOutFlame(
+  forest: TraceForest,
+  nowMs: number,
+): { readonly frames: readonly Frame[]; readonly laneCount: number } {
   const laneOf = new Map<SpanNode, number>();
   const reach: number[] = [];
   const frames: Frame[] = [];

@@ -82,10 +82,16 @@ export function readFilters(search: TraceSearch, nowMs: number): ReadFilters {
 }
 
 /** Adds the term to the payload, or returns why the engine does not support it. */
-function addTerm(term: FilterTerm, members: Record<string, unknown>, filters: EngineFilter[], words: string[]): string | undefined {
+function addTerm(
+  term: FilterTerm,
+  members: Record<string, unknown>,
+  filters: EngineFilter[],
+  words: string[],
+): string | undefined {
   if (term.kind === "regex") return "regular expressions are not supported for traces";
   if (term.kind !== "field") {
-    if (term.negated) return `-${term.text}: excluding a word is not supported; exclude by attribute, e.g. -attr.http.route~${term.text}`;
+    if (term.negated)
+      return `-${term.text}: excluding a word is not supported; exclude by attribute, e.g. -attr.http.route~${term.text}`;
     words.push(term.text);
     return undefined;
   }
@@ -128,7 +134,12 @@ export function filterText(search: TraceSearch): string | undefined {
 }
 
 /** Sortable columns, with the engine's name. */
-const SORTS: Readonly<Record<string, string>> = { timestamp: "start_time", duration: "duration", name: "name", spans: "spans" };
+const SORTS: Readonly<Record<string, string>> = {
+  timestamp: "start_time",
+  duration: "duration",
+  name: "name",
+  spans: "spans",
+};
 
 export function sortOf(search: TraceSearch): { readonly sort_by: string; readonly sort_order: "asc" | "desc" } {
   return { sort_by: SORTS[search.sort ?? ""] ?? "start_time", sort_order: search.dir ?? "desc" };

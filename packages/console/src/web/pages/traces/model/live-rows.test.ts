@@ -4,7 +4,15 @@ import { mergeRows, orderOf, statusText } from "./live-rows.ts";
 
 function row(id: string, start: number, more: Partial<TraceSummary> = {}): TraceSummary {
   return {
-    ...{ trace_id: id, root_span_id: "r", root_name: id, service: "svc", services: ["svc"], status: "ok", start_time_ms: start },
+    ...{
+      trace_id: id,
+      root_span_id: "r",
+      root_name: id,
+      service: "svc",
+      services: ["svc"],
+      status: "ok",
+      start_time_ms: start,
+    },
     ...{ duration_ms: 1, span_count: 1, error_count: 0, partial: false },
     ...more,
   };
@@ -37,7 +45,9 @@ it("states how many rows are shown and in total", () => {
 
 it("does not claim that there are no traces if the search was cut short", () => {
   const cut = { ...LIST, total: 0, totalIsLowerBound: true, isCutShort: true };
-  expect(statusText({ ...cut, shown: 0 })).toBe("No trace matches so far: the search was stopped because it took too long");
+  expect(statusText({ ...cut, shown: 0 })).toBe(
+    "No trace matches so far: the search was stopped because it took too long",
+  );
   expect(statusText({ ...cut, shown: 1 })).toBe("1 trace so far: the search was stopped because it took too long");
   expect(statusText({ ...cut, shown: 3, isLoadingMore: true })).toBe("Searching");
 });

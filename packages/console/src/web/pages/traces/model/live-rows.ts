@@ -21,7 +21,9 @@ export function mergeRows(
 ): Merged {
   const known = new Set(rows.map(({ trace_id }) => trace_id));
   const updates = new Map(found.map((row) => [row.trace_id, row]));
-  const kept = rows.filter(({ trace_id }) => !changed.has(trace_id) || updates.has(trace_id)).map((row) => updates.get(row.trace_id) ?? row);
+  const kept = rows
+    .filter(({ trace_id }) => !changed.has(trace_id) || updates.has(trace_id))
+    .map((row) => updates.get(row.trace_id) ?? row);
   const added = found.filter(({ trace_id }) => !known.has(trace_id));
   if (added.length === 0) return { rows: kept, added: 0 };
   return { rows: [...added, ...kept].sort(compare).slice(0, MAX_ROWS), added: added.length };
@@ -30,7 +32,8 @@ export function mergeRows(
 /** Returns a comparator with the engine's sort order. Traces that have not ended count as the longest. */
 export function orderOf(sortBy: string, order: "asc" | "desc"): (a: TraceSummary, b: TraceSummary) => number {
   const sign = order === "asc" ? 1 : -1;
-  return (a, b) => sign * (difference(a, b, sortBy) || (a.trace_id < b.trace_id ? -1 : a.trace_id > b.trace_id ? 1 : 0));
+  return (a, b) =>
+    sign * (difference(a, b, sortBy) || (a.trace_id < b.trace_id ? -1 : a.trace_id > b.trace_id ? 1 : 0));
 }
 
 function difference(a: TraceSummary, b: TraceSummary, sortBy: string): number {
@@ -51,6 +54,7 @@ export function statusText(list: {
 }): string {
   if (list.isLoadingMore) return list.isCutShort ? "Searching" : "Loading more";
   if (!list.isCutShort) return `${list.shown} of ${list.total}${list.totalIsLowerBound ? " or more" : ""} traces`;
-  const found = list.shown === 0 ? "No trace matches so far" : `${list.shown} ${list.shown === 1 ? "trace" : "traces"} so far`;
+  const found =
+    list.shown === 0 ? "No trace matches so far" : `${list.shown} ${list.shown === 1 ? "trace" : "traces"} so far`;
   return `${found}: the search was stopped because it took too long`;
 }

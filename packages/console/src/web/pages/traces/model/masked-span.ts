@@ -21,7 +21,10 @@ function maskedPairs(pairs: readonly Attribute[]): readonly Attribute[] {
 
 function maskedRecord<Value>(record: Readonly<Record<string, Value>>): Readonly<Record<string, Value | string>> {
   return Object.fromEntries(
-    Object.entries(record).map(([key, value]) => [key, typeof value === "string" ? maskedNamed(key, value) : isSecretName(key) ? MASK : value]),
+    Object.entries(record).map(([key, value]) => [
+      key,
+      typeof value === "string" ? maskedNamed(key, value) : isSecretName(key) ? MASK : value,
+    ]),
   );
 }
 

@@ -16,8 +16,15 @@ export interface ServiceStats {
 }
 
 /** Computes span counts, durations and errors by service, or by service and operation. */
-export function serviceStatsOf(forest: TraceForest, by: "service" | "operation", nowMs: number): readonly ServiceStats[] {
-  const groups = new Map<string, { service: string; operation: string | undefined; durations: number[]; selfMs: number; errors: number }>();
+export function serviceStatsOf(
+  forest: TraceForest,
+  by: "service" | "operation",
+  nowMs: number,
+): readonly ServiceStats[] {
+  const groups = new Map<
+    string,
+    { service: string; operation: string | undefined; durations: number[]; selfMs: number; errors: number }
+  >();
   for (const node of forest.nodes) {
     if (node.span === undefined) continue;
     const operation = by === "operation" ? node.name : undefined;
@@ -36,6 +43,18 @@ export function serviceStatsOf(forest: TraceForest, by: "service" | "operation",
     const totalMs = sorted.reduce((sum, next) => sum + next, 0);
     const count = sorted.length;
     const at = (quantile: number): number => sorted[Math.max(0, Math.ceil(quantile * count) - 1)] ?? 0;
-    return { key, service, operation, count, errors, totalMs, selfMs, avgMs: totalMs / count, p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) };
+    return {
+      key,
+      service,
+      operation,
+      count,
+      errors,
+      totalMs,
+      selfMs,
+      avgMs: totalMs / count,
+      p50Ms: at(0.5),
+      p95Ms: at(0.95),
+      p99Ms: at(0.99),
+    };
   });
 }

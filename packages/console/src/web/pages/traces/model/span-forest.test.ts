@@ -11,14 +11,26 @@ const NO_FILTER = { text: "", errorsOnly: false, minMs: undefined, service: unde
 const NONE: ReadonlySet<string> = new Set();
 
 it("builds trees of spans, parents before children and siblings by start", () => {
-  const forest = buildForest([span("c", "a", 5, 6), span("b", "a", 1, 4), span("a", null, 0, 10), span("d", "b", 2, 3)]);
+  const forest = buildForest([
+    span("c", "a", 5, 6),
+    span("b", "a", 1, 4),
+    span("a", null, 0, 10),
+    span("d", "b", 2, 3),
+  ]);
   expect(forest.nodes.map(({ id, depth }) => [id, depth])).toEqual([
     ["a", 0],
     ["b", 1],
     ["d", 2],
     ["c", 1],
   ]);
-  expect(forest).toMatchObject({ spanCount: 4, depth: 3, lengthMs: 10, isPending: false, orphanCount: 0, hasCycle: false });
+  expect(forest).toMatchObject({
+    spanCount: 4,
+    depth: 3,
+    lengthMs: 10,
+    isPending: false,
+    orphanCount: 0,
+    hasCycle: false,
+  });
 });
 
 it("keeps microseconds", () => {
@@ -41,7 +53,12 @@ it("keeps two roots", () => {
 });
 
 it("breaks a cycle of parents and contains every span once", () => {
-  const forest = buildForest([span("a", "c", 0, 3), span("b", "a", 1, 2), span("c", "b", 1, 2), span("self", "self", 0, 1)]);
+  const forest = buildForest([
+    span("a", "c", 0, 3),
+    span("b", "a", 1, 2),
+    span("c", "b", 1, 2),
+    span("self", "self", 0, 1),
+  ]);
   expect(forest.hasCycle).toBe(true);
   expect(forest.nodes.map(({ id }) => id).sort()).toEqual(["a", "b", "c", "self"]);
 });
@@ -52,7 +69,11 @@ it("builds a chain of 5,000 spans without a stack overflow", () => {
 });
 
 it("treats an ended span without a status as OK and one that has not ended as Pending", () => {
-  const forest = buildForest([span("a", null, 0, null), span("b", "a", 0, 1), span("c", "a", 0, 1, { status: "error" })]);
+  const forest = buildForest([
+    span("a", null, 0, null),
+    span("b", "a", 0, 1),
+    span("c", "a", 0, 1, { status: "error" }),
+  ]);
   expect(["a", "b", "c"].map((id) => forest.byId.get(id)?.status)).toEqual(["pending", "ok", "error"]);
   expect(forest.isPending).toBe(true);
 });
@@ -63,12 +84,22 @@ it("counts a span that starts before its caller in another service", () => {
 });
 
 it("subtracts the time of children from the self time, overlaps once", () => {
-  const forest = buildForest([span("a", null, 0, 10), span("b", "a", 1, 5), span("c", "a", 3, 7), span("d", "a", 9, 14)]);
+  const forest = buildForest([
+    span("a", null, 0, 10),
+    span("b", "a", 1, 5),
+    span("c", "a", 3, 7),
+    span("d", "a", 9, 14),
+  ]);
   expect(selfTimeMs(forest.nodes[0] as never, 0)).toBeCloseTo(3, 6);
 });
 
 it("finds the critical path by the children that finished last", () => {
-  const forest = buildForest([span("a", null, 0, 10), span("early", "a", 1, 3), span("long", "a", 2, 9), span("beside", "a", 4, 8)]);
+  const forest = buildForest([
+    span("a", null, 0, 10),
+    span("early", "a", 1, 3),
+    span("long", "a", 2, 9),
+    span("beside", "a", 4, 8),
+  ]);
   const path = criticalPath(forest.nodes[0] as never, 0);
   expect([...path.keys()].map(({ id }) => id)).toEqual(["a", "long"]);
   const segments = [...path.values()].flat();
@@ -76,13 +107,23 @@ it("finds the critical path by the children that finished last", () => {
 });
 
 it("hides the descendants of closed spans", () => {
-  const forest = buildForest([span("a", null, 0, 10), span("b", "a", 1, 4), span("c", "b", 2, 3), span("d", "a", 5, 6)]);
+  const forest = buildForest([
+    span("a", null, 0, 10),
+    span("b", "a", 1, 4),
+    span("c", "b", 2, 3),
+    span("d", "a", 5, 6),
+  ]);
   expect(visibleRows(forest, new Set(["b"]), NO_FILTER, 0).map(({ node }) => node.id)).toEqual(["a", "b", "d"]);
   expect([...closedBelow(forest, 1)]).toEqual(["b"]);
 });
 
 it("keeps the ancestors of matching spans, and marks them", () => {
-  const forest = buildForest([span("a", null, 0, 10), span("b", "a", 1, 4), span("c", "b", 2, 3), span("d", "a", 5, 6)]);
+  const forest = buildForest([
+    span("a", null, 0, 10),
+    span("b", "a", 1, 4),
+    span("c", "b", 2, 3),
+    span("d", "a", 5, 6),
+  ]);
   const rows = visibleRows(forest, new Set(["b"]), { ...NO_FILTER, text: "order=77", found: new Set(["c"]) }, 0);
   expect(rows.map(({ node, isContext }) => [node.id, isContext])).toEqual([
     ["a", true],
@@ -93,7 +134,12 @@ it("keeps the ancestors of matching spans, and marks them", () => {
 });
 
 it("stacks concurrent spans without overlaps", () => {
-  const forest = buildForest([span("a", null, 0, 10), span("b", "a", 1, 5), span("c", "a", 2, 6), span("d", "a", 7, 8)]);
+  const forest = buildForest([
+    span("a", null, 0, 10),
+    span("b", "a", 1, 5),
+    span("c", "a", 2, 6),
+    span("d", "a", 7, 8),
+  ]);
   const { frames } = layOutFlame(forest, 0);
   for (const one of frames) {
     for (const other of frames) {
@@ -101,7 +147,8 @@ it("stacks concurrent spans without overlaps", () => {
       expect(one.endMs <= other.node.startMs || other.endMs <= one.node.startMs).toBe(true);
     }
   }
-  for (const { node, lane } of frames) if (node.parent !== undefined) expect(lane).toBeGreaterThan(frames[node.parent.at]?.lane ?? -1);
+  for (const { node, lane } of frames)
+    if (node.parent !== undefined) expect(lane).toBeGreaterThan(frames[node.parent.at]?.lane ?? -1);
 });
 
 it("aggregates services and the calls between them", () => {
@@ -112,7 +159,13 @@ it("aggregates services and the calls between them", () => {
     span("d", "c", 5, 6, { service_name: "db" }),
   ]);
   const stats = serviceStatsOf(forest, "service", 0);
-  expect(stats.find(({ service }) => service === "db")).toMatchObject({ count: 3, errors: 1, totalMs: 7, p50Ms: 2, p95Ms: 4 });
+  expect(stats.find(({ service }) => service === "db")).toMatchObject({
+    count: 3,
+    errors: 1,
+    totalMs: 7,
+    p50Ms: 2,
+    p95Ms: 4,
+  });
   expect(serviceStatsOf(forest, "operation", 0)).toHaveLength(4);
   expect(graphOf(forest, 0).edges).toEqual([{ from: "web", to: "db", calls: 2, errors: 1, avgMs: 3 }]);
 });

@@ -50,7 +50,8 @@ export function buildForest(spans: readonly LeanSpan[]): TraceForest {
   const starts = spans.map((span) => BigInt(span.start_time_unix_nano_text));
   const startUnixNano = starts.reduce(earlier, starts[0] ?? 0n);
   const byId = new Map<string, SpanNode>();
-  for (const [at, span] of spans.entries()) byId.set(span.span_id, nodeOf(span, starts[at] ?? startUnixNano, startUnixNano));
+  for (const [at, span] of spans.entries())
+    byId.set(span.span_id, nodeOf(span, starts[at] ?? startUnixNano, startUnixNano));
   const ordered = [...byId.values()].sort((a, b) => a.startMs - b.startMs || (a.id < b.id ? -1 : 1));
   const { roots, orphanCount } = linkParents(ordered, byId);
   const hasCycle = breakCycles(ordered, roots);
@@ -82,8 +83,19 @@ function earlier(a: bigint, b: bigint): bigint {
 
 function nodeOf(span: LeanSpan, start: bigint, traceStart: bigint): SpanNode {
   const startMs = Number(start - traceStart) / 1e6;
-  const endMs = span.end_time_unix_nano_text === null ? undefined : Math.max(startMs, Number(BigInt(span.end_time_unix_nano_text) - traceStart) / 1e6);
-  const facts = { id: span.span_id, span, name: span.name, service: span.service_name, status: statusOfSpan(span), startMs, endMs };
+  const endMs =
+    span.end_time_unix_nano_text === null
+      ? undefined
+      : Math.max(startMs, Number(BigInt(span.end_time_unix_nano_text) - traceStart) / 1e6);
+  const facts = {
+    id: span.span_id,
+    span,
+    name: span.name,
+    service: span.service_name,
+    status: statusOfSpan(span),
+    startMs,
+    endMs,
+  };
   return { ...facts, parent: undefined, children: [], depth: 0, at: 0 };
 }
 
@@ -116,7 +128,15 @@ function linkParents(ordered: readonly SpanNode[], byId: Map<string, SpanNode>) 
 }
 
 function placeholder(id: string, first: SpanNode): SpanNode {
-  const facts = { id, span: undefined, name: "missing parent", service: "", status: "ok" as const, startMs: first.startMs, endMs: first.startMs };
+  const facts = {
+    id,
+    span: undefined,
+    name: "missing parent",
+    service: "",
+    status: "ok" as const,
+    startMs: first.startMs,
+    endMs: first.startMs,
+  };
   return { ...facts, parent: undefined, children: [], depth: 0, at: 0 };
 }
 

@@ -16,7 +16,10 @@ export interface GraphEdge {
 }
 
 /** Builds the graph of services. A span whose parent belongs to another service counts as a call on their edge. */
-export function graphOf(forest: TraceForest, nowMs: number): { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] } {
+export function graphOf(
+  forest: TraceForest,
+  nowMs: number,
+): { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] } {
   const nodes = new Map<string, { spans: number; errors: number; totalMs: number }>();
   const edges = new Map<string, { from: string; to: string; calls: number; errors: number; totalMs: number }>();
   for (const node of forest.nodes) {

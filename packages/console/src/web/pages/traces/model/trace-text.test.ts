@@ -27,7 +27,8 @@ it("exports OTLP JSON with types, and all digits of integers", () => {
     attributes_map: { big: 9007199254740992, ok: true, text: "17" },
     resource: { "service.name": "svc" },
   });
-  const [resource] = (otlpOf([one]) as { resourceSpans: { scopeSpans: { spans: { attributes: unknown }[] }[] }[] }).resourceSpans;
+  const [resource] = (otlpOf([one]) as { resourceSpans: { scopeSpans: { spans: { attributes: unknown }[] }[] }[] })
+    .resourceSpans;
   expect(resource?.scopeSpans[0]?.spans[0]?.attributes).toEqual([
     { key: "big", value: { intValue: "9007199254740993" } },
     { key: "ok", value: { boolValue: true } },

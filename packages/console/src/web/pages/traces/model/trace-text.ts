@@ -14,9 +14,15 @@ export function markdownOf(traceId: string, forest: TraceForest, link: string): 
     "",
   ];
   for (const node of forest.nodes.slice(0, MAX_MARKDOWN_SPANS)) {
-    const took = node.span === undefined ? "" : ` – ${node.endMs === undefined ? "running" : duration(node.endMs - node.startMs)}`;
-    const failed = node.status === "error" ? ` – **error**${node.span?.status_description ? `: ${inline(node.span.status_description)}` : ""}` : "";
-    lines.push(`${"  ".repeat(node.depth)}- ${inline(node.name)}${node.service === "" ? "" : ` (${inline(node.service)})`}${took}${failed}`);
+    const took =
+      node.span === undefined ? "" : ` – ${node.endMs === undefined ? "running" : duration(node.endMs - node.startMs)}`;
+    const failed =
+      node.status === "error"
+        ? ` – **error**${node.span?.status_description ? `: ${inline(node.span.status_description)}` : ""}`
+        : "";
+    lines.push(
+      `${"  ".repeat(node.depth)}- ${inline(node.name)}${node.service === "" ? "" : ` (${inline(node.service)})`}${took}${failed}`,
+    );
   }
   if (forest.nodes.length > MAX_MARKDOWN_SPANS) lines.push(`- … ${forest.nodes.length - MAX_MARKDOWN_SPANS} more`);
   return `${lines.join("\n")}\n`;
@@ -31,7 +37,14 @@ function inline(text: string): string {
 export function spanMarkdown(span: StoredSpan): string {
   const rows = span.attributes.map(([key, text]) => `| ${inline(key)} | ${inline(text)} |`);
   const took = span.duration_ms === null ? "running" : duration(span.duration_ms);
-  return [`**${inline(span.name)}** (${inline(span.service_name)}), ${took}, ${span.status}`, "", "| attribute | value |", "|---|---|", ...rows, ""].join("\n");
+  return [
+    `**${inline(span.name)}** (${inline(span.service_name)}), ${took}, ${span.status}`,
+    "",
+    "| attribute | value |",
+    "|---|---|",
+    ...rows,
+    "",
+  ].join("\n");
 }
 
 const KINDS: Readonly<Record<string, number>> = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 };
@@ -48,7 +61,9 @@ export function otlpOf(spans: readonly StoredSpan[]): unknown {
   }
   return {
     resourceSpans: [...byResource.values()].map((ofOne) => ({
-      resource: { attributes: Object.entries(ofOne[0]?.resource ?? {}).map(([key, value]) => ({ key, value: otlpValue(value) })) },
+      resource: {
+        attributes: Object.entries(ofOne[0]?.resource ?? {}).map(([key, value]) => ({ key, value: otlpValue(value) })),
+      },
       scopeSpans: [{ scope: { name: ofOne[0]?.instrumentation_scope_name ?? "" }, spans: ofOne.map(otlpSpan) }],
     })),
   };
@@ -64,9 +79,20 @@ function otlpSpan(span: StoredSpan) {
     startTimeUnixNano: span.start_time_unix_nano_text,
     endTimeUnixNano: span.end_time_unix_nano_text ?? "0",
     attributes: span.attributes.map(([key, text]) => ({ key, value: typed(text, span.attributes_map?.[key]) })),
-    events: span.events.map((event) => ({ name: event.name, timeUnixNano: event.timestamp_unix_nano_text, attributes: event.attributes.map(otlpAttribute) })),
-    links: span.links.map((link) => ({ traceId: link.trace_id, spanId: link.span_id, attributes: link.attributes.map(otlpAttribute) })),
-    status: { code: CODES[span.status] ?? 0, ...(span.status_description === undefined ? {} : { message: span.status_description }) },
+    events: span.events.map((event) => ({
+      name: event.name,
+      timeUnixNano: event.timestamp_unix_nano_text,
+      attributes: event.attributes.map(otlpAttribute),
+    })),
+    links: span.links.map((link) => ({
+      traceId: link.trace_id,
+      spanId: link.span_id,
+      attributes: link.attributes.map(otlpAttribute),
+    })),
+    status: {
+      code: CODES[span.status] ?? 0,
+      ...(span.status_description === undefined ? {} : { message: span.status_description }),
+    },
   };
 }
 

@@ -39,7 +39,12 @@ function matches(node: SpanNode, filter: SpanFilter, nowMs: number): boolean {
  * Returns the rows of the waterfall without the descendants of closed spans. A filter keeps ancestors of matches and
  * ignores `closed`.
  */
-export function visibleRows(forest: TraceForest, closed: ReadonlySet<string>, filter: SpanFilter, nowMs: number): readonly Row[] {
+export function visibleRows(
+  forest: TraceForest,
+  closed: ReadonlySet<string>,
+  filter: SpanFilter,
+  nowMs: number,
+): readonly Row[] {
   if (!isFiltering(filter)) return unfiltered(forest, closed);
   const wanted = new Set<SpanNode>();
   const kept = new Set<SpanNode>();

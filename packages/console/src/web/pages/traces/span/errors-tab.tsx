@@ -22,7 +22,14 @@ export function errorsOf(span: StoredSpan): readonly SpanError[] {
     }));
   if (exceptions.length > 0 || span.status !== "error") return exceptions;
   const type = attributeOf(span.attributes, "svc.error.code", "error.type") ?? "error";
-  return [{ type, message: span.status_description ?? "The span failed without a message.", stack: undefined, atMs: undefined }];
+  return [
+    {
+      type,
+      message: span.status_description ?? "The span failed without a message.",
+      stack: undefined,
+      atMs: undefined,
+    },
+  ];
 }
 
 export function ErrorsTab({ errors }: { readonly errors: readonly SpanError[] }) {
@@ -35,7 +42,11 @@ export function ErrorsTab({ errors }: { readonly errors: readonly SpanError[] })
           <p className="flex items-center gap-2">
             <code className="rounded bg-danger-soft px-1.5 py-0.5 text-danger">{type}</code>
             {atMs !== undefined && <Timestamp ms={atMs} className="ml-auto font-mono text-[11px] text-ink-3" />}
-            <CopyButton text={[`${type}: ${message}`, stack].filter((part) => part !== undefined).join("\n")} label="Copy the error" className="size-6" />
+            <CopyButton
+              text={[`${type}: ${message}`, stack].filter((part) => part !== undefined).join("\n")}
+              label="Copy the error"
+              className="size-6"
+            />
           </p>
           <p className="mt-1 whitespace-pre-wrap break-words">{message}</p>
           {stack !== undefined && (

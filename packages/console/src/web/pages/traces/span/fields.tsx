@@ -7,7 +7,15 @@ export function Fields({ children }: { readonly children: ReactNode }) {
 }
 
 /** `copy`: text for the clipboard; without it there is no copy button. */
-export function Field({ name, copy, children }: { readonly name: string; readonly copy?: string | undefined; readonly children: ReactNode }) {
+export function Field({
+  name,
+  copy,
+  children,
+}: {
+  readonly name: string;
+  readonly copy?: string | undefined;
+  readonly children: ReactNode;
+}) {
   return (
     <>
       <dt className="pt-0.5 text-ink-3">{name}</dt>

@@ -59,7 +59,12 @@ export function InfoTab({
             <code>{span.parent_span_id}</code> <span className="text-warn">not received</span>
           </>
         ) : (
-          <Link to="/traces/{-$traceId}/{-$spanId}" params={{ traceId: span.trace_id, spanId: parent.id }} search className={linkClass}>
+          <Link
+            to="/traces/{-$traceId}/{-$spanId}"
+            params={{ traceId: span.trace_id, spanId: parent.id }}
+            search
+            className={linkClass}
+          >
             {parent.name} <code>{parent.id}</code>
           </Link>
         )}
@@ -75,10 +80,12 @@ export function InfoTab({
         </span>
       </Field>
       <Field name="Self time">
-        <Duration ms={selfTimeMs(node, nowMs)} className="font-mono" /> <span className="text-ink-3">without its children</span>
+        <Duration ms={selfTimeMs(node, nowMs)} className="font-mono" />{" "}
+        <span className="text-ink-3">without its children</span>
       </Field>
       <Field name="Position">
-        level {node.depth + 1} of {forest.depth}, {siblings.indexOf(node) + 1} of {siblings.length} siblings, {node.children.length} children
+        level {node.depth + 1} of {forest.depth}, {siblings.indexOf(node) + 1} of {siblings.length} siblings,{" "}
+        {node.children.length} children
       </Field>
       {functionId !== undefined && (
         <Field name="Function">
@@ -89,7 +96,12 @@ export function InfoTab({
       )}
       {functionId !== undefined && invocationId !== undefined && (
         <Field name="Invocation" copy={invocationId}>
-          <Link to="/functions/{-$functionId}" params={{ functionId }} search={{ tab: "history", inv: invocationId }} className={linkClass}>
+          <Link
+            to="/functions/{-$functionId}"
+            params={{ functionId }}
+            search={{ tab: "history", inv: invocationId }}
+            className={linkClass}
+          >
             <code>{invocationId}</code>
           </Link>
         </Field>

@@ -17,7 +17,13 @@ interface LogEntry {
 }
 
 const MAX_LOGS = 500;
-const TONES: Readonly<Record<string, Tone>> = { ERROR: "danger", WARN: "warn", INFO: "info", DEBUG: "neutral", TRACE: "neutral" };
+const TONES: Readonly<Record<string, Tone>> = {
+  ERROR: "danger",
+  WARN: "warn",
+  INFO: "info",
+  DEBUG: "neutral",
+  TRACE: "neutral",
+};
 
 /** Events and log entries of the span. */
 export function LogsTab({ span, forest }: { readonly span: StoredSpan; readonly forest: TraceForest }) {
@@ -28,8 +34,12 @@ export function LogsTab({ span, forest }: { readonly span: StoredSpan; readonly 
         {span.events.length === 0 && <p className="text-ink-2">This span has no events.</p>}
         <ol className="flex flex-col gap-2">
           {span.events.map((event, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids, and their order is fixed
-            <EventItem key={at} event={event} offset={Number(BigInt(event.timestamp_unix_nano_text) - forest.startUnixNano) / 1e6} />
+            <EventItem
+              // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids, and their order is fixed
+              key={at}
+              event={event}
+              offset={Number(BigInt(event.timestamp_unix_nano_text) - forest.startUnixNano) / 1e6}
+            />
           ))}
         </ol>
       </section>
@@ -95,7 +105,9 @@ function CorrelatedLogs({ span }: { readonly span: StoredSpan }) {
         </p>
       )}
       {query.isPending && <p className="text-ink-3">Loading the log entries</p>}
-      {query.data !== undefined && query.data.logs.length === 0 && <p className="text-ink-2">Nothing was logged in this span.</p>}
+      {query.data !== undefined && query.data.logs.length === 0 && (
+        <p className="text-ink-2">Nothing was logged in this span.</p>
+      )}
       <ol className="flex flex-col divide-y divide-line/60">
         {query.data?.logs.map((log) => (
           <li key={log.id} className="flex items-start gap-2 py-1">

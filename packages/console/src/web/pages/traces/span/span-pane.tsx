@@ -24,7 +24,11 @@ interface SpanPaneProps {
 }
 
 /** All data of one span. The trace itself loads only lean spans. */
-export default function SpanPane({ traceId, lean, ...rest }: SpanPaneProps & { readonly traceId: string; readonly lean: LeanSpan }) {
+export default function SpanPane({
+  traceId,
+  lean,
+  ...rest
+}: SpanPaneProps & { readonly traceId: string; readonly lean: LeanSpan }) {
   const { span, error, retry } = useSpan(traceId, lean);
   return (
     <DataRegion
@@ -43,7 +47,8 @@ export default function SpanPane({ traceId, lean, ...rest }: SpanPaneProps & { r
 function useSpan(traceId: string, { span_id, end_time_unix_nano_text, status, events }: LeanSpan) {
   const { data, error, refetch } = useQuery({
     queryKey: ["span", traceId, span_id, end_time_unix_nano_text, status, events.length],
-    queryFn: ({ signal }) => call<StoredSpan | null>("engine::traces::get_span", { trace_id: traceId, span_id }, { signal }),
+    queryFn: ({ signal }) =>
+      call<StoredSpan | null>("engine::traces::get_span", { trace_id: traceId, span_id }, { signal }),
     // Shows the previous data of the same span while it reloads.
     placeholderData: (before) => (before?.span_id === span_id ? before : undefined),
   });
@@ -57,11 +62,23 @@ function WholeSpan({ node, span, forest, nowMs, tab, onTab }: SpanPaneProps & { 
   const copied = (): StoredSpan => (isRevealed ? span : maskedSpan(span));
   const tabs = [
     { value: "info", label: "Info", content: <InfoTab node={node} span={span} forest={forest} nowMs={nowMs} /> },
-    { value: "tags", label: "Tags", count: span.attributes.length, content: <TagsTab key={span.span_id} span={span} /> },
+    {
+      value: "tags",
+      label: "Tags",
+      count: span.attributes.length,
+      content: <TagsTab key={span.span_id} span={span} />,
+    },
     { value: "logs", label: "Logs", content: <LogsTab span={span} forest={forest} /> },
     { value: "errors", label: "Errors", count: errors.length, content: <ErrorsTab errors={errors} /> },
-    { value: "baggage", label: "Baggage", count: Object.keys(span.baggage).length, content: <BaggageTab baggage={span.baggage} /> },
-    ...(span.links.length === 0 ? [] : [{ value: "links", label: "Links", count: span.links.length, content: <LinksTab links={span.links} /> }]),
+    {
+      value: "baggage",
+      label: "Baggage",
+      count: Object.keys(span.baggage).length,
+      content: <BaggageTab baggage={span.baggage} />,
+    },
+    ...(span.links.length === 0
+      ? []
+      : [{ value: "links", label: "Links", count: span.links.length, content: <LinksTab links={span.links} /> }]),
   ];
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -71,7 +88,12 @@ function WholeSpan({ node, span, forest, nowMs, tab, onTab }: SpanPaneProps & { 
         {button}
       </div>
       <RevealArea isRevealed={isRevealed}>
-        <Tabs label="Span" tabs={tabs} value={tabs.some(({ value }) => value === tab) ? (tab ?? "info") : "info"} onChange={onTab} />
+        <Tabs
+          label="Span"
+          tabs={tabs}
+          value={tabs.some(({ value }) => value === tab) ? (tab ?? "info") : "info"}
+          onChange={onTab}
+        />
       </RevealArea>
     </div>
   );

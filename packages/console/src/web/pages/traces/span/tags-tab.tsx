@@ -27,7 +27,12 @@ export function TagsTab({ span }: { readonly span: StoredSpan }) {
   return (
     <div className="flex flex-col gap-2 p-3">
       <SearchBox label="Search tags" value={q} onChange={setQ} hotkey={undefined} />
-      <AttributeList title="Attributes" attributes={own} prefix="attr." nothing={q === "" ? "This span has no attributes." : "No attribute matches."} />
+      <AttributeList
+        title="Attributes"
+        attributes={own}
+        prefix="attr."
+        nothing={q === "" ? "This span has no attributes." : "No attribute matches."}
+      />
       <AttributeList
         title="Resource"
         attributes={resource}
@@ -63,7 +68,15 @@ function AttributeList({
 }
 
 /** A masked secret has no filter links, since they would put its value into the address. */
-function AttributeItem({ name, text, field }: { readonly name: string; readonly text: string; readonly field: string }) {
+function AttributeItem({
+  name,
+  text,
+  field,
+}: {
+  readonly name: string;
+  readonly text: string;
+  readonly field: string;
+}) {
   const { shown, isMasked } = useShown(name, text);
   return (
     <li className="flex items-start gap-2 py-1">
@@ -96,7 +109,15 @@ function termOf(field: string, value: string, negated: boolean) {
   return { kind: "field", field, op: "equals", value, negated, off: false } as const;
 }
 
-function FilterLink({ label, param, icon }: { readonly label: string; readonly param: string; readonly icon: React.ReactNode }) {
+function FilterLink({
+  label,
+  param,
+  icon,
+}: {
+  readonly label: string;
+  readonly param: string;
+  readonly icon: React.ReactNode;
+}) {
   return (
     <Link
       to="/traces/{-$traceId}/{-$spanId}"
@@ -115,7 +136,8 @@ function FilterLink({ label, param, icon }: { readonly label: string; readonly p
 export function AttributeValue({ name, text }: { readonly name: string; readonly text: string }) {
   const { shown, isRevealed } = useShown(name, text);
   const isFullyMasked = !isRevealed && isSecretName(name);
-  if (!isFullyMasked && text.length > MAX_INLINE && /^\s*[[{]/.test(text)) return <JsonView text={text} name={name} openTo={1} isPlain={isRevealed} />;
+  if (!isFullyMasked && text.length > MAX_INLINE && /^\s*[[{]/.test(text))
+    return <JsonView text={text} name={name} openTo={1} isPlain={isRevealed} />;
   return (
     <span className="whitespace-pre-wrap break-words pt-0.5 font-mono text-[12px]">
       {text === "" ? (

@@ -10,7 +10,11 @@ type ShownBody =
  * Chooses how to show a response's body, by its bytes and its content type. HTML is shown as text and never rendered.
  */
 export function bodyOf({ body, headers }: Pick<HttpTestResult, "body" | "headers">): ShownBody {
-  const type = (headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  const type =
+    (headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "")
+      .split(";", 1)[0]
+      ?.trim()
+      .toLowerCase() ?? "";
   if ("base64" in body) {
     if (body.base64 === "") return { kind: "empty" };
     return /^image\/(?:png|jpeg|gif|webp|avif|bmp|x-icon|vnd\.microsoft\.icon)$/.test(type)
@@ -30,7 +34,9 @@ export function hexDump(base64: string, maxBytes = 4_096): string {
   const binary = atob(base64.slice(0, Math.ceil(maxBytes / 3) * 4));
   const lines: string[] = [];
   for (let from = 0; from < Math.min(binary.length, maxBytes); from += ROW) {
-    const codes = Array.from(binary.slice(from, Math.min(from + ROW, maxBytes)), (character) => character.charCodeAt(0));
+    const codes = Array.from(binary.slice(from, Math.min(from + ROW, maxBytes)), (character) =>
+      character.charCodeAt(0),
+    );
     const hex = codes.map((code) => code.toString(16).padStart(2, "0")).join(" ");
     const text = codes.map((code) => (code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : ".")).join("");
     lines.push(`${from.toString(16).padStart(8, "0")}  ${hex.padEnd(ROW * 3 - 1)}  ${text}`);

@@ -11,7 +11,13 @@ import { bodyOf, bytesOf, hexDump } from "./body.ts";
 import type { Exchange } from "./http-store.ts";
 
 /** The latest response and the earlier ones. */
-export function Exchanges({ exchanges, onEdit }: { readonly exchanges: readonly Exchange[]; readonly onEdit: (exchange: Exchange) => void }) {
+export function Exchanges({
+  exchanges,
+  onEdit,
+}: {
+  readonly exchanges: readonly Exchange[];
+  readonly onEdit: (exchange: Exchange) => void;
+}) {
   const [selectedId, setSelectedId] = useState<number>();
   const latest = exchanges[0];
   if (latest === undefined) return null;
@@ -37,7 +43,12 @@ export function Exchanges({ exchanges, onEdit }: { readonly exchanges: readonly 
                   </code>
                   <Timestamp ms={exchange.startedAtMs} withMs={false} className="text-ink-3" />
                 </button>
-                <Button look="ghost" className="h-6" onClick={() => onEdit(exchange)} title="Load this request into the tester">
+                <Button
+                  look="ghost"
+                  className="h-6"
+                  onClick={() => onEdit(exchange)}
+                  title="Load this request into the tester"
+                >
                   Edit
                 </Button>
               </li>
@@ -61,7 +72,8 @@ function StatusBadge({ exchange: { state, result } }: { readonly exchange: Excha
     const { label, tone } = STATES[state];
     return <Badge tone={tone}>{label}</Badge>;
   }
-  const tone: Tone = result.status < 300 ? "ok" : result.status < 400 ? "info" : result.status < 500 ? "warn" : "danger";
+  const tone: Tone =
+    result.status < 300 ? "ok" : result.status < 400 ? "info" : result.status < 500 ? "warn" : "danger";
   return (
     <Badge tone={tone}>
       {result.status} {result.status_text}
@@ -78,7 +90,11 @@ function Response({ exchange }: { readonly exchange: Exchange }) {
         <span role="status">
           <StatusBadge exchange={exchange} />
         </span>
-        {state === "running" ? <Elapsed sinceMs={exchange.startedAtMs} /> : exchange.durationMs !== undefined && <Duration ms={exchange.durationMs} />}
+        {state === "running" ? (
+          <Elapsed sinceMs={exchange.startedAtMs} />
+        ) : (
+          exchange.durationMs !== undefined && <Duration ms={exchange.durationMs} />
+        )}
         {result !== undefined && <span className="text-ink-2">{bytes(result.bytes)}</span>}
         {exchange.traceId !== undefined && state !== "running" && (
           <Link
@@ -142,7 +158,11 @@ function Body({ result }: { readonly result: HttpTestResult }) {
     return (
       <>
         {cut}
-        <img src={shown.url} alt="The response's body" className="max-h-80 max-w-full self-start rounded-md border border-line bg-raised" />
+        <img
+          src={shown.url}
+          alt="The response's body"
+          className="max-h-80 max-w-full self-start rounded-md border border-line bg-raised"
+        />
         <Download base64={shown.base64} />
       </>
     );

@@ -7,10 +7,19 @@ import { curlOf } from "./http-request.ts";
 const run = promisify(execFile);
 const base = echoServer();
 
-const NASTY = String.raw`{"text":"it's $HOME ~id~ \"quoted\" \\ !x @file & ; %","big":9007199254740993,"line":"a\nb","ü":null}`.replaceAll("~", "`");
+const NASTY =
+  String.raw`{"text":"it's $HOME ~id~ \"quoted\" \\ !x @file & ; %","big":9007199254740993,"line":"a\nb","ü":null}`.replaceAll(
+    "~",
+    "`",
+  );
 
 it("the curl command of the HTTP tester sends path, query and body unchanged through a shell", async () => {
-  const request = { method: "PUT" as const, path: "/a%20b?x=1&x=it%27s", headers: [["x-note", "it's $HOME"]] as const, body: NASTY };
+  const request = {
+    method: "PUT" as const,
+    path: "/a%20b?x=1&x=it%27s",
+    headers: [["x-note", "it's $HOME"]] as const,
+    body: NASTY,
+  };
   const { stdout } = await run("sh", ["-c", curlOf(request, base())]);
   expect(stdout).toContain(`PUT /a%20b?x=1&x=it%27s\n${NASTY}`);
 });

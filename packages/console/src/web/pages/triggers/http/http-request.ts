@@ -43,7 +43,9 @@ export interface HttpRequest {
   readonly timeout_ms?: number;
 }
 
-type Segment = { readonly kind: "literal"; readonly text: string } | { readonly kind: "parameter" | "tail"; readonly name: string };
+type Segment =
+  | { readonly kind: "literal"; readonly text: string }
+  | { readonly kind: "parameter" | "tail"; readonly name: string };
 
 function segmentsOf(pattern: string): readonly Segment[] {
   return pattern
@@ -58,7 +60,9 @@ function segmentsOf(pattern: string): readonly Segment[] {
 
 /** Returns the parameters of a path such as `/users/:id/*rest`, in order. */
 export function pathParameters(pattern: string): readonly { readonly name: string; readonly isTail: boolean }[] {
-  return segmentsOf(pattern).flatMap((segment) => (segment.kind === "literal" ? [] : [{ name: segment.name, isTail: segment.kind === "tail" }]));
+  return segmentsOf(pattern).flatMap((segment) =>
+    segment.kind === "literal" ? [] : [{ name: segment.name, isTail: segment.kind === "tail" }],
+  );
 }
 
 export function takesBody(method: Method): boolean {
@@ -83,12 +87,19 @@ export function initialDraft(method: string): HttpDraft {
 }
 
 /** Builds the request from the draft, or returns why the draft is not valid yet. */
-export function requestOf(draft: HttpDraft, pattern: string): { readonly request: HttpRequest } | { readonly problem: string } {
+export function requestOf(
+  draft: HttpDraft,
+  pattern: string,
+): { readonly request: HttpRequest } | { readonly problem: string } {
   const path = pathOf(pattern, draft.params);
   if ("problem" in path) return path;
   const query = encoded(draft.query);
-  const headers: (readonly [string, string])[] = named(draft.headers).map(({ name, value }) => [name.trim(), value] as const);
-  const invalid = headers.find(([name, value]) => !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || /[\r\n\0]/.test(value));
+  const headers: (readonly [string, string])[] = named(draft.headers).map(
+    ({ name, value }) => [name.trim(), value] as const,
+  );
+  const invalid = headers.find(
+    ([name, value]) => !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || /[\r\n\0]/.test(value),
+  );
   if (invalid !== undefined) return { problem: `${JSON.stringify(invalid[0])} is not a valid header` };
   const has = (name: string): boolean => headers.some(([given]) => given.toLowerCase() === name);
   const authorization = authorizationOf(draft.auth);
@@ -102,7 +113,10 @@ export function requestOf(draft: HttpDraft, pattern: string): { readonly request
       return { problem: `The body is not JSON: ${(error as Error).message}. Select Text to send it unchanged` };
     }
   }
-  if (draft.timeoutMs !== "" && !(/^\d{1,6}$/.test(draft.timeoutMs) && Number(draft.timeoutMs) >= 1 && Number(draft.timeoutMs) <= 600_000)) {
+  if (
+    draft.timeoutMs !== "" &&
+    !(/^\d{1,6}$/.test(draft.timeoutMs) && Number(draft.timeoutMs) >= 1 && Number(draft.timeoutMs) <= 600_000)
+  ) {
     return { problem: "The timeout must be from 1 to 600000 milliseconds" };
   }
   return {
@@ -116,7 +130,10 @@ export function requestOf(draft: HttpDraft, pattern: string): { readonly request
   };
 }
 
-function pathOf(pattern: string, params: HttpDraft["params"]): { readonly path: string } | { readonly problem: string } {
+function pathOf(
+  pattern: string,
+  params: HttpDraft["params"],
+): { readonly path: string } | { readonly problem: string } {
   const parts: string[] = [];
   for (const segment of segmentsOf(pattern)) {
     if (segment.kind === "literal") {
@@ -125,7 +142,9 @@ function pathOf(pattern: string, params: HttpDraft["params"]): { readonly path: 
     }
     const value = Object.hasOwn(params, segment.name) ? (params[segment.name] ?? "") : "";
     if (value === "") return { problem: `Enter a value for ${segment.kind === "tail" ? "*" : ":"}${segment.name}` };
-    parts.push(segment.kind === "tail" ? value.split("/").map(encodeURIComponent).join("/") : encodeURIComponent(value));
+    parts.push(
+      segment.kind === "tail" ? value.split("/").map(encodeURIComponent).join("/") : encodeURIComponent(value),
+    );
   }
   return { path: `/${parts.join("/")}` };
 }
@@ -140,7 +159,8 @@ function encoded(rows: readonly Row[]): string {
 
 function authorizationOf(auth: Auth): string | undefined {
   if (auth.kind === "bearer") return auth.token === "" ? undefined : `Bearer ${auth.token}`;
-  if (auth.kind === "basic") return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${auth.user}:${auth.password}`)))}`;
+  if (auth.kind === "basic")
+    return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${auth.user}:${auth.password}`)))}`;
   return undefined;
 }
 

@@ -61,7 +61,9 @@ class HttpStore {
     const from = performance.now();
     const hasTrace = request.headers.some(([name]) => name.toLowerCase() === "traceparent");
     const traceId = randomHex(16);
-    const traced = hasTrace ? request : { ...request, headers: [...request.headers, ["traceparent", `00-${traceId}-${randomHex(8)}-01`]] };
+    const traced = hasTrace
+      ? request
+      : { ...request, headers: [...request.headers, ["traceparent", `00-${traceId}-${randomHex(8)}-01`]] };
     const started: Exchange = {
       id: ++this.#lastId,
       request,
@@ -79,7 +81,9 @@ class HttpStore {
       const result = await sendHttp({ ...traced }, abort.signal);
       ended = { state: "answered", result, durationMs: result.duration_ms };
     } catch (error) {
-      ended = abort.signal.aborted ? { state: "cancelled" } : { state: "failed", failure: error instanceof Error ? error : new Error(String(error)) };
+      ended = abort.signal.aborted
+        ? { state: "cancelled" }
+        : { state: "failed", failure: error instanceof Error ? error : new Error(String(error)) };
     }
     this.#aborts.delete(triggerId);
     this.#put(triggerId, { ...started, durationMs: performance.now() - from, ...ended });
@@ -108,7 +112,9 @@ class HttpStore {
 }
 
 function randomHex(bytes: number): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
 }
 
 function withoutLargeBody(exchange: Exchange): Exchange {

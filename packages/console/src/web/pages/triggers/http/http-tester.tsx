@@ -15,7 +15,13 @@ import { AuthEditor, BodyEditor } from "./request-parts.tsx";
 import { RowsEditor } from "./rows-editor.tsx";
 
 /** Sends a request to the route through the engine's public port and shows the response. */
-export default function HttpTester({ trigger, siblings }: { readonly trigger: TriggerItem; readonly siblings: readonly TriggerItem[] }) {
+export default function HttpTester({
+  trigger,
+  siblings,
+}: {
+  readonly trigger: TriggerItem;
+  readonly siblings: readonly TriggerItem[];
+}) {
   const pattern = httpPath(trigger);
   const session = useHttpSession(trigger.id);
   useEffect(() => httpTests.open(trigger.id, httpMethod(trigger)), [trigger]);
@@ -32,7 +38,9 @@ export default function HttpTester({ trigger, siblings }: { readonly trigger: Tr
   useHotkey("mod+Enter", "Send the request", send, "Triggers");
   if (draft === undefined || session === undefined) return null;
   const allowed = METHODS.filter((method) =>
-    siblings.some((other) => kindOf(other.trigger_type) === "http" && httpPath(other) === pattern && httpMethod(other) === method),
+    siblings.some(
+      (other) => kindOf(other.trigger_type) === "http" && httpPath(other) === pattern && httpMethod(other) === method,
+    ),
   );
   const problem = built !== undefined && "problem" in built ? built.problem : undefined;
   const url = `${base}${request?.path ?? pattern}`;
@@ -73,14 +81,28 @@ export default function HttpTester({ trigger, siblings }: { readonly trigger: Tr
             value={draft.params[name] ?? ""}
             placeholder={isTail ? "the rest of the path" : "value"}
             spellCheck={false}
-            onChange={(event) => httpTests.change(trigger.id, { params: { ...draft.params, [name]: event.target.value } })}
+            onChange={(event) =>
+              httpTests.change(trigger.id, { params: { ...draft.params, [name]: event.target.value } })
+            }
           />
         </label>
       ))}
-      <RowsEditor title="Query parameters" what="query parameter" rows={draft.query} onChange={(query) => httpTests.change(trigger.id, { query })} />
-      <RowsEditor title="Headers" what="header" rows={draft.headers} onChange={(headers) => httpTests.change(trigger.id, { headers })} />
+      <RowsEditor
+        title="Query parameters"
+        what="query parameter"
+        rows={draft.query}
+        onChange={(query) => httpTests.change(trigger.id, { query })}
+      />
+      <RowsEditor
+        title="Headers"
+        what="header"
+        rows={draft.headers}
+        onChange={(headers) => httpTests.change(trigger.id, { headers })}
+      />
       <AuthEditor auth={draft.auth} onChange={(auth) => httpTests.change(trigger.id, { auth })} />
-      {takesBody(draft.method) && <BodyEditor draft={draft} onChange={(change) => httpTests.change(trigger.id, change)} onSubmit={send} />}
+      {takesBody(draft.method) && (
+        <BodyEditor draft={draft} onChange={(change) => httpTests.change(trigger.id, change)} onSubmit={send} />
+      )}
       <div className="flex flex-wrap items-center gap-2">
         <Button
           look="primary"

@@ -23,7 +23,11 @@ export function BodyEditor({
     <div className="flex flex-col gap-1">
       <label className="flex items-center gap-2">
         <span className="font-medium text-ink-2">Body</span>
-        <select className={INPUT} value={draft.bodyKind} onChange={(event) => onChange({ bodyKind: event.target.value as BodyKind })}>
+        <select
+          className={INPUT}
+          value={draft.bodyKind}
+          onChange={(event) => onChange({ bodyKind: event.target.value as BodyKind })}
+        >
           {BODY_KINDS.map(({ value, label }) => (
             <option key={value} value={value}>
               {label}
@@ -32,7 +36,13 @@ export function BodyEditor({
         </select>
       </label>
       {draft.bodyKind === "json" && (
-        <JsonEditor label="JSON body" value={draft.body} onChange={(body) => onChange({ body })} onSubmit={onSubmit} className="max-h-[40vh] min-h-20" />
+        <JsonEditor
+          label="JSON body"
+          value={draft.body}
+          onChange={(body) => onChange({ body })}
+          onSubmit={onSubmit}
+          className="max-h-[40vh] min-h-20"
+        />
       )}
       {draft.bodyKind === "text" && (
         <textarea
@@ -43,7 +53,9 @@ export function BodyEditor({
           onChange={(event) => onChange({ body: event.target.value })}
         />
       )}
-      {draft.bodyKind === "form" && <RowsEditor title="Fields" what="field" rows={draft.form} onChange={(form) => onChange({ form })} />}
+      {draft.bodyKind === "form" && (
+        <RowsEditor title="Fields" what="field" rows={draft.form} onChange={(form) => onChange({ form })} />
+      )}
     </div>
   );
 }
@@ -59,7 +71,11 @@ export function AuthEditor({ auth, onChange }: { readonly auth: Auth; readonly o
     <div className="flex flex-wrap items-center gap-2">
       <label className="flex items-center gap-2">
         <span className="font-medium text-ink-2">Authorization</span>
-        <select className={INPUT} value={auth.kind} onChange={(event) => onChange(first[event.target.value as Auth["kind"]])}>
+        <select
+          className={INPUT}
+          value={auth.kind}
+          onChange={(event) => onChange(first[event.target.value as Auth["kind"]])}
+        >
           <option value="none">None</option>
           <option value="bearer">Bearer token</option>
           <option value="basic">Basic</option>

@@ -17,7 +17,8 @@ export function RowsEditor({
   readonly rows: readonly Row[];
   readonly onChange: (rows: readonly Row[]) => void;
 }) {
-  const set = (id: number, change: Partial<Row>): void => onChange(rows.map((row) => (row.id === id ? { ...row, ...change } : row)));
+  const set = (id: number, change: Partial<Row>): void =>
+    onChange(rows.map((row) => (row.id === id ? { ...row, ...change } : row)));
   return (
     <fieldset aria-label={title} className="flex flex-col gap-1">
       <div className="flex items-center gap-2">

@@ -18,7 +18,10 @@ export interface ObservedEngine extends InMemoryEngine {
 }
 
 /** A kernel whose calls are observed, with everything that comes of it in lists. */
-export async function observedEngine(config: Partial<ObservabilityConfig> = {}, options: InMemoryEngineOptions = {}): Promise<ObservedEngine> {
+export async function observedEngine(
+  config: Partial<ObservabilityConfig> = {},
+  options: InMemoryEngineOptions = {},
+): Promise<ObservedEngine> {
   const started: SpanRecord[] = [];
   const spans: SpanRecord[] = [];
   let calls: ObservedCalls | undefined;

@@ -86,7 +86,11 @@ function principalOf(caller: Caller | undefined, directory: Pick<Directory, "wor
   return directory.workerById(caller?.worker_id ?? "")?.principal ?? "unknown";
 }
 
-function attributesFor(data: Payload | undefined, caller: Caller | undefined, isRestricted: boolean): Record<string, AttributeValue> {
+function attributesFor(
+  data: Payload | undefined,
+  caller: Caller | undefined,
+  isRestricted: boolean,
+): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = Object.create(null);
   const given = attributesOf(data);
   // Reserved attributes claim a function or worker for the entry; this call proves none of that.
@@ -102,7 +106,8 @@ function attributesFor(data: Payload | undefined, caller: Caller | undefined, is
 function attributesOf(data: Payload | undefined): Attributes {
   if (data === undefined) return {};
   // Even listing a million member names would take half a second.
-  if (data.byteLength > MAX_DATA_BYTES) return { [DATA]: cutText(data.text(), MAX_VALUE_CHARACTERS), "svc.truncated": true };
+  if (data.byteLength > MAX_DATA_BYTES)
+    return { [DATA]: cutText(data.text(), MAX_VALUE_CHARACTERS), "svc.truncated": true };
   // It is JSON, so every value in it is a valid attribute value.
   const value = JSON.parse(data.text()) as AttributeValue;
   if (value === null) return {};

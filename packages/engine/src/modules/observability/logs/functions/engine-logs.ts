@@ -1,7 +1,16 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { LogApi } from "../log-api.ts";
-import { aroundInput, exportInput, facetsInput, getInput, histogramInput, importInput, listInput, tailInput } from "./inputs.ts";
+import {
+  aroundInput,
+  exportInput,
+  facetsInput,
+  getInput,
+  histogramInput,
+  importInput,
+  listInput,
+  tailInput,
+} from "./inputs.ts";
 
 export interface LogApiSource {
   /** Loads the implementation on the first call. Resolves to undefined if entries are not stored here. */
@@ -11,7 +20,10 @@ export interface LogApiSource {
 }
 
 /** Provides `engine::logs::*`. If entries are not stored here, lists are empty and contain the reason. */
-export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "clock">, from: LogApiSource): void {
+export function provideEngineLogs(
+  { provideFunction, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "clock">,
+  from: LogApiSource,
+): void {
   const disabled = <T extends object>(empty: T): T & { readonly disabled: true; readonly message: string } => ({
     ...empty,
     disabled: true,
@@ -22,7 +34,8 @@ export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext
     summary: "Lists log entries, newest first",
     input: listInput,
     handle: async (input) =>
-      (await from.api())?.list(input) ?? disabled({ logs: [], total: 0, cursor: null, query: input, timestamp: clock.now(), as_of: clock.now() }),
+      (await from.api())?.list(input) ??
+      disabled({ logs: [], total: 0, cursor: null, query: input, timestamp: clock.now(), as_of: clock.now() }),
   });
   provideFunction({
     id: "engine::logs::get",
@@ -34,7 +47,8 @@ export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext
     id: "engine::logs::around",
     summary: "A log entry with its neighbours in time",
     input: aroundInput,
-    handle: async (input) => (await from.api())?.around(input) ?? disabled({ logs: [], id: input.id, more_before: false, more_after: false }),
+    handle: async (input) =>
+      (await from.api())?.around(input) ?? disabled({ logs: [], id: input.id, more_before: false, more_after: false }),
   });
   provideFunction({
     id: "engine::logs::facets",
@@ -52,13 +66,15 @@ export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext
     id: "engine::logs::tail",
     summary: "Log entries since the cursor; waits for one if there is none",
     input: tailInput,
-    handle: async (input, { signal }) => (await from.api())?.tail(input, signal) ?? disabled({ logs: [], cursor: input.after ?? null, dropped: 0 }),
+    handle: async (input, { signal }) =>
+      (await from.api())?.tail(input, signal) ?? disabled({ logs: [], cursor: input.after ?? null, dropped: 0 }),
   });
   provideFunction({
     id: "engine::logs::export",
     summary: "Writes log entries to a channel, one per line",
     input: exportInput,
-    handle: async (input, { caller }) => (await from.api())?.export(input, { ownedBy: caller }) ?? disabled({ lines: null }),
+    handle: async (input, { caller }) =>
+      (await from.api())?.export(input, { ownedBy: caller }) ?? disabled({ lines: null }),
   });
   provideFunction({
     id: "engine::logs::import",

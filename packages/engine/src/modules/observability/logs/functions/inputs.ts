@@ -36,15 +36,23 @@ export const facetsInput = () =>
   });
 export type FacetsInput = z.infer<ReturnType<typeof facetsInput>>;
 
-export const histogramInput = () => z.object({ ...logFilterMembers(), buckets: z.int().min(1).max(1_000).nullish().meta({ description: "Default 60" }) });
+export const histogramInput = () =>
+  z.object({ ...logFilterMembers(), buckets: z.int().min(1).max(1_000).nullish().meta({ description: "Default 60" }) });
 export type HistogramInput = z.infer<ReturnType<typeof histogramInput>>;
 
 export const tailInput = () =>
   z.object({
     ...logFilterMembers(),
-    after: cursorSchema.nullish().meta({ description: "Cursor of the previous result; without one only new entries are returned" }),
+    after: cursorSchema
+      .nullish()
+      .meta({ description: "Cursor of the previous result; without one only new entries are returned" }),
     limit: z.int().min(1).max(1_000).nullish().meta({ description: "Default 500" }),
-    wait_ms: z.int().min(0).max(25_000).nullish().meta({ description: "Maximum time to wait for an entry, in milliseconds. Default 0" }),
+    wait_ms: z
+      .int()
+      .min(0)
+      .max(25_000)
+      .nullish()
+      .meta({ description: "Maximum time to wait for an entry, in milliseconds. Default 0" }),
   });
 export type TailInput = z.infer<ReturnType<typeof tailInput>>;
 
@@ -57,5 +65,8 @@ export const exportInput = () =>
 export type ExportInput = z.infer<ReturnType<typeof exportInput>>;
 
 export const importInput = () =>
-  z.object({ lines: channelRefSchema, format: z.enum(["ndjson", "otlp_json"]).nullish().meta({ description: "Default ndjson" }) });
+  z.object({
+    lines: channelRefSchema,
+    format: z.enum(["ndjson", "otlp_json"]).nullish().meta({ description: "Default ndjson" }),
+  });
 export type ImportInput = z.infer<ReturnType<typeof importInput>>;

@@ -2,6 +2,13 @@ import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from 
 import { OBSERVABILITY, observability } from "../../index.ts";
 
 /** Returns an engine with this module and the given config. */
-export function logsEngine(config: Readonly<Record<string, unknown>> = {}, more: InMemoryEngineOptions = {}): Promise<InMemoryEngine> {
-  return inMemoryEngine({ ...more, modules: [...(more.modules ?? []), observability], config: { ...more.config, [OBSERVABILITY]: config } });
+export function logsEngine(
+  config: Readonly<Record<string, unknown>> = {},
+  more: InMemoryEngineOptions = {},
+): Promise<InMemoryEngine> {
+  return inMemoryEngine({
+    ...more,
+    modules: [...(more.modules ?? []), observability],
+    config: { ...more.config, [OBSERVABILITY]: config },
+  });
 }

@@ -5,7 +5,9 @@ import { severityTextOf } from "../severity.ts";
 export const START_MS = Date.UTC(2026, 0, 1);
 
 /** Returns a record with defaults. `atMs` is relative to `START_MS`. */
-export function logRecord(more: Partial<LogRecord> & { readonly atMs?: number; readonly service?: string } = {}): LogRecord {
+export function logRecord(
+  more: Partial<LogRecord> & { readonly atMs?: number; readonly service?: string } = {},
+): LogRecord {
   const { atMs = 0, service = "shop", severityNumber = 9, ...rest } = more;
   const timeUnixNano = BigInt(START_MS) * 1_000_000n + BigInt(Math.round(atMs * 1e6));
   return {

@@ -31,7 +31,11 @@ export async function servePrometheus(
     return text;
   }
 
-  const listener = await listen({ ...address, what: "Prometheus", onRequest: (request, response) => handle(request, response, textIn) });
+  const listener = await listen({
+    ...address,
+    what: "Prometheus",
+    onRequest: (request, response) => handle(request, response, textIn),
+  });
   log.info("metrics are served to Prometheus", { host: address.host, port: listener.port, path: "/metrics" });
   return () => listener.close();
 }
@@ -43,13 +47,21 @@ function handle(request: IncomingMessage, response: ServerResponse, textIn: (for
   const isGet = request.method === "GET" || request.method === "HEAD";
   if (path !== "/metrics" || !isGet) {
     const status = path === "/metrics" ? 405 : 404;
-    response.writeHead(status, { "content-type": "text/plain; charset=utf-8", ...(status === 405 ? { allow: "GET, HEAD" } : {}) });
+    response.writeHead(status, {
+      "content-type": "text/plain; charset=utf-8",
+      ...(status === 405 ? { allow: "GET, HEAD" } : {}),
+    });
     response.end(status === 405 ? "GET only\n" : "metrics are at /metrics\n");
     return;
   }
   const format: TextFormat = prefersOpenMetrics(request.headers.accept) ? "openmetrics" : "prometheus";
   const text = Buffer.from(textIn(format));
-  response.writeHead(200, { "content-type": CONTENT_TYPES[format], "content-length": text.byteLength, "cache-control": "no-store", vary: "accept" });
+  response.writeHead(200, {
+    "content-type": CONTENT_TYPES[format],
+    "content-length": text.byteLength,
+    "cache-control": "no-store",
+    vary: "accept",
+  });
   response.end(request.method === "HEAD" ? undefined : text);
 }
 

@@ -5,7 +5,9 @@ import { metricsText } from "./text.ts";
 
 const OWN = { service: "svc", workerId: undefined, attributes: {} };
 
-function record(more: Partial<MetricRecord> & { readonly values?: readonly (readonly [number, Record<string, string>?])[] }): MetricRecord {
+function record(
+  more: Partial<MetricRecord> & { readonly values?: readonly (readonly [number, Record<string, string>?])[] },
+): MetricRecord {
   const { values = [[1]], ...rest } = more;
   return {
     name: "m",
@@ -15,7 +17,12 @@ function record(more: Partial<MetricRecord> & { readonly values?: readonly (read
     temporality: undefined,
     resource: OWN,
     scopeName: undefined,
-    points: values.map(([value, attributes = {}]) => ({ attributes, timeUnixNano: 0n, startUnixNano: undefined, value: { type: "number", value } })),
+    points: values.map(([value, attributes = {}]) => ({
+      attributes,
+      timeUnixNano: 0n,
+      startUnixNano: undefined,
+      value: { type: "number", value },
+    })),
     ...rest,
   };
 }
@@ -45,7 +52,10 @@ describe("metrics as text", () => {
       value: "1.5",
       labels: { path: 'a"b\\c\nd', bad_name_x: "1", label_le: "x", label___name__: "y", _0: "digit", emoji: "π" },
     });
-    expect(family?.metrics.slice(1).map(({ value }) => Number(String(value).replace("+Inf", "Infinity")))).toEqual([Number.POSITIVE_INFINITY, 1e21]);
+    expect(family?.metrics.slice(1).map(({ value }) => Number(String(value).replace("+Inf", "Infinity")))).toEqual([
+      Number.POSITIVE_INFINITY,
+      1e21,
+    ]);
   });
 
   it("name counters _total and end names with the unit, once", () => {
@@ -65,23 +75,47 @@ describe("metrics as text", () => {
         .split("\n")
         .filter((line) => line.startsWith("# TYPE"))
         .map((line) => line.slice("# TYPE ".length));
-    const gauges = ["svc_worker_event_loop_lag_milliseconds gauge", "svc_engine_rss_bytes gauge", "queue_size_jobs gauge", "cpu_percent gauge"];
+    const gauges = [
+      "svc_worker_event_loop_lag_milliseconds gauge",
+      "svc_engine_rss_bytes gauge",
+      "queue_size_jobs gauge",
+      "cpu_percent gauge",
+    ];
     expect(names("prometheus")).toEqual(["svc_calls_total counter", "x_total counter", ...gauges]);
     expect(names("openmetrics")).toEqual(["svc_calls counter", "x counter", ...gauges]);
   });
 
   it("give histograms by cumulative buckets", () => {
-    const value = { type: "histogram" as const, count: 6, sum: 33, min: undefined, max: undefined, bucketCounts: [1, 2, 3], bounds: [0.5, 10] };
+    const value = {
+      type: "histogram" as const,
+      count: 6,
+      sum: 33,
+      min: undefined,
+      max: undefined,
+      bucketCounts: [1, 2, 3],
+      bounds: [0.5, 10],
+    };
     const textWith = (attributes: Record<string, string>): string =>
       metricsText(
-        [record({ name: "d", unit: "ms", type: "histogram", points: [{ attributes, timeUnixNano: 0n, startUnixNano: undefined, value }] })],
+        [
+          record({
+            name: "d",
+            unit: "ms",
+            type: "histogram",
+            points: [{ attributes, timeUnixNano: 0n, startUnixNano: undefined, value }],
+          }),
+        ],
         OWN,
         "prometheus",
       );
     expect(textWith({ f: "x" })).toContain('d_milliseconds_bucket{f="x",le="10.0"} 3\n');
     // The parser supports one histogram per name, without labels.
     expect(parsePrometheus(textWith({}))).toMatchObject([
-      { name: "d_milliseconds", type: "HISTOGRAM", metrics: [{ buckets: { "0.5": "1", "10.0": "3", "+Inf": "6" }, count: "6", sum: "33" }] },
+      {
+        name: "d_milliseconds",
+        type: "HISTOGRAM",
+        metrics: [{ buckets: { "0.5": "1", "10.0": "3", "+Inf": "6" }, count: "6", sum: "33" }],
+      },
     ]);
   });
 

@@ -41,7 +41,8 @@ export function metricsText(records: readonly MetricRecord[], own: Resource, for
       families.set(name, family);
     }
     if (family.type !== type) continue;
-    for (const point of record.points) addPoint(family, point, { resource: record.resource, isOwn: record.resource === own });
+    for (const point of record.points)
+      addPoint(family, point, { resource: record.resource, isOwn: record.resource === own });
   }
   const text = [...families.values()].map((family) => familyText(family, format)).join("");
   return format === "openmetrics" ? `${text}# EOF\n` : text;
@@ -50,13 +51,20 @@ export function metricsText(records: readonly MetricRecord[], own: Resource, for
 function familyText({ name, type, help, lines }: Family, format: TextFormat): string {
   const shown = type === "counter" && format === "prometheus" ? `${name}_total` : name;
   const escaped = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
-  const helpLine = help === "" ? "" : `# HELP ${shown} ${format === "openmetrics" ? escaped.replaceAll('"', '\\"') : escaped}\n`;
+  const helpLine =
+    help === "" ? "" : `# HELP ${shown} ${format === "openmetrics" ? escaped.replaceAll('"', '\\"') : escaped}\n`;
   return `${helpLine}# TYPE ${shown} ${type}\n${lines.join("")}`;
 }
 
-function addPoint(family: Family, { attributes, value }: MetricPoint, { resource, isOwn }: { readonly resource: Resource; readonly isOwn: boolean }): void {
+function addPoint(
+  family: Family,
+  { attributes, value }: MetricPoint,
+  { resource, isOwn }: { readonly resource: Resource; readonly isOwn: boolean },
+): void {
   // The engine's own metrics need no origin labels.
-  const origin = isOwn ? {} : { service_name: resource.service, ...(resource.workerId === undefined ? {} : { worker_id: resource.workerId }) };
+  const origin = isOwn
+    ? {}
+    : { service_name: resource.service, ...(resource.workerId === undefined ? {} : { worker_id: resource.workerId }) };
   const labels = labelsText({ ...origin, ...attributes });
   if (family.seen.has(labels)) return;
   family.seen.add(labels);
@@ -102,7 +110,9 @@ function labelsText(attributes: MetricPoint["attributes"]): string {
   }
   return [...labels]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => `${name}="${value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"')}"`)
+    .map(
+      ([name, value]) => `${name}="${value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"')}"`,
+    )
     .join(",");
 }
 

@@ -37,7 +37,10 @@ export function functionStatistics(
   }
   for (const series of store.of(CALL_DURATION.name)) {
     const { function_id } = series.labels;
-    const counts = series instanceof HistogramSeries && function_id !== undefined && sees(series) ? histogramIn(series, window, now) : undefined;
+    const counts =
+      series instanceof HistogramSeries && function_id !== undefined && sees(series)
+        ? histogramIn(series, window, now)
+        : undefined;
     if (counts === undefined || function_id === undefined) continue;
     for (const one of [of(function_id), total]) one.durations = mergeHistograms(one.durations, counts);
   }

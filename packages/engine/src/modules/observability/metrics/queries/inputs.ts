@@ -29,7 +29,13 @@ export const seriesInput = () =>
   });
 export const functionsInput = () => z.object({ window_seconds: z.number().int().min(5).max(604_800).default(900) });
 export const workersInput = () => z.object({});
-export const rollupsInput = () => z.object({ start_time: time, end_time: time, level: z.number().int().min(0).max(2).nullish(), metric_name: name.nullish() });
+export const rollupsInput = () =>
+  z.object({
+    start_time: time,
+    end_time: time,
+    level: z.number().int().min(0).max(2).nullish(),
+    metric_name: name.nullish(),
+  });
 
 /** The parts of a series that decide who may see it. */
 export type SeenSeries = Pick<Series, "labels"> & Partial<Pick<Series, "origin" | "info">>;
@@ -52,11 +58,21 @@ export function maySee(
 ): boolean {
   if (access === undefined) return true;
   const { function_id, worker_id } = labels;
-  if (function_id !== undefined && (isInfrastructure(function_id) || access.callRefusal(function_id) !== undefined)) return false;
+  if (function_id !== undefined && (isInfrastructure(function_id) || access.callRefusal(function_id) !== undefined))
+    return false;
   if (worker_id !== undefined && !seesWorker(worker_id)) return false;
   if (origin !== undefined && (origin.workerId === undefined || !seesWorker(origin.workerId))) return false;
-  if (Object.entries(LISTED_BY).some(([label, list]) => Object.hasOwn(labels, label) && access.callRefusal(list) !== undefined)) return false;
-  return origin !== undefined || OWNER_LABELS.some((label) => Object.hasOwn(labels, label)) || (info !== undefined && OF_PROCESS.has(info.name));
+  if (
+    Object.entries(LISTED_BY).some(
+      ([label, list]) => Object.hasOwn(labels, label) && access.callRefusal(list) !== undefined,
+    )
+  )
+    return false;
+  return (
+    origin !== undefined ||
+    OWNER_LABELS.some((label) => Object.hasOwn(labels, label)) ||
+    (info !== undefined && OF_PROCESS.has(info.name))
+  );
 }
 
 export function percentilesOf(counts: HistogramCounts, layout: BucketLayout) {

@@ -21,12 +21,19 @@ interface Parts {
 }
 
 /** Implements `engine::metrics::list` in its published form, plus `names`. */
-export function listMetrics(input: z.output<ReturnType<typeof metricsListInput>>, { store, stats, workers, sees }: Parts) {
+export function listMetrics(
+  input: z.output<ReturnType<typeof metricsListInput>>,
+  { store, stats, workers, sees }: Parts,
+) {
   const { start_time, end_time, metric_name, aggregate_interval } = input;
   const now = store.timeLine.now();
   const isWanted = (record: MetricRecord): boolean => metric_name == null || record.name === metric_name;
   const own = { service: "", workerId: undefined, attributes: {} };
-  const outside = snapshotOf(store, own, (series) => series.origin !== undefined && sees(series) && isWithin(store.timeLine.shown(series.at), input));
+  const outside = snapshotOf(
+    store,
+    own,
+    (series) => series.origin !== undefined && sees(series) && isWithin(store.timeLine.shown(series.at), input),
+  );
   const isAsked = [start_time, end_time, metric_name, aggregate_interval].some((value) => value != null);
   return {
     engine_metrics: {
@@ -40,7 +47,9 @@ export function listMetrics(input: z.output<ReturnType<typeof metricsListInput>>
       return series === 0 ? [] : [{ ...store.infoOf(name), series }];
     }),
     timestamp: store.timeLine.shown(now),
-    ...(aggregate_interval == null ? {} : { aggregated_metrics: aggregated(input, { store, sees, now, seconds: aggregate_interval }) }),
+    ...(aggregate_interval == null
+      ? {}
+      : { aggregated_metrics: aggregated(input, { store, sees, now, seconds: aggregate_interval }) }),
     ...(isAsked ? { query: input } : {}),
   };
 }
@@ -75,7 +84,8 @@ function performanceOf(stats: CallStats, sees: Parts["sees"]) {
     min = Math.min(min, durations.min);
     max = Math.max(max, durations.max);
   });
-  const percentile = (percent: number): number => Math.min(Math.max(percentileOf(all, DURATION_LAYOUT, percent) ?? 0, Number.isFinite(min) ? min : 0), max);
+  const percentile = (percent: number): number =>
+    Math.min(Math.max(percentileOf(all, DURATION_LAYOUT, percent) ?? 0, Number.isFinite(min) ? min : 0), max);
   return {
     avg_duration_ms: all.count === 0 ? 0 : all.sum / all.count,
     p50_duration_ms: percentile(50),
@@ -121,6 +131,10 @@ function aggregated(
   const from = start_time == null ? to - DEFAULT_RANGE_MS : store.timeLine.stored(start_time);
   let index = levelFor(from, now);
   while (index < 3 && levelAt((index + 1) as LevelIndex).stepMs <= seconds * 1_000) index = (index + 1) as LevelIndex;
-  const { rollups, histogram_rollups } = collect({ index, from, to, names: metric_name == null ? store.names() : [metric_name] }, store, sees);
+  const { rollups, histogram_rollups } = collect(
+    { index, from, to, names: metric_name == null ? store.names() : [metric_name] },
+    store,
+    sees,
+  );
   return [...rollups, ...histogram_rollups];
 }

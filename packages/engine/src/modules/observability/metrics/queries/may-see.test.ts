@@ -4,10 +4,14 @@ import { CALLS_REFUSED, ENGINE_RSS } from "../names.ts";
 import { maySee, type SeenSeries } from "./inputs.ts";
 
 const accessTo = (functions: readonly string[]) => ({
-  callRefusal: (id: string) => (functions.includes(id) ? undefined : new CallError("FORBIDDEN", `${id} is not allowed`)),
+  callRefusal: (id: string) =>
+    functions.includes(id) ? undefined : new CallError("FORBIDDEN", `${id} is not allowed`),
 });
 const own = (id: string): boolean => id === "own";
-const sentBy = (workerId: string | undefined): SeenSeries => ({ labels: {}, origin: { service: "shop", workerId, scopeName: undefined } });
+const sentBy = (workerId: string | undefined): SeenSeries => ({
+  labels: {},
+  origin: { service: "shop", workerId, scopeName: undefined },
+});
 
 describe("a restricted caller", () => {
   it.each<[string, SeenSeries]>([

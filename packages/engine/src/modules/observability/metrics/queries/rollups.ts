@@ -10,7 +10,11 @@ const MAX_ROLLUPS = 20_000;
 const DEFAULT_RANGE_MS = 3_600_000;
 
 /** Implements `engine::rollups::list`: one rollup per series and period, with its labels. */
-export function queryRollups(input: z.output<ReturnType<typeof rollupsInput>>, store: SeriesStore, sees: (series: Series) => boolean) {
+export function queryRollups(
+  input: z.output<ReturnType<typeof rollupsInput>>,
+  store: SeriesStore,
+  sees: (series: Series) => boolean,
+) {
   const { start_time, end_time, level, metric_name } = input;
   const now = store.timeLine.now();
   const index = ((level ?? 0) + 1) as LevelIndex;
@@ -51,7 +55,10 @@ export function collect({ index, from, to, names }: Range, store: SeriesStore, s
   return { rollups, histogram_rollups, ...(isTruncated ? { truncated: true } : {}) };
 }
 
-function rollupOf(series: Series, at: { readonly index: LevelIndex; readonly period: number; readonly store: SeriesStore; readonly level: Level }): unknown {
+function rollupOf(
+  series: Series,
+  at: { readonly index: LevelIndex; readonly period: number; readonly store: SeriesStore; readonly level: Level },
+): unknown {
   const { index, period, store, level } = at;
   const { stepMs } = level;
   // Samples from before the wall clock was set may be between two minutes.

@@ -42,12 +42,22 @@ export function querySeries(input: Input, store: SeriesStore, sees: (series: Ser
       }
       const { info, labels, origin } = series;
       const aggregate = input.aggregate ?? defaultOf(series);
-      const points = pointsOf(series, { aggregate, steps, now }).map(([at, value]): Point => [store.timeLine.shown(at), value]);
-      const service = origin === undefined ? {} : { service_name: origin.service, ...(origin.workerId === undefined ? {} : { worker_id: origin.workerId }) };
+      const points = pointsOf(series, { aggregate, steps, now }).map(
+        ([at, value]): Point => [store.timeLine.shown(at), value],
+      );
+      const service =
+        origin === undefined
+          ? {}
+          : { service_name: origin.service, ...(origin.workerId === undefined ? {} : { worker_id: origin.workerId }) };
       found.push({ name, unit: info.unit, type: info.type, labels, ...service, aggregate, points });
     }
   }
-  return { series: found, step_seconds: steps.stepMs / 1_000, as_of: store.timeLine.shown(now), ...(isTruncated ? { truncated: true } : {}) };
+  return {
+    series: found,
+    step_seconds: steps.stepMs / 1_000,
+    as_of: store.timeLine.shown(now),
+    ...(isTruncated ? { truncated: true } : {}),
+  };
 }
 
 function stepsOf({ from, to }: { readonly from: number; readonly to: number }, askedMs: number, now: number): Steps {
@@ -62,11 +72,17 @@ function defaultOf({ info }: Series): Aggregate {
   return info.type === "counter" ? "rate" : info.type === "histogram" ? "p95" : "avg";
 }
 
-function pointsOf(series: Series, { aggregate, steps, now }: { readonly aggregate: Aggregate; readonly steps: Steps; readonly now: number }): Point[] {
+function pointsOf(
+  series: Series,
+  { aggregate, steps, now }: { readonly aggregate: Aggregate; readonly steps: Steps; readonly now: number },
+): Point[] {
   const { first, last, periodMs, stepMs } = steps;
   const points: Point[] = [];
   for (let start = Math.floor((first * periodMs) / stepMs) * stepMs; start <= last * periodMs; start += stepMs) {
-    const within = { from: Math.max(first, start / periodMs), to: Math.min(last, start / periodMs + stepMs / periodMs - 1) };
+    const within = {
+      from: Math.max(first, start / periodMs),
+      to: Math.min(last, start / periodMs + stepMs / periodMs - 1),
+    };
     // For the current step, only the elapsed time counts.
     const seconds = Math.max(1, (Math.min(now, start + stepMs) - start) / 1_000);
     const value =

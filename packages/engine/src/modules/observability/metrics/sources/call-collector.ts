@@ -43,7 +43,10 @@ export class CallCollector {
   /** Skips what was counted while sampling was off: it did not happen within the next period. */
   skip(): void {
     this.#stats.forEach((functionId, stats) => {
-      const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, countOf(stats, outcome)])) as Record<Outcome, number>;
+      const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, countOf(stats, outcome)])) as Record<
+        Outcome,
+        number
+      >;
       this.#known.set(functionId, { counts, durations: stats.durations.counts() });
       stats.durations.takeMax();
     });

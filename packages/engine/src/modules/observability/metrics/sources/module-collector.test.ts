@@ -15,7 +15,11 @@ const COUNTER = { name: "meter.total", type: "counter" } as const;
 function scene(told: () => Iterable<Measurement>) {
   const clock = manualClock();
   const drops = new DropCounts();
-  const store = new SeriesStore({ timeLine: new TimeLine(clock), limits: () => ({ maxSeries: 100, retentionMs: HOUR_MS }), drops });
+  const store = new SeriesStore({
+    timeLine: new TimeLine(clock),
+    limits: () => ({ maxSeries: 100, retentionMs: HOUR_MS }),
+    drops,
+  });
   const figures = new ModuleCollector({ telemetry: { measures: [told] }, store, clock, drops });
   every(clock, HOUR_MS, () => {
     figures.sample(store.timeLine.now());

@@ -13,7 +13,11 @@ async function scene(readOf?: (pid: number) => Promise<ProcessFigures | undefine
   const engine = await inMemoryEngine({ clock });
   const worker = await engine.connectWorker({ name: "math", pid: 77 });
   await worker.call("nothing");
-  const store = new SeriesStore({ timeLine: new TimeLine(clock), limits: () => ({ maxSeries: 100, retentionMs: 3_600_000 }), drops: new DropCounts() });
+  const store = new SeriesStore({
+    timeLine: new TimeLine(clock),
+    limits: () => ({ maxSeries: 100, retentionMs: 3_600_000 }),
+    drops: new DropCounts(),
+  });
   const seen = (view: WorkerView): WorkerView => ({ ...view, ...more });
   // The real directory, with a worker as the supervisor would start it.
   const directory: Directory = Object.assign(Object.create(engine.directory) as Directory, {
@@ -26,7 +30,12 @@ async function scene(readOf?: (pid: number) => Promise<ProcessFigures | undefine
         .map(seen)
         .find((view) => view.id === id),
   });
-  const figures = new WorkerCollector({ store, directory, clock, ...(readOf === undefined ? {} : { readProcess: readOf }) });
+  const figures = new WorkerCollector({
+    store,
+    directory,
+    clock,
+    ...(readOf === undefined ? {} : { readProcess: readOf }),
+  });
   return { clock, worker, store, figures, engine };
 }
 

@@ -84,7 +84,12 @@ export class WorkerCollector {
     const latest = this.#latest.get(workerId);
     if (latest === undefined || store.timeLine.now() - latest.at > FRESH_MS) return undefined;
     const runtime = directory.workerById(workerId)?.runtime ?? "unknown";
-    return { ...latest.values, timestamp_ms: Math.round(store.timeLine.shown(latest.at)), runtime, source: latest.source };
+    return {
+      ...latest.values,
+      timestamp_ms: Math.round(store.timeLine.shown(latest.at)),
+      runtime,
+      source: latest.source,
+    };
   }
 
   /** Reads the processes of local workers whose SDK sends no metrics. */
@@ -95,7 +100,8 @@ export class WorkerCollector {
     if (this.#isReading || (this.#parts.readProcess === undefined && process.platform !== "linux")) return;
     const silent: WorkerLoad[] = [];
     directory.eachWorker((worker) => {
-      if (silent.length < MAX_PROCESSES && isLocal(worker) && this.#latest.get(worker.id)?.source !== "sdk") silent.push(worker);
+      if (silent.length < MAX_PROCESSES && isLocal(worker) && this.#latest.get(worker.id)?.source !== "sdk")
+        silent.push(worker);
     });
     const ids = new Set(silent.map(({ id }) => id));
     for (const id of this.#processes.keys()) if (!ids.has(id)) this.#processes.delete(id);
@@ -121,7 +127,9 @@ export class WorkerCollector {
     const before = this.#processes.get(worker.id);
     this.#processes.set(worker.id, { figures, atMs });
     const isComparable = before !== undefined && before.figures.startedAt === figures.startedAt && atMs > before.atMs;
-    const cpu = isComparable ? { cpu_percent: (100 * (figures.cpuMs - before.figures.cpuMs)) / (atMs - before.atMs) } : {};
+    const cpu = isComparable
+      ? { cpu_percent: (100 * (figures.cpuMs - before.figures.cpuMs)) / (atMs - before.atMs) }
+      : {};
     this.#take(worker, "process", { memory_rss: figures.rssBytes, ...cpu });
   }
 
@@ -144,5 +152,11 @@ export class WorkerCollector {
 
 /** True if the engine started the worker on this machine, so its process id is local. */
 function isLocal({ configured_worker, pid, ip_address, status }: WorkerLoad): boolean {
-  return status === "connected" && configured_worker !== null && pid !== null && ip_address !== null && /^(127\.|::1|\[::1\]|::ffff:127\.)/.test(ip_address);
+  return (
+    status === "connected" &&
+    configured_worker !== null &&
+    pid !== null &&
+    ip_address !== null &&
+    /^(127\.|::1|\[::1\]|::ffff:127\.)/.test(ip_address)
+  );
 }

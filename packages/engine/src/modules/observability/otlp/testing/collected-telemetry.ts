@@ -11,7 +11,10 @@ export class CollectedTelemetry implements IngestSinks {
   readonly logRecords: LogRecord[] = [];
   readonly metricRecords: MetricRecord[] = [];
   readonly counts = new Map<string, number>();
-  readonly spans = { started: (span: SpanRecord) => void this.pending.push(span), ended: (span: SpanRecord) => void this.ended.push(span) };
+  readonly spans = {
+    started: (span: SpanRecord) => void this.pending.push(span),
+    ended: (span: SpanRecord) => void this.ended.push(span),
+  };
   readonly logs = { add: (log: LogRecord) => void this.logRecords.push(log) };
   readonly metrics = { add: (metric: MetricRecord) => void this.metricRecords.push(metric) };
   readonly drops = {

@@ -1,6 +1,10 @@
 import type { LogRecord, MetricRecord, Resource, SpanRecord } from "../../model.ts";
 
-export const SOME_RESOURCE: Resource = { service: "math-worker", workerId: "w-1", attributes: { "telemetry.sdk.name": "svc" } };
+export const SOME_RESOURCE: Resource = {
+  service: "math-worker",
+  workerId: "w-1",
+  attributes: { "telemetry.sdk.name": "svc" },
+};
 
 /** Returns a span like those of the recorder, with overrides. */
 export function someSpan(wanted: Partial<SpanRecord> = {}): SpanRecord {

@@ -43,7 +43,14 @@ function open(file: string, parts: Partial<DiskSpanStoreParts> = {}): DiskSpanSt
 }
 
 async function list(store: SpanStore, filters: Record<string, unknown> = {}) {
-  const request = { sortBy: "start_time", descending: false, after: undefined, offset: 0, limit: 1_000, spans: "none" } as const;
+  const request = {
+    sortBy: "start_time",
+    descending: false,
+    after: undefined,
+    offset: 0,
+    limit: 1_000,
+    spans: "none",
+  } as const;
   return store.list({ ...request, filters: schemaOf(traceFiltersSchema).parse(filters) });
 }
 
@@ -64,7 +71,9 @@ describe("spans on disk", () => {
     expect(await roots(after, { attributes: [["order", "7"]] })).toEqual(["span 1"]);
     const { rows } = await list(after);
     expect(rows.map(({ facts }) => statusOf(facts))).toEqual(["ok", "error"]);
-    expect(await after.span(traceIdOf(2), spanIdOf(2))).toMatchObject({ statusDescription: "the engine stopped before this span ended" });
+    expect(await after.span(traceIdOf(2), spanIdOf(2))).toMatchObject({
+      statusDescription: "the engine stopped before this span ended",
+    });
   });
 
   it("of a file from before traces had all their functions are kept, each with the one that was known", async () => {
@@ -131,17 +140,21 @@ describe("spans on disk", () => {
   it("are held to the limit while they come, not only from time to time", async () => {
     const limits = { maxBytes: 1024 * 1024, retentionMs: 1e9 };
     const store = open(freshFile(), { clock: manualClock(), limits });
-    for (let id = 1; id <= 1_500; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
+    for (let id = 1; id <= 1_500; id += 1)
+      store.ended(sampleSpan({ trace: id, id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
     await store.flush();
     // The clock stands still, so only the written bytes trigger a check of the limits.
-    await expect.poll(async () => (await store.stats()).bytes, { timeout: 20_000 }).toBeLessThanOrEqual(limits.maxBytes);
+    await expect
+      .poll(async () => (await store.stats()).bytes, { timeout: 20_000 })
+      .toBeLessThanOrEqual(limits.maxBytes);
     expect(await store.stats()).toMatchObject({ unwritten: 0 });
   });
 
   it("are evicted when the limits shrink, and are masked with the current keys", async () => {
     let keys: string[] = [];
     const store = open(freshFile(), { redactor: () => new SecretMask(keys) });
-    for (let id = 1; id <= 1_500; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { iban: "DE02", filler: `${id} ${"x".repeat(1_000)}` } }));
+    for (let id = 1; id <= 1_500; id += 1)
+      store.ended(sampleSpan({ trace: id, id, attributes: { iban: "DE02", filler: `${id} ${"x".repeat(1_000)}` } }));
     await store.flush();
     store.setLimits({ maxBytes: 1024 * 1024, retentionMs: 1e9 });
     await store.trim();
@@ -158,7 +171,14 @@ describe("spans on disk", () => {
       for (let n = 0; n < 500; n += 1) {
         const id = 500 * round + n;
         // One trace is as large as all others together.
-        store.ended(sampleSpan({ trace: n % 2 === 0 ? 1_000_000 : id, id, startMs: id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
+        store.ended(
+          sampleSpan({
+            trace: n % 2 === 0 ? 1_000_000 : id,
+            id,
+            startMs: id,
+            attributes: { filler: `${id} ${"x".repeat(1_000)}` },
+          }),
+        );
       }
       await store.flush();
       await store.trim();
@@ -181,18 +201,24 @@ describe("spans on disk", () => {
     mkdirSync(join(file, ".."), { recursive: true });
     writeFileSync(file, "this is no database, but it is long enough to be looked at as one".repeat(100));
     const logs: LogRecord[] = [];
-    const store = open(file, { log: createLogger({ level: "error", now: () => 0, write: (record) => logs.push(record) }) });
+    const store = open(file, {
+      log: createLogger({ level: "error", now: () => 0, write: (record) => logs.push(record) }),
+    });
     store.ended(sampleSpan({ id: 1 }));
     expect(await roots(store)).toEqual(["span 1"]);
     expect(readdirSync(join(file, "..")).some((name) => name.startsWith("spans.db.damaged-"))).toBe(true);
-    expect(logs.map(({ level, message }) => [level, message])).toEqual([["error", "the span file cannot be opened; it was renamed and a new one created"]]);
+    expect(logs.map(({ level, message }) => [level, message])).toEqual([
+      ["error", "the span file cannot be opened; it was renamed and a new one created"],
+    ]);
   });
 
   it("are dropped and counted when there is no room for a file, and nothing fails but their queries", async () => {
     const blocked = join(root, "blocked");
     writeFileSync(blocked, "");
     const dropped: [string, number][] = [];
-    const store = open(join(blocked, "spans.db"), { drops: { dropped: (_, reason, count) => void dropped.push([reason, count]) } });
+    const store = open(join(blocked, "spans.db"), {
+      drops: { dropped: (_, reason, count) => void dropped.push([reason, count]) },
+    });
     store.ended(sampleSpan({ id: 1 }));
     await expect(list(store)).rejects.toThrow("blocked");
     expect(dropped).toEqual([["disk_unavailable", 1]]);
@@ -202,7 +228,9 @@ describe("spans on disk", () => {
 
   it("wait in a bounded queue: what is over is dropped and counted", () => {
     const counts = new Map<string, number>();
-    const drops = { dropped: (_: string, reason: string, count: number) => void counts.set(reason, (counts.get(reason) ?? 0) + count) };
+    const drops = {
+      dropped: (_: string, reason: string, count: number) => void counts.set(reason, (counts.get(reason) ?? 0) + count),
+    };
     const store = open(freshFile(), { drops });
     for (let id = 0; id < 25_000; id += 1) store.ended(sampleSpan({ trace: id % 10, id }));
     store.ended(sampleSpan({ id: 1, size: 2_000_000 }));

@@ -72,7 +72,9 @@ export class DiskSpanStore implements SpanStore {
     this.#ageNow = ageClock(parts.clock);
     this.#limits = parts.limits;
     this.#opened = this.#open();
-    this.#opened.catch((error: unknown) => parts.log.error("spans cannot be stored on disk and are dropped", { file: parts.file, error }));
+    this.#opened.catch((error: unknown) =>
+      parts.log.error("spans cannot be stored on disk and are dropped", { file: parts.file, error }),
+    );
     this.#stopTrimming = every(parts.clock, TRIM_EVERY_MS, () => this.#trimInBackground());
   }
 
@@ -99,7 +101,10 @@ export class DiskSpanStore implements SpanStore {
     const store = await this.#flushedStore();
     const { rows, ...rest } = await store.call("list", request);
     const shown = this.#decoder();
-    return { ...rest, rows: rows.map(({ row, spans }) => ({ facts: factsOf(row), spans: spans.map(shown).sort(bySpanStart) })) };
+    return {
+      ...rest,
+      rows: rows.map(({ row, spans }) => ({ facts: factsOf(row), spans: spans.map(shown).sort(bySpanStart) })),
+    };
   }
 
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {

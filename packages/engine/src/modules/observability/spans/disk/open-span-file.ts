@@ -30,7 +30,12 @@ export async function openSpanFile({ file, log, nowMs }: SpanFile): Promise<Stor
 
 async function open(file: string, log: Logger): Promise<Store<SpanProcedures>> {
   if (!existsSync(file)) makeShrinkable(file);
-  return openStore<SpanProcedures>({ file, procedures: new URL("./procedures.js", import.meta.url), log, durability: "relaxed" });
+  return openStore<SpanProcedures>({
+    file,
+    procedures: new URL("./procedures.js", import.meta.url),
+    log,
+    durability: "relaxed",
+  });
 }
 
 /** Creates the file such that SQLite can return free pages to the file system. Only possible while it is empty. */

@@ -14,14 +14,24 @@ export function openProcedures(database: Database) {
   const trimmer = traceTrimmer(database);
   const selector = traceSelector(database);
   const numberOf = database.prepare<{ readonly no: number }>("SELECT no FROM traces WHERE trace_id = ?");
-  const spansOf = database.prepare<{ readonly data: string }>("SELECT data FROM spans WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?");
-  const oneSpan = database.prepare<{ readonly data: string }>(`SELECT data FROM spans WHERE id / ${SPANS_PER_TRACE} = ? AND span_id = ?`);
+  const spansOf = database.prepare<{ readonly data: string }>(
+    "SELECT data FROM spans WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+  );
+  const oneSpan = database.prepare<{ readonly data: string }>(
+    `SELECT data FROM spans WHERE id / ${SPANS_PER_TRACE} = ? AND span_id = ?`,
+  );
   const totals = database.prepare<{ readonly spans: number }>("SELECT spans FROM totals");
-  const oldest = database.prepare<{ readonly start_us: number }>("SELECT start_us FROM traces ORDER BY start_us LIMIT 1");
+  const oldest = database.prepare<{ readonly start_us: number }>(
+    "SELECT start_us FROM traces ORDER BY start_us LIMIT 1",
+  );
 
   return {
-    append: write(({ spans, nowMs }: { readonly spans: readonly string[]; readonly nowMs: number }) => writer.append(spans, nowMs)),
-    interrupt: write(({ limit, nowMs }: { readonly limit: number; readonly nowMs: number }) => writer.interrupt(limit, nowMs)),
+    append: write(({ spans, nowMs }: { readonly spans: readonly string[]; readonly nowMs: number }) =>
+      writer.append(spans, nowMs),
+    ),
+    interrupt: write(({ limit, nowMs }: { readonly limit: number; readonly nowMs: number }) =>
+      writer.interrupt(limit, nowMs),
+    ),
     trim: write(trimmer.trim),
     list: read((request: TraceListRequest) => selector.list(request)),
     spansOf: read(({ traceId, limit }: { readonly traceId: string; readonly limit: number }): string[] => {

@@ -31,7 +31,15 @@ test("a search that exceeds its time returns a short page, and continues until a
   let found = 0;
   let pages = 0;
   do {
-    const page = selector.list({ filters, sortBy: "start_time", descending: true, after, offset: 0, limit: 10, spans: "none" });
+    const page = selector.list({
+      filters,
+      sortBy: "start_time",
+      descending: true,
+      after,
+      offset: 0,
+      limit: 10,
+      spans: "none",
+    });
     expect(page.rows.length).toBeLessThan(10);
     expect(page.totalIsExact).toBe(false);
     found += page.rows.length;

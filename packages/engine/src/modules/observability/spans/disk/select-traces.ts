@@ -44,11 +44,19 @@ interface Where {
 
 /** Queries for lists. `budgetMs` is the search time after which a request returns a short page. */
 export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { readonly budgetMs?: number } = {}) {
-  const totals = database.prepare<{ readonly traces: number; readonly internal: number }>("SELECT traces, internal FROM totals");
-  const countWords = database.prepare<{ readonly count: number }>(`SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${MAX_SET})`);
+  const totals = database.prepare<{ readonly traces: number; readonly internal: number }>(
+    "SELECT traces, internal FROM totals",
+  );
+  const countWords = database.prepare<{ readonly count: number }>(
+    `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${MAX_SET})`,
+  );
   const traceRow = database.prepare<TraceSqlRow>(`SELECT no, ${COLUMNS} FROM traces WHERE no = ?`);
-  const rootSpan = database.prepare<{ readonly data: string }>(`SELECT data FROM spans WHERE id / ${SPANS_PER_TRACE} = ? AND span_id = ?`);
-  const traceSpans = database.prepare<{ readonly data: string }>("SELECT data FROM spans WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?");
+  const rootSpan = database.prepare<{ readonly data: string }>(
+    `SELECT data FROM spans WHERE id / ${SPANS_PER_TRACE} = ? AND span_id = ?`,
+  );
+  const traceSpans = database.prepare<{ readonly data: string }>(
+    "SELECT data FROM spans WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+  );
   const serviceNames = database.prepare<{ readonly name: string }>("SELECT name FROM services");
 
   function textsOf(no: number, limit: number): string[] {
@@ -102,7 +110,10 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
     if (set !== undefined) searchSet(search, request, { set, where });
     else searchAll(search, request, where);
     return {
-      rows: search.found.map(({ no }) => ({ row: traceRow.get(no) as TraceSqlRow, spans: spansFor(no, request.spans) })),
+      rows: search.found.map(({ no }) => ({
+        row: traceRow.get(no) as TraceSqlRow,
+        spans: spansFor(no, request.spans),
+      })),
       ...totalOf(search, { filters, where, isSet: set !== undefined, hasCheck }),
       next: search.next,
     };
@@ -113,21 +124,33 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
     const parts: Where = { sql: [], parameters: [] };
     const ids = traceIdsOf(filters);
     if (ids !== undefined) add(parts, `trace_id IN (${ids.map(() => "?").join(", ")})`, ...ids);
-    for (const query of sets) add(parts, `no IN (SELECT rowid / ${SPANS_PER_TRACE} FROM words WHERE words MATCH ?)`, query);
+    for (const query of sets)
+      add(parts, `no IN (SELECT rowid / ${SPANS_PER_TRACE} FROM words WHERE words MATCH ?)`, query);
     const status = filters.status?.toLowerCase();
-    if (status !== undefined && status !== "ok" && isSmall("status = ? AND status <> 'ok'", [status])) add(parts, "status = ? AND status <> 'ok'", status);
+    if (status !== undefined && status !== "ok" && isSmall("status = ? AND status <> 'ok'", [status]))
+      add(parts, "status = ? AND status <> 'ok'", status);
     const { min_duration_ms } = filters;
-    if (parts.sql.length === 0 && min_duration_ms !== undefined && isSmall("duration_us >= ?", [min_duration_ms * 1_000]))
+    if (
+      parts.sql.length === 0 &&
+      min_duration_ms !== undefined &&
+      isSmall("duration_us >= ?", [min_duration_ms * 1_000])
+    )
       add(parts, "duration_us >= ?", min_duration_ms * 1_000);
     return parts.sql.length === 0 ? undefined : parts;
   }
 
   function isSmall(sql: string, parameters: readonly SqlValue[]): boolean {
-    const counted = database.prepare<{ readonly count: number }>(`SELECT count(*) AS count FROM (SELECT 1 FROM traces WHERE ${sql} LIMIT ${MAX_SET})`);
+    const counted = database.prepare<{ readonly count: number }>(
+      `SELECT count(*) AS count FROM (SELECT 1 FROM traces WHERE ${sql} LIMIT ${MAX_SET})`,
+    );
     return (counted.get(...parameters)?.count ?? 0) < MAX_SET;
   }
 
-  function searchSet(search: Search, { sortBy, descending }: TraceListRequest, { set, where }: { readonly set: Where; readonly where: Where }): void {
+  function searchSet(
+    search: Search,
+    { sortBy, descending }: TraceListRequest,
+    { set, where }: { readonly set: Where; readonly where: Where },
+  ): void {
     const { column } = SORTS[sortBy];
     const direction = descending ? "DESC" : "ASC";
     // The plus prevents use of the sort index: the set is small, and all traces are many.
@@ -162,7 +185,12 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
 
   function totalOf(
     search: Search,
-    { filters, where, isSet, hasCheck }: { readonly filters: TraceFilters; readonly where: Where; readonly isSet: boolean; readonly hasCheck: boolean },
+    {
+      filters,
+      where,
+      isSet,
+      hasCheck,
+    }: { readonly filters: TraceFilters; readonly where: Where; readonly isSet: boolean; readonly hasCheck: boolean },
   ): { readonly total: number; readonly totalIsExact: boolean } {
     if (search.isComplete && search.beganAtStart) return { total: search.matched, totalIsExact: true };
     if (isSet && !hasCheck) return { total: search.setSize, totalIsExact: true };
@@ -261,8 +289,10 @@ function factsWhere(filters: TraceFilters): Where {
   const where: Where = { sql: [], parameters: [] };
   if (!filters.include_internal) add(where, NOT_INTERNAL);
   if (filters.status !== undefined) add(where, "status = ?", filters.status.toLowerCase());
-  if (filters.name !== undefined && !filters.search_all_spans) add(where, "instr(root_lower, ?) > 0", filters.name.toLowerCase());
-  if (filters.service_name !== undefined) add(where, "instr(lower(services), ?) > 0", JSON.stringify(filters.service_name?.toLowerCase()).slice(1, -1));
+  if (filters.name !== undefined && !filters.search_all_spans)
+    add(where, "instr(root_lower, ?) > 0", filters.name.toLowerCase());
+  if (filters.service_name !== undefined)
+    add(where, "instr(lower(services), ?) > 0", JSON.stringify(filters.service_name?.toLowerCase()).slice(1, -1));
   if (filters.trigger_type !== undefined) add(where, "trigger_type = ?", filters.trigger_type);
   if (filters.min_duration_ms !== undefined || filters.max_duration_ms !== undefined) add(where, "duration_us >= 0");
   if (filters.min_duration_ms !== undefined) add(where, "duration_us >= ?", filters.min_duration_ms * 1_000);
@@ -289,5 +319,7 @@ function matchesJson(conditions: readonly SpanCondition[], texts: readonly strin
     spans[index] ??= readSpan(text);
     return matches(spans[index]);
   };
-  return conditions.every((condition) => texts.some((text, index) => matchesAt(condition, index, text)) !== condition.negated);
+  return conditions.every(
+    (condition) => texts.some((text, index) => matchesAt(condition, index, text)) !== condition.negated,
+  );
 }

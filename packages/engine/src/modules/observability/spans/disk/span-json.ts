@@ -20,7 +20,11 @@ export function writeSpan(span: SpanRecord): string {
     status: span.status,
     statusDescription: span.statusDescription,
     attributes: span.attributes,
-    events: span.events.map(({ name, timeUnixNano, attributes }) => ({ name, time: timeUnixNano.toString(), attributes })),
+    events: span.events.map(({ name, timeUnixNano, attributes }) => ({
+      name,
+      time: timeUnixNano.toString(),
+      attributes,
+    })),
     links: span.links,
     baggage: span.baggage,
     resource: span.resource,

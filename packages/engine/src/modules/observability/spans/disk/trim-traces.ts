@@ -19,13 +19,24 @@ export function traceTrimmer(database: Database) {
   const dropSpans = database.prepare("DELETE FROM spans WHERE id BETWEEN ? AND ?");
   const dropWords = database.prepare("DELETE FROM words WHERE rowid BETWEEN ? AND ?");
   const shrink = database.prepare("UPDATE traces SET next_seq = ? WHERE no = ?");
-  const addTotals = database.prepare("UPDATE totals SET spans = spans - ?, traces = traces - ?, internal = internal - ?");
-  const pragma = (name: string): number => Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
+  const addTotals = database.prepare(
+    "UPDATE totals SET spans = spans - ?, traces = traces - ?, internal = internal - ?",
+  );
+  const pragma = (name: string): number =>
+    Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
   const pageSize = pragma("page_size");
   const usedBytes = (): number => (pragma("page_count") - pragma("freelist_count")) * pageSize;
 
   /** Removes up to `maxSpans` spans older than `beforeMs` or over `maxBytes`. Returns if another step may be needed. */
-  function trim({ beforeMs, maxBytes, maxSpans }: { readonly beforeMs: number; readonly maxBytes: number; readonly maxSpans: number }) {
+  function trim({
+    beforeMs,
+    maxBytes,
+    maxSpans,
+  }: {
+    readonly beforeMs: number;
+    readonly maxBytes: number;
+    readonly maxSpans: number;
+  }) {
     let removed = 0;
     while (removed < maxSpans) {
       const trace = oldest.get();

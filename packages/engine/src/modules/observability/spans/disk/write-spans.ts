@@ -37,7 +37,9 @@ export function spanWriter(database: Database) {
   const dropWords = database.prepare("DELETE FROM words WHERE rowid = ?");
   const pendingSpans = database.prepare<{ readonly data: string }>("SELECT data FROM spans WHERE pending = 1 LIMIT ?");
   const totals = database.prepare<{ readonly last_no: number }>("SELECT last_no FROM totals");
-  const addTotals = database.prepare("UPDATE totals SET spans = spans + ?, traces = traces + ?, internal = internal + ?, last_no = ?");
+  const addTotals = database.prepare(
+    "UPDATE totals SET spans = spans + ?, traces = traces + ?, internal = internal + ?, last_no = ?",
+  );
   const addService = database.prepare("INSERT OR IGNORE INTO services (name) VALUES (?)");
   const countServices = database.prepare<{ readonly count: number }>("SELECT count(*) AS count FROM services");
 

@@ -25,9 +25,19 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
       const { offset, limit, cursor, sort_by: sortBy, sort_order, ...filters } = input;
       const asOf = context.clock.now();
       const after = cursor === undefined ? undefined : positionIn(cursor, sortBy);
-      const page = await store.list({ filters, sortBy, descending: sort_order === "desc", after, offset, limit, spans: "root" });
+      const page = await store.list({
+        filters,
+        sortBy,
+        descending: sort_order === "desc",
+        after,
+        offset,
+        limit,
+        spans: "root",
+      });
       return {
-        spans: page.rows.flatMap(({ facts, spans: [root] }) => (root === undefined ? [] : [{ ...storedSpan(root), trace: traceSummary(facts) }])),
+        spans: page.rows.flatMap(({ facts, spans: [root] }) =>
+          root === undefined ? [] : [{ ...storedSpan(root), trace: traceSummary(facts) }],
+        ),
         total: page.total,
         ...(page.totalIsExact ? {} : { total_is_lower_bound: true }),
         offset,
@@ -43,7 +53,11 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
   context.provideFunction({
     id: "engine::traces::facets",
     summary: "Number of matching traces per status, service, function, trigger type or attribute",
-    input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, facets: z.array(attributeName).min(1).max(20).default(DEFAULT_FACETS) }),
+    input: () =>
+      z.object({
+        ...schemaOf(traceFiltersSchema).shape,
+        facets: z.array(attributeName).min(1).max(20).default(DEFAULT_FACETS),
+      }),
     async handle({ facets, ...filters }, { access }) {
       const { exact, ...counted } = await traceFacets(functions.spansFor(access), filters, facets);
       return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }) };
@@ -67,11 +81,19 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
         since_ms: z.number().optional().meta({ description: "Milliseconds since 1970; earlier traces are left out" }),
         limit: z.int().min(1).max(1_000).default(100),
         include_internal: z.boolean().default(false),
-        label_attribute: attributeName.optional().meta({ description: "Attribute whose value labels the group; default: the value itself" }),
+        label_attribute: attributeName
+          .optional()
+          .meta({ description: "Attribute whose value labels the group; default: the value itself" }),
       }),
     async handle({ attribute, since_ms, limit, include_internal, label_attribute }, { access }) {
-      const filters = schemaOf(traceFiltersSchema).parse({ include_internal, start_time: since_ms, filters: [{ key: attribute, op: "exists" }] });
-      return { groups: await groupTraces(functions.spansFor(access), filters, { attribute, label: label_attribute, limit }) };
+      const filters = schemaOf(traceFiltersSchema).parse({
+        include_internal,
+        start_time: since_ms,
+        filters: [{ key: attribute, op: "exists" }],
+      });
+      return {
+        groups: await groupTraces(functions.spansFor(access), filters, { attribute, label: label_attribute, limit }),
+      };
     },
   });
 }

@@ -16,7 +16,14 @@ export function spansOfOtlp(
   const origin = { worker: undefined, isFrame: false, mayBeWorker: () => false };
   const nowNanos = BigInt(Math.floor(nowMs)) * 1_000_000n;
   let refused = 0;
-  for (const isTaken of decodeTraces(body, { origin, spans: { started: take, ended: take }, logs: ignore, metrics: ignore, drops, nowNanos })) {
+  for (const isTaken of decodeTraces(body, {
+    origin,
+    spans: { started: take, ended: take },
+    logs: ignore,
+    metrics: ignore,
+    drops,
+    nowNanos,
+  })) {
     if (!isTaken) refused += 1;
   }
   return { spans, refused };

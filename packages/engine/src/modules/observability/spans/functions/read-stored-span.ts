@@ -31,11 +31,19 @@ const storedSpanSchema = () =>
     restricted_to: z.string().max(1_024).optional(),
     attributes_map: attributes.default({}),
     events: z
-      .array(z.object({ name: z.string().max(4_096), timestamp_unix_nano_text: nanos, attributes_map: attributes.default({}) }))
+      .array(
+        z.object({
+          name: z.string().max(4_096),
+          timestamp_unix_nano_text: nanos,
+          attributes_map: attributes.default({}),
+        }),
+      )
       .max(1_024)
       .default([]),
     links: z
-      .array(z.object({ trace_id: z.string().max(32), span_id: z.string().max(16), attributes_map: attributes.default({}) }))
+      .array(
+        z.object({ trace_id: z.string().max(32), span_id: z.string().max(16), attributes_map: attributes.default({}) }),
+      )
       .max(1_024)
       .default([]),
     baggage: z.record(z.string(), z.string()).default({}),
@@ -61,10 +69,23 @@ export function readStoredSpan(line: string): SpanRecord | undefined {
     status: data.status,
     statusDescription: data.status_description,
     attributes: valuesOf(data.attributes_map),
-    events: data.events.map((event) => ({ name: event.name, timeUnixNano: event.timestamp_unix_nano_text, attributes: valuesOf(event.attributes_map) })),
-    links: data.links.map((link) => ({ traceId: link.trace_id, spanId: link.span_id, attributes: valuesOf(link.attributes_map) })),
+    events: data.events.map((event) => ({
+      name: event.name,
+      timeUnixNano: event.timestamp_unix_nano_text,
+      attributes: valuesOf(event.attributes_map),
+    })),
+    links: data.links.map((link) => ({
+      traceId: link.trace_id,
+      spanId: link.span_id,
+      attributes: valuesOf(link.attributes_map),
+    })),
     baggage: data.baggage,
-    resource: { service: data.service_name, workerId: data.worker_id ?? undefined, attributes: valuesOf(resource), restrictedTo: data.restricted_to },
+    resource: {
+      service: data.service_name,
+      workerId: data.worker_id ?? undefined,
+      attributes: valuesOf(resource),
+      restrictedTo: data.restricted_to,
+    },
     scopeName: data.instrumentation_scope_name,
     scopeVersion: data.instrumentation_scope_version,
     internal: data.internal,

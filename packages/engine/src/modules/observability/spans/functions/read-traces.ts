@@ -30,12 +30,18 @@ const FORMS = { full: storedSpan, lean: leanSpan, ids: (span: SpanRecord) => ({ 
 export function provideReadFunctions(context: ModuleContext<unknown>, functions: TraceFunctions): void {
   context.provideFunction({
     id: "engine::traces::tree",
-    summary: "A trace as trees of spans, page by page; spans whose parents are on an earlier page, or that are nested too deep, are roots",
+    summary:
+      "A trace as trees of spans, page by page; spans whose parents are on an earlier page, or that are nested too deep, are roots",
     input: () =>
       z.object({
         trace_id: traceId,
         root_span_id: spanId.optional().meta({ description: "Only this span and its descendants" }),
-        max_depth: z.int().min(0).max(100_000).optional().meta({ description: "0: only the roots. child_count includes children that are left out" }),
+        max_depth: z
+          .int()
+          .min(0)
+          .max(100_000)
+          .optional()
+          .meta({ description: "0: only the roots. child_count includes children that are left out" }),
         limit: z.int().min(1).max(20_000).default(2_000),
         cursor: cursorSchema.optional(),
       }),
@@ -49,15 +55,13 @@ export function provideReadFunctions(context: ModuleContext<unknown>, functions:
         trace_id: traceId,
         cursor: cursorSchema.optional(),
         limit: z.int().min(1).max(10_000).default(1_000),
-        text: z
-          .string()
-          .max(1_000)
-          .optional()
-          .meta({ description: "Only spans that contain every word in their name, service, id, description or attributes" }),
-        detail: z
-          .enum(["full", "lean", "ids"])
-          .default("full")
-          .meta({ description: "lean: without attributes, links, baggage and resource, and events only with name and time; ids: only the span ids" }),
+        text: z.string().max(1_000).optional().meta({
+          description: "Only spans that contain every word in their name, service, id, description or attributes",
+        }),
+        detail: z.enum(["full", "lean", "ids"]).default("full").meta({
+          description:
+            "lean: without attributes, links, baggage and resource, and events only with name and time; ids: only the span ids",
+        }),
       }),
     async handle({ trace_id, cursor, limit, text, detail }, { access }) {
       const stored = await functions.spansFor(access).spansOf(trace_id);
@@ -101,12 +105,24 @@ function summaryOf(spans: readonly SpanRecord[]) {
 
 function treePage(
   spans: readonly SpanRecord[],
-  query: { readonly root_span_id?: string | undefined; readonly max_depth?: number | undefined; readonly limit: number; readonly cursor?: string | undefined },
+  query: {
+    readonly root_span_id?: string | undefined;
+    readonly max_depth?: number | undefined;
+    readonly limit: number;
+    readonly cursor?: string | undefined;
+  },
 ) {
   const forest = buildSpanForest(spans);
   const top = query.root_span_id === undefined ? forest.roots : subtree(forest.roots, query.root_span_id);
-  const nodes = [...preorder(top)].filter(({ depth }) => depth <= (query.max_depth ?? Number.POSITIVE_INFINITY)).map(({ node }) => node);
-  const { page, next } = pageAfter(nodes, { kind: "tree", cursor: query.cursor, limit: query.limit, idOf: ({ span }) => span.spanId });
+  const nodes = [...preorder(top)]
+    .filter(({ depth }) => depth <= (query.max_depth ?? Number.POSITIVE_INFINITY))
+    .map(({ node }) => node);
+  const { page, next } = pageAfter(nodes, {
+    kind: "tree",
+    cursor: query.cursor,
+    limit: query.limit,
+    idOf: ({ span }) => span.spanId,
+  });
   return {
     roots: buildTrees(page),
     span_count: spans.length,
@@ -146,17 +162,31 @@ function buildTrees(page: readonly SpanNode[]): TreeSpan[] {
 
 function pageAfter<T>(
   all: readonly T[],
-  { kind, cursor, limit, idOf }: { readonly kind: string; readonly cursor: string | undefined; readonly limit: number; readonly idOf: (one: T) => string },
+  {
+    kind,
+    cursor,
+    limit,
+    idOf,
+  }: {
+    readonly kind: string;
+    readonly cursor: string | undefined;
+    readonly limit: number;
+    readonly idOf: (one: T) => string;
+  },
 ): { readonly page: readonly T[]; readonly next: string | null } {
   let from = 0;
   if (cursor !== undefined) {
     const [last] = readCursor(kind, cursor, spanCursor);
     from = all.findIndex((one) => idOf(one) === last) + 1;
-    if (from === 0) throw new CallError("invalid_input", "`cursor`: its span is no longer stored; start again from the first page");
+    if (from === 0)
+      throw new CallError("invalid_input", "`cursor`: its span is no longer stored; start again from the first page");
   }
   const page = all.slice(from, from + limit);
   const last = page.at(-1);
-  return { page, next: last === undefined || from + page.length >= all.length ? null : writeCursor(kind, [idOf(last)]) };
+  return {
+    page,
+    next: last === undefined || from + page.length >= all.length ? null : writeCursor(kind, [idOf(last)]),
+  };
 }
 
 /** Returns a matcher for spans whose name, service, id, error or attributes (`key=value`) contain every word. */
@@ -172,6 +202,8 @@ function textMatcher(text: string): (span: SpanRecord) => boolean {
 }
 
 function textsOf({ name, resource, spanId, statusDescription = "", attributes }: SpanRecord): readonly string[] {
-  const own = Object.entries(attributes).map(([key, value]) => (value === undefined ? "" : `${key}=${textOfValue(value)}`));
+  const own = Object.entries(attributes).map(([key, value]) =>
+    value === undefined ? "" : `${key}=${textOfValue(value)}`,
+  );
   return [name, resource.service, spanId, statusDescription, ...own].map((one) => one.toLowerCase());
 }

@@ -20,16 +20,25 @@ const formatSchema = z.enum(["ndjson", "otlp_json"]).default("ndjson");
 type Format = z.infer<typeof formatSchema>;
 const lines = channelRefSchema.meta({ description: "The read end of a channel of lines" });
 
-export function provideTransferFunctions(context: ModuleContext<unknown>, functions: TraceFunctions, drops: DropCounter): void {
+export function provideTransferFunctions(
+  context: ModuleContext<unknown>,
+  functions: TraceFunctions,
+  drops: DropCounter,
+): void {
   let transfers = 0;
   const enter = (): void => {
-    if (transfers >= MAX_TRANSFERS) throw new CallError("overloaded", `the limit of ${MAX_TRANSFERS} concurrent exports and imports of traces is reached`);
+    if (transfers >= MAX_TRANSFERS)
+      throw new CallError(
+        "overloaded",
+        `the limit of ${MAX_TRANSFERS} concurrent exports and imports of traces is reached`,
+      );
     transfers += 1;
   };
 
   context.provideFunction({
     id: "engine::traces::export",
-    summary: "Writes the spans of matching traces to a channel, one JSON line each; with otlp_json each line is an OTLP request with one trace",
+    summary:
+      "Writes the spans of matching traces to a channel, one JSON line each; with otlp_json each line is an OTLP request with one trace",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, format: formatSchema }),
     output: () => z.object({ lines }),
     handle({ format, ...filters }, { access, caller }) {
@@ -45,7 +54,8 @@ export function provideTransferFunctions(context: ModuleContext<unknown>, functi
   });
   context.provideFunction({
     id: "engine::traces::import",
-    summary: "Imports spans from a channel in the format of engine::traces::export; invalid lines and spans are counted as refused",
+    summary:
+      "Imports spans from a channel in the format of engine::traces::export; invalid lines and spans are counted as refused",
     input: () => z.object({ lines, format: formatSchema }),
     output: () => z.object({ imported: z.int().min(0), refused: z.int().min(0) }),
     async handle(input, { signal }) {

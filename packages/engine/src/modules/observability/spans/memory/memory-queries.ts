@@ -1,6 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SpanRecord } from "../../model.ts";
-import { bySpanStart, MAX_LISTED_SPANS, MAX_READ_SPANS, mayReplace, sortValueOf, type TracePage, type TraceRow } from "../span-store.ts";
+import {
+  bySpanStart,
+  MAX_LISTED_SPANS,
+  MAX_READ_SPANS,
+  mayReplace,
+  sortValueOf,
+  type TracePage,
+  type TraceRow,
+} from "../span-store.ts";
 import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";
 import { factsMatcher, matchesSpans, spanConditions } from "../trace-match.ts";
 import type { TraceListRequest, TracePosition } from "../trace-query.ts";
@@ -16,13 +24,19 @@ interface Trace {
 type Redact = (span: SpanRecord) => SpanRecord;
 
 /** Searches all traces. `all` must be a copy that belongs to the callee. Masked values are not found. */
-export async function listTraces(all: readonly SpanRecord[], request: TraceListRequest, redact: Redact): Promise<TracePage> {
+export async function listTraces(
+  all: readonly SpanRecord[],
+  request: TraceListRequest,
+  redact: Redact,
+): Promise<TracePage> {
   const matched = await search(await group(restrictedLast(all)), request, redact);
   const sign = request.descending ? -1 : 1;
-  const compare = (a: TracePosition, b: TracePosition): number => sign * (order(a.value, b.value) || order(a.tie, b.tie));
+  const compare = (a: TracePosition, b: TracePosition): number =>
+    sign * (order(a.value, b.value) || order(a.tie, b.tie));
   matched.sort((a, b) => compare(a.position, b.position));
   const { after } = request;
-  const from = after === undefined ? request.offset : firstIndex(matched, ({ position }) => compare(position, after) > 0);
+  const from =
+    after === undefined ? request.offset : firstIndex(matched, ({ position }) => compare(position, after) > 0);
   const rows = matched.slice(from, from + request.limit);
   return {
     rows: rows.map(({ trace }) => rowOf(trace, request.spans, redact)),
@@ -95,7 +109,8 @@ async function search(
 
 function rowOf({ facts, spans }: Trace, wanted: TraceListRequest["spans"], redact: Redact): TraceRow {
   const root = wanted === "root" ? spans.get(facts.rootSpanId) : undefined;
-  if (wanted === "all") return { facts, spans: [...spans.values()].sort(bySpanStart).slice(0, MAX_LISTED_SPANS).map(redact) };
+  if (wanted === "all")
+    return { facts, spans: [...spans.values()].sort(bySpanStart).slice(0, MAX_LISTED_SPANS).map(redact) };
   return { facts, spans: root === undefined ? [] : [redact(root)] };
 }
 

@@ -9,7 +9,10 @@ const redactor = (): SecretMask => new SecretMask([]);
 function newStore(limits: { maxSpans?: number; maxBytes?: number; keepSlowMs?: number }) {
   const dropped: string[] = [];
   const drops = { dropped: (_: string, reason: string) => void dropped.push(reason) };
-  return { dropped, store: new MemorySpanStore({ maxSpans: 1_000, maxBytes: 1e9, keepSlowMs: 1_000, ...limits }, { drops, redactor }) };
+  return {
+    dropped,
+    store: new MemorySpanStore({ maxSpans: 1_000, maxBytes: 1e9, keepSlowMs: 1_000, ...limits }, { drops, redactor }),
+  };
 }
 
 describe("spans in memory", () => {
@@ -31,10 +34,13 @@ describe("spans in memory", () => {
 
   it("of traces with an error or a slow span outlive others, in a quarter of the room", async () => {
     const { store } = newStore({ maxSpans: 1_000 });
-    for (let id = 1; id <= 100; id += 1) store.ended(sampleSpan({ trace: id, id, status: id % 2 === 0 ? "error" : "ok", tookMs: id === 51 ? 1_500 : 1 }));
+    for (let id = 1; id <= 100; id += 1)
+      store.ended(sampleSpan({ trace: id, id, status: id % 2 === 0 ? "error" : "ok", tookMs: id === 51 ? 1_500 : 1 }));
     store.ended(sampleSpan({ trace: 2, id: 20_000, parent: 2 }));
     for (let id = 101; id <= 5_000; id += 1) store.ended(sampleSpan({ trace: id, id }));
-    const kept = await Promise.all([2, 51, 100, 1, 99].map(async (trace) => (await store.spansOf(traceIdOf(trace))).length));
+    const kept = await Promise.all(
+      [2, 51, 100, 1, 99].map(async (trace) => (await store.spansOf(traceIdOf(trace))).length),
+    );
     expect(kept).toEqual([2, 1, 1, 0, 0]);
     for (let id = 6_000; id <= 12_000; id += 1) store.ended(sampleSpan({ trace: id, id, status: "error" }));
     expect(await store.stats()).toMatchObject({ stored: 1_000 });
@@ -46,12 +52,21 @@ describe("spans in memory", () => {
     const { store } = newStore({ maxSpans: 10 });
     const released: number[] = [];
     const come = (from: number, to: number): void => {
-      for (let id = from; id < to; id += 1) store.ended({ ...sampleSpan({ trace: id, id }), retain: () => {}, release: () => void released.push(id) });
+      for (let id = from; id < to; id += 1)
+        store.ended({ ...sampleSpan({ trace: id, id }), retain: () => {}, release: () => void released.push(id) });
     };
     come(0, 12);
     expect(released).toEqual([0, 1]);
     const filters = traceFiltersSchema().parse({});
-    const search = store.list({ filters, sortBy: "start_time", descending: false, after: undefined, offset: 0, limit: 10, spans: "root" });
+    const search = store.list({
+      filters,
+      sortBy: "start_time",
+      descending: false,
+      after: undefined,
+      offset: 0,
+      limit: 10,
+      spans: "root",
+    });
     come(12, 14);
     const { rows } = await search;
     expect(rows).toHaveLength(10);

@@ -38,7 +38,10 @@ export class MemorySpanStore implements SpanStore {
   #searches = 0;
 
   /** `redactor` uses the current config. */
-  constructor(limits: MemoryLimits, { drops, redactor }: { readonly drops: DropCounter; readonly redactor: () => SecretMask }) {
+  constructor(
+    limits: MemoryLimits,
+    { drops, redactor }: { readonly drops: DropCounter; readonly redactor: () => SecretMask },
+  ) {
     this.#limits = limits;
     this.#drops = drops;
     this.#redactor = redactor;
@@ -98,7 +101,9 @@ export class MemorySpanStore implements SpanStore {
   }
 
   stats(): SpanStoreStats {
-    const oldest = [this.#reserve.oldest, this.#ring.oldest].filter((span) => span !== undefined).map((span) => microsOf(span.startUnixNano) / 1_000);
+    const oldest = [this.#reserve.oldest, this.#ring.oldest]
+      .filter((span) => span !== undefined)
+      .map((span) => microsOf(span.startUnixNano) / 1_000);
     return {
       stored: this.#count,
       limit: this.#limits.maxSpans,
@@ -161,7 +166,9 @@ export class MemorySpanStore implements SpanStore {
 
   #isReserveFull(): boolean {
     return (
-      this.#reserve.count > RESERVED_SHARE * this.#limits.maxSpans || this.#reserve.bytes > RESERVED_SHARE * this.#limits.maxBytes || this.#ring.count === 0
+      this.#reserve.count > RESERVED_SHARE * this.#limits.maxSpans ||
+      this.#reserve.bytes > RESERVED_SHARE * this.#limits.maxBytes ||
+      this.#ring.count === 0
     );
   }
 

@@ -34,7 +34,8 @@ export function sampleSpan(span: SampleSpan): SpanRecord {
     name: `span ${id}`,
     kind: "internal",
     startUnixNano,
-    endUnixNano: tookMs === null ? undefined : startUnixNano + BigInt(Math.round(tookMs * 1_000)) * (NANOS_PER_MS / 1_000n),
+    endUnixNano:
+      tookMs === null ? undefined : startUnixNano + BigInt(Math.round(tookMs * 1_000)) * (NANOS_PER_MS / 1_000n),
     status: "unset",
     statusDescription: undefined,
     attributes: {},

@@ -12,7 +12,10 @@ export interface SpansEngine {
 }
 
 /** Returns an engine whose only module stores spans, and the sink of that module. */
-export async function spansEngine(config: Readonly<Record<string, unknown>> = {}, options: InMemoryEngineOptions = {}): Promise<SpansEngine> {
+export async function spansEngine(
+  config: Readonly<Record<string, unknown>> = {},
+  options: InMemoryEngineOptions = {},
+): Promise<SpansEngine> {
   let running: RunningSpans | undefined;
   const drops = new Map<string, number>();
   const module: Module<ObservabilityConfig> = defineModule({

@@ -8,7 +8,14 @@ import { sampleSpan } from "./sample-spans.ts";
 const log = createLogger({ level: "error", now: Date.now, write: () => {} });
 const drops = { dropped: () => {} };
 const store = new DiskSpanStore({
-  ...{ file: process.argv[2] ?? "", limits: { maxBytes: 1e9, retentionMs: 1e9 }, log, clock: systemClock, drops, redactor: () => new SecretMask([]) },
+  ...{
+    file: process.argv[2] ?? "",
+    limits: { maxBytes: 1e9, retentionMs: 1e9 },
+    log,
+    clock: systemClock,
+    drops,
+    redactor: () => new SecretMask([]),
+  },
 });
 let id = 0;
 setInterval(() => {

@@ -35,7 +35,11 @@ export async function listener(
   return {
     worker,
     told,
-    names: () => told.map(({ event }) => `${String(event.event_type).replace("state:", "")} ${String(event.key)}@${String(event.version)}`),
+    names: () =>
+      told.map(
+        ({ event }) =>
+          `${String(event.event_type).replace("state:", "")} ${String(event.key)}@${String(event.version)}`,
+      ),
     count: (times) =>
       new Promise((resolve) => {
         const look = (): void => {
@@ -59,7 +63,14 @@ export async function bind(
   options: { readonly type?: string; readonly id?: string; readonly metadata?: unknown } = {},
 ): Promise<Record<string, unknown>> {
   const id = options.id ?? `trigger-${++triggers}`;
-  worker.say({ type: "registertrigger", id, trigger_type: options.type ?? "state", function_id: functionId, config, metadata: options.metadata });
+  worker.say({
+    type: "registertrigger",
+    id,
+    trigger_type: options.type ?? "state",
+    function_id: functionId,
+    config,
+    metadata: options.metadata,
+  });
   return worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
 }
 
@@ -69,7 +80,11 @@ export async function turns(count = 20): Promise<void> {
 }
 
 /** Advances the clock in small steps, with turns of the event loop in between, until the condition is true. */
-export async function advanceUntil(clock: { advance(ms: number): void }, condition: () => boolean, limitMs = 120_000): Promise<number> {
+export async function advanceUntil(
+  clock: { advance(ms: number): void },
+  condition: () => boolean,
+  limitMs = 120_000,
+): Promise<number> {
   let moved = 0;
   await turns();
   for (; !condition() && moved < limitMs; moved += 50) {
