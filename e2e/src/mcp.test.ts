@@ -104,7 +104,7 @@ describe("svc mcp over standard input and output", () => {
       description: "Orders an item",
       inputSchema: { type: "object", properties: { item: { type: "string" } }, required: ["item"] },
     });
-    await expect(client.callTool({ name: "secret__key", arguments: {} })).rejects.toThrow("There is no tool");
+    await expect(client.callTool({ name: "secret__key", arguments: {} })).rejects.toThrow("Unknown tool");
   });
 
   it("answers with the result as text and as a block", async () => {
@@ -217,11 +217,11 @@ it("reports that the engine is not connected, and fails calls at once, which do 
   const client = await connected(transport);
   try {
     await own.stop();
-    await expect.poll(() => notes).toContain("the engine is away");
+    await expect.poll(() => notes).toContain("disconnected from the engine");
 
     expect(await client.callTool({ name: "shop__count", arguments: {} })).toMatchObject({
       isError: true,
-      content: [{ type: "text", text: expect.stringContaining("disconnected: the engine is away") }],
+      content: [{ type: "text", text: expect.stringContaining("disconnected: the engine is not connected") }],
     });
     expect(runs).toBe(0);
   } finally {
