@@ -55,7 +55,10 @@ it("links each counter to a list of the same length", async () => {
       "Workers",
       1,
       "/workers",
-      page.getByRole("grid", { name: "Workers" }).locator("[aria-selected]").filter({ hasText: "Connected" }),
+      page
+        .getByRole("grid", { name: "Workers" })
+        .locator("[aria-selected]")
+        .filter({ hasText: /\bConnected/ }),
     ],
     ["Functions", 2, "/functions", page.getByRole("grid", { name: "Functions" }).locator("[aria-selected]")],
     // The list includes cron triggers, which the page loads from the engine.

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
 import { clipboard } from "./support/clipboard.ts";
-import { holdCalls } from "./support/held-calls.ts";
+import { holdSocket } from "./support/held-socket.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
@@ -67,11 +67,12 @@ it("changes pages by two keys, skips to the content, and lists every shortcut", 
 
 it("animates nothing if reduced motion is preferred", async () => {
   const { page } = await openPage("about:blank");
-  const release = await holdCalls(page, "engine::functions::list");
+  // The page waits for its data until then.
+  const socket = await holdSocket(page);
   await page.goto(`${system.console.url}/functions`);
   await page.getByRole("status", { name: "Loading" }).locator("[aria-hidden]").first().waitFor();
   expect(await page.evaluate("document.getAnimations().length")).toBe(0);
-  release();
+  socket.release();
 });
 
 it("copies the link to the view", async () => {

@@ -40,7 +40,7 @@ export function runRefusalOf(
   return {
     code: "function_taken",
     message: `${taken.message}, so the job was not run; it runs if a trusted caller redrives it`,
-    reason: "their function belongs to another now",
+    reason: "another principal provides their function now",
     fields: { provider },
   };
 }

@@ -368,7 +368,7 @@ describe("jobs that a restricted principal made for a function of its own, which
     [
       "function_taken",
       expect.stringContaining(
-        "payments::charge belonged to role guest when a restricted caller named it, and belongs to another now",
+        "payments::charge belonged to role guest when a restricted caller named it, and now belongs to another principal",
       ),
     ],
   ];
@@ -400,7 +400,7 @@ describe("jobs that a restricted principal made for a function of its own, which
     expect(ran).toEqual([]);
     expect(await code(own)).toEqual([TAKEN, TAKEN]);
     expect(
-      own.engine.logs.filter(({ message }) => message.includes("their function belongs to another now")),
+      own.engine.logs.filter(({ message }) => message.includes("another principal provides their function now")),
     ).toMatchObject([{ fields: { queue: "q", provider: "role guest", jobs: 1 } }]);
     expect(await back.call("queue::redrive", { queue: "q" })).toMatchObject({ error: { code: "FORBIDDEN" } });
     await own.call("queue::redrive", { queue: "q" });
