@@ -29,7 +29,7 @@ describe.each(publishedClients)("state for $name", (client) => {
   const call = (name: string, payload: Readonly<Record<string, unknown>>): Promise<unknown> =>
     worker.run("trigger", { function_id: `state::${name}`, payload });
 
-  it("set returns the old and the new value, get the value, delete the old value, each of them nothing if there is none", async () => {
+  it("set returns the old and the new value, get the value, delete the old value, each returns nothing if the item does not exist", async () => {
     expect(await call("set", { scope, key: "a", value: { n: 1 } })).toMatchObject({
       old_value: null,
       new_value: { n: 1 },

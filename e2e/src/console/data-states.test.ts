@@ -195,7 +195,7 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
     await alert.getByText("call" in source ? "the disk has gone for a walk" : "you may not join it today").waitFor();
     expect(await content(page).getByText(emptyTitle).count()).toBe(0);
     engine.asIs();
-    // A stream is joined again automatically; a failed call is repeated by whoever made it.
+    // A stream is joined again automatically; the code that made a failed call repeats it.
     if ("call" in source) {
       const retry = content(page).getByRole("button", { name: "Try again" }).first();
       await retry.or(shown(page, list)).first().waitFor();

@@ -36,7 +36,7 @@ describe("the check of a history", () => {
     ],
     ["one version given twice", [event(1)], [ack(1), ack(1)], 1, "two writes were acknowledged as k@1"],
     ["a missing event", [event(1), event(3)], [], 3, "k@3 was told after k@1"],
-    ["a missing last event", [event(1)], [], 2, "k is at version 2, but events were told up to 1"],
+    ["a missing last event", [event(1)], [], 2, "k is at version 2, but events were reported up to 1"],
     ["an older event", [event(1), event(2), event(1)], [], 2, "k@1 was told after k@2"],
     ["an event repeated in other words", [event(1), event(1, "other")], [], 1, "k@1 was told again in other words"],
     [

@@ -58,7 +58,7 @@ function checkAcks(
 
 function checkEvents({ key, version, value }: FinalItem, events: readonly ToldEvent[], problems: string[]): void {
   if (events.length !== version)
-    problems.push(`${key} is at version ${version}, but events were told up to ${events.length}`);
+    problems.push(`${key} is at version ${version}, but events were reported up to ${events.length}`);
   else if (!isDeepStrictEqual(events[version - 1]?.value, value))
     problems.push(`${key} is not what its last event said`);
   for (const [at, event] of events.entries()) {

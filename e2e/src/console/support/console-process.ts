@@ -51,7 +51,7 @@ export async function startConsole(options: ConsoleOptions): Promise<ConsoleProc
       });
     }
     child.once("close", (code) =>
-      reject(new Error(`the console ended (${code}) before it told its address:\n${output}`)),
+      reject(new Error(`the console ended (${code}) before it printed its address:\n${output}`)),
     );
   });
   return {

@@ -28,7 +28,7 @@ export function workerRemoveCommand(shell: Shell): Command {
       "Remove workers from the config file of the running engine, which stops them, and wait until they have exited. Their folders are not changed.",
     )
     .argument("<name...>", "names of workers, as shown by `svc worker list`")
-    .option("-y, --yes", "do not ask for confirmation; without a terminal there is none")
+    .option("-y, --yes", "skip the confirmation prompt; without a terminal there is no prompt")
     .addOption(urlOption())
     .addOption(configOption("config file to remove from when no engine runs"))
     .option("--json", "print the result as JSON on standard output")
