@@ -19,10 +19,18 @@ import { manualClock } from "../testing/manual-clock.ts";
 import { SavedSet } from "./saved-set.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-saved-set-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const opened: SavedSet[] = [];
+afterAll(async () => {
+  // A set that still writes would add a file to the folder while it is removed.
+  await Promise.all(opened.map((saved) => saved.close()));
+  rmSync(root, { recursive: true, force: true });
+});
 
-const open = (name: string): SavedSet =>
-  new SavedSet({ file: join(root, name), what: "the list", clock: systemClock, log: silentLogger });
+const open = (name: string): SavedSet => {
+  const saved = new SavedSet({ file: join(root, name), what: "the list", clock: systemClock, log: silentLogger });
+  opened.push(saved);
+  return saved;
+};
 
 it("a saved set has its entries again after a restart, however many they are", async () => {
   for (const count of [1, 499, 500, 501, 1_700]) {
