@@ -61,7 +61,7 @@ describe("a test engine", () => {
     const second = await start(options);
     expect(await call(second, "state::get", { scope: "s", key: "k" })).toBe("kept");
     const inMemory = await start({ modules: ["svc-state", "svc-queue"] });
-    expect(readdirSync(join(inMemory.folder, ".svc/data")).filter((name) => name.includes("db"))).toEqual([]);
+    expect(readdirSync(join(inMemory.folder, ".svc/data")).filter((name) => name.includes(".db"))).toEqual([]);
   });
 
   it("says what is wrong with a config, and leaves nothing behind", async () => {
