@@ -12,7 +12,7 @@ import {
   type Violation,
 } from "./frame-header.ts";
 import { PayloadPieces } from "./payload-pieces.ts";
-import { unmask } from "./unmask.ts";
+import { unmask, wordsBelow } from "./unmask.ts";
 
 const FINAL_TEXT = FINAL | OPCODE.text;
 const MASKED = 0x80;
@@ -62,14 +62,15 @@ export class FrameParser {
   /** Reads what the socket received. Unmasks in place. */
   read(chunk: Buffer): void {
     let at = 0;
+    const words = wordsBelow(chunk);
     while (at < chunk.length && !this.#isOver) {
-      if (this.#frame !== undefined) at = this.#readPayload(this.#frame, chunk, at);
-      else at = this.#readWholeText(chunk, at) ?? this.#readHeader(chunk, at);
+      if (this.#frame !== undefined) at = this.#readPayload(this.#frame, chunk, words, at);
+      else at = this.#readWholeText(chunk, words, at) ?? this.#readHeader(chunk, words, at);
     }
   }
 
   /** The usual case, read in one step: a text message in one frame that is whole in the chunk. Returns its end, or undefined if it is another case. */
-  #readWholeText(chunk: Buffer, at: number): number | undefined {
+  #readWholeText(chunk: Buffer, words: Uint32Array, at: number): number | undefined {
     if (chunk[at] !== FINAL_TEXT || this.#partialHeader !== undefined || this.#kind !== undefined) return undefined;
     const second = chunk[at + 1];
     if (second === undefined || (second & MASKED) === 0) return undefined;
@@ -84,12 +85,12 @@ export class FrameParser {
     const start = maskAt + MASK_BYTES;
     const end = start + length;
     if (end > chunk.length || length > this.#maxMessageBytes) return undefined;
-    unmask(chunk, start, end, chunk, maskAt, 0);
+    unmask(chunk, words, start, end, chunk, maskAt, 0);
     this.#emit(chunk.subarray(start, end), "text");
     return end;
   }
 
-  #readHeader(chunk: Buffer, at: number): number {
+  #readHeader(chunk: Buffer, words: Uint32Array, at: number): number {
     const before = this.#partialHeader;
     const rest = chunk.subarray(at, at + MAX_HEADER_BYTES - (before?.length ?? 0));
     const bytes = before === undefined ? rest : Buffer.concat([before, rest]);
@@ -109,16 +110,16 @@ export class FrameParser {
     }
     this.#payloadLeft = header.payloadBytes;
     const payloadAt = at + header.bytes - (before?.length ?? 0);
-    if (header.payloadBytes <= chunk.length - payloadAt) return this.#readPayload(header, chunk, payloadAt);
+    if (header.payloadBytes <= chunk.length - payloadAt) return this.#readPayload(header, chunk, words, payloadAt);
     // The mask is a part of the chunk.
     this.#frame = { ...header, mask: Buffer.from(header.mask) };
     return payloadAt;
   }
 
   /** Reads what the chunk has of the frame's payload. Returns where that ends. */
-  #readPayload(frame: FrameHeader, chunk: Buffer, at: number): number {
+  #readPayload(frame: FrameHeader, chunk: Buffer, words: Uint32Array, at: number): number {
     const end = Math.min(chunk.length, at + this.#payloadLeft);
-    unmask(chunk, at, end, frame.mask, 0, frame.payloadBytes - this.#payloadLeft);
+    unmask(chunk, words, at, end, frame.mask, 0, frame.payloadBytes - this.#payloadLeft);
     const piece = chunk.subarray(at, end);
     this.#payloadLeft -= piece.length;
     const isEnd = this.#payloadLeft === 0;

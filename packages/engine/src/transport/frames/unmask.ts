@@ -1,48 +1,58 @@
-/** From this length on, the payload is unmasked in words of four bytes: creating the view costs more for shorter ones. */
-const MIN_BYTES_FOR_WORDS = 128;
 const WORD = 4;
+/** From this length on, a view of its own pays: the loop then checks no bounds. */
+const MIN_BYTES_FOR_OWN_VIEW = 2048;
+
+/** Returns the memory below `bytes` as words of four bytes, aligned to that memory. Create it once per chunk: it costs more than a short frame. */
+export function wordsBelow(bytes: Buffer): Uint32Array {
+  return new Uint32Array(bytes.buffer, 0, bytes.buffer.byteLength >> 2);
+}
 
 /**
  * Unmasks `bytes[start, end)` in place: XOR with the four bytes of the mask in turn, RFC 6455, section 5.3. A second call with the same arguments restores the
  * bytes.
  *
+ * @param words `wordsBelow(bytes)`.
  * @param mask Holds the mask at `maskAt`.
  * @param phase How many bytes of the same payload came before.
  */
 export function unmask(
   bytes: Buffer,
+  words: Uint32Array,
   start: number,
   end: number,
   mask: Uint8Array,
   maskAt: number,
   phase: number,
 ): void {
+  const toWord = -(bytes.byteOffset + start) & (WORD - 1);
+  const wordsStart = Math.min(end, start + toWord);
+  for (let at = start; at < wordsStart; at++) xor(bytes, at, mask, maskAt, phase + at - start);
+  const wordsEnd = wordsStart + ((end - wordsStart) & -WORD);
+  if (wordsStart < wordsEnd) {
+    const word = maskWord(mask, maskAt, phase + wordsStart - start);
+    const first = (bytes.byteOffset + wordsStart) / WORD;
+    const count = (wordsEnd - wordsStart) / WORD;
+    if (wordsEnd - wordsStart < MIN_BYTES_FOR_OWN_VIEW) {
+      for (let index = first; index < first + count; index++) words[index] = (words[index] as number) ^ word;
+    } else {
+      const view = words.subarray(first, first + count);
+      for (let index = 0; index < view.length; index++) view[index] = (view[index] as number) ^ word;
+    }
+  }
+  for (let at = wordsEnd; at < end; at++) xor(bytes, at, mask, maskAt, phase + at - start);
+}
+
+function xor(bytes: Buffer, at: number, mask: Uint8Array, maskAt: number, phase: number): void {
+  bytes[at] = (bytes[at] as number) ^ (mask[maskAt + (phase & 3)] as number);
+}
+
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
+
+/** The mask from `phase` on, as a word of this machine. */
+function maskWord(mask: Uint8Array, maskAt: number, phase: number): number {
   const a = mask[maskAt + (phase & 3)] as number;
   const b = mask[maskAt + ((phase + 1) & 3)] as number;
   const c = mask[maskAt + ((phase + 2) & 3)] as number;
   const d = mask[maskAt + ((phase + 3) & 3)] as number;
-  let at = start;
-  if (end - start >= MIN_BYTES_FOR_WORDS) {
-    const misaligned = (bytes.byteOffset + start) & 3;
-    if (misaligned !== 0) {
-      at = start + WORD - misaligned;
-      unmask(bytes, start, at, mask, maskAt, phase);
-      unmask(bytes, at, end, mask, maskAt, phase + at - start);
-      return;
-    }
-    const words = new Uint32Array(bytes.buffer, bytes.byteOffset + at, (end - at) >> 2);
-    // By a view, so that the order of bytes is that of the machine.
-    const word = new Uint32Array(Uint8Array.of(a, b, c, d).buffer)[0] as number;
-    for (let index = 0; index < words.length; index++) words[index] = (words[index] as number) ^ word;
-    at += words.length * WORD;
-  }
-  for (const wholeEnd = at + ((end - at) & ~3); at < wholeEnd; at += WORD) {
-    bytes[at] = (bytes[at] as number) ^ a;
-    bytes[at + 1] = (bytes[at + 1] as number) ^ b;
-    bytes[at + 2] = (bytes[at + 2] as number) ^ c;
-    bytes[at + 3] = (bytes[at + 3] as number) ^ d;
-  }
-  if (at < end) bytes[at] = (bytes[at] as number) ^ a;
-  if (at + 1 < end) bytes[at + 1] = (bytes[at + 1] as number) ^ b;
-  if (at + 2 < end) bytes[at + 2] = (bytes[at + 2] as number) ^ c;
+  return IS_LITTLE_ENDIAN ? a | (b << 8) | (c << 16) | (d << 24) : (a << 24) | (b << 16) | (c << 8) | d;
 }
