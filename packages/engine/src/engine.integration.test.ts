@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { ENGINE_NAMESPACES, isEngineFunction } from "./access/engine-ids.ts";
 import { type RunningEngine, startEngine } from "./engine.ts";
-import { ENGINE_NAMESPACES, isEngineFunction } from "./kernel/access/engine-ids.ts";
 import { createLogger, type LogRecord } from "./kernel/logger.ts";
 import { configurableModules } from "./modules/index.ts";
 

@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { engineProofKey, FEATURES, type FunctionId } from "@svc/protocol";
+import { isRememberedEntry } from "./access/remembered-ids.ts";
+import type { AccessSettings } from "./access/settings.ts";
 import { isExposed } from "./config/bind-rule.ts";
 import {
   type ConfigDiff,
@@ -18,15 +20,13 @@ import {
 import { settingsOfThisRun } from "./config/settings-of-this-run.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
 import type { ListenAddress } from "./config/types.ts";
-import { withdrawFromRestricted } from "./kernel/access/principals.ts";
-import { isRememberedEntry } from "./kernel/access/remembered-ids.ts";
-import type { AccessSettings } from "./kernel/access/settings.ts";
+import { createKernel } from "./create-kernel.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
-import { createKernel } from "./kernel/create-kernel.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import { logEntryOf } from "./kernel/log-telemetry.ts";
 import { type Logger, observedLogger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
+import { withdrawFromRestricted } from "./kernel/settle-principal.ts";
 import { type EngineAddresses, Listeners } from "./listeners.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";

@@ -8,8 +8,8 @@ import { loadConfig } from "./config/index.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { silentLogger } from "./kernel/logger.ts";
 import type { StreamClient } from "./kernel/stream-contract.ts";
-import { memoryStreams } from "./kernel/streams/testing/memory-streams.ts";
 import { Listeners } from "./listeners.ts";
+import { memoryStreams } from "./streams/testing/memory-streams.ts";
 import { inMemoryEngine, manualClock } from "./testing/index.ts";
 import { EngineProof } from "./transport/engine-proof.ts";
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
+import type { AccessSettings } from "./access/settings.ts";
 import { tokenRequiredAt } from "./config/bind-rule.ts";
 import type { ConfigDiff, LoadedConfig } from "./config/index.ts";
 import { isLoopback } from "./config/listen-address.ts";
 import type { ListenAddress } from "./config/types.ts";
-import type { AccessSettings } from "./kernel/access/settings.ts";
 import type { Clock } from "./kernel/clock.ts";
 import type { Kernel } from "./kernel/kernel.ts";
 import type { Logger } from "./kernel/logger.ts";

@@ -1,8 +1,8 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
-import { patternOfMatch } from "../kernel/access/name-list.ts";
-import { httpPathPrefixSchema } from "../kernel/access/principal.ts";
-import type { RbacSettings, RoleSettings } from "../kernel/access/settings.ts";
+import { patternOfMatch } from "../access/name-list.ts";
+import { httpPathPrefixSchema } from "../access/principal.ts";
+import type { RbacSettings, RoleSettings } from "../access/settings.ts";
 import { tokenSchema } from "./engine-options.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 

@@ -1,4 +1,4 @@
-import type { AccessSettings } from "../kernel/access/settings.ts";
+import type { AccessSettings } from "../access/settings.ts";
 import { type BridgeBlock, rbacSettings } from "./access-block.ts";
 import { isLoopback } from "./listen-address.ts";
 import type { EngineSettings, ListenAddress, LoadedConfig } from "./types.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { AccessSettings } from "../kernel/access/settings.ts";
+import type { AccessSettings } from "../access/settings.ts";
 import { settingsOfThisRun } from "./settings-of-this-run.ts";
 import type { BridgeListener, EngineSettings } from "./types.ts";
 

@@ -1,4 +1,4 @@
-import type { AccessSettings } from "../kernel/access/settings.ts";
+import type { AccessSettings } from "../access/settings.ts";
 import { camelCase, type EngineOptionSettings, engineOptions, optionFacts } from "./engine-options.ts";
 import type { BridgeListener, EngineSettings, ListenAddress } from "./types.ts";
 

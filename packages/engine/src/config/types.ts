@@ -1,4 +1,4 @@
-import type { AccessSettings } from "../kernel/access/settings.ts";
+import type { AccessSettings } from "../access/settings.ts";
 import type { EnvFile } from "../local-workers/env-file.ts";
 import { FileError, type FileProblem } from "../yaml/problem.ts";
 import type { EngineOptionSettings } from "./engine-options.ts";

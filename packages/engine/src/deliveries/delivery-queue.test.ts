@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { restrictedPrincipal, TRUSTED } from "../kernel/access/principal.ts";
+import { restrictedPrincipal, TRUSTED } from "../access/principal.ts";
 import { Quota } from "../kernel/module.ts";
 import { DeliveryQueue, type DeliveryQueueOptions } from "./delivery-queue.ts";
 

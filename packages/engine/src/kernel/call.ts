@@ -1,5 +1,5 @@
 import type { CallError, Caller, FunctionId, InvocationId, Job, Payload } from "@svc/protocol";
-import type { Principal } from "./access/principal.ts";
+import type { Principal } from "../access/principal.ts";
 import type { DeadlineItem } from "./deadlines.ts";
 import type { CallSpan } from "./telemetry-contract.ts";
 

@@ -9,7 +9,7 @@ import {
   type MessageType,
   type WorkerId,
 } from "@svc/protocol";
-import type { SessionAccess } from "./access/session-access.ts";
+import type { SessionAccess } from "../access/session-access.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import type { Kernel } from "./kernel.ts";
 import { countsBytes, RegistrationBudget } from "./registration-budget.ts";

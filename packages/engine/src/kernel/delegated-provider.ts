@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import type { Principal } from "./access/principal.ts";
+import type { Principal } from "../access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import type { DelegatedCall, RunDelegatedCall } from "./module.ts";
 import type { Router } from "./router.ts";

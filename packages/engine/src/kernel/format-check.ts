@@ -1,5 +1,5 @@
 import type { CallError, Payload } from "@svc/protocol";
-import type { Principal } from "./access/principal.ts";
+import type { Principal } from "../access/principal.ts";
 
 /** Validates values against a format that a worker registered. */
 export interface FormatCheck {

@@ -1,5 +1,5 @@
 import type { FunctionId } from "@svc/protocol";
-import { makerOf } from "./access/principal.ts";
+import { makerOf } from "../access/principal.ts";
 import type { Changes } from "./changes.ts";
 import type {
   Counters,

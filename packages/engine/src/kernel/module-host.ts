@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { CallError, type FunctionId, nameProblem, Payload, type TriggerTypeId } from "@svc/protocol";
-import { callerAccess } from "./access/caller-access.ts";
-import { TRUSTED } from "./access/principal.ts";
+import { TRUSTED } from "../access/principal.ts";
+import { callerAccess } from "./caller-access.ts";
 import { createChannel } from "./channels/create-channel.ts";
 import { resolveChannels } from "./channels/resolve-channels.ts";
 import { takeChannelReader } from "./channels/take-channel-reader.ts";
@@ -24,8 +24,8 @@ import {
   type TriggerSpec,
 } from "./module.ts";
 import { ModuleProvider } from "./module-provider.ts";
+import { moduleStreams } from "./module-streams.ts";
 import { Scope, type Undo } from "./scope.ts";
-import { moduleStreams } from "./streams/module-streams.ts";
 
 /** The listener functions that the host needs. */
 export interface MountPoints {

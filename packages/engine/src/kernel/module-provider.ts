@@ -1,5 +1,5 @@
 import { CallError, MAX_PAYLOAD_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
-import { type Principal, TRUSTED } from "./access/principal.ts";
+import { type Principal, TRUSTED } from "../access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { schemaOf } from "./lazy-schema.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallError, Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
 import type { z } from "zod";
-import type { Principal } from "./access/principal.ts";
+import type { Principal } from "../access/principal.ts";
 import type { CallFailureCause } from "./call.ts";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
@@ -12,9 +12,9 @@ import type { Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { Telemetry } from "./telemetry-contract.ts";
 
-export { isInfrastructure } from "./access/decide-call.ts";
-export { makerShape, type Principal, TRUSTED } from "./access/principal.ts";
-export { overQuota, Quota, type QuotaLimits } from "./access/quota.ts";
+export { isInfrastructure } from "../access/decide-call.ts";
+export { makerShape, type Principal, TRUSTED } from "../access/principal.ts";
+export { overQuota, Quota, type QuotaLimits } from "../access/quota.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 

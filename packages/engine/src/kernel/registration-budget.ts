@@ -1,6 +1,6 @@
 import type { MessageType } from "@svc/protocol";
-import type { Principal } from "./access/principal.ts";
-import type { Quota } from "./access/quota.ts";
+import type { Principal } from "../access/principal.ts";
+import type { Quota } from "../access/quota.ts";
 
 /** Registrations of trusted connections up to this size, in bytes, are limited by their number alone. */
 const SMALL_BYTES = 4 * 1024;

@@ -1,5 +1,5 @@
 import type { FunctionId } from "@svc/protocol";
-import type { Quota } from "./access/quota.ts";
+import type { Quota } from "../access/quota.ts";
 import type { Provider } from "./call.ts";
 import type { FormatCheck } from "./format-check.ts";
 import type { Undo } from "./scope.ts";

@@ -14,9 +14,9 @@ import {
   type UndecodableFrame,
   type WorkerId,
 } from "@svc/protocol";
-import { type Principal, TRUSTED } from "./access/principal.ts";
-import type { SessionAccess } from "./access/session-access.ts";
-import { refusalToSee } from "./access/target-refusal.ts";
+import { type Principal, TRUSTED } from "../access/principal.ts";
+import type { SessionAccess } from "../access/session-access.ts";
+import { refusalToSee } from "../access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
 import type { TriggerStatus } from "./directory.ts";
 import { dispatch } from "./handlers/index.ts";

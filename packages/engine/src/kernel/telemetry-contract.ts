@@ -1,5 +1,5 @@
 import type { CallError, Caller, FunctionId, Job, Payload } from "@svc/protocol";
-import type { Principal } from "./access/principal.ts";
+import type { Principal } from "../access/principal.ts";
 import type { Awaitable } from "./module.ts";
 import type { Undo } from "./scope.ts";
 

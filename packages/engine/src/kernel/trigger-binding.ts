@@ -1,5 +1,5 @@
 import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId } from "@svc/protocol";
-import { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
+import { isSamePrincipal, type Principal, TRUSTED } from "../access/principal.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { TriggerStatus } from "./directory.ts";
 import type { CallOptions } from "./module.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { FunctionId, TriggerId, TriggerTypeId } from "@svc/protocol";
-import { isSamePrincipal } from "./access/principal.ts";
+import { isSamePrincipal } from "../access/principal.ts";
 import { BindingsByFunction } from "./bindings-by-function.ts";
 import { BoundedBindings } from "./bounded-bindings.ts";
 import { canonicalJson } from "./canonical-json.ts";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc/protocol";
-import { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
-import { Quota, type QuotaLimits } from "./access/quota.ts";
-import type { Roles } from "./access/roles.ts";
-import type { SessionAccess } from "./access/session-access.ts";
-import { refusalToBind, refusalToSee, targetsOf } from "./access/target-refusal.ts";
-import type { WatchedTargets } from "./access/watched-targets.ts";
+import { isSamePrincipal, type Principal, TRUSTED } from "../access/principal.ts";
+import { Quota, type QuotaLimits } from "../access/quota.ts";
+import type { Roles } from "../access/roles.ts";
+import type { SessionAccess } from "../access/session-access.ts";
+import { refusalToBind, refusalToSee, targetsOf } from "../access/target-refusal.ts";
+import type { WatchedTargets } from "../access/watched-targets.ts";
 import { withoutSvc } from "./call-metadata.ts";
 import type { Logger } from "./logger.ts";
 import type { UnownedTrigger, UnownedTriggers } from "./module.ts";

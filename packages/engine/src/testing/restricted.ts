@@ -1,7 +1,7 @@
-import { authResultSchema, grantsOfAuthResult, grantsOfRole } from "../kernel/access/grants.ts";
-import { policyOf } from "../kernel/access/policy.ts";
-import { SessionAccess } from "../kernel/access/session-access.ts";
-import type { AccessSettings, RoleSettings } from "../kernel/access/settings.ts";
+import { authResultSchema, grantsOfAuthResult, grantsOfRole } from "../access/grants.ts";
+import { policyOf } from "../access/policy.ts";
+import { SessionAccess } from "../access/session-access.ts";
+import type { AccessSettings, RoleSettings } from "../access/settings.ts";
 
 const rules = {
   tokenRequired: false,

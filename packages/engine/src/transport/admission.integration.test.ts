@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ClientOptions, WebSocket } from "ws";
-import type { AccessSettings, RbacSettings } from "../kernel/access/settings.ts";
+import type { AccessSettings, RbacSettings } from "../access/settings.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../testing/in-memory-engine.ts";
 import { manualClock } from "../testing/index.ts";
 import { Bridge } from "./bridge.ts";

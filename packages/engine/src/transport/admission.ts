@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { CallError } from "@svc/protocol";
-import { askAuthFunction } from "../kernel/access/ask-auth-function.ts";
-import { ANONYMOUS, type Grants, grantsOfRole, THROUGH_MIDDLEWARE } from "../kernel/access/grants.ts";
-import { policyOf } from "../kernel/access/policy.ts";
-import { SessionAccess } from "../kernel/access/session-access.ts";
-import type { AccessSettings, RbacSettings, RoleSettings } from "../kernel/access/settings.ts";
+import { ANONYMOUS, type Grants, grantsOfRole, THROUGH_MIDDLEWARE } from "../access/grants.ts";
+import { policyOf } from "../access/policy.ts";
+import { SessionAccess } from "../access/session-access.ts";
+import type { AccessSettings, RbacSettings, RoleSettings } from "../access/settings.ts";
 import type { Kernel } from "../kernel/kernel.ts";
+import { askAuthFunction } from "./ask-auth-function.ts";
 import { credentialsOf, digestOf, isToken } from "./credentials.ts";
 import { headersOf, queryOf } from "./request-facts.ts";
 import { MISSING_TOKEN, type Refusal, type TokenGuard, unauthorized, WRONG_TOKEN } from "./token-guard.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { TRUSTED } from "../kernel/access/principal.ts";
-import type { AccessSettings } from "../kernel/access/settings.ts";
+import { TRUSTED } from "../access/principal.ts";
+import type { AccessSettings } from "../access/settings.ts";
 import type { Channel } from "../kernel/channels/channel.ts";
 import { Connection } from "../kernel/connection.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { channelPath } from "@svc/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { createKernel } from "../create-kernel.ts";
 import { localReader, localWriter } from "../kernel/channels/local-ends.ts";
 import { systemClock } from "../kernel/clock.ts";
-import { createKernel } from "../kernel/create-kernel.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { Bridge } from "./bridge.ts";
 

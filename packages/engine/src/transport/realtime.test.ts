@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { memoryStreams } from "../kernel/streams/testing/memory-streams.ts";
+import { memoryStreams } from "../streams/testing/memory-streams.ts";
 import { inMemoryEngine, manualClock } from "../testing/index.ts";
 import { Realtime } from "./realtime.ts";
 

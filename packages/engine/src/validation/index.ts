@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { CallError, type Payload } from "@svc/protocol";
-import type { Principal } from "../kernel/access/principal.ts";
+import type { Principal } from "../access/principal.ts";
 import type { FormatCheck, FormatChecks, FormatRequest } from "../kernel/format-check.ts";
 import { compileSchema, validator } from "./compiler.ts";
 import { inspectFormat } from "./limits.ts";

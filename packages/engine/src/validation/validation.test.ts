@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { TRUSTED } from "../kernel/access/principal.ts";
+import { TRUSTED } from "../access/principal.ts";
 import { inMemoryEngine } from "../testing/index.ts";
 import { accessTo } from "../testing/restricted.ts";
 import { compileSchema, validator } from "./compiler.ts";

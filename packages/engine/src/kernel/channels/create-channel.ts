@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import { TRUSTED } from "../access/principal.ts";
+import { TRUSTED } from "../../access/principal.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Channel, ChannelOptions } from "../module.ts";
 import { isModule } from "../module-provider.ts";

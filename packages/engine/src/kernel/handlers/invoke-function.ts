@@ -1,11 +1,11 @@
 import { CallError, type FunctionId, type InvocationId, type MessageOf, Payload } from "@svc/protocol";
-import { admitCall } from "../access/admit-call.ts";
 import type { CallRequest, Outcome } from "../call.ts";
 import { metadataOfCaller } from "../call-metadata.ts";
 import type { Kernel } from "../kernel.ts";
 import { newInvocationId } from "../router.ts";
 import type { Session } from "../session.ts";
 import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
+import { admitCall } from "./admit-call.ts";
 import { introduceWorker, REGISTER_WORKER } from "./introduce-worker.ts";
 
 /** The function behind `action: enqueue`; a queue provides it. */

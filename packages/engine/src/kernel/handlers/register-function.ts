@@ -1,10 +1,10 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
-import { admitFunction } from "../access/admit-registrations.ts";
-import { settlePrincipal } from "../access/principals.ts";
 import type { Provider } from "../call.ts";
 import { DelegatedProvider } from "../delegated-provider.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
+import { settlePrincipal } from "../settle-principal.ts";
+import { admitFunction } from "./admit-registrations.ts";
 import { reportFormatProblem } from "./report-format-problem.ts";
 
 /** The only engine id that a worker may register: a queue provides it. */

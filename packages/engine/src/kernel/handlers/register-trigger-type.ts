@@ -1,9 +1,9 @@
 import { CallError, type MessageOf, Payload } from "@svc/protocol";
-import { admitTriggerType } from "../access/admit-registrations.ts";
-import { settleTypePrincipal } from "../access/principals.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
+import { settleTypePrincipal } from "../settle-principal.ts";
 import type { Binding, TriggerTypeProvider } from "../trigger-binding.ts";
+import { admitTriggerType } from "./admit-registrations.ts";
 import { reportFormatProblem } from "./report-format-problem.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { CallError, type MessageOf, type TriggerId } from "@svc/protocol";
-import { admitTrigger, type TargetWatch } from "../access/admit-registrations.ts";
 import { withoutSvc } from "../call-metadata.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Undo } from "../scope.ts";
 import type { Session } from "../session.ts";
 import { bindingKey, type TriggerRequest } from "../trigger-binding.ts";
+import { admitTrigger, type TargetWatch } from "./admit-registrations.ts";
 
 /**
  * A worker registers a trigger. The same trigger id again replaces the previous binding (a reconnecting worker

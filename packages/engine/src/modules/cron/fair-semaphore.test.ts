@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { restrictedPrincipal } from "../../kernel/access/principal.ts";
+import { restrictedPrincipal } from "../../access/principal.ts";
 import { type Principal, TRUSTED } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { accessTo, inMemoryEngine, manualClock } from "../../testing/index.ts";

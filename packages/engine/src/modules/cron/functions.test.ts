@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { authResultSchema, grantsOfAuthResult } from "../../kernel/access/grants.ts";
-import { policyOf } from "../../kernel/access/policy.ts";
-import { SessionAccess } from "../../kernel/access/session-access.ts";
+import { authResultSchema, grantsOfAuthResult } from "../../access/grants.ts";
+import { policyOf } from "../../access/policy.ts";
+import { SessionAccess } from "../../access/session-access.ts";
 import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
 import { cron } from "./index.ts";
 import { bind, cronEngine, gate, history, pass, settled, ticking, turns } from "./testing/cron-engine.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SessionAccess } from "../../kernel/access/session-access.ts";
+import type { SessionAccess } from "../../access/session-access.ts";
 import { accessTo, type InMemoryWorker, inMemoryEngine, manualClock } from "../../testing/index.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
 

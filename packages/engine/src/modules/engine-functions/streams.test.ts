@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { ANONYMOUS } from "../../kernel/access/grants.ts";
-import { policyOf } from "../../kernel/access/policy.ts";
-import { SessionAccess } from "../../kernel/access/session-access.ts";
-import { memoryStreams } from "../../kernel/streams/testing/memory-streams.ts";
+import { ANONYMOUS } from "../../access/grants.ts";
+import { policyOf } from "../../access/policy.ts";
+import { SessionAccess } from "../../access/session-access.ts";
+import { memoryStreams } from "../../streams/testing/memory-streams.ts";
 import { inMemoryEngine } from "../../testing/index.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
 

@@ -1,9 +1,9 @@
 import { type FunctionId, Payload } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { authResultSchema, grantsOfAuthResult } from "../../kernel/access/grants.ts";
-import { policyOf } from "../../kernel/access/policy.ts";
-import { SessionAccess } from "../../kernel/access/session-access.ts";
+import { authResultSchema, grantsOfAuthResult } from "../../access/grants.ts";
+import { policyOf } from "../../access/policy.ts";
+import { SessionAccess } from "../../access/session-access.ts";
 import type { WorkerLimits } from "../../kernel/kernel.ts";
 import { defineModule, type TriggerBinding } from "../../kernel/module.ts";
 import {

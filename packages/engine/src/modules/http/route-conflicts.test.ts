@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSamePrincipal, type Principal, restrictedPrincipal, TRUSTED } from "../../kernel/access/principal.ts";
+import { isSamePrincipal, type Principal, restrictedPrincipal, TRUSTED } from "../../access/principal.ts";
 import { parseRoutePattern, type RoutePattern } from "./routing/route-pattern.ts";
 import type { RouteMethod } from "./routing/route-settings.ts";
 import { RouteTable } from "./routing/routes.ts";

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { authResultSchema, grantsOfAuthResult } from "../../kernel/access/grants.ts";
-import { policyOf } from "../../kernel/access/policy.ts";
-import { SessionAccess } from "../../kernel/access/session-access.ts";
+import { authResultSchema, grantsOfAuthResult } from "../../access/grants.ts";
+import { policyOf } from "../../access/policy.ts";
+import { SessionAccess } from "../../access/session-access.ts";
 import { type InMemoryEngine, type InMemoryWorker, manualClock } from "../../testing/index.ts";
 import { bind, errorOf, held, lastTriggerId, serve, site } from "./testing/site.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ANONYMOUS } from "../../../kernel/access/grants.ts";
-import { policyOf } from "../../../kernel/access/policy.ts";
-import { SessionAccess } from "../../../kernel/access/session-access.ts";
+import { ANONYMOUS } from "../../../access/grants.ts";
+import { policyOf } from "../../../access/policy.ts";
+import { SessionAccess } from "../../../access/session-access.ts";
 import { serve, site } from "../testing/site.ts";
 import { requestContent, responseContent } from "./openapi-content.ts";
 

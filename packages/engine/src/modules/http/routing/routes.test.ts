@@ -1,7 +1,7 @@
 import { character } from "@svc/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Principal, restrictedPrincipal, TRUSTED } from "../../../kernel/access/principal.ts";
+import { type Principal, restrictedPrincipal, TRUSTED } from "../../../access/principal.ts";
 import { type Bound, binding } from "../testing/bound-route.ts";
 import { readTarget } from "./path.ts";
 import type { RouteMethod, RouteSettings } from "./route-settings.ts";

@@ -1,5 +1,5 @@
 import type { FunctionId } from "@svc/protocol";
-import { type Principal, TRUSTED } from "../../../kernel/access/principal.ts";
+import { type Principal, TRUSTED } from "../../../access/principal.ts";
 import { type RouteSettings, routeSettingsSchema } from "../routing/route-settings.ts";
 import type { RouteBinding } from "../routing/routes.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { restrictedPrincipal, TRUSTED } from "../../../kernel/access/principal.ts";
+import { restrictedPrincipal, TRUSTED } from "../../../access/principal.ts";
 import { encodeTraces } from "./encode.ts";
 import { takeFrame } from "./frames.ts";
 import { Ingest, type IngestOutcome } from "./ingest.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { TRUSTED } from "../../../kernel/access/principal.ts";
+import { TRUSTED } from "../../../access/principal.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { observability } from "../index.ts";
 import { encodeMetrics, encodeTraces } from "./encode.ts";

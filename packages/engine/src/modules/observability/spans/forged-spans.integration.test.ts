@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { type Principal, TRUSTED } from "../../../kernel/access/principal.ts";
+import { type Principal, TRUSTED } from "../../../access/principal.ts";
 import { accessTo, type InMemoryEngine, inMemoryEngine } from "../../../testing/index.ts";
 import { observability } from "../index.ts";
 import type { SpanRecord } from "../model.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Payload } from "@svc/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import { restrictedPrincipal, TRUSTED } from "../../../kernel/access/principal.ts";
+import { restrictedPrincipal, TRUSTED } from "../../../access/principal.ts";
 import { openDatabase } from "../../../store/driver.ts";
 import type { InMemoryWorker } from "../../../testing/in-memory-engine.ts";
 import { accessOfRole } from "../../../testing/index.ts";

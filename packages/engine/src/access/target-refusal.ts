@@ -1,0 +1,133 @@
+import type { FunctionId } from "@svc/protocol";
+import { callRefusal, isInfrastructure } from "./decide-call.ts";
+import { isEngineFunction } from "./engine-ids.ts";
+import { functionReferences } from "./function-references.ts";
+import { isSamePrincipal, type Principal } from "./principal.ts";
+import type { SessionAccess } from "./session-access.ts";
+
+/** Finds the providers of a function. The kernel's registry is one. */
+export interface ProvidedFunctions {
+  find(id: FunctionId):
+    | {
+        readonly registrations: readonly {
+          readonly provider: { readonly builtIn: boolean; readonly principal: Principal };
+          readonly description: { readonly metadata: unknown };
+        }[];
+      }
+    | undefined;
+}
+
+/** The function that enqueues a job. */
+export const ENQUEUE = "engine::queue::enqueue";
+
+/**
+ * Returns why a connection may not call the function; undefined if it may. It may always call its principal's own
+ * functions, unless they are forbidden.
+ */
+export function refusalToCall(id: string, access: SessionAccess, registry: ProvidedFunctions): string | undefined {
+  if (isOwn(id, access, registry) && access.grants.forbidden.find(id) === undefined) return undefined;
+  const metadata = (): unknown => registry.find(id as FunctionId)?.registrations[0]?.description.metadata;
+  return callRefusal(id, metadata, access.grants, access.policy);
+}
+
+/**
+ * Returns whether a call of the function goes through the connection's middleware. Without rules, only the middleware
+ * protects the functions that administer the engine. With rules, the connection may call engine functions only where a
+ * rule allows it. A job calls its function through the queue, so enqueueing always goes through the middleware.
+ */
+export function goesThroughMiddleware(id: string, { policy }: SessionAccess): boolean {
+  if (policy.middlewareFunctionId === undefined) return false;
+  if (policy.exposeRules === undefined) return !isInfrastructure(id);
+  return !id.startsWith("engine::") || id === ENQUEUE;
+}
+
+/**
+ * Returns why the connection may not learn what the function returns without calling it; undefined if it may. Triggers,
+ * traces and call history bypass the middleware, so they must not show the results of calls that go through it.
+ */
+export function refusalToSee(id: string, access: SessionAccess, registry: ProvidedFunctions): string | undefined {
+  return (isOwn(id, access, registry) ? undefined : refusalToBypass(id, access)) ?? refusalToCall(id, access, registry);
+}
+
+/**
+ * Returns why the connection may not list the function; undefined if it may. Without rules, nothing says which
+ * functions the middleware allows.
+ */
+export function refusalToList(id: string, access: SessionAccess, registry: ProvidedFunctions): string | undefined {
+  return access.policy.exposeRules === undefined
+    ? refusalToSee(id, access, registry)
+    : refusalToCall(id, access, registry);
+}
+
+function refusalToBypass(id: string, access: SessionAccess): string | undefined {
+  if (!goesThroughMiddleware(id, access)) return undefined;
+  return `function '${id}' is reachable only through the middleware ${access.policy.middlewareFunctionId}, which triggers, jobs and alerts bypass; call it directly`;
+}
+
+/**
+ * Returns why a job, trigger or alert of the connection may not call an engine function: the engine makes such calls,
+ * so the function would run with the engine's rights.
+ */
+function refusalOfEngineTarget(id: string, registry: ProvidedFunctions): string | undefined {
+  const isOfEngine =
+    isEngineFunction(id) ||
+    registry.find(id as FunctionId)?.registrations.some(({ provider }) => provider.builtIn) === true;
+  return isOfEngine
+    ? `function '${id}' not allowed for jobs and triggers (it belongs to the engine, which would run it with its own rights: call it directly, or use a function of your own)`
+    : undefined;
+}
+
+/**
+ * Returns why the engine may not call the function on behalf of the connection, e.g. for a job; undefined if it may.
+ */
+export function refusalToDefer(id: string, access: SessionAccess, registry: ProvidedFunctions): string | undefined {
+  return refusalOfEngineTarget(id, registry) ?? refusalToCall(id, access, registry);
+}
+
+/**
+ * Returns why a trigger of the connection may not call the function. The function must belong to the connection's
+ * principal, or the connection must be allowed to call it.
+ */
+function refusalAsTarget(id: string, access: SessionAccess, registry: ProvidedFunctions): string | undefined {
+  const engineTarget = refusalOfEngineTarget(id, registry);
+  if (engineTarget !== undefined) return engineTarget;
+  if (isOwn(id, access, registry)) return undefined;
+  const isProvided = registry.find(id as FunctionId) !== undefined;
+  // Only a trusted worker can register an id below the prefix. If one does, this check runs again.
+  const { prefix } = access.grants;
+  if (!isProvided && prefix !== undefined && id.startsWith(`${prefix}::`)) return undefined;
+  return (isProvided ? refusalToBypass(id, access) : undefined) ?? refusalToCall(id, access, registry);
+}
+
+/** Returns true if only connections of the same principal provide the function. */
+function isOwn(id: string, { grants }: SessionAccess, registry: ProvidedFunctions): boolean {
+  const entry = registry.find(id as FunctionId);
+  return (
+    entry?.registrations.every(
+      ({ provider }) => !provider.builtIn && isSamePrincipal(provider.principal, grants.principal),
+    ) ?? false
+  );
+}
+
+/** The functions that a trigger names. */
+export interface TriggerTargets {
+  readonly functionId: string | undefined;
+  readonly config: unknown;
+}
+
+export function targetsOf({ functionId, config }: TriggerTargets): string[] {
+  return [...(functionId === undefined ? [] : [functionId]), ...functionReferences(config)];
+}
+
+/** Like `refusalAsTarget`, for a trigger's function and all functions that its config names. */
+export function refusalToBind(
+  trigger: TriggerTargets,
+  access: SessionAccess,
+  registry: ProvidedFunctions,
+): string | undefined {
+  for (const id of targetsOf(trigger)) {
+    const refusal = refusalAsTarget(id, access, registry);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}

@@ -1,0 +1,182 @@
+import {
+  CallError,
+  functionIdSchema,
+  type MessageOf,
+  nameProblem,
+  type TriggerTypeId,
+  triggerTypeIdSchema,
+} from "@svc/protocol";
+import type { SessionAccess } from "../../access/session-access.ts";
+import { refusalToBind, targetsOf } from "../../access/target-refusal.ts";
+import type { Kernel } from "../kernel.ts";
+import type { Session } from "../session.ts";
+import { auditDenial } from "./admit-call.ts";
+import { askHook, type HookAnswer } from "./ask-hook.ts";
+
+// Registrations of restricted connections. Each is admitted unchanged, admitted as rewritten by a hook, or rejected
+// with a reason.
+
+type FunctionMessage = MessageOf<"registerfunction">;
+type TriggerMessage = MessageOf<"registertrigger">;
+type TriggerTypeMessage = MessageOf<"registertriggertype">;
+
+/** `add` receives the registration with the engine's id for it, and returns whether the registration was accepted. */
+export function admitFunction(
+  message: FunctionMessage,
+  access: SessionAccess,
+  session: Session,
+  kernel: Kernel,
+  add: (admitted: FunctionMessage) => boolean,
+): void {
+  const deny = denier(session, access, "registerfunction", message.id);
+  if (!access.grants.mayRegisterFunctions) {
+    deny("this connection may not register functions");
+    return;
+  }
+  withHook(session, kernel, access.policy.onFunctionRegistration, functionHookInput(message, access), (answer) => {
+    if (!answer.allowed) return deny(answer.reason);
+    const named = functionIdSchema.safeParse(answer.fields.function_id ?? message.id);
+    if (!named.success) return deny("the registration hook returned an invalid function_id");
+    const id = access.withPrefix(named.data);
+    const problem =
+      nameProblem(id, "function id") ??
+      kernel.reservedIds.refusalOfFunction(id, access.grants.prefix, session.principal.id);
+    if (problem !== undefined) return deny(problem);
+    const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
+    const metadata = Object.hasOwn(answer.fields, "metadata") ? answer.fields.metadata : message.metadata;
+    const before = access.functions.full(message.id);
+    if (!add({ ...message, id, description, metadata })) return;
+    access.functions.remember(message.id, id);
+    // The hook may return another name than last time.
+    if (before !== undefined && before !== id) session.withdrawFunction(before);
+  });
+}
+
+function functionHookInput(
+  { id, description, metadata }: FunctionMessage,
+  access: SessionAccess,
+): Readonly<Record<string, unknown>> {
+  return {
+    function_id: id,
+    description: description ?? null,
+    metadata: metadata ?? null,
+    context: access.grants.context,
+  };
+}
+
+export function admitTriggerType(
+  message: TriggerTypeMessage,
+  access: SessionAccess,
+  session: Session,
+  kernel: Kernel,
+  add: (admitted: TriggerTypeMessage) => boolean,
+): void {
+  const deny = denier(session, access, "registertriggertype", message.id);
+  if (!access.grants.mayRegisterTriggerTypes) {
+    deny("this connection may not register trigger types");
+    return;
+  }
+  const input = { trigger_type_id: message.id, description: message.description, context: access.grants.context };
+  withHook(session, kernel, access.policy.onTriggerTypeRegistration, input, (answer) => {
+    if (!answer.allowed) return deny(answer.reason);
+    const named = triggerTypeIdSchema.safeParse(answer.fields.trigger_type_id ?? message.id);
+    if (!named.success) return deny("the registration hook returned an invalid trigger_type_id");
+    const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
+    const before = access.triggerTypes.full(message.id as TriggerTypeId);
+    // Before the type is added: waiting bindings are passed on at once, under the worker's own name for the type.
+    access.triggerTypes.remember(message.id, named.data);
+    if (!add({ ...message, id: named.data, description })) {
+      access.triggerTypes.forget(named.data);
+      return;
+    }
+    if (before !== undefined && before !== named.data) session.withdrawTriggerType(before);
+  });
+}
+
+/**
+ * Functions that an admitted trigger names. They are checked again when one of them is registered, since another
+ * principal may own it then.
+ */
+export interface TargetWatch {
+  readonly ids: readonly string[];
+  /** Returns whether the trigger may stay. If not, its connection has received the error. */
+  mayStay(): boolean;
+}
+
+/** `refuse` sends `triggerregistrationresult`. */
+export function admitTrigger(
+  message: TriggerMessage,
+  access: SessionAccess,
+  session: Session,
+  kernel: Kernel,
+  outcome: {
+    readonly add: (admitted: TriggerMessage, targets: TargetWatch) => void;
+    readonly refuse: (error: CallError) => void;
+  },
+): void {
+  const deny = (reason: string): void => {
+    auditDenial(session, access, { action: "registertrigger", id: message.function_id, reason });
+    outcome.refuse(new CallError("FORBIDDEN", reason));
+  };
+  const { triggerTypes, context } = access.grants;
+  if (triggerTypes !== undefined && !triggerTypes.has(message.trigger_type)) {
+    deny(`this connection may not use the trigger type ${message.trigger_type}`);
+    return;
+  }
+  const { id, trigger_type, function_id, config, metadata } = message;
+  const input = {
+    trigger_id: id,
+    trigger_type,
+    function_id,
+    config: config ?? null,
+    metadata: metadata ?? null,
+    context,
+  };
+  withHook(session, kernel, access.policy.onTriggerRegistration, input, (answer) => {
+    if (!answer.allowed) return deny(answer.reason);
+    const { fields } = answer;
+    const type = triggerTypeIdSchema.safeParse(fields.trigger_type ?? trigger_type);
+    const target = functionIdSchema.safeParse(fields.function_id ?? function_id);
+    if (!type.success || !target.success)
+      return deny("the registration hook returned an invalid trigger_type or function_id");
+    const admitted: TriggerMessage = {
+      ...message,
+      trigger_type: type.data,
+      function_id: access.fullFunctionId(target.data),
+      config: Object.hasOwn(fields, "config") ? fields.config : config,
+      metadata: Object.hasOwn(fields, "metadata") ? fields.metadata : metadata,
+    };
+    // Values that the hook itself returned are not checked.
+    const targets = {
+      functionId: fields.function_id == null ? admitted.function_id : undefined,
+      config: Object.hasOwn(fields, "config") ? undefined : config,
+    };
+    const mayStay = (): boolean => {
+      const refusal = refusalToBind(targets, access, kernel.registry);
+      if (refusal !== undefined) deny(refusal);
+      return refusal === undefined;
+    };
+    if (mayStay()) outcome.add(admitted, { ids: targetsOf(targets), mayStay });
+  });
+}
+
+const UNCHANGED: HookAnswer = { allowed: true, fields: {} };
+
+/** Without a hook continues at once. With one, later frames of the connection wait for the hook's result. */
+function withHook(
+  session: Session,
+  kernel: Kernel,
+  hookId: string | undefined,
+  input: Readonly<Record<string, unknown>>,
+  proceed: (answer: HookAnswer) => void,
+): void {
+  if (hookId === undefined) proceed(UNCHANGED);
+  else session.waitFor(askHook(kernel, hookId, input), proceed);
+}
+
+function denier(session: Session, access: SessionAccess, messageType: string, id: string): (reason: string) => void {
+  return (reason) => {
+    auditDenial(session, access, { action: messageType, id, reason });
+    session.sendError(new CallError("FORBIDDEN", reason, { details: { message_type: messageType, id } }));
+  };
+}

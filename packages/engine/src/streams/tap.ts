@@ -1,0 +1,197 @@
+import { type Frame, frameBytes, frameText } from "@svc/protocol";
+import type { Clock } from "../kernel/clock.ts";
+import type { SystemStream, SystemStreamSpec } from "../kernel/stream-contract.ts";
+import { SYSTEM_GROUP } from "./stream-path.ts";
+
+/** The stream of all messages of stream connections. */
+export const TAP_STREAM = "svc.stream.messages";
+
+/**
+ * Messages are sent in batches every tenth of a second, in milliseconds, each with a maximum number of messages and
+ * characters.
+ */
+const BATCH_MS = 100;
+const MAX_MESSAGES = 500;
+const MAX_BATCH_SIZE = 256 * 1024;
+/**
+ * Token bucket for shown messages: rate per second, and burst. Messages above it are counted and dropped. A watching
+ * client's buffer is 1 MiB.
+ */
+const RATE = { messages: 5_000, size: 2.5 * 1024 * 1024 };
+const BURST = { messages: 2_500, size: 768 * 1024 };
+/** Size of a message's facts besides its text, in characters. */
+const FACTS_SIZE = 200;
+/** Maximum number of UTF-8 bytes shown of each message. */
+const MAX_PAYLOAD_BYTES = 4 * 1024;
+
+/** The stream that a message is about; null if there is none. */
+export interface MessageFacts {
+  readonly stream: string | null;
+  readonly group: string | null;
+  /** `join`, `heartbeat`, …; for stream messages the kind of event, e.g. `update`. */
+  readonly type: string;
+}
+
+interface TappedMessage extends MessageFacts {
+  readonly direction: "inbound" | "outbound";
+  /** When the message passed, in milliseconds. Messages of one batch have different times. */
+  readonly timestamp: number;
+  readonly connection_id: string;
+  /** Size of the whole message. */
+  readonly bytes: number;
+  /** The text, possibly truncated. */
+  readonly payload: string;
+  readonly truncated: boolean;
+}
+
+/** Totals of all messages while there was a watcher, in this run of the engine, shown or dropped. */
+export interface TapTotals {
+  readonly inbound: number;
+  readonly outbound: number;
+  /** Size of the whole messages. */
+  readonly inbound_bytes: number;
+  readonly outbound_bytes: number;
+  /** Messages that were dropped from their batch. */
+  readonly dropped: number;
+}
+
+/** Publishes the messages of stream connections, except the messages that it causes itself. */
+export class Tap {
+  readonly #clock: Clock;
+  #stream: SystemStream | undefined;
+  /** Messages since the last flush; the newest batch is last. */
+  #batches: TappedMessage[][] = [];
+  /** Size of the newest batch, in characters. */
+  #size = 0;
+  #dropped = 0;
+  readonly #totals = { inbound: 0, outbound: 0, inbound_bytes: 0, outbound_bytes: 0, dropped: 0 };
+  /** Totals at the last flush. Later messages are part of the next flush. */
+  #flushedTotals: TapTotals = { ...this.#totals };
+  #tokens = { ...BURST };
+  #refilledAt = 0;
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Sets the stream for publishing. */
+  publishTo(stream: SystemStream): void {
+    this.#stream = stream;
+  }
+
+  /** False if messages need not be recorded. */
+  get isWatched(): boolean {
+    return this.#stream !== undefined && this.#stream.subscribers > 0;
+  }
+
+  /** The totals from which a client that joins starts to count. */
+  get totals(): TapTotals {
+    return this.#flushedTotals;
+  }
+
+  inbound(connectionId: string, text: string, facts: MessageFacts): void {
+    this.#record("inbound", connectionId, facts, text);
+  }
+
+  outbound(connectionId: string, frame: Frame, facts: MessageFacts): void {
+    this.#record("outbound", connectionId, facts, frame);
+  }
+
+  #record(direction: TappedMessage["direction"], connectionId: string, facts: MessageFacts, frame: Frame): void {
+    if (!this.isWatched || facts.stream === TAP_STREAM) return;
+    if (this.#cancel === undefined) {
+      this.#cancel = this.#clock.after(BATCH_MS, () => this.#flush());
+      this.#refill();
+    }
+    const bytes = typeof frame === "string" ? Buffer.byteLength(frame) : frameBytes(frame);
+    this.#totals[direction]++;
+    this.#totals[`${direction}_bytes`] += bytes;
+    if (this.#tokens.messages < 1 || this.#tokens.size <= 0) {
+      this.#dropped++;
+      return;
+    }
+    const truncated = bytes > MAX_PAYLOAD_BYTES;
+    const payload = truncated
+      ? beginningOf(typeof frame === "string" ? [Buffer.from(frame)] : frame)
+      : frameText(frame);
+    const { stream, group, type } = facts;
+    this.#addToBatch({
+      direction,
+      timestamp: this.#clock.now(),
+      connection_id: connectionId,
+      stream,
+      group,
+      type,
+      bytes,
+      payload,
+      truncated,
+    });
+  }
+
+  #addToBatch(message: TappedMessage): void {
+    const size = message.payload.length + FACTS_SIZE;
+    let batch = this.#batches.at(-1);
+    if (batch === undefined || batch.length >= MAX_MESSAGES || this.#size + size > MAX_BATCH_SIZE) {
+      batch = [];
+      this.#batches.push(batch);
+      this.#size = 0;
+    }
+    batch.push(message);
+    this.#size += size;
+    this.#tokens.messages--;
+    this.#tokens.size -= size;
+  }
+
+  #refill(): void {
+    const now = this.#clock.monotonic();
+    const seconds = (now - this.#refilledAt) / 1_000;
+    this.#refilledAt = now;
+    this.#tokens = {
+      messages: Math.min(BURST.messages, this.#tokens.messages + RATE.messages * seconds),
+      size: Math.min(BURST.size, this.#tokens.size + RATE.size * seconds),
+    };
+  }
+
+  /** The totals are sent with the last batch and include it. */
+  #flush(): void {
+    this.#cancel = undefined;
+    const batches = this.#batches;
+    const last = batches.pop() ?? [];
+    this.#totals.dropped += this.#dropped;
+    this.#flushedTotals = { ...this.#totals };
+    for (const messages of batches) this.#publish({ messages, dropped: 0 });
+    this.#publish({ messages: last, dropped: this.#dropped, totals: this.#flushedTotals });
+    this.#batches = [];
+    this.#size = 0;
+    this.#dropped = 0;
+  }
+
+  #publish(data: {
+    readonly messages: readonly TappedMessage[];
+    readonly dropped: number;
+    readonly totals?: TapTotals;
+  }): void {
+    this.#stream?.publish({ id: null, type: "event", json: JSON.stringify({ type: "messages", data }) });
+  }
+}
+
+/** Returns the first bytes, without a truncated character at the end. */
+function beginningOf(pieces: readonly Uint8Array[]): string {
+  const first = pieces[0] ?? new Uint8Array();
+  const bytes =
+    first.byteLength >= MAX_PAYLOAD_BYTES
+      ? first.subarray(0, MAX_PAYLOAD_BYTES)
+      : Buffer.concat(pieces).subarray(0, MAX_PAYLOAD_BYTES);
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
+}
+
+export function tapSpec(tap: Tap): SystemStreamSpec {
+  const snapshot = (id: string | undefined): string =>
+    id === undefined ? JSON.stringify([{ id: "totals", ...tap.totals }]) : "null";
+  return {
+    name: TAP_STREAM,
+    summary: `Every message of every stream connection, in batches, with totals; group ${SYSTEM_GROUP}`,
+    snapshot,
+  };
+}

@@ -1,0 +1,112 @@
+import type { StreamEvent } from "../kernel/stream-contract.ts";
+import { EventRing } from "./event-ring.ts";
+import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** Receives events for its subscriptions: one connection. */
+export interface Receiver {
+  /** `subscriptions` are the live ones of this receiver that match; at least one. */
+  deliver(event: OutgoingEvent, subscriptions: readonly Subscription[]): void;
+}
+
+/** One group of a stream: sequence numbers, latest events and subscribers. */
+export class Topic {
+  readonly stream: string;
+  readonly group: string;
+  /** Number of the latest event. */
+  seq: number;
+  /** The latest number without an event. Content read before it may lack a change. */
+  skippedTo = 0;
+  readonly #members = new Map<Receiver, Set<Subscription>>();
+  #subscribers = 0;
+  /** Created with the first subscription: before it, no client has a number to resume from. */
+  #ring: EventRing | undefined;
+
+  constructor(stream: string, group: string, seq: number) {
+    this.stream = stream;
+    this.group = group;
+    this.seq = seq;
+  }
+
+  /** Number of subscriptions, including those that wait for their first message. */
+  get subscribers(): number {
+    return this.#subscribers;
+  }
+
+  /** Approximate memory of buffered events, in bytes. */
+  get keptBytes(): number {
+    return this.#ring?.heldBytes ?? 0;
+  }
+
+  add(subscription: Subscription): void {
+    this.#ring ??= new EventRing(this.seq);
+    let own = this.#members.get(subscription.receiver);
+    if (own === undefined) {
+      own = new Set();
+      this.#members.set(subscription.receiver, own);
+    }
+    own.add(subscription);
+    this.#subscribers++;
+  }
+
+  remove(subscription: Subscription): void {
+    const own = this.#members.get(subscription.receiver);
+    if (own?.delete(subscription) !== true) return;
+    if (own.size === 0) this.#members.delete(subscription.receiver);
+    this.#subscribers--;
+  }
+
+  /** Numbers the event and buffers it for clients that resume. */
+  append(event: StreamEvent, timestamp: number): NumberedEvent {
+    this.seq++;
+    const { id, type, json, version } = event;
+    // Use the topic's strings, so that events do not each keep their own copies.
+    const { stream, group } = this;
+    const numbered: NumberedEvent = {
+      stream,
+      group,
+      id,
+      type,
+      json,
+      version,
+      seq: this.seq,
+      timestamp,
+      bytes: Buffer.byteLength(json),
+    };
+    this.#ring?.push(numbered);
+    return numbered;
+  }
+
+  /** Advances the number without an event: something may have changed without one. */
+  skip(): void {
+    this.seq++;
+    this.skippedTo = this.seq;
+    this.#ring?.skip();
+  }
+
+  /** Returns the events after that number; undefined if some are no longer buffered. */
+  after(seq: number): readonly NumberedEvent[] | undefined {
+    return this.#ring?.after(seq);
+  }
+
+  /** Discards the buffered events. */
+  forgetEvents(): void {
+    this.#ring?.clear();
+  }
+
+  subscriptions(): Subscription[] {
+    return [...this.#members.values()].flatMap((own) => [...own]);
+  }
+
+  /** Delivers the event to live subscriptions. */
+  fanOut(event: NumberedEvent): void {
+    if (this.#members.size === 0) return;
+    const outgoing = new OutgoingEvent(event);
+    for (const [receiver, own] of this.#members) {
+      const matching: Subscription[] = [];
+      for (const subscription of own)
+        if (subscription.state === "live" && subscription.matches(event)) matching.push(subscription);
+      if (matching.length > 0) receiver.deliver(outgoing, matching);
+    }
+  }
+}
