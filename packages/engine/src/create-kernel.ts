@@ -9,35 +9,38 @@ import { ChannelSockets } from "./kernel/channels/channel-sockets.ts";
 import { Channels } from "./kernel/channels/channels.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { type FormatChecks, noFormatChecks } from "./kernel/format-check.ts";
+import { createDispatch, type HandlerPorts } from "./kernel/handlers/index.ts";
 import { HealthBoard } from "./kernel/health-board.ts";
 import { Heartbeat } from "./kernel/heartbeat.ts";
+import { IdOwnership } from "./kernel/id-ownership.ts";
 import { Invocations } from "./kernel/invocations.ts";
-import { type Kernel, WORKER_LIMITS, type WorkerLimits } from "./kernel/kernel.ts";
 import { LiveDirectory } from "./kernel/live-directory.ts";
 import type { Logger } from "./kernel/logger.ts";
 import { Registry } from "./kernel/registry.ts";
 import { Router } from "./kernel/router.ts";
 import { Sessions } from "./kernel/sessions.ts";
-import { withdrawFromRestricted } from "./kernel/settle-principal.ts";
 import { TelemetryHub } from "./kernel/telemetry.ts";
 import { ThrottledLog } from "./kernel/throttled-log.ts";
 import { TriggerRegistry } from "./kernel/trigger-registry.ts";
 import { EngineTriggers } from "./kernel/unowned-triggers.ts";
+import { WORKER_LIMITS, type WorkerLimits } from "./kernel/worker-limits.ts";
 import { StreamHub } from "./streams/hub.ts";
 
 export interface KernelOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly version: string;
-  /** In milliseconds. Read at each call. */
-  readonly deadlines: Kernel["deadlines"];
+  readonly deadlines: HandlerPorts["deadlines"];
   readonly limits?: Partial<WorkerLimits>;
   /** Default: no checks. */
   readonly formats?: FormatChecks;
 }
 
-/** Creates the kernel and connects its parts. Does not listen, read files or start timers. */
-export function createKernel(options: KernelOptions): { readonly kernel: Kernel; readonly directory: LiveDirectory } {
+/** The parts of an engine, for those who start it. Everything else takes the parts that it uses. */
+export type Kernel = ReturnType<typeof createKernel>;
+
+/** Creates the parts of an engine and connects them. Does not listen, read files or start timers. */
+export function createKernel(options: KernelOptions) {
   const { clock, log, deadlines } = options;
   const changes = new Changes(log);
   const sessions = new Sessions();
@@ -58,12 +61,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
       functionIsLive: (functionId) => registry.find(functionId) !== undefined,
     },
     clock,
-    onNeededByTrusted: (id) =>
-      withdrawFromRestricted(
-        id,
-        { registry, sessions, triggers, reservedIds },
-        "decides over a trigger of a trusted worker now",
-      ),
+    onNeededByTrusted: (id) => ownership.withdrawFromRestricted(id, "decides over a trigger of a trusted worker now"),
     onChange: (binding, op) => {
       changes.emit({ kind: "trigger", id: binding.id, op });
       // A function's listing names its triggers.
@@ -78,7 +76,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
       registry.find(id as FunctionId)?.registrations.find(({ provider }) => !provider.principal.isTrusted)?.provider
         .principal.id,
   });
-  const heartbeat = new Heartbeat(clock);
+  const ownership = new IdOwnership({ registry, sessions, triggers, reservedIds });
   const instanceId = randomUUID();
   const streams = new StreamHub({
     clock,
@@ -86,10 +84,27 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     epoch: instanceId,
     onChange: (id, op) => changes.emit({ kind: "stream", id, op }),
   });
-  const kernel: Kernel = {
-    registry,
+  const heartbeat = new Heartbeat(clock);
+  const handlerPorts: HandlerPorts = {
     router,
+    registry,
     triggers,
+    sessions,
+    invocations: new Invocations({ sessions, router, maxCallsHeld: limits.maxCallsHeld }),
+    ownership,
+    reservedIds,
+    watchedTargets,
+    quotas,
+    limits,
+    deadlines,
+    formats: options.formats ?? noFormatChecks,
+    telemetry,
+    changes,
+    clock,
+  };
+  return {
+    ...handlerPorts,
+    dispatch: createDispatch(handlerPorts),
     unownedTriggers: new EngineTriggers({
       triggers,
       sessions,
@@ -99,26 +114,15 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
       quota: quotas.triggers,
       log,
     }),
-    sessions,
-    invocations: new Invocations(),
     heartbeat,
-    changes,
     channels: new Channels(clock),
     channelSockets: new ChannelSockets({ clock, heartbeat }),
     streams,
-    telemetry,
     health: new HealthBoard(clock, log),
-    clock,
     log,
     throttledLog: new ThrottledLog(clock),
-    limits,
-    quotas,
-    reservedIds,
-    watchedTargets,
     roles,
     identity: { version: options.version, instanceId, startedAtMs: clock.now() },
-    formats: options.formats ?? noFormatChecks,
-    deadlines,
+    directory: new LiveDirectory({ registry, sessions, triggers, changes, streams }),
   };
-  return { kernel, directory: new LiveDirectory({ registry, sessions, triggers, changes, streams }) };
 }

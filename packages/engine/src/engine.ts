@@ -20,13 +20,11 @@ import {
 import { settingsOfThisRun } from "./config/settings-of-this-run.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
 import type { ListenAddress } from "./config/types.ts";
-import { createKernel } from "./create-kernel.ts";
+import { createKernel, type Kernel } from "./create-kernel.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
-import type { Kernel } from "./kernel/kernel.ts";
 import { logEntryOf } from "./kernel/log-telemetry.ts";
 import { type Logger, observedLogger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
-import { withdrawFromRestricted } from "./kernel/settle-principal.ts";
 import { type EngineAddresses, Listeners } from "./listeners.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
@@ -159,7 +157,7 @@ class Engine implements RunningEngine {
       now: () => parts.clock.now(),
       observe: (record) => kernel.telemetry.log(logEntryOf(record)),
     });
-    const { kernel, directory } = createKernel({
+    const kernel = createKernel({
       clock: parts.clock,
       log: this.#log,
       version: ENGINE_VERSION,
@@ -189,7 +187,7 @@ class Engine implements RunningEngine {
     );
     this.#listeners = new Listeners({ kernel, token, proof, clock, log: this.#log, config: () => this.#config });
     const projectDir = dirname(parts.config.file);
-    this.#host = new ModuleHost({
+    this.#host = new ModuleHost(kernel, {
       modules: [
         engineFunctions(() => this.#info(), { config: () => effectiveConfig(this.#config, configurableModules) }),
         consoleApi(() => ({
@@ -215,8 +213,7 @@ class Engine implements RunningEngine {
         }),
         ...configurableModules,
       ],
-      kernel,
-      directory,
+      directory: kernel.directory,
       mounts: this.#listeners.mounts,
       dataDir: parts.config.engine.dataDir,
       production: () => isExposed(this.#config),
@@ -228,7 +225,7 @@ class Engine implements RunningEngine {
           ? parts.moduleClock
           : parts.clock,
     });
-    directory.setModuleHost(this.#host);
+    kernel.directory.setModuleHost(this.#host);
   }
 
   get config(): LoadedConfig {
@@ -415,7 +412,8 @@ class Engine implements RunningEngine {
 
   #reserveIds(): void {
     const deciders = this.#kernel.reservedIds.configure(accessOf(this.#config));
-    for (const id of deciders) withdrawFromRestricted(id as FunctionId, this.#kernel, "decides over access now");
+    for (const id of deciders)
+      this.#kernel.ownership.withdrawFromRestricted(id as FunctionId, "decides over access now");
   }
 
   #announce(): void {

@@ -5,11 +5,12 @@ import type { ConfigDiff, LoadedConfig } from "./config/index.ts";
 import { isLoopback } from "./config/listen-address.ts";
 import type { ListenAddress } from "./config/types.ts";
 import type { Clock } from "./kernel/clock.ts";
-import type { Kernel } from "./kernel/kernel.ts";
+import type { HealthBoard } from "./kernel/health-board.ts";
 import type { Logger } from "./kernel/logger.ts";
-import type { MountPoints } from "./kernel/module-host.ts";
+import type { MountPoints } from "./kernel/module-context.ts";
 import { boundUrlOf, isOffLoopback, localUrlOf } from "./listener-addresses.ts";
-import { Bridge } from "./transport/bridge.ts";
+import type { StreamHub } from "./streams/hub.ts";
+import { Bridge, type BridgePorts } from "./transport/bridge.ts";
 import { CertificateWatch } from "./transport/certificate-watch.ts";
 import type { EngineProof } from "./transport/engine-proof.ts";
 import type { AccessRules } from "./transport/guards.ts";
@@ -32,7 +33,7 @@ export interface EngineAddresses {
 }
 
 export interface ListenersParts {
-  readonly kernel: Kernel;
+  readonly kernel: BridgePorts & { readonly streams: StreamHub; readonly health: HealthBoard };
   readonly token: string;
   readonly proof: EngineProof;
   readonly clock: Clock;

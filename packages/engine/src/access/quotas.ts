@@ -1,4 +1,5 @@
-import { Quota } from "./quota.ts";
+import type { Principal } from "./principal.ts";
+import { Quota, type QuotaLimits } from "./quota.ts";
 
 /** Limit of all restricted principals together, as a multiple of the limit of one. */
 const PRINCIPALS = 5;
@@ -12,12 +13,34 @@ const MAX_CHANNELS_EACH = 2_000;
 
 /** Quotas of the kernel. Modules have their own quotas. */
 export interface Quotas {
-  readonly functions: Quota;
-  readonly triggers: Quota;
-  readonly triggerTypes: Quota;
+  readonly functions: RegistrationQuota;
+  readonly triggers: RegistrationQuota;
+  readonly triggerTypes: RegistrationQuota;
   /** Bytes of registration frames. */
   readonly registeredBytes: Quota;
   readonly channels: Quota;
+}
+
+/** A quota for registrations, which are also limited for each connection. */
+export class RegistrationQuota extends Quota {
+  readonly #what: string;
+  readonly #perConnection: number;
+
+  constructor(what: string, perConnection: number, limits: QuotaLimits) {
+    super(what, limits);
+    this.#what = what;
+    this.#perConnection = perConnection;
+  }
+
+  /**
+   * Returns a description of the limit that one more registration would exceed, or undefined. `count`: the connection's
+   * registrations.
+   */
+  problemFor(count: number, principal: Principal): string | undefined {
+    return count >= this.#perConnection
+      ? `this connection has ${this.#perConnection} ${this.#what}, which is the limit`
+      : this.problemOf(principal);
+  }
 }
 
 export function createQuotas(limits: {
@@ -25,12 +48,13 @@ export function createQuotas(limits: {
   readonly maxTriggers: number;
   readonly maxTriggerTypes: number;
 }): Quotas {
-  const perPrincipal = (what: string, each: number): Quota => new Quota(what, { each, restricted: each * PRINCIPALS });
+  const each = (amount: number): QuotaLimits => ({ each: amount, restricted: amount * PRINCIPALS });
+  const registrations = (what: string, max: number): RegistrationQuota => new RegistrationQuota(what, max, each(max));
   return {
-    functions: perPrincipal("functions", limits.maxFunctions),
-    triggers: perPrincipal("triggers", limits.maxTriggers),
-    triggerTypes: perPrincipal("trigger types", limits.maxTriggerTypes),
-    registeredBytes: perPrincipal("bytes of registrations", MAX_REGISTERED_BYTES),
-    channels: new Quota("channels", { each: MAX_CHANNELS_EACH, restricted: MAX_CHANNELS_EACH * PRINCIPALS }),
+    functions: registrations("functions", limits.maxFunctions),
+    triggers: registrations("triggers", limits.maxTriggers),
+    triggerTypes: registrations("trigger types", limits.maxTriggerTypes),
+    registeredBytes: new Quota("bytes of registrations", each(MAX_REGISTERED_BYTES)),
+    channels: new Quota("channels", each(MAX_CHANNELS_EACH)),
   };
 }

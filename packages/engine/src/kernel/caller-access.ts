@@ -2,25 +2,34 @@ import { CallError } from "@svc/protocol";
 import { isSamePrincipal, type Principal } from "../access/principal.ts";
 import type { SessionAccess } from "../access/session-access.ts";
 import { refusalToBind, refusalToDefer, refusalToList, refusalToSee } from "../access/target-refusal.ts";
-import type { Kernel } from "./kernel.ts";
-import type { CallerAccess } from "./module.ts";
+import type { CallerAccess } from "./access-contract.ts";
+import type { Registry } from "./registry.ts";
+import type { Sessions } from "./sessions.ts";
 import { visibleDirectory } from "./visible-directory.ts";
 
-/** Returns what the worker may see and do; undefined if it is not restricted. */
-export function callerAccess(workerId: string, kernel: Kernel): CallerAccess | undefined {
-  const access = kernel.sessions.byId(workerId)?.access;
-  return access === undefined ? undefined : accessOfSession(workerId, access, kernel);
+export interface CallerAccessPorts {
+  readonly sessions: Sessions;
+  readonly registry: Registry;
 }
 
-function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel): CallerAccess {
-  const { registry } = kernel;
+/** Returns what the worker may see and do; undefined if it is not restricted. */
+export function callerAccess(workerId: string, ports: CallerAccessPorts): CallerAccess | undefined {
+  const access = ports.sessions.byId(workerId)?.access;
+  return access === undefined ? undefined : accessOfSession(workerId, access, ports);
+}
+
+function accessOfSession(
+  workerId: string,
+  access: SessionAccess,
+  { sessions, registry }: CallerAccessPorts,
+): CallerAccess {
   const forbidden = (reason: string | undefined): CallError | undefined =>
     reason === undefined ? undefined : new CallError("FORBIDDEN", reason);
   return {
     visible: (directory) =>
       visibleDirectory(directory, { workerId, mayCall: (id) => refusalToList(id, access, registry) === undefined }),
     callRefusal: (functionId) => forbidden(refusalToSee(functionId, access, registry)),
-    isOwnConnection: (id) => id === workerId || isOfPrincipal(access.grants.principal, kernel.sessions.byId(id)),
+    isOwnConnection: (id) => id === workerId || isOfPrincipal(access.grants.principal, sessions.byId(id)),
     // A deferred call does not go through the middleware.
     deferRefusal: (functionId) =>
       forbidden(refusalToDefer(functionId, access, registry) ?? refusalToSee(functionId, access, registry)),

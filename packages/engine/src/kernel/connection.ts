@@ -9,13 +9,18 @@ import {
   type MessageType,
   type WorkerId,
 } from "@svc/protocol";
+import type { Quotas } from "../access/quotas.ts";
 import type { SessionAccess } from "../access/session-access.ts";
+import type { Changes } from "./changes.ts";
+import type { Clock } from "./clock.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
-import type { Kernel } from "./kernel.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 import { countsBytes, RegistrationBudget } from "./registration-budget.ts";
 import type { Undo } from "./scope.ts";
-import { Session, type SessionOutlet } from "./session.ts";
-import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "./telemetry.ts";
+import { Session, type SessionOutlet, type SessionPorts } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+import { SIGNAL_PREFIX_BYTES, signalOfFrame, type TelemetryHub } from "./telemetry.ts";
+import type { TriggerRegistry } from "./trigger-registry.ts";
 
 /** A peer that sends nothing for this long is disconnected, in milliseconds. Checked at heartbeats, so within 25 s. */
 const DEAD_AFTER_MS = 22_500;
@@ -43,10 +48,21 @@ const always = (): boolean => true;
 
 const toText = (bytes: Uint8Array): string => (bytes as Buffer).toString("utf8");
 
+/** The parts of the kernel that a connection uses. */
+export interface ConnectionPorts extends SessionPorts {
+  readonly clock: Clock;
+  readonly heartbeat: Heartbeat;
+  readonly sessions: Sessions;
+  readonly triggers: TriggerRegistry;
+  readonly quotas: Quotas;
+  readonly telemetry: TelemetryHub;
+  readonly changes: Changes;
+}
+
 /** One worker's socket: heartbeat, bounded send queue and backpressure. The session handles the content of frames. */
 export class Connection implements SessionOutlet, FrameSocketListener {
   readonly session: Session;
-  readonly #kernel: Kernel;
+  readonly #ports: ConnectionPorts;
   readonly #socket: FrameSocket;
   // Created for the first counted registration: most trusted connections never need it.
   #registrations: RegistrationBudget | undefined;
@@ -64,26 +80,27 @@ export class Connection implements SessionOutlet, FrameSocketListener {
 
   /** Without `access` the connection is not restricted. `isCurrent`: see Session; by default always true. */
   constructor(
-    kernel: Kernel,
+    ports: ConnectionPorts,
     socket: FrameSocket,
     {
       access,
       isCurrent = always,
     }: { readonly access?: SessionAccess | undefined; readonly isCurrent?: () => boolean } = {},
   ) {
-    this.#kernel = kernel;
+    this.#ports = ports;
     this.#socket = socket;
-    this.#lastHeardAt = kernel.clock.monotonic();
-    this.session = new Session(kernel, this, {
+    this.#lastHeardAt = ports.clock.monotonic();
+    this.session = new Session(ports, this, {
       workerId: randomUUID() as WorkerId,
       reattachToken: randomUUID(),
       remoteAddress: socket.remoteAddress,
+      connectedAtMs: ports.clock.now(),
       access,
       isCurrent,
     });
-    kernel.heartbeat.add(this);
-    kernel.sessions.add(this.session);
-    kernel.changes.emit({ kind: "worker", id: this.session.workerId, op: "created" });
+    ports.heartbeat.add(this);
+    ports.sessions.add(this.session);
+    ports.changes.emit({ kind: "worker", id: this.session.workerId, op: "created" });
     socket.listen(this);
     this.session.greet();
     this.session.log.debug("a worker connected", { remoteAddress: socket.remoteAddress });
@@ -104,7 +121,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
 
   onAlive(): void {
     this.#wasHeard = false;
-    this.#lastHeardAt = this.#kernel.clock.monotonic();
+    this.#lastHeardAt = this.#ports.clock.monotonic();
   }
 
   onFrame(bytes: Buffer, kind: "text" | "binary"): void {
@@ -115,7 +132,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       const signal = signalOfFrame(bytes);
       if (signal !== undefined) {
         const worker = { id: this.session.workerId, name: this.session.name };
-        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), {
+        this.#ports.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), {
           worker,
           address: this.#socket.remoteAddress,
           principal: this.session.principal,
@@ -166,7 +183,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   #registrationProblem(type: MessageType, id: string, bytes: number): string | undefined {
     const { principal } = this.session;
     if (countsBytes(principal, bytes))
-      this.#registrations ??= new RegistrationBudget(principal, this.#kernel.quotas.registeredBytes);
+      this.#registrations ??= new RegistrationBudget(principal, this.#ports.quotas.registeredBytes);
     return this.#registrations?.problemOf(type, id, bytes);
   }
 
@@ -204,7 +221,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
    */
   #applyBackpressure(): void {
     if (this.#fullSince !== undefined) return;
-    this.#fullSince = this.#kernel.clock.monotonic();
+    this.#fullSince = this.#ports.clock.monotonic();
     const resume = this.pauseReading();
     this.session.log.warn("a worker is too slow; it gets no further calls until its queue has room", {
       queuedFrames: this.#socket.queuedFrames,
@@ -215,25 +232,25 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       if (!this.isFull()) {
         this.#fullSince = undefined;
         resume();
-      } else if (this.#kernel.clock.monotonic() - this.#fullSince >= STALLED_AFTER_MS) {
+      } else if (this.#ports.clock.monotonic() - this.#fullSince >= STALLED_AFTER_MS) {
         this.drop("the worker did not read from its socket for 30 s");
       } else {
-        this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, check);
+        this.#ports.clock.after(BACKPRESSURE_CHECK_MS, check);
       }
     };
-    this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, check);
+    this.#ports.clock.after(BACKPRESSURE_CHECK_MS, check);
   }
 
   /** Called every 2.5 s: disconnects a silent peer, and pings it at every fourth call. */
   beat(): void {
     // While reading is paused nothing can be heard. The stall limit or the hook's timeout applies then.
     if (this.#pauses > 0) {
-      this.#lastHeardAt = this.#kernel.clock.monotonic();
+      this.#lastHeardAt = this.#ports.clock.monotonic();
       return;
     }
     if (this.isFull()) this.#applyBackpressure();
     if (this.#wasHeard) this.onAlive();
-    const quietMs = this.#kernel.clock.monotonic() - this.#lastHeardAt;
+    const quietMs = this.#ports.clock.monotonic() - this.#lastHeardAt;
     if (quietMs >= DEAD_AFTER_MS) {
       this.session.log.warn("a silent worker was disconnected", {
         quietMs: Math.round(quietMs),
@@ -250,13 +267,13 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   onClosed(code: number, reason: string): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#kernel.heartbeat.remove(this);
+    this.#ports.heartbeat.remove(this);
     const { session } = this;
-    this.#kernel.sessions.remove(session);
+    this.#ports.sessions.remove(session);
     session.end();
     this.#registrations?.end();
-    this.#kernel.triggers.forgetWorker(session.workerId);
-    this.#kernel.changes.emit({ kind: "worker", id: session.workerId, op: "removed" });
+    this.#ports.triggers.forgetWorker(session.workerId);
+    this.#ports.changes.emit({ kind: "worker", id: session.workerId, op: "removed" });
     session.log.debug("a worker disconnected", { code, reason, workerName: session.name });
   }
 }

@@ -6,6 +6,13 @@ import type { Router } from "./router.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 
+export interface DelegationPorts {
+  readonly sessions: Sessions;
+  readonly router: Router;
+  /** Maximum calls in flight of one function. */
+  readonly maxCallsHeld: number;
+}
+
 /**
  * A function that its worker registered with `invocation`: listed under the worker and removed with it, but run by a
  * module. In-flight calls do not need the worker and continue after it has disconnected.
@@ -13,24 +20,14 @@ import type { Sessions } from "./sessions.ts";
 export class DelegatedProvider implements Provider {
   readonly builtIn = false;
   readonly #session: Session;
-  readonly #sessions: Sessions;
   readonly #run: RunDelegatedCall;
-  readonly #router: Router;
-  readonly #maxCallsHeld: number;
+  readonly #ports: DelegationPorts;
   readonly #running = new Map<Call, AbortController>();
 
-  constructor(options: {
-    readonly session: Session;
-    readonly sessions: Sessions;
-    readonly run: RunDelegatedCall;
-    readonly router: Router;
-    readonly maxCallsHeld: number;
-  }) {
-    this.#session = options.session;
-    this.#sessions = options.sessions;
-    this.#run = options.run;
-    this.#router = options.router;
-    this.#maxCallsHeld = options.maxCallsHeld;
+  constructor(session: Session, run: RunDelegatedCall, ports: DelegationPorts) {
+    this.#session = session;
+    this.#run = run;
+    this.#ports = ports;
   }
 
   get workerId(): string {
@@ -51,7 +48,7 @@ export class DelegatedProvider implements Provider {
   }
 
   refusal(): Refusal | undefined {
-    return this.#running.size >= this.#maxCallsHeld ? "overloaded" : undefined;
+    return this.#running.size >= this.#ports.maxCallsHeld ? "overloaded" : undefined;
   }
 
   deliver(call: Call): undefined {
@@ -74,7 +71,7 @@ export class DelegatedProvider implements Provider {
   #chargedFor({ caller }: Call): Principal {
     const { principal } = this.#session;
     if (!principal.isTrusted || caller === undefined) return principal;
-    return this.#sessions.byId(caller.worker_id)?.principal ?? principal;
+    return this.#ports.sessions.byId(caller.worker_id)?.principal ?? principal;
   }
 
   withdraw(call: Call, reason: string): void {
@@ -88,11 +85,16 @@ export class DelegatedProvider implements Provider {
   async #execute(call: Call, delegated: DelegatedCall): Promise<void> {
     try {
       const result = await this.#run(delegated);
-      this.#router.settle(call, { ok: true, result, traceparent: delegated.traceparent, baggage: delegated.baggage });
+      this.#ports.router.settle(call, {
+        ok: true,
+        result,
+        traceparent: delegated.traceparent,
+        baggage: delegated.baggage,
+      });
     } catch (thrown) {
       if (!CallError.is(thrown))
         this.#session.log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
-      this.#router.settle(call, { ok: false, error: CallError.from(thrown) });
+      this.#ports.router.settle(call, { ok: false, error: CallError.from(thrown) });
     }
   }
 }

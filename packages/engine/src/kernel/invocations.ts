@@ -1,10 +1,17 @@
 import { CallError, type FunctionId } from "@svc/protocol";
-import type { InvocationRunner, Registrar, RunDelegatedCall } from "./module.ts";
+import { DelegatedProvider, type DelegationPorts } from "./delegated-provider.ts";
+import type { InvocationRunner } from "./module.ts";
 import type { Undo } from "./scope.ts";
+import type { Session } from "./session.ts";
 
 /** The module that runs functions registered with `invocation`. Only that module interprets the member. */
 export class Invocations {
+  readonly #ports: DelegationPorts;
   #runner: InvocationRunner | undefined;
+
+  constructor(ports: DelegationPorts) {
+    this.#ports = ports;
+  }
 
   provide(runner: InvocationRunner): Undo {
     if (this.#runner !== undefined)
@@ -15,10 +22,11 @@ export class Invocations {
     };
   }
 
-  /** Throws CallError if the registration is refused. */
-  accept(functionId: FunctionId, invocation: unknown, registrar: Registrar): RunDelegatedCall {
+  /** Returns the provider of the session's function. Throws CallError if the registration is refused. */
+  providerOf(functionId: FunctionId, invocation: unknown, session: Session): DelegatedProvider {
     if (this.#runner === undefined)
       throw new CallError("registration_refused", `${functionId}: this engine runs no functions outside of workers`);
-    return this.#runner.accept(functionId, invocation, registrar);
+    const run = this.#runner.accept(functionId, invocation, { principal: session.principal });
+    return new DelegatedProvider(session, run, this.#ports);
   }
 }

@@ -1,11 +1,12 @@
 import { CallError, MAX_PAYLOAD_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
-import { type Principal, TRUSTED } from "../access/principal.ts";
+import { TRUSTED } from "../access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
+import { type CallerAccessPorts, callerAccess } from "./caller-access.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { schemaOf } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
 import { misspeltMembers } from "./misspelt-members.ts";
-import type { CallerAccess, FunctionSpec, HandlerContext } from "./module.ts";
+import type { FunctionSpec, HandlerContext } from "./module.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { keepRawMembers } from "./raw-members.ts";
 import type { Router } from "./router.ts";
@@ -13,35 +14,28 @@ import type { Router } from "./router.ts";
 /** Maximum number of calls in flight in one module. */
 const MAX_CALLS_HELD = 10_000;
 
+export interface ModuleProviderPorts extends CallerAccessPorts {
+  readonly router: Router;
+}
+
 /** Runs the functions of one module. The counterpart of a worker's session, without a socket. */
 export class ModuleProvider implements Provider {
   readonly workerId: string;
   readonly name: string;
   readonly builtIn = true;
   readonly principal = TRUSTED;
-  readonly #router: Router;
   readonly #log: Logger;
-  readonly #accessOf: (workerId: string) => CallerAccess | undefined;
-  readonly #principalOf: (workerId: string) => Principal | undefined;
+  readonly #ports: ModuleProviderPorts;
   readonly #specs = new Map<string, FunctionSpec<unknown>>();
   readonly #held = new PendingCalls();
   readonly #running = new Map<Call, AbortController>();
   #stopped = false;
 
-  constructor(options: {
-    readonly name: string;
-    readonly router: Router;
-    readonly log: Logger;
-    readonly accessOf: (workerId: string) => CallerAccess | undefined;
-    /** Returns the principal of a connection. */
-    readonly principalOf: (workerId: string) => Principal | undefined;
-  }) {
-    this.name = options.name;
-    this.workerId = moduleWorkerId(options.name);
-    this.#router = options.router;
-    this.#log = options.log;
-    this.#accessOf = options.accessOf;
-    this.#principalOf = options.principalOf;
+  constructor(name: string, log: Logger, ports: ModuleProviderPorts) {
+    this.name = name;
+    this.workerId = moduleWorkerId(name);
+    this.#log = log;
+    this.#ports = ports;
   }
 
   get inFlight(): number {
@@ -70,14 +64,16 @@ export class ModuleProvider implements Provider {
     const input = parseInput(spec, call.payload);
     if (CallError.is(input)) return input;
     const principal =
-      call.caller === undefined || isModule(call.caller.worker_id) ? TRUSTED : this.#principalOf(call.caller.worker_id);
+      call.caller === undefined || isModule(call.caller.worker_id)
+        ? TRUSTED
+        : this.#ports.sessions.byId(call.caller.worker_id)?.principal;
     if (principal === undefined) return new CallError("call_cancelled", "the caller's connection has ended");
     const controller = new AbortController();
     this.#held.hold(call);
     this.#running.set(call, controller);
     const context: HandlerContext = {
       caller: call.caller,
-      access: call.caller === undefined ? undefined : this.#accessOf(call.caller.worker_id),
+      access: call.caller === undefined ? undefined : callerAccess(call.caller.worker_id, this.#ports),
       principal: call.onBehalfOf ?? principal,
       signal: controller.signal,
       traceparent: call.traceparent,
@@ -101,7 +97,7 @@ export class ModuleProvider implements Provider {
     this.#stopped = true;
     for (const call of this.#held.all()) {
       this.withdraw(call, "the module stopped");
-      this.#router.settle(call, {
+      this.#ports.router.settle(call, {
         ok: false,
         error: new CallError("invocation_stopped", "Invocation stopped"),
         cause: "provider_disconnected",
@@ -112,7 +108,7 @@ export class ModuleProvider implements Provider {
   async #run(call: Call, spec: FunctionSpec<unknown>, input: unknown, context: HandlerContext): Promise<void> {
     try {
       const result = await spec.handle(input, context);
-      this.#router.settle(call, {
+      this.#ports.router.settle(call, {
         ok: true,
         result: result instanceof Payload ? result : Payload.fromValue(result),
         traceparent: call.traceparent,
@@ -122,7 +118,7 @@ export class ModuleProvider implements Provider {
       const error = CallError.from(thrown);
       if (!CallError.is(thrown))
         this.#log.error("a function of the engine failed", { functionId: call.functionId, error: thrown });
-      this.#router.settle(call, { ok: false, error });
+      this.#ports.router.settle(call, { ok: false, error });
     }
   }
 }

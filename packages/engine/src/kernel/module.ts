@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallError, Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
 import type { z } from "zod";
 import type { Principal } from "../access/principal.ts";
+import type { CallerAccess } from "./access-contract.ts";
 import type { CallFailureCause } from "./call.ts";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
@@ -15,6 +16,7 @@ import type { Telemetry } from "./telemetry-contract.ts";
 export { isInfrastructure } from "../access/decide-call.ts";
 export { makerShape, type Principal, TRUSTED } from "../access/principal.ts";
 export { overQuota, Quota, type QuotaLimits } from "../access/quota.ts";
+export type { CallerAccess } from "./access-contract.ts";
 
 export type Awaitable<T> = T | Promise<T>;
 
@@ -85,35 +87,6 @@ export interface CallOptions {
   readonly job?: Job | undefined;
   /** The principal for which the call is made, if it is not the caller's, e.g. that of a trigger. */
   readonly onBehalfOf?: Principal | undefined;
-}
-
-/** Permissions of a restricted caller. Functions that list or name other objects must check them. */
-export interface CallerAccess {
-  /**
-   * Returns the directory without what the caller may not see: functions that it may not call, their triggers, and
-   * workers of other principals.
-   */
-  visible(directory: Directory): Directory;
-  /**
-   * Returns a FORBIDDEN error if the caller may not call the function, or only through a middleware; undefined if it
-   * may.
-   */
-  callRefusal(functionId: string): CallError | undefined;
-  /** Returns whether an open connection of the caller's principal has this worker id. */
-  isOwnConnection(workerId: string): boolean;
-  /**
-   * Returns an error if the engine may not call the function on the caller's behalf, e.g. for a job; undefined if it
-   * may. Never allowed for engine functions.
-   */
-  deferRefusal(functionId: string): CallError | undefined;
-  /**
-   * Returns an error if the caller may not bind a trigger to the function or to the functions that the config names.
-   */
-  bindRefusal(trigger: {
-    readonly type: string;
-    readonly functionId: string;
-    readonly config: unknown;
-  }): CallError | undefined;
 }
 
 /** The context of a call of a module's function. */

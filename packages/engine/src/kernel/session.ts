@@ -15,18 +15,34 @@ import {
   type WorkerId,
 } from "@svc/protocol";
 import { type Principal, TRUSTED } from "../access/principal.ts";
+import type { ReservedIds } from "../access/reserved-ids.ts";
 import type { SessionAccess } from "../access/session-access.ts";
 import { refusalToSee } from "../access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
 import type { TriggerStatus } from "./directory.ts";
-import { dispatch } from "./handlers/index.ts";
-import type { Kernel } from "./kernel.ts";
 import type { LogFields, Logger } from "./logger.ts";
 import { PendingCalls } from "./pending-calls.ts";
+import type { Registry } from "./registry.ts";
+import type { Router } from "./router.ts";
 import { Scope, type Undo } from "./scope.ts";
+import type { ThrottledLog } from "./throttled-log.ts";
 import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
 import type { BindingHold } from "./trigger-registry.ts";
 import { frameOfAnswer, frameOfCall } from "./worker-frames.ts";
+import type { WorkerLimits } from "./worker-limits.ts";
+
+/** The parts of the kernel that a session uses. */
+export interface SessionPorts {
+  readonly router: Router;
+  readonly registry: Registry;
+  readonly reservedIds: ReservedIds;
+  readonly limits: WorkerLimits;
+  readonly identity: { readonly version: string; readonly instanceId: string };
+  readonly log: Logger;
+  readonly throttledLog: ThrottledLog;
+  /** Handles a message of the session. */
+  readonly dispatch: (message: Message | UndecodableFrame, session: Session) => void;
+}
 
 /** The functions of the connection that the session uses. */
 export interface SessionOutlet {
@@ -88,7 +104,7 @@ export class Session implements Provider, TriggerOwner {
   voidCalls = 0;
   introduction: Introduction | undefined;
   features: ReadonlySet<Feature> = NO_FEATURES;
-  readonly #kernel: Kernel;
+  readonly #ports: SessionPorts;
   readonly #outlet: SessionOutlet;
   #caller: Caller;
   // Tables are created with their first entry: many connections never use most of them, and there may be ten
@@ -99,25 +115,26 @@ export class Session implements Provider, TriggerOwner {
   #made: Map<InvocationId, Call> | undefined;
 
   constructor(
-    kernel: Kernel,
+    ports: SessionPorts,
     outlet: SessionOutlet,
     identity: {
       readonly workerId: WorkerId;
       readonly reattachToken: string;
       readonly remoteAddress: string | undefined;
+      readonly connectedAtMs: number;
       readonly access: SessionAccess | undefined;
       readonly isCurrent: () => boolean;
     },
   ) {
-    this.#kernel = kernel;
+    this.#ports = ports;
     this.#outlet = outlet;
     this.workerId = identity.workerId;
     this.reattachToken = identity.reattachToken;
     this.remoteAddress = identity.remoteAddress;
-    this.connectedAtMs = kernel.clock.now();
+    this.connectedAtMs = identity.connectedAtMs;
     this.access = identity.access;
     this.isCurrent = identity.isCurrent;
-    if (this.access?.grants.prefix !== undefined) this.scope.add(kernel.reservedIds.hold(this.access.grants.prefix));
+    if (this.access?.grants.prefix !== undefined) this.scope.add(ports.reservedIds.hold(this.access.grants.prefix));
     this.#caller = { worker_id: identity.workerId, name: "" };
   }
 
@@ -127,11 +144,11 @@ export class Session implements Provider, TriggerOwner {
    */
   warn(message: string, fields: LogFields): void {
     const { isTrusted, id } = this.principal;
-    this.#kernel.throttledLog.warn(this.log, isTrusted ? this.workerId : id, message, fields);
+    this.#ports.throttledLog.warn(this.log, isTrusted ? this.workerId : id, message, fields);
   }
 
   get log(): Logger {
-    return this.#kernel.log.with({ workerId: this.workerId });
+    return this.#ports.log.with({ workerId: this.workerId });
   }
 
   /** For readers: does not create the table. */
@@ -187,7 +204,7 @@ export class Session implements Provider, TriggerOwner {
 
   /** Sends the first frame of every connection. */
   greet(): void {
-    const { version, instanceId } = this.#kernel.identity;
+    const { version, instanceId } = this.#ports.identity;
     this.send({
       type: "workerregistered",
       worker_id: this.workerId,
@@ -207,7 +224,7 @@ export class Session implements Provider, TriggerOwner {
       if (!this.access.frames.add(message)) this.drop("too many frames arrived while a registration hook ran");
       return;
     }
-    dispatch(message, this, this.#kernel);
+    this.#ports.dispatch(message, this);
   }
 
   /**
@@ -225,7 +242,7 @@ export class Session implements Provider, TriggerOwner {
         return;
       }
       this.#guarded(() => proceed(value));
-      frames.resume((message) => this.#guarded(() => dispatch(message, this, this.#kernel)));
+      frames.resume((message) => this.#guarded(() => this.#ports.dispatch(message, this)));
       resume();
     });
   }
@@ -288,7 +305,7 @@ export class Session implements Provider, TriggerOwner {
     const stopped = this.held.all();
     this.scope.end();
     for (const call of [...(this.#made?.values() ?? [])])
-      this.#kernel.router.cancel(call, "the caller's connection ended");
+      this.#ports.router.cancel(call, "the caller's connection ended");
     this.#made = undefined;
     for (const call of stopped) {
       const details = {
@@ -301,7 +318,7 @@ export class Session implements Provider, TriggerOwner {
       const error = new CallError("invocation_stopped", "Invocation stopped", {
         details: isUnsent ? { ...details, executed: "no" } : details,
       });
-      this.#kernel.router.settle(call, {
+      this.#ports.router.settle(call, {
         ok: false,
         error,
         cause: isUnsent ? "not_delivered" : "provider_disconnected",
@@ -323,7 +340,7 @@ export class Session implements Provider, TriggerOwner {
 
   refusal(): Refusal | undefined {
     if (this.scope.ended || !this.#outlet.isOpen) return "draining";
-    return this.held.size >= this.#kernel.limits.maxCallsHeld || this.#outlet.isFull() ? "overloaded" : undefined;
+    return this.held.size >= this.#ports.limits.maxCallsHeld || this.#outlet.isFull() ? "overloaded" : undefined;
   }
 
   deliver(call: Call): CallError | undefined {
@@ -351,7 +368,7 @@ export class Session implements Provider, TriggerOwner {
   // TriggerOwner: this worker registered triggers.
 
   callRefusal(functionId: FunctionId): string | undefined {
-    return this.access === undefined ? undefined : refusalToSee(functionId, this.access, this.#kernel.registry);
+    return this.access === undefined ? undefined : refusalToSee(functionId, this.access, this.#ports.registry);
   }
 
   notify(
@@ -387,7 +404,7 @@ export class Session implements Provider, TriggerOwner {
 
   /** Fails a call that this worker runs. */
   failHeld(call: Call, error: CallError): void {
-    this.#kernel.router.settle(call, { ok: false, error });
+    this.#ports.router.settle(call, { ok: false, error });
   }
 
   /**

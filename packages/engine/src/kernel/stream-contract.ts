@@ -1,4 +1,4 @@
-import type { CallerAccess } from "./module.ts";
+import type { CallerAccess } from "./access-contract.ts";
 import type { Undo } from "./scope.ts";
 
 /** An event in a group of a stream. */

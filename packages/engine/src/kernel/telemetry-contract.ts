@@ -1,6 +1,5 @@
 import type { CallError, Caller, FunctionId, Job, Payload } from "@svc/protocol";
 import type { Principal } from "../access/principal.ts";
-import type { Awaitable } from "./module.ts";
 import type { Undo } from "./scope.ts";
 
 /** Value of an attribute, as in OpenTelemetry. Integers above 2^53 are decimal strings. */
@@ -148,7 +147,7 @@ export interface Measurement {
  * Called every 5 s. Must be cheap and return within 4 s. If it fails or is late, its values are missing until the next
  * time.
  */
-export type Measure = () => Awaitable<Iterable<Measurement>>;
+export type Measure = () => Iterable<Measurement> | Promise<Iterable<Measurement>>;
 
 /** Process metrics of a worker; unknown members are absent. Names and units are those of published clients. */
 export interface WorkerMetrics {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CallError, channelRefSchema, FEATURES, type Feature, type FunctionId, Payload } from "@svc/protocol";
 import type { SessionAccess } from "../access/session-access.ts";
-import { createKernel } from "../create-kernel.ts";
+import { createKernel, type Kernel } from "../create-kernel.ts";
 import type { Channel } from "../kernel/channels/channel.ts";
 import { localReader, localWriter } from "../kernel/channels/local-ends.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -13,10 +13,10 @@ import { systemClock } from "../kernel/clock.ts";
 import { Connection } from "../kernel/connection.ts";
 import type { Directory } from "../kernel/directory.ts";
 import type { FormatChecks } from "../kernel/format-check.ts";
-import type { Kernel, WorkerLimits } from "../kernel/kernel.ts";
 import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module } from "../kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
+import type { WorkerLimits } from "../kernel/worker-limits.ts";
 import { type InMemoryClient, inMemoryPair } from "../transport/in-memory.ts";
 import { openModuleListener } from "../transport/module-listener.ts";
 import { openStreamSocket, type StreamSocket, type StreamSocketOptions } from "./stream-socket.ts";
@@ -86,7 +86,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
   const clock = options.clock ?? systemClock;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "svc-engine-"));
   mkdirSync(dataDir, { recursive: true });
-  const { kernel, directory } = createKernel({
+  const kernel = createKernel({
     clock,
     log: createLogger({ level: "debug", now: () => clock.now(), write: (record) => logs.push(record) }),
     version: "0.0.0-test",
@@ -96,10 +96,9 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
   });
   const httpMounts: HttpMount[] = [];
   const modules = options.modules ?? [];
-  const host = new ModuleHost({
+  const host = new ModuleHost(kernel, {
     modules,
-    kernel,
-    directory,
+    directory: kernel.directory,
     mounts: {
       mountHttp(mount) {
         httpMounts.push(mount);
@@ -117,7 +116,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     dataDir,
     production: () => options.production ?? false,
   });
-  directory.setModuleHost(host);
+  kernel.directory.setModuleHost(host);
 
   async function handleHttp(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "/").split("?")[0] ?? "/";
@@ -144,7 +143,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
 
   const engine: InMemoryEngine = {
     kernel,
-    directory,
+    directory: kernel.directory,
     logs,
     async call(functionId, payload, callOptions) {
       const result = await kernel.router.call(functionId as FunctionId, Payload.fromValue(payload), callOptions);

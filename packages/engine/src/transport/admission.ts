@@ -5,7 +5,9 @@ import { ANONYMOUS, type Grants, grantsOfRole, THROUGH_MIDDLEWARE } from "../acc
 import { policyOf } from "../access/policy.ts";
 import { SessionAccess } from "../access/session-access.ts";
 import type { AccessSettings, RbacSettings, RoleSettings } from "../access/settings.ts";
-import type { Kernel } from "../kernel/kernel.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Router } from "../kernel/router.ts";
+import type { ThrottledLog } from "../kernel/throttled-log.ts";
 import { askAuthFunction } from "./ask-auth-function.ts";
 import { credentialsOf, digestOf, isToken } from "./credentials.ts";
 import { headersOf, queryOf } from "./request-facts.ts";
@@ -44,9 +46,16 @@ function rulesForAll({ rbac, ...others }: AccessSettings): unknown {
   return { ...others, rules };
 }
 
+export interface AdmissionPorts {
+  /** Calls the auth function. */
+  readonly router: Router;
+  readonly log: Logger;
+  readonly throttledLog: ThrottledLog;
+}
+
 /** Decides whether clients may connect to one bridge listener, before the WebSocket is accepted. */
 export class Admissions {
-  readonly #kernel: Kernel;
+  readonly #ports: AdmissionPorts;
   readonly #guard: TokenGuard;
   readonly #settings: () => AccessSettings;
   /** For holders of the engine's token. Rules do not affect them. */
@@ -56,8 +65,8 @@ export class Admissions {
   readonly #open = new WeakMap<AccessSettings, Admitted>();
   #waiting = 0;
 
-  constructor(kernel: Kernel, guard: TokenGuard, settings: () => AccessSettings) {
-    this.#kernel = kernel;
+  constructor(ports: AdmissionPorts, guard: TokenGuard, settings: () => AccessSettings) {
+    this.#ports = ports;
     this.#guard = guard;
     this.#settings = settings;
   }
@@ -108,7 +117,10 @@ export class Admissions {
     }
     this.#waiting++;
     try {
-      return this.#admit(await askAuthFunction(this.#kernel, authFunctionId, handshakeOf(request), signal), settings);
+      return this.#admit(
+        await askAuthFunction(this.#ports.router, authFunctionId, handshakeOf(request), signal),
+        settings,
+      );
     } catch (thrown) {
       const { code, message } = CallError.from(thrown);
       return this.#refuse(request, code === "AUTH_ERROR" ? unauthorized(message) : unavailable(code, message));
@@ -138,7 +150,7 @@ export class Admissions {
   }
 
   #refuse({ socket, url }: IncomingMessage, refusal: Refusal): Admission {
-    this.#kernel.throttledLog.warn(this.#kernel.log, socket.remoteAddress ?? "", "a connection was refused", {
+    this.#ports.throttledLog.warn(this.#ports.log, socket.remoteAddress ?? "", "a connection was refused", {
       reason: refusal.message,
       status: refusal.status,
       path: url?.split("?", 1)[0],

@@ -1,6 +1,6 @@
 import { CallError, type FunctionId, Payload } from "@svc/protocol";
 import { authResultSchema, type Grants, grantsOfAuthResult } from "../access/grants.ts";
-import type { Kernel } from "../kernel/kernel.ts";
+import type { Router } from "../kernel/router.ts";
 
 /** Timeout of an auth function, in milliseconds. */
 const AUTH_TIMEOUT_MS = 5_000;
@@ -11,7 +11,7 @@ const AUTH_TIMEOUT_MS = 5_000;
  * connection is refused then as well.
  */
 export async function askAuthFunction(
-  kernel: Kernel,
+  router: Router,
   id: string,
   handshake: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
@@ -19,7 +19,7 @@ export async function askAuthFunction(
   let answer: unknown;
   try {
     answer = (
-      await kernel.router.call(id as FunctionId, Payload.fromValue(handshake), { timeoutMs: AUTH_TIMEOUT_MS, signal })
+      await router.call(id as FunctionId, Payload.fromValue(handshake), { timeoutMs: AUTH_TIMEOUT_MS, signal })
     ).value();
   } catch (thrown) {
     const error = CallError.from(thrown);

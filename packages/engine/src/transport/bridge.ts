@@ -3,11 +3,12 @@ import type { Duplex } from "node:stream";
 import { TRUSTED } from "../access/principal.ts";
 import type { AccessSettings } from "../access/settings.ts";
 import type { Channel } from "../kernel/channels/channel.ts";
-import { Connection } from "../kernel/connection.ts";
+import type { ChannelSockets } from "../kernel/channels/channel-sockets.ts";
+import type { Channels } from "../kernel/channels/channels.ts";
+import { Connection, type ConnectionPorts } from "../kernel/connection.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
-import type { Kernel } from "../kernel/kernel.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "../kernel/telemetry.ts";
-import { Admissions, type Admitted, UNRESTRICTED } from "./admission.ts";
+import { type AdmissionPorts, Admissions, type Admitted, UNRESTRICTED } from "./admission.ts";
 import type { EngineProof } from "./engine-proof.ts";
 import { acceptWebSocket } from "./frames/server-socket.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
@@ -19,6 +20,12 @@ import type { Refusal, TokenGuard } from "./token-guard.ts";
 const TELEMETRY_DEAD_AFTER_MS = 22_500;
 
 const CHANNEL_PATH = /^\/ws\/channels\/([^/]{1,200})$/;
+
+/** The parts of the kernel that a bridge uses. */
+export interface BridgePorts extends ConnectionPorts, AdmissionPorts {
+  readonly channels: Channels;
+  readonly channelSockets: ChannelSockets;
+}
 
 export interface BridgeAccess {
   /** The listener's purpose, for error messages. Default: workers. */
@@ -37,7 +44,7 @@ export interface BridgeAccess {
  */
 export class Bridge {
   readonly listener: Listener;
-  readonly #kernel: Kernel;
+  readonly #ports: BridgePorts;
   readonly #rules: () => AccessRules;
   readonly #admissions: Admissions | undefined;
   /** Sockets of `/otel`, with `isCurrent` of each. */
@@ -46,10 +53,10 @@ export class Bridge {
   #closing = false;
 
   /** Without `access` all clients are accepted. */
-  constructor(kernel: Kernel, rules: () => AccessRules, access?: BridgeAccess) {
-    this.#kernel = kernel;
+  constructor(ports: BridgePorts, rules: () => AccessRules, access?: BridgeAccess) {
+    this.#ports = ports;
     this.#rules = rules;
-    this.#admissions = access === undefined ? undefined : new Admissions(kernel, access.guard, access.settings);
+    this.#admissions = access === undefined ? undefined : new Admissions(ports, access.guard, access.settings);
     this.listener = new Listener({
       what: access?.what ?? "workers",
       onRequest: (request, response) => {
@@ -81,7 +88,7 @@ export class Bridge {
    * They reconnect, and the new rules decide. Returns the number of closed connections.
    */
   dropOutdated(): number {
-    const sessions = this.#kernel.sessions.all().filter((session) => !session.isCurrent());
+    const sessions = this.#ports.sessions.all().filter((session) => !session.isCurrent());
     for (const session of sessions) session.hangUp("the rules for its connection changed");
     const sinks = [...this.#telemetry].filter(([, isCurrent]) => !isCurrent());
     for (const [sink] of sinks) sink.hangUp();
@@ -94,8 +101,8 @@ export class Bridge {
   dropAll(): void {
     this.#closing = true;
     this.#held.dropAll();
-    for (const session of this.#kernel.sessions.all()) session.hangUp("the engine stopped");
-    this.#kernel.channelSockets.dropAll();
+    for (const session of this.#ports.sessions.all()) session.hangUp("the engine stopped");
+    this.#ports.channelSockets.dropAll();
     for (const sink of this.#telemetry.keys()) sink.hangUp();
   }
 
@@ -129,7 +136,7 @@ export class Bridge {
     }
     if (path === "/")
       this.#admit(request, stream, (admitted) =>
-        acceptWebSocket(request, stream, head, (socket) => new Connection(this.#kernel, socket, admitted)),
+        acceptWebSocket(request, stream, head, (socket) => new Connection(this.#ports, socket, admitted)),
       );
     // Refusing it would hang a published client's shutdown.
     else if (path === "/otel")
@@ -192,17 +199,17 @@ export class Bridge {
       );
       return;
     }
-    const channel: Channel | undefined = this.#kernel.channels.find(id, key, direction);
+    const channel: Channel | undefined = this.#ports.channels.find(id, key, direction);
     if (channel === undefined) {
       refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", "Channel not found");
       return;
     }
-    acceptWebSocket(request, stream, head, (socket) => this.#kernel.channelSockets.attach(channel, direction, socket));
+    acceptWebSocket(request, stream, head, (socket) => this.#ports.channelSockets.attach(channel, direction, socket));
   }
 
   #takeTelemetry(socket: FrameSocket, { access, isCurrent }: Admitted): void {
     const principal = access?.grants.principal ?? TRUSTED;
-    const { clock, heartbeat } = this.#kernel;
+    const { clock, heartbeat } = this.#ports;
     let lastHeardAt = clock.monotonic();
     const heard = (): void => {
       lastHeardAt = clock.monotonic();
@@ -220,7 +227,7 @@ export class Bridge {
         heard();
         const signal = kind === "binary" ? signalOfFrame(bytes) : undefined;
         if (signal === undefined) return;
-        this.#kernel.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), {
+        this.#ports.telemetry.collector?.ingest(signal, bytes.subarray(SIGNAL_PREFIX_BYTES), {
           worker: undefined,
           address: socket.remoteAddress,
           principal,

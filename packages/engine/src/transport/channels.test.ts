@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 async function site() {
-  const { kernel } = createKernel({
+  const kernel = createKernel({
     clock: systemClock,
     log: silentLogger,
     version: "0",

@@ -22,7 +22,7 @@ afterEach(() => {
 });
 
 async function bridge() {
-  const { kernel } = createKernel({
+  const kernel = createKernel({
     clock: systemClock,
     log: silentLogger,
     version: "0",

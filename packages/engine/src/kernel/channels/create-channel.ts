@@ -1,9 +1,11 @@
 import { CallError } from "@svc/protocol";
 import { TRUSTED } from "../../access/principal.ts";
-import type { Kernel } from "../kernel.ts";
+import type { Quotas } from "../../access/quotas.ts";
 import type { Channel, ChannelOptions } from "../module.ts";
 import { isModule } from "../module-provider.ts";
 import type { Scope } from "../scope.ts";
+import type { Sessions } from "../sessions.ts";
+import type { Channels } from "./channels.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
 /**
@@ -16,15 +18,20 @@ const MAX_CHANNELS_PER_RESTRICTED = 500;
 /** Number of open channels of each scope. */
 const openIn = new WeakMap<Scope, number>();
 
+export interface ChannelPorts {
+  readonly channels: Channels;
+  readonly sessions: Sessions;
+  readonly quotas: Quotas;
+}
+
 /** Creates a channel that ends with its owner: the module, or the worker for which the module creates it. */
 export function createChannel(
   options: ChannelOptions,
-  parts: { readonly kernel: Kernel; readonly scope: Scope },
+  scope: Scope,
+  { channels, sessions, quotas }: ChannelPorts,
 ): Channel {
-  const { channels, sessions, quotas } = parts.kernel;
   const { ownedBy } = options;
-  const owner =
-    ownedBy === undefined || isModule(ownedBy.worker_id) ? parts.scope : sessions.byId(ownedBy.worker_id)?.scope;
+  const owner = ownedBy === undefined || isModule(ownedBy.worker_id) ? scope : sessions.byId(ownedBy.worker_id)?.scope;
   if (owner === undefined)
     throw new CallError("invocation_stopped", "the worker that requested the channel has disconnected");
   const principal = (ownedBy === undefined ? undefined : sessions.byId(ownedBy.worker_id)?.principal) ?? TRUSTED;

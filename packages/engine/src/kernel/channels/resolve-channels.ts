@@ -1,16 +1,16 @@
 import { CallError } from "@svc/protocol";
-import type { Kernel } from "../kernel.ts";
 import type { ChannelOffer } from "../module.ts";
 import type { Scope, Undo } from "../scope.ts";
 import { type Channel, isSameSecret } from "./channel.ts";
+import type { Channels } from "./channels.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
 /** Lets a module name channels that are created only when a worker opens one of their ends. */
 export function resolveChannels(
   find: (id: string) => ChannelOffer | undefined,
-  parts: { readonly kernel: Kernel; readonly scope: Scope },
+  channels: Channels,
+  scope: Scope,
 ): Undo {
-  const { channels } = parts.kernel;
   const made = new WeakMap<ChannelOffer, { read?: Channel; write?: Channel }>();
 
   function resolve(id: string, key: string, direction: "read" | "write"): Channel | undefined {
@@ -38,5 +38,5 @@ export function resolveChannels(
     return channel;
   }
 
-  return parts.scope.add(channels.addResolver(resolve));
+  return scope.add(channels.addResolver(resolve));
 }

@@ -1,17 +1,14 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
-import type { Kernel } from "../kernel.ts";
 import type { ChannelReader } from "../module.ts";
 import type { Scope } from "../scope.ts";
+import type { Channels } from "./channels.ts";
 import { localReader } from "./local-ends.ts";
 
 /**
  * Takes the reading end that a ref names for a module; see `ModuleContext.takeChannelReader`. The key is sufficient, as
  * over a socket.
  */
-export function takeChannelReader(
-  ref: ChannelRef,
-  parts: { readonly kernel: Kernel; readonly scope: Scope },
-): ChannelReader {
+export function takeChannelReader(ref: ChannelRef, channels: Channels, scope: Scope): ChannelReader {
   const { channel_id: id, access_key: key, direction } = ref;
   if (direction !== "read") {
     throw new CallError(
@@ -19,14 +16,14 @@ export function takeChannelReader(
       "the channel's writing end was sent where its reading end is wanted; send the channel's `readerRef` and keep the other",
     );
   }
-  const channel = parts.kernel.channels.find(id, key, "read");
+  const channel = channels.find(id, key, "read");
   if (channel === undefined)
     throw new CallError("NOT_FOUND", `there is no channel ${JSON.stringify(id)} that this key opens`);
   if (channel.readerIsTaken) throw new CallError("NOT_FOUND", `the reading end of the channel ${id} is already taken`);
   const reader = localReader(channel);
   let isOpen = true;
   // When the module stops, the reader leaves, so that the writer does not wait for it.
-  const cancel = parts.scope.add(() => {
+  const cancel = scope.add(() => {
     isOpen = false;
     reader.cancel();
   });

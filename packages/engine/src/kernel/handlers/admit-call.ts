@@ -1,8 +1,14 @@
 import { CallError, type FunctionId, type MessageOf, Payload } from "@svc/protocol";
 import type { SessionAccess } from "../../access/session-access.ts";
 import { ENQUEUE, goesThroughMiddleware, refusalToCall, refusalToDefer } from "../../access/target-refusal.ts";
-import type { Kernel } from "../kernel.ts";
+import type { Registry } from "../registry.ts";
 import type { Session } from "../session.ts";
+import type { TelemetryHub } from "../telemetry.ts";
+
+export interface AdmitCallPorts {
+  readonly registry: Registry;
+  readonly telemetry: TelemetryHub;
+}
 
 /**
  * Checks a call of a restricted connection. Returns the call to make, which may be a call of the middleware instead, or
@@ -12,10 +18,10 @@ export function admitCall(
   message: MessageOf<"invokefunction">,
   access: SessionAccess,
   session: Session,
-  kernel: Kernel,
+  { registry, telemetry }: AdmitCallPorts,
 ): MessageOf<"invokefunction"> | undefined {
   const { function_id: functionId, invocation_id: wanted, action } = message;
-  const refusal = refusalToCall(functionId, access, kernel.registry) ?? jobRefusal(message, access, kernel);
+  const refusal = refusalToCall(functionId, access, registry) ?? jobRefusal(message, access, registry);
   if (refusal !== undefined) {
     auditDenial(session, access, { action: "call", id: functionId, reason: refusal });
     return refuse(new CallError("FORBIDDEN", refusal));
@@ -32,7 +38,7 @@ export function admitCall(
   };
 
   function refuse(error: CallError): undefined {
-    kernel.telemetry.collector?.callDenied(error, session.caller);
+    telemetry.collector?.callDenied(error, session.caller);
     // An id that is already in use belongs to another call, which gets its own result.
     if (wanted !== undefined && action?.type !== "void" && !session.made.has(wanted))
       session.answer(wanted, functionId, { ok: false, error });
@@ -51,12 +57,12 @@ function middlewareInput(message: MessageOf<"invokefunction">, access: SessionAc
 function jobRefusal(
   { function_id, data }: MessageOf<"invokefunction">,
   access: SessionAccess,
-  kernel: Kernel,
+  registry: Registry,
 ): string | undefined {
   if (function_id !== ENQUEUE) return undefined;
   const job = data.isJson() ? data.value() : undefined;
   const target = typeof job === "object" && job !== null && "function_id" in job ? job.function_id : undefined;
-  return typeof target === "string" ? refusalToDefer(target, access, kernel.registry) : "a job must name its function";
+  return typeof target === "string" ? refusalToDefer(target, access, registry) : "a job must name its function";
 }
 
 /** Logs a denied action of a connection, rate-limited by ThrottledLog. */

@@ -6,9 +6,11 @@ import {
   type TriggerTypeId,
   triggerTypeIdSchema,
 } from "@svc/protocol";
+import type { ReservedIds } from "../../access/reserved-ids.ts";
 import type { SessionAccess } from "../../access/session-access.ts";
 import { refusalToBind, targetsOf } from "../../access/target-refusal.ts";
-import type { Kernel } from "../kernel.ts";
+import type { Registry } from "../registry.ts";
+import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
 import { auditDenial } from "./admit-call.ts";
 import { askHook, type HookAnswer } from "./ask-hook.ts";
@@ -20,12 +22,22 @@ type FunctionMessage = MessageOf<"registerfunction">;
 type TriggerMessage = MessageOf<"registertrigger">;
 type TriggerTypeMessage = MessageOf<"registertriggertype">;
 
+export interface AdmitFunctionPorts {
+  readonly router: Router;
+  readonly reservedIds: ReservedIds;
+}
+
+export interface AdmitTriggerPorts {
+  readonly router: Router;
+  readonly registry: Registry;
+}
+
 /** `add` receives the registration with the engine's id for it, and returns whether the registration was accepted. */
 export function admitFunction(
   message: FunctionMessage,
   access: SessionAccess,
   session: Session,
-  kernel: Kernel,
+  { router, reservedIds }: AdmitFunctionPorts,
   add: (admitted: FunctionMessage) => boolean,
 ): void {
   const deny = denier(session, access, "registerfunction", message.id);
@@ -33,14 +45,13 @@ export function admitFunction(
     deny("this connection may not register functions");
     return;
   }
-  withHook(session, kernel, access.policy.onFunctionRegistration, functionHookInput(message, access), (answer) => {
+  withHook(session, router, access.policy.onFunctionRegistration, functionHookInput(message, access), (answer) => {
     if (!answer.allowed) return deny(answer.reason);
     const named = functionIdSchema.safeParse(answer.fields.function_id ?? message.id);
     if (!named.success) return deny("the registration hook returned an invalid function_id");
     const id = access.withPrefix(named.data);
     const problem =
-      nameProblem(id, "function id") ??
-      kernel.reservedIds.refusalOfFunction(id, access.grants.prefix, session.principal.id);
+      nameProblem(id, "function id") ?? reservedIds.refusalOfFunction(id, access.grants.prefix, session.principal.id);
     if (problem !== undefined) return deny(problem);
     const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
     const metadata = Object.hasOwn(answer.fields, "metadata") ? answer.fields.metadata : message.metadata;
@@ -68,7 +79,7 @@ export function admitTriggerType(
   message: TriggerTypeMessage,
   access: SessionAccess,
   session: Session,
-  kernel: Kernel,
+  router: Router,
   add: (admitted: TriggerTypeMessage) => boolean,
 ): void {
   const deny = denier(session, access, "registertriggertype", message.id);
@@ -77,7 +88,7 @@ export function admitTriggerType(
     return;
   }
   const input = { trigger_type_id: message.id, description: message.description, context: access.grants.context };
-  withHook(session, kernel, access.policy.onTriggerTypeRegistration, input, (answer) => {
+  withHook(session, router, access.policy.onTriggerTypeRegistration, input, (answer) => {
     if (!answer.allowed) return deny(answer.reason);
     const named = triggerTypeIdSchema.safeParse(answer.fields.trigger_type_id ?? message.id);
     if (!named.success) return deny("the registration hook returned an invalid trigger_type_id");
@@ -108,7 +119,7 @@ export function admitTrigger(
   message: TriggerMessage,
   access: SessionAccess,
   session: Session,
-  kernel: Kernel,
+  { router, registry }: AdmitTriggerPorts,
   outcome: {
     readonly add: (admitted: TriggerMessage, targets: TargetWatch) => void;
     readonly refuse: (error: CallError) => void;
@@ -132,7 +143,7 @@ export function admitTrigger(
     metadata: metadata ?? null,
     context,
   };
-  withHook(session, kernel, access.policy.onTriggerRegistration, input, (answer) => {
+  withHook(session, router, access.policy.onTriggerRegistration, input, (answer) => {
     if (!answer.allowed) return deny(answer.reason);
     const { fields } = answer;
     const type = triggerTypeIdSchema.safeParse(fields.trigger_type ?? trigger_type);
@@ -152,7 +163,7 @@ export function admitTrigger(
       config: Object.hasOwn(fields, "config") ? undefined : config,
     };
     const mayStay = (): boolean => {
-      const refusal = refusalToBind(targets, access, kernel.registry);
+      const refusal = refusalToBind(targets, access, registry);
       if (refusal !== undefined) deny(refusal);
       return refusal === undefined;
     };
@@ -165,13 +176,13 @@ const UNCHANGED: HookAnswer = { allowed: true, fields: {} };
 /** Without a hook continues at once. With one, later frames of the connection wait for the hook's result. */
 function withHook(
   session: Session,
-  kernel: Kernel,
+  router: Router,
   hookId: string | undefined,
   input: Readonly<Record<string, unknown>>,
   proceed: (answer: HookAnswer) => void,
 ): void {
   if (hookId === undefined) proceed(UNCHANGED);
-  else session.waitFor(askHook(kernel, hookId, input), proceed);
+  else session.waitFor(askHook(router, hookId, input), proceed);
 }
 
 function denier(session: Session, access: SessionAccess, messageType: string, id: string): (reason: string) => void {

@@ -1,5 +1,5 @@
 import { CallError, type FunctionId, Payload } from "@svc/protocol";
-import type { Kernel } from "../kernel.ts";
+import type { Router } from "../router.ts";
 
 /** Timeout of a registration hook, in milliseconds. */
 const HOOK_TIMEOUT_MS = 10_000;
@@ -13,13 +13,13 @@ export type HookAnswer =
  * failure denies it. Never rejects.
  */
 export async function askHook(
-  kernel: Kernel,
+  router: Router,
   hookId: string,
   input: Readonly<Record<string, unknown>>,
 ): Promise<HookAnswer> {
   let value: unknown;
   try {
-    const answer = await kernel.router.call(hookId as FunctionId, Payload.fromValue(input), {
+    const answer = await router.call(hookId as FunctionId, Payload.fromValue(input), {
       timeoutMs: HOOK_TIMEOUT_MS,
     });
     value = answer.value();

@@ -1,9 +1,13 @@
 import type { MessageOf } from "@svc/protocol";
-import type { Kernel } from "../kernel.ts";
+import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
 
 /** The caller cancels a call. */
-export function cancelInvocation(message: MessageOf<"cancelinvocation">, session: Session, kernel: Kernel): void {
+export function cancelInvocation(
+  message: MessageOf<"cancelinvocation">,
+  session: Session,
+  { router }: { readonly router: Router },
+): void {
   const call = session.made.get(message.invocation_id);
-  if (call !== undefined) kernel.router.cancel(call, message.reason ?? "the caller withdrew it");
+  if (call !== undefined) router.cancel(call, message.reason ?? "the caller withdrew it");
 }

@@ -1,20 +1,27 @@
 import type { Message, MessageOf, MessageType, UndecodableFrame } from "@svc/protocol";
-import type { Kernel } from "../kernel.ts";
+import type { Clock } from "../clock.ts";
 import type { Session } from "../session.ts";
+import type { Sessions } from "../sessions.ts";
 import { cancelInvocation } from "./cancel-invocation.ts";
 import { invocationResult } from "./invocation-result.ts";
-import { invokeFunction } from "./invoke-function.ts";
+import { type CallPorts, invokeFunction } from "./invoke-function.ts";
 import { reattach } from "./reattach.ts";
-import { registerFunction } from "./register-function.ts";
-import { registerTrigger } from "./register-trigger.ts";
-import { registerTriggerType } from "./register-trigger-type.ts";
+import { type FunctionPorts, registerFunction } from "./register-function.ts";
+import { registerTrigger, type TriggerPorts } from "./register-trigger.ts";
+import { registerTriggerType, type TriggerTypePorts } from "./register-trigger-type.ts";
 import { triggerRegistrationResult } from "./trigger-registration-result.ts";
 import { undecodable } from "./undecodable.ts";
 import { unregisterFunction } from "./unregister-function.ts";
 import { unregisterTrigger } from "./unregister-trigger.ts";
 import { unregisterTriggerType } from "./unregister-trigger-type.ts";
 
-type Handler<Type extends MessageType> = (message: MessageOf<Type>, session: Session, kernel: Kernel) => void;
+/** The parts of the kernel that the handlers use. Each handler names its own. */
+export interface HandlerPorts extends CallPorts, FunctionPorts, TriggerTypePorts, TriggerPorts {
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+}
+
+type Handler<Type extends MessageType> = (message: MessageOf<Type>, session: Session, ports: HandlerPorts) => void;
 
 /** Messages that only the engine sends have no effect when a worker sends them. */
 function ignore(message: Message, session: Session): void {
@@ -41,11 +48,11 @@ const handlers: { readonly [Type in MessageType]: Handler<Type> } = {
   error: ignore,
 };
 
-export function dispatch(message: Message | UndecodableFrame, session: Session, kernel: Kernel): void {
-  if (message.type === "undecodable") {
-    undecodable(message, session);
-    return;
-  }
-  // The table pairs each type with its handler; the compiler cannot infer that through an index.
-  (handlers[message.type] as Handler<MessageType>)(message, session, kernel);
+/** Returns the function that handles the messages of all connections. */
+export function createDispatch(ports: HandlerPorts): (message: Message | UndecodableFrame, session: Session) => void {
+  return (message, session) => {
+    // The table pairs each type with its handler; the compiler cannot infer that through an index.
+    if (message.type !== "undecodable") (handlers[message.type] as Handler<MessageType>)(message, session, ports);
+    else undecodable(message, session);
+  };
 }

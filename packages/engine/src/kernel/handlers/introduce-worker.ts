@@ -8,7 +8,7 @@ import {
   workerIntroductionSchema,
 } from "@svc/protocol";
 import type { Outcome } from "../call.ts";
-import type { Kernel } from "../kernel.ts";
+import type { Changes } from "../changes.ts";
 import type { Session } from "../session.ts";
 
 /** Every SDK calls this function after each connect, to introduce the worker. */
@@ -19,7 +19,11 @@ const MAX_SHOWN_CHARACTERS = 280;
 const UNSHOWN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Takes effect before the next frame of the connection is read: later frames may depend on the declared features. */
-export function introduceWorker(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel): Outcome {
+export function introduceWorker(
+  message: MessageOf<"invokefunction">,
+  session: Session,
+  { changes }: { readonly changes: Changes },
+): Outcome {
   let value: unknown;
   try {
     value = message.data.value();
@@ -50,7 +54,7 @@ export function introduceWorker(message: MessageOf<"invokefunction">, session: S
     },
     featureSet(features ?? []),
   );
-  kernel.changes.emit({ kind: "worker", id: session.workerId, op: "updated" });
+  changes.emit({ kind: "worker", id: session.workerId, op: "updated" });
   return { ok: true, result: Payload.fromValue({ success: true }) };
 }
 

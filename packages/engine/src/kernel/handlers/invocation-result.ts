@@ -1,10 +1,14 @@
 import { CallError, type MessageOf } from "@svc/protocol";
-import type { Kernel } from "../kernel.ts";
+import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
 import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
 
 /** A worker returns the result of a call. Only calls that were sent to this connection are accepted. */
-export function invocationResult(message: MessageOf<"invocationresult">, session: Session, kernel: Kernel): void {
+export function invocationResult(
+  message: MessageOf<"invocationresult">,
+  session: Session,
+  { router }: { readonly router: Router },
+): void {
   const call = session.held.get(message.invocation_id);
   if (call === undefined) {
     session.log.debug("a result was ignored: the worker has no such call in flight", {
@@ -13,10 +17,10 @@ export function invocationResult(message: MessageOf<"invocationresult">, session
     return;
   }
   if (message.error !== undefined) {
-    kernel.router.settle(call, { ok: false, error: CallError.fromWire(message.error) });
+    router.settle(call, { ok: false, error: CallError.fromWire(message.error) });
     return;
   }
-  kernel.router.settle(call, {
+  router.settle(call, {
     ok: true,
     result: message.result,
     traceparent: cleanTraceparent(message.traceparent) ?? call.traceparent,

@@ -1,26 +1,35 @@
 import { CallError, type FunctionId, type InvocationId, type MessageOf, Payload } from "@svc/protocol";
 import type { CallRequest, Outcome } from "../call.ts";
 import { metadataOfCaller } from "../call-metadata.ts";
-import type { Kernel } from "../kernel.ts";
-import { newInvocationId } from "../router.ts";
+import type { Changes } from "../changes.ts";
+import { newInvocationId, type Router } from "../router.ts";
 import type { Session } from "../session.ts";
 import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
-import { admitCall } from "./admit-call.ts";
+import type { WorkerLimits } from "../worker-limits.ts";
+import { type AdmitCallPorts, admitCall } from "./admit-call.ts";
 import { introduceWorker, REGISTER_WORKER } from "./introduce-worker.ts";
 
 /** The function behind `action: enqueue`; a queue provides it. */
 const ENQUEUE = "engine::queue::enqueue" as FunctionId;
 
+export interface CallPorts extends AdmitCallPorts {
+  readonly router: Router;
+  readonly limits: WorkerLimits;
+  /** In milliseconds. Read at each call, since the config may change. */
+  readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };
+  readonly changes: Changes;
+}
+
 /** A worker calls a function. The payload is forwarded unparsed. */
-export function invokeFunction(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel): void {
+export function invokeFunction(message: MessageOf<"invokefunction">, session: Session, ports: CallPorts): void {
   const { invocation_id: wanted, function_id: functionId } = message;
   if (functionId === REGISTER_WORKER) {
-    const outcome = introduceWorker(message, session, kernel);
+    const outcome = introduceWorker(message, session, ports);
     if (message.action?.type !== "void" && wanted !== undefined) session.answer(wanted, functionId, outcome);
     return;
   }
-  const admitted = session.access === undefined ? message : admitCall(message, session.access, session, kernel);
-  if (admitted !== undefined) makeCall(admitted, functionId, session, kernel);
+  const admitted = session.access === undefined ? message : admitCall(message, session.access, session, ports);
+  if (admitted !== undefined) makeCall(admitted, functionId, session, ports);
 }
 
 /** `functionId` is the requested function, which the result names. A middleware may be called in its place. */
@@ -28,11 +37,11 @@ function makeCall(
   message: MessageOf<"invokefunction">,
   functionId: FunctionId,
   session: Session,
-  kernel: Kernel,
+  ports: CallPorts,
 ): void {
   const { invocation_id: wanted, action } = message;
   const isVoid = action?.type === "void" || wanted === undefined;
-  const { maxCallsInFlight } = kernel.limits;
+  const { maxCallsInFlight } = ports.limits;
   if (session.made.size + session.voidCalls >= maxCallsInFlight) {
     const error = new CallError(
       "too_many_calls",
@@ -41,48 +50,48 @@ function makeCall(
         details: { limit: maxCallsInFlight },
       },
     );
-    kernel.telemetry.collector?.callDenied(error, session.caller);
+    ports.telemetry.collector?.callDenied(error, session.caller);
     if (wanted === undefined || action?.type === "void") logVoidFailure({ ok: false, error }, functionId, session);
     else session.answer(wanted, functionId, { ok: false, error });
     return;
   }
   if (action?.type === "enqueue") {
-    enqueue(message, action.queue, session, kernel);
+    enqueue(message, action.queue, session, ports);
     return;
   }
   if (isVoid) {
-    const request = requestOf(message, session, kernel, newInvocationId(), (outcome) => {
+    const request = requestOf(message, session, ports, newInvocationId(), (outcome) => {
       session.voidCalls--;
       logVoidFailure(outcome, functionId, session);
     });
     session.voidCalls++;
-    kernel.router.start(request);
+    ports.router.start(request);
     return;
   }
   if (session.made.has(wanted)) {
     const error = new CallError("invalid_message", `invocation_id ${wanted} is already in use by a call in flight`);
-    kernel.telemetry.collector?.callDenied(error, session.caller);
+    ports.telemetry.collector?.callDenied(error, session.caller);
     session.warn("a frame was refused", { problem: error.message });
     session.sendError(error);
     return;
   }
   const isTraced = message.traceparent !== undefined;
-  const request = requestOf(message, session, kernel, wanted, (outcome) => {
+  const request = requestOf(message, session, ports, wanted, (outcome) => {
     session.made.delete(wanted);
     session.answer(wanted, functionId, outcome, isTraced);
   });
-  const call = kernel.router.start(request);
+  const call = ports.router.start(request);
   if (call !== undefined) session.made.set(wanted, call);
 }
 
 function requestOf(
   message: MessageOf<"invokefunction">,
   session: Session,
-  kernel: Kernel,
+  ports: CallPorts,
   id: InvocationId,
   onSettled: CallRequest["onSettled"],
 ): CallRequest {
-  const { deadlines } = kernel;
+  const { deadlines } = ports;
   return {
     id,
     functionId: message.function_id,
@@ -100,17 +109,17 @@ function requestOf(
   };
 }
 
-function enqueue(message: MessageOf<"invokefunction">, queue: string, session: Session, kernel: Kernel): void {
+function enqueue(message: MessageOf<"invokefunction">, queue: string, session: Session, ports: CallPorts): void {
   const { invocation_id: wanted, function_id: functionId } = message;
   const answer = (outcome: Outcome): void => {
     if (wanted === undefined) logVoidFailure(outcome, functionId, session);
     else session.answer(wanted, functionId, outcome);
   };
   const refuse = (error: CallError): void => {
-    kernel.telemetry.collector?.callDenied(error, session.caller);
+    ports.telemetry.collector?.callDenied(error, session.caller);
     answer({ ok: false, error });
   };
-  if (kernel.registry.find(ENQUEUE) === undefined) {
+  if (ports.registry.find(ENQUEUE) === undefined) {
     refuse(
       new CallError(
         "enqueue_error",
@@ -126,7 +135,7 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
     refuse(CallError.from(thrown));
     return;
   }
-  const request = requestOf(message, session, kernel, newInvocationId(), (outcome) => {
+  const request = requestOf(message, session, ports, newInvocationId(), (outcome) => {
     session.voidCalls--;
     if (outcome.ok || outcome.error.code === "enqueue_error") answer(outcome);
     else
@@ -138,7 +147,7 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
       });
   });
   session.voidCalls++;
-  kernel.router.start({ ...request, functionId: ENQUEUE, payload, timeoutMs: undefined });
+  ports.router.start({ ...request, functionId: ENQUEUE, payload, timeoutMs: undefined });
 }
 
 /**

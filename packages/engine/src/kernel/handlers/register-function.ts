@@ -1,25 +1,40 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
+import type { Quotas } from "../../access/quotas.ts";
 import type { Provider } from "../call.ts";
-import { DelegatedProvider } from "../delegated-provider.ts";
-import type { Kernel } from "../kernel.ts";
+import type { Changes } from "../changes.ts";
+import type { FormatChecks } from "../format-check.ts";
+import type { IdOwnership } from "../id-ownership.ts";
+import type { Invocations } from "../invocations.ts";
+import type { Registry } from "../registry.ts";
 import type { Session } from "../session.ts";
-import { settlePrincipal } from "../settle-principal.ts";
-import { admitFunction } from "./admit-registrations.ts";
+import { type AdmitFunctionPorts, admitFunction } from "./admit-registrations.ts";
 import { reportFormatProblem } from "./report-format-problem.ts";
 
 /** The only engine id that a worker may register: a queue provides it. */
 const OPEN_ENGINE_ID = "engine::queue::enqueue";
 
+interface ProviderPorts {
+  readonly registry: Registry;
+  readonly ownership: IdOwnership;
+  readonly invocations: Invocations;
+  readonly quotas: Quotas;
+}
+
+export interface FunctionPorts extends ProviderPorts, AdmitFunctionPorts {
+  readonly formats: FormatChecks;
+  readonly changes: Changes;
+}
+
 /** A worker registers a function. Registering the same id again on the same connection replaces it. */
-export function registerFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): void {
-  if (session.access === undefined) addFunction(message, session, kernel);
-  else admitFunction(message, session.access, session, kernel, (admitted) => addFunction(admitted, session, kernel));
+export function registerFunction(message: MessageOf<"registerfunction">, session: Session, ports: FunctionPorts): void {
+  if (session.access === undefined) addFunction(message, session, ports);
+  else admitFunction(message, session.access, session, ports, (admitted) => addFunction(admitted, session, ports));
 }
 
 /** Returns whether the registration was accepted. */
-function addFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): boolean {
+function addFunction(message: MessageOf<"registerfunction">, session: Session, ports: FunctionPorts): boolean {
   const { id } = message;
-  const provider = providerOf(message, session, kernel);
+  const provider = providerOf(message, session, ports);
   if (CallError.is(provider)) {
     session.warn("a function was refused", { functionId: id, code: provider.code, problem: provider.message });
     session.sendError(
@@ -29,7 +44,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
     );
     return false;
   }
-  const check = kernel.formats.checkFor({
+  const check = ports.formats.checkFor({
     format: message.request_format,
     wanted: message.validate,
     principal: session.principal,
@@ -37,7 +52,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
   reportFormatProblem(check, message, session);
   const replaced = session.functions.get(id);
   const undo = session.scope.add(
-    kernel.registry.register(id, provider, {
+    ports.registry.register(id, provider, {
       description: message.description,
       requestFormat: message.request_format,
       responseFormat: message.response_format,
@@ -49,7 +64,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
   session.functions.set(id, undo);
   // After the new registration, so that the function never disappears in between.
   replaced?.();
-  kernel.changes.registered(session.workerId);
+  ports.changes.registered(session.workerId);
   return true;
 }
 
@@ -60,36 +75,36 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
 function providerOf(
   { id, invocation }: MessageOf<"registerfunction">,
   session: Session,
-  kernel: Kernel,
+  ports: ProviderPorts,
 ): Provider | CallError {
-  const problem = refusal(id, session, kernel);
+  const problem = refusal(id, session, ports);
   if (problem !== undefined) return new CallError("registration_refused", problem);
-  const provider = invocation === undefined ? session : delegated(id, invocation, session, kernel);
+  const provider = invocation === undefined ? session : delegated(id, invocation, session, ports.invocations);
   if (CallError.is(provider)) return provider;
   // Last, since it may withdraw the id from other connections.
-  const dispute = settlePrincipal(id, session, kernel);
+  const dispute = ports.ownership.claimFunction(id, session);
   return dispute === undefined ? provider : new CallError("registration_refused", dispute);
 }
 
-function delegated(id: FunctionId, invocation: unknown, session: Session, kernel: Kernel): Provider | CallError {
-  const { router, limits, invocations, sessions } = kernel;
+function delegated(
+  id: FunctionId,
+  invocation: unknown,
+  session: Session,
+  invocations: Invocations,
+): Provider | CallError {
   try {
-    const run = invocations.accept(id, invocation, { principal: session.principal });
-    return new DelegatedProvider({ session, sessions, run, router, maxCallsHeld: limits.maxCallsHeld });
+    return invocations.providerOf(id, invocation, session);
   } catch (thrown) {
     return CallError.from(thrown);
   }
 }
 
-function refusal(id: FunctionId, session: Session, kernel: Kernel): string | undefined {
+function refusal(id: FunctionId, session: Session, { registry, quotas }: ProviderPorts): string | undefined {
   if (id.startsWith("engine::") && id !== OPEN_ENGINE_ID)
     return `${id} is reserved: ids that begin with engine:: belong to the engine`;
-  const entry = kernel.registry.find(id);
+  const entry = registry.find(id);
   if (entry?.registrations.some((registration) => registration.provider.builtIn))
     return `${id} is reserved: the module ${entry.registrations[0]?.provider.name} provides it`;
   if (session.functions.has(id)) return undefined;
-  const { maxFunctions } = kernel.limits;
-  if (session.functions.size >= maxFunctions)
-    return `this connection has ${maxFunctions} functions, which is the limit`;
-  return kernel.quotas.functions.problemOf(session.principal);
+  return quotas.functions.problemFor(session.functions.size, session.principal);
 }

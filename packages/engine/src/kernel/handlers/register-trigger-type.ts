@@ -1,23 +1,43 @@
 import { CallError, type MessageOf, Payload } from "@svc/protocol";
-import type { Kernel } from "../kernel.ts";
+import type { Quotas } from "../../access/quotas.ts";
+import type { Changes } from "../changes.ts";
+import type { FormatChecks } from "../format-check.ts";
+import type { IdOwnership } from "../id-ownership.ts";
+import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
-import { settleTypePrincipal } from "../settle-principal.ts";
 import type { Binding, TriggerTypeProvider } from "../trigger-binding.ts";
+import type { TriggerRegistry } from "../trigger-registry.ts";
 import { admitTriggerType } from "./admit-registrations.ts";
 import { reportFormatProblem } from "./report-format-problem.ts";
+
+export interface TriggerTypePorts {
+  readonly triggers: TriggerRegistry;
+  readonly ownership: IdOwnership;
+  readonly quotas: Quotas;
+  readonly formats: FormatChecks;
+  readonly changes: Changes;
+  /** Calls registration hooks. */
+  readonly router: Router;
+}
 
 /**
  * A worker registers a trigger type. A type that the engine provides cannot be taken over. Of several workers the
  * latest serves.
  */
-export function registerTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): void {
-  if (session.access === undefined) addTriggerType(message, session, kernel);
+export function registerTriggerType(
+  message: MessageOf<"registertriggertype">,
+  session: Session,
+  ports: TriggerTypePorts,
+): void {
+  if (session.access === undefined) addTriggerType(message, session, ports);
   else
-    admitTriggerType(message, session.access, session, kernel, (admitted) => addTriggerType(admitted, session, kernel));
+    admitTriggerType(message, session.access, session, ports.router, (admitted) =>
+      addTriggerType(admitted, session, ports),
+    );
 }
 
 /** Returns whether the registration was accepted. */
-function addTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): boolean {
+function addTriggerType(message: MessageOf<"registertriggertype">, session: Session, ports: TriggerTypePorts): boolean {
   const { id } = message;
   const refuse = (problem: string): false => {
     session.warn("a trigger type was refused", { triggerType: id, problem });
@@ -29,21 +49,18 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   if (id.startsWith("engine::")) {
     return refuse(`the trigger type ${id} is reserved: ids that begin with engine:: belong to the engine`);
   }
-  const current = kernel.triggers.typeById(id)?.provider;
+  const current = ports.triggers.typeById(id)?.provider;
   if (current?.builtIn) {
     return refuse(`the trigger type ${id} is reserved: the module ${current.workerName} provides it`);
   }
   if (!session.triggerTypes.has(id)) {
-    const { maxTriggerTypes } = kernel.limits;
-    if (session.triggerTypes.size >= maxTriggerTypes)
-      return refuse(`this connection has ${maxTriggerTypes} trigger types, which is the limit`);
-    const problem = kernel.quotas.triggerTypes.problemOf(session.principal);
+    const problem = ports.quotas.triggerTypes.problemFor(session.triggerTypes.size, session.principal);
     if (problem !== undefined) return refuse(problem);
   }
   // Last, since it may withdraw the type from other connections.
-  const dispute = settleTypePrincipal(id, session, kernel);
+  const dispute = ports.ownership.claimTriggerType(id, session);
   if (dispute !== undefined) return refuse(dispute);
-  const check = kernel.formats.checkFor({
+  const check = ports.formats.checkFor({
     format: message.trigger_request_format,
     wanted: message.validate ?? false,
     principal: session.principal,
@@ -66,8 +83,8 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
     },
   };
   const replaced = session.triggerTypes.get(id);
-  kernel.quotas.triggerTypes.add(session.principal);
-  const withdraw = kernel.triggers.provideType({
+  ports.quotas.triggerTypes.add(session.principal);
+  const withdraw = ports.triggers.provideType({
     id,
     description: message.description,
     requestFormat: message.trigger_request_format,
@@ -77,11 +94,11 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   });
   const undo = session.scope.add(() => {
     withdraw();
-    kernel.quotas.triggerTypes.release(session.principal);
+    ports.quotas.triggerTypes.release(session.principal);
   });
   session.triggerTypes.set(id, undo);
   replaced?.();
-  kernel.changes.registered(session.workerId);
+  ports.changes.registered(session.workerId);
   return true;
 }
 

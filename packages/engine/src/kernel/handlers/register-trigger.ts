@@ -1,22 +1,33 @@
 import { CallError, type MessageOf, type TriggerId } from "@svc/protocol";
+import type { Quota } from "../../access/quota.ts";
+import type { Quotas } from "../../access/quotas.ts";
+import type { WatchedTargets } from "../../access/watched-targets.ts";
 import { withoutSvc } from "../call-metadata.ts";
-import type { Kernel } from "../kernel.ts";
+import type { Changes } from "../changes.ts";
 import type { Undo } from "../scope.ts";
 import type { Session } from "../session.ts";
 import { bindingKey, type TriggerRequest } from "../trigger-binding.ts";
-import { admitTrigger, type TargetWatch } from "./admit-registrations.ts";
+import type { TriggerRegistry } from "../trigger-registry.ts";
+import { type AdmitTriggerPorts, admitTrigger, type TargetWatch } from "./admit-registrations.ts";
+
+export interface TriggerPorts extends AdmitTriggerPorts {
+  readonly triggers: TriggerRegistry;
+  readonly watchedTargets: WatchedTargets;
+  readonly quotas: Quotas;
+  readonly changes: Changes;
+}
 
 /**
  * A worker registers a trigger. The same trigger id again replaces the previous binding (a reconnecting worker
  * registers its triggers again).
  */
-export function registerTrigger(message: MessageOf<"registertrigger">, session: Session, kernel: Kernel): void {
+export function registerTrigger(message: MessageOf<"registertrigger">, session: Session, ports: TriggerPorts): void {
   if (session.access === undefined) {
-    addTrigger(message, session, kernel);
+    addTrigger(message, session, ports);
     return;
   }
-  admitTrigger(message, session.access, session, kernel, {
-    add: (admitted, targets) => addTrigger(admitted, session, kernel, targets),
+  admitTrigger(message, session.access, session, ports, {
+    add: (admitted, targets) => addTrigger(admitted, session, ports, targets),
     refuse: (error) => refuse(message, session, error),
   });
 }
@@ -40,17 +51,13 @@ function refuse(
 function addTrigger(
   message: MessageOf<"registertrigger">,
   session: Session,
-  kernel: Kernel,
+  ports: TriggerPorts,
   targets?: TargetWatch,
 ): void {
   const { id, trigger_type: type, function_id: functionId } = message;
-  const { maxTriggers } = kernel.limits;
   const replaced = session.triggers.get(id);
   if (replaced === undefined) {
-    const isFull = session.triggers.size >= maxTriggers;
-    const problem = isFull
-      ? `this connection has ${maxTriggers} triggers, which is the limit`
-      : kernel.quotas.triggers.problemOf(session.principal);
+    const problem = ports.quotas.triggers.problemFor(session.triggers.size, session.principal);
     if (problem !== undefined) {
       refuse(message, session, new CallError("registration_refused", problem));
       return;
@@ -65,23 +72,23 @@ function addTrigger(
   };
   // Remove the old one first: a provider must never see two bindings with one id.
   if (replaced !== undefined && replaced.hold.key !== bindingKey(request)) replaced.hold.remove();
-  const hold = kernel.triggers.register(session, request);
+  const hold = ports.triggers.register(session, request);
   replaced?.unwatch();
-  const unwatch = kernel.watchedTargets.watch(targets?.ids ?? [], () => {
+  const unwatch = ports.watchedTargets.watch(targets?.ids ?? [], () => {
     if (targets?.mayStay() === false) session.removeTrigger(id);
   });
-  const leave = replaced?.leave ?? leaveWithSession(id, session, kernel);
+  const leave = replaced?.leave ?? leaveWithSession(id, session, ports.quotas.triggers);
   session.triggers.set(id, { hold, leave, unwatch });
-  kernel.changes.registered(session.workerId);
+  ports.changes.registered(session.workerId);
 }
 
 /** Removes the binding and its count when the connection ends. */
-function leaveWithSession(id: TriggerId, session: Session, kernel: Kernel): Undo {
-  kernel.quotas.triggers.add(session.principal);
+function leaveWithSession(id: TriggerId, session: Session, quota: Quota): Undo {
+  quota.add(session.principal);
   return session.scope.add(() => {
     const current = session.triggers.get(id);
     current?.unwatch();
     current?.hold.leave();
-    kernel.quotas.triggers.release(session.principal);
+    quota.release(session.principal);
   });
 }

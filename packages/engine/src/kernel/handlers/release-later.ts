@@ -1,4 +1,4 @@
-import type { Kernel } from "../kernel.ts";
+import type { Clock } from "../clock.ts";
 import type { Session } from "../session.ts";
 
 /** Delay before the unregistered id of a trusted worker becomes free, in milliseconds. */
@@ -9,10 +9,10 @@ const RELEASE_AFTER_MS = 60_000;
  * whose connection ends within this minute stays reserved. A connection that takes longer to finish its last calls has
  * no other functions, which `release` checks.
  */
-export function releaseLater(session: Session, kernel: Kernel, release: () => void): void {
+export function releaseLater(session: Session, clock: Clock, release: () => void): void {
   if (!session.principal.isTrusted) return;
   const cancel = session.scope.add(
-    kernel.clock.after(RELEASE_AFTER_MS, () => {
+    clock.after(RELEASE_AFTER_MS, () => {
       cancel();
       release();
     }),

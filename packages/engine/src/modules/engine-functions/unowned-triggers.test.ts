@@ -4,8 +4,8 @@ import { z } from "zod";
 import { authResultSchema, grantsOfAuthResult } from "../../access/grants.ts";
 import { policyOf } from "../../access/policy.ts";
 import { SessionAccess } from "../../access/session-access.ts";
-import type { WorkerLimits } from "../../kernel/kernel.ts";
 import { defineModule, type TriggerBinding } from "../../kernel/module.ts";
+import type { WorkerLimits } from "../../kernel/worker-limits.ts";
 import {
   accessOfRole,
   type InMemoryEngine,

@@ -1,0 +1,94 @@
+import { CallError, type FunctionId, type TriggerTypeId } from "@svc/protocol";
+import { isSamePrincipal } from "../access/principal.ts";
+import type { ReservedIds } from "../access/reserved-ids.ts";
+import type { Registry } from "./registry.ts";
+import type { Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+import type { TriggerRegistry } from "./trigger-registry.ts";
+
+/** Decides which principal may register an id. Withdraws ids from restricted connections if a trusted one needs them. */
+export class IdOwnership {
+  readonly #registry: Registry;
+  readonly #sessions: Sessions;
+  readonly #triggers: TriggerRegistry;
+  readonly #reservedIds: ReservedIds;
+
+  constructor(parts: {
+    readonly registry: Registry;
+    readonly sessions: Sessions;
+    readonly triggers: TriggerRegistry;
+    readonly reservedIds: ReservedIds;
+  }) {
+    this.#registry = parts.registry;
+    this.#sessions = parts.sessions;
+    this.#triggers = parts.triggers;
+    this.#reservedIds = parts.reservedIds;
+  }
+
+  /**
+   * Returns why the session may not register the function id. Workers may provide one function together only if they
+   * have the same principal. A restricted connection cannot join another principal's function; a trusted one takes the
+   * id over from restricted ones.
+   */
+  claimFunction(id: FunctionId, session: Session): string | undefined {
+    if (session.principal.isTrusted) {
+      this.withdrawFromRestricted(id, "was taken over by a trusted worker");
+      this.#reservedIds.remember("function", id);
+      return undefined;
+    }
+    const isTaken = this.#registry
+      .find(id)
+      ?.registrations.some(({ provider }) => !isSamePrincipal(provider.principal, session.principal));
+    if (isTaken) return `${id} belongs to another principal`;
+    if (this.#reservedIds.isOfTrusted("function", id)) return `${id} belongs to a trusted worker that is away`;
+    // Ids below the prefix of a connection are its own.
+    return session.access?.grants.prefix === undefined ? this.#refusalOfUnknown(id) : undefined;
+  }
+
+  /**
+   * Like `claimFunction`, for a trigger type. Without this check a standby provider would get all bindings of another
+   * principal as soon as that one disconnects.
+   */
+  claimTriggerType(id: TriggerTypeId, session: Session): string | undefined {
+    const providers = this.#triggers.providersOf(id);
+    if (session.principal.isTrusted) {
+      for (const { principal, workerId } of providers) {
+        if (principal.isTrusted) continue;
+        const restricted = this.#sessions.byId(workerId);
+        restricted?.withdrawTriggerType(id);
+        restricted?.sendError(withdrawn("registertriggertype", id, "was taken over by a trusted worker"));
+      }
+      this.#reservedIds.remember("trigger type", id);
+      return undefined;
+    }
+    const isTaken = providers.some(({ principal }) => !isSamePrincipal(principal, session.principal));
+    if (isTaken) return `the trigger type ${id} belongs to another principal`;
+    if (this.#reservedIds.isOfTrusted("trigger type", id))
+      return `the trigger type ${id} belongs to a trusted worker that is away`;
+    return this.#refusalOfUnknown(`the trigger type ${id}`);
+  }
+
+  /** Returns why a restricted connection may not have an id that may belong to a disconnected trusted worker. */
+  #refusalOfUnknown(what: string): string | undefined {
+    const { problem } = this.#reservedIds;
+    return problem === undefined ? undefined : `${what} may belong to a trusted worker: ${problem}`;
+  }
+
+  /**
+   * Withdraws the function from restricted connections that provide it. `reason` completes a sentence that begins with
+   * the id.
+   */
+  withdrawFromRestricted(id: FunctionId, reason: string): void {
+    const restricted =
+      this.#registry.find(id)?.registrations.filter(({ provider }) => !provider.principal.isTrusted) ?? [];
+    for (const { provider } of restricted) {
+      const session = this.#sessions.byId(provider.workerId);
+      session?.withdrawFunction(id);
+      session?.sendError(withdrawn("registerfunction", id, reason));
+    }
+  }
+}
+
+function withdrawn(messageType: string, id: string, reason: string): CallError {
+  return new CallError("registration_refused", `${id} ${reason}`, { details: { message_type: messageType, id } });
+}
