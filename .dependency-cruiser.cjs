@@ -6,9 +6,16 @@ module.exports = {
   forbidden: [
     {
       name: "no-circular",
-      comment: "A circle has no reading order.",
+      comment: "A cycle has no reading order, not even one of types.",
       severity: "error",
-      from: {},
+      from: { pathNot: "^packages/sdk/|/observability/" },
+      to: { circular: true },
+    },
+    {
+      name: "no-circular-code",
+      comment: "The SDK and observability still have cycles of types.",
+      severity: "error",
+      from: { path: "^packages/sdk/|/observability/" },
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
     {
@@ -83,10 +90,31 @@ module.exports = {
     },
     {
       name: "kernel-knows-no-module",
-      comment: "The kernel is below everything in the engine.",
+      comment: "The kernel is below everything in the engine but the rules for restricted connections.",
       severity: "error",
       from: { path: "^packages/engine/src/kernel/", pathNot: tests },
-      to: { path: "^packages/engine/src/(?!kernel/)" },
+      to: { path: "^packages/engine/src/(?!(access|kernel)/)" },
+    },
+    {
+      name: "access-is-rules",
+      comment: "Rules know neither calls nor connections; the kernel applies them.",
+      severity: "error",
+      from: { path: "^packages/engine/src/access/", pathNot: tests },
+      to: { path: "^packages/engine/src/(?!access/)" },
+    },
+    {
+      name: "streams-see-contracts",
+      comment: "Of the kernel the streams see the contract with their providers, the clock and the logger.",
+      severity: "error",
+      from: { path: "^packages/engine/src/streams/", pathNot: tests },
+      to: { path: "^packages/engine/src/(?!streams/|kernel/(clock|logger|stream-contract)[.]ts$)" },
+    },
+    {
+      name: "parts-are-handed-over",
+      comment: "Only the engine sees all parts; everything else takes those that it uses.",
+      severity: "error",
+      from: { path: "^packages/engine/src/", pathNot: `^packages/engine/src/engine[.]ts$|${tests}` },
+      to: { path: "^packages/engine/src/create-kernel[.]ts$" },
     },
     {
       name: "modules-are-strangers",
@@ -101,7 +129,7 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
       to: {
-        path: "^packages/engine/src/kernel/(?!(module|stream-contract|lazy-schema|nearest-name|telemetry-contract|health-contract|clock|interval-clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
+        path: "^packages/engine/src/(access|streams)/|^packages/engine/src/kernel/(?!(module|stream-contract|lazy-schema|nearest-name|telemetry-contract|health-contract|clock|interval-clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
       },
     },
     {

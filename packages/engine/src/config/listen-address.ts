@@ -1,7 +1,23 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { z } from "zod";
 import { tlsBlockSchema } from "./tls-block.ts";
-import type { ListenAddress } from "./types.ts";
+
+/** Address that a listener binds. Default: loopback. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 to 65535; 0 picks a free port. */
+  readonly port: number;
+  /** Absent: no TLS. */
+  readonly tls?: TlsFiles;
+}
+
+/** Absolute paths of PEM files. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+  /** If set, clients must present a certificate that this authority signed. */
+  readonly clientCa?: string;
+}
 
 export const DEFAULT_BRIDGE: ListenAddress = { host: "127.0.0.1", port: 49134 };
 export const DEFAULT_HTTP: ListenAddress = { host: "127.0.0.1", port: 3111 };

@@ -2,23 +2,9 @@ import type { AccessSettings } from "../access/settings.ts";
 import type { EnvFile } from "../local-workers/env-file.ts";
 import { FileError, type FileProblem } from "../yaml/problem.ts";
 import type { EngineOptionSettings } from "./engine-options.ts";
+import type { ListenAddress } from "./listen-address.ts";
 
-/** Address that a listener binds. Default: loopback. */
-export interface ListenAddress {
-  readonly host: string;
-  /** 0 to 65535; 0 picks a free port. */
-  readonly port: number;
-  /** Absent: no TLS. */
-  readonly tls?: TlsFiles;
-}
-
-/** Absolute paths of PEM files. */
-export interface TlsFiles {
-  readonly cert: string;
-  readonly key: string;
-  /** If set, clients must present a certificate that this authority signed. */
-  readonly clientCa?: string;
-}
+export type { ListenAddress, TlsFiles } from "./listen-address.ts";
 
 /**
  * The `engine:` block of the config file, with defaults filled in. Environment and flags are already applied. Paths are

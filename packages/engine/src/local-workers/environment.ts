@@ -1,7 +1,13 @@
 import { delimiter, dirname, join } from "node:path";
-import type { WorkerManifest } from "./manifest.ts";
 import { RUN_VARIABLE } from "./run-marker.ts";
-import { kindRules } from "./runtime-kinds.ts";
+import { kindRules, type RuntimeKind } from "./runtime-kinds.ts";
+
+/** The members of a manifest that decide the environment. */
+interface EnvironmentFacts {
+  readonly kind: RuntimeKind;
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+}
 
 /** Variables that only the engine sets. Other values would disconnect the worker. */
 export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
@@ -40,7 +46,7 @@ export function virtualEnvFolder(folder: string): string {
  * those of this process, PATH with the worker's programs first and unbuffered output, then the manifest's `env`.
  */
 export function workerEnvironment(
-  manifest: Pick<WorkerManifest, "kind" | "folder" | "env">,
+  manifest: EnvironmentFacts,
   fromFiles: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   const inherited = Object.entries(process.env).filter((pair): pair is [string, string] => {
@@ -57,7 +63,7 @@ export function workerEnvironment(
 }
 
 /** Returns the same environment with less output, for the install command. */
-export function installEnvironment(manifest: Pick<WorkerManifest, "kind" | "folder" | "env">): Record<string, string> {
+export function installEnvironment(manifest: EnvironmentFacts): Record<string, string> {
   return {
     ...workerEnvironment(manifest),
     PIP_DISABLE_PIP_VERSION_CHECK: "1",

@@ -15,9 +15,9 @@ import { CLOSE, HEARTBEAT_MS } from "./stream-codes.ts";
 import { StreamConnection } from "./stream-connection.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { readStreamPath, SYSTEM_GROUP, SYSTEM_PREFIX } from "./stream-path.ts";
-import type { Subscription } from "./subscription.ts";
 import { SystemStreams } from "./system-streams.ts";
 import { Tap, tapSpec } from "./tap.ts";
+import type { Subscription } from "./topic.ts";
 import { Topics } from "./topics.ts";
 import { UserStreamNames } from "./user-stream-names.ts";
 

@@ -2,8 +2,7 @@ import { CallError } from "@svc/protocol";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { READ_DEADLINE_MS } from "./stream-codes.ts";
-import type { Subscription } from "./subscription.ts";
-import type { Topic } from "./topic.ts";
+import type { Subscription, Topic } from "./topic.ts";
 import { withTimeout } from "./with-timeout.ts";
 
 /** Minimum time between two resyncs of one group, in milliseconds. */

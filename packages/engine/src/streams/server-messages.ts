@@ -2,7 +2,7 @@ import type { Frame } from "@svc/protocol";
 import type { StreamJoin } from "../kernel/stream-contract.ts";
 import { asFrame, messageTail, openMessage } from "./numbered-event.ts";
 import { HEARTBEAT_MS } from "./stream-codes.ts";
-import type { Subscription } from "./subscription.ts";
+import type { Subscription } from "./topic.ts";
 
 export type GapReason = "restarted" | "expired" | "overflow" | "unclear";
 

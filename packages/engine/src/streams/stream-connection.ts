@@ -12,9 +12,8 @@ import { heartbeat, PONG, problem, welcome } from "./server-messages.ts";
 import { CLOSE } from "./stream-codes.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import type { StreamPath } from "./stream-path.ts";
-import type { Subscription } from "./subscription.ts";
 import type { MessageFacts } from "./tap.ts";
-import type { Receiver } from "./topic.ts";
+import type { Receiver, Subscription } from "./topic.ts";
 
 /** Malformed messages of a plain client before it is disconnected. */
 const MAX_MALFORMED = 100;

@@ -1,9 +1,9 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { StreamSource } from "../kernel/stream-contract.ts";
-import type { Subscription } from "./subscription.ts";
 import type { SystemStreams } from "./system-streams.ts";
 import type { Tap } from "./tap.ts";
+import type { Subscription } from "./topic.ts";
 
 /** The dependencies of connections. */
 export interface StreamParts {

@@ -8,8 +8,7 @@ import { snapshotOverlap } from "./snapshot-overlap.ts";
 import { MAX_SUBSCRIPTIONS, READ_DEADLINE_MS } from "./stream-codes.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { SYSTEM_PREFIX } from "./stream-path.ts";
-import type { Subscription } from "./subscription.ts";
-import type { Topic } from "./topic.ts";
+import type { Subscription, Topic } from "./topic.ts";
 import { withTimeout } from "./with-timeout.ts";
 
 /** Maximum number of reads of a group that changes faster than it can be read. */

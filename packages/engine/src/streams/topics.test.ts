@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StreamEvent } from "../kernel/stream-contract.ts";
-import { Subscription } from "./subscription.ts";
+import { Subscription } from "./topic.ts";
 import { Topics } from "./topics.ts";
 
 const event = (group: string, json = "1"): StreamEvent => ({

@@ -1,6 +1,6 @@
 import type { SeenCall } from "./seen-calls.ts";
 import { kindOf, type TriggerItem, triggerLabel } from "./triggers.ts";
-import type { JobRun } from "./uses.ts";
+import type { JobRun, Use } from "./uses.ts";
 
 // The whole system as a graph: triggers, functions, and what functions call and use.
 
@@ -70,12 +70,6 @@ export type TriggerFacts = Pick<
 export interface FunctionFacts {
   readonly function_id: string;
   readonly internal?: boolean;
-}
-
-/** Use of a state scope, stream, queue or topic, with its name if known. */
-export interface Use extends SeenCall {
-  readonly kind: "state" | "stream" | "queue" | "topic";
-  readonly name: string | undefined;
 }
 
 export interface GraphSources {

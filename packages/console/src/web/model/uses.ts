@@ -1,5 +1,10 @@
-import type { Use } from "./flow-graph.ts";
 import type { FlowSpan, SeenCall } from "./seen-calls.ts";
+
+/** Use of a state scope, stream, queue or topic, with its name if known. */
+export interface Use extends SeenCall {
+  readonly kind: "state" | "stream" | "queue" | "topic";
+  readonly name: string | undefined;
+}
 
 /** Returns the kind of resource that a function of the engine uses. */
 export function kindOfUse(functionId: string): Use["kind"] | undefined {

@@ -6,8 +6,14 @@ import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { styleNonce } from "../lib/page-token.ts";
 import { cn } from "./cn.ts";
-import type { JsonDiffProps } from "./json-diff.tsx";
 import { colors, theme } from "./json-editor-impl.tsx";
+
+export interface JsonDiffProps {
+  readonly label: string;
+  readonly before: string;
+  readonly after: string;
+  readonly className?: string;
+}
 
 /** Lines of context around a change; the rest is folded. */
 const CONTEXT_LINES = 3;

@@ -1,13 +1,7 @@
 import { lazy, Suspense } from "react";
+import type { JsonDiffProps } from "./json-diff-impl.tsx";
 
 const Diff = lazy(() => import("./json-diff-impl.tsx"));
-
-export interface JsonDiffProps {
-  readonly label: string;
-  readonly before: string;
-  readonly after: string;
-  readonly className?: string;
-}
 
 /** Shows the differences between two texts in one column. Loaded on first use. */
 export function JsonDiff(props: JsonDiffProps) {

@@ -33,7 +33,19 @@ import { useEffect, useRef } from "react";
 import { styleNonce } from "../lib/page-token.ts";
 import { cn } from "./cn.ts";
 import { schemaCompletion } from "./json-completion.ts";
-import type { JsonEditorProps } from "./json-editor.tsx";
+
+export interface JsonEditorProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange?: ((text: string) => void) | undefined;
+  /** JSON Schema for completion. */
+  readonly schema?: unknown;
+  /** `mod+Enter`. */
+  readonly onSubmit?: (() => void) | undefined;
+  readonly onSave?: (() => void) | undefined;
+  readonly readOnly?: boolean;
+  readonly className?: string;
+}
 
 export const theme = EditorView.theme({
   "&": { backgroundColor: "var(--surface)", color: "var(--ink)", fontSize: "12px" },

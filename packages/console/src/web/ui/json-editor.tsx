@@ -1,19 +1,7 @@
 import { lazy, Suspense } from "react";
+import type { JsonEditorProps } from "./json-editor-impl.tsx";
 
 const Editor = lazy(() => import("./json-editor-impl.tsx"));
-
-export interface JsonEditorProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange?: ((text: string) => void) | undefined;
-  /** JSON Schema for completion. */
-  readonly schema?: unknown;
-  /** `mod+Enter`. */
-  readonly onSubmit?: (() => void) | undefined;
-  readonly onSave?: (() => void) | undefined;
-  readonly readOnly?: boolean;
-  readonly className?: string;
-}
 
 /** A JSON editor that marks syntax errors. Loaded on first use. */
 export function JsonEditor(props: JsonEditorProps) {

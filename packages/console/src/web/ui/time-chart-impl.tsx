@@ -2,7 +2,23 @@ import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import { clockTime, useZone, type Zone } from "../lib/time.ts";
-import type { ChartLine, TimeChartProps } from "./time-chart.tsx";
+
+interface ChartLine {
+  readonly name: string;
+  readonly tone: "accent" | "info" | "violet" | "warn" | "danger";
+  /** One value per time; null if unknown. */
+  readonly values: readonly (number | null)[];
+}
+
+export interface TimeChartProps {
+  readonly title: string;
+  /** Ascending times in milliseconds. */
+  readonly times: readonly number[];
+  readonly lines: readonly ChartLine[];
+  readonly format: (value: number) => string;
+  /** Charts with the same key share a crosshair. */
+  readonly syncKey?: string | undefined;
+}
 
 const HEIGHT = 128;
 

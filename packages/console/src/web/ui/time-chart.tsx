@@ -1,21 +1,5 @@
 import { lazy, Suspense } from "react";
-
-export interface ChartLine {
-  readonly name: string;
-  readonly tone: "accent" | "info" | "violet" | "warn" | "danger";
-  /** One value per time; null if unknown. */
-  readonly values: readonly (number | null)[];
-}
-
-export interface TimeChartProps {
-  readonly title: string;
-  /** Ascending times in milliseconds. */
-  readonly times: readonly number[];
-  readonly lines: readonly ChartLine[];
-  readonly format: (value: number) => string;
-  /** Charts with the same key share a crosshair. */
-  readonly syncKey?: string | undefined;
-}
+import type { TimeChartProps } from "./time-chart-impl.tsx";
 
 const Impl = lazy(() => import("./time-chart-impl.tsx"));
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../kernel/module.ts";
 import { inspectionSchema } from "./inspect.ts";
+import { logsOptions, logsOutput, MAX_TAIL } from "./read-logs.ts";
 import { DEFAULT_TAIL, workerStatusSchema } from "./status.ts";
 import type { Supervisor } from "./supervisor.ts";
 import type { WorkerState } from "./worker-state.ts";
@@ -9,8 +10,6 @@ import type { WorkerState } from "./worker-state.ts";
 const SETTLED: readonly WorkerState[] = ["ready", "failed", "crash_looping", "stopped"];
 
 const MAX_WAIT_MS = 900_000;
-const MAX_TAIL = 1_000;
-const MAX_LOG_WAIT_MS = 30_000;
 
 const name = z.string().min(1).meta({ description: "Name of the worker in the config file" });
 const named = z.strictObject({ name });
@@ -48,56 +47,6 @@ const waitInput = named.extend({
     description: "`settled`: it is ready, cannot become ready, or is stopped. `stopped`: it has no process left",
   }),
 });
-
-const logsInput = named.extend({
-  tail: z
-    .int()
-    .min(0)
-    .max(MAX_TAIL)
-    .default(100)
-    .meta({ description: "Maximum lines: the last ones, or with a cursor the next ones" }),
-  since_ms: z.int().min(0).optional().meta({ description: "Skips older lines; milliseconds since 1970" }),
-  stream: z
-    .enum(["out", "err", "install", "svc"])
-    .optional()
-    .meta({ description: "Only lines of this stream. `svc` contains the engine's messages about the worker" }),
-  cursor: z
-    .string()
-    .max(64)
-    .optional()
-    .meta({ description: "`cursor` of an earlier result: returns only later lines" }),
-  wait_ms: z
-    .int()
-    .min(0)
-    .max(MAX_LOG_WAIT_MS)
-    .default(0)
-    .meta({ description: "With a cursor: maximum wait for a new line, in milliseconds" }),
-});
-export type LogsInput = z.output<typeof logsInput>;
-
-const logsOutput = z.object({
-  lines: z
-    .array(
-      z.object({
-        time: z.string().meta({ description: "ISO time" }),
-        stream: z.enum(["out", "err", "install", "svc"]),
-        replica: z
-          .int()
-          .nullable()
-          .meta({ description: "The replica that wrote it, from 1. Null if there is only one" }),
-        text: z.string(),
-      }),
-    )
-    .meta({ description: "Newest last" }),
-  log_file: z.string().meta({
-    description: "Absolute path of the file. Older lines are in NAME.log.1 and NAME.log.2 in the same folder",
-  }),
-  cursor: z.string().meta({ description: "For the next call" }),
-  gap: z.boolean().meta({
-    description: "True if lines after the cursor are lost, because the log was rotated and their file removed",
-  }),
-});
-export type LogsOutput = z.output<typeof logsOutput>;
 
 /** Provides the functions with which the CLI and the console show and control the workers of the config file. */
 export function provideWorkerFunctions(
@@ -166,9 +115,9 @@ export function provideWorkerFunctions(
     id: "worker::logs",
     summary:
       "Returns lines of a worker's log files: the last ones, or with a cursor the next ones, for which it can wait",
-    input: logsInput,
+    input: named.extend(logsOptions.shape),
     output: logsOutput,
-    handle: (input, { signal }) => supervisor.logs(input, signal),
+    handle: (input, { signal }) => supervisor.logs(input.name, input, signal),
   });
   provideFunction({
     id: "worker::inspect",

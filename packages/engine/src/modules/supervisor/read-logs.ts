@@ -1,8 +1,63 @@
 import { CallError } from "@svc/protocol";
+import { z } from "zod";
 import type { Clock } from "../../kernel/clock.ts";
-import type { LogsInput, LogsOutput } from "./functions.ts";
 import type { LogFile } from "./log-file.ts";
 import { type LinesRead, lastLines, linesAfter } from "./log-lines.ts";
+
+/** Maximum lines of one result. */
+export const MAX_TAIL = 1_000;
+const MAX_LOG_WAIT_MS = 30_000;
+
+/** Input of `worker::logs`, without the name of the worker. */
+export const logsOptions = z.strictObject({
+  tail: z
+    .int()
+    .min(0)
+    .max(MAX_TAIL)
+    .default(100)
+    .meta({ description: "Maximum lines: the last ones, or with a cursor the next ones" }),
+  since_ms: z.int().min(0).optional().meta({ description: "Skips older lines; milliseconds since 1970" }),
+  stream: z
+    .enum(["out", "err", "install", "svc"])
+    .optional()
+    .meta({ description: "Only lines of this stream. `svc` contains the engine's messages about the worker" }),
+  cursor: z
+    .string()
+    .max(64)
+    .optional()
+    .meta({ description: "`cursor` of an earlier result: returns only later lines" }),
+  wait_ms: z
+    .int()
+    .min(0)
+    .max(MAX_LOG_WAIT_MS)
+    .default(0)
+    .meta({ description: "With a cursor: maximum wait for a new line, in milliseconds" }),
+});
+export type LogsOptions = z.output<typeof logsOptions>;
+
+export const logsOutput = z.object({
+  lines: z
+    .array(
+      z.object({
+        time: z.string().meta({ description: "ISO time" }),
+        stream: z.enum(["out", "err", "install", "svc"]),
+        replica: z
+          .int()
+          .nullable()
+          .meta({ description: "The replica that wrote it, from 1. Null if there is only one" }),
+        text: z.string(),
+      }),
+    )
+    .meta({ description: "Newest last" }),
+  log_file: z.string().meta({
+    description: "Absolute path of the file. Older lines are in NAME.log.1 and NAME.log.2 in the same folder",
+  }),
+  cursor: z.string().meta({ description: "For the next call" }),
+  gap: z.boolean().meta({
+    description: "True if lines after the cursor are lost, because the log was rotated and their file removed",
+  }),
+});
+export type LogsOutput = z.output<typeof logsOutput>;
 
 /**
  * Returns lines of a log file for `worker::logs`. Waits for new lines if there are none after the cursor, unless the
@@ -10,7 +65,7 @@ import { type LinesRead, lastLines, linesAfter } from "./log-lines.ts";
  */
 export async function readLogs(
   output: LogFile,
-  input: LogsInput,
+  input: LogsOptions,
   { clock, signal, draining }: { readonly clock: Clock; readonly signal: AbortSignal; readonly draining: AbortSignal },
 ): Promise<LogsOutput> {
   const { tail: count, cursor, wait_ms, stream, since_ms } = input;

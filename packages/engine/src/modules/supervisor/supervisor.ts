@@ -9,10 +9,9 @@ import type { WorkerClaims } from "../../kernel/worker-claims.ts";
 import type { AddressFacts } from "./address-variables.ts";
 import { Connections } from "./connections.ts";
 import { notReady, type PendingDependency, stopOrder } from "./dependencies.ts";
-import type { LogsInput, LogsOutput } from "./functions.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { MemoryLimits, unenforced } from "./memory-limits.ts";
-import { readLogs } from "./read-logs.ts";
+import { type LogsOptions, type LogsOutput, readLogs } from "./read-logs.ts";
 import { commandRecipe, RecipeError, workerRecipe } from "./recipe.ts";
 import { RunRecords } from "./run-records.ts";
 import {
@@ -201,8 +200,8 @@ export class Supervisor {
   }
 
   /** Throws as `control` does. */
-  async logs(input: LogsInput, signal: AbortSignal): Promise<LogsOutput> {
-    const unit = this.#unit(input.name, "has no output of its own; its log entries are part of the engine's log");
+  async logs(name: string, input: LogsOptions, signal: AbortSignal): Promise<LogsOutput> {
+    const unit = this.#unit(name, "has no output of its own; its log entries are part of the engine's log");
     const { clock, draining } = this.#context;
     if (input.cursor === undefined || input.wait_ms === 0)
       return readLogs(unit.output, input, { clock, signal, draining });

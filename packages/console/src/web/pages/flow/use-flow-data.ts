@@ -6,15 +6,9 @@ import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
-import {
-  type FunctionFacts,
-  type Graph,
-  graphOf,
-  NOW_SECONDS,
-  type TriggerFacts,
-  type Use,
-} from "../../model/flow-graph.ts";
+import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts } from "../../model/flow-graph.ts";
 import { type FlowSpan, type SeenCall, seenCalls, varied } from "../../model/seen-calls.ts";
+import type { Use } from "../../model/uses.ts";
 import {
   callsOfThings,
   callsToRead,
