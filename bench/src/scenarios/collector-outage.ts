@@ -1,9 +1,9 @@
 import type { CallLoad } from "../generator/load.ts";
 import { placeApart } from "../pinning.ts";
-import { startServer } from "../processes.ts";
+import { type Server, startServer } from "../processes.ts";
 import { interleave } from "../rounds.ts";
 import { ratio } from "../statistics.ts";
-import { engineFor, measurementsOf, type Scenario, withServers } from "./scenario.ts";
+import { echoCalls, engineFor, measurementsOf, type Scenario, withServers } from "./scenario.ts";
 
 const CONCURRENCY = 16;
 const PAYLOAD_BYTES = 100;
@@ -34,18 +34,8 @@ export const collectorOutage: Scenario = {
         { sending: () => engineTo("sending", healthy.port), waiting: () => engineTo("waiting", killed.port) },
         async ({ sending, waiting }) => {
           const notes = placeApart(generator.pid, [sending.pid, waiting.pid]);
-          const calls = (server: { port: number; pid: number }): CallLoad => ({
-            kind: "calls",
-            target: "echo",
-            port: server.port,
-            callers: 1,
-            callees: 1,
-            concurrency: CONCURRENCY,
-            payloadBytes: PAYLOAD_BYTES,
-            warmUpMs: options.warmUpMs,
-            measureMs: options.measureMs,
-            observe: [server.pid],
-          });
+          const calls = (server: Server): CallLoad =>
+            echoCalls(server, options, { concurrency: CONCURRENCY, payloadBytes: PAYLOAD_BYTES });
           await killed.stop();
           const windows = await interleave(
             {

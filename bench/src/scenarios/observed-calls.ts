@@ -1,9 +1,9 @@
-import type { CallLoad } from "../generator/load.ts";
-import { cpuUsPerOperation } from "../generator/load.ts";
+import { type CallLoad, cpuUsPerOperation } from "../generator/load.ts";
 import { placeApart } from "../pinning.ts";
+import type { Server } from "../processes.ts";
 import { interleave } from "../rounds.ts";
 import { ratio } from "../statistics.ts";
-import { engineFor, measurementsOf, type Scenario, type ScenarioContext, withServers } from "./scenario.ts";
+import { echoCalls, engineFor, measurementsOf, type Scenario, type ScenarioContext, withServers } from "./scenario.ts";
 
 const CONCURRENCY = 16;
 const PAYLOAD_BYTES = 100;
@@ -21,18 +21,8 @@ export const observedCalls: Scenario = {
     };
     return withServers(starting, async ({ on, tenth, off }) => {
       const notes = placeApart(generator.pid, [on.pid, tenth.pid, off.pid]);
-      const calls = (server: { port: number; pid: number }): CallLoad => ({
-        kind: "calls",
-        target: "echo",
-        port: server.port,
-        callers: 1,
-        callees: 1,
-        concurrency: CONCURRENCY,
-        payloadBytes: PAYLOAD_BYTES,
-        warmUpMs: options.warmUpMs,
-        measureMs: options.measureMs,
-        observe: [server.pid],
-      });
+      const calls = (server: Server): CallLoad =>
+        echoCalls(server, options, { concurrency: CONCURRENCY, payloadBytes: PAYLOAD_BYTES });
       const windows = await interleave(
         {
           "observability on": () => generator.measure(calls(on)),

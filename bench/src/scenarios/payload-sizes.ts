@@ -1,12 +1,12 @@
 import type { Bar } from "../bars.ts";
-import type { CallLoad } from "../generator/load.ts";
-import { cpuUsPerOperation } from "../generator/load.ts";
+import { type CallLoad, cpuUsPerOperation } from "../generator/load.ts";
 import { placeApart } from "../pinning.ts";
 import { type Server, startServer } from "../processes.ts";
 import { interleave } from "../rounds.ts";
 import { ratio, spread } from "../statistics.ts";
 import type { Measurement } from "../table.ts";
 import {
+  echoCalls,
   engineFor,
   measurementsOf,
   type Scenario,
@@ -48,18 +48,8 @@ function runSize(context: ScenarioContext, { label, bytes, limit }: (typeof SIZE
   const starting = { engine: () => engineFor(context, `payload-${bytes}`), naive: () => startServer("naive-engine") };
   return withServers(starting, async ({ engine, naive }) => {
     const notes = placeApart(generator.pid, [engine.pid, naive.pid]);
-    const load = (server: Server): CallLoad => ({
-      kind: "calls",
-      target: "echo",
-      port: server.port,
-      callers: 1,
-      callees: 1,
-      concurrency: CONCURRENCY,
-      payloadBytes: bytes,
-      warmUpMs: options.warmUpMs,
-      measureMs: options.measureMs,
-      observe: [server.pid],
-    });
+    const load = (server: Server): CallLoad =>
+      echoCalls(server, options, { concurrency: CONCURRENCY, payloadBytes: bytes });
     const ours = `engine ${label}`;
     const theirs = `naive ${label}`;
     const windows = await interleave(

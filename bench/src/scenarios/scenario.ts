@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Bar } from "../bars.ts";
 import { type EngineProcess, type ModuleEntry, startEngine } from "../engine-process.ts";
+import type { CallLoad } from "../generator/load.ts";
 import type { Options } from "../options.ts";
 import type { Generator, Server } from "../processes.ts";
 import type { Measurement } from "../table.ts";
@@ -41,6 +42,25 @@ export function engineFor(
     modules,
     profileFolder: context.options.profile ? join(context.resultsFolder, `profile-${name}`) : undefined,
   });
+}
+
+/** Returns the load of calls from one connection to another. */
+export function echoCalls(
+  server: { readonly port: number; readonly pid: number },
+  { warmUpMs, measureMs }: Options,
+  size: Pick<CallLoad, "concurrency" | "payloadBytes">,
+): CallLoad {
+  return {
+    kind: "calls",
+    target: "echo",
+    port: server.port,
+    callers: 1,
+    callees: 1,
+    ...size,
+    warmUpMs,
+    measureMs,
+    observe: [server.pid],
+  };
 }
 
 /** Runs `use` with servers that are always stopped afterwards. */

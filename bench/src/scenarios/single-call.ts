@@ -4,7 +4,7 @@ import { type Layout, NOT_BOUND, place, placeLoad } from "../pinning.ts";
 import { startServer } from "../processes.ts";
 import { interleave, type Variant } from "../rounds.ts";
 import { ratio } from "../statistics.ts";
-import { engineFor, measurementsOf, type Scenario, withServers } from "./scenario.ts";
+import { echoCalls, engineFor, measurementsOf, type Scenario, withServers } from "./scenario.ts";
 
 const PAYLOAD_BYTES = 100;
 
@@ -20,16 +20,7 @@ export const singleCall: Scenario = {
     const starting = { engine: () => engineFor(context, "single-call"), relay: () => startServer("tcp-relay") };
     return withServers(starting, async ({ engine, relay }) => {
       const timing = { payloadBytes: PAYLOAD_BYTES, warmUpMs: options.warmUpMs, measureMs: options.measureMs };
-      const call = {
-        ...timing,
-        kind: "calls",
-        target: "echo",
-        port: engine.port,
-        callers: 1,
-        callees: 1,
-        concurrency: 1,
-        observe: [engine.pid],
-      } as const;
+      const call = echoCalls(engine, options, { concurrency: 1, payloadBytes: PAYLOAD_BYTES });
       const bytes = { ...timing, kind: "relay", port: relay.port, observe: [relay.pid] } as const;
       const bound = placeLoad(generator.pid);
       const layouts: readonly (Layout | undefined)[] = bound ? ["one core", "two cores"] : [undefined];

@@ -1,10 +1,9 @@
-import type { CallLoad } from "../generator/load.ts";
-import { cpuUsPerOperation } from "../generator/load.ts";
+import { type CallLoad, cpuUsPerOperation } from "../generator/load.ts";
 import { placeApart } from "../pinning.ts";
-import { startServer } from "../processes.ts";
+import { type Server, startServer } from "../processes.ts";
 import { interleave } from "../rounds.ts";
 import { ratio } from "../statistics.ts";
-import { engineFor, measurementsOf, type Scenario, withServers } from "./scenario.ts";
+import { echoCalls, engineFor, measurementsOf, type Scenario, withServers } from "./scenario.ts";
 
 const CONCURRENCY = 16;
 const PAYLOAD_BYTES = 100;
@@ -24,18 +23,8 @@ export const smallCalls: Scenario = {
     };
     return withServers(starting, async ({ engine, naive, echo }) => {
       const notes = placeApart(generator.pid, [engine.pid, naive.pid, echo.pid]);
-      const calls = (server: { port: number; pid: number }): CallLoad => ({
-        kind: "calls",
-        target: "echo",
-        port: server.port,
-        callers: 1,
-        callees: 1,
-        concurrency: CONCURRENCY,
-        payloadBytes: PAYLOAD_BYTES,
-        warmUpMs: options.warmUpMs,
-        measureMs: options.measureMs,
-        observe: [server.pid],
-      });
+      const calls = (server: Server): CallLoad =>
+        echoCalls(server, options, { concurrency: CONCURRENCY, payloadBytes: PAYLOAD_BYTES });
       const windows = await interleave(
         {
           engine: () => generator.measure(calls(engine)),

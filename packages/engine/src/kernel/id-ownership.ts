@@ -6,23 +6,19 @@ import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
 
+interface OwnershipParts {
+  readonly registry: Registry;
+  readonly sessions: Sessions;
+  readonly triggers: TriggerRegistry;
+  readonly reservedIds: ReservedIds;
+}
+
 /** Decides which principal may register an id. Withdraws ids from restricted connections if a trusted one needs them. */
 export class IdOwnership {
-  readonly #registry: Registry;
-  readonly #sessions: Sessions;
-  readonly #triggers: TriggerRegistry;
-  readonly #reservedIds: ReservedIds;
+  readonly #parts: OwnershipParts;
 
-  constructor(parts: {
-    readonly registry: Registry;
-    readonly sessions: Sessions;
-    readonly triggers: TriggerRegistry;
-    readonly reservedIds: ReservedIds;
-  }) {
-    this.#registry = parts.registry;
-    this.#sessions = parts.sessions;
-    this.#triggers = parts.triggers;
-    this.#reservedIds = parts.reservedIds;
+  constructor(parts: OwnershipParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -33,14 +29,14 @@ export class IdOwnership {
   claimFunction(id: FunctionId, session: Session): string | undefined {
     if (session.principal.isTrusted) {
       this.withdrawFromRestricted(id, "was taken over by a trusted worker");
-      this.#reservedIds.remember("function", id);
+      this.#parts.reservedIds.remember("function", id);
       return undefined;
     }
-    const isTaken = this.#registry
+    const isTaken = this.#parts.registry
       .find(id)
       ?.registrations.some(({ provider }) => !isSamePrincipal(provider.principal, session.principal));
     if (isTaken) return `${id} belongs to another principal`;
-    if (this.#reservedIds.isOfTrusted("function", id)) return `${id} belongs to a trusted worker that is away`;
+    if (this.#parts.reservedIds.isOfTrusted("function", id)) return `${id} belongs to a trusted worker that is away`;
     // Ids below the prefix of a connection are its own.
     return session.access?.grants.prefix === undefined ? this.#refusalOfUnknown(id) : undefined;
   }
@@ -50,27 +46,27 @@ export class IdOwnership {
    * principal as soon as that one disconnects.
    */
   claimTriggerType(id: TriggerTypeId, session: Session): string | undefined {
-    const providers = this.#triggers.providersOf(id);
+    const providers = this.#parts.triggers.providersOf(id);
     if (session.principal.isTrusted) {
       for (const { principal, workerId } of providers) {
         if (principal.isTrusted) continue;
-        const restricted = this.#sessions.byId(workerId);
+        const restricted = this.#parts.sessions.byId(workerId);
         restricted?.withdrawTriggerType(id);
         restricted?.sendError(withdrawn("registertriggertype", id, "was taken over by a trusted worker"));
       }
-      this.#reservedIds.remember("trigger type", id);
+      this.#parts.reservedIds.remember("trigger type", id);
       return undefined;
     }
     const isTaken = providers.some(({ principal }) => !isSamePrincipal(principal, session.principal));
     if (isTaken) return `the trigger type ${id} belongs to another principal`;
-    if (this.#reservedIds.isOfTrusted("trigger type", id))
+    if (this.#parts.reservedIds.isOfTrusted("trigger type", id))
       return `the trigger type ${id} belongs to a trusted worker that is away`;
     return this.#refusalOfUnknown(`the trigger type ${id}`);
   }
 
   /** Returns why a restricted connection may not have an id that may belong to a disconnected trusted worker. */
   #refusalOfUnknown(what: string): string | undefined {
-    const { problem } = this.#reservedIds;
+    const { problem } = this.#parts.reservedIds;
     return problem === undefined ? undefined : `${what} may belong to a trusted worker: ${problem}`;
   }
 
@@ -80,9 +76,9 @@ export class IdOwnership {
    */
   withdrawFromRestricted(id: FunctionId, reason: string): void {
     const restricted =
-      this.#registry.find(id)?.registrations.filter(({ provider }) => !provider.principal.isTrusted) ?? [];
+      this.#parts.registry.find(id)?.registrations.filter(({ provider }) => !provider.principal.isTrusted) ?? [];
     for (const { provider } of restricted) {
-      const session = this.#sessions.byId(provider.workerId);
+      const session = this.#parts.sessions.byId(provider.workerId);
       session?.withdrawFunction(id);
       session?.sendError(withdrawn("registerfunction", id, reason));
     }

@@ -1,3 +1,4 @@
+export { startRedis } from "../items/testing/redis-server.ts";
 export { bindTrigger } from "./bind-trigger.ts";
 export { Collected } from "./collected.ts";
 export {

@@ -2,25 +2,8 @@ import { CallError } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import { itemName } from "../item-cache.ts";
-import {
-  type BatchedWrite,
-  type BatchResult,
-  type Conflict,
-  type ExpiredItem,
-  type GroupPage,
-  type Item,
-  type ItemPage,
-  type ItemStore,
-  type ItemUpdate,
-  type ItemUpdated,
-  type ItemValue,
-  type ItemWrite,
-  type ItemWritten,
-  type Listing,
-  MAX_MANY_BYTES,
-  type NumberedChange,
-  type PageRequest,
-} from "../item-store.ts";
+import type * as Items from "../item-store.ts";
+import { type ItemStore, MAX_MANY_BYTES } from "../item-store.ts";
 import { type OutboxEntry, outboxEntries } from "../outbox.ts";
 import {
   type ItemAddress,
@@ -71,12 +54,12 @@ class MemoryItems implements ItemStore {
     this.outbox = new MemoryOutbox(() => this.#refuseClosed());
   }
 
-  async get(scope: string, key: string): Promise<Item | undefined> {
+  async get(scope: string, key: string): Promise<Items.Item | undefined> {
     this.#refuseClosed();
     return this.#alive(scope, key, this.#clock.now());
   }
 
-  async getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]> {
+  async getMany(scope: string, keys: readonly string[]): Promise<readonly (Items.Item | undefined)[]> {
     this.#refuseClosed();
     const now = this.#clock.now();
     const items = keys.map((key) => this.#alive(scope, key, now));
@@ -84,23 +67,33 @@ class MemoryItems implements ItemStore {
     return items;
   }
 
-  async set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
+  async set(
+    scope: string,
+    key: string,
+    value: Items.ItemValue,
+    write: Items.ItemWrite,
+  ): Promise<Items.ItemWritten | Items.Conflict> {
     return this.#write({ scope, key }, { type: "set", value }, write);
   }
 
-  async update(scope: string, key: string, update: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
+  async update(
+    scope: string,
+    key: string,
+    update: Items.ItemUpdate,
+    write: Items.ItemWrite,
+  ): Promise<Items.ItemUpdated | Items.Conflict> {
     return this.#write({ scope, key }, { type: "update", update }, write);
   }
 
-  async delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict> {
+  async delete(scope: string, key: string, write: Items.ItemWrite): Promise<Items.ItemWritten | Items.Conflict> {
     return this.#write({ scope, key }, { type: "delete" }, write);
   }
 
-  async writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult> {
+  async writeMany(writes: readonly Items.BatchedWrite[]): Promise<Items.BatchResult> {
     this.#refuseClosed();
     this.#clock.now();
     // State of each item after the preceding writes of this call.
-    const after = new Map<string, Item | undefined>();
+    const after = new Map<string, Items.Item | undefined>();
     const floors = new Map<string, number>();
     const all: Planned[] = [];
     let replaced = 0;
@@ -129,7 +122,7 @@ class MemoryItems implements ItemStore {
     return { status: "written", writes: this.#commit(all) };
   }
 
-  async list(scope: string, options: { readonly maxBytes: number }): Promise<Listing> {
+  async list(scope: string, options: { readonly maxBytes: number }): Promise<Items.Listing> {
     this.#refuseClosed();
     const now = this.#clock.now();
     const items = [...this.#scopes.keys(scope, "", undefined)]
@@ -140,11 +133,11 @@ class MemoryItems implements ItemStore {
     return { status: "complete", values: items.map((item) => item.json) };
   }
 
-  async page(scope: string, { prefix, after, limit, maxBytes }: PageRequest): Promise<ItemPage> {
+  async page(scope: string, { prefix, after, limit, maxBytes }: Items.PageRequest): Promise<Items.ItemPage> {
     this.#refuseClosed();
     const now = this.#clock.now();
     const total = this.#scopes.countKeys(scope, prefix);
-    const items: Item[] = [];
+    const items: Items.Item[] = [];
     let bytes = 0;
     for (const key of this.#scopes.keys(scope, prefix, after)) {
       const item = this.#alive(scope, key, now);
@@ -161,7 +154,7 @@ class MemoryItems implements ItemStore {
     return [...this.#scopes.names(prefix, undefined)];
   }
 
-  async groups({ prefix, after, limit }: Omit<PageRequest, "maxBytes">): Promise<GroupPage> {
+  async groups({ prefix, after, limit }: Omit<Items.PageRequest, "maxBytes">): Promise<Items.GroupPage> {
     this.#refuseClosed();
     const groups = [];
     const total = this.#scopes.countNames(prefix);
@@ -172,7 +165,7 @@ class MemoryItems implements ItemStore {
     return { groups, more: false, total };
   }
 
-  async expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
+  async expired(now: number, limit: number): Promise<readonly Items.ExpiredItem[]> {
     this.#refuseClosed();
     this.#clock.now();
     return this.#scopes.expiries
@@ -213,12 +206,12 @@ class MemoryItems implements ItemStore {
     this.outbox.clear();
   }
 
-  #alive(scope: string, key: string, now: number): Item | undefined {
+  #alive(scope: string, key: string, now: number): Items.Item | undefined {
     const item = this.#scopes.item(scope, key);
     return item === undefined || isExpired(item, now) ? undefined : item;
   }
 
-  #write(address: ItemAddress, intent: WriteIntent, write: ItemWrite): ItemUpdated | Conflict {
+  #write(address: ItemAddress, intent: WriteIntent, write: Items.ItemWrite): Items.ItemUpdated | Items.Conflict {
     this.#refuseClosed();
     this.#clock.now();
     const { scope, key } = address;
@@ -230,7 +223,7 @@ class MemoryItems implements ItemStore {
   }
 
   /** Applies all writes. If they exceed the limit, throws before applying any of them. */
-  #commit(all: readonly Planned[]): ItemUpdated[] {
+  #commit(all: readonly Planned[]): Items.ItemUpdated[] {
     const deliveries = this.outbox.sizeOf(all.flatMap(({ entries }) => entries));
     this.#refuseOverLimit(all.reduce((sum, { growth }) => sum + growth, deliveries));
     return all.map(({ scope, key, plan: { row, status, item, previous, errors }, entries }) => {
@@ -256,12 +249,12 @@ class MemoryItems implements ItemStore {
 }
 
 function plan(
-  old: Item | undefined,
+  old: Items.Item | undefined,
   address: ItemAddress,
   intent: WriteIntent,
-  write: ItemWrite,
+  write: Items.ItemWrite,
   floor: () => number,
-): Planned | Conflict {
+): Planned | Items.Conflict {
   const { scope, key } = address;
   const planned = planWrite(old, { scope, key }, intent, write, floor);
   if (planned.status === "conflict") return planned;
@@ -284,6 +277,6 @@ function refuseTooMany(bytes: number): void {
 function numbered(
   { change: { kind, scope, key, version, previous, json, at }, watchers }: OutboxEntry,
   seq: number | undefined,
-): NumberedChange {
+): Items.NumberedChange {
   return { kind, scope, key, version, previous, json, at, seq, watchers };
 }

@@ -3,25 +3,8 @@ import type { Clock } from "../../kernel/clock.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { itemName } from "../item-cache.ts";
-import {
-  type BatchedWrite,
-  type BatchResult,
-  type Conflict,
-  type Durability,
-  type ExpiredItem,
-  type GroupPage,
-  type Item,
-  type ItemPage,
-  type ItemStore,
-  type ItemUpdate,
-  type ItemUpdated,
-  type ItemValue,
-  type ItemWrite,
-  type ItemWritten,
-  type Listing,
-  MAX_MANY_BYTES,
-  type PageRequest,
-} from "../item-store.ts";
+import type * as Items from "../item-store.ts";
+import { type ItemStore, MAX_MANY_BYTES } from "../item-store.ts";
 import { compareKeys, endOfPrefix } from "../key-order.ts";
 import { isExpired, manyTooLargeText } from "../plan-write.ts";
 import { writeSnapshotLines } from "../snapshot-lines.ts";
@@ -100,12 +83,12 @@ class RedisItems implements ItemStore {
     this.outbox = new RedisOutbox(connection, prefix, owner);
   }
 
-  get durability(): Durability {
+  get durability(): Items.Durability {
     return this.#connection.durability;
   }
 
-  get(scope: string, key: string): Promise<Item | undefined> {
-    return this.#connection.request<Item | undefined>(0, (request, settle) =>
+  get(scope: string, key: string): Promise<Items.Item | undefined> {
+    return this.#connection.request<Items.Item | undefined>(0, (request, settle) =>
       this.#locks.acquire([itemName(scope, key)], (release) => {
         request.command("HGET", [`${this.#prefix}items:${scope}`, key], (error, reply) => {
           if (error === undefined) settle.resolve(this.#alive(key, reply as string | null));
@@ -117,8 +100,8 @@ class RedisItems implements ItemStore {
     );
   }
 
-  getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]> {
-    return this.#connection.request<readonly (Item | undefined)[]>(0, (request, settle) =>
+  getMany(scope: string, keys: readonly string[]): Promise<readonly (Items.Item | undefined)[]> {
+    return this.#connection.request<readonly (Items.Item | undefined)[]>(0, (request, settle) =>
       this.#locks.acquire(
         keys.map((key) => itemName(scope, key)),
         (release) => {
@@ -132,25 +115,37 @@ class RedisItems implements ItemStore {
     );
   }
 
-  set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
+  set(
+    scope: string,
+    key: string,
+    value: Items.ItemValue,
+    write: Items.ItemWrite,
+  ): Promise<Items.ItemWritten | Items.Conflict> {
     return this.#writeOne({ type: "set", scope, key, value, write });
   }
 
-  delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict> {
+  delete(scope: string, key: string, write: Items.ItemWrite): Promise<Items.ItemWritten | Items.Conflict> {
     return this.#writeOne({ type: "delete", scope, key, write });
   }
 
-  update(scope: string, key: string, update: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
-    return this.#connection.request<ItemUpdated | Conflict>(2 * (scope.length + key.length), (request, settle) =>
-      this.#locks.acquire([itemName(scope, key)], (release) =>
-        updateItem({ scope, key, update, write }, { ...this.#writeContext(), request, settle, release }),
-      ),
+  update(
+    scope: string,
+    key: string,
+    update: Items.ItemUpdate,
+    write: Items.ItemWrite,
+  ): Promise<Items.ItemUpdated | Items.Conflict> {
+    return this.#connection.request<Items.ItemUpdated | Items.Conflict>(
+      2 * (scope.length + key.length),
+      (request, settle) =>
+        this.#locks.acquire([itemName(scope, key)], (release) =>
+          updateItem({ scope, key, update, write }, { ...this.#writeContext(), request, settle, release }),
+        ),
     );
   }
 
-  writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult> {
+  writeMany(writes: readonly Items.BatchedWrite[]): Promise<Items.BatchResult> {
     if (writes.length === 0) return Promise.resolve({ status: "written", writes: [] });
-    return this.#write(writes, (reply, setByMs): BatchResult => {
+    return this.#write(writes, (reply, setByMs): Items.BatchResult => {
       if (reply[0] === "conflict") return { status: "conflict", index: Number(reply[1]), actual: Number(reply[2]) };
       if (reply[0] !== "done") throw refusalOf(reply);
       const [, ...replies] = reply;
@@ -158,7 +153,7 @@ class RedisItems implements ItemStore {
     });
   }
 
-  list(scope: string, options: { readonly maxBytes: number }): Promise<Listing> {
+  list(scope: string, options: { readonly maxBytes: number }): Promise<Items.Listing> {
     return this.#run(scripts.list, [scope, this.#endsNow(), options.maxBytes], (reply) => {
       const [status, ...rest] = reply as readonly ["done" | "too_large", ...string[]];
       if (status === "too_large") return { status, items: Number(rest[0]), bytes: Number(rest[1]) };
@@ -166,7 +161,7 @@ class RedisItems implements ItemStore {
     });
   }
 
-  page(scope: string, { prefix, after, limit, maxBytes }: PageRequest): Promise<ItemPage> {
+  page(scope: string, { prefix, after, limit, maxBytes }: Items.PageRequest): Promise<Items.ItemPage> {
     return this.#run(scripts.page, [scope, this.#endsNow(), limit, maxBytes, ...rangeOf(prefix, after)], (reply) => {
       const [total, more, ...found] = reply as readonly string[];
       const items = Array.from({ length: found.length / 2 }, (_, index) =>
@@ -186,7 +181,7 @@ class RedisItems implements ItemStore {
     );
   }
 
-  groups({ prefix, after, limit }: Omit<PageRequest, "maxBytes">): Promise<GroupPage> {
+  groups({ prefix, after, limit }: Omit<Items.PageRequest, "maxBytes">): Promise<Items.GroupPage> {
     return this.#run(scripts.groups, [limit, ...rangeOf(prefix, after)], (reply) => {
       const [total, more, ...found] = reply as readonly [string, string, ...(readonly [string, string, string])[]];
       return {
@@ -197,7 +192,7 @@ class RedisItems implements ItemStore {
     });
   }
 
-  expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
+  expired(now: number, limit: number): Promise<readonly Items.ExpiredItem[]> {
     this.#clock.now();
     return this.#run(scripts.expired, [now - this.#setByMs, limit], (reply) =>
       (reply as readonly (readonly [string, string, string])[]).map(([scope, key, version]) => ({
@@ -235,8 +230,8 @@ class RedisItems implements ItemStore {
     return this.#connection.close();
   }
 
-  #writeOne(one: BatchedWrite): Promise<ItemWritten | Conflict> {
-    return this.#write([one], (reply, setByMs): ItemWritten | Conflict => {
+  #writeOne(one: Items.BatchedWrite): Promise<Items.ItemWritten | Items.Conflict> {
+    return this.#write([one], (reply, setByMs): Items.ItemWritten | Items.Conflict => {
       if (reply[0] === "conflict") return { status: "conflict", actual: Number(reply[2]) };
       if (reply[0] !== "done") throw refusalOf(reply);
       const { errors: _, ...written } = writtenOf(one, reply[1], setByMs);
@@ -244,7 +239,7 @@ class RedisItems implements ItemStore {
     });
   }
 
-  #write<T>(writes: readonly BatchedWrite[], read: (reply: WriteReply, setByMs: number) => T): Promise<T> {
+  #write<T>(writes: readonly Items.BatchedWrite[], read: (reply: WriteReply, setByMs: number) => T): Promise<T> {
     return this.#connection.request<T>(writeBytes(writes), (request, settle) =>
       this.#locks.acquire(
         writes.map(({ scope, key }) => itemName(scope, key)),
@@ -259,7 +254,7 @@ class RedisItems implements ItemStore {
   #send<T>(
     request: RequestHandle,
     settle: Settle<T>,
-    writes: readonly BatchedWrite[],
+    writes: readonly Items.BatchedWrite[],
     read: (reply: WriteReply, setByMs: number) => T,
   ): void {
     if (request.isOver) return;
@@ -281,7 +276,7 @@ class RedisItems implements ItemStore {
     return now - this.#setByMs;
   }
 
-  #manyOf(keys: readonly string[], [status, ...records]: ManyReply): readonly (Item | undefined)[] {
+  #manyOf(keys: readonly string[], [status, ...records]: ManyReply): readonly (Items.Item | undefined)[] {
     if (status === "too_large") {
       const bytes = Number(records[0]);
       throw new CallError("payload_too_large", manyTooLargeText(bytes), { details: { bytes, limit: MAX_MANY_BYTES } });
@@ -298,7 +293,7 @@ class RedisItems implements ItemStore {
     );
   }
 
-  #alive(key: string, record: string | null): Item | undefined {
+  #alive(key: string, record: string | null): Items.Item | undefined {
     if (record === null) return undefined;
     const now = this.#clock.now();
     const item = itemOf(key, record, this.#setByMs);

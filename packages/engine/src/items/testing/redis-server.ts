@@ -31,7 +31,7 @@ export interface RedisServer {
 export async function startRedisServer(options: readonly string[] = []): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), "svc-redis-"));
   const port = await freePort();
-  let running = await start(port, folder, options);
+  let running = await startRedis(port, folder, options);
   async function kill(): Promise<void> {
     if (running.exitCode !== null || running.signalCode !== null) return;
     const exited = once(running, "exit");
@@ -48,7 +48,7 @@ export async function startRedisServer(options: readonly string[] = []): Promise
     kill,
     async restart(others = options) {
       await kill();
-      running = await start(port, folder, others);
+      running = await startRedis(port, folder, others);
     },
     async stop() {
       await kill();
@@ -65,7 +65,8 @@ export async function redisCli(server: RedisServer, ...command: readonly string[
   return stdout;
 }
 
-async function start(port: number, folder: string, options: readonly string[]): Promise<ChildProcess> {
+/** Starts `redis-server` and resolves when it listens. Rejects with code ENOENT if the program is missing. */
+export async function startRedis(port: number, folder: string, options: readonly string[]): Promise<ChildProcess> {
   const args = [
     "--port",
     String(port),

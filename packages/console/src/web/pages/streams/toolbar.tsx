@@ -2,6 +2,7 @@ import { Download, Eraser, Pause, Play, Upload } from "lucide-react";
 import { useRef } from "react";
 import type { SearchOf } from "../../app/search.ts";
 import { Button } from "../../ui/button.tsx";
+import { CheckBox } from "../../ui/check-box.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { MoreTools } from "../../ui/more-tools.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
@@ -54,12 +55,14 @@ export function Filters({
       />
       <Choice label="Group" value={search.group} options={log.seen.groups} onChange={(group) => change({ group })} />
       <Choice label="Type" value={search.type} options={log.seen.types} onChange={(type) => change({ type })} />
-      <Check
+      <CheckBox
+        className="inline-flex h-7 cursor-pointer"
         label="System streams"
         isOn={search.system === true}
         onChange={(system) => change({ system: system || undefined })}
       />
-      <Check
+      <CheckBox
+        className="inline-flex h-7 cursor-pointer"
         label="Connection events"
         isOn={search.events === true}
         onChange={(events) => change({ events: events || undefined })}
@@ -117,28 +120,6 @@ function Choice({
         </option>
       ))}
     </select>
-  );
-}
-
-function Check({
-  label,
-  isOn,
-  onChange,
-}: {
-  readonly label: string;
-  readonly isOn: boolean;
-  readonly onChange: (isOn: boolean) => void;
-}) {
-  return (
-    <label className="inline-flex h-7 cursor-pointer items-center gap-1.5 text-ink-2">
-      <input
-        type="checkbox"
-        checked={isOn}
-        onChange={(event) => onChange(event.target.checked)}
-        className="size-4 accent-accent"
-      />
-      {label}
-    </label>
   );
 }
 

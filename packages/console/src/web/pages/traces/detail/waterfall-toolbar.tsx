@@ -1,6 +1,7 @@
 import { ChevronsDownUp, ChevronsUpDown, Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { durationMs } from "../../../lib/filter-grammar.ts";
 import { Button } from "../../../ui/button.tsx";
+import { CheckBox } from "../../../ui/check-box.tsx";
 import { SearchBox } from "../../../ui/search-box.tsx";
 import type { TraceSearch } from "../model/list-query.ts";
 import type { TraceForest } from "../model/span-forest.ts";
@@ -44,7 +45,8 @@ export function WaterfallToolbar({
         onChange={(span) => onSearch({ span: span || undefined })}
         className="w-44"
       />
-      <Check
+      <CheckBox
+        className="h-6"
         label="Errors only"
         isOn={search.errors === true}
         onChange={(errors) => onSearch({ errors: errors || undefined })}
@@ -78,7 +80,8 @@ export function WaterfallToolbar({
           </option>
         ))}
       </select>
-      <Check
+      <CheckBox
+        className="h-6"
         label="Critical path"
         isOn={search.critical === true}
         onChange={(critical) => onSearch({ critical: critical || undefined })}
@@ -141,27 +144,5 @@ export function WaterfallToolbar({
         />
       </span>
     </div>
-  );
-}
-
-function Check({
-  label,
-  isOn,
-  onChange,
-}: {
-  readonly label: string;
-  readonly isOn: boolean;
-  readonly onChange: (isOn: boolean) => void;
-}) {
-  return (
-    <label className="flex h-6 items-center gap-1.5 text-ink-2">
-      <input
-        type="checkbox"
-        checked={isOn}
-        onChange={(event) => onChange(event.target.checked)}
-        className="size-4 accent-accent"
-      />
-      {label}
-    </label>
   );
 }
