@@ -64,7 +64,7 @@ module.exports = {
       from: { path: "^packages/console/src/web/", pathNot: tests },
       to: {
         path: "^packages/(sdk|protocol)/",
-        pathNot: "^packages/protocol/src/(backoff|config-mask|json-text|secrets)[.]ts$",
+        pathNot: "^packages/protocol/src/(backoff|config-mask|json-text|listings|secrets)[.]ts$",
       },
     },
     {

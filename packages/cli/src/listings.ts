@@ -1,19 +1,9 @@
+import type { FunctionListing, TriggerListing, WorkerListing } from "@svc/protocol/listings";
 import type { Worker } from "@svc/sdk";
 
 // Results of the engine's list functions, as far as commands use them.
 
-export interface FunctionRow {
-  readonly function_id: string;
-  readonly description: string | null;
-  readonly status: string;
-  readonly validated: boolean;
-  readonly format_problem: string | null;
-  readonly request_format: unknown;
-  readonly response_format: unknown;
-  readonly formats_differ?: true;
-  readonly workers: readonly { readonly id: string; readonly name: string }[];
-  readonly triggers: readonly { readonly id: string; readonly type: string }[];
-}
+export type FunctionRow = Omit<FunctionListing, "metadata" | "internal" | "worker_name">;
 
 export interface FunctionDetail extends FunctionRow {
   readonly registered_triggers: readonly {
@@ -23,30 +13,21 @@ export interface FunctionDetail extends FunctionRow {
   }[];
 }
 
-export interface TriggerRow {
-  readonly id: string;
-  readonly trigger_type: string;
-  readonly function_id: string;
-  readonly worker_name: string;
-  readonly config: unknown;
-  readonly status: string;
-  readonly reason: string | null;
-}
+export type TriggerRow = Omit<TriggerListing, "metadata" | "made_by" | "internal">;
 
-export interface WorkerRow {
-  readonly id: string;
-  readonly name: string;
-  readonly runtime: string;
-  readonly version: string | null;
-  readonly ip_address: string | null;
-  readonly pid: number | null;
-  readonly kind: "worker" | "cli" | "console" | "module";
-  readonly connected_at_ms: number;
-  readonly function_count: number;
-  readonly active_invocations: number;
-  /** Config entry for which the engine started it. Null if the worker connected on its own. */
-  readonly configured_worker: string | null;
-}
+export type WorkerRow = Omit<
+  WorkerListing,
+  | "description"
+  | "os"
+  | "isolation"
+  | "features"
+  | "internal"
+  | "status"
+  | "functions"
+  | "trigger_types"
+  | "trigger_count"
+  | "principal"
+>;
 
 /** Filters and `include_internal` of the engine's list functions. */
 type Query = Readonly<Record<string, unknown>>;

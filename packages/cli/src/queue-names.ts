@@ -1,21 +1,11 @@
+import type { QueueStats } from "@svc/protocol/listings";
 import type { Worker } from "@svc/sdk";
 import { didYouMean } from "./did-you-mean.ts";
 import { codeOf } from "./engine-request.ts";
 import { CommandFailure } from "./exit-codes.ts";
 
-/** Job counts of a queue. */
-export interface QueueCounts {
-  readonly queue: string;
-  readonly waiting: number;
-  readonly delayed: number;
-  readonly active: number;
-  readonly dead: number;
-  readonly done: number;
-  readonly paused: boolean;
-  readonly type: string | null;
-  readonly concurrency: number | null;
-  readonly topic: string | null;
-}
+/** Job counts of a queue, as far as commands use them. */
+export type QueueCounts = Omit<QueueStats, "bytes" | "added" | "died" | "expired" | "cancelled">;
 
 export async function listQueues(engine: Worker): Promise<readonly QueueCounts[]> {
   const { queues } = await engine.call<{ readonly queues: readonly QueueCounts[] }>({

@@ -1,3 +1,4 @@
+import type { MadeBy } from "@svc/protocol/listings";
 import { z } from "zod";
 
 /**
@@ -31,7 +32,7 @@ export const makerShape = z
   .nullable()
   .meta({ description: "The restricted principal that created it; null: a trusted worker or the engine" });
 
-export function makerOf({ id, isTrusted, role }: Principal): z.input<typeof makerShape> {
+export function makerOf({ id, isTrusted, role }: Principal): MadeBy {
   return isTrusted ? null : { principal: id, role: role ?? null };
 }
 

@@ -1,62 +1,16 @@
 import type { FunctionId } from "@svc/protocol";
+import type { FunctionListing, TriggerListing, WorkerListing } from "@svc/protocol/listings";
 
-export type FunctionStatus = "available" | "busy" | "draining";
-export type TriggerStatus = "active" | "inactive" | "error";
+export type FunctionStatus = FunctionListing["status"];
+export type TriggerStatus = TriggerListing["status"];
 
 /** A function as listings show it. */
-export interface FunctionView {
+export interface FunctionView extends FunctionListing {
   readonly function_id: FunctionId;
-  readonly description: string | null;
-  readonly request_format: unknown;
-  readonly response_format: unknown;
-  readonly metadata: unknown;
-  /** The engine checks payloads by `request_format` before it delivers calls. */
-  readonly validated: boolean;
-  /** Why `request_format` cannot be enforced although enforcement was requested. */
-  readonly format_problem: string | null;
-  /** Its workers registered it with different formats; those of the first one are shown. Absent if they agree. */
-  readonly formats_differ?: true;
-  readonly status: FunctionStatus;
-  /** True for `engine::*` and functions whose metadata says `internal: true`. */
-  readonly internal: boolean;
-  /** Name of the first worker that provides the function. */
-  readonly worker_name: string;
-  readonly workers: readonly { readonly id: string; readonly name: string }[];
-  readonly triggers: readonly { readonly id: string; readonly type: string }[];
 }
 
 /** A connected worker or a module of the engine. */
-export interface WorkerView {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly runtime: string;
-  readonly version: string | null;
-  readonly os: string | null;
-  readonly ip_address: string | null;
-  readonly pid: number | null;
-  readonly isolation: string | null;
-  /** Features that the connection declared; published clients declare none. */
-  readonly features: readonly string[];
-  /** The kind that the connection declared; `module` for the engine's modules. */
-  readonly kind: "worker" | "cli" | "console" | "module";
-  /** True for modules, the console and one-shot CLI calls: not counted as active worker processes. */
-  readonly internal: boolean;
-  /** `connected`, or `available` for a module. */
-  readonly status: "connected" | "available";
-  readonly connected_at_ms: number;
-  readonly function_count: number;
-  readonly functions: readonly string[];
-  /** Trigger types that it provides, including those that another worker serves before it. */
-  readonly trigger_types: readonly string[];
-  /** Number of triggers that it registered. */
-  readonly trigger_count: number;
-  readonly active_invocations: number;
-  /** The principal of a restricted connection, e.g. `role reader`. Null: an unrestricted connection, or a module. */
-  readonly principal: string | null;
-  /** The config entry for which the engine started this process; null if there is none. */
-  readonly configured_worker: string | null;
-}
+export type WorkerView = WorkerListing;
 
 /** The fields that are read for every worker every few seconds. */
 export interface WorkerLoad
@@ -69,19 +23,8 @@ export interface WorkerLoad
 }
 
 /** A trigger binding. */
-export interface TriggerView {
-  readonly id: string;
-  readonly trigger_type: string;
+export interface TriggerView extends TriggerListing {
   readonly function_id: FunctionId;
-  readonly config: unknown;
-  readonly metadata: unknown;
-  readonly worker_name: string;
-  /** The restricted principal that registered it. Null: a trusted worker or the engine. */
-  readonly made_by: { readonly principal: string; readonly role: string | null } | null;
-  readonly status: TriggerStatus;
-  /** Why the status is inactive or error. For an active trigger: that its provider has not confirmed it. */
-  readonly reason: string | null;
-  readonly internal: boolean;
 }
 
 export interface TriggerTypeView {

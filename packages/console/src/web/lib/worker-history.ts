@@ -1,29 +1,8 @@
+import type { WorkerListing } from "@svc/protocol/listings";
 import { live } from "./live-connection.ts";
 
 /** A worker, as in the stream `svc.workers`. */
-export interface Worker {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly runtime: string;
-  readonly version: string | null;
-  readonly os: string | null;
-  readonly ip_address: string | null;
-  readonly pid: number | null;
-  readonly isolation: string | null;
-  readonly features: readonly string[];
-  readonly kind: "worker" | "cli" | "console" | "module";
-  readonly internal: boolean;
-  readonly status: "connected" | "available";
-  readonly connected_at_ms: number;
-  readonly function_count: number;
-  readonly functions: readonly string[];
-  readonly trigger_types: readonly string[];
-  readonly trigger_count: number;
-  readonly active_invocations: number;
-  readonly principal: string | null;
-  readonly configured_worker: string | null;
-}
+export type Worker = WorkerListing;
 
 export interface WorkerEvent {
   readonly atMs: number;

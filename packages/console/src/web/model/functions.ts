@@ -1,19 +1,7 @@
+import type { FunctionListing } from "@svc/protocol/listings";
+
 /** A function, as in the stream `svc.functions`. */
-export interface FunctionItem {
-  readonly function_id: string;
-  readonly description: string | null;
-  /** JSON Schemas of the worker. */
-  readonly request_format: unknown;
-  readonly response_format: unknown;
-  readonly metadata: unknown;
-  readonly validated: boolean;
-  readonly format_problem: string | null;
-  readonly status: "available" | "busy" | "draining";
-  readonly internal: boolean;
-  readonly worker_name: string;
-  readonly workers: readonly { readonly id: string; readonly name: string }[];
-  readonly triggers: readonly { readonly id: string; readonly type: string }[];
-}
+export type FunctionItem = FunctionListing;
 
 /**
  * Returns the part before the last `::`, or before the first of `.`, `/` and `:`. Empty for functions without a prefix.

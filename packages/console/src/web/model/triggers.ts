@@ -1,15 +1,7 @@
+import type { TriggerListing } from "@svc/protocol/listings";
+
 /** A trigger, as in the stream `svc.triggers`. */
-export interface TriggerItem {
-  readonly id: string;
-  readonly trigger_type: string;
-  readonly function_id: string;
-  readonly config: unknown;
-  readonly metadata: unknown;
-  readonly worker_name: string;
-  readonly status: "active" | "inactive" | "error";
-  readonly reason: string | null;
-  readonly internal: boolean;
-}
+export type TriggerItem = Omit<TriggerListing, "made_by">;
 
 export type Kind = "http" | "cron" | "queue" | "event" | "state" | "other";
 

@@ -1,7 +1,7 @@
+import type { QueueStats } from "@svc/protocol/listings";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call, probeNow, probes } from "../../lib/api.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
-import type { QueueStats } from "../../model/queues.ts";
 import type { GroupPage } from "../../model/state.ts";
 import type { EffectiveConfig, EngineInfo, Health, SamplingRules, TelemetryStatus, TriggerType } from "./model.ts";
 

@@ -1,8 +1,9 @@
+import type { JobState } from "@svc/protocol/listings";
 import { Link } from "@tanstack/react-router";
 import { maskedPreview } from "../../lib/secrets.ts";
 import type { Column } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
-import type { Job, JobState } from "./model.ts";
+import type { Job } from "./model.ts";
 
 const PREVIEW = 120;
 

@@ -1,11 +1,11 @@
+import type { JobFailure } from "@svc/protocol/listings";
 import { Link } from "@tanstack/react-router";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { TraceLink } from "./job-facts.tsx";
-import type { Failure } from "./model.ts";
 
 /** Failed attempts, the latest first. */
-export function JobFailures({ failures }: { readonly failures: readonly Failure[] }) {
+export function JobFailures({ failures }: { readonly failures: readonly JobFailure[] }) {
   return (
     <div>
       <h3 className="mb-1 font-medium">Failed attempts</h3>

@@ -1,10 +1,10 @@
+import type { JobState } from "@svc/protocol/listings";
 import { useMemo, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { DeadActions } from "./dead-actions.tsx";
 import { jobColumns } from "./job-columns.tsx";
-import type { JobState } from "./model.ts";
 import { useJobs } from "./use-queues.ts";
 
 const EMPTY_TEXTS: Readonly<Record<JobState, { readonly title: string; readonly text: string }>> = {

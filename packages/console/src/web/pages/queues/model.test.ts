@@ -1,5 +1,5 @@
+import type { QueueStats } from "@svc/protocol/listings";
 import { expect, it } from "vitest";
-import type { QueueStats } from "../../model/queues.ts";
 import { readJob, readJobPage, rowsOf, selectionOf, titleOf } from "./model.ts";
 
 const NONE = {

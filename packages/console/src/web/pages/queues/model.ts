@@ -1,7 +1,7 @@
 import { elementTexts, memberTexts } from "@svc/protocol/json-text";
+import type { EndedJob, QueueJob, QueueStats } from "@svc/protocol/listings";
 import { jsonProblem } from "../../lib/json-text.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
-import type { QueueStats } from "../../model/queues.ts";
 
 export interface TopicRow {
   readonly name: string;
@@ -9,46 +9,9 @@ export interface TopicRow {
   readonly subscriber_count: number;
 }
 
-export type JobState = "waiting" | "active" | "delayed" | "dead";
-
-export interface Failure {
-  readonly attempt: number;
-  readonly at: string;
-  readonly code: string;
-  readonly message: string;
-  readonly stack: string | null;
-  readonly worker: string | null;
-  readonly trace_id: string | null;
-}
-
 /** A job. `json` is its data as stored, so numbers keep all digits. */
-export interface Job {
-  readonly job_id: string;
-  readonly queue: string;
-  readonly function_id: string | null;
-  readonly state: JobState;
-  readonly attempts: number;
-  readonly max_attempts: number;
-  readonly priority: number;
-  readonly created_at: string;
-  readonly run_at: string | null;
-  readonly expires_at: string | null;
-  readonly group: string | null;
-  readonly dedupe_key: string | null;
-  /** Null for a trusted caller; missing from older engines. */
-  readonly made_by?: { readonly principal: string; readonly role: string | null } | null;
-  readonly failed_at: string | null;
-  readonly trace_id: string | null;
-  readonly bytes: number;
-  readonly failures: readonly Failure[];
+export interface Job extends Omit<QueueJob, "data"> {
   readonly json: string;
-}
-
-/** A job that has ended. The engine stores only these members of it. */
-export interface EndedJob {
-  readonly job_id: string;
-  readonly queue: string;
-  readonly state: "done" | "cancelled" | "expired";
 }
 
 export interface JobPage {

@@ -1,6 +1,6 @@
+import type { EndedJob, JobState, QueueStats } from "@svc/protocol/listings";
 import { call, callText } from "../../lib/api.ts";
-import type { QueueStats } from "../../model/queues.ts";
-import { type EndedJob, type Job, type JobPage, type JobState, readJob, readJobPage, type TopicRow } from "./model.ts";
+import { type Job, type JobPage, readJob, readJobPage, type TopicRow } from "./model.ts";
 
 // Calls of the engine. Data of jobs is passed as text, so numbers keep all digits.
 

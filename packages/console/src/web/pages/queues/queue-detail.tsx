@@ -1,11 +1,10 @@
+import type { JobState, QueueStats } from "@svc/protocol/listings";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
-import type { QueueStats } from "../../model/queues.ts";
 import { type TabSpec, Tabs } from "../../ui/tabs.tsx";
 import { EnqueueForm } from "./enqueue-form.tsx";
 import { JobDetail } from "./job-detail.tsx";
 import { JobsList } from "./jobs-list.tsx";
-import type { JobState } from "./model.ts";
 import { QueueHead } from "./queue-head.tsx";
 
 const route = getRouteApi("/queues/{-$topic}");

@@ -1,3 +1,4 @@
+import type { QueueStats } from "@svc/protocol/listings";
 import { Link } from "@tanstack/react-router";
 import { Pause, Play, Trash2 } from "lucide-react";
 import { useState } from "react";
@@ -5,7 +6,6 @@ import { useWriteRefusal } from "../../app/hello.tsx";
 import { toSegment } from "../../lib/segment.ts";
 import { bytes } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";
-import type { QueueStats } from "../../model/queues.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";

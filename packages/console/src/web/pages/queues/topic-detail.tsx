@@ -1,7 +1,7 @@
+import type { QueueStats } from "@svc/protocol/listings";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { useLiveState } from "../../lib/use-live.ts";
-import type { QueueStats } from "../../model/queues.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
 import { dataProblem, functionOfSubscription } from "./model.ts";

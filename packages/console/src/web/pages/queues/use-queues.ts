@@ -1,7 +1,7 @@
+import type { JobState } from "@svc/protocol/listings";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLiveState } from "../../lib/use-live.ts";
-import type { JobState } from "./model.ts";
 import { fetchJob, fetchJobs, fetchOverview, fetchTopicDepth } from "./queue-api.ts";
 
 /** The engine has no stream of queues, so the page polls. Large results are polled less often. */

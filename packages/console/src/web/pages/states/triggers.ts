@@ -1,12 +1,7 @@
+import type { TriggerItem } from "../../model/triggers.ts";
+
 /** A trigger of the stream `svc.triggers`. */
-export interface Binding {
-  readonly id: string;
-  readonly trigger_type: string;
-  readonly function_id: string;
-  readonly config: unknown;
-  readonly status: string;
-  readonly internal: boolean;
-}
+export type Binding = Pick<TriggerItem, "id" | "trigger_type" | "function_id" | "config" | "status" | "internal">;
 
 /**
  * Returns the user's triggers that fire when the item changes, or without `key`, when any item of the group changes.

@@ -1,22 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import { useLiveCollection } from "../../lib/use-live.ts";
 import type { Worker } from "../../lib/worker-history.ts";
+import type { TriggerItem } from "../../model/triggers.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { stateText } from "./worker-rows.ts";
 
-interface Trigger {
-  readonly id: string;
-  readonly trigger_type: string;
-  readonly function_id: string;
-  readonly worker_name: string;
-  readonly status: string;
-  readonly reason: string | null;
-}
-
 /** The triggers that call this worker's functions. */
 export function TriggersTab({ worker }: { readonly worker: Worker }) {
-  const { loaded, items } = useLiveCollection<Trigger>("svc.triggers", ({ id }) => id);
+  const { loaded, items } = useLiveCollection<TriggerItem>("svc.triggers", ({ id }) => id);
   const functions = new Set(worker.functions);
   const own = items.filter(({ function_id }) => functions.has(function_id));
   return (

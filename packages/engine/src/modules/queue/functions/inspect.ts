@@ -1,11 +1,12 @@
 import { CallError, Payload } from "@svc/protocol";
+import type { QueueStats } from "@svc/protocol/listings";
 import { z } from "zod";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";
-import type { JobState, JobView } from "../store/job.ts";
+import type { JobState, JobView, QueueCounts } from "../store/job.ts";
 import { subscriptionOfQueue } from "../topics/queue-name.ts";
 import { jobId, peekInput, queueName } from "./inputs.ts";
-import { jobJson, jobShape, statsOutput, statsShape } from "./outputs.ts";
+import { jobJson, jobShape, statsShape } from "./outputs.ts";
 
 /** Maximum bytes of data per page. */
 export const PAGE_BYTES = 8 * 1024 * 1024;
@@ -15,12 +16,13 @@ export function provideInspectFunctions(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
   core: QueueCore,
 ): void {
-  function more(queue: string) {
-    const settings = core.settingsOf(queue);
+  function statsOf(counts: QueueCounts): QueueStats {
+    const settings = core.settingsOf(counts.queue);
     return {
+      ...counts,
       type: settings?.type ?? null,
       concurrency: settings?.concurrency ?? null,
-      topic: subscriptionOfQueue(queue)?.topic ?? null,
+      topic: subscriptionOfQueue(counts.queue)?.topic ?? null,
     };
   }
 
@@ -38,7 +40,7 @@ export function provideInspectFunctions(
       );
       const byName = new Map(used.map((counts) => [counts.queue, counts]));
       const declared = await Promise.all(core.names().map(async (name) => byName.get(name) ?? core.counts(name)));
-      return { queues: [...declared, ...holding].map((counts) => statsOutput(counts, more(counts.queue))) };
+      return { queues: [...declared, ...holding].map(statsOf) };
     },
   });
   provideFunction({
@@ -48,7 +50,7 @@ export function provideInspectFunctions(
     output: statsShape,
     async handle({ queue }) {
       await refuseUnknown(core, queue);
-      return statsOutput(await core.counts(queue), more(queue));
+      return statsOf(await core.counts(queue));
     },
   });
   provideFunction({

@@ -1,6 +1,7 @@
+import type { JobFailure, MadeBy, QueueJob, QueueStats } from "@svc/protocol/listings";
 import { z } from "zod";
 import { makerShape } from "../../../kernel/module.ts";
-import type { FailedAttempt, JobView, QueueCounts } from "../store/job.ts";
+import type { FailedAttempt, JobView } from "../store/job.ts";
 
 const time = z.iso.datetime();
 
@@ -12,7 +13,7 @@ export const failureShape = z.object({
   stack: z.string().nullable(),
   worker: z.string().nullable().meta({ description: "Name and id of the worker that ran the attempt" }),
   trace_id: z.string().nullable(),
-});
+}) satisfies z.ZodType<JobFailure>;
 
 export const jobShape = z.object({
   job_id: z.string(),
@@ -33,7 +34,7 @@ export const jobShape = z.object({
   bytes: z.int().meta({ description: "Size of the data" }),
   failures: z.array(failureShape).meta({ description: "The last 20 failed attempts, oldest first" }),
   data: z.unknown(),
-});
+}) satisfies z.ZodType<QueueJob>;
 
 export const statsShape = z.object({
   queue: z.string(),
@@ -51,20 +52,10 @@ export const statsShape = z.object({
   type: z.enum(["standard", "fifo"]).nullable().meta({ description: "Null if the queue is not declared" }),
   concurrency: z.int().nullable(),
   topic: z.string().nullable().meta({ description: "The topic, if the queue belongs to a subscription" }),
-});
-
-export interface StatsMore {
-  readonly type: "standard" | "fifo" | null;
-  readonly concurrency: number | null;
-  readonly topic: string | null;
-}
-
-export function statsOutput({ queue, ...counts }: QueueCounts, more: StatsMore): Readonly<Record<string, unknown>> {
-  return { queue, ...counts, ...more };
-}
+}) satisfies z.ZodType<QueueStats>;
 
 /** Returns the job's maker in the form of `makerShape`. */
-export function madeBy({ maker }: JobView): z.input<typeof makerShape> {
+export function madeBy({ maker }: JobView): MadeBy {
   return maker === undefined ? null : { principal: maker.principal, role: maker.role ?? null };
 }
 
@@ -78,7 +69,7 @@ export function jobJson(job: JobView): string {
     attempts: job.attempts,
     max_attempts: job.maxAttempts,
     priority: job.priority,
-    created_at: timeText(job.createdAt),
+    created_at: new Date(job.createdAt).toISOString(),
     run_at: timeText(job.runAt),
     expires_at: timeText(job.expiresAt),
     group: job.group ?? null,
@@ -88,19 +79,11 @@ export function jobJson(job: JobView): string {
     trace_id: traceIdOf(job) ?? null,
     bytes: job.bytes,
     failures: job.failures.map(failureOutput),
-  };
+  } satisfies Omit<QueueJob, "data">;
   return withRawMember(members, "data", job.data);
 }
 
-export function failureOutput({
-  attempt,
-  at,
-  code,
-  message,
-  stack,
-  worker,
-  traceId,
-}: FailedAttempt): z.input<typeof failureShape> {
+export function failureOutput({ attempt, at, code, message, stack, worker, traceId }: FailedAttempt): JobFailure {
   return {
     attempt,
     at: new Date(at).toISOString(),

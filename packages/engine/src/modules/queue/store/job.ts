@@ -1,6 +1,8 @@
-/** State of a stored job. `done`, `cancelled` and `expired` jobs are deleted; only their dedupe keys remain. */
-export type JobState = "waiting" | "delayed" | "active" | "dead";
-export type EndedState = "done" | "cancelled" | "expired";
+import type { EndedJob, JobState } from "@svc/protocol/listings";
+
+export type { JobState, QueueCounts } from "@svc/protocol/listings";
+/** Jobs with these states are deleted; only their dedupe keys remain. */
+export type EndedState = EndedJob["state"];
 
 /** Limits of a queue. At a limit, adding fails with `queue_full`; accepted jobs are never dropped. */
 export interface QueueLimits {
@@ -121,24 +123,6 @@ export interface JobView {
   readonly failedAt: number | undefined;
   /** The last 20 failed attempts, oldest first. The last one is why a dead job died. */
   readonly failures: readonly FailedAttempt[];
-}
-
-/** Counts of a queue. */
-export interface QueueCounts {
-  readonly queue: string;
-  /** Ready jobs and jobs blocked by an earlier job of their group. */
-  readonly waiting: number;
-  readonly delayed: number;
-  readonly active: number;
-  readonly dead: number;
-  readonly bytes: number;
-  readonly paused: boolean;
-  /** This and the following counts start when the queue is first used. */
-  readonly added: number;
-  readonly done: number;
-  readonly died: number;
-  readonly expired: number;
-  readonly cancelled: number;
 }
 
 /** A job that is ready to run. Times are milliseconds since 1970, by the clock of that moment. */

@@ -1,0 +1,152 @@
+// Entries of listings, as the engine's functions return them and its streams send them. Types only, so that the
+// console's page can use them.
+
+/** A function. */
+export interface FunctionListing {
+  readonly function_id: string;
+  readonly description: string | null;
+  readonly request_format: unknown;
+  readonly response_format: unknown;
+  readonly metadata: unknown;
+  /** The engine checks payloads by `request_format` before it delivers calls. */
+  readonly validated: boolean;
+  /** Why `request_format` cannot be enforced although enforcement was requested. */
+  readonly format_problem: string | null;
+  /** Its workers registered it with different formats; those of the first one are shown. Absent if they agree. */
+  readonly formats_differ?: true;
+  readonly status: "available" | "busy" | "draining";
+  /** True for `engine::*` and functions whose metadata says `internal: true`. */
+  readonly internal: boolean;
+  /** Name of the first worker that provides the function. */
+  readonly worker_name: string;
+  readonly workers: readonly { readonly id: string; readonly name: string }[];
+  readonly triggers: readonly { readonly id: string; readonly type: string }[];
+}
+
+/** A connected worker or a module of the engine. */
+export interface WorkerListing {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly runtime: string;
+  readonly version: string | null;
+  readonly os: string | null;
+  readonly ip_address: string | null;
+  readonly pid: number | null;
+  readonly isolation: string | null;
+  /** Features that the connection declared; published clients declare none. */
+  readonly features: readonly string[];
+  /** The kind that the connection declared; `module` for the engine's modules. */
+  readonly kind: "worker" | "cli" | "console" | "module";
+  /** True for modules, the console and one-shot CLI calls: not counted as active worker processes. */
+  readonly internal: boolean;
+  /** `connected`, or `available` for a module. */
+  readonly status: "connected" | "available";
+  readonly connected_at_ms: number;
+  readonly function_count: number;
+  readonly functions: readonly string[];
+  /** Trigger types that it provides, including those that another worker serves before it. */
+  readonly trigger_types: readonly string[];
+  /** Number of triggers that it registered. */
+  readonly trigger_count: number;
+  readonly active_invocations: number;
+  /** The principal of a restricted connection, e.g. `role reader`. Null: an unrestricted connection, or a module. */
+  readonly principal: string | null;
+  /** The config entry for which the engine started this process; null if there is none. */
+  readonly configured_worker: string | null;
+}
+
+/** The restricted principal that created a job or trigger, e.g. `role guest`. Null: a trusted worker or the engine. */
+export type MadeBy = { readonly principal: string; readonly role: string | null } | null;
+
+/** A trigger binding. */
+export interface TriggerListing {
+  readonly id: string;
+  readonly trigger_type: string;
+  readonly function_id: string;
+  readonly config: unknown;
+  readonly metadata: unknown;
+  readonly worker_name: string;
+  readonly made_by: MadeBy;
+  readonly status: "active" | "inactive" | "error";
+  /** Why the status is inactive or error. For an active trigger: that its provider has not confirmed it. */
+  readonly reason: string | null;
+  readonly internal: boolean;
+}
+
+export type JobState = "waiting" | "delayed" | "active" | "dead";
+
+/** One failed attempt. */
+export interface JobFailure {
+  /** Starts at 1. If the job was not run, the number of earlier attempts. */
+  readonly attempt: number;
+  readonly at: string;
+  readonly code: string;
+  readonly message: string;
+  readonly stack: string | null;
+  /** Name and id of the worker that ran it. */
+  readonly worker: string | null;
+  readonly trace_id: string | null;
+}
+
+/** A job on a queue. Times are RFC 3339. */
+export interface QueueJob<Data = unknown> {
+  readonly job_id: string;
+  readonly queue: string;
+  readonly function_id: string | null;
+  readonly state: JobState;
+  readonly data: Data;
+  /** Number of failed attempts. */
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly priority: number;
+  readonly created_at: string;
+  /** Earliest start of a delayed job. */
+  readonly run_at: string | null;
+  readonly expires_at: string | null;
+  readonly group: string | null;
+  readonly dedupe_key: string | null;
+  /** Absent on older engines. */
+  readonly made_by?: MadeBy;
+  /** Time at which a dead job failed for the last time. */
+  readonly failed_at: string | null;
+  readonly trace_id: string | null;
+  /** Size of its data, in bytes. */
+  readonly bytes: number;
+  /** The last 20 failures, oldest first. The last one of a dead job is the reason why it is dead. */
+  readonly failures: readonly JobFailure[];
+}
+
+/** A job that has ended. It is kept as long as its dedupe key. */
+export interface EndedJob {
+  readonly job_id: string;
+  readonly queue: string;
+  readonly state: "done" | "cancelled" | "expired";
+}
+
+/** Contents of a queue, and counts of its jobs since it was first used. */
+export interface QueueCounts {
+  readonly queue: string;
+  /** Jobs that are ready or wait for another job of their group. */
+  readonly waiting: number;
+  readonly delayed: number;
+  readonly active: number;
+  readonly dead: number;
+  /** Size of the data of all its jobs. */
+  readonly bytes: number;
+  readonly paused: boolean;
+  /** This and the following counts start when the queue is first used. */
+  readonly added: number;
+  readonly done: number;
+  readonly died: number;
+  readonly expired: number;
+  readonly cancelled: number;
+}
+
+export interface QueueStats extends QueueCounts {
+  /** Null if the queue has jobs but is not declared. */
+  readonly type: "standard" | "fifo" | null;
+  readonly concurrency: number | null;
+  /** Topic, if it is the queue of a subscription. */
+  readonly topic: string | null;
+}
