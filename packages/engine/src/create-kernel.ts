@@ -76,7 +76,7 @@ export function createKernel(options: KernelOptions) {
       registry.find(id as FunctionId)?.registrations.find(({ provider }) => !provider.principal.isTrusted)?.provider
         .principal.id,
   });
-  const ownership = new IdOwnership({ registry, sessions, triggers, reservedIds });
+  const ownership = new IdOwnership({ registry, sessions, triggers, reservedIds, clock });
   const instanceId = randomUUID();
   const streams = new StreamHub({
     clock,
@@ -100,7 +100,6 @@ export function createKernel(options: KernelOptions) {
     formats: options.formats ?? noFormatChecks,
     telemetry,
     changes,
-    clock,
   };
   return {
     ...handlerPorts,
@@ -114,6 +113,7 @@ export function createKernel(options: KernelOptions) {
       quota: quotas.triggers,
       log,
     }),
+    clock,
     heartbeat,
     channels: new Channels(clock),
     channelSockets: new ChannelSockets({ clock, heartbeat }),

@@ -1,7 +1,6 @@
 import type { FunctionId } from "@svc/protocol";
 import { callRefusal, isInfrastructure } from "./decide-call.ts";
 import { isEngineFunction } from "./engine-ids.ts";
-import { functionReferences } from "./function-references.ts";
 import { isSamePrincipal, type Principal } from "./principal.ts";
 import type { SessionAccess } from "./session-access.ts";
 
@@ -17,6 +16,8 @@ export interface ProvidedFunctions {
     | undefined;
 }
 
+/** Maximum depth of a config that is searched for functions: deeper than any trigger config. */
+const MAX_CONFIG_DEPTH = 16;
 /** The function that enqueues a job. */
 export const ENQUEUE = "engine::queue::enqueue";
 
@@ -130,4 +131,23 @@ export function refusalToBind(
     if (refusal !== undefined) return refusal;
   }
   return undefined;
+}
+
+/**
+ * Returns the ids of functions that a trigger's config names and that the engine would call, e.g.
+ * `condition_function_id`: the values of all keys that end with `function_id`, `function_ids` or `middleware`.
+ */
+function functionReferences(config: unknown, depth = 0): string[] {
+  if (typeof config !== "object" || config === null || depth > MAX_CONFIG_DEPTH) return [];
+  return Object.entries(config).flatMap(([key, value]) =>
+    /(?:function_ids?|middleware)$/i.test(key) ? idsIn(value) : functionReferences(value, depth + 1),
+  );
+}
+
+function idsIn(value: unknown, depth = 0): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || depth > MAX_CONFIG_DEPTH) return [];
+  // Its other members are settings, e.g. `phase`.
+  if (Object.hasOwn(value, "function_id")) return functionReferences(value, depth + 1);
+  return Object.values(value).flatMap((inner) => idsIn(inner, depth + 1));
 }

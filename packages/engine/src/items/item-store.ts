@@ -1,3 +1,4 @@
+import { CallError } from "@svc/protocol";
 import type { ItemChange, Notice, Outbox } from "./outbox.ts";
 import type { UpdateOp, UpdateOpError } from "./update-op.ts";
 
@@ -178,7 +179,7 @@ export interface ExpiredItem {
  *   write in that reaction keeps the order of versions.
  * - A write that rejects with CallError `overloaded`, `draining` or `payload_too_large` changes nothing. After
  *   `storage_failed` and `call_timeout` the write may have happened, unless `details.outcome` is `not_written`
- *   (`unclear-outcome.ts`); later reads agree on it.
+ *   (`mayBeStored`); later reads agree on it.
  * - The cost of a write does not depend on the size of its scope.
  */
 export interface ItemStore {
@@ -219,4 +220,14 @@ export interface ItemStore {
   damage(): string | undefined;
   /** Finishes pending requests, then closes. Later calls reject with `draining`. */
   close(): Promise<void>;
+}
+
+/**
+ * True if a write that failed with this error may have happened or may still happen: after `call_timeout`,
+ * `storage_failed` and unknown errors, unless `details.outcome` is `not_written`. After other errors nothing was
+ * written.
+ */
+export function mayBeStored(error: unknown): boolean {
+  if (!CallError.is(error)) return true;
+  return (error.code === "call_timeout" || error.code === "storage_failed") && error.details?.outcome !== "not_written";
 }

@@ -1,16 +1,21 @@
 import { CallError, type FunctionId, type TriggerTypeId } from "@svc/protocol";
 import { isSamePrincipal } from "../access/principal.ts";
 import type { ReservedIds } from "../access/reserved-ids.ts";
+import type { Clock } from "./clock.ts";
 import type { Registry } from "./registry.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
+
+/** Delay before the unregistered id of a trusted worker becomes free, in milliseconds. */
+const RELEASE_AFTER_MS = 60_000;
 
 interface OwnershipParts {
   readonly registry: Registry;
   readonly sessions: Sessions;
   readonly triggers: TriggerRegistry;
   readonly reservedIds: ReservedIds;
+  readonly clock: Clock;
 }
 
 /** Decides which principal may register an id. Withdraws ids from restricted connections if a trusted one needs them. */
@@ -62,6 +67,34 @@ export class IdOwnership {
     if (this.#parts.reservedIds.isOfTrusted("trigger type", id))
       return `the trigger type ${id} belongs to a trusted worker that is away`;
     return this.#refusalOfUnknown(`the trigger type ${id}`);
+  }
+
+  /** Releases a function that the session unregistered. Restricted connections may register it a minute later. */
+  releaseFunction(id: FunctionId, session: Session): void {
+    this.#releaseLater(session, () => {
+      if (this.#parts.registry.find(id) === undefined) this.#parts.reservedIds.release("function", id);
+    });
+  }
+
+  /** Like `releaseFunction`, for a trigger type. */
+  releaseTriggerType(id: TriggerTypeId, session: Session): void {
+    this.#releaseLater(session, () => {
+      if (this.#parts.triggers.typeById(id) === undefined) this.#parts.reservedIds.release("trigger type", id);
+    });
+  }
+
+  /**
+   * SDKs unregister everything at shutdown, so an id whose connection ends within the minute stays reserved. A
+   * connection that takes longer to finish its last calls has no functions left, so its ids stay reserved too.
+   */
+  #releaseLater(session: Session, release: () => void): void {
+    if (!session.principal.isTrusted) return;
+    const cancel = session.scope.add(
+      this.#parts.clock.after(RELEASE_AFTER_MS, () => {
+        cancel();
+        if (session.functions.size > 0) release();
+      }),
+    );
   }
 
   /** Returns why a restricted connection may not have an id that may belong to a disconnected trusted worker. */

@@ -1,16 +1,19 @@
 import { CallError, MAX_PAYLOAD_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
+import type { z } from "zod";
 import { TRUSTED } from "../access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import { type CallerAccessPorts, callerAccess } from "./caller-access.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { schemaOf } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
-import { misspeltMembers } from "./misspelt-members.ts";
 import type { FunctionSpec, HandlerContext } from "./module.ts";
+import { nearestName } from "./nearest-name.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { keepRawMembers } from "./raw-members.ts";
 import type { Router } from "./router.ts";
 
+/** Maximum number of unknown members that are checked: a payload with more has other problems than typos. */
+const MAX_CHECKED = 50;
 /** Maximum number of calls in flight in one module. */
 const MAX_CALLS_HELD = 10_000;
 
@@ -187,4 +190,20 @@ function readInput(payload: Payload, { id, rawMembers }: FunctionSpec<unknown>):
     });
   }
   return isNested && rawMembers !== undefined ? keepRawMembers(payload.text(), value, rawMembers) : value;
+}
+
+/**
+ * Returns one clause for each member of `value` that is unknown to `schema` and close to a known name; undefined if
+ * there is none.
+ */
+function misspeltMembers(schema: z.ZodType, value: unknown): string | undefined {
+  const shape = (schema as { readonly shape?: object }).shape;
+  if (shape === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const clauses: string[] = [];
+  const unknown = Object.keys(value).filter((name) => !Object.hasOwn(shape, name) && !name.startsWith("_"));
+  for (const name of unknown.slice(0, MAX_CHECKED)) {
+    const meant = nearestName(name, Object.keys(shape));
+    if (meant !== undefined) clauses.push(`unknown member \`${name}\`; did you mean ${meant}?`);
+  }
+  return clauses.length === 0 ? undefined : clauses.join("; ");
 }

@@ -19,14 +19,13 @@ import type { ReservedIds } from "../access/reserved-ids.ts";
 import type { SessionAccess } from "../access/session-access.ts";
 import { refusalToSee } from "../access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
-import type { TriggerStatus } from "./directory.ts";
 import type { LogFields, Logger } from "./logger.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
 import { Scope, type Undo } from "./scope.ts";
 import type { ThrottledLog } from "./throttled-log.ts";
-import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
+import type { TriggerOwner, TriggerRequest, TriggerState } from "./trigger-binding.ts";
 import type { BindingHold } from "./trigger-registry.ts";
 import { frameOfAnswer, frameOfCall } from "./worker-frames.ts";
 import type { WorkerLimits } from "./worker-limits.ts";
@@ -371,14 +370,7 @@ export class Session implements Provider, TriggerOwner {
     return this.access === undefined ? undefined : refusalToSee(functionId, this.access, this.#ports.registry);
   }
 
-  notify(
-    request: TriggerRequest,
-    state: {
-      readonly status: TriggerStatus;
-      readonly reason: string | undefined;
-      readonly error: CallError | undefined;
-    },
-  ): void {
+  notify(request: TriggerRequest, state: TriggerState): void {
     if (this.scope.ended) return;
     const wantsAll = this.features.has("registration_results");
     const failure =

@@ -1,6 +1,5 @@
 import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId } from "@svc/protocol";
 import { isSamePrincipal, type Principal, TRUSTED } from "../access/principal.ts";
-import { canonicalJson } from "./canonical-json.ts";
 import type { TriggerStatus } from "./directory.ts";
 import type { CallOptions } from "./module.ts";
 import type { Undo } from "./scope.ts";
@@ -13,6 +12,12 @@ export interface TriggerRequest {
   readonly metadata: unknown;
 }
 
+export interface TriggerState {
+  readonly status: TriggerStatus;
+  readonly reason: string | undefined;
+  readonly error: CallError | undefined;
+}
+
 /** A worker that registered a trigger. */
 export interface TriggerOwner {
   readonly workerId: string;
@@ -21,14 +26,7 @@ export interface TriggerOwner {
   /** For a restricted worker: returns why it may not see the function's result; undefined if it may. */
   callRefusal?(functionId: FunctionId): string | undefined;
   /** Informs the worker of the state of its trigger, or of a later failure. */
-  notify(
-    request: TriggerRequest,
-    state: {
-      readonly status: TriggerStatus;
-      readonly reason: string | undefined;
-      readonly error: CallError | undefined;
-    },
-  ): void;
+  notify(request: TriggerRequest, state: TriggerState): void;
 }
 
 /** Serves triggers of a type: a module or a worker. */
@@ -329,4 +327,18 @@ function fireMetadata(own: unknown, added: Payload | undefined): Payload | undef
   if (own === undefined || own === null) return added;
   if (added === undefined || typeof own !== "object" || Array.isArray(own)) return Payload.fromValue(own);
   return Payload.fromValue({ ...own, ...(added.value() as object) });
+}
+
+/**
+ * Returns JSON text that is the same for equal values: object keys are in code-unit order. For comparing configs, not
+ * for the wire.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+  return `{${members.join(",")}}`;
 }

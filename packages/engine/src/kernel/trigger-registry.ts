@@ -3,7 +3,6 @@ import type { FunctionId, TriggerId, TriggerTypeId } from "@svc/protocol";
 import { isSamePrincipal } from "../access/principal.ts";
 import { BindingsByFunction } from "./bindings-by-function.ts";
 import { BoundedBindings } from "./bounded-bindings.ts";
-import { canonicalJson } from "./canonical-json.ts";
 import type { Clock } from "./clock.ts";
 import type { FormatCheck } from "./format-check.ts";
 import { moduleHint } from "./module-of-type.ts";
@@ -12,6 +11,7 @@ import {
   Binding,
   type BindingHost,
   bindingKey,
+  canonicalJson,
   type TriggerOwner,
   type TriggerRequest,
   type TriggerTypeProvider,

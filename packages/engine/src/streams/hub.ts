@@ -9,7 +9,7 @@ import type {
   SystemStream,
   SystemStreamSpec,
 } from "../kernel/stream-contract.ts";
-import type { RealtimeSocket } from "./realtime-socket.ts";
+import type { RealtimeSocket } from "./outbox.ts";
 import { Resyncs } from "./resyncs.ts";
 import { CLOSE, HEARTBEAT_MS } from "./stream-codes.ts";
 import { StreamConnection } from "./stream-connection.ts";

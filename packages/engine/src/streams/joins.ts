@@ -6,8 +6,7 @@ import { CLOSE, MAX_SUBSCRIPTIONS } from "./stream-codes.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { SYSTEM_GROUP, SYSTEM_PREFIX } from "./stream-path.ts";
 import { type Since, Synchronizer } from "./synchronizer.ts";
-import type { Receiver } from "./topic.ts";
-import { Subscription } from "./topic.ts";
+import { type Receiver, Subscription } from "./topic.ts";
 import { withTimeout } from "./with-timeout.ts";
 
 /** Timeout for deciding over a join, in milliseconds. Sources have shorter timeouts of their own. */

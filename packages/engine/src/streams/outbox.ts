@@ -1,8 +1,22 @@
 import { type Frame, frameBytes } from "@svc/protocol";
 import type { Clock } from "../kernel/clock.ts";
-import type { RealtimeSocket } from "./realtime-socket.ts";
+import type { StreamClient } from "../kernel/stream-contract.ts";
 import { MAX_BUFFERED_BYTES } from "./stream-codes.ts";
 import type { MessageFacts, Tap } from "./tap.ts";
+
+/** A WebSocket of the real-time listener. */
+export interface RealtimeSocket {
+  readonly client: StreamClient;
+  /** Queues a text frame. */
+  send(frame: Frame): void;
+  /** Bytes that are queued and not yet read by the peer. */
+  readonly bufferedBytes: number;
+  /** Calls `listener` once when all bytes queued now have been passed on. Not called if the connection ends first. */
+  onceDrained(listener: () => void): void;
+  onMessage(listener: (text: string) => void): void;
+  onClose(listener: () => void): void;
+  close(code: number, reason: string): void;
+}
 
 /** A client that reads nothing for this long is disconnected, in milliseconds. */
 const STALLED_AFTER_MS = 30_000;

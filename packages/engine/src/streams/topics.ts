@@ -1,6 +1,5 @@
 import type { StreamEvent } from "../kernel/stream-contract.ts";
-import type { Subscription } from "./topic.ts";
-import { Topic } from "./topic.ts";
+import { type Subscription, Topic } from "./topic.ts";
 
 /** Maximum number of groups without subscribers. Above it the ones with the oldest events are removed. */
 const MAX_QUIET_TOPICS = 10_000;

@@ -5,7 +5,7 @@ import type { FrameSocket } from "../kernel/frame-socket.ts";
 import { Heartbeat } from "../kernel/heartbeat.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { StreamClient } from "../kernel/stream-contract.ts";
-import type { RealtimeSocket } from "../streams/realtime-socket.ts";
+import type { RealtimeSocket } from "../streams/outbox.ts";
 import { acceptWebSocket } from "./frames/server-socket.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { Listener, refuseUpgrade, sendError } from "./listener.ts";

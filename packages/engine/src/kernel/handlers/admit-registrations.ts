@@ -1,8 +1,10 @@
 import {
   CallError,
+  type FunctionId,
   functionIdSchema,
   type MessageOf,
   nameProblem,
+  Payload,
   type TriggerTypeId,
   triggerTypeIdSchema,
 } from "@svc/protocol";
@@ -13,10 +15,12 @@ import type { Registry } from "../registry.ts";
 import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
 import { auditDenial } from "./admit-call.ts";
-import { askHook, type HookAnswer } from "./ask-hook.ts";
 
 // Registrations of restricted connections. Each is admitted unchanged, admitted as rewritten by a hook, or rejected
 // with a reason.
+
+/** Timeout of a registration hook, in milliseconds. */
+const HOOK_TIMEOUT_MS = 10_000;
 
 type FunctionMessage = MessageOf<"registerfunction">;
 type TriggerMessage = MessageOf<"registertrigger">;
@@ -171,6 +175,10 @@ export function admitTrigger(
   });
 }
 
+type HookAnswer =
+  | { readonly allowed: true; readonly fields: Readonly<Record<string, unknown>> }
+  | { readonly allowed: false; readonly reason: string };
+
 const UNCHANGED: HookAnswer = { allowed: true, fields: {} };
 
 /** Without a hook continues at once. With one, later frames of the connection wait for the hook's result. */
@@ -183,6 +191,26 @@ function withHook(
 ): void {
   if (hookId === undefined) proceed(UNCHANGED);
   else session.waitFor(askHook(router, hookId, input), proceed);
+}
+
+/**
+ * Calls a registration hook. An object as result allows the registration and may rewrite fields. Any other result or a
+ * failure denies it. Never rejects.
+ */
+async function askHook(router: Router, hookId: string, input: Readonly<Record<string, unknown>>): Promise<HookAnswer> {
+  let value: unknown;
+  try {
+    const answer = await router.call(hookId as FunctionId, Payload.fromValue(input), {
+      timeoutMs: HOOK_TIMEOUT_MS,
+    });
+    value = answer.value();
+  } catch (thrown) {
+    const { code, message } = CallError.from(thrown);
+    return { allowed: false, reason: `${hookId} failed (${code}: ${message})` };
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return { allowed: false, reason: `${hookId} did not allow it` };
+  return { allowed: true, fields: value as Readonly<Record<string, unknown>> };
 }
 
 function denier(session: Session, access: SessionAccess, messageType: string, id: string): (reason: string) => void {

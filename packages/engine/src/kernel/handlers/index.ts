@@ -1,24 +1,18 @@
 import type { Message, MessageOf, MessageType, UndecodableFrame } from "@svc/protocol";
-import type { Clock } from "../clock.ts";
 import type { Session } from "../session.ts";
 import type { Sessions } from "../sessions.ts";
-import { cancelInvocation } from "./cancel-invocation.ts";
 import { invocationResult } from "./invocation-result.ts";
 import { type CallPorts, invokeFunction } from "./invoke-function.ts";
 import { reattach } from "./reattach.ts";
-import { type FunctionPorts, registerFunction } from "./register-function.ts";
+import { type FunctionPorts, registerFunction, unregisterFunction } from "./register-function.ts";
 import { registerTrigger, type TriggerPorts } from "./register-trigger.ts";
-import { registerTriggerType, type TriggerTypePorts } from "./register-trigger-type.ts";
+import { registerTriggerType, type TriggerTypePorts, unregisterTriggerType } from "./register-trigger-type.ts";
 import { triggerRegistrationResult } from "./trigger-registration-result.ts";
 import { undecodable } from "./undecodable.ts";
-import { unregisterFunction } from "./unregister-function.ts";
-import { unregisterTrigger } from "./unregister-trigger.ts";
-import { unregisterTriggerType } from "./unregister-trigger-type.ts";
 
 /** The parts of the kernel that the handlers use. Each handler names its own. */
 export interface HandlerPorts extends CallPorts, FunctionPorts, TriggerTypePorts, TriggerPorts {
   readonly sessions: Sessions;
-  readonly clock: Clock;
 }
 
 type Handler<Type extends MessageType> = (message: MessageOf<Type>, session: Session, ports: HandlerPorts) => void;
@@ -34,11 +28,14 @@ const handlers: { readonly [Type in MessageType]: Handler<Type> } = {
   unregisterfunction: unregisterFunction,
   invokefunction: invokeFunction,
   invocationresult: invocationResult,
-  cancelinvocation: cancelInvocation,
+  cancelinvocation({ invocation_id: id, reason }, session, { router }) {
+    const call = session.made.get(id);
+    if (call !== undefined) router.cancel(call, reason ?? "the caller withdrew it");
+  },
   registertriggertype: registerTriggerType,
   unregistertriggertype: unregisterTriggerType,
   registertrigger: registerTrigger,
-  unregistertrigger: unregisterTrigger,
+  unregistertrigger: ({ id }, session) => session.removeTrigger(id),
   triggerregistrationresult: triggerRegistrationResult,
   reattach,
   ping: (_message, session) => session.send({ type: "pong" }),

@@ -31,6 +31,18 @@ export function registerFunction(message: MessageOf<"registerfunction">, session
   else admitFunction(message, session.access, session, ports, (admitted) => addFunction(admitted, session, ports));
 }
 
+/** A worker withdraws its own registration. In-flight calls continue. */
+export function unregisterFunction(
+  message: MessageOf<"unregisterfunction">,
+  session: Session,
+  { ownership }: { readonly ownership: IdOwnership },
+): void {
+  const id = session.access?.fullFunctionId(message.id) ?? message.id;
+  const hadIt = session.functions.has(id);
+  session.withdrawFunction(id);
+  if (hadIt) ownership.releaseFunction(id, session);
+}
+
 /** Returns whether the registration was accepted. */
 function addFunction(message: MessageOf<"registerfunction">, session: Session, ports: FunctionPorts): boolean {
   const { id } = message;

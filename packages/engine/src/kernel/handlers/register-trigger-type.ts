@@ -36,6 +36,18 @@ export function registerTriggerType(
     );
 }
 
+/** A worker withdraws its own type. The bindings wait until a worker provides the type again. */
+export function unregisterTriggerType(
+  message: MessageOf<"unregistertriggertype">,
+  session: Session,
+  { ownership }: { readonly ownership: IdOwnership },
+): void {
+  const id = session.access?.fullTriggerTypeId(message.id) ?? message.id;
+  const hadIt = session.triggerTypes.has(id);
+  session.withdrawTriggerType(id);
+  if (hadIt) ownership.releaseTriggerType(id, session);
+}
+
 /** Returns whether the registration was accepted. */
 function addTriggerType(message: MessageOf<"registertriggertype">, session: Session, ports: TriggerTypePorts): boolean {
   const { id } = message;

@@ -7,11 +7,10 @@ import { type RedisServer, startRedisServer } from "../../items/testing/redis-se
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../testing/index.ts";
-import type { ChangeListener } from "./change-listener.ts";
 import { type StateConfig, stateConfigSchema } from "./config.ts";
 import { state } from "./index.ts";
 import { answerText, textOf } from "./testing/state-engine.ts";
-import { Writes } from "./writes.ts";
+import { type ChangeListener, Writes } from "./writes.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-state-adapters-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

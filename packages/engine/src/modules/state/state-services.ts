@@ -1,9 +1,8 @@
 import type { ItemStore } from "../../items/item-store.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { HandlerContext } from "../../kernel/module.ts";
-import type { WriteOrigin } from "./change-listener.ts";
 import type { Reads } from "./reads.ts";
-import type { Writes } from "./writes.ts";
+import type { WriteOrigin, Writes } from "./writes.ts";
 
 /** Dependencies of the functions of svc-state. */
 export interface StateServices {

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { memoryItems } from "../../items/adapters/memory.ts";
 import { systemClock } from "../../kernel/clock.ts";
-import type { ChangeListener, WriteOrigin } from "./change-listener.ts";
-import { Writes } from "./writes.ts";
+import { type ChangeListener, type WriteOrigin, Writes } from "./writes.ts";
 
 it("hands each change over with the notice that was made for its write, so that none need be remembered until then", async () => {
   const told: (readonly [string, number, string | undefined])[] = [];

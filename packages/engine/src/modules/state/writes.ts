@@ -1,20 +1,42 @@
-import { CallError } from "@svc/protocol";
-import type {
-  BatchedWrite,
-  Conflict,
-  Durability,
-  ItemStore,
-  ItemUpdated,
-  ItemValue,
-  ItemWrite,
-  ItemWritten,
+import { CallError, type Caller } from "@svc/protocol";
+import {
+  type BatchedWrite,
+  type Conflict,
+  type Durability,
+  type ItemStore,
+  type ItemUpdated,
+  type ItemValue,
+  type ItemWrite,
+  type ItemWritten,
+  mayBeStored,
+  type NumberedChange,
 } from "../../items/item-store.ts";
+import type { Notice } from "../../items/outbox.ts";
 import type { ItemAddress } from "../../items/plan-write.ts";
 import type { StoredJson } from "../../items/stored-json.ts";
-import { mayBeStored } from "../../items/unclear-outcome.ts";
 import type { UpdateOp } from "../../items/update-op.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { ChangeListener, WriteOrigin } from "./change-listener.ts";
+
+/** Trace context and caller of a write. */
+export interface WriteOrigin {
+  readonly traceparent?: string | undefined;
+  readonly baggage?: string | undefined;
+  /** The calling worker; undefined for calls of a module or the engine. */
+  readonly caller?: Caller | undefined;
+}
+
+/** Listener for changes: the triggers of type `state`. */
+export interface ChangeListener {
+  /**
+   * Called before each write. Returns the watchers for which the change is stored. Throws CallError `trigger_loop` to
+   * reject the write.
+   */
+  notice(scope: string, key: string, origin: WriteOrigin): Notice | undefined;
+  /** Called if it is unknown whether the writes with these notices were stored, and with them their deliveries. */
+  unclear(notices: readonly Notice[]): void;
+  /** Called after a write is stored. `notice` is the result of `notice()` for it. Changes of a key come in order. */
+  changed(changes: readonly NumberedChange[], notice: Notice | undefined): void;
+}
 
 export interface WriteRequest extends ItemAddress {
   readonly ifVersion: number | undefined;

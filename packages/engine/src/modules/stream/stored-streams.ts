@@ -1,11 +1,16 @@
 import { CallError, Payload } from "@svc/protocol";
 import { durabilityMember, entryJson } from "../../items/entry-json.ts";
 import { ExpirySweep } from "../../items/expiry-sweep.ts";
-import type { Conflict, ItemStore, ItemWritten, NumberedChange } from "../../items/item-store.ts";
+import {
+  type Conflict,
+  type ItemStore,
+  type ItemWritten,
+  mayBeStored,
+  type NumberedChange,
+} from "../../items/item-store.ts";
 import type { ChangeKind } from "../../items/outbox.ts";
 import { cursorOfKey, keyOfCursor } from "../../items/page-cursor.ts";
 import { storedJson } from "../../items/stored-json.ts";
-import { mayBeStored } from "../../items/unclear-outcome.ts";
 import { refuseDeepUpdate } from "../../items/update-depth.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";

@@ -8,13 +8,13 @@ import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts } from "../../model/flow-graph.ts";
 import { type FlowSpan, type SeenCall, seenCalls, varied } from "../../model/seen-calls.ts";
-import type { Use } from "../../model/uses.ts";
 import {
   callsOfThings,
   callsToRead,
   type JobRun,
   nameInInput,
   runsOfJobs,
+  type Use,
   usesOf,
   withoutUses,
 } from "../../model/uses.ts";

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import type { ItemStore } from "../../../items/item-store.ts";
 import type { ModuleContext } from "../../../kernel/module.ts";
-import type { WriteOrigin } from "../change-listener.ts";
 import { deleteManyInput } from "../inputs.ts";
 import { originOf, type StateServices } from "../state-services.ts";
-import type { Writes } from "../writes.ts";
+import type { WriteOrigin, Writes } from "../writes.ts";
 
 /** Maximum items and bytes per step. The items' values are read before they are deleted. */
 const BATCH_ITEMS = 500;

@@ -2,8 +2,7 @@ import { CallError } from "@svc/protocol";
 import { linesOf } from "../../../items/line-reader.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelReader } from "../../../kernel/module.ts";
-import type { WriteOrigin } from "../change-listener.ts";
-import type { SetRequest, Writes } from "../writes.ts";
+import type { SetRequest, WriteOrigin, Writes } from "../writes.ts";
 import { parseLine } from "./line.ts";
 
 /** What to do with a line whose item exists: replace the item, skip the line, or stop the import. */

@@ -8,7 +8,7 @@ import type { Notice, Watcher } from "../../../items/outbox.ts";
 import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import { SavedSet } from "../../../store/saved-set.ts";
-import type { ChangeListener, WriteOrigin } from "../change-listener.ts";
+import type { ChangeListener, WriteOrigin } from "../writes.ts";
 import { Deliveries, READS_VALUES } from "./deliveries.ts";
 import { withoutDelivery } from "./delivery-baggage.ts";
 import { DeliveryBudget } from "./delivery-window.ts";

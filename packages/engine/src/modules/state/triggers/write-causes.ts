@@ -1,5 +1,5 @@
 import type { Clock } from "../../../kernel/clock.ts";
-import type { WriteOrigin } from "../change-listener.ts";
+import type { WriteOrigin } from "../writes.ts";
 import { deliveryIn, withDelivery } from "./delivery-baggage.ts";
 import { type ChainLink, childTraceparent, type DeliveryOrigin, extendChain } from "./origin.ts";
 

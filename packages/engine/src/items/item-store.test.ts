@@ -1,6 +1,6 @@
 import { CallError } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
-import { mayBeStored } from "./unclear-outcome.ts";
+import { mayBeStored } from "./item-store.ts";
 
 describe("a write that was rejected", () => {
   it.each([
