@@ -1,3 +1,4 @@
+import type { WorkerStatus as WorkerReport } from "@svc/protocol/listings";
 import type { Worker } from "@svc/sdk";
 import { findBuiltIn } from "./built-in-workers.ts";
 
@@ -8,65 +9,7 @@ const CONTROL_TIMEOUT_MS = 60_000;
 /** Part of the SDK's worker that calls functions of the engine. */
 export type EngineCalls = Pick<Worker, "call">;
 
-export type WorkerState =
-  | "installing"
-  | "starting"
-  | "ready"
-  | "replacing"
-  | "stopping"
-  | "stopped"
-  | "backing_off"
-  | "crash_looping"
-  | "failed";
-
-/** One process of a worker, or one connection of a remote worker. */
-export interface ReplicaReport {
-  /** 1-based. */
-  readonly index: number;
-  readonly state: WorkerState;
-  readonly pid: number | null;
-  /** ISO 8601. */
-  readonly ready_at: string | null;
-}
-
-/** One worker, as reported by the engine's `worker::*` functions. */
-export interface WorkerReport {
-  readonly name: string;
-  /**
-   * `local`: a process that the engine runs. `command`: a command of svc-exec. `module`: part of the engine. `remote`:
-   * connected on its own.
-   */
-  readonly kind: "local" | "command" | "module" | "remote";
-  readonly state: WorkerState;
-  /** Reason for the state, if it is not obvious. */
-  readonly reason: string | null;
-  /** Why its last change or install failed while its previous processes keep running. */
-  readonly problem: string | null;
-  readonly pids: readonly number[];
-  /** While a process replaces another one, both have the same index. */
-  readonly replicas: readonly ReplicaReport[];
-  /** Number of restarts after unexpected exits. */
-  readonly restarts: number;
-  readonly last_exit: {
-    readonly code: number | null;
-    readonly signal: string | null;
-    readonly at: string;
-    readonly lines: readonly string[];
-  } | null;
-  /** ISO 8601. */
-  readonly next_start_at: string | null;
-  readonly ready_at: string | null;
-  /** Workers that must be ready before it starts. */
-  readonly waits_for: readonly string[];
-  readonly memory_bytes: number | null;
-  /** Percentage of one core. */
-  readonly cpu_percent: number | null;
-  readonly functions: readonly string[];
-  readonly trigger_types: readonly string[];
-  /** Last lines of output. */
-  readonly tail: readonly string[];
-  readonly log_file: string | null;
-}
+export type { WorkerState, WorkerStatus as WorkerReport } from "@svc/protocol/listings";
 
 /** Result of `worker::inspect`. */
 export interface WorkerInspection {

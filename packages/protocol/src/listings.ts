@@ -56,6 +56,65 @@ export interface WorkerListing {
   readonly configured_worker: string | null;
 }
 
+/** State of a worker that the engine runs, or of one of its processes. */
+export type WorkerState =
+  | "installing"
+  | "starting"
+  | "ready"
+  | "replacing"
+  | "stopping"
+  | "stopped"
+  | "backing_off"
+  | "crash_looping"
+  | "failed";
+
+/** A worker or module of the config file, or a connected worker, as the functions `worker::*` return it. */
+export interface WorkerStatus {
+  readonly name: string;
+  /**
+   * `local`: a process that the engine runs. `command`: a command of svc-exec. `module`: part of the engine. `remote`:
+   * connected on its own.
+   */
+  readonly kind: "local" | "command" | "module" | "remote";
+  readonly state: WorkerState;
+  /** Reason for the state, if it is not obvious. */
+  readonly reason: string | null;
+  /** Why its last change or install failed while its previous processes keep running. */
+  readonly problem: string | null;
+  /** Processes of the worker and their descendants. Empty if the engine did not start it. */
+  readonly pids: readonly number[];
+  /** Processes, or connections of a remote worker. While a process replaces another one, both have the same index. */
+  readonly replicas: readonly {
+    /** From 1. */
+    readonly index: number;
+    readonly state: WorkerState;
+    readonly pid: number | null;
+    /** ISO 8601. */
+    readonly ready_at: string | null;
+  }[];
+  /** Number of restarts after unexpected exits. */
+  readonly restarts: number;
+  readonly last_exit: {
+    readonly code: number | null;
+    readonly signal: string | null;
+    readonly at: string;
+    readonly lines: readonly string[];
+  } | null;
+  /** ISO 8601. */
+  readonly next_start_at: string | null;
+  readonly ready_at: string | null;
+  /** Workers that must be ready before it starts. */
+  readonly waits_for: readonly string[];
+  readonly memory_bytes: number | null;
+  /** Percentage of one core. */
+  readonly cpu_percent: number | null;
+  readonly log_file: string | null;
+  readonly functions: readonly string[];
+  readonly trigger_types: readonly string[];
+  /** Last lines of output. */
+  readonly tail: readonly string[];
+}
+
 /** The restricted principal that created a job or trigger, e.g. `role guest`. Null: a trusted worker or the engine. */
 export type MadeBy = { readonly principal: string; readonly role: string | null } | null;
 

@@ -1,4 +1,5 @@
 import { elementTexts, memberTexts } from "@svc/protocol/json-text";
+import type { JobState, QueueJob } from "@svc/protocol/listings";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { formatJson, formatResult } from "../json-format.ts";
@@ -9,7 +10,7 @@ import { ago } from "../times.ts";
 import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
 
 interface PeekOptions extends EngineOptions {
-  readonly state: "waiting" | "active" | "delayed" | "dead";
+  readonly state: JobState;
   readonly limit: number;
   readonly cursor?: string;
   readonly json?: true;
@@ -51,23 +52,12 @@ async function peek(shell: Shell, command: Command, queue: string, options: Peek
   else print(shell, page, { queue, state });
 }
 
-interface Job {
-  readonly job_id: string;
-  readonly function_id: string | null;
-  readonly attempts: number;
-  readonly max_attempts: number;
-  readonly created_at: string;
-  readonly run_at: string | null;
-  readonly failed_at: string | null;
-  readonly failures: readonly { readonly code: string; readonly message: string }[];
-}
-
 function print(
   shell: Shell,
   json: string,
   { queue, state }: { readonly queue: string; readonly state: PeekOptions["state"] },
 ): void {
-  const { jobs, cursor } = JSON.parse(json) as { readonly jobs: readonly Job[]; readonly cursor: string | null };
+  const { jobs, cursor } = JSON.parse(json) as { readonly jobs: readonly QueueJob[]; readonly cursor: string | null };
   if (jobs.length === 0) {
     shell.note(`${queue} has no ${state} jobs.\n`);
     return;

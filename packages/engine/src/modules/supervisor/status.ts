@@ -1,9 +1,11 @@
+import type { WorkerState, WorkerStatus } from "@svc/protocol/listings";
 import { z } from "zod";
 import type { Directory, WorkerView } from "../../kernel/directory.ts";
 import type { Connections } from "./connections.ts";
 import type { Unit } from "./unit.ts";
 import type { UsageMeter } from "./usage.ts";
-import type { WorkerState } from "./worker-state.ts";
+
+export type { WorkerStatus } from "@svc/protocol/listings";
 
 export const DEFAULT_TAIL = 20;
 
@@ -72,10 +74,7 @@ export const workerStatusSchema = z.object({
   tail: z
     .array(z.string())
     .meta({ description: `The last lines of its output: ${DEFAULT_TAIL} unless the call asks for more` }),
-});
-/** The status of a worker, as `worker::*` functions return it. */
-export type WorkerStatus = z.output<typeof workerStatusSchema>;
-
+}) satisfies z.ZodType<WorkerStatus>;
 /** The status of a module of the engine, as its host reports it. */
 export interface ModuleStatus {
   readonly name: string;

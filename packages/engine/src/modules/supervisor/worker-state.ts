@@ -1,13 +1,6 @@
-export type WorkerState =
-  | "installing"
-  | "starting"
-  | "ready"
-  | "replacing"
-  | "stopping"
-  | "stopped"
-  | "backing_off"
-  | "crash_looping"
-  | "failed";
+import type { WorkerState } from "@svc/protocol/listings";
+
+export type { WorkerState } from "@svc/protocol/listings";
 
 /** State of a worker or of one of its processes. `reason` explains it if needed. */
 export interface ProcessStatus {
