@@ -26,6 +26,11 @@ export class IdOwnership {
     this.#parts = parts;
   }
 
+  /** Returns why the session of a restricted connection may not register the function, because its id is reserved. */
+  reservationProblem(id: FunctionId, { access, principal }: Session): string | undefined {
+    return this.#parts.reservedIds.refusalOfFunction(id, access?.grants.prefix, principal.id);
+  }
+
   /**
    * Returns why the session may not register the function id. Workers may provide one function together only if they
    * have the same principal. A restricted connection cannot join another principal's function; a trusted one takes the

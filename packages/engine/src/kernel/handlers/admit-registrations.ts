@@ -8,9 +8,9 @@ import {
   type TriggerTypeId,
   triggerTypeIdSchema,
 } from "@svc/protocol";
-import type { ReservedIds } from "../../access/reserved-ids.ts";
 import type { SessionAccess } from "../../access/session-access.ts";
 import { refusalToBind, targetsOf } from "../../access/target-refusal.ts";
+import type { IdOwnership } from "../id-ownership.ts";
 import type { Registry } from "../registry.ts";
 import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
@@ -28,7 +28,7 @@ type TriggerTypeMessage = MessageOf<"registertriggertype">;
 
 export interface AdmitFunctionPorts {
   readonly router: Router;
-  readonly reservedIds: ReservedIds;
+  readonly ownership: IdOwnership;
 }
 
 export interface AdmitTriggerPorts {
@@ -41,7 +41,7 @@ export function admitFunction(
   message: FunctionMessage,
   access: SessionAccess,
   session: Session,
-  { router, reservedIds }: AdmitFunctionPorts,
+  { router, ownership }: AdmitFunctionPorts,
   add: (admitted: FunctionMessage) => boolean,
 ): void {
   const deny = denier(session, access, "registerfunction", message.id);
@@ -54,8 +54,7 @@ export function admitFunction(
     const named = functionIdSchema.safeParse(answer.fields.function_id ?? message.id);
     if (!named.success) return deny("the registration hook returned an invalid function_id");
     const id = access.withPrefix(named.data);
-    const problem =
-      nameProblem(id, "function id") ?? reservedIds.refusalOfFunction(id, access.grants.prefix, session.principal.id);
+    const problem = nameProblem(id, "function id") ?? ownership.reservationProblem(id, session);
     if (problem !== undefined) return deny(problem);
     const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
     const metadata = Object.hasOwn(answer.fields, "metadata") ? answer.fields.metadata : message.metadata;
