@@ -1,161 +1,93 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePorts } from "@svc/protocol/testing";
-import type { Worker } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connectLooker } from "./state-load/look.ts";
-import { CallLoad } from "./support/call-load.ts";
-import { type EngineProcess, startEngine } from "./support/cli.ts";
 import { eventually, isRunning, killHard, processesIn } from "./support/processes.ts";
+import { SavedProject, type SavedStatus, SOURCES } from "./support/save-load.ts";
 
-/** 100 calls per second. */
-const CALL_EVERY_MS = 10;
-const SAVES = 6;
-
-const repository = fileURLToPath(new URL("../..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "svc-hot-reload-"));
-
-const node = (
-  version: number,
-): string => `import { connect } from ${JSON.stringify(join(repository, "packages/sdk/dist/node.js"))};
-connect().registerFunction("node::version", async ({ ms }) => {
-  await new Promise((resolve) => setTimeout(resolve, ms));
-  return ${version};
-});
-`;
-const python = (version: number): string => `import asyncio
-import svc
-worker = svc.connect()
-@worker.function("python::version")
-async def version(payload):
-    await asyncio.sleep(payload["ms"] / 1000)
-    return ${version}
-worker.run()
-`;
+const sdk = fileURLToPath(new URL("../../packages/sdk/dist/node.js", import.meta.url));
 /** Connects once the file `go` exists. */
 const HELD_BACK = `import { existsSync } from "node:fs";
-import { connect } from ${JSON.stringify(join(repository, "packages/sdk/dist/node.js"))};
+import { connect } from ${JSON.stringify(sdk)};
 while (!existsSync("go")) await new Promise((resolve) => setTimeout(resolve, 20));
 connect().registerFunction("slow::pid", () => process.pid);
 `;
+/** Ends at SIGTERM at once, as a worker without an SDK does. Its first version waits for the file `go`. */
+const ABRUPT = (version: number): string => `import { existsSync } from "node:fs";
+import { connect } from ${JSON.stringify(sdk)};
+connect({ handleSignals: false }).registerFunction("abrupt::version", async () => {
+  while (${version} === 0 && !existsSync("go")) await new Promise((resolve) => setTimeout(resolve, 20));
+  return ${version};
+});
+`;
+const WORKERS = ["node", "python", "slow", "abrupt"];
 
-interface Status {
-  readonly state: string;
-  readonly reason: string | null;
-  readonly pids: readonly number[];
-  readonly replicas: readonly { readonly index: number; readonly state: string; readonly pid: number | null }[];
-}
+const project = new SavedProject();
 
-let engine: EngineProcess;
-let caller: Worker;
-
-function write(name: string, files: Readonly<Record<string, string>>): void {
-  mkdirSync(join(folder, name), { recursive: true });
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, name, file), text);
-}
-
-const manifest = (name: string, start: string): string =>
-  `name: ${name}\nruntime: {kind: other}\nscripts: {start: ${start}}\n`;
-
-async function start(): Promise<void> {
-  const ports = await freePorts();
-  engine = await startEngine({ cwd: folder, ports });
-  caller = connectLooker(`ws://localhost:${ports.bridge}`);
-}
-
-async function statusWith(name: string, isWanted: (status: Status) => boolean): Promise<Status> {
-  let status: Status | undefined;
-  await eventually(
-    `${name} is as wanted`,
-    async () => {
-      status = await caller.call<Status>({ function_id: "worker::status", payload: { name } });
-      return isWanted(status);
-    },
-    60_000,
-  );
-  return status as Status;
-}
-
-const isReady = ({ state }: Status): boolean => state === "ready";
+const isReady = ({ state }: SavedStatus): boolean => state === "ready";
 
 beforeAll(async () => {
-  write("node", { "worker.mjs": node(0), "svc.worker.yaml": manifest("node", `exec ${process.execPath} worker.mjs`) });
-  write("python", {
-    "worker.py": python(0),
-    "svc.worker.yaml": manifest("python", `exec ${join(repository, ".venv/bin/python")} worker.py`),
-  });
-  write("slow", {
-    "worker.mjs": HELD_BACK,
-    go: "",
-    "svc.worker.yaml": `${manifest("slow", `exec ${process.execPath} worker.mjs`)}watch: {ignore: [go]}\n`,
-  });
-  const env = `env: {PYTHONPATH: ${join(repository, "python/src")}}`;
-  const entries = ["node", "python", "slow"].map((name) => `  - {name: ${name}, path: ${name}, ${env}}\n`);
-  writeFileSync(join(folder, "config.yaml"), `workers:\n${entries.join("")}`);
-  await start();
+  for (const [name, source] of Object.entries(SOURCES)) project.write(name, { ...source, text: source.text(0) });
+  const node = { file: "worker.mjs", manifest: `exec ${process.execPath} worker.mjs` };
+  project.write("slow", { ...node, text: HELD_BACK, more: "watch: {ignore: [go]}\n" });
+  project.save("slow", "go", "");
+  project.write("abrupt", { ...node, text: ABRUPT(0), more: "watch: {ignore: [go]}\n" });
+  await project.start(WORKERS);
 });
 
-afterAll(async () => {
-  await caller?.shutdown({ timeout_ms: 1 });
-  engine?.child.kill("SIGTERM");
-  await engine?.exited;
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => project.close());
 
 describe("a worker whose source is saved under load (P-5)", () => {
   it.each([
-    ["TypeScript", "node", "worker.mjs", node, SAVES],
-    ["Python", "python", "worker.py", python, 2],
-  ] as const)("answers every call, and runs each version: %s", async (_language, name, file, source, saves) => {
-    await statusWith(name, isReady);
-    // Most of them are short.
-    const load = new CallLoad<number>({
-      everyMs: CALL_EVERY_MS,
-      call: (made) =>
-        caller.call({ function_id: `${name}::version`, payload: { ms: made % 10 === 0 ? 50 : made % 5 } }),
-    });
-    for (let version = 1; version <= saves; version++) {
-      const isNew = load.result((result) => result === version);
-      write(name, { [file]: source(version) });
-      await isNew;
-      const { replicas } = await statusWith(name, isReady);
-      expect(replicas).toHaveLength(1);
-    }
-    await caller.call({ function_id: "worker::restart", payload: { name } });
-    await statusWith(name, isReady);
-    await load.end();
-    expect(load.failures).toEqual([]);
+    ["node", 5],
+    ["python", 2],
+  ] as const)("answers every call and request, and runs each version: %s", async (name, saves) => {
+    expect((await project.saveUnderLoad(name, { saves })).failures).toEqual([]);
+    expect(project.engine.output()).not.toMatch(/taken by/);
+  });
+
+  it("finishes its calls before it is stopped, also if it does not do so itself", async () => {
+    await project.statusWith("abrupt", isReady);
+    const version = (): Promise<unknown> => project.caller.call({ function_id: "abrupt::version", payload: {} });
+    const call = version();
+    project.save("abrupt", "worker.mjs", ABRUPT(1));
+    await project.statusWith("abrupt", ({ replicas }) => replicas.some(({ state }) => state === "stopping"));
+    expect(await version()).toBe(1);
+    project.save("abrupt", "go", "");
+    expect(await call).toBe(0);
+    await project.statusWith("abrupt", isReady);
   });
 });
 
 describe("an engine that is killed while it replaces a worker (P-5)", () => {
   it("has recorded both processes, and ends both", async () => {
-    const before = await statusWith("slow", isReady);
-    rmSync(join(folder, "slow/go"));
-    write("slow", { "worker.mjs": `${HELD_BACK}// edited\n` });
-    const during = await statusWith(
+    const before = await project.statusWith("slow", isReady);
+    rmSync(join(project.folder, "slow/go"));
+    project.save("slow", "worker.mjs", `${HELD_BACK}// edited\n`);
+    const during = await project.statusWith(
       "slow",
       ({ state, replicas }) =>
         state === "replacing" && replicas.every(({ pid }) => pid !== null) && replicas.length === 2,
     );
     expect(during.replicas.map(({ index, state }) => `${index} ${state}`)).toEqual(["1 ready", "1 starting"]);
     expect(during.pids).toEqual(expect.arrayContaining([...before.pids]));
-    expect(await caller.call({ function_id: "slow::pid", payload: {} })).toBe(before.replicas[0]?.pid);
-    const records = join(folder, ".svc/run/workers");
+    expect(await project.caller.call({ function_id: "slow::pid", payload: {} })).toBe(before.replicas[0]?.pid);
+    const records = join(project.folder, ".svc/run/workers");
     const noted = (): string[] =>
       readdirSync(records).filter(
         (file) => file.endsWith(".json") && readFileSync(join(records, file), "utf8").includes('"slow"'),
       );
     await eventually("both are noted", () => noted().length === 2);
-    killHard(engine.pid);
-    await engine.exited;
-    await eventually("neither is alive", () => !during.pids.some(isRunning) && processesIn(folder).length === 0);
-    await caller.shutdown({ timeout_ms: 1 });
-    write("slow", { go: "" });
-    await start();
-    const after = await statusWith("slow", isReady);
+    killHard(project.engine.pid);
+    await project.engine.exited;
+    await eventually(
+      "neither is alive",
+      () => !during.pids.some(isRunning) && processesIn(project.folder).length === 0,
+    );
+    await project.caller.shutdown({ timeout_ms: 1 });
+    project.save("slow", "go", "");
+    await project.start(WORKERS);
+    const after = await project.statusWith("slow", isReady);
     expect(after.replicas).toHaveLength(1);
     expect(after.pids).toHaveLength(1);
   });

@@ -20,6 +20,11 @@ export class CallLoad<Result> {
     this.#timer = setInterval(() => this.#call(), options.everyMs);
   }
 
+  /** Number of calls so far. */
+  get made(): number {
+    return this.#made;
+  }
+
   /** Resolves when `count` more calls have been made. */
   more(count: number): Promise<void> {
     const until = this.#made + count;

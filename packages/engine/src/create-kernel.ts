@@ -19,6 +19,7 @@ import type { Logger } from "./kernel/logger.ts";
 import { Registry } from "./kernel/registry.ts";
 import { Router } from "./kernel/router.ts";
 import { Sessions } from "./kernel/sessions.ts";
+import { StandbyWorkers } from "./kernel/standby-workers.ts";
 import { TelemetryHub } from "./kernel/telemetry.ts";
 import { ThrottledLog } from "./kernel/throttled-log.ts";
 import { TriggerRegistry } from "./kernel/trigger-registry.ts";
@@ -112,6 +113,7 @@ export function createKernel(options: KernelOptions) {
       quota: quotas.triggers,
       log,
     }),
+    standby: new StandbyWorkers(sessions, triggers),
     reservedIds,
     clock,
     heartbeat,

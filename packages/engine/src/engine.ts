@@ -209,6 +209,7 @@ class Engine implements RunningEngine {
             settings().bridgeAccess.rbac !== undefined ||
             settings().bridgeAccess.middlewareFunctionId !== undefined,
           claims: kernel.triggers,
+          standby: kernel.standby,
           moduleStates: () => this.modules(),
         }),
         ...configurableModules,

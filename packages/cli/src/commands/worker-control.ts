@@ -70,7 +70,7 @@ export function workerRestartCommand(shell: Shell): Command {
   return controlCommand(shell, "restart", {
     summary: "restart workers",
     description:
-      "Restart workers of the engine's config file, one after another, and wait until each is ready. A worker serves until its new process is ready. It is stopped first if dependencies have to be installed, or if its entry says `restart_order: stop_first`. Commands of svc-exec are always stopped first.",
+      "Restart workers of the engine's config file, one after another, and wait until each is ready. A worker serves until its new process is ready. It is stopped first if dependencies have to be installed, or if its entry says `overlap: false`. Commands of svc-exec are always stopped first.",
     noWait: "do not wait until they are ready",
     examples: [
       "svc worker restart math-worker",

@@ -126,7 +126,7 @@ describe("a config file", () => {
   - name: caller
     path: /elsewhere/caller
     replicas: 3
-    restart_order: stop_first
+    overlap: false
     watch: false
     env: {MODE: fast, RATIO: 1.10, ON: true}
 `);
@@ -141,7 +141,7 @@ describe("a config file", () => {
         path: "/project/workers/math",
         configuredPath: "./workers/math",
         replicas: 1,
-        restartOrder: "start_first",
+        overlap: true,
         watch: { include: [], ignore: [] },
         envFiles: [{ path: "/project/workers/math/.env", required: false }],
         env: {},
@@ -153,7 +153,7 @@ describe("a config file", () => {
         path: "/elsewhere/caller",
         configuredPath: "/elsewhere/caller",
         replicas: 3,
-        restartOrder: "stop_first",
+        overlap: false,
         watch: false,
         envFiles: [{ path: "/elsewhere/caller/.env", required: false }],
         env: { MODE: "fast", RATIO: "1.10", ON: "true" },

@@ -4,15 +4,12 @@ import { defaultEnvFile, type EnvFile } from "../local-workers/env-file.ts";
 import type { KeyPath, YamlSource } from "../yaml/source.ts";
 import { folderSchema } from "./folder-path.ts";
 import { dependsOnSchema, environmentSchema, limitsSchema, watchPatternsSchema } from "./supervision-block.ts";
-import type { RestartOrder } from "./types.ts";
 
 /** Maximum number of processes of one entry. */
 export const MAX_REPLICAS = 64;
 
 /** Maximum number of `env_file` paths of one entry. */
 const MAX_ENV_FILES = 16;
-
-const RESTART_ORDERS = ["start_first", "stop_first"] as const satisfies readonly RestartOrder[];
 
 /** An entry of `workers:` with a `path`. */
 export const localWorkerSchema = z.strictObject({
@@ -24,10 +21,14 @@ export const localWorkerSchema = z.strictObject({
     description:
       "Whether the worker restarts when its source changes, and for which files. Default true: all files of its folder, except generated ones",
   }),
-  restart_order: z.enum(RESTART_ORDERS).optional().meta({
+  overlap: z.boolean().optional().meta({
     description:
-      "start_first: on a restart, the old process serves until the new one is ready. stop_first: the old process stops before the new one starts, for workers that must not run twice at the same time. Default start_first",
+      "true: on a restart, the old process serves until the new one is ready. false: the old process stops before the new one starts, for a worker that cannot run twice at the same time. Default true",
   }),
+  restart_order: z
+    .enum(["start_first", "stop_first"])
+    .optional()
+    .meta({ description: "Older form: stop_first means overlap: false" }),
   depends_on: dependsOnSchema.optional(),
   limits: limitsSchema.optional(),
   env: environmentSchema.optional().meta({ description: "Environment variables of the worker's processes" }),

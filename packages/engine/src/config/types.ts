@@ -72,17 +72,14 @@ export interface SupervisedEntry {
   readonly where: string;
 }
 
-/** Whether a restart first starts the new process or first stops the old one. */
-export type RestartOrder = "start_first" | "stop_first";
-
 /** One `workers:` entry with a `path`: a process that the engine starts and supervises. */
 export interface LocalWorkerEntry extends SupervisedEntry {
   /** Path as written in the file. */
   readonly configuredPath: string;
   /** Env files. The process environment overrides them; a later file overrides an earlier one. */
   readonly envFiles: readonly EnvFile[];
-  /** Default `start_first`. */
-  readonly restartOrder: RestartOrder;
+  /** Whether the process that a restart replaces runs until the new one is ready. Default true. */
+  readonly overlap: boolean;
 }
 
 /** One command of an `svc-exec` block. */

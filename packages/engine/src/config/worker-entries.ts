@@ -347,7 +347,7 @@ class EntryReader implements ReadEntries {
       path: folder,
       configuredPath,
       replicas: data.replicas ?? 1,
-      restartOrder: data.restart_order ?? "start_first",
+      overlap: data.overlap ?? data.restart_order !== "stop_first",
       watch: watchOf(data.watch ?? true),
       dependsOn: data.depends_on ?? [],
       limits: limitsOf(data.limits),
@@ -355,10 +355,12 @@ class EntryReader implements ReadEntries {
       env: readEnvironment(data, path, this.#yaml),
       where: this.#where(path),
     };
+    const hasBothOrders = data.overlap !== undefined && data.restart_order !== undefined;
     const hasBothPaths = data.path !== undefined && data.worker_path !== undefined;
     const nameProblem = this.#nameProblem(worker);
     const sharer = this.localWorkers.find((other) => other.path === worker.path);
     if (hasBothPaths) this.#refuse([...path, "worker_path"], "means the same as path; keep path");
+    else if (hasBothOrders) this.#refuse([...path, "restart_order"], "is the older form of overlap; keep overlap");
     else if (nameProblem !== undefined) this.#refuse([...path, "name"], nameProblem);
     else if (sharer)
       this.#refuse(

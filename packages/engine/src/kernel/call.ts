@@ -83,6 +83,8 @@ export interface Provider {
   readonly principal: Principal;
   /** Delivered calls that are not settled. */
   readonly inFlight: number;
+  /** True if it gets a call only when no other provider can run it (`WorkerStandby`). */
+  readonly isStandby: boolean;
   refusal(): Refusal | undefined;
   /** Accepts the call, or returns why it cannot. The result comes through `router.settle`. */
   deliver(call: Call): CallError | undefined;

@@ -43,6 +43,10 @@ export class DelegatedProvider implements Provider {
     return this.#session.principal;
   }
 
+  get isStandby(): boolean {
+    return this.#session.isStandby;
+  }
+
   get inFlight(): number {
     return this.#running.size;
   }

@@ -17,7 +17,8 @@ import type { FunctionEntry, Registry } from "./registry.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Binding } from "./trigger-binding.ts";
-import type { TriggerRegistry, TriggerTypeEntries } from "./trigger-registry.ts";
+import type { TriggerRegistry } from "./trigger-registry.ts";
+import type { TriggerTypeEntries } from "./trigger-types.ts";
 
 /** Views of the kernel's tables, created on each call. */
 export class LiveDirectory implements Directory {

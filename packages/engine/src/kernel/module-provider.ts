@@ -26,6 +26,7 @@ export class ModuleProvider implements Provider {
   readonly workerId: string;
   readonly name: string;
   readonly builtIn = true;
+  readonly isStandby = false;
   readonly principal = TRUSTED;
   readonly #log: Logger;
   readonly #ports: ModuleProviderPorts;

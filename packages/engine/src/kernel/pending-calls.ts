@@ -8,6 +8,7 @@ import type { Call } from "./call.ts";
 export class PendingCalls {
   // Created with the first call: a connection that only calls never has one.
   #calls: Map<InvocationId, Call> | undefined;
+  #onEmpty: (() => void)[] | undefined;
 
   get size(): number {
     return this.#calls?.size ?? 0;
@@ -32,7 +33,19 @@ export class PendingCalls {
   }
 
   release(call: Call): void {
-    if (this.#calls?.get(call.id) === call) this.#calls.delete(call.id);
+    if (this.#calls?.get(call.id) !== call) return;
+    this.#calls.delete(call.id);
+    if (this.#onEmpty === undefined || this.#calls.size > 0) return;
+    for (const resolve of this.#onEmpty) resolve();
+    this.#onEmpty = undefined;
+  }
+
+  /** Resolves when no call is in flight. */
+  whenEmpty(): Promise<void> {
+    if (this.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#onEmpty = [...(this.#onEmpty ?? []), resolve];
+    });
   }
 
   all(): Call[] {

@@ -76,13 +76,14 @@ export type Choice = { readonly registration: Registration } | { readonly refusa
 
 /**
  * Chooses the provider with the fewest calls in flight; equally busy ones take turns. Draining and overloaded ones are
- * skipped.
+ * skipped. One on standby is chosen only if there is no other.
  */
 export function chooseProvider(entry: FunctionEntry): Choice {
   const { registrations } = entry;
   const count = registrations[0]?.provider.builtIn ? 1 : registrations.length;
   entry.turn = (entry.turn + 1) % count;
   let best: Registration | undefined;
+  let standby: Registration | undefined;
   let overloaded = false;
   for (let step = 0; step < count; step++) {
     const candidate = registrations[(entry.turn + step) % count] as Registration;
@@ -91,9 +92,14 @@ export function chooseProvider(entry: FunctionEntry): Choice {
       overloaded ||= refusal === "overloaded";
       continue;
     }
+    if (candidate.provider.isStandby) {
+      standby ??= candidate;
+      continue;
+    }
     if (best === undefined || candidate.provider.inFlight < best.provider.inFlight) best = candidate;
     if (best.provider.inFlight === 0) break;
   }
+  best ??= standby;
   if (best !== undefined) return { registration: best };
   return { refusal: overloaded ? "overloaded" : "draining" };
 }

@@ -97,6 +97,8 @@ export class Session implements Provider, TriggerOwner {
   readonly isCurrent: () => boolean;
   readonly scope = new Scope();
   readonly builtIn = false;
+  /** Set by `StandbyWorkers`. */
+  isStandby = false;
   /** Calls in flight in this worker. */
   readonly held = new PendingCalls();
   /** Void calls in flight from this worker. They count towards the limit of calls in flight. */

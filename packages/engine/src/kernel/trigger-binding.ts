@@ -23,6 +23,8 @@ export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
   readonly principal: Principal;
+  /** True if its triggers are active only when a worker in service registered them too (`WorkerStandby`). */
+  readonly isStandby?: boolean;
   /** For a restricted worker: returns why it may not see the function's result; undefined if it may. */
   callRefusal?(functionId: FunctionId): string | undefined;
   /** Informs the worker of the state of its trigger, or of a later failure. */
@@ -38,6 +40,8 @@ export interface TriggerTypeProvider {
    * Bindings of engine types are kept for a while (decision 11), and their result is known at once.
    */
   readonly builtIn: boolean;
+  /** True if it serves only when no other provider does (`WorkerStandby`). */
+  readonly isStandby?: boolean;
   /** The owner of the type. */
   readonly principal: Principal;
   /** Activates the binding. Throws CallError if the config is refused. */
@@ -157,6 +161,12 @@ export class Binding {
     return this.owners.size === 0;
   }
 
+  /** True if only workers on standby registered it. */
+  get isStandby(): boolean {
+    for (const { owner } of this.owners.values()) if (owner.isStandby !== true) return false;
+    return !this.isAway;
+  }
+
   /**
    * Returns an error if none of its owners may see the function's result; undefined if one may, or if it is kept for an
    * unrestricted one.
@@ -219,6 +229,8 @@ export class Binding {
 
   get state(): { readonly status: TriggerStatus; readonly reason: string | undefined } {
     if (this.#problem !== undefined) return { status: "error", reason: this.#problem };
+    if (!this.attached && this.isStandby)
+      return { status: "inactive", reason: "another process of its worker is in service" };
     if (!this.attached) return { status: "inactive", reason: this.#host.whyUnattached(this) };
     if (this.owners.size === 0) return { status: "inactive", reason: "the worker that asked for it is away" };
     if (!this.#host.functionIsLive(this.functionId))

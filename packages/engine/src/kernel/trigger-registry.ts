@@ -4,7 +4,6 @@ import { isSamePrincipal } from "../access/principal.ts";
 import { BindingsByFunction } from "./bindings-by-function.ts";
 import { BoundedBindings } from "./bounded-bindings.ts";
 import type { Clock } from "./clock.ts";
-import type { FormatCheck } from "./format-check.ts";
 import { moduleHint } from "./module-of-type.ts";
 import type { Undo } from "./scope.ts";
 import {
@@ -16,6 +15,7 @@ import {
   type TriggerRequest,
   type TriggerTypeProvider,
 } from "./trigger-binding.ts";
+import { type TriggerTypeEntries, type TriggerTypeEntry, TriggerTypes } from "./trigger-types.ts";
 import type { WorkerClaims } from "./worker-claims.ts";
 
 /** How long the bindings of a remote worker stay listed after it disconnected, in milliseconds (decision 11). */
@@ -32,19 +32,6 @@ const MAX_KEPT_REMOTE_CHARACTERS = 64 * 1024 * 1024;
  */
 export const PROVIDER_ANSWER_MS = 10_000;
 
-export interface TriggerTypeEntry {
-  readonly id: TriggerTypeId;
-  readonly description: string;
-  readonly requestFormat: unknown;
-  readonly callRequestFormat: unknown;
-  /** Validates configs by the request format. */
-  readonly check: FormatCheck | undefined;
-  readonly provider: TriggerTypeProvider;
-}
-
-/** All providers of one type, the serving one first. Never empty. */
-export type TriggerTypeEntries = readonly [TriggerTypeEntry, ...TriggerTypeEntry[]];
-
 /** One worker's reference to a binding. */
 export interface BindingHold {
   readonly key: string;
@@ -56,8 +43,7 @@ export interface BindingHold {
 
 /** Trigger types and bindings. Bindings whose type has no provider wait for one. */
 export class TriggerRegistry implements WorkerClaims {
-  /** By type. The first entry serves; when it leaves, the next one takes over. */
-  readonly #types = new Map<TriggerTypeId, TriggerTypeEntries>();
+  readonly #types = new TriggerTypes((id) => this.#served(id));
   readonly #bindings = new Map<string, Binding>();
   /** By the binding's id and by the ids of its requests. If two workers chose the same id, it maps to the first. */
   readonly #byId = new Map<string, Binding>();
@@ -88,17 +74,22 @@ export class TriggerRegistry implements WorkerClaims {
   }
 
   types(): IterableIterator<TriggerTypeEntries> {
-    return this.#types.values();
+    return this.#types.all();
   }
 
   /** Returns the serving entry. */
   typeById(id: TriggerTypeId): TriggerTypeEntry | undefined {
-    return this.#types.get(id)?.[0];
+    return this.#types.byId(id);
   }
 
-  /** Returns the serving provider and the standbys. */
+  /** Returns the serving provider and the others. */
   providersOf(id: TriggerTypeId): readonly TriggerTypeProvider[] {
-    return (this.#types.get(id) ?? []).map(({ provider }) => provider);
+    return this.#types.providersOf(id);
+  }
+
+  /** Adds a provider of a type; see `TriggerTypes`. The bindings of the type move to the provider that serves. */
+  provideType(entry: TriggerTypeEntry): Undo {
+    return this.#types.provide(entry);
   }
 
   bindings(): IterableIterator<Binding> {
@@ -114,30 +105,8 @@ export class TriggerRegistry implements WorkerClaims {
     return this.#byId.get(id);
   }
 
-  /**
-   * Adds a provider of a type and attaches waiting bindings. Of several providers the latest serves and the others are
-   * standbys, but a module always serves. When the serving one leaves, its bindings move to the next.
-   */
-  provideType(entry: TriggerTypeEntry): Undo {
-    const existing = this.#types.get(entry.id);
-    const serving = existing?.[0];
-    if (existing === undefined) this.#types.set(entry.id, [entry]);
-    else if (existing[0].provider.builtIn && !entry.provider.builtIn)
-      this.#types.set(entry.id, [existing[0], entry, ...existing.slice(1)]);
-    else this.#types.set(entry.id, [entry, ...existing]);
-    this.#serve(entry.id, serving);
-    return () => {
-      const [first, ...others] = (this.#types.get(entry.id) ?? []).filter((other) => other !== entry);
-      const before = this.typeById(entry.id);
-      if (first === undefined) this.#types.delete(entry.id);
-      else this.#types.set(entry.id, [first, ...others]);
-      this.#serve(entry.id, before);
-    };
-  }
-
-  /** Passes the bindings of the type to the serving provider, if it has changed. */
-  #serve(id: TriggerTypeId, before: TriggerTypeEntry | undefined): void {
-    if (this.typeById(id) === before) return;
+  /** Passes the bindings of the type to the provider that now serves. */
+  #served(id: TriggerTypeId): void {
     for (const binding of this.#bindings.values()) {
       if (binding.type !== id) continue;
       const provider = this.#providerFor(binding);
@@ -156,6 +125,7 @@ export class TriggerRegistry implements WorkerClaims {
    * configs may contain secrets.
    */
   #providerFor(binding: Binding): TriggerTypeProvider | undefined {
+    if (binding.isStandby && !binding.attached) return undefined;
     const provider = this.typeById(binding.type)?.provider;
     return provider?.principal.isTrusted || binding.isRestricted ? provider : undefined;
   }
@@ -251,6 +221,25 @@ export class TriggerRegistry implements WorkerClaims {
     return false;
   }
 
+  /**
+   * Activates the triggers of workers that are now in service. Removes active ones that only workers on standby have:
+   * those were replaced.
+   */
+  standbyChanged(workers: ReadonlySet<TriggerOwner>): void {
+    const affected = [...this.#bindings.values()].filter((binding) =>
+      [...binding.owners.values()].some(({ owner }) => workers.has(owner)),
+    );
+    // First, because a new trigger may take the place of one that it replaces, e.g. the same HTTP route.
+    for (const binding of affected) if (binding.isStandby && binding.attached) this.#remove(binding, "withdrawn");
+    this.#types.standbyChanged(new Set([...workers].map(({ workerId }) => workerId)));
+    for (const binding of affected) {
+      const provider = binding.isStandby || binding.attached ? undefined : this.#providerFor(binding);
+      if (provider === undefined) continue;
+      this.#attach(binding, provider);
+      this.#onChange(binding, "updated");
+    }
+  }
+
   /** A function was added or removed, so the status of its bindings may have changed. */
   functionChanged(id: FunctionId): void {
     for (const binding of this.#ofFunction.of(id)) this.#onChange(binding, "updated");
@@ -296,7 +285,10 @@ export class TriggerRegistry implements WorkerClaims {
     const wasLastTrusted =
       owner.principal.isTrusted && ![...binding.owners.values()].some((other) => other.owner.principal.isTrusted);
     if (how === "explicit" && wasLastTrusted) binding.isGivenUp = true;
-    if (how === "gone" && builtIn && wasLastTrusted) this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
+    // Triggers that were never in service, or no longer are, do not wait for their worker.
+    const wasInService = binding.attached || owner.isStandby !== true;
+    if (how === "gone" && builtIn && wasLastTrusted && wasInService)
+      this.#keep(binding, this.#configuredWorkers.get(owner.workerId));
     if (binding.isAway && binding.kept === undefined) {
       this.#remove(binding, "withdrawn");
       return;

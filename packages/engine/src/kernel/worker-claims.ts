@@ -10,3 +10,19 @@ export interface WorkerClaims {
   /** The worker was removed from the config file. Its kept bindings are removed. */
   release(configuredName: string): void;
 }
+
+/**
+ * The supervisor's interface for replacing a process of a worker while it serves. A connection on standby gets a call
+ * only if no connection in service can run it, and serves a trigger type only if no other does. Its triggers are not
+ * active unless a connection in service registered them too.
+ */
+export interface WorkerStandby {
+  /**
+   * Changes the state of all these connections at once, so that no trigger fires for two processes, or for none. Triggers
+   * of connections that go on standby are removed, unless a connection in service registered them too. Ids of ended
+   * connections have no effect.
+   */
+  assign(changes: { readonly inService?: Iterable<string>; readonly standby?: Iterable<string> }): void;
+  /** Resolves when these connections have no calls in flight. */
+  whenIdle(connections: Iterable<string>): Promise<void>;
+}

@@ -84,6 +84,9 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
       return session.name;
     },
     builtIn: false,
+    get isStandby() {
+      return session.isStandby;
+    },
     principal: session.principal,
     attach: (binding) => {
       const mismatch = check?.isOn()

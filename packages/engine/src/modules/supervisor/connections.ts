@@ -1,6 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { Directory, DirectoryChange, WorkerView } from "../../kernel/directory.ts";
-import type { WorkerClaims } from "../../kernel/worker-claims.ts";
+import type { WorkerClaims, WorkerStandby } from "../../kernel/worker-claims.ts";
 import { findProcess } from "../../local-workers/process-table.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
@@ -17,6 +17,7 @@ export interface Candidate {
 export interface ConnectionsOptions {
   readonly directory: Directory;
   readonly claims: WorkerClaims;
+  readonly standby: WorkerStandby;
   readonly clock: Clock;
   /** All processes of the configured workers. */
   readonly candidates: () => readonly Candidate[];
@@ -36,6 +37,8 @@ export class Connections {
    */
   readonly #firstSeenMs = new Map<string, number>();
   readonly #sendLogs = new Set<string>();
+  /** Connections on standby whose owner is not known yet. */
+  readonly #undecided = new Set<string>();
   readonly #stopListening: readonly (() => void)[];
 
   constructor(options: ConnectionsOptions) {
@@ -52,6 +55,14 @@ export class Connections {
     this.#owners.clear();
     this.#firstSeenMs.clear();
     this.#sendLogs.clear();
+    this.#undecided.clear();
+  }
+
+  /** Call when processes may have begun or ended to be on standby. */
+  standbyChanged(): void {
+    if (this.#undecided.size === 0 || this.#mayBeStandby) return;
+    this.#options.standby.assign({ inService: this.#undecided });
+    this.#undecided.clear();
   }
 
   /** Returns true if one of the connections has registered a function, a trigger type or a trigger. */
@@ -76,6 +87,10 @@ export class Connections {
     };
   }
 
+  get #mayBeStandby(): boolean {
+    return this.#options.candidates().some(({ process }) => process.isStandby);
+  }
+
   #views(connections: ReadonlySet<string>): WorkerView[] {
     return [...connections].flatMap((id) => this.#options.directory.workerById(id) ?? []);
   }
@@ -91,12 +106,20 @@ export class Connections {
     const owner = this.#owners.get(id);
     this.#owners.delete(id);
     this.#sendLogs.delete(id);
+    this.#undecided.delete(id);
     owner?.process.disconnected(id);
   }
 
   #consider(id: string): void {
     if (this.#owners.has(id)) return;
-    if (!this.#firstSeenMs.has(id)) this.#firstSeenMs.set(id, this.#options.clock.monotonic());
+    if (!this.#firstSeenMs.has(id)) {
+      this.#firstSeenMs.set(id, this.#options.clock.monotonic());
+      // Before its first registration: a new process must not get a call before it is ready.
+      if (this.#mayBeStandby && this.#options.directory.workerById(id)?.principal === null) {
+        this.#undecided.add(id);
+        this.#options.standby.assign({ standby: [id] });
+      }
+    }
     // Without local workers there is no need to list the system's processes.
     if (this.#options.candidates().length > 0) this.#findOwner(id).catch(this.#options.onError);
   }
@@ -110,12 +133,18 @@ export class Connections {
     if (!this.#firstSeenMs.has(id) || this.#owners.has(id) || this.#options.directory.workerById(id) === undefined)
       return;
     const owner = this.#byGroup(group) ?? this.#byName(view);
+    this.#decide(id, owner?.process.isStandby ?? false);
     if (owner === undefined) return;
     this.#owners.set(id, owner);
     if (view.features.includes(SENDS_LOGS)) this.#sendLogs.add(id);
     this.#firstSeenMs.delete(id);
     this.#options.claims.claim(id, owner.name);
     owner.process.connected(id);
+  }
+
+  #decide(id: string, isStandby: boolean): void {
+    this.#undecided.delete(id);
+    this.#options.standby.assign(isStandby ? { standby: [id] } : { inService: [id] });
   }
 
   #byGroup(group: { readonly groupId: number; readonly sessionId: number } | undefined): Candidate | undefined {

@@ -99,7 +99,7 @@ export function provideWorkerFunctions(
   provideFunction({
     id: "worker::restart",
     summary:
-      "Replaces the processes of a worker: each previous process stops when its new one is ready. If dependencies must be installed, for commands, and with `restart_order: stop_first`, they stop first; returns at once",
+      "Replaces the processes of a worker: each previous process stops when its new one is ready. If dependencies must be installed, for commands, and with `overlap: false`, they stop first; returns at once",
     input: named,
     output: workerStatusSchema,
     handle: (input) => supervisor.control(input.name, "restart"),

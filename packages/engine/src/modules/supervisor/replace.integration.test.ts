@@ -79,6 +79,33 @@ describe("a worker that is replaced (P-5)", () => {
     },
   );
 
+  it("gets the calls when its new process is ready, and has the former one stopped after its last call", async () => {
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    const { pids } = await project.statusWith("w", (status) => startingIn(status) !== undefined);
+    const [former = 0] = pids;
+    const old = await project.connectAs("w", former);
+    const ends: (() => void)[] = [];
+    old.serve("w::slow", () => new Promise((resolve) => ends.push(() => resolve("old"))));
+    await ready({ known: pids });
+    const slow = project.call("w::slow", {});
+    await vi.waitFor(() => expect(ends).toHaveLength(1), TIMEOUT);
+    await save(edited("once"));
+    const { next } = await replacing();
+    const worker = await project.engine.connectWorker({ name: "w", pid: next });
+    worker.serve("w::hello", () => "new");
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    expect(project.engine.directory.functionById("w::hello")?.workers).toHaveLength(2);
+    for (let call = 0; call < 4; call++) expect(await project.call("w::hello", {})).toBe("hi");
+    await project.statusWith("w", ({ replicas }) => replicas.some(({ state }) => state === "stopping"));
+    for (let call = 0; call < 4; call++) expect(await project.call("w::hello", {})).toBe("new");
+    expect(await findProcess(former)).toBeDefined();
+    ends[0]?.();
+    expect(await slow).toBe("old");
+    await isGone(former);
+  });
+
   it("is not ready while its former process finishes its calls", async () => {
     await project.writeWorker("w", {
       script: "trap '' TERM\necho up $$ here\nwhile [ ! -f go ]; do sleep 0.05; done\n",
@@ -164,9 +191,8 @@ describe("a worker that is replaced (P-5)", () => {
     await save(edited("once"));
     const { next } = await replacing();
     await project.connectAs("w", next);
-    await ready({ known: [next] });
     expect(project.engine.directory.triggers().map(({ id }) => id)).toContain("old");
-    old.close();
+    await ready({ known: [next] });
     expect(project.engine.directory.triggers().map(({ id }) => id)).not.toContain("old");
   });
 
@@ -331,9 +357,9 @@ describe("a new process that does not become ready", () => {
 });
 
 describe("stop, then start", () => {
-  it("is used with restart_order stop_first", async () => {
+  it("is used with overlap: false", async () => {
     await project.writeWorker("w");
-    await project.start([project.entry("w", { restartOrder: "stop_first" })]);
+    await project.start([project.entry("w", { overlap: false })]);
     const [former = 0] = await ready();
     expect(await project.call("worker::restart", { name: "w" })).toMatchObject({ state: "stopping" });
     const next = await project.statusWith("w", (status) => startingIn(status) !== undefined);

@@ -43,6 +43,7 @@ it("a new process that has registered nothing after 120 s is stopped, and the fo
         log,
         records: new RunRecords(join(folder, "run")),
         haveRegistered: () => true,
+        standby: { assign: () => {}, whenIdle: () => Promise.resolve() },
         bridgeUrl: () => "ws://localhost:1",
       },
       ...{ telemetry: { log: () => {} }, sendLogs: () => false },

@@ -2,6 +2,7 @@ import type { SupervisedEntry } from "../../config/types.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { LogFields, Logger } from "../../kernel/logger.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
+import type { WorkerStandby } from "../../kernel/worker-claims.ts";
 import { type ProcessGroup, startProcessGroup } from "../../local-workers/process-group.ts";
 import { type AddressFacts, addressVariables } from "./address-variables.ts";
 import { HeldEntries } from "./held-entries.ts";
@@ -16,6 +17,7 @@ export interface ReplicaParts extends AddressFacts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly records: RunRecords;
+  readonly standby: WorkerStandby;
   readonly haveRegistered: (connections: ReadonlySet<string>) => boolean;
   /** Receives the log entries from the processes' output. */
   readonly telemetry: Pick<Telemetry, "log">;
@@ -52,6 +54,9 @@ interface ReplicaProcess {
   readonly lines: LastLines;
   plan: RunPlan | undefined;
 }
+
+/** How long a replaced process may finish its calls before SIGTERM. Most SDKs then let it finish the others. */
+const DRAIN_MS = 5_000;
 
 /** Output of programs whose port is in use: Node's code, or the message of the C library. */
 const PORT_IN_USE = /EADDRINUSE|address (?:is )?already in use/i;
@@ -114,14 +119,15 @@ export class Replica {
   }
 
   /**
-   * Starts a new process, and stops the previous one when the new one is ready. Resolves when the previous process has
-   * ended. If the new process does not become ready, resolves when it has ended; the previous one keeps running.
+   * Starts a new process. When it is ready, it gets all further calls, and the previous one is stopped after its last
+   * call. Resolves when the previous process has ended. If the new process does not become ready, resolves when it has ended; the previous one keeps running.
    */
   async replace(plan: RunPlan, { graceMs, signal }: ReplaceOptions): Promise<ReplaceResult> {
     const next = this.#createProcess();
     next.plan = plan;
     const result = await this.#waitUntilReady(next, signal);
     if (result.outcome === "replaced") {
+      await this.#finishCalls();
       this.#logLine("the former process is being stopped");
       await this.#previous?.process.stop({ graceMs });
     } else if (this.#current !== next) await next.process.stop({ graceMs });
@@ -162,6 +168,27 @@ export class Replica {
     this.#current = next;
     this.#next = undefined;
     next.process.takeOver(former.process);
+    this.#options.parts.standby.assign({
+      inService: next.process.connections,
+      standby: former.process.connections,
+    });
+  }
+
+  /**
+   * Waits until the previous process has no calls in flight. Not every worker finishes its calls after SIGTERM, and a
+   * worker behind npm or another launcher gets the signal twice.
+   */
+  async #finishCalls(): Promise<void> {
+    const former = this.#previous?.process;
+    if (former === undefined) return;
+    const { clock, standby } = this.#options.parts;
+    await new Promise<void>((resolve) => {
+      const cancelTimer = clock.after(DRAIN_MS, resolve);
+      void standby.whenIdle(former.connections).then(() => {
+        cancelTimer();
+        resolve();
+      });
+    });
   }
 
   #onReady(member: ReplicaProcess): void {

@@ -5,7 +5,7 @@ import { CallError } from "@svc/protocol";
 import type { CommandEntry, LocalWorkerEntry, SupervisedEntry } from "../../config/types.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import { didYouMean } from "../../kernel/nearest-name.ts";
-import type { WorkerClaims } from "../../kernel/worker-claims.ts";
+import type { WorkerClaims, WorkerStandby } from "../../kernel/worker-claims.ts";
 import type { AddressFacts } from "./address-variables.ts";
 import { Connections } from "./connections.ts";
 import { notReady, type PendingDependency, stopOrder } from "./dependencies.ts";
@@ -47,6 +47,7 @@ export interface SupervisorDeps extends AddressFacts {
   /** Absolute path of the folder for records of running process groups, e.g. `/project/.svc/run`. */
   readonly runDir: string;
   readonly claims: WorkerClaims;
+  readonly standby: WorkerStandby;
   /** The modules of the config file. */
   readonly moduleStates: () => readonly ModuleStatus[];
 }
@@ -91,6 +92,7 @@ export class Supervisor {
     this.#connections = new Connections({
       directory: context.directory,
       claims: deps.claims,
+      standby: deps.standby,
       clock: context.clock,
       candidates: () => [...this.#units.values()].flatMap((worker) => worker.candidates),
       onError: (error) => context.log.error("owner of a connection could not be determined", { error }),
@@ -122,10 +124,10 @@ export class Supervisor {
       this.#remove(unit, entry === undefined ? "removed" : "changed");
     }
     for (const entry of config.workers) {
-      const { restartOrder } = entry;
+      const { overlap } = entry;
       this.#add(entry, {
         recipe: workerRecipe(entry, this.#deps.projectDir),
-        restartOrder,
+        overlap,
         isHeld: held.has(entry.name),
       });
     }
@@ -135,7 +137,7 @@ export class Supervisor {
       this.#add(entry, {
         recipe: commandRecipe(entry),
         kind,
-        restartOrder: "stop_first",
+        overlap: false,
         isHeld: held.has(entry.name),
       });
     }
@@ -250,7 +252,7 @@ export class Supervisor {
     return this.status(name, { tail: DEFAULT_TAIL });
   }
 
-  #add(entry: SupervisedEntry, { kind, ...how }: Pick<UnitParts, "recipe" | "kind" | "restartOrder" | "isHeld">): void {
+  #add(entry: SupervisedEntry, { kind, ...how }: Pick<UnitParts, "recipe" | "kind" | "overlap" | "isHeld">): void {
     if (this.#units.has(entry.name)) return;
     const predecessor = this.#stopping.get(entry.name) ?? Promise.resolve();
     const waitsFor = (): PendingDependency[] =>
@@ -307,6 +309,7 @@ export class Supervisor {
   }
 
   #changed(): void {
+    this.#connections.standbyChanged();
     this.#waits.checkAll();
     this.#stream.changed();
   }

@@ -40,7 +40,7 @@ function begin(edit: () => Promise<void>): void {
     env: {},
     where: "config.yaml:1",
     configuredPath: "./w",
-    restartOrder: "start_first",
+    overlap: true,
   } as const;
   const entry: LocalWorkerEntry = { name: "w", path: join(folder, "w"), watch, limits, ...rest };
   const recipe = workerRecipe(entry, folder);
@@ -56,7 +56,8 @@ function begin(edit: () => Promise<void>): void {
     ...{ logsDir: join(folder, "logs"), recipe: { ...recipe, read }, records: new RunRecords(join(folder, "run")) },
     ...{ clock: systemClock, log: silentLogger, telemetry: { log: () => {} }, bridgeUrl: () => "ws://localhost:1" },
     ...{
-      restartOrder: "start_first",
+      overlap: true,
+      standby: { assign: () => {}, whenIdle: () => Promise.resolve() },
       waitsFor: () => [],
       othersReady: () => Promise.resolve(),
       unenforced: undefined,

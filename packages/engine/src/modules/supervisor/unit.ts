@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { RestartOrder, SupervisedEntry } from "../../config/types.ts";
+import type { SupervisedEntry } from "../../config/types.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { concernsInstall } from "../../local-workers/dependency-files.ts";
 import { kindRules, type RuntimeKind } from "../../local-workers/runtime-kinds.ts";
@@ -20,8 +20,8 @@ export interface UnitParts extends ReplicaParts {
   readonly recipe: Recipe;
   /** Default: a worker. */
   readonly kind?: ProcessKind;
-  /** `start_first`: a new process starts while the previous one serves. */
-  readonly restartOrder: RestartOrder;
+  /** Whether a new process may start while the previous one serves. */
+  readonly overlap: boolean;
   /** Returns the dependencies that are not ready. Called repeatedly. */
   readonly waitsFor: () => readonly { readonly name: string; readonly how: string }[];
   /** Resolves when `waitsFor` returns an empty list. Rejects when the signal aborts. */
@@ -315,7 +315,7 @@ export class Unit {
 
   /** True if a new process can start while the previous one serves. */
   get #canReplace(): boolean {
-    return this.#parts.restartOrder === "start_first" && !this.#needsPortAlone && this.#processes.hasReady;
+    return this.#parts.overlap && !this.#needsPortAlone && this.#processes.hasReady;
   }
 
   /** Cancels the current start and starts again: plan, dependencies, processes. */

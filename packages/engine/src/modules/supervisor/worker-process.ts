@@ -82,7 +82,7 @@ export class WorkerProcess {
   #restarts = 0;
   #wasReady = false;
   #endedFor: string | undefined;
-  /** True if it starts while the process that it replaces runs. */
+  /** True until it takes over, if it starts while the process that it replaces runs. */
   #isReplacement = false;
   #isReplaced = false;
   #readyAtMs: number | undefined;
@@ -147,6 +147,11 @@ export class WorkerProcess {
     return this.#lastExit;
   }
 
+  /** True while another process of the same replica is in service. */
+  get isStandby(): boolean {
+    return this.#isReplacement || this.#isReplaced;
+  }
+
   /** Ids of its connections to the engine. */
   get connections(): ReadonlySet<string> {
     return this.#connections;
@@ -171,10 +176,11 @@ export class WorkerProcess {
     this.start();
   }
 
-  /** Replaces `former`: from now on it restarts like any other process. */
+  /** Replaces `former`: from now on this process restarts like any other, and the end of `former` is no crash. */
   takeOver(former: WorkerProcess): void {
     this.#isReplacement = false;
     former.#isReplaced = true;
+    former.#retire();
     this.#restarts += former.#restarts;
     this.noteExit(former.#lastExit);
   }
@@ -186,15 +192,8 @@ export class WorkerProcess {
 
   /** Stops it and its descendants. Resolves when none is left. */
   async stop(options: { readonly graceMs: number }): Promise<void> {
-    this.#cancelTimer();
-    this.#cancelQuietTimer();
-    const group = this.#group;
-    if (group === undefined) {
-      this.#enter({ name: "stopped" });
-      return;
-    }
-    this.#enter({ name: "stopping" });
-    await group.stop(options);
+    this.#retire();
+    await this.#group?.stop(options);
   }
 
   kill(): void {
@@ -335,6 +334,13 @@ export class WorkerProcess {
 
   #ended(end: CommandEnd): string {
     return this.#endedFor === undefined ? `it ${describeEnd(end)}` : `${this.#endedFor} and was ended`;
+  }
+
+  /** It does not restart any more. It runs on until `stop`. */
+  #retire(): void {
+    this.#cancelTimer();
+    this.#cancelQuietTimer();
+    this.#enter({ name: this.#group === undefined ? "stopped" : "stopping" });
   }
 
   #cancelQuietTimer(): void {

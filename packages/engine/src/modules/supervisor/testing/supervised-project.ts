@@ -62,7 +62,7 @@ export class SupervisedProject {
     return {
       name,
       path: join(this.folder, name),
-      restartOrder: "start_first",
+      overlap: true,
       configuredPath: `./${name}`,
       ...rest,
       ...more,
@@ -94,6 +94,10 @@ export class SupervisedProject {
         claim: (workerId, name) => this.engine.kernel.triggers.claim(workerId, name),
         settled: (name) => this.engine.kernel.triggers.settled(name),
         release: (name) => this.engine.kernel.triggers.release(name),
+      },
+      standby: {
+        assign: (changes) => this.engine.kernel.standby.assign(changes),
+        whenIdle: (connections) => this.engine.kernel.standby.whenIdle(connections),
       },
       moduleStates: () => this.modules,
       ...access,

@@ -1,0 +1,72 @@
+import type { TriggerTypeId } from "@svc/protocol";
+import type { FormatCheck } from "./format-check.ts";
+import type { Undo } from "./scope.ts";
+import type { TriggerTypeProvider } from "./trigger-binding.ts";
+
+export interface TriggerTypeEntry {
+  readonly id: TriggerTypeId;
+  readonly description: string;
+  readonly requestFormat: unknown;
+  readonly callRequestFormat: unknown;
+  /** Validates configs by the request format. */
+  readonly check: FormatCheck | undefined;
+  readonly provider: TriggerTypeProvider;
+}
+
+/** All providers of one type, the serving one first. Never empty. */
+export type TriggerTypeEntries = readonly [TriggerTypeEntry, ...TriggerTypeEntry[]];
+
+/**
+ * The providers of each trigger type. Of several the latest serves and the others wait, but a module always serves, and
+ * one on standby only if there is no other. When the serving one leaves, the next takes over.
+ */
+export class TriggerTypes {
+  readonly #entries = new Map<TriggerTypeId, TriggerTypeEntries>();
+  readonly #onServed: (id: TriggerTypeId) => void;
+
+  /** `onServed` is called when another entry of a type serves, or none any more. */
+  constructor(onServed: (id: TriggerTypeId) => void) {
+    this.#onServed = onServed;
+  }
+
+  all(): IterableIterator<TriggerTypeEntries> {
+    return this.#entries.values();
+  }
+
+  /** Returns the serving entry. */
+  byId(id: TriggerTypeId): TriggerTypeEntry | undefined {
+    return this.#entries.get(id)?.[0];
+  }
+
+  /** Returns the serving provider and the others. */
+  providersOf(id: TriggerTypeId): readonly TriggerTypeProvider[] {
+    return (this.#entries.get(id) ?? []).map(({ provider }) => provider);
+  }
+
+  provide(entry: TriggerTypeEntry): Undo {
+    const { id } = entry;
+    const [first, ...others] = this.#entries.get(id) ?? [];
+    if (first === undefined) this.#set(id, [entry]);
+    else if (first.provider.builtIn && !entry.provider.builtIn) this.#set(id, [first, entry, ...others]);
+    else this.#set(id, [entry, first, ...others]);
+    return () =>
+      this.#set(
+        id,
+        (this.#entries.get(id) ?? []).filter((other) => other !== entry),
+      );
+  }
+
+  /** Call when these workers came into service or went on standby. */
+  standbyChanged(workerIds: ReadonlySet<string>): void {
+    for (const [id, entries] of [...this.#entries])
+      if (entries.some(({ provider }) => workerIds.has(provider.workerId))) this.#set(id, entries);
+  }
+
+  #set(id: TriggerTypeId, entries: readonly TriggerTypeEntry[]): void {
+    const before = this.byId(id);
+    const serving = entries.find(({ provider }) => provider.builtIn || provider.isStandby !== true) ?? entries[0];
+    if (serving === undefined) this.#entries.delete(id);
+    else this.#entries.set(id, [serving, ...entries.filter((entry) => entry !== serving)]);
+    if (serving !== before) this.#onServed(id);
+  }
+}
