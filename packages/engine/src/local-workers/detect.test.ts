@@ -38,7 +38,7 @@ describe("a folder without a manifest", () => {
       empty("package.json", "src/worker.ts", "src/other.ts", "vite.config.ts"),
       "typescript",
       "npm",
-      "npx tsx src/worker.ts",
+      "node --import tsx src/worker.ts",
     ],
     [empty("package.json", "index.mjs"), "javascript", "npm", "node index.mjs"],
     [{ ...empty("lib.js", "index.js"), "package.json": '{"main":"./lib.js"}' }, "javascript", "npm", "node lib.js"],

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { missingTsx } from "./inferred-commands.ts";
 import { ManifestError, readManifest } from "./manifest.ts";
 
 let folder: string;
@@ -64,20 +65,20 @@ describe("the commands of a worker", () => {
       "poetry install --no-interaction",
       "python w.py",
     ],
-    ["kind: typescript, entry: w.ts", { "w.ts": "", ...PACKAGE }, "npm", "npm install", "npx tsx w.ts"],
+    ["kind: typescript, entry: w.ts", { "w.ts": "", ...PACKAGE }, "npm", "npm install", "node --import tsx w.ts"],
     [
       "kind: typescript, entry: w.ts",
       { "w.ts": "", "pnpm-lock.yaml": "", ...PACKAGE },
       "pnpm",
       "pnpm install --frozen-lockfile",
-      "pnpm exec tsx w.ts",
+      "node --import tsx w.ts",
     ],
     [
       "kind: typescript, entry: w.ts",
       { "w.ts": "", "package.json": '{"packageManager":"pnpm@10.1.0"}' },
       "pnpm",
       "pnpm install",
-      "pnpm exec tsx w.ts",
+      "node --import tsx w.ts",
     ],
     [
       "kind: javascript, entry: w.js",
@@ -146,5 +147,20 @@ describe("the commands of a worker", () => {
 
   it("refuses an entry that Cargo makes no program of", async () => {
     await expect(manifestWith("kind: rust, entry: src/lib.rs", { "src/lib.rs": "" })).rejects.toThrow(ManifestError);
+  });
+});
+
+describe("the package tsx", () => {
+  it("is asked for where Node does not find it", async () => {
+    const manifest = await manifestWith("kind: typescript, entry: w/w.ts", { "w/w.ts": "", ...PACKAGE });
+    expect(await missingTsx(manifest)).toBe(
+      `\`node --import tsx w/w.ts\` needs the package tsx, which is not installed in ${folder}; run \`npm install tsx\` there, or write another start command as \`scripts.start\` in the manifest`,
+    );
+    expect(await missingTsx({ ...manifest, packageManager: "pnpm" })).toContain("run `pnpm add tsx` there");
+    expect(await missingTsx({ ...manifest, start: "node w.js" })).toBeUndefined();
+    await mkdir(join(folder, "node_modules/tsx"), { recursive: true });
+    await writeFile(join(folder, "node_modules/tsx/package.json"), "{}");
+    expect(await missingTsx(manifest)).toBeUndefined();
+    expect(await missingTsx({ ...manifest, folder: join(folder, "w") })).toBeUndefined();
   });
 });

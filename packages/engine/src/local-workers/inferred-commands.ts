@@ -168,6 +168,32 @@ function nodeStart(manager: PackageManager | undefined, entry: string): string {
   const file = quoteWord(entry);
   // With Yarn, only programs that it starts may find the packages.
   if (manager === "yarn") return isTypeScript ? `yarn run tsx ${file}` : `yarn node ${file}`;
-  if (!isTypeScript) return `node ${file}`;
-  return manager === "pnpm" ? `pnpm exec tsx ${file}` : `npx tsx ${file}`;
+  return `${isTypeScript ? NODE_WITH_TSX : "node"} ${file}`;
+}
+
+/** One process. `npx tsx` is three: they take twice the memory, and pass on a signal that the worker already has. */
+const NODE_WITH_TSX = "node --import tsx";
+
+/**
+ * Returns what is wrong if the start command needs the package tsx and Node does not find it from the worker's folder
+ * on; undefined otherwise.
+ */
+export async function missingTsx({
+  start,
+  folder,
+  packageManager,
+}: {
+  readonly start: string;
+  /** Absolute path. */
+  readonly folder: string;
+  readonly packageManager: PackageManager | undefined;
+}): Promise<string | undefined> {
+  if (!start.startsWith(`${NODE_WITH_TSX} `)) return undefined;
+  for (let at = folder; ; at = dirname(at)) {
+    const file = join(at, "node_modules", "tsx", "package.json");
+    if ((await stat(file).catch(() => undefined)) !== undefined) return undefined;
+    if (at === dirname(at)) break;
+  }
+  const install = packageManager === "pnpm" ? "pnpm add tsx" : "npm install tsx";
+  return `\`${start}\` needs the package tsx, which is not installed in ${folder}; run \`${install}\` there, or write another start command as \`scripts.start\` in the manifest`;
 }

@@ -111,13 +111,13 @@ describe("a manifest", () => {
   });
 
   it.each([
-    ["typescript", "src/worker.ts", { "package.json": "{}" }, "npm install", "npx tsx src/worker.ts"],
+    ["typescript", "src/worker.ts", { "package.json": "{}" }, "npm install", "node --import tsx src/worker.ts"],
     [
       "typescript",
       "src/worker.mts",
       { "package.json": "{}", "package-lock.json": "{}" },
       "npm ci",
-      "npx tsx src/worker.mts",
+      "node --import tsx src/worker.mts",
     ],
     ["javascript", "worker.js", {}, undefined, "node worker.js"],
     ["node", "my worker.js", {}, undefined, "node 'my worker.js'"],

@@ -1,6 +1,7 @@
 import type { CommandEntry, LocalWorkerEntry, WatchPatterns } from "../../config/types.ts";
 import { EnvFileError, readEnvFiles } from "../../local-workers/env-file.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
+import { missingTsx } from "../../local-workers/inferred-commands.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
 import { ManifestError, readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
 
@@ -45,7 +46,10 @@ export interface Recipe {
   readonly envFiles: readonly string[];
   /** Throws RecipeError. */
   read(): Promise<RunPlan>;
-  /** Returns the plan with the current env files, because an install is slow and may write them. Throws RecipeError. */
+  /**
+   * Returns the plan of an installed unit, with the current env files, because an install is slow and may write them.
+   * Throws RecipeError.
+   */
   withVariables(plan: RunPlan): Promise<RunPlan>;
   isPrepared(plan: RunPlan, signal: AbortSignal): Promise<boolean>;
   /** Installs dependencies. Throws RecipeError; after an abort it may reject with any error. */
@@ -87,6 +91,8 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
       }
     },
     async withVariables(plan) {
+      const missing = await missingTsx(manifestOf(plan));
+      if (missing !== undefined) throw new RecipeError(missing, undefined);
       try {
         return await planOf(manifestOf(plan));
       } catch (error) {
