@@ -94,7 +94,10 @@ it("applies what a second terminal adds and calls, honours NO_COLOR, and quits a
   expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining("error: ") as string });
   expect(await terminal.colouredScreen()).not.toMatch(/\[\d+m/);
   await terminal.press("C-c");
-  expect(await terminal.ended(STARTED)).toMatchObject({ status: 0 });
+  const { status, text } = await terminal.ended(STARTED);
+  expect(status).toBe(0);
+  // The SDK writes the line to the worker's output and sends it to the engine.
+  expect(text.match(/^hello +[|] .* info {2}connected to the engine/gm)).toHaveLength(1);
   await takesLines();
 });
 
@@ -126,10 +129,11 @@ it("stops everything when it is killed", async () => {
 
 it("prints plain lines without a terminal", async () => {
   await inProject();
-  await terminal.start(`${DEV} --no-console 2>&1 | cat`);
+  await terminal.start(`${DEV} --no-console --quiet-ids 2>&1 | cat`);
   await isUp();
   await terminal.shows("Press Ctrl-C to stop everything.");
   await terminal.shows(/^ +console +not running$/m);
+  await terminal.shows(/^hello +[|] [\d:.]+ info {2}connected to the engine address=\S+$/m);
 
   await terminal.press("C-c");
 

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { shownLine, writerOf } from "./worker-lines.ts";
 import type { WorkerLine } from "./worker-logs.ts";
 
-const plain = pc.createColors(false);
+const plain = { paint: pc.createColors(false), quietIds: false };
 const time = "2026-01-31T10:00:00.000Z";
 const line = (text: string, stream: WorkerLine["stream"] = "err", worker = "math"): WorkerLine => ({
   worker,
@@ -25,6 +25,7 @@ it("formats the lines of loggers with level and message, without the worker's na
     bar: "|",
     time: record.time,
     text: "warn  late ms=7",
+    id: undefined,
   });
   expect(shownLine(line(JSON.stringify({ ...record, worker: "other" })), plain).text).toBe(
     "warn  late worker=other ms=7",
@@ -34,4 +35,11 @@ it("formats the lines of loggers with level and message, without the worker's na
 
 it("numbers the processes of a worker with several", () => {
   expect([null, 2].map((replica) => writerOf({ ...line(""), replica }))).toEqual(["math", "math#2"]);
+});
+
+it("shortens the ids of a record, or leaves them out, and returns that of the entry", () => {
+  const ids = { trace_id: "ab".repeat(16), span_id: "cd".repeat(8), log_id: "ef" };
+  const text = JSON.stringify({ time: "2026-01-31T10:00:00.100Z", level: "info", message: "sold", ...ids });
+  expect(shownLine(line(text), plain)).toMatchObject({ text: "info  sold trace=abababababab", id: "ef" });
+  expect(shownLine(line(text), { ...plain, quietIds: true }).text).toBe("info  sold");
 });

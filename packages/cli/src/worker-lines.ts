@@ -1,5 +1,6 @@
 import { parseLogLine, recordText } from "./log-lines.ts";
 import type { Shell } from "./shell.ts";
+import { withShortIds } from "./short-ids.ts";
 import { fitForTerminal } from "./terminal-text.ts";
 import type { WorkerLine } from "./worker-logs.ts";
 
@@ -12,11 +13,14 @@ export function writerOf({ worker, replica }: WorkerLine): string {
   return replica === null ? worker : `${worker}#${replica}`;
 }
 
-/** Formats a line of output: separator, text, and the record's time if the line is a log record. */
+/**
+ * Formats a line of output: separator, text, and if the line is a log record the record's time and id. `quietIds`: without
+ * ids that svc made.
+ */
 export function shownLine(
   line: WorkerLine,
-  paint: Shell["paint"],
-): { readonly bar: string; readonly time: string; readonly text: string } {
+  { paint, quietIds }: { readonly paint: Shell["paint"]; readonly quietIds: boolean },
+): { readonly bar: string; readonly time: string; readonly text: string; readonly id?: string | undefined } {
   const { worker, stream, time, text } = line;
   const record = stream === "out" || stream === "err" ? parseLogLine(text) : undefined;
   if (record === undefined) {
@@ -26,6 +30,11 @@ export function shownLine(
   // A logger writes all levels to standard error and the text shows the level. The worker's name is already before the
   // line.
   const { worker: named, ...fields } = record.fields;
-  const shown = named === worker || named === undefined ? fields : record.fields;
-  return { bar: BAR, time: new Date(record.time).toISOString(), text: recordText({ ...record, fields: shown }, paint) };
+  const shown = withShortIds(named === worker || named === undefined ? fields : record.fields, { quiet: quietIds });
+  return {
+    bar: BAR,
+    time: new Date(record.time).toISOString(),
+    text: recordText({ ...record, fields: shown }, paint),
+    id: typeof fields.log_id === "string" ? fields.log_id : undefined,
+  };
 }

@@ -97,7 +97,7 @@ function withoutMiddle(lines: readonly string[], most: number, paint: Shell["pai
 }
 
 function outputLines(line: WorkerLine, paint: Shell["paint"]): readonly string[] {
-  const { bar, time, text } = shownLine(line, paint);
+  const { bar, time, text } = shownLine(line, { paint, quietIds: false });
   return `${paint.dim(dayAndTime(Date.parse(time)))} ${bar} ${text}`.split("\n");
 }
 
@@ -117,7 +117,9 @@ function lastExit({ name, last_exit }: WorkerReport, paint: Shell["paint"]): rea
   const { code, signal, at, lines } = last_exit;
   const how = signal ?? (code === null ? "it did not start" : `exit code ${code}`);
   const entries = lines.map((text) =>
-    shownLine({ worker: name, time: at, stream: "err", replica: null, text }, paint).text.split("\n"),
+    shownLine({ worker: name, time: at, stream: "err", replica: null, text }, { paint, quietIds: false }).text.split(
+      "\n",
+    ),
   );
   return [
     `${how}, ${ago(Date.parse(at))}`,

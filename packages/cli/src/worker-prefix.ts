@@ -6,15 +6,26 @@ type Paint = (text: string) => string;
 /** Longer names are truncated, to leave space for the text. */
 const MAX_WIDTH = 20;
 
-/** Prefixes for lines of several sources: aligned names, each in its own colour. */
+/** Number of a process after its worker's name. */
+const REPLICA = /#\d+$/;
+
+/** Prefixes for lines of several sources: aligned names. Each worker has its own colour, for all its processes. */
 export class Prefixes {
   readonly #paints: readonly Paint[];
   readonly #painted = new Map<string, Paint>();
+  #workers = 0;
   #width: number;
 
   constructor(
     paint: Shell["paint"],
-    { names, minWidth = 0 }: { readonly names: readonly string[]; readonly minWidth?: number },
+    {
+      names,
+      others = [],
+    }: {
+      readonly names: readonly string[];
+      /** Names of what is no worker. */
+      readonly others?: readonly string[];
+    },
   ) {
     this.#paints = [
       paint.cyan,
@@ -27,8 +38,10 @@ export class Prefixes {
       paint.greenBright,
       paint.magentaBright,
     ];
-    this.#width = minWidth;
-    for (const name of names) this.#register(name);
+    this.#width = widest([...names, ...others].map((name) => clipped(name, MAX_WIDTH)));
+    for (const name of others) this.#painted.set(name, paint.gray);
+    // Sorted, so that a worker has the same colour in all commands.
+    for (const name of [...names].sort()) this.#register(name);
   }
 
   /**
@@ -41,11 +54,12 @@ export class Prefixes {
   }
 
   #register(name: string): Paint {
-    let paint = this.#painted.get(name);
+    this.#width = Math.min(MAX_WIDTH, widest([name], this.#width));
+    const worker = name.replace(REPLICA, "");
+    let paint = this.#painted.get(worker);
     if (paint === undefined) {
-      paint = this.#paints[this.#painted.size % this.#paints.length] ?? String;
-      this.#painted.set(name, paint);
-      this.#width = Math.min(MAX_WIDTH, widest([name], this.#width));
+      paint = this.#paints[this.#workers++ % this.#paints.length] ?? String;
+      this.#painted.set(worker, paint);
     }
     return paint;
   }

@@ -2,6 +2,7 @@ import type { LogRecord } from "@svc/engine";
 import pc from "picocolors";
 import { expect, it } from "vitest";
 import { recordText } from "./log-lines.ts";
+import { withShortIds } from "./short-ids.ts";
 import { workerRecordOf } from "./worker-record.ts";
 
 const plain = pc.createColors(false);
@@ -11,7 +12,10 @@ const line = (fields: LogRecord["fields"], level: LogRecord["level"] = "info"): 
   message: "a worker logs",
   fields: { module: "svc-observability", service: "shop", ...fields },
 });
-const shown = (record: LogRecord): string => recordText(workerRecordOf(record)?.record ?? record, plain);
+const shown = (line: LogRecord): string => {
+  const record = workerRecordOf(line)?.record ?? line;
+  return recordText({ ...record, fields: withShortIds(record.fields, { quiet: false }) }, plain);
+};
 
 it("returns what a worker logged without the fields that svc added", () => {
   const data = {
@@ -23,7 +27,9 @@ it("returns what a worker logged without the fields that svc added", () => {
     "log.iostream": "stderr",
   };
   const record = line({ text: "low on tea", data, traceId: "ab".repeat(16), spanId: "cd".repeat(8) });
-  expect(workerRecordOf(record)).toMatchObject({ service: "shop", isOutput: true });
+  expect(workerRecordOf(record)).toMatchObject({ service: "shop", isOutput: true, id: undefined });
+  const sent = line({ text: "low on tea", data: { "svc.log.id": "1f" } });
+  expect(workerRecordOf(sent)).toMatchObject({ isOutput: false, id: "1f", record: { fields: {} } });
   expect(shown(record)).toBe("info  low on tea shelf=3 trace=abababababab");
 });
 

@@ -4,12 +4,16 @@ import { isAddedBySvc } from "./stored-log-lines.ts";
 /** The engine's message for logs of workers, and the attribute that marks lines of a worker's output. */
 const WORKER_LOGS = "a worker logs";
 const OUTPUT_STREAM = "log.iostream";
+/** Attribute that identifies an entry. The worker's output line has the same id. */
+const LOG_ID = "svc.log.id";
 
 /** A worker's log record, extracted from the engine's log line. */
 export interface WorkerRecord {
   readonly service: string;
-  /** The worker's output contains it as well. */
+  /** The entry is a line of the worker's output. */
   readonly isOutput: boolean;
+  /** Id of an entry that an SDK sent. The worker's output may contain it too. */
+  readonly id: string | undefined;
   /** The record as the worker logged it, without what svc added. */
   readonly record: LogRecord;
 }
@@ -31,14 +35,15 @@ export function workerRecordOf(line: LogRecord): WorkerRecord | undefined {
   const shown = members.filter(([name, value]) => !namesWriter(name, value) && !isAddedBySvc(name));
   // The engine adds the worker only if the service has another name.
   const named = worker === undefined ? {} : { worker };
-  const trace = typeof traceId === "string" ? { trace: traceId.slice(0, 12) } : {};
+  const [, id] = members.find(([name]) => name === LOG_ID) ?? [];
   return {
     service: String(service),
     isOutput: members.some(([name]) => name === OUTPUT_STREAM),
+    id: typeof id === "string" ? id : undefined,
     record: {
       ...line,
       message: String(text),
-      fields: { ...named, ...withError(Object.fromEntries(shown)), ...more, ...trace },
+      fields: { ...named, ...withError(Object.fromEntries(shown)), ...more, traceId },
     },
   };
 }

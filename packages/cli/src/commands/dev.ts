@@ -3,7 +3,7 @@ import { projectConfigFile } from "../engine-address.ts";
 import type { Shell } from "../shell.ts";
 import { typedWords } from "../typed-command.ts";
 import { requireConfigFile } from "./engine.ts";
-import { configOption, parsePort } from "./options.ts";
+import { configOption, parsePort, quietIdsOption } from "./options.ts";
 
 interface DevCommandOptions {
   readonly config?: string;
@@ -14,6 +14,7 @@ interface DevCommandOptions {
   readonly logLevel?: string;
   readonly console: boolean;
   readonly open?: true;
+  readonly quietIds?: true;
 }
 
 /** `svc dev`: runs engine, workers and console in one terminal. */
@@ -34,6 +35,7 @@ export function devCommand(shell: Shell): Command {
     )
     .option("--no-console", "do not start the console")
     .option("--open", "open the console in the browser")
+    .addOption(quietIdsOption())
     .addHelpText(
       "after",
       "\nExamples:\n  svc dev\n  svc dev --config config.yaml --open\n  svc dev --http-port 3121 --ws-port 3122 --bridge-port 29134 --console-port 3123\n",
@@ -63,5 +65,6 @@ async function dev(shell: Shell, options: DevCommandOptions, typed: readonly str
     consoleFlags: [...askedAs, ...flag("--port", options.consolePort)],
     withConsole: options.console,
     open: options.open ?? false,
+    quietIds: options.quietIds ?? false,
   });
 }

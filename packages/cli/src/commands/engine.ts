@@ -6,6 +6,7 @@ import { DEFAULT_CONFIG_FILE } from "../engine-address.ts";
 import { CommandFailure, EXIT_MEANINGS } from "../exit-codes.ts";
 import { type LogForm, textLine } from "../log-lines.ts";
 import type { Shell } from "../shell.ts";
+import { withShortIds } from "../short-ids.ts";
 import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
 import { askedAsOption, typedWords } from "../typed-command.ts";
@@ -133,9 +134,13 @@ export function requireConfigFile(configFile: string, options: { readonly config
 /** Shows a line that a worker logged as the worker's own. */
 function readable(record: LogRecord): LogRecord {
   const ofWorker = workerRecordOf(record);
-  return ofWorker === undefined
-    ? record
-    : { ...ofWorker.record, message: `${ofWorker.service}: ${ofWorker.record.message}` };
+  if (ofWorker === undefined) return record;
+  const { message, fields } = ofWorker.record;
+  return {
+    ...record,
+    message: `${ofWorker.service}: ${message}`,
+    fields: withShortIds(fields, { quiet: false }),
+  };
 }
 
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {

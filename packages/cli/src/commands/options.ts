@@ -21,6 +21,11 @@ export function jsonOption(description = "print JSON"): Option {
   return new Option("--json", description);
 }
 
+/** The option `--quiet-ids` of commands that print the output of workers. */
+export function quietIdsOption(): Option {
+  return new Option("--quiet-ids", "leave out the ids of calls, traces, workers and triggers in log lines");
+}
+
 /** The option `--config`. It has no default, because a default here would hide a value given to `svc` itself. */
 export function configOption(description: string): Option {
   return new Option("-c, --config <file>", `${description} (default: "config.yaml")`);
@@ -49,6 +54,23 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
       throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
     return value;
   };
+}
+
+/** The option `--limit` of commands that list things: the maximum number of them. */
+export function limitOption(what: string, byDefault: number): Option {
+  return new Option("--limit <n>", `maximum number of ${what}, 1 to 1000`)
+    .argParser(wholeNumber(1, 1_000))
+    .default(byDefault);
+}
+
+/** Maximum of `--tail`. */
+const MAX_TAIL = 5_000;
+
+/** The option `--tail` of commands that show logs: how many of the last lines. */
+export function tailOption(what: string, byDefault: number): Option {
+  return new Option("-n, --tail <n>", `number of the last ${what} to show, 0 to ${MAX_TAIL}; new ones follow them`)
+    .argParser(wholeNumber(0, MAX_TAIL))
+    .default(byDefault);
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

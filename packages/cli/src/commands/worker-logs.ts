@@ -2,6 +2,7 @@ import type { Worker } from "@svc/sdk";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
+import { MergedLines } from "../merged-lines.ts";
 import { say } from "../notes.ts";
 import { processOnly } from "../process-only.ts";
 import type { Shell } from "../shell.ts";
@@ -12,17 +13,22 @@ import { fullName, listWorkers } from "../worker-functions.ts";
 import { shownLine, writerOf } from "../worker-lines.ts";
 import { followLogs, type LogStream, readLogs, type WorkerLine } from "../worker-logs.ts";
 import { Prefixes } from "../worker-prefix.ts";
-import { allOptions, type EngineOptions, jsonOption, parseSince, wholeNumber, withEngineOptions } from "./options.ts";
-
-/** Maximum of the engine. */
-const MAX_TAIL = 1_000;
-const DEFAULT_TAIL = 100;
+import {
+  allOptions,
+  type EngineOptions,
+  jsonOption,
+  parseSince,
+  quietIdsOption,
+  tailOption,
+  withEngineOptions,
+} from "./options.ts";
 
 interface LogsOptions extends EngineOptions {
   readonly follow?: true;
   readonly since?: number;
   readonly tail: number;
   readonly stream?: LogStream;
+  readonly quietIds?: true;
   readonly json?: true;
 }
 
@@ -41,18 +47,14 @@ export function workerLogsCommand(shell: Shell): Command {
       "only lines since a duration ago, e.g. 10m, or a time, e.g. 2026-01-31T10:00:00Z",
       parseSince,
     )
-    .option(
-      "-n, --tail <n>",
-      `number of lines of each worker to start with, 0 to ${MAX_TAIL}`,
-      wholeNumber(0, MAX_TAIL),
-      DEFAULT_TAIL,
-    )
+    .addOption(tailOption("lines of each worker", 100))
     .addOption(
       new Option(
         "--stream <stream>",
         "only one source: standard output, standard error, output of the install, or messages of the engine about the worker",
       ).choices(["out", "err", "install", "svc"]),
     )
+    .addOption(quietIdsOption())
     .addOption(jsonOption("print JSON; with --follow one object per line"))
     .addHelpText(
       "after",
@@ -97,7 +99,7 @@ async function showLogs(
   }
   const show = json
     ? (line: WorkerLine): void => shell.out(`${JSON.stringify(line)}\n`)
-    : linesFor(shell, chosen, lines);
+    : linesFor(shell, { names: chosen, first: lines, quietIds: options.quietIds ?? false });
   for (const line of lines) show(line);
   if (follow) await followAll(shell, engine, { from: first, stream, show });
   else if (lines.length === 0)
@@ -111,12 +113,19 @@ async function writers(engine: Worker): Promise<readonly string[]> {
 }
 
 /** Lines of a single worker begin with the time; lines of several workers begin with the worker's name. */
-function linesFor(shell: Shell, names: readonly string[], first: readonly WorkerLine[]): (line: WorkerLine) => void {
+function linesFor(
+  shell: Shell,
+  {
+    names,
+    first,
+    quietIds,
+  }: { readonly names: readonly string[]; readonly first: readonly WorkerLine[]; readonly quietIds: boolean },
+): (line: WorkerLine) => void {
   const paint = outPaint(shell);
   const prefixes = new Prefixes(paint, { names: [...names, ...first.map(writerOf)] });
   const isTerminal = shell.outColumns !== undefined;
   return (line) => {
-    const { bar, time, text } = shownLine(line, paint);
+    const { bar, time, text } = shownLine(line, { paint, quietIds });
     const shownTime = paint.dim(isTerminal ? dayAndTime(Date.parse(time)) : time);
     const isAlone = names.length === 1 && line.replica === null;
     shell.out(`${isAlone ? `${shownTime} ${bar}` : `${prefixes.of(writerOf(line), bar)}${shownTime}`} ${text}\n`);
@@ -132,6 +141,12 @@ interface FollowedFrom {
 /** Follows until the user stops it or none of the workers exists any more. */
 async function followAll(shell: Shell, engine: Worker, { from, stream, show }: FollowedFrom): Promise<void> {
   const stop = abortAtStop(shell);
+  const merged = new MergedLines();
+  const onLine =
+    from.length === 1
+      ? show
+      : (line: WorkerLine): void =>
+          merged.add({ source: line.worker, timeMs: Date.parse(line.time), write: () => show(line) });
   const disconnected = new Set<string>();
   const follow = async (name: string, cursor: string): Promise<void> => {
     const onLost = (): void => {
@@ -151,7 +166,7 @@ async function followAll(shell: Shell, engine: Worker, { from, stream, show }: F
       cursor,
       stream,
       signal: stop.signal,
-      onLine: show,
+      onLine,
       onGap,
       onLost,
       onBack,
@@ -161,6 +176,7 @@ async function followAll(shell: Shell, engine: Worker, { from, stream, show }: F
   try {
     await Promise.all(from.map(({ name, cursor }) => follow(name, cursor)));
   } finally {
+    merged.flush();
     stop.end();
   }
 }

@@ -1,22 +1,27 @@
 import type { LogRecord } from "@svc/engine";
 import { parseLogLine, textLine, timeOfDay } from "../log-lines.ts";
+import { MergedLines } from "../merged-lines.ts";
 import type { Shell } from "../shell.ts";
+import { withShortIds } from "../short-ids.ts";
 import { fitForTerminal, outPaint } from "../terminal-text.ts";
 import { BAR, shownLine, writerOf } from "../worker-lines.ts";
 import type { WorkerLine } from "../worker-logs.ts";
 import { Prefixes } from "../worker-prefix.ts";
-import { type WorkerRecord, workerRecordOf } from "../worker-record.ts";
+import { workerRecordOf } from "../worker-record.ts";
 
-/** Prints the output of engine, console and workers on one terminal, each line prefixed with its source. */
+/** Prints the output of engine, console and workers on one terminal, in the order of time, each line prefixed with its source. */
 export class DevOutput {
   readonly #shell: Shell;
   readonly #paint: Shell["paint"];
+  readonly #quietIds: boolean;
   readonly #prefixes: Prefixes;
+  readonly #lines = new MergedLines();
 
-  constructor(shell: Shell, names: readonly string[]) {
+  constructor(shell: Shell, { names, quietIds }: { readonly names: readonly string[]; readonly quietIds: boolean }) {
     this.#shell = shell;
     this.#paint = outPaint(shell);
-    this.#prefixes = new Prefixes(this.#paint, { names: ["engine", "console", ...names] });
+    this.#quietIds = quietIds;
+    this.#prefixes = new Prefixes(this.#paint, { names, others: ["engine", "console"] });
   }
 
   /**
@@ -25,34 +30,56 @@ export class DevOutput {
   own(name: "engine" | "console", line: string): void {
     const record = parseLogLine(line);
     if (record === undefined) {
-      this.#write(name, BAR, fitForTerminal(line, { colours: this.#paint.isColorSupported }));
+      const text = fitForTerminal(line, { colours: this.#paint.isColorSupported });
+      this.#lines.add({ source: name, timeMs: Date.now(), write: () => this.#write(name, BAR, text) });
       return;
     }
     const ofWorker = workerRecordOf(record);
-    if (ofWorker !== undefined) this.#logged(ofWorker);
-    else if (!isProgressOfWorker(record)) this.#record(name, record);
+    if (ofWorker === undefined) {
+      if (!isProgressOfWorker(record)) this.#record(name, record, name);
+      return;
+    }
+    // The engine took the entry from the worker's output, which is shown already.
+    if (ofWorker.isOutput) return;
+    this.#record(name, ofWorker.record, ofWorker.service, ofWorker.id);
   }
 
   worker(line: WorkerLine): void {
-    const { bar, time, text } = shownLine(line, this.#paint);
-    for (const part of text.split("\n"))
-      this.#write(writerOf(line), bar, `${this.#paint.dim(timeOfDay(Date.parse(time)))} ${part}`);
+    const { bar, time, text, id } = shownLine(line, { paint: this.#paint, quietIds: this.#quietIds });
+    const shownTime = this.#paint.dim(timeOfDay(Date.parse(time)));
+    this.#lines.add({
+      source: `worker ${line.worker}`,
+      timeMs: Date.parse(line.time),
+      id,
+      write: () => {
+        for (const part of text.split("\n")) this.#write(writerOf(line), bar, `${shownTime} ${part}`);
+      },
+    });
   }
 
   emptyLine(): void {
+    this.flush();
     this.#shell.out("\n");
   }
 
-  /**
-   * Prints what a worker logged through the engine under the worker's name. Skips records that the engine took from its
-   * output, because those lines are shown already.
-   */
-  #logged({ service, isOutput, record }: WorkerRecord): void {
-    if (!isOutput) this.#record(service, record);
+  /** Prints all lines so far. Call it before printing anything else. */
+  flush(): void {
+    this.#lines.flush();
   }
 
-  #record(name: string, record: LogRecord): void {
-    for (const part of textLine(record, this.#paint).split("\n")) this.#write(name, BAR, part);
+  /** `id`: set for an entry that the worker's output may contain too. */
+  #record(source: string, record: LogRecord, name: string, id?: string): void {
+    const fields = withShortIds(record.fields, { quiet: this.#quietIds });
+    const text = textLine({ ...record, fields }, this.#paint);
+    this.#lines.add({
+      source,
+      timeMs: record.time,
+      id,
+      isCopy: id !== undefined,
+      write: () => {
+        for (const part of text.split("\n")) this.#write(name, BAR, part);
+      },
+    });
   }
 
   #write(name: string, bar: string, text: string): void {

@@ -30,6 +30,8 @@ export interface DevOptions {
   readonly withConsole: boolean;
   /** Open the browser when the console is ready. */
   readonly open: boolean;
+  /** Show no ids that svc made. */
+  readonly quietIds: boolean;
 }
 
 interface EngineAddresses {
@@ -68,10 +70,7 @@ class Dev {
     this.#shell = shell;
     this.#options = options;
     const workers = [...listedEntries(options.configFile).values()].filter(({ folder }) => folder !== undefined);
-    this.#output = new DevOutput(
-      shell,
-      workers.map(({ name }) => name),
-    );
+    this.#output = new DevOutput(shell, { names: workers.map(({ name }) => name), quietIds: options.quietIds });
     void stop.first.then(() => this.#requestStop());
     void stop.second.then(() => this.#killAll());
   }
@@ -110,6 +109,7 @@ class Dev {
     try {
       await Promise.all([this.#console?.stop(), this.#engine?.stop()]);
     } finally {
+      this.#output.flush();
       this.#stopKeys();
     }
   }
@@ -197,6 +197,7 @@ class Dev {
       .filter(({ folder }) => folder !== undefined)
       .map(({ name }) => name);
     const configFile = relative(cwd, this.#options.configFile);
+    this.#output.flush();
     this.#shell.note(
       `\n${paint.bold("svc dev")} ${paint.green("is running")}\n\n${[
         row("console", this.#consoleAddress === undefined ? "not running" : paint.cyan(this.#consoleAddress)),
@@ -227,7 +228,10 @@ class Dev {
           ),
       ),
       openConsole: unlessStopping(() => this.#openConsole()),
-      help: unlessStopping(() => this.#shell.note(KEYS_HELP)),
+      help: unlessStopping(() => {
+        this.#output.flush();
+        this.#shell.note(KEYS_HELP);
+      }),
       quit: () => this.#requestStop(),
       emptyLine: () => this.#output.emptyLine(),
     });
@@ -252,6 +256,7 @@ class Dev {
   }
 
   #note(text: string): void {
+    this.#output.flush();
     this.#shell.note(`${this.#shell.paint.bold(text)}\n`);
   }
 

@@ -4,8 +4,8 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { LogFile } from "./log-file.ts";
 import { type LinesRead, lastLines, linesAfter } from "./log-lines.ts";
 
-/** Maximum lines of one result. */
-export const MAX_TAIL = 1_000;
+/** Maximum lines of one result, which has at most 1 MiB of text. */
+export const MAX_TAIL = 5_000;
 const MAX_LOG_WAIT_MS = 30_000;
 
 /** Input of `worker::logs`, without the name of the worker. */

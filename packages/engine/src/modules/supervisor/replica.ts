@@ -128,7 +128,7 @@ export class Replica {
     const result = await this.#waitUntilReady(next, signal);
     if (result.outcome === "replaced") {
       await this.#finishCalls();
-      this.#logLine("the former process is being stopped");
+      this.#logLine("is in service; the former one is being stopped");
       await this.#previous?.process.stop({ graceMs });
     } else if (this.#current !== next) await next.process.stop({ graceMs });
     this.#previous = undefined;

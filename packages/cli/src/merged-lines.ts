@@ -1,0 +1,95 @@
+/** How long a line waits for earlier ones of other sources. SDKs send log entries within 100 ms. */
+const HOLD_MS = 250;
+/** Maximum number of waiting lines. Above it the earliest are written. */
+const MAX_WAITING = 2_000;
+const MAX_REMEMBERED_IDS = 4_096;
+
+export interface MergedLine {
+  /** Lines of one source keep their order. */
+  readonly source: string;
+  /** Milliseconds since 1970. */
+  readonly timeMs: number;
+  /** Id of the log entry. Of two lines with the same id one is written. */
+  readonly id?: string | undefined;
+  /** True if another line with this id is preferred. */
+  readonly isCopy?: boolean;
+  readonly write: () => void;
+}
+
+interface Waiting extends MergedLine {
+  /** Time by which it is placed. */
+  readonly atMs: number;
+}
+
+export interface MergeClock {
+  now(): number;
+  /** Returns a function that cancels the timer. */
+  after(ms: number, listener: () => void): () => void;
+}
+
+const systemClock: MergeClock = {
+  now: () => Date.now(),
+  after(ms, listener) {
+    const timer = setTimeout(listener, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Writes the lines of several sources in the order of their times, each once. */
+export class MergedLines {
+  readonly #clock: MergeClock;
+  #waiting: Waiting[] = [];
+  readonly #latestMs = new Map<string, number>();
+  readonly #ids = new Set<string>();
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(clock: MergeClock = systemClock) {
+    this.#clock = clock;
+  }
+
+  add(line: MergedLine): void {
+    if (line.id !== undefined && this.#isKnown(line.id, line)) return;
+    const { source, timeMs } = line;
+    // A clock that is ahead must not hold up a line.
+    const atMs = Math.max(this.#latestMs.get(source) ?? 0, Math.min(timeMs, this.#clock.now()));
+    this.#latestMs.set(source, atMs);
+    this.#waiting.push({ ...line, atMs });
+    if (this.#waiting.length > MAX_WAITING) this.#write(this.#waiting.length / 2);
+    this.#cancelTimer ??= this.#clock.after(HOLD_MS, () => this.#writeDue());
+  }
+
+  /** Writes all waiting lines now. */
+  flush(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#write(this.#waiting.length);
+  }
+
+  /** Removes a waiting copy of the line. Returns true if the line itself is the second one. */
+  #isKnown(id: string, { isCopy }: MergedLine): boolean {
+    if (!this.#ids.has(id)) {
+      this.#ids.add(id);
+      const [oldest] = this.#ids;
+      if (this.#ids.size > MAX_REMEMBERED_IDS && oldest !== undefined) this.#ids.delete(oldest);
+      return false;
+    }
+    const copy = isCopy ? -1 : this.#waiting.findIndex((line) => line.isCopy && line.id === id);
+    if (copy === -1) return true;
+    this.#waiting.splice(copy, 1);
+    return false;
+  }
+
+  #writeDue(): void {
+    this.#cancelTimer = undefined;
+    const untilMs = this.#clock.now() - HOLD_MS;
+    this.#write(this.#waiting.filter(({ atMs }) => atMs <= untilMs).length);
+    const earliestMs = this.#waiting[0]?.atMs;
+    if (earliestMs !== undefined) this.#cancelTimer = this.#clock.after(earliestMs - untilMs, () => this.#writeDue());
+  }
+
+  /** Writes the earliest lines. */
+  #write(count: number): void {
+    this.#waiting.sort((a, b) => a.atMs - b.atMs);
+    for (const { write } of this.#waiting.splice(0, count)) write();
+  }
+}
