@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "@svc/protocol/testing";
 import type { Worker } from "@svc/sdk";
@@ -13,6 +14,9 @@ const repository = fileURLToPath(new URL("../../..", import.meta.url));
 /** 100 calls and 50 requests per second. */
 const CALL_EVERY_MS = 10;
 const REQUEST_EVERY_MS = 20;
+/** A file that changes more than 20 times a minute counts as written by the worker itself, and is no longer watched. */
+const MAX_QUICK_SAVES = 20;
+const SLOW_SAVE_MS = 3_100;
 
 export interface SavedStatus {
   readonly state: string;
@@ -139,10 +143,12 @@ export class SavedProject {
     for (let version = 1; version <= saves; version++) {
       const served = loads.map((load) => load.result((result) => result === version));
       this.save(name, file, text(version));
+      const paced = saves > MAX_QUICK_SAVES ? pause(SLOW_SAVE_MS) : undefined;
       await Promise.all(served);
       const { replicas } = await this.statusWith(name, ({ state }) => state === "ready");
       if (replicas.length !== 1) throw new Error(`${replicas.length} processes of ${name} are left`);
       onSaved(version);
+      await paced;
     }
     await this.caller.call({ function_id: "worker::restart", payload: { name } });
     await this.statusWith(name, ({ state }) => state === "ready");
