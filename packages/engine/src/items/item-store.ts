@@ -29,6 +29,8 @@ export interface ItemWrite {
   readonly now: number;
   /** Write only if the item has this version; 0 means that the item must not exist. */
   readonly ifVersion: number | undefined;
+  /** A written item gets at least this version. For a set. */
+  readonly leastVersion?: number | undefined;
   /** Watchers to notify of the change. */
   readonly notice: Notice | undefined;
 }
@@ -165,8 +167,8 @@ export interface ExpiredItem {
  * - `durability` says what a resolved write survives.
  * - A write with the same JSON as the stored one is `unchanged`: version and time stay, and no watcher is notified. A
  *   new expiry time is stored nevertheless.
- * - An item starts at version 1. Each change adds 1, including its deletion. A new item starts above every version that
- *   was deleted in its scope, so versions of a key never repeat.
+ * - An item starts at version 1. Each change adds 1, including its deletion, or more with `leastVersion`. A new item
+ *   starts above every version that was deleted in its scope, so versions of a key never repeat.
  * - Reads and writes ignore an expired item at once. A write to its key first deletes it (a change with its own
  *   version), and the new item has the next version. A delete with `ifVersion` may still name the expired version; the
  *   sweep does that.

@@ -13,6 +13,7 @@ export interface WriteConditions {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly ifVersion: number | undefined;
+  readonly leastVersion?: number | undefined;
 }
 
 /** Scope and key of an item. */
@@ -52,7 +53,7 @@ export function planWrite(
   old: Item | undefined,
   address: ItemAddress,
   intent: WriteIntent,
-  { now, ifVersion }: WriteConditions,
+  { now, ifVersion, leastVersion = 0 }: WriteConditions,
   floor: () => number,
 ): WritePlan | Conflict | TooLarge {
   const alive = old === undefined || isExpired(old, now) ? undefined : old;
@@ -78,7 +79,7 @@ export function planWrite(
     return { status: "unchanged", row: sameEnd ? "keep" : "put", item, previous: alive.json, changes: NOTHING, errors };
   }
   const expiry = old !== undefined && alive === undefined ? deletionOf(old, address, now) : undefined;
-  const version = (expiry?.version ?? alive?.version ?? floor()) + 1;
+  const version = Math.max((expiry?.version ?? alive?.version ?? floor()) + 1, leastVersion);
   const item: Item = {
     key: address.key,
     json: next.json,

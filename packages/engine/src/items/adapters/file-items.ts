@@ -278,10 +278,11 @@ function writeInput({ scope, key }: ItemAddress, { now, ifVersion, notice }: Ite
 function setInput(
   { scope, key }: ItemAddress,
   { json, bytes, expiresAt }: ItemValue,
-  { now, ifVersion, notice }: ItemWrite,
+  { now, ifVersion, leastVersion, notice }: ItemWrite,
 ): SetInput {
   const input: { -readonly [Member in keyof SetInput]: SetInput[Member] } = { scope, key, now, json, bytes };
   if (ifVersion !== undefined) input.ifVersion = ifVersion;
+  if (leastVersion !== undefined) input.leastVersion = leastVersion;
   if (notice !== undefined && notice.watchers.length > 0) input.notice = noticeInput(notice);
   if (expiresAt !== undefined) input.expiresAt = expiresAt;
   return input;

@@ -150,6 +150,37 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
     expect(text).toContain('"value":{"__proto__":[9007199254740993,1e400,0.10]}');
   });
 
+  it("gives imported items the versions of their lines, and a higher one where the key has had that", async () => {
+    await call("set", { scope: "s", key: "kept", value: 1 });
+    const line = (key: string, version: number): string =>
+      `${JSON.stringify({ scope: "s", key, value: 2, version })}\n`;
+    const imported = async (text: string): Promise<unknown> => {
+      const channel = engine.kernel.channels.create();
+      const answer = call("import", { lines: channel.ref("read") });
+      const writer = engine.takeWriter(channel.ref("write"));
+      await writer.write({ kind: "text", text });
+      writer.end();
+      return answer;
+    };
+    const versions = async (): Promise<unknown> =>
+      ((await call("entries", { scope: "s" })) as { items: { key: string; version: number }[] }).items.map(
+        ({ key, version }) => [key, version],
+      );
+    expect(await imported(line("kept", 1) + line("new", 7))).toEqual({ imported: 2, skipped: 0 });
+    expect(await versions()).toEqual([
+      ["kept", 2],
+      ["new", 7],
+    ]);
+    await call("set", { scope: "s", key: "new", value: 3 });
+    await call("delete", { scope: "s", key: "new" });
+    await imported(line("new", 7));
+    expect(await versions()).toEqual([
+      ["kept", 2],
+      ["new", 10],
+    ]);
+    await expect(imported(line("new", 0))).rejects.toMatchObject({ code: "invalid_input", details: { line: 1 } });
+  });
+
   async function exported(): Promise<string> {
     const { lines } = (await call("export", {})) as { readonly lines: unknown };
     return textOf(engine.takeReader(lines));

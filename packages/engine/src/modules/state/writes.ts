@@ -40,6 +40,8 @@ export interface ChangeListener {
 
 export interface WriteRequest extends ItemAddress {
   readonly ifVersion: number | undefined;
+  /** A written item gets at least this version. */
+  readonly leastVersion?: number | undefined;
 }
 
 export interface SetRequest extends WriteRequest {
@@ -150,8 +152,8 @@ export class Writes {
     );
   }
 
-  #write({ scope, key, ifVersion }: WriteRequest, origin: WriteOrigin): ItemWrite {
-    return { now: this.#clock.now(), ifVersion, notice: this.#listener.notice(scope, key, origin) };
+  #write({ scope, key, ifVersion, leastVersion }: WriteRequest, origin: WriteOrigin): ItemWrite {
+    return { now: this.#clock.now(), ifVersion, leastVersion, notice: this.#listener.notice(scope, key, origin) };
   }
 
   /** Handles rejected writes. They may be stored nevertheless, with their deliveries and expiry times. */

@@ -19,6 +19,7 @@ import { stored } from "./stored-text.ts";
 export interface WriteInput extends ItemAddress {
   readonly now: number;
   readonly ifVersion?: number;
+  readonly leastVersion?: number;
   readonly notice?: NoticeInput;
 }
 
@@ -126,8 +127,9 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
 
   function perform(input: WriteInput, intent: WriteIntent, replaced?: (bytes: number) => void): WriteOutput | Conflict {
     const found = find(input);
-    const { now, ifVersion } = input;
-    const plan = planWrite(found?.item, input, intent, { now, ifVersion }, () => scopes.floor(stored(input.scope)));
+    const { now, ifVersion, leastVersion } = input;
+    const conditions = { now, ifVersion, leastVersion };
+    const plan = planWrite(found?.item, input, intent, conditions, () => scopes.floor(stored(input.scope)));
     if (plan.status === "conflict") return plan;
     if (plan.status === "too_large") {
       const limit = intent.type === "update" ? intent.update.maxBytes : 0;

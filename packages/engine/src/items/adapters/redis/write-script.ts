@@ -11,8 +11,8 @@
  * A record is `VERSION UPDATED_AT EXPIRES_AT` (`-`: never), a line feed, and the JSON.
  *
  * Arguments: prefix, owner, maximum pending deliveries, maximum bytes replaced, adjustment of the clock of `now` (see
- * `itemOf`), number of writes; for each write: `set` or `delete`, scope, key, now, if_version (or ""), stored version
- * that the plan expects (or ""), JSON, expiry time (or `-`), origin, number of watchers, and for each watcher its id
+ * `itemOf`), number of writes; for each write: `set` or `delete`, scope, key, now, if_version (or ""), least
+ * version, stored version that the plan expects (or ""), JSON, expiry time (or `-`), origin, number of watchers, and for each watcher its id
  * and kinds. Returns `{"done", {status, stored record or false, version, sequence numbers of the first and second
  * change}...}`, `{"conflict", index, actual}`, `{"moved"}`, `{"overfull", watcher, waiting}` or `{"too_large", bytes}`.
  */
@@ -40,7 +40,8 @@ local function floor_of(scope)
 end
 
 for index = 1, COUNT do
-  local kind, scope, key, now, if_version, planned_for = take(), take(), take(), tonumber(take()), tonumber(take()), tonumber(take())
+  local kind, scope, key, now = take(), take(), take(), tonumber(take())
+  local if_version, least_version, planned_for = tonumber(take()), tonumber(take()), tonumber(take())
   local json, expires, origin, watchers = take(), take(), take(), tonumber(take())
   local wanted = {}
   for each = 1, watchers do
@@ -105,7 +106,7 @@ for index = 1, COUNT do
     elseif not old then
       version = floor_of(scope)
     end
-    plan.version = version + 1
+    plan.version = math.max(version + 1, least_version)
     if alive then
       change('updated', plan.version, string.sub(old, start), json)
     else

@@ -30,8 +30,8 @@ export function writeArguments(
 ): (string | number)[] {
   const args: (string | number)[] = [prefix, owner, MAX_WAITING_DELIVERIES, MAX_MANY_BYTES, setByMs, writes.length];
   for (const one of writes) {
-    const { now, ifVersion, notice } = one.write;
-    args.push(one.type, one.scope, one.key, now, ifVersion ?? "", plannedFor ?? "");
+    const { now, ifVersion, leastVersion, notice } = one.write;
+    args.push(one.type, one.scope, one.key, now, ifVersion ?? "", leastVersion ?? 0, plannedFor ?? "");
     if (one.type === "set") args.push(one.value.json, printEnd(one.value.expiresAt, setByMs));
     else args.push("", "-");
     args.push(notice?.origin ?? "", notice?.watchers.length ?? 0);
@@ -53,7 +53,7 @@ export function writtenOf(one: BatchedWrite, reply: OneReply | undefined, setByM
   const [status, record, version, ...numbers] = reply;
   const old = record === null ? undefined : itemOf(one.key, record, setByMs);
   const intent = one.type === "set" ? ({ type: "set", value: one.value } as const) : ({ type: "delete" } as const);
-  // The script's version is the scope's floor plus one.
+  // The script's version is the scope's floor plus one, or a higher one that the write asked for.
   const plan = planWrite(old, one, intent, one.write, () => Number(version) - 1);
   if (!("row" in plan) || plan.status !== status)
     throw new Error(`Redis reported a write as ${status}, but the plan is ${plan.status}; this is a bug in the engine`);

@@ -54,14 +54,17 @@ export async function importLines(parts: {
     if (lines.length > 0) await store(lines, { writes, origin, counts });
   }
   async function take({ number, text }: { readonly number: number; readonly text: string }): Promise<void> {
-    const { scope, key, value, expiresAt } = atLine(number, () => parseLine(text, maxValueBytes));
+    const { scope, key, value, version, expiresAt } = atLine(number, () => parseLine(text, maxValueBytes));
     if (expiresAt !== undefined && expiresAt <= clock.now()) {
       counts.skipped += 1;
       return;
     }
     batch.push({
       number,
-      request: { scope, key, value, expiresAt, ifVersion: onExisting === "overwrite" ? undefined : 0 },
+      request: {
+        ...{ scope, key, value, expiresAt, leastVersion: version },
+        ifVersion: onExisting === "overwrite" ? undefined : 0,
+      },
     });
     bytes += value.bytes;
     if (batch.length >= BATCH_LINES || bytes >= BATCH_BYTES) await flush();

@@ -3,16 +3,25 @@ import { z } from "zod";
 import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { key, scope } from "../inputs.ts";
 
-/** A parsed line of an import. Version and time of the exported item are ignored. */
+/** Leaves room for later changes. */
+const MAX_VERSION = 2 ** 52;
+
+/** A parsed line of an import. The time of the exported item is ignored. */
 export interface ImportLine {
   readonly scope: string;
   readonly key: string;
   readonly value: StoredJson;
+  readonly version: number | undefined;
   /** Milliseconds since 1970. */
   readonly expiresAt: number | undefined;
 }
 
-const lineSchema = z.object({ scope, key, expires_at: z.iso.datetime({ offset: true }).nullish() });
+const lineSchema = z.object({
+  scope,
+  key,
+  version: z.int().min(1).max(MAX_VERSION).nullish(),
+  expires_at: z.iso.datetime({ offset: true }).nullish(),
+});
 
 /**
  * Parses a line. Throws CallError `invalid_input` or `payload_too_large`; the message does not include the line number.
@@ -41,11 +50,12 @@ export function parseLine(text: string, maxValueBytes: number): ImportLine {
     maxBytes: maxValueBytes,
     limit: "max_value_bytes of svc-state",
   });
-  const { expires_at } = parsed.data;
+  const { version, expires_at } = parsed.data;
   return {
     scope: parsed.data.scope,
     key: parsed.data.key,
     value,
+    version: version ?? undefined,
     expiresAt: expires_at == null ? undefined : Date.parse(expires_at),
   };
 }
