@@ -57,6 +57,10 @@ export class ModuleProvider implements Provider {
     };
   }
 
+  waits(functionId: string): boolean {
+    return this.#specs.get(functionId)?.waits === true;
+  }
+
   refusal(): Refusal | undefined {
     if (this.#stopped) return "draining";
     return this.#held.size >= MAX_CALLS_HELD ? "overloaded" : undefined;

@@ -75,6 +75,8 @@ export interface ObservedProvider {
   readonly workerId: string;
   readonly name: string;
   readonly builtIn: boolean;
+  /** Returns `FunctionSpec.waits` of a module's function. */
+  waits?(functionId: string): boolean;
 }
 
 export type ObservedOutcome =

@@ -69,6 +69,7 @@ export function provideWorkerFunctions(
   });
   provideFunction({
     id: "worker::wait",
+    waits: true,
     summary: "Waits until the worker is ready or cannot become ready, or until the timeout, and returns its status",
     input: waitInput,
     output: workerStatusSchema,
@@ -113,6 +114,7 @@ export function provideWorkerFunctions(
   });
   provideFunction({
     id: "worker::logs",
+    waits: true,
     summary:
       "Returns lines of a worker's log files: the last ones, or with a cursor the next ones, for which it can wait",
     input: named.extend(logsOptions.shape),

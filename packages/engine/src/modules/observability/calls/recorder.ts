@@ -89,7 +89,8 @@ export class CallRecorder
   }
 
   callStarted(call: ObservedCall, provider: ObservedProvider, startedAt: number): CallSpan | undefined {
-    if (!this.#counts) return undefined;
+    if (!this.#counts || (provider.waits?.(call.functionId) && this.#sources.toolOf(call.caller) !== undefined))
+      return undefined;
     const facts = this.#functions.get(call.functionId) ?? this.#add(call.functionId);
     facts.stats.begin();
     if (facts.defers) this.#stats.countDeferred();
