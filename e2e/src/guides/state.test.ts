@@ -39,6 +39,11 @@ describe("the guide to state", () => {
     await watcher.stop();
   });
 
+  it("exports and imports on the command line", async () => {
+    const { output } = await guide.finish("move-users");
+    expect(output).toMatch(/Exported \d+ items?\nImported 0 items, skipped \d+\n/);
+  });
+
   it("restores a snapshot (gap 77)", async () => {
     await guide.finish("snapshot");
     await guide.worker.call({

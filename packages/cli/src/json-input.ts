@@ -100,14 +100,19 @@ export function quotingAdvice(example: string): readonly string[] {
 
 /**
  * Builds a JSON object from `key=value` words. A value that is valid JSON is copied as it is, so numbers are not
- * rounded; anything else becomes a string. `key='"007"'` is a string that looks like a number.
+ * rounded; anything else becomes a string. `key='"007"'` is a string that looks like a number. `isText` returns true if
+ * the member must be a string, although the value is other JSON.
  */
-export function objectOfFields(fields: readonly string[]): string {
+export function objectOfFields(
+  fields: readonly string[],
+  isText: (name: string, json: string) => boolean = () => false,
+): string {
   const members = new Map<string, string>();
   for (const field of fields) {
     const [name, value] = [field.slice(0, field.indexOf("=")), field.slice(field.indexOf("=") + 1)];
     if (members.has(name)) throw usageFailure(`${name} is given twice.`);
-    members.set(name, findJsonFault(value) === undefined ? value : JSON.stringify(value));
+    const isJson = findJsonFault(value) === undefined && !isText(name, value);
+    members.set(name, isJson ? value : JSON.stringify(value));
   }
   return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
 }

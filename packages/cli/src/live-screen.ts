@@ -1,4 +1,7 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { isTransient } from "./engine-session.ts";
 import type { Shell } from "./shell.ts";
+import { outPaint } from "./terminal-text.ts";
 
 const ESCAPE = "\u001b";
 /** Switches to the alternate screen, so that the previous content comes back later, and turns off line wrapping. */
@@ -9,6 +12,9 @@ const TO_LINE_END = `${ESCAPE}[K`;
 const TO_SCREEN_END = `${ESCAPE}[J`;
 /** Used if the number of rows is unknown. */
 const DEFAULT_ROWS = 24;
+const POLL_INTERVAL_MS = 1_000;
+
+const FOOTER = "Updated every second; press Ctrl-C to stop.";
 
 /** A terminal screen that shows one changing page. `end` restores the terminal. */
 export class LiveScreen {
@@ -31,4 +37,31 @@ export class LiveScreen {
   end(): void {
     this.#shell.out(LEAVE);
   }
+}
+
+/** Shows a page of the engine, read every second, until the user stops it. The last page stays on the terminal. */
+export async function watchPage(shell: Shell, read: () => Promise<readonly string[]>): Promise<void> {
+  const paint = outPaint(shell);
+  let page = await read();
+  const stop = new AbortController();
+  const undo = shell.onStopSignal(() => stop.abort());
+  const screen = new LiveScreen(shell);
+  let footer = FOOTER;
+  try {
+    while (!stop.signal.aborted) {
+      screen.show(page, paint.dim(footer));
+      await pause(POLL_INTERVAL_MS, undefined, { signal: stop.signal }).catch(() => {});
+      try {
+        page = await read();
+        footer = FOOTER;
+      } catch (error) {
+        if (!isTransient(error)) throw error;
+        footer = "The engine does not respond; showing the last known state. Press Ctrl-C to stop.";
+      }
+    }
+  } finally {
+    screen.end();
+    undo();
+  }
+  shell.out(`${page.join("\n")}\n`);
 }

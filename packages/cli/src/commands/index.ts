@@ -12,6 +12,7 @@ import { functionsCommand } from "./functions.ts";
 import { generateCommand } from "./generate.ts";
 import { logsCommand } from "./logs.ts";
 import { mcpCommand } from "./mcp.ts";
+import { metricsCommand } from "./metrics.ts";
 import { queueCommand } from "./queue.ts";
 import { stateCommand } from "./state.ts";
 import { tracesCommand } from "./traces.ts";
@@ -35,6 +36,7 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   cronCommand,
   logsCommand,
   tracesCommand,
+  metricsCommand,
   consoleCommand,
   configCommand,
   doctorCommand,

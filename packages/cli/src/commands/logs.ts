@@ -16,7 +16,7 @@ import {
   parseSince,
   parseTraceId,
   repeated,
-  wholeNumber,
+  tailOption,
   withEngineOptions,
 } from "./options.ts";
 
@@ -49,12 +49,7 @@ export function logsCommand(shell: Shell): Command {
     .option("--trace <id>", "only entries of this trace; the first characters of the id are enough", parseTraceId)
     .option("--search <text>", "only entries with this text in their message or attributes")
     .option("--since <time>", "only entries since a time or a duration ago, e.g. 10m", parseSince)
-    .option(
-      "-n, --tail <n>",
-      "maximum number of entries, 0 to 5000; with --follow, the number to start with",
-      wholeNumber(0, 5_000),
-      100,
-    )
+    .addOption(tailOption("entries", 100))
     .addOption(jsonOption("print JSON; with --follow one document per line and entry"))
     .addHelpText(
       "after",

@@ -7,7 +7,7 @@ import { withQueue } from "../queue-names.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { ago } from "../times.ts";
-import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
+import { allOptions, type EngineOptions, jsonOption, limitOption, withEngineOptions } from "./options.ts";
 
 interface PeekOptions extends EngineOptions {
   readonly state: JobState;
@@ -29,7 +29,7 @@ export function queuePeekCommand(shell: Shell): Command {
         .choices(["waiting", "active", "delayed", "dead"])
         .default("waiting"),
     )
-    .option("--limit <n>", "maximum number, 1 to 1000", wholeNumber(1, 1_000), 20)
+    .addOption(limitOption("jobs", 20))
     .option("--cursor <cursor>", "where to continue: the cursor at the end of the previous page")
     .addOption(jsonOption("print JSON with all fields of each job and exact numbers"))
     .addHelpText(

@@ -1,10 +1,14 @@
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
+import { askEngine, payloadWith } from "../engine-request.ts";
+import { type JsonSource, jsonArgument } from "../json-input.ts";
 import { withQueue } from "../queue-names.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
+const PAYLOAD: JsonSource = { noun: "payload", example: `--payload='{"to": "ada@example.com"}'` };
+
 interface RedriveOptions extends EngineOptions {
+  readonly payload?: string;
   readonly json?: true;
 }
 
@@ -17,10 +21,11 @@ export function queueRedriveCommand(shell: Shell): Command {
     )
     .argument("<queue>", "queue whose dead-letter jobs to move")
     .argument("[jobs...]", "ids of the jobs (default: all dead-letter jobs of the queue)")
+    .option("--payload <json>", "new data for the jobs: JSON, @FILE, or - for standard input (default: their own data)")
     .addOption(jsonOption("print the number of moved jobs as JSON"))
     .addHelpText(
       "after",
-      "\nExamples:\n  svc queue redrive default\n  svc queue redrive default 0197a3c2-5b1e-4b0e-9d8f-2f6d1c0a9b7e\n",
+      '\nExamples:\n  svc queue redrive default\n  svc queue redrive default 0197a3c2-5b1e-4b0e-9d8f-2f6d1c0a9b7e\n  svc queue redrive default 0197a3c2-5b1e-4b0e-9d8f-2f6d1c0a9b7e --payload=\'{"to": "ada@example.com"}\'\n',
     );
   return withEngineOptions(command).action((queue: string, jobs: readonly string[], own: RedriveOptions) =>
     redrive(shell, command, { queue, jobs, options: allOptions(own, command) }),
@@ -34,12 +39,15 @@ interface Redrive {
 }
 
 async function redrive(shell: Shell, command: Command, { queue, jobs, options }: Redrive): Promise<void> {
-  const payload = { queue, ...(jobs.length === 0 ? {} : { job_ids: jobs }) };
-  const { redriven } = await askEngine(shell, { command, options, access: "changes" }, (engine) =>
-    withQueue(engine, queue, () =>
-      engine.call<{ readonly redriven: number }>({ function_id: "queue::redrive", payload }),
-    ),
+  const members = { queue, ...(jobs.length === 0 ? {} : { job_ids: jobs }) };
+  const payload =
+    options.payload === undefined
+      ? JSON.stringify(members)
+      : payloadWith(members, { name: "payload", json: await jsonArgument(shell, options.payload, PAYLOAD) });
+  const answer = await askEngine(shell, { command, options, access: "changes" }, (engine) =>
+    withQueue(engine, queue, () => engine.callJson({ function_id: "queue::redrive", payload })),
   );
+  const { redriven } = JSON.parse(answer) as { readonly redriven: number };
   if (options.json) shell.out(`${JSON.stringify({ queue, redriven })}\n`);
   shell.note(
     redriven === 0

@@ -6,7 +6,7 @@ import type { Shell } from "../shell.ts";
 import { nearestItem } from "../state-items.ts";
 import { table } from "../table.ts";
 import { ago, formatBytes } from "../times.ts";
-import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
+import { allOptions, type EngineOptions, jsonOption, limitOption, withEngineOptions } from "./options.ts";
 
 interface ListOptions extends EngineOptions {
   readonly prefix?: string;
@@ -22,7 +22,7 @@ export function stateListCommand(shell: Shell): Command {
     .description("List the scopes that have keys. With a scope, list its keys with version and value.")
     .argument("[scope]", "scope whose keys to list")
     .option("--prefix <text>", "only names with this prefix")
-    .option("--limit <n>", "maximum number, 1 to 1000", wholeNumber(1, 1_000), 100)
+    .addOption(limitOption("scopes or keys", 100))
     .option("--cursor <cursor>", "where to continue: the cursor at the end of the previous page")
     .addOption(jsonOption("print JSON with exact numbers"))
     .addHelpText(

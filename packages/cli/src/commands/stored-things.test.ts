@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Ended, type TestSystem, testSystem } from "../data-commands.test-support.ts";
@@ -115,6 +115,44 @@ describe("svc state", () => {
     expect((await svc("state", "list", "listed", "--json")).out).toContain('"value":{"n":9007199254740993}');
   });
 
+  it("exports items to a file or standard output, and imports them with their versions", async () => {
+    for (const value of ["1", "2", "9007199254740993"]) await svc("state", "set", "moved", "k", value);
+    await svc("state", "set", "moved", "other", "0");
+    expect(await svc("state", "export", "moved", "--file", "moved.ndjson")).toEqual({
+      status: EXIT.done,
+      out: "",
+      notes: "Exported 2 items\n",
+    });
+    const lines = readFileSync(join(system.project.dir, "moved.ndjson"), "utf8");
+    expect(lines).toMatch(/^\{"scope":"moved","key":"k","value":9007199254740993,"version":3,/);
+    expect((await svc("state", "export", "moved", "--prefix", "o")).out).toBe(`${lines.split("\n")[1]}\n`);
+    const renamed = lines.replaceAll('"moved"', '"arrived"');
+    writeFileSync(join(system.project.dir, "arrived.ndjson"), renamed);
+    expect(await svc("state", "import", "arrived.ndjson", "--json")).toEqual({
+      status: EXIT.done,
+      out: '{"imported":2,"skipped":0}\n',
+      notes: "Imported 2 items\n",
+    });
+    expect((await svc("state", "get", "arrived", "k", "--json")).out).toContain(
+      '"value":9007199254740993,"version":3,',
+    );
+    expect(await system.svc(["state", "import", "-", "--on-existing", "skip"], { stdin: renamed })).toMatchObject({
+      notes: "Imported 0 items, skipped 2\n",
+    });
+    expect(await system.svc(["state", "import", "-"], { stdin: `${renamed}{"scope":1}\n` })).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("line 3: `scope`"),
+    });
+    expect(await svc("state", "import", "gone.ndjson")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("gone.ndjson cannot be read: there is no such file"),
+    });
+    expect(await svc("state", "export", "--file", "no/such/folder")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("no/such/folder cannot be written: "),
+    });
+  });
+
   it("suggests the nearest scope and the nearest key", async () => {
     await svc("state", "set", "accounts", "running_total", "1");
     expect(await svc("state", "get", "accuonts", "x")).toMatchObject({
@@ -200,6 +238,42 @@ describe("svc queue", () => {
     });
   });
 
+  it("pauses and resumes a queue", async () => {
+    expect(await svc("queue", "pause", "later", "--json")).toEqual({
+      status: EXIT.done,
+      out: '{"queue":"later","paused":true}\n',
+      notes: "Paused later\n",
+    });
+    expect((await svc("queue", "list")).out).toMatch(/^later .* paused$/m);
+    expect(await svc("queue", "resume", "later")).toMatchObject({ status: EXIT.done, notes: "Resumed later\n" });
+    expect((await svc("queue", "list")).out).not.toContain("paused");
+  });
+
+  it("moves a dead-letter job back with other data, and deletes another", async () => {
+    const dead = async (): Promise<readonly { readonly job_id: string; readonly data: unknown }[]> =>
+      (JSON.parse((await svc("queue", "peek", "default", "--state", "dead", "--json")).out) as { jobs: [] }).jobs;
+    await expect.poll(async () => (await dead()).length).toBe(1);
+    const [first] = await dead();
+    expect(
+      await svc("queue", "redrive", "default", first?.job_id ?? "", '--payload={"order": 9007199254740993}'),
+    ).toMatchObject({ status: EXIT.done, notes: "Moved 1 dead-letter job back to default\n" });
+    await expect
+      .poll(async () => (await svc("queue", "peek", "default", "--state", "dead")).out)
+      .toContain('{"order":9007199254740993}');
+    expect(await svc("queue", "redrive", "default", "--payload={")).toMatchObject({ status: EXIT.usage });
+    const [again] = await dead();
+    expect(await svc("queue", "discard", "default", again?.job_id ?? "")).toMatchObject({
+      status: EXIT.usage,
+      notes: expect.stringContaining("Delete 1 dead-letter job from default? There is no terminal to ask on"),
+    });
+    expect(await svc("queue", "discard", "default", again?.job_id ?? "", "--yes", "--json")).toMatchObject({
+      status: EXIT.done,
+      out: '{"queue":"default","discarded":1}\n',
+      notes: "Deleted 1 dead-letter job from default\n",
+    });
+    expect(await dead()).toEqual([]);
+  });
+
   it("asks before it purges a queue, and requires --yes without a terminal", async () => {
     await system.worker.call({
       function_id: "queue::enqueue",
@@ -220,7 +294,7 @@ describe("svc queue", () => {
     });
   });
 
-  it.each(["peek", "redrive", "purge"])("%s suggests the nearest queue", async (verb) => {
+  it.each(["peek", "redrive", "purge", "pause", "resume"])("%s suggests the nearest queue", async (verb) => {
     expect(await svc("queue", verb, "defualt")).toMatchObject({
       status: EXIT.failed,
       notes: expect.stringContaining("did you mean default?"),

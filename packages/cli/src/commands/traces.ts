@@ -12,6 +12,7 @@ import {
   allOptions,
   type EngineOptions,
   jsonOption,
+  limitOption,
   parseSince,
   parseTraceId,
   wholeNumber,
@@ -48,7 +49,7 @@ export function tracesCommand(shell: Shell): Command {
       wholeNumber(0, Number.MAX_SAFE_INTEGER),
     )
     .option("--since <time>", "only traces since a time or a duration ago, e.g. 10m", parseSince)
-    .option("--limit <n>", "maximum number, 1 to 1000", wholeNumber(1, 1_000), 20)
+    .addOption(limitOption("traces", 20))
     .option("--all", "also traces of the engine's internal work")
     .addOption(jsonOption())
     .addHelpText(

@@ -14,6 +14,12 @@ beforeAll(async () => {
   system = await testSystem("workers:\n  - name: svc-queue\n");
   const { worker } = system;
   worker.registerFunction("echo::back", (input) => input);
+  worker.registerFunction("echo::order", (input) => input, {
+    request_format: {
+      type: "object",
+      properties: { id: { type: "string" }, count: { type: "integer" }, note: { type: ["string", "null"] } },
+    },
+  });
   worker.registerFunction("echo::metadata", (_, { metadata }) => metadata);
   worker.registerFunction("math::add", ({ a, b }: { a: number; b: number }) => ({ c: a + b }));
   worker.registerFunction("math::double", async ({ a }: { a: number }, context) =>
@@ -42,6 +48,14 @@ beforeAll(async () => {
 afterAll(() => system.stop());
 
 describe("the payload of a call", () => {
+  it("has a string where the request format of the function says so", async () => {
+    const words = ["id=1", "count=1", "note=null", "other=1"];
+    expect(await system.svc(["trigger", "echo::order", ...words])).toMatchObject({
+      status: EXIT.done,
+      out: '{"id":"1","count":1,"note":null,"other":1}\n',
+    });
+  });
+
   it.each([
     [
       "numbers and strings by key=value",

@@ -22,6 +22,7 @@ import { listFunctions } from "../listings.ts";
 import { addModule, moduleOf, notFound } from "../missing-module.ts";
 import { listQueues } from "../queue-names.ts";
 import type { Shell } from "../shell.ts";
+import { textMembersOf } from "../text-members.ts";
 import { unreadyWorkers } from "../unready-workers.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
@@ -49,7 +50,7 @@ export function triggerCommand(shell: Shell): Command {
       "Call a function and print its JSON result on standard output. If the call fails, it prints one JSON line {code, message} on standard error and exits with 1. " +
         "Ctrl-C cancels the call.\n\n" +
         "The payload is JSON, or key=value words that form an object. In key=value, a value that is valid JSON is used as JSON (a=2, list='[1]'); anything else is a string " +
-        `(name=Ada); quotes make a number a string (zip='"01234"').`,
+        `(name=Ada). Where the function's request format says string, id=1 is a string too; elsewhere quotes make it one (zip='"1234"').`,
     )
     .argument("[function]", "function to call, e.g. math::add")
     .argument("[fields...]", "members of the payload as key=value; or - to read the payload from standard input")
@@ -88,12 +89,17 @@ async function callFunction(shell: Shell, options: TriggerOptions, words: readon
     options.metadata === undefined
       ? undefined
       : JSON.parse(checkedJson(options.metadata, { noun: "metadata", example: `--metadata='{"why": "a test"}'` }));
-  const call = { function_id: functionId, payload, timeout_ms: options.timeoutMs, metadata };
   await withEngine(engineAddress(shell, options), "svc trigger", async (engine) => {
+    const call = {
+      function_id: functionId,
+      payload: await payload(engine),
+      timeout_ms: options.timeoutMs,
+      metadata,
+    };
     try {
       if (options.void) await engine.callVoidJson(call);
       else if (options.enqueue === undefined) await printResult(shell, engine, call);
-      else await enqueue(shell, engine, { queue: options.enqueue, functionId, payload });
+      else await enqueue(shell, engine, { queue: options.enqueue, functionId, payload: call.payload });
     } catch (error) {
       if (!CallError.is(error)) throw error;
       const failure = { code: error.code, message: error.message, ...(await hintFor(engine, error, options)) };
@@ -187,11 +193,12 @@ interface Given {
   readonly words: readonly string[];
 }
 
+/** Returns a function that makes the payload. Throws usage errors before the engine is asked. */
 async function payloadOf(
   shell: Shell,
   { payload, payloadFile }: TriggerOptions,
   { functionId, words }: Given,
-): Promise<string> {
+): Promise<(engine: Worker) => string | Promise<string>> {
   if (payload !== undefined && payloadFile !== undefined)
     throw usageFailure("--payload and --payload-file cannot be used together; give one of them.");
   const hasOption = payload !== undefined || payloadFile !== undefined;
@@ -200,9 +207,18 @@ async function payloadOf(
     throw misplacedWords(wrong, { functionId, isAlone: words.length === 1 && !hasOption });
   if (hasOption && words.length > 0)
     throw usageFailure(`The payload is given twice: by an option and by ${words.join(" ")}`);
-  if (payloadFile !== undefined) return jsonFromFile(shell, payloadFile, PAYLOAD);
-  if (words[0] === "-") return jsonFromFile(shell, "-", PAYLOAD);
-  return words.length > 0 ? objectOfFields(words) : jsonArgument(shell, payload ?? "{}", PAYLOAD);
+  const file = payloadFile ?? (words[0] === "-" ? "-" : undefined);
+  if (words.length > 0 && file === undefined) {
+    let mayBeText = false;
+    const object = objectOfFields(words, (_, json) => {
+      mayBeText ||= !json.trimStart().startsWith('"');
+      return false;
+    });
+    return async (engine) => (mayBeText ? objectOfFields(words, await textMembersOf(engine, functionId)) : object);
+  }
+  const json =
+    file === undefined ? await jsonArgument(shell, payload ?? "{}", PAYLOAD) : await jsonFromFile(shell, file, PAYLOAD);
+  return () => json;
 }
 
 /** Explains leftover words: a payload without its option, or pieces of a payload that the shell split. */
