@@ -1,6 +1,6 @@
 import { delimiter, dirname, join } from "node:path";
 import { RUN_VARIABLE } from "./run-marker.ts";
-import { kindRules, type RuntimeKind } from "./runtime-kinds.ts";
+import { kindRules, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
 
 /** The members of a manifest that decide the environment. */
 interface EnvironmentFacts {
@@ -63,7 +63,9 @@ export function workerEnvironment(
 }
 
 /** Returns the same environment with less output, for the install command. */
-export function installEnvironment(manifest: EnvironmentFacts): Record<string, string> {
+export function installEnvironment(
+  manifest: EnvironmentFacts & { readonly packageManager: PackageManager | undefined },
+): Record<string, string> {
   return {
     ...workerEnvironment(manifest),
     PIP_DISABLE_PIP_VERSION_CHECK: "1",
@@ -71,8 +73,8 @@ export function installEnvironment(manifest: EnvironmentFacts): Record<string, s
     npm_config_fund: "false",
     npm_config_update_notifier: "false",
     npm_config_progress: "false",
-    // No prompts, because nobody can answer them.
-    npm_config_confirm_modules_purge: "false",
+    // No prompts, because nobody can answer them. npm warns of variables that it does not know.
+    ...(manifest.packageManager === "pnpm" ? { npm_config_confirm_modules_purge: "false" } : {}),
     COREPACK_ENABLE_DOWNLOAD_PROMPT: "0",
     // Installs into the worker's environment, whatever the user's settings are.
     UV_PROJECT_ENVIRONMENT: ".venv",

@@ -55,6 +55,18 @@ describe("an install", () => {
     expect(lines).toContain("oops");
   });
 
+  it("has pnpm's variables with pnpm only, because npm warns of them", async () => {
+    const isSet = async (packageManager: string): Promise<boolean> => {
+      const runtime = `{kind: javascript, package_manager: ${packageManager}}`;
+      await write({ "svc.worker.yaml": `name: w\nruntime: ${runtime}\nscripts: {install: env, start: "true"}\n` });
+      const lines: string[] = [];
+      const manifest = await readManifest(folder);
+      await installWorker({ manifest, projectDir: project, onProgress: (line) => lines.push(line) });
+      return lines.some((line) => line.startsWith("npm_config_confirm_modules_purge="));
+    };
+    expect([await isSet("npm"), await isSet("pnpm")]).toEqual([false, true]);
+  });
+
   it("is skipped while nothing changed, and done again with force", async () => {
     const manifest = await counting({ "package.json": "{}" });
     expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
