@@ -112,7 +112,7 @@ async function writers(engine: Worker): Promise<readonly string[]> {
     .map(({ name }) => name);
 }
 
-/** Lines of a single worker begin with the time; lines of several workers begin with the worker's name. */
+/** Lines of a single process begin with the time; lines of several begin with the worker's name. */
 function linesFor(
   shell: Shell,
   {
@@ -124,11 +124,12 @@ function linesFor(
   const paint = outPaint(shell);
   const prefixes = new Prefixes(paint, { names: [...names, ...first.map(writerOf)] });
   const isTerminal = shell.outColumns !== undefined;
+  let needsName = names.length > 1 || first.some(({ replica }) => replica !== null);
   return (line) => {
     const { bar, time, text } = shownLine(line, { paint, quietIds });
     const shownTime = paint.dim(isTerminal ? dayAndTime(Date.parse(time)) : time);
-    const isAlone = names.length === 1 && line.replica === null;
-    shell.out(`${isAlone ? `${shownTime} ${bar}` : `${prefixes.of(writerOf(line), bar)}${shownTime}`} ${text}\n`);
+    needsName ||= line.replica !== null;
+    shell.out(`${needsName ? `${prefixes.of(writerOf(line), bar)}${shownTime}` : `${shownTime} ${bar}`} ${text}\n`);
   };
 }
 

@@ -57,8 +57,8 @@ export class ModuleProvider implements Provider {
     };
   }
 
-  waits(functionId: string): boolean {
-    return this.#specs.get(functionId)?.waits === true;
+  isPolled(functionId: string): boolean {
+    return this.#specs.get(functionId)?.polled === true;
   }
 
   refusal(): Refusal | undefined {

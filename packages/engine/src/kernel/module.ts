@@ -109,10 +109,10 @@ export interface FunctionSpec<Input> {
   /** Hidden in lists and counts unless internal functions are requested: an alias of another function. */
   readonly internal?: boolean;
   /**
-   * True if its calls may wait until something happens. Those of consoles and CLI commands are in no metrics and traces,
-   * because their durations mean nothing.
+   * True if consoles and CLI commands call it again and again, or wait in it until something happens. Such calls are in
+   * no metrics and traces.
    */
-  readonly waits?: boolean;
+  readonly polled?: boolean;
   /**
    * The engine parses the payload with this schema before `handle` runs. A payload that does not match fails with
    * `invalid_input`.

@@ -75,8 +75,8 @@ export interface ObservedProvider {
   readonly workerId: string;
   readonly name: string;
   readonly builtIn: boolean;
-  /** Returns `FunctionSpec.waits` of a module's function. */
-  waits?(functionId: string): boolean;
+  /** Returns `FunctionSpec.polled` of a module's function. */
+  isPolled?(functionId: string): boolean;
 }
 
 export type ObservedOutcome =

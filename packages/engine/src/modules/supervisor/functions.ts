@@ -55,6 +55,7 @@ export function provideWorkerFunctions(
 ): void {
   provideFunction({
     id: "worker::list",
+    polled: true,
     summary: "Lists the workers and modules of the config file with their status",
     input: listInput,
     output: z.object({ workers: z.array(workerStatusSchema) }),
@@ -62,6 +63,7 @@ export function provideWorkerFunctions(
   });
   provideFunction({
     id: "worker::status",
+    polled: true,
     summary: "Returns the status of a worker of the config file, with its last output",
     input: statusInput,
     output: workerStatusSchema,
@@ -69,7 +71,7 @@ export function provideWorkerFunctions(
   });
   provideFunction({
     id: "worker::wait",
-    waits: true,
+    polled: true,
     summary: "Waits until the worker is ready or cannot become ready, or until the timeout, and returns its status",
     input: waitInput,
     output: workerStatusSchema,
@@ -114,7 +116,7 @@ export function provideWorkerFunctions(
   });
   provideFunction({
     id: "worker::logs",
-    waits: true,
+    polled: true,
     summary:
       "Returns lines of a worker's log files: the last ones, or with a cursor the next ones, for which it can wait",
     input: named.extend(logsOptions.shape),

@@ -89,8 +89,7 @@ export class CallRecorder
   }
 
   callStarted(call: ObservedCall, provider: ObservedProvider, startedAt: number): CallSpan | undefined {
-    if (!this.#counts || (provider.waits?.(call.functionId) && this.#sources.toolOf(call.caller) !== undefined))
-      return undefined;
+    if (!this.#counts || this.#isPoll(call, provider)) return undefined;
     const facts = this.#functions.get(call.functionId) ?? this.#add(call.functionId);
     facts.stats.begin();
     if (facts.defers) this.#stats.countDeferred();
@@ -179,6 +178,11 @@ export class CallRecorder
   #isToolCall({ caller, traceparent }: ObservedCall): boolean {
     const tool = this.#sources.toolOf(caller);
     return tool === CONSOLE || (tool !== undefined && !isTraceparent(traceparent));
+  }
+
+  /** True for what a console or a CLI command asks again and again, or waits for. */
+  #isPoll({ caller, functionId }: ObservedCall, provider: ObservedProvider): boolean {
+    return provider.isPolled?.(functionId) === true && this.#sources.toolOf(caller) !== undefined;
   }
 
   /** A console polls modules that may not be configured: its rejected calls are no faults. */

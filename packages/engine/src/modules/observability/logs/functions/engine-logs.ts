@@ -64,7 +64,7 @@ export function provideEngineLogs(
   });
   provideFunction({
     id: "engine::logs::tail",
-    waits: true,
+    polled: true,
     summary: "Log entries since the cursor; waits for one if there is none",
     input: tailInput,
     handle: async (input, { signal }) =>

@@ -10,13 +10,13 @@ const waiter = defineModule({
   config: z.object({}),
   start(context) {
     const input = z.object({}).optional();
-    context.provideFunction({ id: "wait::next", summary: "Waits", waits: true, input, handle: () => "next" });
+    context.provideFunction({ id: "wait::next", summary: "Waits", polled: true, input, handle: () => "next" });
     context.provideFunction({ id: "wait::list", summary: "Lists", input, handle: () => [] });
     return { stop: () => {} };
   },
 });
 
-test("calls of a tool that wait are in no metrics, those of a worker are", async () => {
+test("calls with which a tool keeps up to date are in no metrics, those of a worker are", async () => {
   const clock = manualClock();
   const engine = await inMemoryEngine({
     modules: [observability, waiter],
