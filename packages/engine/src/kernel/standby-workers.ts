@@ -14,8 +14,12 @@ export class StandbyWorkers implements WorkerStandby {
   }
 
   assign({ inService = [], standby = [] }: Parameters<WorkerStandby["assign"]>[0]): void {
-    const changed = new Set([...this.#changed(inService, false), ...this.#changed(standby, true)]);
-    if (changed.size > 0) this.#triggers.standbyChanged(changed);
+    const changed = [...this.#changed(inService, false), ...this.#changed(standby, true)];
+    // Most changes are those of a connection that has just been opened.
+    const withTriggers = changed.filter(
+      ({ triggerCount, triggerTypeIds }) => triggerCount > 0 || !isEmpty(triggerTypeIds),
+    );
+    if (withTriggers.length > 0) this.#triggers.standbyChanged(new Set(withTriggers));
   }
 
   async whenIdle(connections: Iterable<string>): Promise<void> {
@@ -28,4 +32,9 @@ export class StandbyWorkers implements WorkerStandby {
     for (const session of changed) session.isStandby = isStandby;
     return changed;
   }
+}
+
+function isEmpty(values: Iterable<unknown>): boolean {
+  for (const _ of values) return false;
+  return true;
 }
