@@ -8,14 +8,14 @@ module.exports = {
       name: "no-circular",
       comment: "A cycle has no reading order, not even one of types.",
       severity: "error",
-      from: { pathNot: "^packages/sdk/|/observability/" },
+      from: { pathNot: "^packages/(observability|sdk)/" },
       to: { circular: true },
     },
     {
       name: "no-circular-code",
       comment: "The SDK and observability still have cycles of types.",
       severity: "error",
-      from: { path: "^packages/sdk/|/observability/" },
+      from: { path: "^packages/(observability|sdk)/" },
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
     {
@@ -37,7 +37,32 @@ module.exports = {
       comment: "The engine knows neither CLI nor SDK.",
       severity: "error",
       from: { path: "^packages/engine/", pathNot: tests },
-      to: { path: "^packages/(?!engine/|protocol/)" },
+      to: { path: "^packages/(?!engine/|protocol/|observability/)" },
+    },
+    {
+      name: "observability-sees-the-published-contract",
+      comment: "Observability uses what any module in a package of its own may use.",
+      severity: "error",
+      from: { path: "^packages/observability/", pathNot: tests },
+      to: {
+        path: "^packages/(?!observability/|protocol/|engine/src/(module-contract|store/(index|procedures))[.]ts$)",
+      },
+    },
+    {
+      name: "tests-of-observability-see-entries",
+      comment: "Its tests use published entries, too, and the engine's own test code.",
+      severity: "error",
+      from: { path: "^packages/observability/" },
+      to: {
+        path: "^packages/engine/src/(?!((testing/)?index|module-contract|store/(index|procedures))[.]ts$)",
+      },
+    },
+    {
+      name: "observability-is-loaded-by-its-name",
+      comment: "The engine loads it at run time, in modules/index.ts; nothing else imports it.",
+      severity: "error",
+      from: { pathNot: "^packages/observability/|^packages/engine/src/modules/index[.]ts$" },
+      to: { path: "^packages/observability/", pathNot: "[.]d[.]ts$" },
     },
     {
       name: "console-is-a-client",

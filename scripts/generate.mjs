@@ -20,7 +20,8 @@ const cli = Object.assign(
     ["command-tree", "exit-codes", "program"].map((name) => import(join(root, `packages/cli/dist/${name}.js`))),
   )),
 );
-const schema = engine.configJsonSchema(engine.configurableModules);
+const modules = await engine.loadModules();
+const schema = engine.configJsonSchema(modules);
 
 const files = {
   "packages/protocol/schema/messages.json": messagesSchema(protocol),
@@ -29,7 +30,7 @@ const files = {
   "docs/reference/messages.md": messagesReference(protocol),
   "docs/reference/error-codes.md": errorCodesReference(protocol),
   "docs/reference/cli.md": cliReference(cli),
-  "docs/reference/functions.md": await functionsReference(engine),
+  "docs/reference/functions.md": await functionsReference(engine, modules),
   "docs/reference/config.md": configReference(schema),
   "docs/reference/config.schema.json": configSchema(schema),
 };

@@ -1,7 +1,7 @@
 // Packs what new projects install: the SDKs, packages/cli/assets/svc-sdk-<version>.tgz and
-// svc-<version>-py3-none-any.whl, and for tests the engine, svc-engine-<version>.tgz. The npm packages contain
-// @svc/protocol, because svc's packages are not on a registry. Runs after `tsc -b`. Does nothing if the sources have
-// not changed since the last run. `node scripts/pack-sdks.mjs` runs it alone.
+// svc-<version>-py3-none-any.whl, and for tests the engine, svc-engine-<version>.tgz. The npm packages contain those of
+// svc that they need, because svc's packages are not on a registry. Runs after `tsc -b`. Does nothing if the sources
+// have not changed since the last run. `node scripts/pack-sdks.mjs` runs it alone.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -28,7 +28,10 @@ export async function packSdks({ signal, note, outcome }) {
   await mkdir(assetsDir, { recursive: true });
   const staging = await mkdtemp(join(tmpdir(), "svc-pack-"));
   try {
-    const stages = [await stageWithProtocol("sdk", staging), await stageWithProtocol("engine", staging)];
+    const stages = [
+      await stageWith(["protocol"], "sdk", staging),
+      await stageWith(["protocol", "observability"], "engine", staging),
+    ];
     const packages = [...(await npmPack(stages, staging, { signal })), await packPython(staging, { signal, note })];
     // Old versions must not reach new projects. The hash is deleted first, so that an interrupted run is repeated.
     await rm(assetsDir, { recursive: true, force: true });
@@ -59,6 +62,8 @@ async function sourcesHash() {
     "packages/sdk/package.json",
     "packages/engine/src",
     "packages/engine/package.json",
+    "packages/observability/src",
+    "packages/observability/package.json",
     "tsconfig.base.json",
     "python/src",
     "python/pyproject.toml",
@@ -91,41 +96,50 @@ async function filesOf(path) {
     .sort();
 }
 
-/** Stages a package that contains @svc/protocol. Resolves with the folder. */
-async function stageWithProtocol(name, staging) {
+/** Stages a package that contains others of svc, which may import it. Resolves with the folder. */
+async function stageWith(contained, name, staging) {
   const stage = join(staging, name);
-  const facts = await stagePackage(name, stage);
-  const inside = join(stage, "dist/protocol");
-  const protocol = await stagePackage("protocol", join(staging, `${name}-protocol`));
-  await cp(join(staging, `${name}-protocol/dist`), inside, { recursive: true });
-  await importByPath(join(stage, "dist"), { name: "@svc/protocol", exports: protocol.exports, inside });
-  const { "@svc/protocol": _, ...dependencies } = { ...protocol.dependencies, ...facts.dependencies };
+  const dist = join(stage, "dist");
+  const { peerDependencies: _, ...facts } = await stagePackage(name, stage);
+  const inner = [];
+  for (const other of contained) {
+    const folder = join(staging, `${name}-${other}`);
+    const inside = join(dist, other);
+    inner.push({ ...(await stagePackage(other, folder)), inside });
+    await cp(join(folder, "dist"), inside, { recursive: true });
+  }
+  await importByPath(dist, inner);
+  const own = [facts, ...inner].map((one) => one.name);
+  const needed = [facts, ...inner].flatMap(({ dependencies }) => Object.entries(dependencies));
+  const dependencies = Object.fromEntries(needed.filter(([dependency]) => !own.includes(dependency)).sort());
   await writeFile(join(stage, "package.json"), JSON.stringify({ ...facts, dependencies }, null, 2));
   return stage;
 }
 
 /**
- * Makes the built files in `folder` import a package by its path inside of it. As a bundled dependency npm alone would
- * find it: Bun and Yarn ask the registry for it all the same. `inside`: the package's dist folder there. `exports`:
- * from its package.json.
+ * Makes the built files in `folder` import the packages by their paths inside of it. As bundled dependencies npm alone
+ * would find them: Bun and Yarn ask the registry for them all the same. `inside`: a package's dist folder there.
+ * `exports`: from its package.json.
  */
-async function importByPath(folder, { name, exports, inside }) {
+async function importByPath(folder, packages) {
+  const pattern = new RegExp(
+    `((?:\\bfrom|\\bimport) ?\\(?)["'](${packages.map(({ name }) => name).join("|")})(/[^"']+)?["']`,
+    "g",
+  );
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   for (const entry of entries.filter((found) => found.isFile() && /\.js$|\.d\.ts$/.test(found.name))) {
     const file = join(entry.parentPath, entry.name);
     const text = await readFile(file, "utf8");
-    const rewritten = text.replaceAll(
-      new RegExp(`((?:\\bfrom|\\bimport) ?\\(?)["']${name}(/[^"']+)?["']`, "g"),
-      (_, before, subpath = "") => {
-        const built = exports[`.${subpath}`]?.default;
-        if (built === undefined)
-          throw new StepFailure(
-            `${relative(folder, file)} imports ${name}${subpath}, which is not in the exports of ${name}`,
-          );
-        const path = relative(entry.parentPath, join(inside, relative("dist", built)));
-        return before + JSON.stringify(path.startsWith(".") ? path : `./${path}`);
-      },
-    );
+    const rewritten = text.replaceAll(pattern, (_, before, name, subpath = "") => {
+      const { exports, inside } = packages.find((one) => one.name === name);
+      const built = exports[`.${subpath}`]?.default;
+      if (built === undefined)
+        throw new StepFailure(
+          `${relative(folder, file)} imports ${name}${subpath}, which is not in the exports of ${name}`,
+        );
+      const path = relative(entry.parentPath, join(inside, relative("dist", built)));
+      return before + JSON.stringify(path.startsWith(".") ? path : `./${path}`);
+    });
     if (rewritten !== text) await writeFile(file, rewritten);
   }
 }

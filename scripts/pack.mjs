@@ -7,7 +7,7 @@ import { assetsDir, packSdks } from "./pack-sdks.mjs";
 import { npmPack, stagePackage } from "./stage-package.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
-const PACKAGES = ["protocol", "sdk", "engine", "console", "cli"];
+const PACKAGES = ["protocol", "sdk", "engine", "observability", "console", "cli"];
 const folder = resolve(process.argv[2] ?? join(root, "packed"));
 
 async function packAll({ signal, note }) {

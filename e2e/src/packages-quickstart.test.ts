@@ -46,7 +46,7 @@ const env = {
   ].join(delimiter),
   npm_config_prefer_offline: "true",
 };
-const packages = ["@svc/protocol", "@svc/sdk", "@svc/engine", "svc-console", "svc"];
+const packages = ["@svc/protocol", "@svc/sdk", "@svc/engine", "@svc/observability", "svc-console", "svc"];
 const folderOf = (name: string): string => join(prefix, "lib/node_modules", name);
 const [installStage = [], imageStage = []] = readStages(join(root, "deploy/Dockerfile"));
 
@@ -206,7 +206,12 @@ describe("the packages by themselves", () => {
     mkdirSync(modules, { recursive: true });
     await runToEnd(
       "cp",
-      ["--archive", "--link", ...["protocol", "sdk", "engine"].map((name) => folderOf(`@svc/${name}`)), modules],
+      [
+        "--archive",
+        "--link",
+        ...["protocol", "sdk", "engine", "observability"].map((name) => folderOf(`@svc/${name}`)),
+        modules,
+      ],
       { cwd: work },
     );
     const script = `

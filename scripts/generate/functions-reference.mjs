@@ -5,8 +5,8 @@ import { join } from "node:path";
 /**
  * Returns the reference of functions and trigger types of the engine and its modules, as listed by a running engine.
  */
-export async function functionsReference({ startEngine, configurableModules }) {
-  const { functions, triggerTypes } = await listBuiltIns(startEngine, configurableModules);
+export async function functionsReference({ startEngine }, modules) {
+  const { functions, triggerTypes } = await listBuiltIns(startEngine, modules);
   const functionSections = functions.map(
     ({ function_id, description, worker_name, request_format }) =>
       `### \`${function_id}\`\n\n${description}. Provided by \`${worker_name}\`.\n\n${members(request_format)}\n`,

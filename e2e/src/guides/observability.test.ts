@@ -1,4 +1,4 @@
-/// <reference path="../../../packages/engine/src/modules/observability/metrics/prometheus/parse-prometheus-text-format.d.ts" />
+/// <reference path="../../../packages/observability/src/metrics/prometheus/parse-prometheus-text-format.d.ts" />
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "@svc/protocol/testing";

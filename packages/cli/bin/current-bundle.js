@@ -9,7 +9,7 @@ export const bundleEntry = new URL("../bundle/main.js", import.meta.url);
  * The compiler updates the build record of a package whenever it writes one of its files, so the records date all
  * bundled code.
  */
-const buildRecords = ["cli", "console", "engine", "sdk", "protocol"].map(
+const buildRecords = ["cli", "console", "engine", "observability", "sdk", "protocol"].map(
   (name) => new URL(`../../${name}/dist/.tsbuildinfo`, import.meta.url),
 );
 /** npm writes this file whenever the installed packages change. */

@@ -177,9 +177,10 @@ function moreProcesses(name: string, shownConfig: string): string {
 
 /** Throws if the config file is invalid, because the engine would not load it. */
 export async function requireValidConfig(shell: Shell, { configFile }: Project): Promise<void> {
-  const { ConfigError, configurableModules, loadConfig } = await import("@svc/engine");
+  const { ConfigError, loadConfig, loadModules } = await import("@svc/engine");
+  const modules = await loadModules();
   try {
-    loadConfig(configFile, { env: shell.env, modules: configurableModules, cwd: shell.cwd });
+    loadConfig(configFile, { env: shell.env, modules, cwd: shell.cwd });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     // Ignores missing variables: the engine may have other environment variables than this command.
@@ -221,9 +222,9 @@ export async function editing<Result>(
   shell: Shell,
   edit: (check: NonNullable<EditOptions["check"]>) => Promise<Result>,
 ): Promise<Result> {
-  const { ConfigEditError, ConfigError, configurableModules } = await import("@svc/engine");
+  const { ConfigEditError, ConfigError, loadModules } = await import("@svc/engine");
   try {
-    return await edit({ env: shell.env, modules: configurableModules, cwd: shell.cwd });
+    return await edit({ env: shell.env, modules: await loadModules(), cwd: shell.cwd });
   } catch (error) {
     if (error instanceof ConfigEditError || error instanceof ConfigError)
       throw new CommandFailure(error.message, { cause: error });

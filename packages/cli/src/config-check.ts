@@ -31,10 +31,11 @@ export async function checkConfig(
   config: string | undefined,
 ): Promise<ConfigReport> {
   // Imported lazily: other commands must not wait for the engine's code.
-  const { ConfigError, configurableModules, loadConfig } = await import("@svc/engine");
+  const { ConfigError, loadConfig, loadModules } = await import("@svc/engine");
   const file = projectConfigFile(shell, config);
+  const modules = await loadModules();
   try {
-    const loaded = loadConfig(file, { env: shell.env, modules: configurableModules, cwd: shell.cwd });
+    const loaded = loadConfig(file, { env: shell.env, modules, cwd: shell.cwd });
     const manifests = await Promise.all(loaded.localWorkers.map((worker) => manifestFindings(shell, worker)));
     return {
       file,

@@ -7,7 +7,7 @@ import { WebSocket } from "ws";
 import { ENGINE_NAMESPACES, isEngineFunction } from "./access/engine-ids.ts";
 import { type RunningEngine, startEngine } from "./engine.ts";
 import { createLogger, type LogRecord } from "./kernel/logger.ts";
-import { configurableModules } from "./modules/index.ts";
+import { loadModules } from "./modules/index.ts";
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -83,7 +83,7 @@ describe("a running engine", () => {
   });
 
   it("has no function, with every module, that jobs and triggers of restricted workers may call, and one in each namespace that these may not", async () => {
-    const others = configurableModules.map(({ name }) => name).filter((name) => name !== "svc-http");
+    const others = (await loadModules()).map(({ name }) => name).filter((name) => name !== "svc-http");
     const { invoke } = await start(base(others.map((name) => `  - name: ${name}\n`).join("")));
     const { body } = await invoke("engine::functions::list", { include_internal: true });
     const ids = (body as { functions: { function_id: string }[] }).functions.map(({ function_id }) => function_id);

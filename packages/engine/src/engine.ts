@@ -24,14 +24,14 @@ import { createKernel, type Kernel } from "./create-kernel.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
 import { logEntryOf } from "./kernel/log-telemetry.ts";
 import { type Logger, observedLogger, silentLogger } from "./kernel/logger.ts";
+import type { Module } from "./kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
 import { type EngineAddresses, Listeners } from "./listeners.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
 import { httpFunctions } from "./modules/http-functions/index.ts";
-import { configurableModules } from "./modules/index.ts";
+import { loadModules, OBSERVABILITY } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
-import { OBSERVABILITY } from "./modules/observability/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
 import { type DataFolderLock, lockDataFolder } from "./store/data-folder.ts";
 import { SavedSet } from "./store/saved-set.ts";
@@ -90,8 +90,8 @@ export const ENGINE_VERSION: string = (
  */
 export async function startEngine(options: StartOptions): Promise<RunningEngine> {
   const env = options.env ?? process.env;
-  const load = (): LoadedConfig =>
-    loadConfig(options.configFile, { env, overrides: options.overrides ?? {}, modules: configurableModules });
+  const modules = await loadModules();
+  const load = (): LoadedConfig => loadConfig(options.configFile, { env, overrides: options.overrides ?? {}, modules });
   const config = load();
   const log = options.logger ?? silentLogger;
   // Lock first: if the folder is in use, there is nothing to undo yet.
@@ -104,6 +104,7 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
     engine = new Engine({
       config,
       load,
+      modules,
       env,
       token,
       proofKey,
@@ -138,6 +139,8 @@ class Engine implements RunningEngine {
   constructor(parts: {
     readonly config: LoadedConfig;
     readonly load: () => LoadedConfig;
+    /** Modules that the config file may name. */
+    readonly modules: readonly Module[];
     readonly token: string;
     readonly proofKey: string;
     readonly lock: DataFolderLock;
@@ -189,7 +192,7 @@ class Engine implements RunningEngine {
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost(kernel, {
       modules: [
-        engineFunctions(() => this.#info(), { config: () => effectiveConfig(this.#config, configurableModules) }),
+        engineFunctions(() => this.#info(), { config: () => effectiveConfig(this.#config, parts.modules) }),
         consoleApi(() => ({
           enabled: settings().consoleInvoke,
           originIsAllowed: (origin) =>
@@ -212,7 +215,7 @@ class Engine implements RunningEngine {
           standby: kernel.standby,
           moduleStates: () => this.modules(),
         }),
-        ...configurableModules,
+        ...parts.modules,
       ],
       directory: kernel.directory,
       mounts: this.#listeners.mounts,
@@ -222,7 +225,7 @@ class Engine implements RunningEngine {
       // Observability measures real time. A test clock that jumps by days must not make its sampler run once for
       // every step.
       clockOf: (name) =>
-        name !== OBSERVABILITY && configurableModules.some((module) => module.name === name)
+        name !== OBSERVABILITY && parts.modules.some((module) => module.name === name)
           ? parts.moduleClock
           : parts.clock,
     });

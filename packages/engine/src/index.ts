@@ -21,5 +21,5 @@ export { ENGINE_VERSION, type RunningEngine, type StartOptions, startEngine } fr
 export { createLogger, jsonLine, type LogFields, type Logger, type LogLevel, type LogRecord } from "./kernel/logger.ts";
 export type { ModuleState } from "./kernel/module-host.ts";
 export type { EngineAddresses } from "./listeners.ts";
-export { configurableModules } from "./modules/index.ts";
+export { loadModules } from "./modules/index.ts";
 export { ListenError } from "./transport/listener.ts";

@@ -105,8 +105,8 @@ async function explainedKeys(
   shell: Shell,
   { file, named }: { readonly file: string; readonly named: string },
 ): Promise<{ readonly keys: readonly ExplainedKey[]; readonly note: string | undefined }> {
-  const { ConfigError, configurableModules, explainConfig, readConfigText } = await import("@svc/engine");
-  const options = { env: shell.env, modules: configurableModules, cwd: shell.cwd };
+  const { ConfigError, explainConfig, loadModules, readConfigText } = await import("@svc/engine");
+  const options = { env: shell.env, modules: await loadModules(), cwd: shell.cwd };
   const masked = (one: ExplainedKey): ExplainedKey => {
     const value = maskConfig(one.value, one.path);
     // The default of a variable may also be a secret.

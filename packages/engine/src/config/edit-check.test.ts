@@ -3,11 +3,12 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { configurableModules } from "../modules/index.ts";
+import { loadModules } from "../modules/index.ts";
 import { addWorkerToConfig, removeWorkerFromConfig } from "./edit.ts";
 import { parseConfig } from "./load.ts";
 
-const check = { env: {}, modules: configurableModules };
+const modules = await loadModules();
+const check = { env: {}, modules };
 let folder: string;
 let file: string;
 beforeEach(async () => {

@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
-import { configurableModules } from "../modules/index.ts";
+import { loadModules } from "../modules/index.ts";
 import { diffConfig } from "./diff.ts";
 import { camelCase, type EngineOptionSettings, engineOptions, optionFacts } from "./engine-options.ts";
 import type { ConfigOverrides } from "./engine-settings.ts";
 import { parseConfig } from "./load.ts";
 import { settingsOfThisRun } from "./settings-of-this-run.ts";
 import { ConfigError, type LoadedConfig } from "./types.ts";
+
+const modules = await loadModules();
 
 /** A value of each option other than its default. */
 const OTHER: Readonly<Record<keyof typeof engineOptions, unknown>> = {
@@ -34,7 +36,7 @@ function load(
   return parseConfig("/p/config.yaml", JSON.stringify({ engine }), {
     env,
     overrides,
-    modules: configurableModules,
+    modules,
     cwd: "/cwd",
   });
 }

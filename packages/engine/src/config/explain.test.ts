@@ -1,39 +1,37 @@
 import { expect, it } from "vitest";
-import { configurableModules } from "../modules/index.ts";
+import { loadModules } from "../modules/index.ts";
 import { describedKeys } from "./described-keys.ts";
 import { explainConfig } from "./explain.ts";
 import { SETTING_VARIABLES, variableOf } from "./setting-variables.ts";
 
-const options = { env: {}, modules: configurableModules };
+const modules = await loadModules();
+const options = { env: {}, modules };
 
 it("describes keys of the engine, of every module and of local workers, each once", () => {
-  const keys = describedKeys(configurableModules).map(({ key }) => key);
+  const keys = describedKeys(modules).map(({ key }) => key);
 
   expect(keys).toEqual(
     expect.arrayContaining([
       "engine.bridge.port",
       "workers[].replicas",
-      ...configurableModules.map(({ name }) => expect.stringMatching(name)),
+      ...modules.map(({ name }) => expect.stringMatching(name)),
     ]),
   );
   expect(new Set(keys).size).toBe(keys.length);
 });
 
 it("shows only the bounds of numbers that the schema sets", () => {
-  const typeOf = (wanted: string): string | undefined =>
-    describedKeys(configurableModules).find(({ key }) => key === wanted)?.type;
+  const typeOf = (wanted: string): string | undefined => describedKeys(modules).find(({ key }) => key === wanted)?.type;
 
   expect(typeOf("engine.bridge.port")).toBe("integer from 0 to 65535");
   expect(typeOf("workers[].limits.memory")).toBe("integer or text");
-  expect(
-    describedKeys(configurableModules).filter(({ type }) => type.includes(String(Number.MAX_SAFE_INTEGER))),
-  ).toEqual([]);
+  expect(describedKeys(modules).filter(({ type }) => type.includes(String(Number.MAX_SAFE_INTEGER)))).toEqual([]);
 });
 
 it("says which alternatives have a key", () => {
-  expect(
-    describedKeys(configurableModules).find(({ key }) => key === "svc-state.adapter.config.redis_url")?.only,
-  ).toEqual(["redis"]);
+  expect(describedKeys(modules).find(({ key }) => key === "svc-state.adapter.config.redis_url")?.only).toEqual([
+    "redis",
+  ]);
 });
 
 it("knows the variable of each setting that one can say", () => {

@@ -2,13 +2,14 @@ import { SECRET_NAMED, selfEvidentForms, settingForms } from "@svc/protocol/test
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EngineInfo, engineFunctions } from "../modules/engine-functions/index.ts";
-import { configurableModules } from "../modules/index.ts";
+import { loadModules } from "../modules/index.ts";
 import { inMemoryEngine } from "../testing/index.ts";
 import { configKeys, configWith, configWithSecrets, freeFormPlaces } from "../testing/planted-configs.ts";
 import { effectiveConfig } from "./effective.ts";
 import { parseConfig } from "./load.ts";
 import { ConfigError, type LoadedConfig } from "./types.ts";
 
+const modules = await loadModules();
 const secrets = fc.stringMatching(/^[1-9][0-9]{13}$/);
 
 let current: LoadedConfig | undefined;
@@ -17,7 +18,7 @@ let engine: Awaited<ReturnType<typeof inMemoryEngine>>;
 beforeAll(async () => {
   const effective = (): ReturnType<typeof effectiveConfig> => {
     if (current === undefined) throw new Error("no config was loaded");
-    return effectiveConfig(current, configurableModules);
+    return effectiveConfig(current, modules);
   };
   engine = await inMemoryEngine({ modules: [engineFunctions(() => ({}) as EngineInfo, { config: effective })] });
 });
@@ -28,7 +29,7 @@ afterAll(async () => {
 /** Returns the engine's log for an invalid config, or else the result of `engine::config::effective`. */
 async function shownOf(config: unknown): Promise<string> {
   try {
-    current = parseConfig("/p/config.yaml", JSON.stringify(config), { env: {}, modules: configurableModules });
+    current = parseConfig("/p/config.yaml", JSON.stringify(config), { env: {}, modules });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return [error.message, JSON.stringify(error.problems)].join("\n");

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { configurableModules } from "../modules/index.ts";
+import { loadModules } from "../modules/index.ts";
 import { parseConfig } from "./load.ts";
 import { ConfigError, type LoadedConfig } from "./types.ts";
 
+const modules = await loadModules();
+
 function load(text: string): LoadedConfig {
-  return parseConfig("/project/config.yaml", text, { env: {}, modules: configurableModules });
+  return parseConfig("/project/config.yaml", text, { env: {}, modules });
 }
 
 function problemsOf(text: string): string {

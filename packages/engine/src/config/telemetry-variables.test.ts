@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
-import { observability } from "../modules/observability/index.ts";
+import { loadModules } from "../modules/index.ts";
 import { effectiveConfig } from "./effective.ts";
 import { parseConfig } from "./load.ts";
 
+const modules = await loadModules();
+
 function load(text: string, env: Readonly<Record<string, string>>) {
-  const config = parseConfig("/project/config.yaml", text, { env, modules: [observability] });
+  const config = parseConfig("/project/config.yaml", text, { env, modules });
   const settings =
-    effectiveConfig(config, [observability]).modules.find(({ name }) => name === "svc-observability")?.settings ?? [];
+    effectiveConfig(config, modules).modules.find(({ name }) => name === "svc-observability")?.settings ?? [];
   return { config, shown: (key: string) => settings.find((setting) => setting.key === key) };
 }
 

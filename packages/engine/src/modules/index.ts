@@ -3,19 +3,18 @@ import { cron } from "./cron/index.ts";
 import { event } from "./event/index.ts";
 import { exec } from "./exec/index.ts";
 import { httpModule } from "./http/index.ts";
-import { observability } from "./observability/index.ts";
 import { queue } from "./queue/index.ts";
 import { state } from "./state/index.ts";
 import { stream } from "./stream/index.ts";
 
-/** Modules that a config file may name; one line each. */
-export const configurableModules: readonly Module[] = [
-  httpModule,
-  state,
-  stream,
-  event,
-  cron,
-  queue,
-  exec,
-  observability,
-];
+/** Modules of this package that a config file may name; one line each. */
+const ownModules: readonly Module[] = [httpModule, state, stream, event, cron, queue, exec];
+
+/** The module in the package `@svc/observability`. Every engine runs it, whatever its config says. */
+export const OBSERVABILITY = "svc-observability";
+
+/** Resolves with the modules that a config file may name. Rejects if a package of them is not installed. */
+export async function loadModules(): Promise<readonly Module[]> {
+  const { default: observability } = await import("@svc/observability");
+  return [...ownModules, observability];
+}

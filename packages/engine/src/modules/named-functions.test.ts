@@ -11,11 +11,7 @@ import {
   inMemoryEngine,
   manualClock,
 } from "../testing/index.ts";
-import { cron } from "./cron/index.ts";
-import { httpModule } from "./http/index.ts";
-import { observability } from "./observability/index.ts";
-import { queue } from "./queue/index.ts";
-import { stream } from "./stream/index.ts";
+import { loadModules } from "./index.ts";
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -32,7 +28,7 @@ async function start(
   options: Parameters<typeof inMemoryEngine>[0] = {},
 ): Promise<InMemoryEngine> {
   const engine = await inMemoryEngine({
-    modules: [queue, cron, httpModule, observability, stream],
+    modules: await loadModules(),
     config,
     ...options,
   });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineModule } from "../kernel/module.ts";
 import { inMemoryEngine } from "../testing/index.ts";
 import { engineFunctions } from "./engine-functions/index.ts";
-import { OBSERVABILITY, observability } from "./observability/index.ts";
+import { loadModules, OBSERVABILITY } from "./index.ts";
 
 test("listings of workers tell how their processes do as whoever knows it tells, and null while nobody does", async () => {
   let isKnown = false;
@@ -18,7 +18,7 @@ test("listings of workers tell how their processes do as whoever knows it tells,
   });
   const listings = engineFunctions(() => ({}) as never, { config: () => ({}) as never });
   const engine = await inMemoryEngine({
-    modules: [listings, teller, observability],
+    modules: [listings, teller, ...(await loadModules())],
     config: { "engine-functions": {}, teller: {} },
   });
   const worker = await engine.connectWorker({ name: "math" });

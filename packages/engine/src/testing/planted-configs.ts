@@ -1,5 +1,5 @@
 import { explainConfig } from "../config/explain.ts";
-import { configurableModules } from "../modules/index.ts";
+import { loadModules } from "../modules/index.ts";
 
 /** Keys of paths of files or folders. Paths are resolved and shown; they are no secrets. */
 const PATHS = /(^|[._])(path|env_file|dir|directory|cert|key|client_ca)$/;
@@ -13,7 +13,7 @@ export const configKeys: readonly { readonly key: string; readonly path: readonl
   undefined,
   {
     env: {},
-    modules: configurableModules,
+    modules: await loadModules(),
   },
 ).filter(({ key }) => !PATHS.test(key));
 

@@ -1,0 +1,8 @@
+import type { Module } from "../kernel/module.ts";
+
+/**
+ * What a package with a module exports by default. `tsconfig.json` says that `@svc/observability` has this type: the
+ * engine is built before the package, which uses its types.
+ */
+declare const module: Module;
+export default module;

@@ -1,0 +1,73 @@
+import type { ModuleContext } from "@svc/engine/module";
+import { SecretMask } from "@svc/protocol";
+import type { ObservabilityConfig } from "../config.ts";
+import type { DropCounter, Resource, SpanSink } from "../model.ts";
+import { CallStats } from "./call-stats.ts";
+import { InvocationHistory } from "./history.ts";
+import { provideInvocations } from "./invocation-functions.ts";
+import { CallRecorder } from "./recorder.ts";
+import { keepOptionsOf, provideSamplingRules } from "./sampling-functions.ts";
+import { TailSampler } from "./tail-sampler.ts";
+import { WorkerCounts } from "./worker-counts.ts";
+
+export interface ObservedCalls {
+  readonly recorder: CallRecorder;
+  readonly stats: CallStats;
+  readonly workers: WorkerCounts;
+  readonly history: InvocationHistory;
+  /** Takes external spans; forwards those that are sampled or worth keeping to the sink. */
+  readonly spans: TailSampler;
+  /** Uses the current config. */
+  readonly redactor: () => SecretMask;
+  reconfigure(next: ObservabilityConfig): void;
+}
+
+/** Sets up the recording of calls. `sink` takes the spans that are kept. */
+export function observeCalls(
+  context: ModuleContext<ObservabilityConfig>,
+  parts: { readonly sink: SpanSink; readonly drops?: DropCounter | undefined; readonly resource: Resource },
+): ObservedCalls & { readonly stop: () => void } {
+  let { config } = context;
+  let redactor = new SecretMask(config.redact_keys);
+  const { clock, directory } = context;
+  const stats = new CallStats();
+  const workers = new WorkerCounts(directory);
+  const history = new InvocationHistory(limitsOf(config));
+  const spans = new TailSampler(parts.sink, {
+    ...keepOptionsOf(config.sampling),
+    now: () => clock.monotonic(),
+    drops: parts.drops,
+  });
+  const recorder = new CallRecorder({
+    config,
+    clock,
+    directory,
+    sink: spans,
+    stats,
+    history,
+    resource: parts.resource,
+  });
+  provideInvocations(context, { history, redactor: () => redactor });
+  provideSamplingRules(context, () => config);
+  const stop = workers.start();
+  return {
+    recorder,
+    stats,
+    workers,
+    history,
+    spans,
+    redactor: () => redactor,
+    reconfigure(next) {
+      config = next;
+      redactor = new SecretMask(next.redact_keys);
+      history.configure(limitsOf(next));
+      spans.options = keepOptionsOf(next.sampling);
+      recorder.configure(next);
+    },
+    stop,
+  };
+}
+
+function limitsOf(config: ObservabilityConfig): { readonly maxCount: number; readonly maxBytes: number } {
+  return { maxCount: config.enabled ? config.invocations_max_count : 0, maxBytes: config.invocations_max_bytes };
+}

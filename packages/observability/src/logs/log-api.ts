@@ -1,0 +1,239 @@
+import type { Channel, ModuleContext } from "@svc/engine/module";
+import { CallError, type ChannelRef } from "@svc/protocol";
+import type { DropCounter, LogRecord } from "../model.ts";
+import { readLines, writeLines } from "../transfer/line-channel.ts";
+import { sizeOf } from "./bounded-record.ts";
+import type {
+  AroundInput,
+  ExportInput,
+  FacetsInput,
+  HistogramInput,
+  ImportInput,
+  ListInput,
+  TailInput,
+} from "./functions/inputs.ts";
+import type { LogFilter } from "./log-filter.ts";
+import { type LogFilterInput, logFilterOf } from "./log-filter-input.ts";
+import { recordOfLine, recordsOfOtlp } from "./log-import.ts";
+import { logJson, type RedactAttributes } from "./log-json.ts";
+import { logLines } from "./log-lines.ts";
+import { cursorOf, LogQueries, positionIn } from "./log-queries.ts";
+import type { LogStore, StoredLog } from "./log-store.ts";
+import { positionOf } from "./log-tally.ts";
+import type { RecentLogs } from "./recent-logs.ts";
+import { SEVERITIES } from "./severity.ts";
+import { Tail } from "./tail.ts";
+
+/** Approximate maximum size of one result. Further entries are on the next page. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const MAX_EXPORTS = 8;
+/** Number of imported entries after which the import waits for the disk. */
+const IMPORT_STEP = 1_000;
+const DEFAULT_FACETS = ["level", "service", "function_id", "worker"];
+export interface LogApiParts {
+  readonly context: Pick<ModuleContext<unknown>, "clock" | "draining" | "createChannel" | "takeChannelReader">;
+  readonly store: LogStore;
+  readonly recent: RecentLogs;
+  readonly redact: RedactAttributes;
+  /** Uses the current config. */
+  readonly redactKeys: () => readonly string[];
+  readonly drops: DropCounter;
+  readonly add: (log: LogRecord) => void;
+}
+
+/** Implements `engine::logs::*`. Loaded when the first of these functions is called. */
+export class LogApi {
+  readonly #parts: LogApiParts;
+  readonly #queries: LogQueries;
+  readonly #tail: Tail;
+  readonly #exports = new Set<Channel>();
+
+  constructor(parts: LogApiParts) {
+    this.#parts = parts;
+    this.#queries = new LogQueries({ store: parts.store, clock: parts.context.clock });
+    this.#tail = new Tail({ recent: parts.recent, clock: parts.context.clock, draining: parts.context.draining });
+  }
+
+  async list(input: ListInput): Promise<unknown> {
+    const order = input.sort_order ?? "desc";
+    const after = positionIn(order, input.cursor);
+    const skip = input.offset ?? 0;
+    const page = await this.#queries.list({
+      filter: this.#filter(input),
+      order,
+      limit: input.limit ?? 200,
+      skip,
+      after,
+    });
+    const entries = withinBytes(page.entries);
+    const isCut = entries.length < page.entries.length;
+    const last = entries[entries.length - 1];
+    return {
+      logs: entries.map((entry) => this.#json(entry)),
+      total: page.total,
+      ...(page.isWhole ? {} : { total_partial: true }),
+      cursor: cursorOf(order, isCut && last !== undefined ? positionOf(last) : page.next),
+      query: input,
+      ...this.#times(),
+    };
+  }
+
+  async get(id: string): Promise<unknown> {
+    return this.#json(await this.#queries.get(Number(id)));
+  }
+
+  async around({ id, before, after, ...filter }: AroundInput): Promise<unknown> {
+    const found = await this.#queries.around(Number(id), {
+      before: before ?? 50,
+      after: after ?? 50,
+      filter: this.#filter(filter),
+    });
+    return {
+      logs: found.entries.map((entry) => this.#json(entry)),
+      id,
+      more_before: found.moreBefore,
+      more_after: found.moreAfter,
+      ...this.#times(),
+    };
+  }
+
+  async facets({ facets, ...filter }: FacetsInput): Promise<unknown> {
+    const { tally, isWhole } = await this.#queries.tally(this.#filter(filter), { facets: facets ?? DEFAULT_FACETS });
+    const counted = [...tally.facets].map(
+      ([name, counts]) =>
+        [name, [...counts].sort((a, b) => b[1] - a[1]).map(([value, count]) => ({ value, count }))] as const,
+    );
+    return { facets: recordOf(counted), total: tally.total, ...(isWhole ? {} : { partial: true }), ...this.#times() };
+  }
+
+  async histogram({ buckets, ...input }: HistogramInput): Promise<unknown> {
+    const filter = this.#filter(input);
+    const source = await this.#parts.store.open();
+    const span =
+      input.start_time == null || input.end_time == null
+        ? (await this.#queries.tally(filter, {}, source)).tally
+        : undefined;
+    const startMs = input.start_time ?? Math.floor(span?.firstMs ?? this.#parts.context.clock.now());
+    const endMs = Math.max(startMs + 1, input.end_time ?? Math.ceil((span?.lastMs ?? startMs) + 1));
+    const count = buckets ?? 60;
+    const { tally, isWhole } = await this.#queries.tally(
+      filter,
+      { histogram: { startMs, endMs, buckets: count } },
+      source,
+    );
+    const width = (endMs - startMs) / count;
+    return {
+      buckets: tally.histogram.map((levels, index) => ({
+        start_ms: startMs + index * width,
+        end_ms: startMs + (index + 1) * width,
+        counts: recordOf(
+          SEVERITIES.map((severity, level) => [severity, levels[level] ?? 0] as const).filter(
+            ([, number]) => number > 0,
+          ),
+        ),
+      })),
+      total: tally.total,
+      ...(isWhole ? {} : { partial: true }),
+      ...this.#times(),
+    };
+  }
+
+  async tail({ after, limit, wait_ms, ...filter }: TailInput, signal: AbortSignal): Promise<unknown> {
+    const result = await this.#tail.next({
+      after,
+      filter: this.#filter(filter),
+      limit: limit ?? 500,
+      waitMs: wait_ms ?? 0,
+      signal,
+    });
+    return { logs: result.entries.map((entry) => this.#json(entry)), cursor: result.cursor, dropped: result.dropped };
+  }
+
+  export(
+    { format, sort_order, ...filter }: ExportInput,
+    ownedBy: Parameters<ModuleContext<unknown>["createChannel"]>[0],
+  ): { readonly lines: ChannelRef } {
+    const request = {
+      filter: this.#filter(filter),
+      order: sort_order ?? ("desc" as const),
+      format: format ?? ("ndjson" as const),
+      redact: this.#parts.redact,
+    };
+    if (this.#exports.size >= MAX_EXPORTS)
+      throw new CallError("overloaded", `the limit of ${MAX_EXPORTS} concurrent exports of log entries is reached`);
+    const channel = this.#parts.context.createChannel(ownedBy);
+    this.#exports.add(channel);
+    // Never rejects.
+    void writeLines(channel.takeWriter(), logLines(this.#queries, request), this.#parts.context.clock).then(() =>
+      this.#exports.delete(channel),
+    );
+    return { lines: channel.readerRef };
+  }
+
+  /** Lines are independent: an invalid line does not affect others. */
+  async import({ lines, format }: ImportInput): Promise<unknown> {
+    const { context, drops, add, store } = this.#parts;
+    const { clock } = context;
+    let imported = 0;
+    let refused = 0;
+    for await (const line of readLines(context.takeChannelReader(lines), clock)) {
+      const read =
+        format === "otlp_json"
+          ? recordsOfOtlp(line, { nowMs: clock.now(), drops })
+          : resultOf(recordOfLine(line, clock.now()));
+      for (const record of read.records) {
+        add(record);
+        imported += 1;
+        // Otherwise an import would fill the bounded disk queue faster than it is written, and entries would be
+        // dropped.
+        if (imported % IMPORT_STEP === 0) await store.flush();
+      }
+      refused += read.refused;
+    }
+    await store.flush();
+    return { imported, refused };
+  }
+
+  async clear(): Promise<unknown> {
+    await this.#parts.store.clear();
+    this.#parts.recent.clear();
+    return { success: true };
+  }
+
+  stop(): void {
+    for (const channel of this.#exports) channel.close("svc-observability is stopping");
+  }
+
+  #filter(input: LogFilterInput): LogFilter {
+    return logFilterOf(input, this.#parts.redactKeys());
+  }
+
+  #json(entry: StoredLog): unknown {
+    return logJson(entry, this.#parts.redact);
+  }
+
+  #times(): { readonly timestamp: number; readonly as_of: number } {
+    const nowMs = this.#parts.context.clock.now();
+    return { timestamp: nowMs, as_of: nowMs };
+  }
+}
+
+function resultOf(record: LogRecord | undefined): { readonly records: readonly LogRecord[]; readonly refused: number } {
+  return record === undefined ? { records: [], refused: 1 } : { records: [record], refused: 0 };
+}
+
+function withinBytes(entries: readonly StoredLog[]): readonly StoredLog[] {
+  let bytes = 0;
+  const end = entries.findIndex(({ log }) => {
+    bytes += sizeOf(log);
+    return bytes > MAX_ANSWER_BYTES;
+  });
+  return end < 0 ? entries : entries.slice(0, Math.max(1, end));
+}
+
+/** Names come from users: an object without a prototype accepts them all. */
+function recordOf<T>(entries: readonly (readonly [string, T])[]): Record<string, T> {
+  const record: Record<string, T> = Object.create(null);
+  for (const [name, value] of entries) record[name] = value;
+  return record;
+}

@@ -1,0 +1,92 @@
+import { CallError } from "@svc/protocol";
+import { z } from "zod";
+import { filterSchema, filtersSchema, oneOf } from "../query/filter-input.ts";
+import type { LogFilter } from "./log-filter.ts";
+import { compileRegex } from "./regex-search.ts";
+import { isFatal, SEVERITIES, severityNumberOf, severityTextOf } from "./severity.ts";
+
+const MAX_TEXT = 1_024;
+const MAX_LIST = 200;
+
+const text = z.string().max(MAX_TEXT);
+const names = z.array(text).max(MAX_LIST);
+const level = oneOf([...SEVERITIES, "FATAL"], (word) => severityNumberOf(word) !== undefined);
+
+/** Filter members that all functions for entries accept. */
+export const logFilterMembers = () => ({
+  start_time: z.number().nullish().meta({ description: "Milliseconds since 1970: entries at this time or later" }),
+  end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: entries at this time or earlier" }),
+  trace_id: text.nullish(),
+  span_id: text.nullish(),
+  severity_min: z
+    .number()
+    .nullish()
+    .meta({ description: "OpenTelemetry severity number, 1 to 24: this one and more severe ones" }),
+  severity_text: level.nullish().meta({ description: "Exactly this level, in any case" }),
+  levels: z.array(level).max(MAX_LIST).nullish().meta({ description: "One of these levels" }),
+  services: names.nullish().meta({ description: "One of these services" }),
+  worker: text.nullish().meta({ description: "Name or id of a worker" }),
+  function_id: text.nullish(),
+  text: text.nullish().meta({ description: "Text in the body or in an attribute value, case-insensitive" }),
+  regex: z
+    .string()
+    .max(512)
+    .nullish()
+    .meta({ description: "JavaScript regular expression, searched in the body; it has a time limit" }),
+  filters: filtersSchema.nullish(),
+  exclude: z.strictObject({ services: names.nullish(), text: text.nullish() }).nullish(),
+});
+export type LogFilterInput = z.infer<z.ZodObject<ReturnType<typeof logFilterMembers>>>;
+
+/** Throws `invalid_input` if `regex` is not a valid regular expression. */
+export function logFilterOf(input: LogFilterInput, redactKeys: readonly string[] = []): LogFilter {
+  if (input.regex != null) checkRegex(input.regex);
+  return {
+    startMs: input.start_time ?? undefined,
+    endMs: input.end_time ?? undefined,
+    traceId: input.trace_id?.toLowerCase(),
+    spanId: input.span_id?.toLowerCase(),
+    severityMin: input.severity_min ?? undefined,
+    levels: levelsOf(input),
+    services: input.services ?? undefined,
+    worker: input.worker ?? undefined,
+    functionId: input.function_id ?? undefined,
+    text: lowerOrNone(input.text),
+    regex: input.regex == null || input.regex === "" ? undefined : input.regex,
+    filters: (input.filters ?? []).map((filter) => filterSchema.parse(filter)),
+    excludeServices: input.exclude?.services ?? [],
+    excludeText: lowerOrNone(input.exclude?.text),
+    redactKeys,
+  };
+}
+
+/** Both members narrow the result: a level must be in each that is given. */
+function levelsOf({ levels, severity_text }: LogFilterInput): readonly string[] | undefined {
+  const one = severity_text == null ? undefined : levelOf(severity_text);
+  const several = levels?.map(levelOf);
+  if (one === undefined) return several;
+  return several === undefined || several.includes(one) ? [one] : [];
+}
+
+/** Accepts all spellings that loggers use. */
+function levelOf(name: string): string {
+  const severity = severityNumberOf(name);
+  if (severity === undefined) return name.toUpperCase();
+  return isFatal(severity) ? "FATAL" : severityTextOf(severity);
+}
+
+function checkRegex(source: string): void {
+  try {
+    compileRegex(source);
+  } catch (error) {
+    throw invalidInput(`\`regex\`: is not a regular expression: ${(error as Error).message}`);
+  }
+}
+
+function lowerOrNone(value: string | null | undefined): string | undefined {
+  return value == null || value === "" ? undefined : value.toLowerCase();
+}
+
+export function invalidInput(message: string): CallError {
+  return new CallError("invalid_input", message);
+}

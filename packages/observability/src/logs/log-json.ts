@@ -1,0 +1,68 @@
+import type { Attributes } from "@svc/engine/module";
+import { SecretMask } from "@svc/protocol/secrets";
+import { type LogRecord, millisOf } from "../model.ts";
+import type { StoredLog } from "./log-store.ts";
+import { isFatal } from "./severity.ts";
+
+/** An entry in results, triggers and the stream: the specification's fields, the published ones, then ours. */
+export interface LogJson {
+  /** Rounded, like all JSON numbers; `timestamp_unix_nano_text` is exact. */
+  readonly timestamp_unix_nano: number;
+  readonly observed_timestamp_unix_nano: number;
+  readonly severity_number: number;
+  readonly severity_text: string;
+  readonly body: string;
+  readonly attributes: Attributes;
+  readonly trace_id: string | null;
+  readonly span_id: string | null;
+  readonly resource: Attributes;
+  readonly service_name: string;
+  readonly instrumentation_scope_name?: string;
+  readonly instrumentation_scope_version?: string;
+  readonly id: string;
+  readonly timestamp_unix_nano_text: string;
+  readonly observed_timestamp_unix_nano_text: string;
+  readonly timestamp_ms: number;
+  /** True for severity numbers from 21, whose `severity_text` is ERROR. */
+  readonly fatal?: true;
+}
+
+/** Masks secret attribute values; see `redact_keys`. */
+export type RedactAttributes = (attributes: Attributes) => Attributes;
+
+export function logJson({ id, log }: StoredLog, redact: RedactAttributes): LogJson {
+  return {
+    timestamp_unix_nano: Number(log.timeUnixNano),
+    observed_timestamp_unix_nano: Number(log.observedUnixNano),
+    severity_number: log.severityNumber,
+    severity_text: log.severityText,
+    body: log.body,
+    attributes: redact(log.attributes),
+    trace_id: log.traceId ?? null,
+    span_id: log.spanId ?? null,
+    resource: redact({ "service.name": log.resource.service, ...log.resource.attributes }),
+    service_name: log.resource.service,
+    ...(log.scopeName === undefined ? {} : { instrumentation_scope_name: log.scopeName }),
+    ...(log.scopeVersion === undefined ? {} : { instrumentation_scope_version: log.scopeVersion }),
+    id: String(id),
+    timestamp_unix_nano_text: String(log.timeUnixNano),
+    observed_timestamp_unix_nano_text: String(log.observedUnixNano),
+    timestamp_ms: millisOf(log.timeUnixNano),
+    ...(isFatal(log.severityNumber) ? { fatal: true } : {}),
+  };
+}
+
+/** Returns the record as it may be shown, searched and stored on disk. The body is not masked. */
+export function redactRecord(log: LogRecord, redact: RedactAttributes): LogRecord {
+  return {
+    ...log,
+    attributes: redact(log.attributes),
+    resource: { ...log.resource, attributes: redact(log.resource.attributes) },
+  };
+}
+
+/** Masks the values of these keys. For the store's thread, which receives only the keys. */
+export function redactionOf(keys: readonly string[]): RedactAttributes {
+  const redactor = new SecretMask(keys);
+  return (attributes) => redactor.attributes(attributes);
+}

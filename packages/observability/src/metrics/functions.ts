@@ -1,0 +1,92 @@
+import type { HandlerContext, ModuleContext } from "@svc/engine/module";
+import type { CallStats } from "../calls/call-stats.ts";
+import type { WorkerCounts } from "../calls/worker-counts.ts";
+import {
+  functionsInput,
+  maySee,
+  metricsListInput,
+  rollupsInput,
+  type SeenSeries,
+  seriesInput,
+  workersInput,
+} from "./queries/inputs.ts";
+import type { SeriesStore } from "./series-store.ts";
+import type { WorkerCollector } from "./sources/worker-collector.ts";
+
+interface Parts {
+  readonly store: SeriesStore;
+  readonly stats: CallStats;
+  readonly workers: WorkerCollector;
+  readonly totals: Pick<WorkerCounts, "spawns" | "deaths" | "active">;
+}
+
+/** Provides `engine::metrics::*` and `engine::rollups::list`. The implementation is loaded at the first call. */
+export function provideMetricFunctions(
+  { provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">,
+  { store, stats, workers, totals }: Parts,
+): void {
+  function visibilityFor({ access }: HandlerContext): (series: SeenSeries) => boolean {
+    const visible = access?.visible(directory);
+    return (series) => maySee(series, access, (id) => visible?.workerById(id) !== undefined);
+  }
+
+  /** A restricted caller does not see disconnected workers. */
+  function workersFor({ access }: HandlerContext): Parts["totals"] {
+    if (access === undefined) return totals;
+    const active = access
+      .visible(directory)
+      .workers()
+      .filter(({ internal }) => !internal).length;
+    return { spawns: active, deaths: 0, active };
+  }
+
+  provideFunction({
+    id: "engine::metrics::list",
+    summary: "Totals of calls and workers, and the latest value of each metric that workers and other programs sent",
+    input: metricsListInput,
+    handle: async (input, context) =>
+      (await import("./queries/list.ts")).listMetrics(input, {
+        store,
+        stats,
+        workers: workersFor(context),
+        sees: visibilityFor(context),
+      }),
+  });
+  provideFunction({
+    id: "engine::metrics::series",
+    summary: "Metrics over time, by name and labels; in steps of 5 s for 15 minutes, up to hourly for a week",
+    input: seriesInput,
+    handle: async (input, context) =>
+      (await import("./queries/series.ts")).querySeries(input, store, visibilityFor(context)),
+  });
+  provideFunction({
+    id: "engine::metrics::functions",
+    summary:
+      "Rate, errors and durations of calls per function in a window up to now; the maximum is exact, percentiles are within 5 % and never above it",
+    input: functionsInput,
+    handle: async ({ window_seconds }, context) =>
+      (await import("./queries/functions.ts")).functionStatistics(window_seconds, store, {
+        stats,
+        sees: visibilityFor(context),
+      }),
+  });
+  provideFunction({
+    id: "engine::metrics::workers",
+    summary: "CPU, memory, event loop lag and calls in flight of each connected worker",
+    input: workersInput,
+    handle: async (_input, { access }) =>
+      (await import("./queries/workers.ts")).workerMetrics(
+        access?.visible(directory) ?? directory,
+        workers,
+        store.timeLine.shown(store.timeLine.now()),
+      ),
+  });
+  provideFunction({
+    id: "engine::rollups::list",
+    summary:
+      "Metrics per minute (level 0, stored for 1 h), per 5 minutes (1, 6 h) or per hour (2, 7 days), one rollup per series",
+    input: rollupsInput,
+    handle: async (input, context) =>
+      (await import("./queries/rollups.ts")).queryRollups(input, store, visibilityFor(context)),
+  });
+}

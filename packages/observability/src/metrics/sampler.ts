@@ -1,0 +1,44 @@
+import type { Clock } from "@svc/engine/module";
+import { STEP_MS, type TimeLine } from "./time-line.ts";
+
+const EARLY_MS = 500;
+
+/** Calls `sample` at the end of each 5 s period by the wall clock, with a time within that period. */
+export class Sampler {
+  readonly #clock: Clock;
+  readonly #timeLine: TimeLine;
+  readonly #sample: (at: number) => void;
+  #cancel = (): void => {};
+  /** Start of the period that is sampled next. */
+  #next = 0;
+
+  constructor(parts: { readonly clock: Clock; readonly timeLine: TimeLine; readonly sample: (at: number) => void }) {
+    this.#clock = parts.clock;
+    this.#timeLine = parts.timeLine;
+    this.#sample = parts.sample;
+  }
+
+  start(): void {
+    const now = this.#timeLine.now();
+    const toEnd = STEP_MS - (now % STEP_MS);
+    // A timer may fire slightly early; the same period must not be sampled twice.
+    const wait = toEnd < EARLY_MS ? toEnd + STEP_MS : toEnd;
+    this.#next = now + wait - STEP_MS;
+    this.#cancel = this.#clock.after(wait, () => {
+      const end = Math.round(this.#timeLine.now() / STEP_MS) * STEP_MS;
+      this.#sample(end - STEP_MS);
+      this.start();
+    });
+  }
+
+  /** Returns a time within the current period, or within the period that has just ended and is due to be sampled. */
+  running(): number {
+    const now = this.#timeLine.now();
+    // After a suspend, that period is long over.
+    return now < this.#next || now - this.#next > 2 * STEP_MS ? now : this.#next;
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+}

@@ -1,0 +1,221 @@
+import type { Signal } from "@svc/engine/module";
+import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type SpanSink } from "../model.ts";
+import { checkShape, decode } from "./decode.ts";
+import type { Origin } from "./decode-context.ts";
+import type { RecordRate } from "./record-rate.ts";
+
+/** Maximum number of queued bytes of all sources, of all restricted ones, and of one. A frame may have 16 MiB. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+const MAX_WAITING_BYTES_OF_RESTRICTED = 16 * 1024 * 1024;
+const MAX_WAITING_BYTES_PER_SOURCE = 16 * 1024 * 1024;
+/** How long decoding runs, and how much longer it then pauses: it takes at most a fifth of the event loop. */
+const SLICE_MS = 4;
+const PAUSE_PER_SLICE = 4;
+/** Number of records between two checks of the time. */
+const CHECK_EVERY = 16;
+
+export interface IngestSinks {
+  readonly spans: SpanSink;
+  readonly logs: LogSink;
+  readonly metrics: MetricSink;
+  readonly drops: DropCounter;
+  /** Wall clock, milliseconds. */
+  readonly now: () => number;
+  /** Limits the records of restricted principals. */
+  readonly rate: RecordRate;
+}
+
+export type IngestOutcome =
+  | { readonly kind: "read"; readonly accepted: number; readonly refused: number }
+  | { readonly kind: "malformed"; readonly message: string }
+  /** The body is valid but too large. */
+  | { readonly kind: "too_much"; readonly message: string };
+
+/** Thrown by `parse` for a valid body that would take too much memory. */
+export class TooMuchError extends Error {}
+
+interface WaitingBody {
+  readonly signal: Signal;
+  readonly bytes: number;
+  readonly origin: Origin;
+  readonly parse: () => unknown;
+  readonly onDone: ((outcome: IngestOutcome) => void) | undefined;
+}
+
+interface ReadingBody extends WaitingBody {
+  readonly records: Generator<boolean>;
+  accepted: number;
+  refused: number;
+}
+
+/**
+ * Decodes external telemetry in small slices, round-robin by source, so that a busy sender delays neither calls nor
+ * other sources. Limited by bytes; further bodies are dropped and counted.
+ */
+export class Ingest {
+  readonly #sinks: IngestSinks;
+  /** Queues by source, in round-robin order. */
+  readonly #waiting = new Map<string, WaitingBody[]>();
+  readonly #bytesOf = new Map<string, number>();
+  #bytes = 0;
+  #restrictedBytes = 0;
+  #current: ReadingBody | undefined;
+  /** Cancels the next turn; undefined if none is scheduled. */
+  #cancelTurn: (() => void) | undefined;
+  #stopped = false;
+  #accepted = 0;
+  #refused = 0;
+
+  constructor(sinks: IngestSinks) {
+    this.#sinks = sinks;
+  }
+
+  get counts(): { readonly accepted: number; readonly refused: number; readonly waitingBytes: number } {
+    return { accepted: this.#accepted, refused: this.#refused, waitingBytes: this.#bytes };
+  }
+
+  /** Returns false and counts a drop if the queue is full. Bodies with the same `source` share a turn. */
+  offer(source: string, body: WaitingBody): boolean {
+    const ofSource = this.#bytesOf.get(source) ?? 0;
+    const restricted = body.origin.restrictedTo === undefined ? 0 : body.bytes;
+    const isFull =
+      this.#bytes + body.bytes > MAX_WAITING_BYTES ||
+      (restricted > 0 && this.#restrictedBytes + restricted > MAX_WAITING_BYTES_OF_RESTRICTED) ||
+      (ofSource > 0 && ofSource + body.bytes > MAX_WAITING_BYTES_PER_SOURCE);
+    if (this.#stopped || isFull) {
+      this.#sinks.drops.dropped(DROP_SIGNALS[body.signal], this.#stopped ? "shutdown" : "ingest_queue_full", 1);
+      return false;
+    }
+    this.#bytes += body.bytes;
+    this.#restrictedBytes += restricted;
+    this.#bytesOf.set(source, ofSource + body.bytes);
+    const waiting = this.#waiting.get(source);
+    if (waiting === undefined) this.#waiting.set(source, [body]);
+    else waiting.push(body);
+    if (this.#cancelTurn === undefined) {
+      const turn = setImmediate(() => this.#work());
+      this.#cancelTurn = () => clearImmediate(turn);
+    }
+    return true;
+  }
+
+  /** Decodes what is queued without pauses, for at most `maxMs`; drops the rest. */
+  stop(maxMs: number): void {
+    const end = performance.now() + maxMs;
+    while (performance.now() < end && this.#step(end)) {}
+    this.#stopped = true;
+    this.#cancelTurn?.();
+    this.#cancelTurn = undefined;
+    for (const bodies of this.#waiting.values())
+      for (const { signal } of bodies) this.#sinks.drops.dropped(DROP_SIGNALS[signal], "shutdown", 1);
+    this.#waiting.clear();
+  }
+
+  #work(): void {
+    this.#cancelTurn = undefined;
+    const start = performance.now();
+    const hasMore = this.#step(start + SLICE_MS);
+    if (!hasMore) return;
+    const rest = Math.ceil((performance.now() - start) * PAUSE_PER_SLICE);
+    const turn = setTimeout(() => this.#work(), rest).unref();
+    this.#cancelTurn = () => clearTimeout(turn);
+  }
+
+  /** Works until the given time or until the queue is empty. Returns false if nothing is left. */
+  #step(until: number): boolean {
+    for (;;) {
+      this.#current ??= this.#next();
+      if (this.#current === undefined) return this.#waiting.size > 0;
+      if (!this.#read(this.#current, until)) return true;
+      this.#current = undefined;
+      if (performance.now() >= until) return this.#waiting.size > 0;
+    }
+  }
+
+  /** Returns the first body of the next source, parsed; undefined if there is none or it cannot be parsed. */
+  #next(): ReadingBody | undefined {
+    const [source, bodies] = this.#waiting.entries().next().value ?? [];
+    if (source === undefined || bodies === undefined) return undefined;
+    const body = bodies.shift() as WaitingBody;
+    this.#waiting.delete(source);
+    this.#bytes -= body.bytes;
+    if (body.origin.restrictedTo !== undefined) this.#restrictedBytes -= body.bytes;
+    const left = (this.#bytesOf.get(source) ?? 0) - body.bytes;
+    if (bodies.length > 0) {
+      // Moves the source to the end of the queue.
+      this.#waiting.set(source, bodies);
+      this.#bytesOf.set(source, left);
+    } else {
+      this.#bytesOf.delete(source);
+    }
+    const { spans, logs, metrics, drops, now } = this.#sinks;
+    const { restrictedTo } = body.origin;
+    if (restrictedTo !== undefined && this.#sinks.rate.isSpent(restrictedTo)) {
+      drops.dropped(DROP_SIGNALS[body.signal], "principal_rate", 1);
+      body.onDone?.({ kind: "read", accepted: 0, refused: 1 });
+      return undefined;
+    }
+    try {
+      const parsed = body.parse();
+      if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+        throw new SyntaxError("the body is not an object");
+      checkShape(body.signal, parsed);
+      const context = {
+        origin: body.origin,
+        spans,
+        logs,
+        metrics,
+        drops,
+        nowNanos: BigInt(Math.round(now())) * 1_000_000n,
+      };
+      return { ...body, records: decode(body.signal, parsed, context), accepted: 0, refused: 0 };
+    } catch (error) {
+      const isOverLimit = error instanceof TooMuchError;
+      drops.dropped(DROP_SIGNALS[body.signal], isOverLimit ? "too_much" : "malformed_body", 1);
+      body.onDone?.({ kind: isOverLimit ? "too_much" : "malformed", message: (error as Error).message });
+      return undefined;
+    }
+  }
+
+  /** Returns false if the time is up before the body is decoded. */
+  #read(body: ReadingBody, until: number): boolean {
+    const { restrictedTo } = body.origin;
+    for (let count = 1; ; count += 1) {
+      if (restrictedTo !== undefined && this.#sinks.rate.isSpent(restrictedTo)) {
+        // The number of remaining records is unknown without decoding them.
+        this.#sinks.drops.dropped(DROP_SIGNALS[body.signal], "principal_rate", 1);
+        body.refused += 1;
+        break;
+      }
+      const { done, value } = body.records.next();
+      if (done === true) break;
+      if (restrictedTo !== undefined) this.#sinks.rate.take(restrictedTo);
+      if (value) body.accepted += 1;
+      else body.refused += 1;
+      if (count % CHECK_EVERY === 0 && performance.now() >= until) return false;
+    }
+    this.#accepted += body.accepted;
+    this.#refused += body.refused;
+    body.onDone?.({ kind: "read", accepted: body.accepted, refused: body.refused });
+    return true;
+  }
+}
+
+/** Smaller bodies are parsed without counting their objects. */
+const SMALL_BYTES = 256 * 1024;
+/** Maximum number of objects and lists in one body. Each takes about sixty bytes after parsing, even if it is empty. */
+const MAX_CONTAINERS = 500_000;
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+/** Parses OTLP/JSON. Throws SyntaxError, or TooMuchError if the body would take too much memory. */
+export function parseJsonBody(bytes: Uint8Array): unknown {
+  if (bytes.length > SMALL_BYTES) {
+    let containers = 0;
+    // Brackets inside strings count too; real bodies have few.
+    for (const byte of bytes) if (byte === OPEN_BRACE || byte === OPEN_BRACKET) containers += 1;
+    if (containers > MAX_CONTAINERS)
+      throw new TooMuchError(`the body has more than ${MAX_CONTAINERS} objects and lists`);
+  }
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
+}

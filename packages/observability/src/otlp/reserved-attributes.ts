@@ -1,0 +1,41 @@
+import type { Attributes, AttributeValue } from "@svc/engine/module";
+import type { Origin } from "./decode-context.ts";
+
+/** Prefix of the attributes that the engine and its SDKs set. */
+const PREFIX = "svc.";
+/** Name of the function that a record belongs to, ours and that of published clients. It decides who may read a span. */
+const FUNCTION_NAMES: ReadonlySet<string> = new Set(["svc.function_id", "function_id"]);
+/** Names that published clients use for reserved attributes, see query/attributes.ts. */
+const ALIASES: ReadonlySet<string> = new Set(["invocation_id", "worker_id"]);
+/** Needed to recognize a log entry that arrives both as a frame and in its worker's output. */
+const LOG_ID = "svc.log.id";
+/** Metric labels that identify the owner of the metric, as Prometheus spells them. */
+const IDENTITY_LABELS: ReadonlySet<string> = new Set(["service_name", "worker_id"]);
+
+/** True for an attribute that a restricted sender may not set. `svc.function_id` must name a function of the sender. */
+export function isReserved(
+  name: string,
+  value: AttributeValue | undefined,
+  origin: Pick<Origin, "providesFunction">,
+): boolean {
+  if (FUNCTION_NAMES.has(name)) return typeof value !== "string" || origin.providesFunction?.(value) !== true;
+  return ALIASES.has(name) || (name.startsWith(PREFIX) && name !== LOG_ID);
+}
+
+/** True for a label that claims another service or worker. `workerId` is the sender's own. */
+export function isForeignLabel(name: string, value: AttributeValue | undefined, workerId: string | undefined): boolean {
+  const plain = name.replace(/[^a-zA-Z0-9_]/g, "_");
+  return IDENTITY_LABELS.has(plain) && !(plain === "worker_id" && workerId !== undefined && value === workerId);
+}
+
+/** Returns the attributes without those for which `isRemoved` is true; the same object if there are none. */
+export function withoutAttributes(
+  attributes: Attributes,
+  isRemoved: (name: string, value: AttributeValue | undefined) => boolean,
+): Attributes {
+  const removed = Object.keys(attributes).filter((name) => isRemoved(name, attributes[name]));
+  if (removed.length === 0) return attributes;
+  const kept = Object.assign(Object.create(null) as Record<string, AttributeValue>, attributes);
+  for (const name of removed) delete kept[name];
+  return kept;
+}

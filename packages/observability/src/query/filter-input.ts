@@ -1,0 +1,41 @@
+import { nearestName } from "@svc/engine/module";
+import { z } from "zod";
+
+export const MAX_FILTERS = 50;
+const MAX_KEY = 512;
+const MAX_VALUE = 8_192;
+
+const key = z.string().min(1).max(MAX_KEY);
+
+export const filterSchema = z
+  .strictObject({
+    key: key.meta({ description: "Name of an attribute; `resource.NAME` for one of the resource; or a field" }),
+    op: z
+      .enum(["equals", "not_equals", "contains", "not_contains", "gt", "gte", "lt", "lte", "exists", "not_exists"])
+      .default("equals"),
+    value: z.union([z.string().max(MAX_VALUE), z.number(), z.boolean()]).optional(),
+  })
+  .refine(({ op, value }) => value !== undefined || op === "exists" || op === "not_exists", {
+    path: ["value"],
+    message: "is missing",
+  });
+export type Filter = z.infer<typeof filterSchema>;
+
+export const filtersSchema = z.array(filterSchema).max(MAX_FILTERS);
+
+/** `[[key, value]]`: all of these attributes must be equal. */
+export const attributePairsSchema = z.array(z.tuple([key, z.string().max(MAX_VALUE)])).max(MAX_FILTERS);
+
+/** One of the given words, in any case. The error names them, but not the other spellings that `alsoKnown` accepts. */
+export function oneOf(words: readonly string[], alsoKnown: (word: string) => boolean = () => false): z.ZodString {
+  const known = new Set(words.map((word) => word.toLowerCase()));
+  return z
+    .string()
+    .max(64)
+    .refine((word) => known.has(word.toLowerCase()) || alsoKnown(word), {
+      error({ input }) {
+        const nearest = nearestName(String(input), words);
+        return `must be one of ${words.join(", ")}${nearest === undefined ? "" : `; did you mean ${nearest}?`}`;
+      },
+    });
+}

@@ -1,0 +1,57 @@
+import type { AttributeValue } from "@svc/engine/module";
+import { textOfValue } from "./attributes.ts";
+import type { Filter } from "./filter-input.ts";
+
+// The store thread loads this file, so it imports neither zod nor the engine's code.
+
+/** The operators that `not_equals`, `not_contains` and `not_exists` negate. */
+const OPPOSITES = { not_equals: "equals", not_contains: "contains", not_exists: "exists" } as const;
+type Positive = Exclude<Filter["op"], keyof typeof OPPOSITES>;
+
+export interface CompiledFilter {
+  readonly key: string;
+  readonly op: Positive;
+  /** True: the filter matches if this condition does not, e.g. for `not_equals`. */
+  readonly negated: boolean;
+  readonly value: string | number | boolean | undefined;
+  /** Tests one value against `op`. The caller applies `negated`, to a span or to a trace. */
+  matches(value: AttributeValue | undefined): boolean;
+}
+
+/** `equals` compares strings, `contains` ignores case, and gt, gte, lt, lte compare numbers and numeric strings. */
+export function compileFilter({ key, op, value }: Filter): CompiledFilter {
+  const negated = Object.hasOwn(OPPOSITES, op);
+  const positive = negated ? OPPOSITES[op as keyof typeof OPPOSITES] : (op as Positive);
+  return { key, op: positive, negated, value, matches: predicateOf(positive, value) };
+}
+
+function predicateOf(op: Positive, wanted: Filter["value"]): (value: AttributeValue | undefined) => boolean {
+  if (op === "exists") return (value) => value !== undefined;
+  const text = String(wanted);
+  if (op === "equals") return (value) => value !== undefined && textOfValue(value) === text;
+  if (op === "contains") {
+    const lower = text.toLowerCase();
+    return (value) => value !== undefined && textOfValue(value).toLowerCase().includes(lower);
+  }
+  const bound = numberOf(wanted);
+  if (bound === undefined) return () => false;
+  const compare = COMPARISONS[op];
+  return (value) => {
+    const number = numberOf(value);
+    return number !== undefined && compare(number, bound);
+  };
+}
+
+const COMPARISONS = {
+  gt: (a: number, b: number) => a > b,
+  gte: (a: number, b: number) => a >= b,
+  lt: (a: number, b: number) => a < b,
+  lte: (a: number, b: number) => a <= b,
+} as const;
+
+function numberOf(value: AttributeValue | undefined): number | undefined {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string" || value.trim() === "") return undefined;
+  const number = Number(value);
+  return Number.isNaN(number) ? undefined : number;
+}

@@ -1,0 +1,22 @@
+import type { Undo } from "@svc/engine/module";
+import type { SpanRecord, SpanSink } from "./model.ts";
+
+/** Passes spans to several sinks, e.g. the store and an exporter. */
+export class SpanFanOut implements SpanSink {
+  #sinks: readonly SpanSink[] = [];
+
+  add(sink: SpanSink): Undo {
+    this.#sinks = [...this.#sinks, sink];
+    return () => {
+      this.#sinks = this.#sinks.filter((other) => other !== sink);
+    };
+  }
+
+  started(span: SpanRecord): void {
+    for (const sink of this.#sinks) sink.started(span);
+  }
+
+  ended(span: SpanRecord): void {
+    for (const sink of this.#sinks) sink.ended(span);
+  }
+}

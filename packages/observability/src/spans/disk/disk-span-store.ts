@@ -1,0 +1,275 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { ageClock, type Clock, every, type Logger } from "@svc/engine/module";
+import type { Store } from "@svc/engine/store";
+import type { SecretMask } from "@svc/protocol";
+import type { DropCounter, SpanRecord } from "../../model.ts";
+import { MAX_SPAN_BYTES } from "../memory/memory-span-store.ts";
+import { redactSpan } from "../redact-span.ts";
+import { bySpanStart, MAX_READ_SPANS, type SpanStore, type SpanStoreStats, type TracePage } from "../span-store.ts";
+import type { TraceListRequest } from "../trace-query.ts";
+import { openSpanFile } from "./open-span-file.ts";
+import type { SpanProcedures } from "./procedures.ts";
+import { readSpan, writeSpan } from "./span-json.ts";
+import { SpanQueue } from "./span-queue.ts";
+import { factsOf } from "./trace-rows.ts";
+
+/** Spans are written after this time, in milliseconds, or at this number. */
+const FLUSH_MS = 1_000;
+const FLUSH_SPANS = 2_000;
+/** Spans that are serialized in one turn of the event loop and written in one transaction. */
+const STEP_SPANS = 200;
+/** How often the limits are checked, in milliseconds, and how many spans are removed in one step. */
+const TRIM_EVERY_MS = 30_000;
+const TRIM_SPANS = 500;
+/** Maximum time that a stop waits for pending writes, in milliseconds. */
+const STOP_FLUSH_MS = 2_000;
+/** The limits are checked early when this share of the maximum size was written. */
+const TRIM_AFTER_SHARE = 1 / 32;
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
+
+export interface DiskSpanLimits {
+  /** Maximum size of the file without its free pages, in bytes. */
+  readonly maxBytes: number;
+  readonly retentionMs: number;
+}
+
+export interface DiskSpanStoreParts {
+  /** Absolute path. Its folder is created. */
+  readonly file: string;
+  readonly limits: DiskSpanLimits;
+  readonly log: Logger;
+  /** The clock for the age of spans. */
+  readonly clock: Clock;
+  readonly drops: DropCounter;
+  /** Uses the current config. */
+  readonly redactor: () => SecretMask;
+}
+
+/**
+ * Stores spans on disk, so that they survive restarts. Spans are written within a second; a query first writes what
+ * waits. Secrets are masked before they are written. The file is opened in the background; meanwhile spans wait in a
+ * bounded queue.
+ */
+export class DiskSpanStore implements SpanStore {
+  readonly storage = "disk";
+  readonly #parts: DiskSpanStoreParts;
+  readonly #ageNow: () => number;
+  readonly #queue = new SpanQueue();
+  readonly #opened: Promise<Store<SpanProcedures>>;
+  readonly #stopTrimming: () => void;
+  #cancelFlush: (() => void) | undefined;
+  #flushing: Promise<void> | undefined;
+  #trimming: Promise<void> | undefined;
+  #isClosed = false;
+  #limits: DiskSpanLimits;
+  /** Spans that were taken from the queue and are not on disk yet. */
+  #inFlight = 0;
+  #untrimmedBytes = 0;
+
+  constructor(parts: DiskSpanStoreParts) {
+    this.#parts = parts;
+    this.#ageNow = ageClock(parts.clock);
+    this.#limits = parts.limits;
+    this.#opened = this.#open();
+    this.#opened.catch((error: unknown) =>
+      parts.log.error("spans cannot be stored on disk and are dropped", { file: parts.file, error }),
+    );
+    this.#stopTrimming = every(parts.clock, TRIM_EVERY_MS, () => this.#trimInBackground());
+  }
+
+  /** Spans over the limits are removed soon. */
+  setLimits(limits: DiskSpanLimits): void {
+    this.#limits = limits;
+    this.#trimInBackground();
+  }
+
+  started(span: SpanRecord): void {
+    this.#queue.started(span);
+    this.#scheduleFlush();
+  }
+
+  ended(span: SpanRecord): void {
+    const size = span.size;
+    if (size > MAX_SPAN_BYTES) this.#parts.drops.dropped("spans", "span_too_large", 1);
+    else if (!this.#queue.ended(span, size)) this.#parts.drops.dropped("spans", "disk_queue_full", 1);
+    if (this.#queue.count >= FLUSH_SPANS) this.#flushInBackground();
+    else this.#scheduleFlush();
+  }
+
+  async list(request: TraceListRequest): Promise<TracePage> {
+    const store = await this.#flushedStore();
+    const { rows, ...rest } = await store.call("list", request);
+    const shown = this.#decoder();
+    return {
+      ...rest,
+      rows: rows.map(({ row, spans }) => ({ facts: factsOf(row), spans: spans.map(shown).sort(bySpanStart) })),
+    };
+  }
+
+  async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
+    const store = await this.#flushedStore();
+    const texts = await store.call("spansOf", { traceId, limit: MAX_READ_SPANS });
+    const shown = this.#decoder();
+    const spans: SpanRecord[] = [];
+    for (const [index, text] of texts.entries()) {
+      if (index % FLUSH_SPANS === FLUSH_SPANS - 1) await nextTurn();
+      spans.push(shown(text));
+    }
+    return spans.sort(bySpanStart);
+  }
+
+  async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
+    const store = await this.#flushedStore();
+    const text = await store.call("span", { traceId, spanId });
+    return text === undefined ? undefined : this.#decoder()(text);
+  }
+
+  async clear(): Promise<void> {
+    await this.flush();
+    await this.#remove({ beforeMs: EVERYTHING, maxBytes: 0 });
+  }
+
+  async stats(): Promise<SpanStoreStats> {
+    const store = await this.#opened;
+    const { spans, usedBytes, fileBytes, oldestUs } = await store.call("stats", null);
+    const unwritten = this.#queue.count + this.#inFlight;
+    return {
+      stored: spans + unwritten,
+      limit: undefined,
+      bytes: usedBytes,
+      maxBytes: this.#limits.maxBytes,
+      diskBytes: fileBytes,
+      oldestMs: oldestUs === undefined ? undefined : oldestUs / 1_000,
+      unwritten,
+    };
+  }
+
+  /** Writes what waits. Rejects only if the file cannot be used at all. */
+  async flush(): Promise<void> {
+    // A write that runs may have begun before the newest span arrived.
+    while (this.#flushing !== undefined) await this.#flushing;
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    this.#flushing = this.#write().finally(() => {
+      this.#flushing = undefined;
+    });
+    await this.#flushing;
+  }
+
+  /** Removes what is over the limits, in steps between which other requests run. */
+  async trim(): Promise<void> {
+    while (this.#trimming !== undefined) await this.#trimming;
+    const { maxBytes, retentionMs } = this.#limits;
+    const limits = { beforeMs: this.#ageNow() - retentionMs, maxBytes };
+    this.#untrimmedBytes = 0;
+    this.#trimming = this.#remove(limits).finally(() => {
+      this.#trimming = undefined;
+    });
+    await this.#trimming;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#stopTrimming();
+    await this.#flushBeforeStop();
+    this.#isClosed = true;
+    this.#cancelFlush?.();
+    const store = await this.#opened.catch(() => undefined);
+    await store?.close();
+  }
+
+  async #open(): Promise<Store<SpanProcedures>> {
+    const { file, log, clock } = this.#parts;
+    const store = await openSpanFile({ file, log, nowMs: clock.now() });
+    while (await store.call("interrupt", { limit: STEP_SPANS, nowMs: clock.now() }));
+    this.#trimInBackground();
+    return store;
+  }
+
+  async #flushedStore(): Promise<Store<SpanProcedures>> {
+    await this.flush();
+    return this.#opened;
+  }
+
+  /** Decodes and masks spans with the keys that are configured now. */
+  #decoder(): (text: string) => SpanRecord {
+    const redactor = this.#parts.redactor();
+    return (text) => redactSpan(readSpan(text), redactor);
+  }
+
+  #scheduleFlush(): void {
+    if (this.#isClosed) return;
+    this.#cancelFlush ??= this.#parts.clock.after(FLUSH_MS, () => {
+      this.#cancelFlush = undefined;
+      this.#flushInBackground();
+    });
+  }
+
+  #flushInBackground(): void {
+    // Otherwise every span past the limit would queue one more flush.
+    if (this.#flushing !== undefined || this.#isClosed) return;
+    // The failure was already logged when the file could not be opened.
+    this.flush().catch(() => {});
+  }
+
+  async #flushBeforeStop(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#parts.clock.after(STOP_FLUSH_MS, () => {
+        this.#parts.log.warn("stopped before all spans were written", { spans: this.#queue.count });
+        resolve();
+      });
+      const done = (): void => {
+        cancel();
+        resolve();
+      };
+      this.flush().then(done, done);
+    });
+  }
+
+  async #write(): Promise<void> {
+    const spans = await this.#opened.then(
+      () => this.#queue.take(),
+      (error: unknown) => {
+        this.#parts.drops.dropped("spans", "disk_unavailable", this.#queue.take().length);
+        throw error;
+      },
+    );
+    const store = await this.#opened;
+    for (let from = 0; from < spans.length && !this.#isClosed; from += STEP_SPANS) {
+      this.#inFlight = spans.length - from;
+      if (from > 0) await nextTurn();
+      await this.#append(store, spans.slice(from, from + STEP_SPANS));
+    }
+    this.#inFlight = 0;
+    if (this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes) this.#trimInBackground();
+    if (this.#queue.count > 0) this.#scheduleFlush();
+  }
+
+  async #append(store: Store<SpanProcedures>, spans: readonly SpanRecord[]): Promise<void> {
+    const { clock, drops, log, redactor } = this.#parts;
+    const keys = redactor();
+    const texts = spans.map((span) => writeSpan(redactSpan(span, keys)));
+    const bytes = texts.reduce((sum, text) => sum + text.length, 0);
+    this.#untrimmedBytes += bytes;
+    try {
+      const { refused, foreign } = await store.call("append", { spans: texts, nowMs: clock.now() }, { bytes });
+      if (refused > 0) drops.dropped("spans", "trace_too_large", refused);
+      if (foreign > 0) drops.dropped("spans", "span_of_other_sender", foreign);
+    } catch (error) {
+      drops.dropped("spans", "disk_write_failed", spans.length);
+      log.warn("spans could not be written to disk and are lost", { spans: spans.length, error });
+    }
+  }
+
+  async #remove(limits: { readonly beforeMs: number; readonly maxBytes: number }): Promise<void> {
+    const store = await this.#opened;
+    while (!this.#isClosed && (await store.call("trim", { ...limits, maxSpans: TRIM_SPANS })).more);
+  }
+
+  #trimInBackground(): void {
+    if (this.#trimming !== undefined) return;
+    this.trim().catch((error: unknown) => {
+      if (!this.#isClosed) this.#parts.log.warn("old spans could not be removed", { error });
+    });
+  }
+}

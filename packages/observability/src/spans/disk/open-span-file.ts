@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Logger } from "@svc/engine/module";
+import { openDatabase, openStore, type Store } from "@svc/engine/store";
+import type { SpanProcedures } from "./procedures.ts";
+
+/** SQLite keeps its write-ahead log beside the file. */
+const PARTS = ["", "-wal", "-shm"];
+
+interface SpanFile {
+  /** Absolute path. */
+  readonly file: string;
+  readonly log: Logger;
+  readonly nowMs: number;
+}
+
+/** Opens the file. Renames a damaged file and creates a new one: only history is lost, and the engine must start. */
+export async function openSpanFile({ file, log, nowMs }: SpanFile): Promise<Store<SpanProcedures>> {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  try {
+    return await open(file, log);
+  } catch (error) {
+    const aside = `${file}.damaged-${nowMs}`;
+    log.error("the span file cannot be opened; it was renamed and a new one created", { file, aside, error });
+    for (const part of PARTS) if (existsSync(file + part)) renameSync(file + part, aside + part);
+    return open(file, log);
+  }
+}
+
+async function open(file: string, log: Logger): Promise<Store<SpanProcedures>> {
+  if (!existsSync(file)) makeShrinkable(file);
+  return openStore<SpanProcedures>({
+    file,
+    procedures: new URL("./procedures.js", import.meta.url),
+    log,
+    durability: "relaxed",
+  });
+}
+
+/** Creates the file such that SQLite can return free pages to the file system. Only possible while it is empty. */
+function makeShrinkable(file: string): void {
+  const database = openDatabase(file);
+  try {
+    database.exec("PRAGMA auto_vacuum=INCREMENTAL; VACUUM");
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,325 @@
+import type { Database, SqlValue } from "@svc/engine/store";
+import type { SpanRecord } from "../../model.ts";
+import { MAX_LISTED_SPANS } from "../span-store.ts";
+import { type SpanCondition, spanConditions, traceIdsOf } from "../trace-match.ts";
+import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "../trace-query.ts";
+import { SPANS_PER_TRACE } from "./schema.ts";
+import { readSpan } from "./span-json.ts";
+import { serviceQuery, wordQuery } from "./span-words.ts";
+import { COLUMNS, type TraceSqlRow } from "./trace-rows.ts";
+
+/** Sets of traces below this size are taken from an index and sorted. A scan finds members of larger sets soon. */
+const MAX_SET = 20_000;
+/** Rows per query of a scan: the first window, and the maximum. */
+const FIRST_WINDOW = 256;
+const MAX_WINDOW = 4_096;
+/** Maximum search time of one request in milliseconds, because others wait for the thread. Then a page is short. */
+const BUDGET_MS = 150;
+/** Maximum number of services that one search by name may expand to. */
+const MAX_SERVICES = 50;
+
+export interface SelectedTraces {
+  readonly rows: readonly { readonly row: TraceSqlRow; readonly spans: readonly string[] }[];
+  readonly total: number;
+  readonly totalIsExact: boolean;
+  readonly next: TracePosition | undefined;
+}
+
+const SORTS: Readonly<Record<TraceSort, { readonly column: string; readonly index: string }>> = {
+  start_time: { column: "start_us", index: "traces_start" },
+  duration: { column: "duration_us", index: "traces_duration" },
+  name: { column: "root_lower", index: "traces_name" },
+  spans: { column: "span_count", index: "traces_spans" },
+};
+
+type Found = {
+  readonly no: number;
+  readonly value: string | number;
+};
+
+interface Where {
+  readonly sql: string[];
+  readonly parameters: SqlValue[];
+}
+
+/** Queries for lists. `budgetMs` is the search time after which a request returns a short page. */
+export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { readonly budgetMs?: number } = {}) {
+  const totals = database.prepare<{ readonly traces: number; readonly internal: number }>(
+    "SELECT traces, internal FROM totals",
+  );
+  const countWords = database.prepare<{ readonly count: number }>(
+    `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${MAX_SET})`,
+  );
+  const traceRow = database.prepare<TraceSqlRow>(`SELECT no, ${COLUMNS} FROM traces WHERE no = ?`);
+  const rootSpan = database.prepare<{ readonly data: string }>(
+    `SELECT data FROM spans WHERE id / ${SPANS_PER_TRACE} = ? AND span_id = ?`,
+  );
+  const traceSpans = database.prepare<{ readonly data: string }>(
+    "SELECT data FROM spans WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+  );
+  const serviceNames = database.prepare<{ readonly name: string }>("SELECT name FROM services");
+
+  function textsOf(no: number, limit: number): string[] {
+    return traceSpans.all(no * SPANS_PER_TRACE, (no + 1) * SPANS_PER_TRACE - 1, limit).map(({ data }) => data);
+  }
+
+  /**
+   * Splits the span conditions into sets that the word index finds, and a check of single traces. A frequent word needs
+   * no index: a scan in order finds it soon, and reading the spans of one trace is faster than asking the index for
+   * them.
+   */
+  function spanParts(filters: TraceFilters) {
+    const sets: string[] = [];
+    const isSet = (query: string): boolean => {
+      if ((countWords.get(query)?.count ?? 0) >= MAX_SET) return false;
+      sets.push(query);
+      return true;
+    };
+    const services = servicesLike(filters.service_name);
+    if (services !== undefined) isSet(services.length === 0 ? NO_WORD : serviceQuery(services));
+    const toRead = spanConditions(filters).filter(({ lookup, negated }) => {
+      if (lookup === undefined || negated) return true;
+      if (lookup.by !== "words") return !isSet(wordQuery(lookup)) || !lookup.exact;
+      const rare = lookup.words.filter((word) => !isFrequent(word));
+      return rare.length === 0 || !isSet(wordQuery({ ...lookup, words: rare })) || rare.length < lookup.words.length;
+    });
+    const check = (no: number): boolean => toRead.length === 0 || matchesJson(toRead, textsOf(no, SPANS_PER_TRACE));
+    return { sets, check, hasCheck: toRead.length > 0 };
+  }
+
+  /** Cheap, because the word must match exactly. For a prefix the index would have to merge all its words. */
+  function isFrequent(word: string): boolean {
+    return (countWords.get(`"${word}"`)?.count ?? 0) >= MAX_SET;
+  }
+
+  /** Undefined: too many services to search by name. */
+  function servicesLike(part: string | undefined): readonly string[] | undefined {
+    if (part === undefined) return undefined;
+    const lower = part.toLowerCase();
+    const names = serviceNames.all().flatMap(({ name }) => (name.toLowerCase().includes(lower) ? [name] : []));
+    return names.length > MAX_SERVICES ? undefined : names;
+  }
+
+  function list(request: TraceListRequest): SelectedTraces {
+    const { filters } = request;
+    const { sets, check, hasCheck } = spanParts(filters);
+    const where = factsWhere(filters);
+    const set = setOf(filters, sets);
+    // A set without a check is complete after one query, so a time limit would only cause more requests.
+    const search = new Search(request, check, set !== undefined && !hasCheck ? Number.POSITIVE_INFINITY : budgetMs);
+    if (set !== undefined) searchSet(search, request, { set, where });
+    else searchAll(search, request, where);
+    return {
+      rows: search.found.map(({ no }) => ({
+        row: traceRow.get(no) as TraceSqlRow,
+        spans: spansFor(no, request.spans),
+      })),
+      ...totalOf(search, { filters, where, isSet: set !== undefined, hasCheck }),
+      next: search.next,
+    };
+  }
+
+  /** The candidate traces, if an index finds them and they are few enough. */
+  function setOf(filters: TraceFilters, sets: readonly string[]): Where | undefined {
+    const parts: Where = { sql: [], parameters: [] };
+    const ids = traceIdsOf(filters);
+    if (ids !== undefined) add(parts, `trace_id IN (${ids.map(() => "?").join(", ")})`, ...ids);
+    for (const query of sets)
+      add(parts, `no IN (SELECT rowid / ${SPANS_PER_TRACE} FROM words WHERE words MATCH ?)`, query);
+    const status = filters.status?.toLowerCase();
+    if (status !== undefined && status !== "ok" && isSmall("status = ? AND status <> 'ok'", [status]))
+      add(parts, "status = ? AND status <> 'ok'", status);
+    const { min_duration_ms } = filters;
+    if (
+      parts.sql.length === 0 &&
+      min_duration_ms !== undefined &&
+      isSmall("duration_us >= ?", [min_duration_ms * 1_000])
+    )
+      add(parts, "duration_us >= ?", min_duration_ms * 1_000);
+    return parts.sql.length === 0 ? undefined : parts;
+  }
+
+  function isSmall(sql: string, parameters: readonly SqlValue[]): boolean {
+    const counted = database.prepare<{ readonly count: number }>(
+      `SELECT count(*) AS count FROM (SELECT 1 FROM traces WHERE ${sql} LIMIT ${MAX_SET})`,
+    );
+    return (counted.get(...parameters)?.count ?? 0) < MAX_SET;
+  }
+
+  function searchSet(
+    search: Search,
+    { sortBy, descending }: TraceListRequest,
+    { set, where }: { readonly set: Where; readonly where: Where },
+  ): void {
+    const { column } = SORTS[sortBy];
+    const direction = descending ? "DESC" : "ASC";
+    // The plus prevents use of the sort index: the set is small, and all traces are many.
+    const sql = `SELECT no, ${column} AS value FROM traces WHERE ${[...set.sql, ...where.sql].join(" AND ")} ORDER BY +${column} ${direction}, no ${direction}`;
+    const found = database.prepare<Found>(sql).all(...set.parameters, ...where.parameters);
+    search.setSize = found.length;
+    for (const one of found) if (search.take(one)) return;
+    search.isComplete = true;
+  }
+
+  /** Scans all traces in order, window by window. */
+  function searchAll(search: Search, { sortBy, descending, after }: TraceListRequest, where: Where): void {
+    let from: TracePosition | undefined = after;
+    for (let window = FIRST_WINDOW; ; window = Math.min(MAX_WINDOW, 4 * window)) {
+      const sql = windowSql({ sortBy, descending, isBehind: from !== undefined, where, window });
+      const position = from === undefined ? [] : [from.value, from.tie];
+      const rows = database.prepare<Found & { readonly fits: number }>(sql).all(...where.parameters, ...position);
+      for (const row of rows) if (row.fits === 1 ? search.take(row) : search.pass(row)) return;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < window) break;
+      from = { value: last.value, tie: last.no };
+    }
+    search.isComplete = true;
+  }
+
+  function spansFor(no: number, wanted: TraceListRequest["spans"]): readonly string[] {
+    if (wanted === "none") return [];
+    if (wanted === "all") return textsOf(no, MAX_LISTED_SPANS);
+    const root = rootSpan.get(no, traceRow.get(no)?.root_span_id ?? "");
+    return root === undefined ? [] : [root.data];
+  }
+
+  function totalOf(
+    search: Search,
+    {
+      filters,
+      where,
+      isSet,
+      hasCheck,
+    }: { readonly filters: TraceFilters; readonly where: Where; readonly isSet: boolean; readonly hasCheck: boolean },
+  ): { readonly total: number; readonly totalIsExact: boolean } {
+    if (search.isComplete && search.beganAtStart) return { total: search.matched, totalIsExact: true };
+    if (isSet && !hasCheck) return { total: search.setSize, totalIsExact: true };
+    const counted = totals.get() ?? { traces: 0, internal: 0 };
+    if (!isSet && !hasCheck && where.sql.every((sql) => sql === NOT_INTERNAL))
+      return { total: counted.traces - (filters.include_internal ? 0 : counted.internal), totalIsExact: true };
+    return { total: search.matched + (search.next === undefined ? 0 : 1), totalIsExact: false };
+  }
+
+  return { list };
+}
+
+/** SQL for one window of traces in order, with a column that tells if each matches. */
+function windowSql(query: {
+  readonly sortBy: TraceSort;
+  readonly descending: boolean;
+  readonly isBehind: boolean;
+  readonly where: Where;
+  readonly window: number;
+}): string {
+  const { column, index } = SORTS[query.sortBy];
+  const direction = query.descending ? "DESC" : "ASC";
+  const conditions = query.where.sql.length === 0 ? "1" : query.where.sql.join(" AND ");
+  const behind = query.isBehind ? `WHERE (${column}, no) ${query.descending ? "<" : ">"} (?, ?)` : "";
+  return `SELECT no, ${column} AS value, (${conditions}) AS fits FROM traces INDEXED BY ${index} ${behind} ORDER BY ${column} ${direction}, no ${direction} LIMIT ${query.window}`;
+}
+
+/** Collects a page from traces that arrive in order. */
+class Search {
+  readonly found: Found[] = [];
+  readonly beganAtStart: boolean;
+  /** Number of traces that match so far. */
+  matched = 0;
+  setSize = 0;
+  isComplete = false;
+  next: TracePosition | undefined;
+  readonly #request: TraceListRequest;
+  readonly #check: (no: number) => boolean;
+  readonly #deadline: number;
+  #skip: number;
+  #last: Found | undefined;
+
+  constructor(request: TraceListRequest, check: (no: number) => boolean, budgetMs: number) {
+    this.#deadline = performance.now() + budgetMs;
+    this.#request = request;
+    this.#check = check;
+    this.#skip = request.after === undefined ? request.offset : 0;
+    this.beganAtStart = request.after === undefined;
+  }
+
+  /** Returns true when the search is finished. */
+  take(one: Found): boolean {
+    if (this.#isBefore(one)) return false;
+    const isFull = this.found.length >= this.#request.limit;
+    if (!isFull && !this.#hasTime()) return this.#stop();
+    if (!this.#check(one.no)) return this.pass(one);
+    if (isFull) return this.#stop();
+    this.matched += 1;
+    if (this.#skip > 0) this.#skip -= 1;
+    else this.found.push(one);
+    this.#last = one;
+    return false;
+  }
+
+  /** Skips a trace that does not match. Returns true when the search is finished. */
+  pass(one: Found): boolean {
+    if (!this.#hasTime()) return this.#stop();
+    this.#last = one;
+    return false;
+  }
+
+  #isBefore({ value, no }: Found): boolean {
+    const { after, descending } = this.#request;
+    if (after === undefined) return false;
+    if (value !== after.value) return descending ? value > after.value : value < after.value;
+    return descending ? no >= Number(after.tie) : no <= Number(after.tie);
+  }
+
+  /** Each request searches at least one trace, so that a search always makes progress. */
+  #hasTime(): boolean {
+    return this.#last === undefined || performance.now() < this.#deadline;
+  }
+
+  #stop(): true {
+    const last = this.#last;
+    this.next = last === undefined ? this.#request.after : { value: last.value, tie: last.no };
+    return true;
+  }
+}
+
+/** A token that no span has. */
+const NO_WORD = '"_"';
+const NOT_INTERNAL = "internal = 0";
+
+function factsWhere(filters: TraceFilters): Where {
+  const where: Where = { sql: [], parameters: [] };
+  if (!filters.include_internal) add(where, NOT_INTERNAL);
+  if (filters.status !== undefined) add(where, "status = ?", filters.status.toLowerCase());
+  if (filters.name !== undefined && !filters.search_all_spans)
+    add(where, "instr(root_lower, ?) > 0", filters.name.toLowerCase());
+  if (filters.service_name !== undefined)
+    add(where, "instr(lower(services), ?) > 0", JSON.stringify(filters.service_name?.toLowerCase()).slice(1, -1));
+  if (filters.trigger_type !== undefined) add(where, "trigger_type = ?", filters.trigger_type);
+  if (filters.min_duration_ms !== undefined || filters.max_duration_ms !== undefined) add(where, "duration_us >= 0");
+  if (filters.min_duration_ms !== undefined) add(where, "duration_us >= ?", filters.min_duration_ms * 1_000);
+  if (filters.max_duration_ms !== undefined) add(where, "duration_us <= ?", filters.max_duration_ms * 1_000);
+  if (filters.end_time !== undefined) add(where, "start_us <= ?", filters.end_time * 1_000);
+  if (filters.start_time !== undefined) add(where, "(pending_count > 0 OR end_us >= ?)", filters.start_time * 1_000);
+  return where;
+}
+
+function add(where: Where, sql: string, ...parameters: readonly SqlValue[]): void {
+  where.sql.push(sql);
+  where.parameters.push(...parameters);
+}
+
+/** Tests a trace by the JSON of its spans. Parses only spans that can match, because a substring search is faster. */
+function matchesJson(conditions: readonly SpanCondition[], texts: readonly string[]): boolean {
+  const lower: string[] = [];
+  const spans: SpanRecord[] = [];
+  const matchesAt = ({ needle, matches }: SpanCondition, index: number, text: string): boolean => {
+    if (needle !== undefined) {
+      lower[index] ??= text.toLowerCase();
+      if (!lower[index].includes(needle)) return false;
+    }
+    spans[index] ??= readSpan(text);
+    return matches(spans[index]);
+  };
+  return conditions.every(
+    (condition) => texts.some((text, index) => matchesAt(condition, index, text)) !== condition.negated,
+  );
+}

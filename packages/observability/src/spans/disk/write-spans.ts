@@ -1,0 +1,127 @@
+import type { Database } from "@svc/engine/store";
+import type { SpanRecord } from "../../model.ts";
+import { mayReplace } from "../span-store.ts";
+import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";
+import { SPANS_PER_TRACE } from "./schema.ts";
+import { readSpan, writeSpan } from "./span-json.ts";
+import { indexedWords } from "./span-words.ts";
+import { COLUMNS, factsOf, parametersOf, type TraceSqlRow } from "./trace-rows.ts";
+
+const MAX_TRACE_SPANS = 200_000;
+/** Maximum number of service names that searches can use. */
+const MAX_SERVICES = 10_000;
+
+interface OpenTrace {
+  readonly no: number;
+  readonly facts: TraceFacts;
+  readonly isNew: boolean;
+  readonly wasInternal: boolean;
+  nextSeq: number;
+}
+
+const INTERRUPTED = "the engine stopped before this span ended";
+
+/** Writes spans, and updates the rows of their traces. */
+export function spanWriter(database: Database) {
+  const findTrace = database.prepare<TraceSqlRow>(`SELECT no, ${COLUMNS} FROM traces WHERE trace_id = ?`);
+  const putTrace = database.prepare(
+    `INSERT OR REPLACE INTO traces (no, ${COLUMNS}) VALUES (?, ${COLUMNS.split(",")
+      .map(() => "?")
+      .join(", ")})`,
+  );
+  const findSpan = database.prepare<{ readonly id: number; readonly data: string }>(
+    `SELECT id, data FROM spans WHERE id / ${SPANS_PER_TRACE} = ? AND span_id = ?`,
+  );
+  const putSpan = database.prepare("INSERT OR REPLACE INTO spans (id, span_id, pending, data) VALUES (?, ?, ?, ?)");
+  const putWords = database.prepare("INSERT INTO words (rowid, text) VALUES (?, ?)");
+  const dropWords = database.prepare("DELETE FROM words WHERE rowid = ?");
+  const pendingSpans = database.prepare<{ readonly data: string }>("SELECT data FROM spans WHERE pending = 1 LIMIT ?");
+  const totals = database.prepare<{ readonly last_no: number }>("SELECT last_no FROM totals");
+  const addTotals = database.prepare(
+    "UPDATE totals SET spans = spans + ?, traces = traces + ?, internal = internal + ?, last_no = ?",
+  );
+  const addService = database.prepare("INSERT OR IGNORE INTO services (name) VALUES (?)");
+  const countServices = database.prepare<{ readonly count: number }>("SELECT count(*) AS count FROM services");
+
+  function append(texts: readonly string[], nowMs: number): { refused: number; foreign: number } {
+    const traces = new Map<string, OpenTrace>();
+    const services = new Set<string>();
+    let lastNo = totals.get()?.last_no ?? 0;
+    let added = 0;
+    let refused = 0;
+    let foreign = 0;
+    for (const text of texts) {
+      const span = readSpan(text);
+      let trace = traces.get(span.traceId);
+      if (trace === undefined) {
+        trace = openTrace(span, () => {
+          lastNo += 1;
+          return lastNo;
+        });
+        traces.set(span.traceId, trace);
+      }
+      const before = trace.nextSeq;
+      const outcome = put(trace, span, text);
+      if (outcome === "full") refused += 1;
+      else if (outcome === "foreign") foreign += 1;
+      added += trace.nextSeq - before;
+      services.add(span.resource.service);
+    }
+    let newTraces = 0;
+    let newInternal = 0;
+    for (const trace of traces.values()) {
+      putTrace.run(trace.no, ...parametersOf(trace.facts, trace.nextSeq, nowMs));
+      if (trace.isNew) newTraces += 1;
+      newInternal += Number(trace.facts.internal) - Number(trace.wasInternal);
+    }
+    addTotals.run(added, newTraces, newInternal, lastNo);
+    if ((countServices.get()?.count ?? 0) < MAX_SERVICES) for (const name of services) addService.run(name);
+    return { refused, foreign };
+  }
+
+  function openTrace(span: SpanRecord, nextNo: () => number): OpenTrace {
+    const row = findTrace.get(span.traceId);
+    if (row === undefined) return { no: nextNo(), facts: newFacts(span), isNew: true, wasInternal: false, nextSeq: 0 };
+    const facts = factsOf(row);
+    return { no: row.no, facts, isNew: false, wasInternal: facts.internal, nextSeq: row.next_seq };
+  }
+
+  /** Returns `full` if the trace has too many spans, `foreign` if another sender's span has the same ids. */
+  function put(trace: OpenTrace, span: SpanRecord, text: string): "stored" | "full" | "foreign" {
+    const stored = trace.nextSeq === 0 ? undefined : findSpan.get(trace.no, span.spanId);
+    const pending = span.endUnixNano === undefined;
+    if (stored === undefined) {
+      if (trace.nextSeq >= MAX_TRACE_SPANS) return "full";
+      addToFacts(trace.facts, span);
+      write(trace.no * SPANS_PER_TRACE + trace.nextSeq, span, text);
+      trace.nextSeq += 1;
+      return "stored";
+    }
+    const before = readSpan(stored.data);
+    if (!mayReplace(span, before)) return "foreign";
+    // A pending span may arrive after its end. A forged end must not win over it.
+    if (pending && before.endUnixNano !== undefined && mayReplace(before, span)) return "stored";
+    addToFacts(trace.facts, span, before);
+    dropWords.run(stored.id);
+    write(stored.id, span, text);
+    return "stored";
+  }
+
+  function write(id: number, span: SpanRecord, text: string): void {
+    putSpan.run(id, span.spanId, span.endUnixNano === undefined ? 1 : 0, text);
+    putWords.run(id, indexedWords(span));
+  }
+
+  return {
+    append,
+    /** Ends spans that an earlier engine process left pending. Returns true if there may be more. */
+    interrupt(limit: number, nowMs: number): boolean {
+      const texts = pendingSpans.all(limit).map(({ data }) => {
+        const span = readSpan(data);
+        return writeSpan({ ...span, endUnixNano: span.startUnixNano, status: "error", statusDescription: INTERRUPTED });
+      });
+      append(texts, nowMs);
+      return texts.length === limit;
+    },
+  };
+}

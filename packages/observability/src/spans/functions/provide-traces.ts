@@ -1,0 +1,32 @@
+import type { CallerAccess, ModuleContext } from "@svc/engine/module";
+import { CallError } from "@svc/protocol";
+import type { DropCounter } from "../../model.ts";
+import type { SpanReader, SpanStore } from "../span-store.ts";
+import { spansFor } from "../visible-spans.ts";
+import { provideListFunctions } from "./list-traces.ts";
+import { provideReadFunctions } from "./read-traces.ts";
+import { provideTransferFunctions } from "./transfer-traces.ts";
+
+export interface TraceFunctions {
+  /** Throws `memory_exporter_not_enabled` if spans are not stored. */
+  store(): SpanStore;
+  /** The part of the store that the caller may see. */
+  spansFor(access: CallerAccess | undefined): SpanReader;
+}
+
+/** Provides `engine::traces::*`. Without a `store` each function throws `memory_exporter_not_enabled`. */
+export function provideTraces(context: ModuleContext<unknown>, store: SpanStore | undefined, drops: DropCounter): void {
+  const functions: TraceFunctions = {
+    store() {
+      if (store !== undefined) return store;
+      throw new CallError(
+        "memory_exporter_not_enabled",
+        "In-memory span storage is not available. Set exporter: memory or both in config, in the block svc-observability, e.g. `exporter: both`",
+      );
+    },
+    spansFor: (access) => spansFor(functions.store(), access),
+  };
+  provideListFunctions(context, functions);
+  provideReadFunctions(context, functions);
+  provideTransferFunctions(context, functions, drops);
+}

@@ -1,0 +1,114 @@
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { ModuleContext } from "@svc/engine/module";
+import type { SecretMask } from "@svc/protocol";
+import { keepOptionsOf } from "../calls/sampling-functions.ts";
+import { type ObservabilityConfig, SPANS_SHARE, storageFolder } from "../config.ts";
+import type { DropCounter, SpanRecord, SpanSink } from "../model.ts";
+import type { DiskSpanLimits } from "./disk/disk-span-store.ts";
+import { provideTraces } from "./functions/provide-traces.ts";
+import { type MemoryLimits, MemorySpanStore } from "./memory/memory-span-store.ts";
+import type { SpanStore } from "./span-store.ts";
+import { provideTraceStream } from "./trace-stream.ts";
+import { TraceTriggers } from "./trace-trigger.ts";
+
+export interface RunningSpans {
+  /** Takes every span; does nothing if spans are not stored. */
+  readonly sink: SpanSink;
+  /** Undefined if spans are only exported. */
+  readonly store: SpanStore | undefined;
+  reconfigure(next: ObservabilityConfig): "restart" | undefined;
+  stop(): Promise<void>;
+}
+
+export interface SpansParts {
+  readonly drops: DropCounter;
+  /** Uses the current config. */
+  readonly redactor: () => SecretMask;
+}
+
+/** Stores spans as configured. Provides `engine::traces::*`, the stream `svc.traces` and the trigger type `trace`. */
+export async function startSpans(
+  context: ModuleContext<ObservabilityConfig>,
+  parts: SpansParts,
+): Promise<RunningSpans> {
+  const opened = await openSpanStore(context, parts);
+  const store = opened?.store;
+  let { config } = context;
+  const reconfigure = (next: ObservabilityConfig): "restart" | undefined => {
+    if (!isDeepStrictEqual(storageOf(config), storageOf(next))) return "restart";
+    config = next;
+    opened?.setLimits(next);
+    return undefined;
+  };
+  provideTraces(context, store, parts.drops);
+  if (store === undefined)
+    return { sink: { started: () => {}, ended: () => {} }, store, reconfigure, stop: async () => {} };
+  const feed = provideTraceStream(context, store);
+  const triggers = new TraceTriggers(context, store);
+  const changed = (span: SpanRecord): void => {
+    feed.changed(span);
+    triggers.changed(span);
+  };
+  return {
+    store,
+    sink: {
+      started(span) {
+        store.started(span);
+        feed.changed(span);
+      },
+      ended(span) {
+        store.ended(span);
+        changed(span);
+      },
+    },
+    reconfigure,
+    async stop() {
+      feed.stop();
+      triggers.stop();
+      await store.close();
+    },
+  };
+}
+
+interface OpenedStore {
+  readonly store: SpanStore;
+  readonly setLimits: (config: ObservabilityConfig) => void;
+}
+
+/** Returns undefined if spans are only exported. */
+async function openSpanStore(
+  context: ModuleContext<ObservabilityConfig>,
+  { drops, redactor }: SpansParts,
+): Promise<OpenedStore | undefined> {
+  const { config, log, clock } = context;
+  if (config.exporter === "otlp") return undefined;
+  if (config.trace_storage?.enabled === true) {
+    const { DiskSpanStore } = await import("./disk/disk-span-store.ts");
+    const file = join(storageFolder(config.trace_storage, context.dataDir), "spans.db");
+    const store = new DiskSpanStore({ file, limits: diskLimits(config.trace_storage), log, clock, drops, redactor });
+    return {
+      store,
+      setLimits: ({ trace_storage }) => trace_storage !== undefined && store.setLimits(diskLimits(trace_storage)),
+    };
+  }
+  const store = new MemorySpanStore(memoryLimits(config), { drops, redactor });
+  return { store, setLimits: (next) => store.setLimits(memoryLimits(next)) };
+}
+
+function memoryLimits({ memory_max_spans, memory_max_bytes, sampling }: ObservabilityConfig): MemoryLimits {
+  return { maxSpans: memory_max_spans, maxBytes: memory_max_bytes, keepSlowMs: keepOptionsOf(sampling).keepSlowMs };
+}
+
+function diskLimits({
+  max_disk_bytes,
+  retention_seconds,
+}: NonNullable<ObservabilityConfig["trace_storage"]>): DiskSpanLimits {
+  return { maxBytes: SPANS_SHARE * max_disk_bytes, retentionMs: 1_000 * retention_seconds };
+}
+
+/** Settings that decide where spans are stored. A change requires a restart of the module. */
+function storageOf({ exporter, trace_storage: storage }: ObservabilityConfig): unknown {
+  const isOnDisk = storage?.enabled === true;
+  return [exporter === "otlp", isOnDisk, isOnDisk ? storage.directory : undefined];
+}

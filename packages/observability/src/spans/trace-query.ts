@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { cursorSchema } from "../query/cursor.ts";
+import { attributePairsSchema, filtersSchema, oneOf } from "../query/filter-input.ts";
+
+const TRACE_STATUSES = ["ok", "error", "pending"];
+const MAX_TRACE_IDS = 1_000;
+const name = z.string().min(1).max(512);
+const traceId = z.string().min(1).max(64);
+const milliseconds = z.number();
+
+const filterMembers = () => ({
+  trace_id: traceId.optional(),
+  trace_ids: z.array(traceId).max(MAX_TRACE_IDS).optional(),
+  service_name: name.optional().meta({ description: "Part of the name of a service in the trace, case-insensitive" }),
+  name: name
+    .optional()
+    .meta({ description: "Part of the root span's name, case-insensitive; with search_all_spans of any span's name" }),
+  status: oneOf(TRACE_STATUSES).optional().meta({ description: "ok, error or pending" }),
+  function_id: name.optional().meta({ description: "Function that a span of the trace ran" }),
+  worker: name.optional().meta({ description: "Name or id of a worker that ran a span of the trace" }),
+  trigger_type: name.optional().meta({ description: "What started the trace, e.g. http, cron, queue" }),
+  text: z.string().max(1_024).optional().meta({
+    description:
+      "Words or prefixes of words in one span: its name, service, attributes, events and error. A trace id finds the trace",
+  }),
+  min_duration_ms: milliseconds.optional(),
+  max_duration_ms: milliseconds.optional(),
+  start_time: milliseconds
+    .optional()
+    .meta({ description: "Milliseconds since 1970; traces that ended before are left out" }),
+  end_time: milliseconds
+    .optional()
+    .meta({ description: "Milliseconds since 1970; traces that began later are left out" }),
+  attributes: attributePairsSchema.optional().meta({ description: "Attributes that spans of the trace have" }),
+  filters: filtersSchema
+    .optional()
+    .meta({ description: "Each must match a span of the trace; a not_ filter must hold for all spans" }),
+  exclude_attributes: attributePairsSchema.optional().meta({ description: "Attributes that no span of the trace has" }),
+  include_internal: z.boolean().default(false),
+  search_all_spans: z.boolean().default(false),
+});
+
+export const traceFiltersSchema = () => z.object(filterMembers());
+export type TraceFilters = z.infer<ReturnType<typeof traceFiltersSchema>>;
+
+export const traceSortSchema = z.enum(["start_time", "duration", "name", "spans"]);
+export type TraceSort = z.infer<typeof traceSortSchema>;
+
+export const traceListSchema = () =>
+  z.object({
+    ...filterMembers(),
+    offset: z.int().min(0).max(1_000_000).default(0),
+    limit: z.int().min(1).max(1_000).default(100),
+    cursor: cursorSchema.optional().meta({
+      description:
+        "The `cursor` of the previous page; offset is ignored then. After `partial: true` it continues the search",
+    }),
+    sort_by: traceSortSchema.default("start_time"),
+    sort_order: z.enum(["asc", "desc"]).default("desc"),
+  });
+
+/** The position of a page: after the row with this sort value and this id (`tie`) among rows with the same value. */
+export interface TracePosition {
+  readonly value: string | number;
+  readonly tie: string | number;
+}
+
+export interface TraceListRequest {
+  readonly filters: TraceFilters;
+  readonly sortBy: TraceSort;
+  readonly descending: boolean;
+  readonly after: TracePosition | undefined;
+  readonly offset: number;
+  readonly limit: number;
+  /** Which spans to return besides the facts: none, the root span, or all (the first 1,000 of each trace). */
+  readonly spans: "none" | "root" | "all";
+}

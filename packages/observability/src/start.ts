@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Attributes, type ModuleContext, type RunningModule, systemClock } from "@svc/engine/module";
+import { provideAlerts } from "./alerts/functions.ts";
+import { observeCalls } from "./calls/observe-calls.ts";
+import { CompositeCollector } from "./collector.ts";
+import type { ObservabilityConfig } from "./config.ts";
+import { DropCounts } from "./drop-counts.ts";
+import { EventLoopLag } from "./event-loop-lag.ts";
+import { startExport } from "./export/start-export.ts";
+import { startHealth } from "./health/health.ts";
+import type { LogStoreStats } from "./logs/log-store.ts";
+import { startLogs } from "./logs/start-logs.ts";
+import { startMetrics } from "./metrics/metrics.ts";
+import type { Resource } from "./model.ts";
+import { RecordRate } from "./otlp/record-rate.ts";
+import { startOtlp } from "./otlp/start-otlp.ts";
+import { restartSettings } from "./restart-settings.ts";
+import { SpanFanOut } from "./span-fan-out.ts";
+import type { SpanStoreStats } from "./spans/span-store.ts";
+import { startSpans } from "./spans/start-spans.ts";
+import { measureStores, provideTelemetryStatus, type StatusParts, type StoreStats } from "./status.ts";
+
+export async function startObservability(
+  outer: ModuleContext<ObservabilityConfig>,
+): Promise<RunningModule<ObservabilityConfig>> {
+  const context = rejectingUnknownMembers(outer);
+  let { config } = context;
+  /** Stop functions of the started parts, in order; called in reverse. */
+  const running: (() => unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of running.splice(0).reverse()) await end();
+  };
+  try {
+    const resource = engineResource(config);
+    const drops = new DropCounts();
+    const spanSinks = new SpanFanOut();
+    const calls = observeCalls(context, { sink: spanSinks, drops, resource });
+    running.push(() => calls.stop());
+    const spans = await startSpans(context, { drops, redactor: calls.redactor });
+    running.push(() => spans.stop());
+    spanSinks.add(spans.sink);
+    // Uses the system clock even if the modules have another: lag is real time.
+    const lag = new EventLoopLag(systemClock);
+    running.push(() => lag.stop());
+    const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, lag, resource });
+    running.push(() => metrics.stop());
+    const exports = await startExport(context, {
+      drops,
+      metrics: () => metrics.snapshot(),
+      show: (attributes) => calls.redactor().attributes(attributes),
+    });
+    // Stops before the metrics, because it sends them a last time.
+    running.push(() => exports.stop());
+    spanSinks.add(exports);
+    const rate = new RecordRate(() => context.clock.monotonic());
+    const logs = await startLogs(context, { drops, rate, sinks: [exports] });
+    running.push(() => logs.stop());
+    const otlp = await startOtlp(context, { spans: calls.spans, logs: logs.sink, metrics: metrics.sink, drops, rate });
+    running.push(() => otlp.stop());
+    context.telemetry.collect(
+      new CompositeCollector(calls.recorder, {
+        log: (entry) => logs.log(entry),
+        ingest: (signal, body, source) => otlp.ingest(signal, body, source),
+      }),
+    );
+    const stored: Pick<StatusParts, "spans" | "logs"> = {
+      spans: () => {
+        const stats = spans.store?.stats();
+        return stats instanceof Promise ? stats.then(statsOf) : statsOf(stats);
+      },
+      logs: () => statsOf(logs.stats()),
+    };
+    provideTelemetryStatus(context, {
+      config: () => config,
+      drops,
+      exports,
+      otlp,
+      metrics: () => metrics.counts(),
+      ...stored,
+    });
+    measureStores(context.telemetry, stored);
+    const alerts = await provideAlerts(context, metrics.reader);
+    running.push(() => alerts.stop());
+    running.push(startHealth(context, { config: () => config, lag }));
+    // Last, so that the start itself does not count as lag.
+    lag.start();
+    return {
+      async reconfigure(next) {
+        if (
+          !isDeepStrictEqual(identityOf(next), identityOf(config)) ||
+          spans.reconfigure(next) === "restart" ||
+          logs.reconfigure(next) === "restart"
+        ) {
+          const settings = restartSettings(config, next);
+          context.log.warn(
+            `svc-observability restarts because ${settings} changed: traces, logs, metrics and invocations in memory are cleared`,
+          );
+          return "restart";
+        }
+        await metrics.reconfigure(next);
+        await otlp.reconfigure(next);
+        await exports.reconfigure(next);
+        calls.reconfigure(next);
+        await alerts.reconfigure(next.alerts);
+        config = next;
+        return undefined;
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Functions that take queries. They reject unknown members: a misspelt filter would otherwise match everything. */
+const QUERY_FUNCTIONS = /^engine::(?:traces|logs|metrics|rollups|alerts|invocations)::/;
+
+function rejectingUnknownMembers(context: ModuleContext<ObservabilityConfig>): ModuleContext<ObservabilityConfig> {
+  const provideFunction: typeof context.provideFunction = (spec) =>
+    context.provideFunction(QUERY_FUNCTIONS.test(spec.id) ? { ...spec, refusesMisspelt: true } : spec);
+  // Inherits the other members, whose getters must stay live.
+  return Object.create(context, { provideFunction: { value: provideFunction } }) as ModuleContext<ObservabilityConfig>;
+}
+
+function engineResource({ service_name, service_version, service_namespace }: ObservabilityConfig): Resource {
+  const attributes: Record<string, string> = {};
+  if (service_version !== undefined) attributes["service.version"] = service_version;
+  if (service_namespace !== undefined) attributes["service.namespace"] = service_namespace;
+  return { service: service_name, workerId: undefined, attributes: attributes satisfies Attributes };
+}
+
+function statsOf(stats: LogStoreStats | SpanStoreStats | undefined): StoreStats | undefined {
+  if (stats === undefined) return undefined;
+  const { stored, limit, bytes, maxBytes, diskBytes, oldestMs, unwritten } = stats;
+  return {
+    stored,
+    limit: limit ?? null,
+    bytes,
+    max_bytes: maxBytes,
+    disk_bytes: diskBytes,
+    oldest_ms: oldestMs ?? null,
+    unwritten,
+  };
+}
+
+/** Returns the engine's identity, which cannot change while the module runs. */
+function identityOf({ service_name, service_version, service_namespace }: ObservabilityConfig): unknown {
+  return [service_name, service_version, service_namespace];
+}
