@@ -47,6 +47,8 @@ const INVOCATION_CHARACTERS = 36;
  * One call: its span, its entry in the invocation history, and what the router holds while it runs. It is created on
  * the hot path, so it stores what it receives unchanged and computes times, attributes and events when they are read.
  * Records are pooled, because allocating thousands of medium-lived objects would keep the garbage collector busy.
+ * `npm run bench -- --rows 23`: a call takes 34 % more CPU of the engine without the pool and `TextArena`, and 8 to 15 %
+ * more without the pool alone.
  */
 export class CallRecord implements SpanRecord, CallSpan {
   // The fields that eviction reads come first, so that they share a cache line: by then the rest of the record is in no

@@ -14,6 +14,11 @@ export class Deque<T> {
     return this.#length === 0 ? undefined : this.#ring[this.#head];
   }
 
+  /** Returns the item at `index`, counted from the first. */
+  at(index: number): T | undefined {
+    return index < this.#length ? this.#ring[(this.#head + index) & (this.#ring.length - 1)] : undefined;
+  }
+
   push(item: T): void {
     if (this.#length === this.#ring.length) this.#double();
     this.#ring[(this.#head + this.#length) & (this.#ring.length - 1)] = item;
