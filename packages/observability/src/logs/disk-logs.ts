@@ -7,7 +7,8 @@ import { sizeOf } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";
 import type { LogFileStats, LogProcedures } from "./log-procedures.ts";
 import { rowOf } from "./log-row.ts";
-import type { LogSource, LogStore, LogStoreStats, StoredLog } from "./log-store.ts";
+import type { LogSource, LogStore, LogStoreStats } from "./log-store.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 /** Entries are written after this time, in milliseconds, or at this number. */
 const FLUSH_MS = 1_000;

@@ -1,7 +1,7 @@
 import type { LogRecord, LogSink } from "../model.ts";
 import { RecentIds } from "../recent-ids.ts";
 import { boundRecord } from "./bounded-record.ts";
-import type { StoredLog } from "./log-store.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 /** Maximum number of remembered ids of entries that may arrive on two paths; the oldest are forgotten first. */
 const MAX_REMEMBERED_IDS = 4_096;

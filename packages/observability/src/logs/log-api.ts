@@ -18,10 +18,11 @@ import { recordOfLine, recordsOfOtlp } from "./log-import.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import { logLines } from "./log-lines.ts";
 import { cursorOf, LogQueries, positionIn } from "./log-queries.ts";
-import type { LogStore, StoredLog } from "./log-store.ts";
+import type { LogStore } from "./log-store.ts";
 import { positionOf } from "./log-tally.ts";
 import type { RecentLogs } from "./recent-logs.ts";
 import { SEVERITIES } from "./severity.ts";
+import type { StoredLog } from "./stored-log.ts";
 import { Tail } from "./tail.ts";
 
 /** Approximate maximum size of one result. Further entries are on the next page. */

@@ -4,8 +4,8 @@ import { attributeOf, textOfValue } from "../query/attributes.ts";
 import type { Filter } from "../query/filter-input.ts";
 import { type CompiledFilter, compileFilter } from "../query/filters.ts";
 import { type RedactAttributes, redactionOf, redactRecord } from "./log-json.ts";
-import type { StoredLog } from "./log-store.ts";
 import { compileRegex, selectByRegex } from "./regex-search.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 /** A filter in the form that is sent to the store's thread. */
 export interface LogFilter {

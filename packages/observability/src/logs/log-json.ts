@@ -1,8 +1,8 @@
 import type { Attributes } from "@svc/engine/module";
 import { SecretMask } from "@svc/protocol/secrets";
 import { type LogRecord, millisOf } from "../model.ts";
-import type { StoredLog } from "./log-store.ts";
 import { isFatal } from "./severity.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 /** An entry in results, triggers and the stream: the specification's fields, the published ones, then ours. */
 export interface LogJson {

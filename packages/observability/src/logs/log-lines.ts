@@ -2,7 +2,8 @@ import { encodeLogs } from "../otlp/encode.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { logJson, type RedactAttributes, redactRecord } from "./log-json.ts";
 import type { LogQueries } from "./log-queries.ts";
-import type { LogOrder, LogPosition, StoredLog } from "./log-store.ts";
+import type { LogOrder, LogPosition } from "./log-store.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 export type LogFormat = "ndjson" | "csv" | "otlp_json";
 

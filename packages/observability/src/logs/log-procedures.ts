@@ -3,16 +3,9 @@ import { type Procedure, Refusal, read, write } from "@svc/engine/store/procedur
 import { conditionsOf } from "./log-conditions.ts";
 import { logSelector } from "./log-filter.ts";
 import { entryOf, indexedText, type LogRow, rowBytes } from "./log-row.ts";
-import type {
-  LogOrder,
-  LogPosition,
-  PageRequest,
-  PageSlice,
-  StoredLog,
-  TallyRequest,
-  TallySlice,
-} from "./log-store.ts";
+import type { LogOrder, LogPosition, PageRequest, PageSlice, TallyRequest, TallySlice } from "./log-store.ts";
 import { positionOf, Tally } from "./log-tally.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 /** These procedures run in the store's thread. */
 export const schema: readonly string[] = [

@@ -3,8 +3,9 @@ import { CallError } from "@svc/protocol";
 import { z } from "zod";
 import { readCursor, writeCursor } from "../query/cursor.ts";
 import { type LogFilter, NO_FILTER } from "./log-filter.ts";
-import type { LogOrder, LogPosition, LogSource, LogStore, StoredLog, TallyRequest } from "./log-store.ts";
+import type { LogOrder, LogPosition, LogSource, LogStore, TallyRequest } from "./log-store.ts";
 import { positionOf, Tally } from "./log-tally.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 /** Entries that are searched in one turn of the event loop. */
 const ROWS_PER_SLICE = 2_000;

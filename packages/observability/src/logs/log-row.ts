@@ -2,8 +2,8 @@ import type { Attributes } from "@svc/engine/module";
 import type { SeverityText } from "../model.ts";
 import { functionOf, searchedTexts, workerIdOf, workerOf } from "./log-filter.ts";
 import { type RedactAttributes, redactRecord } from "./log-json.ts";
-import type { StoredLog } from "./log-store.ts";
 import { severityTextOf } from "./severity.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 const NANOS_PER_MS = 1_000_000n;
 

@@ -1,12 +1,6 @@
 import type { Awaitable } from "@svc/engine/module";
-import type { LogRecord } from "../model.ts";
 import type { LogFilter } from "./log-filter.ts";
-
-export interface StoredLog {
-  /** Grows with each entry, by one while the engine runs; never reused. */
-  readonly id: number;
-  readonly log: LogRecord;
-}
+import type { StoredLog } from "./stored-log.ts";
 
 /** A position in time order; entries with the same time are ordered by id. */
 export interface LogPosition {

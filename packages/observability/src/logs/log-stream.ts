@@ -1,7 +1,7 @@
 import type { Clock, Streams, SystemStream } from "@svc/engine/module";
 import { logJson, type RedactAttributes } from "./log-json.ts";
-import type { StoredLog } from "./log-store.ts";
 import type { RecentLogs } from "./recent-logs.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 /** Name of the system stream. Its events carry `{logs, dropped}`. */
 const LOG_STREAM = "svc.logs";

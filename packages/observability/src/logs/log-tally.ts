@@ -2,8 +2,9 @@ import { type LogRecord, millisOf } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { fieldOf, functionOf, workerOf } from "./log-filter.ts";
 import { type RedactAttributes, redactionOf, redactRecord } from "./log-json.ts";
-import type { LogPosition, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
+import type { LogPosition, TallyRequest, TallySlice } from "./log-store.ts";
 import { SEVERITIES } from "./severity.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 /** Maximum number of different values per facet; further ones are counted together. */
 const MAX_FACET_VALUES = 1_000;

@@ -6,8 +6,8 @@ import type { DropCounter } from "../model.ts";
 import { RecentIds } from "../recent-ids.ts";
 import { functionOf, type LogFilter, type LogMatcher, logMatcher, NO_FILTER, workerIdOf } from "./log-filter.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
-import type { StoredLog } from "./log-store.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 /** Maximum number of queued entries and concurrent deliveries per binding. */
 const MAX_WAITING = 1_000;

@@ -10,11 +10,11 @@ import type {
   LogStoreStats,
   PageRequest,
   PageSlice,
-  StoredLog,
   TallyRequest,
   TallySlice,
 } from "./log-store.ts";
 import { comparePositions, positionOf, Tally } from "./log-tally.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 export interface MemoryLimits {
   readonly maxCount: number;

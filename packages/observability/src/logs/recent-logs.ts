@@ -1,5 +1,5 @@
 import { sizeOf } from "./bounded-record.ts";
-import type { StoredLog } from "./log-store.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 const MAX_COUNT = 1_000;
 const MAX_BYTES = 1024 * 1024;

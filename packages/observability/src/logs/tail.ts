@@ -4,8 +4,8 @@ import { z } from "zod";
 import { readCursor, writeCursor } from "../query/cursor.ts";
 import { type LogFilter, logSelector } from "./log-filter.ts";
 import { invalidInput } from "./log-filter-input.ts";
-import type { StoredLog } from "./log-store.ts";
 import type { RecentLogs } from "./recent-logs.ts";
+import type { StoredLog } from "./stored-log.ts";
 
 const MAX_WAITING = 200;
 /** Minimum time between two searches of a waiting call, in milliseconds. */

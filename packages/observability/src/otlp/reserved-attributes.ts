@@ -1,5 +1,4 @@
 import type { Attributes, AttributeValue } from "@svc/engine/module";
-import type { Origin } from "./decode-context.ts";
 
 /** Prefix of the attributes that the engine and its SDKs set. */
 const PREFIX = "svc.";
@@ -16,7 +15,7 @@ const IDENTITY_LABELS: ReadonlySet<string> = new Set(["service_name", "worker_id
 export function isReserved(
   name: string,
   value: AttributeValue | undefined,
-  origin: Pick<Origin, "providesFunction">,
+  origin: { readonly providesFunction?: ((functionId: string) => boolean) | undefined },
 ): boolean {
   if (FUNCTION_NAMES.has(name)) return typeof value !== "string" || origin.providesFunction?.(value) !== true;
   return ALIASES.has(name) || (name.startsWith(PREFIX) && name !== LOG_ID);

@@ -5,7 +5,7 @@ import type { TracePage } from "../span-store.ts";
 import { storedSpan, traceSummary } from "../stored-span.ts";
 import { DEFAULT_FACETS, groupTraces, traceFacets, traceHistogram } from "../trace-aggregates.ts";
 import { type TracePosition, traceFiltersSchema, traceListSchema, traceSortSchema } from "../trace-query.ts";
-import type { TraceFunctions } from "./provide-traces.ts";
+import type { TraceFunctions } from "./trace-functions.ts";
 
 const LIST = "traces";
 const scalar = z.union([z.string(), z.number()]);

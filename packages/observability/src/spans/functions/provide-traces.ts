@@ -1,18 +1,12 @@
-import type { CallerAccess, ModuleContext } from "@svc/engine/module";
+import type { ModuleContext } from "@svc/engine/module";
 import { CallError } from "@svc/protocol";
 import type { DropCounter } from "../../model.ts";
-import type { SpanReader, SpanStore } from "../span-store.ts";
+import type { SpanStore } from "../span-store.ts";
 import { spansFor } from "../visible-spans.ts";
 import { provideListFunctions } from "./list-traces.ts";
 import { provideReadFunctions } from "./read-traces.ts";
+import type { TraceFunctions } from "./trace-functions.ts";
 import { provideTransferFunctions } from "./transfer-traces.ts";
-
-export interface TraceFunctions {
-  /** Throws `memory_exporter_not_enabled` if spans are not stored. */
-  store(): SpanStore;
-  /** The part of the store that the caller may see. */
-  spansFor(access: CallerAccess | undefined): SpanReader;
-}
 
 /** Provides `engine::traces::*`. Without a `store` each function throws `memory_exporter_not_enabled`. */
 export function provideTraces(context: ModuleContext<unknown>, store: SpanStore | undefined, drops: DropCounter): void {

@@ -9,7 +9,7 @@ import { MAX_READ_SPANS, type SpanReader } from "../span-store.ts";
 import { buildSpanForest, preorder, type SpanNode, servicesOf } from "../span-tree.ts";
 import { leanSpan, type StoredSpan, storedSpan, traceSummary } from "../stored-span.ts";
 import { factsOf } from "../trace-facts.ts";
-import type { TraceFunctions } from "./provide-traces.ts";
+import type { TraceFunctions } from "./trace-functions.ts";
 
 const traceId = z
   .string()

@@ -6,8 +6,8 @@ import { readLines, writeLines } from "../../transfer/line-channel.ts";
 import { allTraces, MAX_LISTED_SPANS, type SpanReader, type SpanStore } from "../span-store.ts";
 import { storedSpan } from "../stored-span.ts";
 import { type TraceFilters, traceFiltersSchema } from "../trace-query.ts";
-import type { TraceFunctions } from "./provide-traces.ts";
 import { readStoredSpan } from "./read-stored-span.ts";
+import type { TraceFunctions } from "./trace-functions.ts";
 
 /** Maximum number of concurrent exports and imports. The channel's own limit ends an export without a reader. */
 const MAX_TRANSFERS = 8;

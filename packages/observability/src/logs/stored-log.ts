@@ -1,0 +1,7 @@
+import type { LogRecord } from "../model.ts";
+
+export interface StoredLog {
+  /** Grows with each entry, by one while the engine runs; never reused. */
+  readonly id: number;
+  readonly log: LogRecord;
+}
