@@ -154,7 +154,7 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
       to: {
-        path: "^packages/engine/src/(access|streams)/|^packages/engine/src/kernel/(?!(module|stream-contract|lazy-schema|nearest-name|telemetry-contract|health-contract|clock|interval-clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
+        path: "^packages/engine/src/(access|streams)/|^packages/engine/src/kernel/(?!(module|stream-contract|lazy-schema|telemetry-contract|health-contract|clock|interval-clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
       },
     },
     {

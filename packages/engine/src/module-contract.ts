@@ -11,7 +11,6 @@ export * from "./kernel/health-contract.ts";
 export * from "./kernel/lazy-schema.ts";
 export * from "./kernel/logger.ts";
 export * from "./kernel/module.ts";
-export * from "./kernel/nearest-name.ts";
 export * from "./kernel/scope.ts";
 export * from "./kernel/stream-contract.ts";
 export * from "./kernel/telemetry-contract.ts";

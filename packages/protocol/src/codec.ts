@@ -1,17 +1,18 @@
 import { CallError } from "./call-error.ts";
 import { type Envelope, MAX_PAYLOAD_DEPTH, scanEnvelope } from "./envelope.ts";
-import { isUuid, nameProblem } from "./ids.ts";
 import { memberTexts, nestsDeeperThan } from "./json-text.ts";
+import { MAX_TIMEOUT_MS } from "./limits.ts";
 import {
   actionSchema,
-  MAX_TIMEOUT_MS,
   type Message,
   type MessageOf,
   type MessageType,
   messageSchemas,
   wireErrorSchema,
 } from "./messages.ts";
+import { nameProblem } from "./names.ts";
 import { Payload } from "./payload.ts";
+import { isUuid } from "./uuid.ts";
 
 export interface DecodeOptions {
   /** Whether the sender declared the feature `payload_last`. */

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { nameProblem } from "./names.ts";
+import { isUuid } from "./uuid.ts";
 
 type Branded<Name extends string> = string & { readonly __brand: Name };
 
@@ -12,27 +14,6 @@ export type InvocationId = Branded<"InvocationId">;
 export type TriggerId = Branded<"TriggerId">;
 /** `http`, `cron`, `state`, or a type that a worker provides. Same rule as function ids. */
 export type TriggerTypeId = Branded<"TriggerTypeId">;
-
-/** Maximum length of an id or name, in bytes of UTF-8. */
-export const MAX_NAME_BYTES = 256;
-
-const encoder = new TextEncoder();
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
-const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
-
-/** Returns why a name is not a valid id, or undefined. `what` begins the message, e.g. "function id". */
-export function nameProblem(name: string, what: string): string | undefined {
-  if (name.trim() === "") return `${what} is empty; give it 1 to ${MAX_NAME_BYTES} bytes`;
-  // A string of n UTF-16 units has n to 3n bytes in UTF-8, so most names need no encoding.
-  if (
-    name.length > MAX_NAME_BYTES ||
-    (name.length * 3 > MAX_NAME_BYTES && encoder.encode(name).length > MAX_NAME_BYTES)
-  ) {
-    return `${what} is longer than ${MAX_NAME_BYTES} bytes`;
-  }
-  if (controlCharacter.test(name)) return `${what} contains a control character`;
-  return undefined;
-}
 
 function nameSchema<Name extends string>(what: string, description: string) {
   return z
@@ -49,25 +30,6 @@ function nameSchema<Name extends string>(what: string, description: string) {
 export const functionIdSchema = nameSchema<"FunctionId">("function id", "Function id, e.g. `math::add`");
 export const triggerIdSchema = nameSchema<"TriggerId">("trigger id", "Trigger id, a UUID made by the worker");
 export const triggerTypeIdSchema = nameSchema<"TriggerTypeId">("trigger type", "Trigger type, e.g. `http`");
-
-const DASH = 45;
-/** 1 for the character codes of 0-9, a-f and A-F. */
-const HEX_DIGITS = new Uint8Array(128);
-for (const digit of "0123456789abcdefABCDEF") HEX_DIGITS[digit.charCodeAt(0)] = 1;
-
-/**
- * Whether the text is a UUID of any version in its 36-character form. Uses a table instead of a regular expression,
- * since it runs for every frame.
- */
-export function isUuid(text: string): boolean {
-  if (text.length !== 36) return false;
-  for (let at = 0; at < 36; at++) {
-    const code = text.charCodeAt(at);
-    const isDashPlace = at === 8 || at === 13 || at === 18 || at === 23;
-    if (isDashPlace ? code !== DASH : HEX_DIGITS[code] !== 1) return false;
-  }
-  return true;
-}
 
 export const invocationIdSchema = z
   .string()

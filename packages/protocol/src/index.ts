@@ -1,6 +1,7 @@
 export { type BackoffOptions, backoffMs } from "./backoff.ts";
 export { CallError, type CallErrorOptions, type WireError } from "./call-error.ts";
-export { type ChannelRef, channelPath, channelRefSchema } from "./channel-ref.ts";
+export { channelPath } from "./channel-path.ts";
+export { type ChannelRef, channelRefSchema } from "./channel-ref.ts";
 export {
   type DecodeOptions,
   decodeByParsing,
@@ -22,13 +23,11 @@ export { maskConfig, maskConfigText } from "./config-mask.ts";
 export { ENGINE_PROOF_PATH, engineProofKey, engineProofText, PROOF_NONCE } from "./engine-proof.ts";
 export { MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./envelope.ts";
 export { type ErrorCode, type ErrorCodeFacts, type Executed, errorCodes, factsOf } from "./error-codes.ts";
+export { FEATURES, type Feature } from "./features.ts";
 export {
   type FunctionId,
   functionIdSchema,
   type InvocationId,
-  isUuid,
-  MAX_NAME_BYTES,
-  nameProblem,
   type TriggerId,
   type TriggerTypeId,
   triggerIdSchema,
@@ -44,22 +43,24 @@ export {
   nestsDeeperThan,
 } from "./json-text.ts";
 export {
-  type Action,
-  type Caller,
   DEFAULT_TIMEOUT_MS,
-  FEATURES,
-  type Feature,
-  type Job,
   MAX_FRAME_BYTES,
   MAX_TIMEOUT_MS,
+  PUBLISHED_PYTHON_MAX_FRAME_BYTES,
+} from "./limits.ts";
+export {
+  type Action,
+  type Caller,
+  type Job,
   type Message,
   type MessageOf,
   type MessageType,
   messageSchemas,
-  PUBLISHED_PYTHON_MAX_FRAME_BYTES,
   type WorkerIntroduction,
   workerIntroductionSchema,
 } from "./messages.ts";
+export { MAX_NAME_BYTES, nameProblem } from "./names.ts";
+export { didYouMean, nearestName } from "./nearest-name.ts";
 export { Payload } from "./payload.ts";
 export {
   isSecretName,
@@ -73,3 +74,4 @@ export {
 export { quoteWord } from "./shell-word.ts";
 export { compileGlob, compileWildcards, fitsInOrder } from "./text-pattern.ts";
 export { TOKEN_SUBPROTOCOL_PREFIX, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";
+export { isUuid } from "./uuid.ts";

@@ -1,46 +1,7 @@
 import { z } from "zod";
 import { functionIdSchema, invocationIdSchema, triggerIdSchema, triggerTypeIdSchema } from "./ids.ts";
+import { MAX_TIMEOUT_MS } from "./limits.ts";
 import { Payload } from "./payload.ts";
-
-/**
- * Optional features of a connection, declared in `features` of its `engine::workers::register` call. Published clients
- * declare none, and receive exactly the published wire.
- */
-export const FEATURES = [
-  /** Handles `cancelinvocation`. */
-  "cancel",
-  /** Accepts `caller` in `invokefunction`. */
-  "caller",
-  /** Sends `timeout_ms` and relies on the engine for deadlines. Without it calls have the legacy deadline. */
-  "deadlines",
-  /** Accepts `error.details`. */
-  "error_details",
-  /** Accepts `job` in `invokefunction`. */
-  "job",
-  /** Sends its log lines as telemetry too. Lines that it also writes to its output have the same `log_id`. */
-  "logs",
-  /**
-   * Always writes `data` or `result` as the last member of its frames, so that the engine need not search for its end.
-   */
-  "payload_last",
-  /** Accepts `triggerregistrationresult` for success too, with `status` and `reason`. */
-  "registration_results",
-  /** Tolerates frames that are not JSON, so that the engine may forward unread payloads to it. */
-  "tolerates_bad_frames",
-] as const;
-export type Feature = (typeof FEATURES)[number];
-
-/**
- * Maximum frame size in both directions, in bytes. The engine closes with 1009 above it. The SDKs reject larger frames
- * locally.
- */
-export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
-/** Maximum frame size of the published Python client, in bytes. It would disconnect on a larger frame. */
-export const PUBLISHED_PYTHON_MAX_FRAME_BYTES = 1024 * 1024;
-/** Maximum timeout of a call, in milliseconds: one day. */
-export const MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000;
-/** Default timeout of a call, in milliseconds, if the caller declared `deadlines`. */
-export const DEFAULT_TIMEOUT_MS = 30_000;
 
 /** Optional on this wire means absent or null. */
 function optional<Schema extends z.ZodType>(schema: Schema) {

@@ -1,7 +1,6 @@
 import { dirname, resolve } from "node:path";
-import { MASK } from "@svc/protocol";
+import { didYouMean, MASK } from "@svc/protocol";
 import { z } from "zod";
-import { didYouMean } from "../kernel/nearest-name.ts";
 import type { FileProblem } from "../yaml/problem.ts";
 import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
 import { accessSettings, bindProblem } from "./bind-rule.ts";

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
+import { didYouMean } from "@svc/protocol";
 import { z } from "zod";
-import { didYouMean } from "../kernel/nearest-name.ts";
 import { workerNameProblem } from "../local-workers/worker-name.ts";
 import type { FileProblem } from "../yaml/problem.ts";
 import { kindOf, problemAt, schemaProblems, unknownKey } from "../yaml/schema-problems.ts";

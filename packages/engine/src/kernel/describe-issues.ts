@@ -1,6 +1,6 @@
+import { didYouMean } from "@svc/protocol";
 import type { z } from "zod";
 import { jsonSchemaOf } from "./lazy-schema.ts";
-import { didYouMean } from "./nearest-name.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 type Path = readonly PropertyKey[];

@@ -1,4 +1,4 @@
-import { CallError, MAX_PAYLOAD_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
+import { CallError, MAX_PAYLOAD_DEPTH, nearestName, nestsDeeperThan, Payload } from "@svc/protocol";
 import type { z } from "zod";
 import { TRUSTED } from "../access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
@@ -7,7 +7,6 @@ import { describeIssues } from "./describe-issues.ts";
 import { schemaOf } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
 import type { FunctionSpec, HandlerContext } from "./module.ts";
-import { nearestName } from "./nearest-name.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import { keepRawMembers } from "./raw-members.ts";
 import type { Router } from "./router.ts";

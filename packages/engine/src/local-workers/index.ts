@@ -1,4 +1,4 @@
-export { nearestName } from "../kernel/nearest-name.ts";
+export { nearestName } from "@svc/protocol/nearest-name";
 export {
   InstallError,
   type InstallFailure,

@@ -1,6 +1,5 @@
-import { MASK, maskConfig, maskConfigText } from "@svc/protocol";
+import { didYouMean, MASK, maskConfig, maskConfigText } from "@svc/protocol";
 import { z } from "zod";
-import { didYouMean } from "../kernel/nearest-name.ts";
 import type { FileProblem } from "./problem.ts";
 import { formatKey, type KeyPath, type Position, type YamlSource } from "./source.ts";
 

@@ -1,4 +1,4 @@
-import { didYouMean } from "@svc/engine/module";
+import { didYouMean } from "@svc/protocol";
 import { hasLabels } from "./labels.ts";
 import { levelAt } from "./levels.ts";
 import { CALLS, OWN_NAMES } from "./names.ts";

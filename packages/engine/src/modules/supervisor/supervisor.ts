@@ -1,10 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { CallError } from "@svc/protocol";
+import { CallError, didYouMean } from "@svc/protocol";
 import type { CommandEntry, LocalWorkerEntry, SupervisedEntry } from "../../config/types.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
-import { didYouMean } from "../../kernel/nearest-name.ts";
 import type { WorkerClaims, WorkerStandby } from "../../kernel/worker-claims.ts";
 import type { AddressFacts } from "./address-variables.ts";
 import { Connections } from "./connections.ts";
