@@ -70,6 +70,31 @@ describe("an OpenAPI operation", () => {
     expect(typesOf(responseContent(responseFormat))).toEqual([type]);
   });
 
+  it("has the parameters that the function's format describes", async () => {
+    const { worker } = await site();
+    await serve(worker, "/orders/:id", () => 1);
+    worker.say({
+      type: "registerfunction",
+      id: "test::/orders/:id",
+      request_format: {
+        type: "object",
+        properties: {
+          path_params: { type: "object", properties: { id: { type: "integer" } } },
+          query_params: { type: "object", properties: { tag: { type: "array" } }, required: ["tag"] },
+          headers: { type: "object", properties: { "x-tenant": { type: "string" }, Accept: { type: "string" } } },
+        },
+      },
+    });
+    const { result } = (await worker.call("engine::http::openapi")) as {
+      result: { paths: Record<string, Record<string, { parameters: object }>> };
+    };
+    expect(result.paths["/orders/{id}"]?.get?.parameters).toEqual([
+      { name: "id", in: "path", required: true, schema: { type: "integer" } },
+      { name: "tag", in: "query", required: true, schema: { type: "array" } },
+      { name: "x-tenant", in: "header", required: false, schema: { type: "string" } },
+    ]);
+  });
+
   it("names the statuses that its route can have", async () => {
     const { worker, engine } = await site();
     worker.serve("test::may", () => true);

@@ -33,7 +33,8 @@ const BODY_REFUSALS = {
 
 /**
  * Returns all routes as an OpenAPI 3.1 document. Bodies are described by the functions' formats: the `body` property of
- * `request_format` describes the request body; `response_format` describes the response's body or the response object.
+ * `request_format` describes the request body, `path_params`, `query_params` and `headers` the parameters;
+ * `response_format` describes the response's body or the response object.
  */
 export function openApiDocument({ routes, directory }: OpenApiSource): Record<string, unknown> {
   const paths = Object.create(null) as Record<string, Record<string, Operation>>;
@@ -60,7 +61,24 @@ export function openApiDocument({ routes, directory }: OpenApiSource): Record<st
           properties: {
             error: {
               type: "object",
-              properties: { code: { type: "string" }, message: { type: "string" }, error_id: { type: "string" } },
+              properties: {
+                code: { type: "string" },
+                message: { type: "string" },
+                error_id: { type: "string" },
+                issues: {
+                  type: "array",
+                  description: "Problems of a request that does not match the route's schemas",
+                  items: {
+                    type: "object",
+                    properties: {
+                      in: { enum: ["params", "query", "headers", "body"] },
+                      path: { type: "array", items: { type: ["string", "integer"] } },
+                      message: { type: "string" },
+                    },
+                    required: ["in", "path", "message"],
+                  },
+                },
+              },
               required: ["code", "message"],
             },
           },
@@ -91,18 +109,19 @@ function operationOf(
   const { settings } = binding;
   const takesBody =
     method === "POST" || method === "PUT" || method === "PATCH" || settings.streamsBody || body !== undefined;
-  const query = propertyOf(view?.request_format, "query_params");
+  const path = propertyOf(view?.request_format, "path_params");
   return {
     operationId: uniqueId(binding.functionId, method, usedIds),
     ...(view?.description === null || view?.description === undefined ? {} : { summary: view.description }),
     parameters: [
-      ...names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
-      ...Object.entries(propertiesOf(query)).map(([name, schema]) => ({
+      ...names.map((name) => ({
         name,
-        in: "query",
-        required: isRequired(query, name),
-        schema,
+        in: "path",
+        required: true,
+        schema: propertyOf(path, name) ?? { type: "string" },
       })),
+      ...parametersOf("query", propertyOf(view?.request_format, "query_params")),
+      ...parametersOf("header", propertyOf(view?.request_format, "headers")),
     ],
     ...(takesBody ? { requestBody: { content: requestContent(view?.request_format, settings) } } : {}),
     responses: {
@@ -118,6 +137,15 @@ function operationOf(
       "504": errorResponse("The function did not answer in time"),
     },
   };
+}
+
+/** Headers that OpenAPI describes elsewhere, and not as parameters. */
+const DESCRIBED_HEADERS: ReadonlySet<string> = new Set(["accept", "authorization", "content-type"]);
+
+function parametersOf(place: "query" | "header", schema: unknown): readonly unknown[] {
+  return Object.entries(propertiesOf(schema))
+    .filter(([name]) => place === "query" || !DESCRIBED_HEADERS.has(name.toLowerCase()))
+    .map(([name, each]) => ({ name, in: place, required: isRequired(schema, name), schema: each }));
 }
 
 function uniqueId(functionId: string, method: string, used: Set<string>): string {
