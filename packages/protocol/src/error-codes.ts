@@ -96,6 +96,12 @@ export const errorCodes = {
     false,
     "The registration succeeded, but the engine cannot enforce its format as JSON Schema.",
   ),
+  function_shared: row(
+    409,
+    "no",
+    false,
+    "The registration succeeded, but a worker of another name provides the same function.",
+  ),
   route_taken: row(409, "no", false, "Another function already has this method and path."),
   url_validation_failed: row(
     500,

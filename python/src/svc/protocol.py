@@ -106,6 +106,12 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
         "no",
         "The registration succeeded, but the engine cannot enforce its format as JSON Schema.",
     ),
+    "function_shared": (
+        False,
+        409,
+        "no",
+        "The registration succeeded, but a worker of another name provides the same function.",
+    ),
     "route_taken": (False, 409, "no", "Another function already has this method and path."),
     "url_validation_failed": (
         False,

@@ -9,6 +9,7 @@ import type { Registry } from "../registry.ts";
 import type { Session } from "../session.ts";
 import { type AdmitFunctionPorts, admitFunction } from "./admit-registrations.ts";
 import { reportFormatProblem } from "./report-format-problem.ts";
+import { reportSharedFunction } from "./report-shared-function.ts";
 
 /** The only engine id that a worker may register: a queue provides it. */
 const OPEN_ENGINE_ID = "engine::queue::enqueue";
@@ -76,6 +77,7 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, p
   session.functions.set(id, undo);
   // After the new registration, so that the function never disappears in between.
   replaced?.();
+  if (replaced === undefined) reportSharedFunction(id, session, ports.registry);
   ports.changes.registered(session.workerId);
   return true;
 }

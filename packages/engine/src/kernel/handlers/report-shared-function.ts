@@ -1,0 +1,25 @@
+import { CallError, type FunctionId } from "@svc/protocol";
+import type { Registry } from "../registry.ts";
+import type { Session } from "../session.ts";
+
+/**
+ * Warns if a worker of another name provides the function too. Calls are then distributed among both, which is meant
+ * for replicas only, and these have the same name.
+ */
+export function reportSharedFunction(id: FunctionId, session: Session, registry: Registry): void {
+  const { name } = session;
+  const other = registry
+    .find(id)
+    ?.registrations.find(({ provider }) => provider.name !== name && provider.name !== "");
+  if (name === "" || other === undefined) return;
+  const otherName = other.provider.name;
+  session.warn("workers of different names provide the same function", {
+    functionId: id,
+    worker: name,
+    otherWorker: otherName,
+  });
+  const message = `the worker ${otherName} provides function ${id} too, so calls go to ${name} or to ${otherName}; give one of the functions another id, or replicas of one worker the same name`;
+  session.sendError(
+    new CallError("function_shared", message, { details: { message_type: "registerfunction", id, worker: otherName } }),
+  );
+}
