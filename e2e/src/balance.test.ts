@@ -41,7 +41,7 @@ beforeAll(async () => {
   const status = await caller.call<{ state: string }>({
     function_id: "worker::wait",
     payload: { name: "math-worker", timeout_ms: 60_000 },
-    timeout_ms: 70_000,
+    timeoutMs: 70_000,
   });
   expect(status).toMatchObject({ state: "ready" });
 });

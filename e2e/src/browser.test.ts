@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser?.close();
-  await Promise.all([allowed?.stop(), stranger?.stop(), worker?.shutdown({ timeout_ms: 1 })]);
+  await Promise.all([allowed?.stop(), stranger?.stop(), worker?.shutdown({ timeoutMs: 1 })]);
   engine?.child.kill("SIGTERM");
   await engine?.exited;
   rmSync(project, { recursive: true, force: true });
@@ -146,7 +146,7 @@ describe("a token", () => {
     const connected = tab.evaluate(async (at) => {
       const guest = svc.connect(at, { token: "sécret/+" });
       await guest.connected();
-      await guest.shutdown({ timeout_ms: 1 });
+      await guest.shutdown({ timeoutMs: 1 });
       return guest.connectionState;
     }, url);
     const [socket, request] = await connection;
@@ -176,7 +176,7 @@ describe("a token", () => {
           } catch (error) {
             return (error as { code: string }).code;
           } finally {
-            await guest.shutdown({ timeout_ms: 1 });
+            await guest.shutdown({ timeoutMs: 1 });
           }
         };
         return [

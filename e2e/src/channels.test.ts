@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await Promise.all([near?.shutdown({ timeout_ms: 1 }), far?.shutdown({ timeout_ms: 1 })]);
+  await Promise.all([near?.shutdown({ timeoutMs: 1 }), far?.shutdown({ timeoutMs: 1 })]);
   engine?.child.kill("SIGTERM");
   await engine?.exited;
   rmSync(project, { recursive: true, force: true });
@@ -190,7 +190,7 @@ describe("a channel between two workers", () => {
     const guest = open("guest");
     const { readerRef, writer } = await guest.createChannel();
     await writer.send("a");
-    await guest.shutdown({ timeout_ms: 1 });
+    await guest.shutdown({ timeoutMs: 1 });
     await expect(far.openChannel(readerRef).read()).rejects.toMatchObject({ code: "channel_closed" });
   });
 
@@ -209,7 +209,7 @@ describe("a channel between two workers", () => {
     await once(other.child, "close");
     await expect(reading).rejects.toMatchObject({ code: "channel_closed" });
     await expect(writer.end()).rejects.toMatchObject({ code: "channel_closed" });
-    await worker.shutdown({ timeout_ms: 1 });
+    await worker.shutdown({ timeoutMs: 1 });
     rmSync(otherProject, { recursive: true, force: true });
   });
 });

@@ -28,12 +28,12 @@ beforeAll(async () => {
   };
   worker.registerFunction("math::add", ({ a, b = 0 }) => ({ c: a + b }), {
     description: "Adds */ two numbers\nand more",
-    request_format: z.object({ a: z.number(), b: z.number().optional() }),
-    response_format: z.object({ c: z.number() }),
+    requestFormat: z.object({ a: z.number(), b: z.number().optional() }),
+    responseFormat: z.object({ c: z.number() }),
   });
-  worker.registerFunction("tree::store", () => ({ stored: true }), { request_format: tree });
+  worker.registerFunction("tree::store", () => ({ stored: true }), { requestFormat: tree });
   worker.registerFunction("odd::keys", () => null, {
-    request_format: {
+    requestFormat: {
       type: "object",
       properties: {
         "content-type": { enum: ["a/b", "c/d"] },
@@ -43,7 +43,7 @@ beforeAll(async () => {
       required: ["content-type", "plain"],
       additionalProperties: true,
     },
-    response_format: {
+    responseFormat: {
       type: "array",
       items: { type: "object", properties: { at: { type: "string" } }, required: ["at"] },
     },
@@ -71,12 +71,12 @@ beforeAll(async () => {
     },
   };
   for (const [name, format] of Object.entries(hostile))
-    worker.registerFunction(`hostile::${name}`, () => null, { request_format: format });
+    worker.registerFunction(`hostile::${name}`, () => null, { requestFormat: format });
   worker.registerFunction("no::formats", () => null);
-  worker.registerFunction("two::minds", () => null, { request_format: { type: "string" } });
+  worker.registerFunction("two::minds", () => null, { requestFormat: { type: "string" } });
   await worker.connected();
   await worker.call({ function_id: "engine::info", payload: {} });
-  second.registerFunction("two::minds", () => null, { request_format: { type: "number" } });
+  second.registerFunction("two::minds", () => null, { requestFormat: { type: "number" } });
   await second.call({ function_id: "engine::info", payload: {} });
 });
 

@@ -84,7 +84,7 @@ describe("an engine that is killed while it replaces a worker (P-5)", () => {
       "neither is alive",
       () => !during.pids.some(isRunning) && processesIn(project.folder).length === 0,
     );
-    await project.caller.shutdown({ timeout_ms: 1 });
+    await project.caller.shutdown({ timeoutMs: 1 });
     project.save("slow", "go", "");
     await project.start(WORKERS);
     const after = await project.statusWith("slow", isReady);

@@ -8,7 +8,8 @@ import {
   type ChannelWriter,
   connect,
   type HttpHandler,
-  type HttpTriggerConfig,
+  type HttpMethod,
+  type HttpRouteSettings,
   http,
   json,
   redirect,
@@ -32,7 +33,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await worker?.shutdown({ timeout_ms: 1 });
+  await worker?.shutdown({ timeoutMs: 1 });
   engine?.child.kill("SIGTERM");
   await engine?.exited;
   rmSync(project, { recursive: true, force: true });
@@ -42,7 +43,11 @@ afterAll(async () => {
 async function serve<Body = unknown>(
   name: string,
   handler: HttpHandler<Body>,
-  config: Partial<HttpTriggerConfig> = {},
+  config: HttpRouteSettings & {
+    readonly api_path?: string;
+    readonly http_method?: HttpMethod;
+    readonly body?: "stream";
+  } = {},
 ): Promise<string> {
   worker.registerFunction(`http::${name}`, http<Body>(handler));
   const trigger = worker.registerTrigger({

@@ -27,9 +27,9 @@ beforeAll(async () => {
   worker = connect(engine.url, { name: "shop", handleSignals: false, logger: silentLogger });
   worker.registerFunction("shop::order", ({ item }) => ({ ordered: item, id: 7 }), {
     description: "Orders an item",
-    request_format: z.object({ item: z.string() }),
+    requestFormat: z.object({ item: z.string() }),
   });
-  worker.registerFunction("shop::double", (value: number) => value * 2, { request_format: { type: "number" } });
+  worker.registerFunction("shop::double", (value: number) => value * 2, { requestFormat: { type: "number" } });
   worker.registerFunction("shop::fail", () => {
     throw new CallError("out_of_stock", "there is no tea", { details: { item: "tea" } });
   });
@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await worker?.shutdown({ timeout_ms: 1 });
+  await worker?.shutdown({ timeoutMs: 1 });
   await engine?.stop();
 });
 
@@ -226,7 +226,7 @@ it("reports that the engine is not connected, and fails calls at once, which do 
     expect(runs).toBe(0);
   } finally {
     await client.close();
-    await provider.shutdown({ timeout_ms: 1 });
+    await provider.shutdown({ timeoutMs: 1 });
     await own.stop();
   }
 });

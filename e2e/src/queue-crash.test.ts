@@ -84,7 +84,7 @@ describe("thousands of jobs from four workers, with an engine that is killed wit
       // Clients that connect after a restart find svc-queue.
       expect([...new Set(history.failures.values())].filter((code) => code !== "disconnected")).toEqual([]);
     } finally {
-      await looker.shutdown({ timeout_ms: 1_000 });
+      await looker.shutdown({ timeoutMs: 1_000 });
       await load.stop();
       await stopEngine();
     }
@@ -111,7 +111,7 @@ describe("a thousand jobs from four workers, when nothing is killed", () => {
       expect(problemsWithoutFaults(history, final)).toEqual([]);
       expect(history.acks.size).toBe(jobsOfLane(OPERATIONS_WITHOUT_FAULTS) * LANES * WORKERS);
     } finally {
-      await looker.shutdown({ timeout_ms: 1_000 });
+      await looker.shutdown({ timeoutMs: 1_000 });
       await load.stop();
     }
   });

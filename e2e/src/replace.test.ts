@@ -60,7 +60,7 @@ beforeAll(async () => {
 afterAll(async () => {
   engine?.child.kill("SIGCONT");
   for (const child of children) child.kill("SIGKILL");
-  await caller?.shutdown({ timeout_ms: 1 });
+  await caller?.shutdown({ timeoutMs: 1 });
   engine?.child.kill("SIGTERM");
   await engine?.exited;
   rmSync(folder, { recursive: true, force: true });

@@ -70,7 +70,7 @@ describe("an engine that is killed with -9 several times under thousands of sets
       expect([...history.failures.keys()].filter((code) => code !== "disconnected")).toEqual([]);
       expect((await finalItems(looker)).map(({ key }) => key)).toEqual(allKeys());
     } finally {
-      await looker.shutdown({ timeout_ms: 1_000 });
+      await looker.shutdown({ timeoutMs: 1_000 });
       await load.stop();
     }
   });

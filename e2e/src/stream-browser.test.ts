@@ -91,7 +91,7 @@ beforeAll(async () => {
 afterAll(async () => {
   writer?.kill("SIGKILL");
   await browser?.close();
-  await Promise.all([served?.stop(), worker?.shutdown({ timeout_ms: 1 })]);
+  await Promise.all([served?.stop(), worker?.shutdown({ timeoutMs: 1 })]);
   engine?.child.kill("SIGKILL");
   await engine?.exited;
   rmSync(project, { recursive: true, force: true });
@@ -161,8 +161,8 @@ it("a page receives all changes of a Python worker to a stream over two restarts
   });
 
   const truth = new Map<string, unknown>();
-  for await (const { item_id, value } of worker.stream.entries(GROUP.streamName, GROUP.groupId))
-    truth.set(item_id, value);
+  for await (const { itemId, value } of worker.stream.entries(GROUP.streamName, GROUP.groupId))
+    truth.set(itemId, value);
   await expect
     .poll(async () => new Map([...(await tab.evaluate(() => [...board.items]))].sort()), { timeout: 30_000 })
     .toEqual(new Map([...truth].sort()));

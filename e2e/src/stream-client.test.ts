@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await worker?.shutdown({ timeout_ms: 1 });
+  await worker?.shutdown({ timeoutMs: 1 });
   await engine?.stop();
 });
 
@@ -115,7 +115,7 @@ describe("a stream client", () => {
     await Promise.all(Array.from({ length: 300 }, (_, index) => items.set(`i${index % 50}`, index)));
     await Promise.all(Array.from({ length: 10 }, (_, index) => items.delete(`i${index}`)));
     const truth = new Map<string, number>();
-    for await (const { item_id, value } of items.entries({ pageSize: 7 })) truth.set(item_id, value);
+    for await (const { itemId, value } of items.entries({ pageSize: 7 })) truth.set(itemId, value);
     expect(truth.size).toBe(40);
     await expect.poll(() => new Map([...collection.items].sort())).toEqual(new Map([...truth].sort()));
   });
@@ -177,7 +177,7 @@ describe("a stream client", () => {
     const trigger = worker.registerTrigger({
       type: "stream:join",
       function_id: "no::entry",
-      config: { stream_name: "secrets" },
+      config: { streamName: "secrets" },
     });
     expect((await trigger.registered).status).toBe("active");
     const errors: string[] = [];
@@ -210,7 +210,7 @@ it("a stream client waits for the worker that authenticates it, as after a resta
     clerk.registerFunction("clients::authenticate", () => ({ context: "ann" }));
     await client.connected();
   } finally {
-    await Promise.all([client.close(), clerk.shutdown({ timeout_ms: 1 })]);
+    await Promise.all([client.close(), clerk.shutdown({ timeoutMs: 1 })]);
     await guarded.stop();
   }
 });
@@ -218,14 +218,14 @@ it("a stream client waits for the worker that authenticates it, as after a resta
 describe("worker.state", () => {
   it("works as documented, on the real store", async () => {
     const math = worker.state.scope<{ total: number; names: string[] }>("math");
-    expect(await math.set("total", 1)).toMatchObject({ old_value: null, new_value: 1, version: 1 });
+    expect(await math.set("total", 1)).toMatchObject({ oldValue: null, newValue: 1, version: 1 });
     await expect(math.set("total", 2, { ifVersion: 7 })).rejects.toMatchObject({
       code: "state_conflict",
       details: { expected: 7, actual: 1 },
     });
     expect(await math.update("total", [{ type: "increment", path: "", by: 4 }])).toMatchObject({
-      old_value: 1,
-      new_value: 5,
+      oldValue: 1,
+      newValue: 5,
       version: 2,
     });
     expect(
@@ -275,7 +275,7 @@ describe("worker.state", () => {
     const trigger = worker.registerTrigger({
       type: "state",
       function_id: "on::change",
-      config: { scope: "watched", event_types: ["created", "state:deleted"] },
+      config: { scope: "watched", eventTypes: ["created", "state:deleted"] },
     });
     const { status } = await trigger.registered;
     expect(status).toBe("active");

@@ -115,7 +115,7 @@ ${Object.keys(SCRIPTS)
 });
 
 afterAll(async () => {
-  await looker?.shutdown({ timeout_ms: 1 });
+  await looker?.shutdown({ timeoutMs: 1 });
   engine?.child.kill("SIGKILL");
   await eventually("the project's processes are gone", () => processesIn(project).length === 0);
   rmSync(project, { recursive: true, force: true });

@@ -35,7 +35,7 @@ it("a jump of a year fires all timers, and ends neither a connection nor a call 
     expect(lost).toEqual([]);
   } finally {
     await client.close();
-    await worker.shutdown({ timeout_ms: 1 });
+    await worker.shutdown({ timeoutMs: 1 });
     await engine.stop();
   }
 });

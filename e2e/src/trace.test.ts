@@ -145,7 +145,7 @@ beforeAll(async () => {
 }, 180_000);
 
 afterAll(async () => {
-  await worker?.shutdown({ timeout_ms: 1_000 });
+  await worker?.shutdown({ timeoutMs: 1_000 });
   engine?.child.kill("SIGKILL");
   await eventually("the project's processes are gone", () => processesIn(project).length === 0);
   rmSync(parent, { recursive: true, force: true });
@@ -246,7 +246,7 @@ describe("with trace_storage", () => {
       ({ spans, logs: entries }) =>
         spans.disk_bytes > 0 && entries.disk_bytes > 0 && spans.unwritten === 0 && entries.unwritten === 0,
     );
-    await worker.shutdown({ timeout_ms: 1_000 });
+    await worker.shutdown({ timeoutMs: 1_000 });
     engine.child.kill("SIGKILL");
     await engine.exited;
     await up();

@@ -69,7 +69,7 @@ async function makeTrace({ worker }: ConsoleSystem): Promise<string> {
     await fill(SPANS - 1, (at) => worker.call({ function_id: "wide::leaf", payload: at }));
     return null;
   });
-  await worker.call({ function_id: "wide::root", payload: null, timeout_ms: FILL_TIMEOUT_MS });
+  await worker.call({ function_id: "wide::root", payload: null, timeoutMs: FILL_TIMEOUT_MS });
   const answer = await worker.call<{
     readonly spans: readonly { readonly trace_id: string; readonly trace: { readonly span_count: number } }[];
   }>({

@@ -87,7 +87,7 @@ async function measure(
     const config = (index: number) => ({
       // None of them is due during the bench, unless it runs for hours.
       expression: `${index % 60} ${Math.floor(index / 60) % 17} ${(new Date().getUTCHours() + 12) % 24} * * *`,
-      start_at: new Date(index * 1_000).toISOString(),
+      startAt: new Date(index * 1_000).toISOString(),
     });
     const resting = Array.from({ length: triggers - together }, (_, index) => config(index));
     await Promise.all(
@@ -101,7 +101,7 @@ async function measure(
     const triggersMb = (residentBytes(engine.pid) - before) / MB;
     const due = Array.from({ length: together }, (_, index) => ({
       expression: "*/5 * * * * *",
-      start_at: new Date(index * 1_000).toISOString(),
+      startAt: new Date(index * 1_000).toISOString(),
     }));
     await Promise.all(
       due.map((each) => worker.registerTrigger({ type: "cron", function_id: "bench::tick", config: each }).registered),

@@ -88,7 +88,7 @@ async function importSpans(worker: Worker, first: number, end: number): Promise<
   const importing = worker.call({
     function_id: "engine::traces::import",
     payload: { lines: reader },
-    timeout_ms: IMPORT_TIMEOUT_MS,
+    timeoutMs: IMPORT_TIMEOUT_MS,
   });
   const writing = (async () => {
     for (let from = first; from < end; from += LINES_PER_ITEM) {

@@ -33,7 +33,7 @@ beforeAll(async () => {
   worker = await system.worker("orders");
   worker.registerFunction("orders::create", (input) => ({ got: input }), {
     description: "Takes an order",
-    request_format: ORDER,
+    requestFormat: ORDER,
   });
   worker.registerFunction("orders::fail", () => Promise.reject(new TypeError("no stock")));
   worker.registerFunction("echo", (input) => input);
@@ -174,7 +174,7 @@ it("keeps typed input when the schema changes, and keeps a result with its funct
   await pasteIntoEditor(page, '{"item":"mine","amount":5}');
   const other = await system.worker("again");
   other.registerFunction("orders::create", (input) => input, {
-    request_format: { type: "object", required: ["other"], properties: { other: { type: "boolean" } } },
+    requestFormat: { type: "object", required: ["other"], properties: { other: { type: "boolean" } } },
   });
   const call = page.getByRole("button", { name: "Invoke", exact: true });
   await call.click();

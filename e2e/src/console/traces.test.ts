@@ -159,7 +159,7 @@ it("opens a trace of 10,000 spans at the span in the address", async () => {
     await Promise.all(Array.from({ length: calls }, () => worker.call({ function_id: "orders::one", payload: {} })));
     return calls;
   });
-  await worker.call({ function_id: "orders::fan", payload: { calls: 9_999 }, timeout_ms: 60_000 });
+  await worker.call({ function_id: "orders::fan", payload: { calls: 9_999 }, timeoutMs: 60_000 });
   const { page, close } = await openPage(`${large.console.url}/traces`);
   const traceId = await traceIdOf(page, "orders::fan");
   await visit(page, `/traces/${traceId}`);

@@ -49,7 +49,7 @@ beforeAll(async () => {
   worker.registerFunction("http::slow", () => new Promise(() => {}));
   worker.registerFunction("cron::report", () => ++reports);
   worker.registerFunction("events::mail", (event) => mails.push(event), {
-    request_format: { type: "object", required: ["to"], properties: { to: { type: "string" } } },
+    requestFormat: { type: "object", required: ["to"], properties: { to: { type: "string" } } },
   });
   worker.registerFunction("jobs::run", () => null);
   const bind = (type: string, function_id: string, config: object) =>

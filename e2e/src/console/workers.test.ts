@@ -143,7 +143,7 @@ it("restarts, stops and starts a configured worker, and follows its state until 
   const own = await startSystem({ config: `workers:\n  - name: counter\n    path: ${folder}\n` });
   const caller = await own.worker("caller");
   const ready = () =>
-    caller.call({ function_id: "worker::wait", payload: { name: "counter", timeout_ms: 60_000 }, timeout_ms: 70_000 });
+    caller.call({ function_id: "worker::wait", payload: { name: "counter", timeout_ms: 60_000 }, timeoutMs: 70_000 });
   const pid = () => caller.call<number>({ function_id: "counter::pid", payload: {} });
   await ready();
   const before = await pid();

@@ -57,7 +57,7 @@ beforeAll(async () => {
     payload: { search: "clerk::work" },
   });
   for (const { id, trigger_type } of registered_triggers) addresses.set(trigger_type, `/triggers/${id}`);
-  await worker.call({ function_id: "worker::wait", payload: { name: "run", timeout_ms: 60_000 }, timeout_ms: 70_000 });
+  await worker.call({ function_id: "worker::wait", payload: { name: "run", timeout_ms: 60_000 }, timeoutMs: 70_000 });
   const { workers } = await worker.call<{ workers: { id: string; name: string }[] }>({
     function_id: "engine::workers::list",
     payload: { search: "run" },

@@ -37,7 +37,7 @@ type Outcome = "whole" | "reported" | "silent";
 
 /** Everything acknowledged, as text. Rejects if it cannot be read. */
 async function contents(worker: Worker): Promise<string> {
-  const ask = (function_id: string, payload: unknown) => worker.call({ function_id, payload, timeout_ms: 10_000 });
+  const ask = (function_id: string, payload: unknown) => worker.call({ function_id, payload, timeoutMs: 10_000 });
   return JSON.stringify([
     await ask("state::entries", { scope: "flips", limit: 1_000 }),
     await ask("stream::list", { stream_name: "flips", group_id: "g" }),
@@ -101,7 +101,7 @@ it("a flipped bit in a write-ahead log is reported, or changes nothing that was 
   }
   const expected = await contents(writer);
   await kill(engine);
-  await writer.shutdown({ timeout_ms: 100 });
+  await writer.shutdown({ timeoutMs: 100 });
   cpSync(dataDir, master, { recursive: true });
   const files = readdirSync(master).filter(
     (name) => /\.db(?:-wal)?$/.test(name) && statSync(join(master, name)).size > 0,
@@ -157,7 +157,7 @@ async function outcomeOf(
     if (found.startsWith("cannot be read")) return "reported";
     return (await isReported(engine, worker)) ? "reported" : "silent";
   } finally {
-    await worker.shutdown({ timeout_ms: 100 });
+    await worker.shutdown({ timeoutMs: 100 });
     await kill(engine);
   }
 }

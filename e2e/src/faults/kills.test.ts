@@ -72,7 +72,7 @@ describe("an engine that is killed with -9 repeatedly", () => {
       figure(`${QUEUE_KILLS} times kill -9 under jobs`, `${summaryOf(history, final)}; ${problems.length} violations`);
       expect(problems).toEqual([]);
     } finally {
-      await looker.shutdown({ timeout_ms: 1_000 });
+      await looker.shutdown({ timeoutMs: 1_000 });
       await load.stop();
       engine.child.kill("SIGKILL");
       await engine.exited;

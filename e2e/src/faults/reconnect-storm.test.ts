@@ -73,7 +73,7 @@ it(`${WORKERS} workers are back within 10 s after a kill -9 and a start of the e
     expect(backAfterMs).toBeLessThan(BACK_WITHIN_MS);
     expect(cores).toBeLessThan(IDLE_CORES);
   } finally {
-    await Promise.all(workers.map((worker) => worker.shutdown({ timeout_ms: 2_000 })));
+    await Promise.all(workers.map((worker) => worker.shutdown({ timeoutMs: 2_000 })));
     engine.child.kill("SIGTERM");
     await engine.exited;
   }

@@ -91,7 +91,7 @@ export class Scene {
   }
 
   async close(): Promise<void> {
-    await this.looker.shutdown({ timeout_ms: 1_000 });
+    await this.looker.shutdown({ timeoutMs: 1_000 });
     await this.load.stop();
     this.engine.child.kill("SIGCONT");
     await this.kill();

@@ -102,7 +102,7 @@ it("an engine under a steady load for an hour neither grows nor leaks handles, a
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
     }
   } finally {
-    await worker.shutdown({ timeout_ms: 2_000 });
+    await worker.shutdown({ timeoutMs: 2_000 });
     engine.child.kill("SIGTERM");
     await engine.exited;
   }

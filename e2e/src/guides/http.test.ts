@@ -16,6 +16,8 @@ describe("the guide to HTTP", () => {
 
     const { output } = await guide.finish("ask");
 
+    expect(output).toContain('{"id":7,"lines":[{"item":"oolong","count":1}]}{"error":{"code":"invalid_input"');
+    expect(output).toContain('{"in":"headers","path":["x-tenant"]');
     expect(output).toContain('{"id":"7","tags":["a","b"],"session":"s1"}{"item":"tea"}Hello Ada');
     expect(output).toContain('event: tick\ndata: {"tick":3}');
     expect(output).toContain('{"problem":"who are you?"}{"user":"ada"}');
@@ -24,7 +26,9 @@ describe("the guide to HTTP", () => {
 
   it("describes them", async () => {
     const response = await fetch(`http://127.0.0.1:${guide.ports.http}/_console/openapi.json`);
-    expect(Object.keys(((await response.json()) as { paths: object }).paths)).toContain("/orders/{id}");
+    expect(Object.keys(((await response.json()) as { paths: object }).paths)).toEqual(
+      expect.arrayContaining(["/orders/{id}", "/shops/{shop}/orders"]),
+    );
   });
 
   it("has run every sample", () => {

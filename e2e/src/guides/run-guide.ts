@@ -183,7 +183,7 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
     notRun: () => [...samples.keys()].filter((name) => !used.has(name)),
     async close() {
       await Promise.all([...running].map((sample) => sample.stop("SIGKILL")));
-      await worker.shutdown({ timeout_ms: 1_000 });
+      await worker.shutdown({ timeoutMs: 1_000 });
       started.child.kill("SIGKILL");
       await started.exited;
       rmSync(project, { recursive: true, force: true });

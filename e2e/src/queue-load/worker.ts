@@ -42,7 +42,7 @@ worker.registerFunction(FUNCTION_ID, async (job: JobData, context) => {
 let done = begun.reduce((sum, count) => sum + count, 0);
 
 async function enqueue(queue: string, payload: JobData): Promise<void> {
-  await worker.enqueue({ queue, function_id: FUNCTION_ID, payload, timeout_ms: 20_000 });
+  await worker.enqueue({ queue, function_id: FUNCTION_ID, payload, timeoutMs: 20_000 });
 }
 
 async function lane(own: number): Promise<void> {

@@ -52,7 +52,7 @@ function write(
   functionId: string,
   payload: unknown,
 ): Promise<{ readonly new_value: unknown; readonly version: number }> {
-  return worker.call({ function_id: functionId, payload, timeout_ms: 20_000 });
+  return worker.call({ function_id: functionId, payload, timeoutMs: 20_000 });
 }
 
 async function lane(): Promise<void> {

@@ -103,7 +103,7 @@ export class SavedProject {
   }
 
   async close(): Promise<void> {
-    await this.caller?.shutdown({ timeout_ms: 1 });
+    await this.caller?.shutdown({ timeoutMs: 1 });
     this.engine?.child.kill("SIGTERM");
     await this.engine?.exited;
     rmSync(this.folder, { recursive: true, force: true });

@@ -50,7 +50,7 @@ beforeAll(async () => {
   } as const;
   worker.registerFunction("math::add", ({ a, b }: { a: number; b: number }) => ({ c: a + b }), {
     description: "Adds two numbers",
-    request_format: format,
+    requestFormat: format,
   });
   worker.registerFunction("math::double", async ({ a }: { a: number }, { call }) =>
     call({ function_id: "math::add", payload: { a, b: a } }),
@@ -209,7 +209,7 @@ it("svc logs --follow shows new entries, reconnects to the next engine, and exit
   await terminal.shows("disconnected from the engine; reconnecting");
   engine = await startEngine({ cwd: project, ports });
   await terminal.shows("reconnected to the engine");
-  await worker.connected({ timeout_ms: 20_000 });
+  await worker.connected({ timeoutMs: 20_000 });
   await log("after the restart");
   await terminal.shows("math-worker after the restart");
   await terminal.press("C-c");

@@ -60,13 +60,13 @@ async function connected(worker: Worker, address: EngineAddress): Promise<void> 
   const rejected = new Promise<never>((_, reject) => {
     stopListening = worker.onConnectionState((state) => {
       if (state !== "reconnecting") return;
-      worker.connected({ timeout_ms: 0 }).catch((error: unknown) => {
+      worker.connected({ timeoutMs: 0 }).catch((error: unknown) => {
         if (rejectionOf(error) !== undefined) reject(error as Error);
       });
     });
   });
   try {
-    await Promise.race([worker.connected({ timeout_ms: CONNECT_TIMEOUT_MS }), rejected]);
+    await Promise.race([worker.connected({ timeoutMs: CONNECT_TIMEOUT_MS }), rejected]);
   } catch (error) {
     const rejection = rejectionOf(error);
     if (rejection !== undefined) throw connectionRejected(address, rejection);

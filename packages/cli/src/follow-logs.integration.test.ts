@@ -34,7 +34,7 @@ async function followed(tailAnswers: readonly (Answer | ErrorCode)[], listAnswer
   const lists = listAnswers.values();
   const seen = { ids: [] as string[], dropped: [] as number[], states: [] as string[] };
   const engine = {
-    call: async <Result>({ function_id }: { readonly function_id: string }): Promise<Result> => {
+    call: async <Result>({ function_id }: { readonly function_id?: string | undefined }): Promise<Result> => {
       const answer = (function_id === "engine::logs::list" ? lists : tails).next().value;
       if (typeof answer === "string") throw new CallError(answer, "not now");
       if (answer === undefined) stopped.abort();

@@ -99,7 +99,7 @@ async function tailAfter(
   return engine.call<Page>({
     function_id: "engine::logs::tail",
     payload,
-    timeout_ms: waitMs + ANSWER_MARGIN_MS,
+    timeoutMs: waitMs + ANSWER_MARGIN_MS,
     signal,
   });
 }

@@ -84,7 +84,7 @@ describe("the samples of docs/guide/security.md", () => {
     expect(await reporting.call({ function_id: "orders::list" })).toEqual(["one"]);
     await expect(reporting.call({ function_id: "orders::delete_all" })).rejects.toMatchObject({ code: "FORBIDDEN" });
 
-    await expect(guest(url).connected({ timeout_ms: 1_000 })).rejects.toThrow();
+    await expect(guest(url).connected({ timeoutMs: 1_000 })).rejects.toThrow();
   });
 
   it("in Python keep running after the registration", () => {

@@ -42,7 +42,7 @@ export async function workerStatus(
   return engine.call<WorkerReport>({
     function_id: "worker::status",
     payload: { name, tail },
-    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
 }
 
@@ -74,7 +74,7 @@ export async function awaitWorker(
       on_crash: until === "first crash",
       until: until === "stopped" ? "stopped" : "settled",
     },
-    timeout_ms: timeoutMs + ANSWER_MARGIN_MS,
+    timeoutMs: timeoutMs + ANSWER_MARGIN_MS,
     signal,
   });
 }
@@ -86,6 +86,6 @@ export async function controlWorker(engine: EngineCalls, action: WorkerAction, n
   return engine.call<WorkerReport>({
     function_id: `worker::${action}`,
     payload: { name },
-    timeout_ms: CONTROL_TIMEOUT_MS,
+    timeoutMs: CONTROL_TIMEOUT_MS,
   });
 }

@@ -88,7 +88,7 @@ export async function followLogs(
       const page = await engine.call<LogPage>({
         function_id: "worker::logs",
         payload,
-        timeout_ms: WAIT_MS + ANSWER_MARGIN_MS,
+        timeoutMs: WAIT_MS + ANSWER_MARGIN_MS,
         signal,
       });
       if (isLost) onBack?.();

@@ -1,9 +1,11 @@
-import { CallError, type Caller, type Job } from "@svc/protocol";
-import type { CallContext, CallRequest, Inferred, ResultType } from "./calls.ts";
+import { CallError, type Job } from "@svc/protocol";
+import type { CallContext, Caller, CallRequest, Inferred, ResultType } from "./calls.ts";
 import type { Channels } from "./channels/channels.ts";
 import { WorkerCron } from "./cron/worker-cron.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
 import type { Logger } from "./logger.ts";
+import { deprecated } from "./names/deprecation.ts";
+import { engineResult } from "./names/engine-result.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
 import type { AcceptedCall } from "./session.ts";
 import { WorkerState } from "./state/worker-state.ts";
@@ -36,6 +38,7 @@ export class ActiveCall implements CallContext, Active {
   readonly #call: AcceptedCall;
   #controller: AbortController | undefined;
   #abortReason: CallError | undefined;
+  #caller: Caller | undefined;
   #log: Logger | undefined;
   #start: CallContext["call"] | undefined;
   #span: CallContext["span"] | undefined;
@@ -54,7 +57,9 @@ export class ActiveCall implements CallContext, Active {
   }
 
   get caller(): Caller | undefined {
-    return this.#call.caller;
+    const { caller } = this.#call;
+    if (caller !== undefined) this.#caller ??= engineResult(caller) as Caller;
+    return this.#caller;
   }
   get job(): Job | undefined {
     return this.#call.job;
@@ -62,11 +67,19 @@ export class ActiveCall implements CallContext, Active {
   get metadata(): unknown {
     return this.#call.metadata;
   }
-  get invocation_id(): string {
+  get invocationId(): string {
     return this.#call.invocationId;
   }
-  get function_id(): string {
+  get functionId(): string {
     return this.#call.functionId;
+  }
+  get invocation_id(): string {
+    deprecated("the member invocation_id of a handler's context", "invocationId");
+    return this.invocationId;
+  }
+  get function_id(): string {
+    deprecated("the member function_id of a handler's context", "functionId");
+    return this.functionId;
   }
   get traceparent(): string | undefined {
     return this.#call.traceparent;
@@ -151,7 +164,7 @@ export class ActiveCall implements CallContext, Active {
     const code = reason === "disconnected" ? "disconnected" : "call_cancelled";
     this.#abortReason = new CallError(
       code,
-      `the call of function ${this.function_id} ended before its handler did: ${reason}`,
+      `the call of function ${this.functionId} ended before its handler did: ${reason}`,
       { details: { reason } },
     );
     this.#controller?.abort(this.#abortReason);

@@ -1,4 +1,4 @@
-import { MASK, maskConfigText } from "@svc/protocol";
+import { MASK } from "@svc/protocol";
 
 export const DEFAULT_ADDRESS = "ws://localhost:49134";
 /** Default address of the engine's stream listener. */
@@ -33,7 +33,7 @@ function checkAddress(address: string, source: string, example: string): void {
   try {
     url = new URL(address);
   } catch (cause) {
-    throw new TypeError(`${source} is not a URL: ${JSON.stringify(maskConfigText(address))}; give it as ${example}`, {
+    throw new TypeError(`${source} is not a URL: ${JSON.stringify(shownPart(address))}; give it as ${example}`, {
       cause,
     });
   }
@@ -42,6 +42,13 @@ function checkAddress(address: string, source: string, example: string): void {
   }
   // WebSocket clients reject a fragment too, but with an unclear error.
   if (url.hash !== "") throw new TypeError(`${source} must not contain a #fragment`);
+}
+
+/** Returns a text that is not a URL, without what may be its credentials and its query. */
+function shownPart(text: string): string {
+  const at = text.lastIndexOf("@");
+  const [shown = ""] = text.slice(at + 1).split(/[?#]/, 1);
+  return at === -1 ? shown : `${MASK}@${shown}`;
 }
 
 function pick(argument: string | undefined, fromEnvironment: string | undefined): readonly [string, string] {

@@ -1,4 +1,5 @@
 import { backoffMs } from "@svc/protocol";
+import { checkedOptions, optionNames } from "./names/option-names.ts";
 
 export interface ReconnectOptions {
   /** Wait before the first retry, in milliseconds. Default 1,000. */
@@ -13,6 +14,8 @@ export interface ReconnectOptions {
   readonly maxAttempts?: number | undefined;
 }
 
+const names = optionNames("reconnect", ["initialDelayMs", "multiplier", "maxDelayMs", "jitter", "maxAttempts"]);
+
 /** Computes the wait before the next connection attempt. It grows with each attempt until `reset`. */
 export class Backoff {
   readonly #initialDelayMs: number;
@@ -26,9 +29,10 @@ export class Backoff {
   /**
    * `random` returns numbers from 0 up to 1.
    *
-   * @throws TypeError for values out of range.
+   * @throws TypeError for values out of range and unknown options.
    */
-  constructor(options: ReconnectOptions = {}, random: () => number = Math.random) {
+  constructor(given: ReconnectOptions = {}, random: () => number = Math.random) {
+    const options = checkedOptions(given, names);
     this.#initialDelayMs = inRange("reconnect.initialDelayMs", options.initialDelayMs ?? 1000, 0, 86_400_000);
     this.#multiplier = inRange("reconnect.multiplier", options.multiplier ?? 2, 1, 100);
     this.#maxDelayMs = inRange("reconnect.maxDelayMs", options.maxDelayMs ?? 30_000, 0, 86_400_000);

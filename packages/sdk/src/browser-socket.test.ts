@@ -39,7 +39,7 @@ describe("a page's connection", () => {
     expect(tokenOfSubprotocols(request.headers["sec-websocket-protocol"])).toBe("sécret");
     expect(request.headers.authorization).toBeUndefined();
     expect(socket.protocol).toBe("svc");
-    await page.shutdown({ timeout_ms: 1 });
+    await page.shutdown({ timeoutMs: 1 });
   });
 
   it("offers no subprotocol without a token", async () => {
@@ -47,12 +47,12 @@ describe("a page's connection", () => {
     const page = connect(`ws://127.0.0.1:${port()}`, { logger: silentLogger });
     const [, request] = (await connection) as [WebSocket, IncomingMessage];
     expect(request.headers["sec-websocket-protocol"]).toBeUndefined();
-    await page.shutdown({ timeout_ms: 1 });
+    await page.shutdown({ timeoutMs: 1 });
   });
 
   it("can be terminated before it is open", async () => {
     const page = connect(`ws://127.0.0.1:${port()}`, { logger: silentLogger });
-    await page.shutdown({ timeout_ms: 1 });
+    await page.shutdown({ timeoutMs: 1 });
     expect(page.connectionState).toBe("closed");
   });
 
@@ -97,6 +97,6 @@ describe("a page's connection", () => {
     await first;
     broken.abort();
     expect((await halfClosed)[0]).toBe(4000);
-    await page.shutdown({ timeout_ms: 1 });
+    await page.shutdown({ timeoutMs: 1 });
   });
 });

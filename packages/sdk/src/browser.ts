@@ -4,8 +4,9 @@ import { browserSockets } from "./browser-socket.ts";
 import { browserChannelSockets } from "./channels/browser-channel-socket.ts";
 import { systemClock } from "./clock.ts";
 import { createLogger, type Logger } from "./logger.ts";
-import type { WorkerOptions } from "./options.ts";
-import { StreamClient, type StreamClientOptions } from "./stream-client/stream-client.ts";
+import { checkedOptions } from "./names/option-names.ts";
+import { type WorkerOptions, workerOptions } from "./options.ts";
+import { StreamClient, type StreamClientOptions, streamClientOptions } from "./stream-client/stream-client.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
@@ -25,12 +26,15 @@ export interface BrowserWorkerOptions extends WorkerOptions {
  * headers and no pings, and only `context.call` (not `worker.call`) passes a handler's trace on.
  *
  * @param address `ws://` or `wss://` URL. Default `ws://localhost:49134`.
- * @throws TypeError for another address and for options out of range.
+ * @throws TypeError for another address, for options out of range and for unknown options.
  */
 export function connect(address: string, options?: BrowserWorkerOptions): Worker;
 export function connect(options?: BrowserWorkerOptions): Worker;
 export function connect(first?: string | BrowserWorkerOptions, second?: BrowserWorkerOptions): Worker {
-  const options = (typeof first === "string" ? second : first) ?? {};
+  const options = checkedOptions<BrowserWorkerOptions>(
+    (typeof first === "string" ? second : first) ?? {},
+    workerOptions(["token"]),
+  );
   const { navigator } = globalThis as {
     readonly navigator?: { readonly userAgent?: string; readonly language?: string };
   };
@@ -55,9 +59,10 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
 /**
  * Connects to the engine's streams, to receive their changes, and keeps the connection. Returns at once.
  *
- * @throws TypeError for an invalid URL and for options out of range.
+ * @throws TypeError for an invalid URL, for options out of range and for unknown options.
  */
-export function connectStreams(options: StreamClientOptions = {}): StreamClient {
+export function connectStreams(given: StreamClientOptions = {}): StreamClient {
+  const options = checkedOptions(given, streamClientOptions([]));
   const address = streamsAddress(options.url, options.query);
   return new StreamClient(address, options, {
     openSocket: browserSockets(options.token),

@@ -1,14 +1,21 @@
 import { CallError } from "@svc/protocol";
 import { ActiveCall, type ActiveCallHost, type AsyncContext } from "./active-call.ts";
+import { takeFailedCall } from "./call-site.ts";
 import type { Handler } from "./calls.ts";
-import { parseBySchema, type ZodSchema } from "./schema.ts";
+import { parseBySchema } from "./schema/schema.ts";
+import type { StandardSchema } from "./schema/standard-schema.ts";
 import type { AcceptedCall } from "./session.ts";
 import { callErrorFrom } from "./thrown.ts";
 
 export interface FunctionEntry {
   readonly handler: Handler<unknown>;
   /** Validates and converts the payload before the handler runs. */
-  readonly schema: ZodSchema | undefined;
+  readonly schema: StandardSchema | undefined;
+  /**
+   * Whether the handler also receives the members of the payload that are not in the schema's output. True for handlers
+   * of HTTP requests: most schemas drop unknown members, and these have the path parameters and the response channel.
+   */
+  readonly keepsUnknownMembers: boolean;
 }
 
 /** Receives the outcomes of calls. */
@@ -88,36 +95,47 @@ export class CallRunner {
 
   #done(active: ActiveCall, result: unknown): void {
     this.#settle(active);
-    this.#answers.answer(active.invocation_id, result === undefined ? active.emptyResult : result);
+    this.#answers.answer(active.invocationId, result === undefined ? active.emptyResult : result);
     active.end();
   }
 
   #failed(active: ActiveCall, thrown: unknown): void {
     this.#settle(active);
     const error = callErrorFrom(thrown);
-    // A CallError is an intended answer. Log anything else with its stack: it is likely a bug in the handler.
+    // A CallError that the handler creates is an intended answer. Log anything else with its stack: it is likely a bug
+    // in the handler, or in a function that it called.
     if (error !== thrown) active.log.error("a handler failed", { error: thrown });
-    this.#answers.fail(active.invocation_id, error);
+    else if (takeFailedCall(error))
+      active.log.warn("a handler failed with the error of a call that it made", { error });
+    this.#answers.fail(active.invocationId, error);
     active.end();
   }
 
   /** Deletes the call's own entry only: after a reconnect the engine may send the same id again. */
   #settle(active: ActiveCall): void {
-    if (this.#active.get(active.invocation_id) === active) this.#active.delete(active.invocation_id);
+    if (this.#active.get(active.invocationId) === active) this.#active.delete(active.invocationId);
   }
 }
 
 function runHandler(entry: FunctionEntry, payload: unknown, active: ActiveCall): unknown {
   if (entry.schema === undefined) return entry.handler(payload, active);
-  const { function_id } = active;
+  const { functionId: function_id } = active;
   const input = parseBySchema(entry.schema, payload, () => ({
     text: `the payload does not fit function ${function_id}`,
     details: { function_id },
   }));
   // Only a schema with asynchronous checks returns a promise.
   return input instanceof Promise
-    ? input.then((parsed) => entry.handler(parsed, active))
-    : entry.handler(input, active);
+    ? input.then((parsed) => entry.handler(inputOf(entry, payload, parsed), active))
+    : entry.handler(inputOf(entry, payload, input), active);
+}
+
+function inputOf(entry: FunctionEntry, payload: unknown, parsed: unknown): unknown {
+  return entry.keepsUnknownMembers && isObject(payload) && isObject(parsed) ? { ...payload, ...parsed } : parsed;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

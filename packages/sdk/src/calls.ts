@@ -1,4 +1,4 @@
-import type { Caller, Job } from "@svc/protocol";
+import type { Job } from "@svc/protocol";
 import type { WorkerCron } from "./cron/worker-cron.ts";
 import type { WorkerEvent } from "./event/worker-event.ts";
 import type { Functions } from "./functions.ts";
@@ -24,6 +24,8 @@ export interface CallOptions {
    * Deadline in milliseconds, 1 to 86,400,000. Default: `callTimeoutMs` of `connect`, else what the function registered
    * with, else 30,000.
    */
+  readonly timeoutMs?: number | undefined;
+  /** @deprecated Use `timeoutMs`. */
   readonly timeout_ms?: number | undefined;
   /** Cancels the call when it aborts. The call then rejects with `call_cancelled`. */
   readonly signal?: AbortSignal | undefined;
@@ -31,8 +33,14 @@ export interface CallOptions {
   readonly metadata?: unknown;
 }
 
-interface FunctionChoice<Id extends string> {
-  readonly function_id: Id;
+/** A function by its id. Both spellings are valid: the specification writes out `function_id`. */
+export type FunctionChoice<Id extends string = string> =
+  | { readonly function_id: Id; readonly functionId?: undefined }
+  | { readonly functionId: Id; readonly function_id?: undefined };
+
+export function functionIdOf(choice: FunctionChoice): string {
+  // An untyped caller may give neither: then the check of the id fails.
+  return (choice.function_id ?? choice.functionId) as string;
 }
 
 /** Function to call and its payload. The default payload is null, unless `Functions` declares a payload type. */
@@ -57,9 +65,17 @@ export type Inferred = typeof inferred;
 /** The given type, else the result type in `Functions`. */
 export type ResultType<Result, Id> = [Result] extends [Inferred] ? ResultOf<Id> : Result;
 
+/** The worker that made a call, as identified by the engine. */
+export interface Caller {
+  readonly workerId: string;
+  readonly name: string;
+  /** @deprecated Use `workerId`. */
+  readonly worker_id: string;
+}
+
 /** The call that a handler runs. */
 export interface CallContext {
-  /** The caller, as identified by the engine. Absent if the engine itself called. */
+  /** Absent if the engine itself called. */
   readonly caller: Caller | undefined;
   /** The queued job that this call runs. Absent for other calls. */
   readonly job: Job | undefined;
@@ -67,7 +83,11 @@ export interface CallContext {
   readonly metadata: unknown;
   /** Aborts when the caller cancels the call, when its deadline passes, and when the connection is lost. */
   readonly signal: AbortSignal;
+  readonly invocationId: string;
+  readonly functionId: string;
+  /** @deprecated Use `invocationId`. */
   readonly invocation_id: string;
+  /** @deprecated Use `functionId`. */
   readonly function_id: string;
   /** W3C trace context of the call. */
   readonly traceparent: string | undefined;

@@ -1,14 +1,16 @@
 // Exports of every platform besides its own `connect`.
 
 export type { ChannelRef } from "@svc/protocol";
-export { CallError, type Caller, type ErrorCode, type Job } from "@svc/protocol";
+export { CallError, type ErrorCode, type Job } from "@svc/protocol";
 export type { ReconnectOptions } from "./backoff.ts";
 export type {
   CallContext,
+  Caller,
   CallOptions,
   CallRequest,
   EnqueueReceipt,
   EnqueueRequest,
+  FunctionChoice,
   Handler,
   PayloadOf,
   ResultOf,
@@ -24,11 +26,22 @@ export type { EventMetadata, EventTopic } from "./event/event-types.ts";
 export type { WorkerEvent } from "./event/worker-event.ts";
 // Exported with `*`, because a module can only merge its declarations into exports of this form (or its own).
 export * from "./functions.ts";
-export { type HttpHandler, http } from "./http/http.ts";
+export { type HttpHandler, type HttpRequestHandler, http } from "./http/http.ts";
 export type { HttpFile, HttpRequest, HttpTriggerPayload } from "./http/http-request.ts";
 export { type HttpHeaders, type HttpResponse, json, type ResponseOptions, redirect } from "./http/http-response.ts";
 export type { ResponseWriter } from "./http/response-writer.ts";
+export type { RequestIssue, RequestPart } from "./http/route-request.ts";
+export type {
+  BodyOption,
+  HttpRoute,
+  PathParams,
+  RegisterRoute,
+  RouteHandler,
+  RouteInput,
+  RouteOptions,
+} from "./http/route-types.ts";
 export type { ServerSentEvent } from "./http/server-sent-event.ts";
+export type { WorkerHttp } from "./http/worker-http.ts";
 export type { HttpFunction, HttpFunctionAuth } from "./http-function.ts";
 export type {
   ConditionOptions,
@@ -53,8 +66,7 @@ export {
   type LogRecord,
   silentLogger,
 } from "./logger.ts";
-export type { WorkerOptions } from "./options.ts";
-export type { Binding } from "./provided-bindings.ts";
+export type { WaitOptions, WorkerOptions } from "./options.ts";
 export type {
   EndedJob,
   EnqueuedJob,
@@ -70,8 +82,14 @@ export type {
   RedriveOptions,
 } from "./queue/queue-types.ts";
 export type { WorkerQueue } from "./queue/worker-queue.ts";
-export type { FunctionOptions, Registration, TriggerTypeInput } from "./registration-options.ts";
-export type { Format, JsonSchema } from "./schema.ts";
+export type {
+  FunctionOptions,
+  Registration,
+  TriggeredFunctionOptions,
+  TriggerTypeInput,
+} from "./registration-options.ts";
+export { type Format, type JsonSchema, withJsonSchema } from "./schema/schema.ts";
+export type { InputOf, OutputOf, StandardSchema } from "./schema/standard-schema.ts";
 export type { TriggerResult } from "./session.ts";
 export type { StateScope } from "./state/state-scope.ts";
 export type {
@@ -120,8 +138,8 @@ export type {
 export type { Span, SpanKind, SpanOptions } from "./telemetry/own-span.ts";
 export type { TelemetryOptions } from "./telemetry/telemetry-options.ts";
 export * from "./trigger-configs.ts";
-export type { TriggerHandlers } from "./trigger-providers.ts";
+export type { Binding, TriggerHandlers } from "./trigger-providers.ts";
 export type { TriggerTypeRef } from "./trigger-type-ref.ts";
 export type { RegisteredTrigger, TriggerInput } from "./triggers.ts";
 export { VERSION } from "./version.ts";
-export type { WaitOptions, Worker } from "./worker.ts";
+export type { Worker } from "./worker.ts";

@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await worker.shutdown({ timeout_ms: 1 });
+  await worker.shutdown({ timeoutMs: 1 });
   await engine.stop();
 });
 
@@ -54,7 +54,7 @@ it("worker.event calls the functions of the same names with the wire's members",
 });
 
 it("worker.cron calls the functions of the same names with the wire's members", async () => {
-  expect(await worker.cron.list()).toEqual([{ trigger_id: "x" }]);
+  expect(await worker.cron.list()).toEqual([{ triggerId: "x" }]);
   expect(await worker.cron.history("x", { limit: 2 })).toEqual([{ outcome: "ok" }]);
   expect(await worker.cron.triggerNow("x")).toEqual({ outcome: "enqueued" });
   await worker.cron.pause("x");
@@ -80,7 +80,7 @@ it("worker.cron.list requests all pages", async () => {
       result: { triggers: [{ trigger_id: isLast ? "b" : "a" }], cursor: isLast ? null : "2" },
     };
   };
-  expect(await worker.cron.list()).toEqual([{ trigger_id: "a" }, { trigger_id: "b" }]);
+  expect(await worker.cron.list()).toEqual([{ triggerId: "a" }, { triggerId: "b" }]);
 });
 
 it("runAt is a Date or RFC 3339, anything else rejects with TypeError", async () => {
@@ -120,14 +120,14 @@ it("worker.queue calls the functions of the same names with the wire's members",
     group: "g",
     max_attempts: 4,
   };
-  expect(await queue.enqueue("q", "f", { a: 1 }, { ...options, timeout_ms: 1_000 })).toEqual({
-    job_id: "j",
+  expect(await queue.enqueue("q", "f", { a: 1 }, { ...options, timeoutMs: 1_000 })).toEqual({
+    jobId: "j",
     duplicate: false,
   });
   await queue.enqueue("q", "f");
   await queue.enqueue("q", null, 2);
   expect(await queue.enqueueMany([{ queue: "q", functionId: "f", data: 1, ...options }])).toEqual([
-    { job_id: "j", duplicate: true },
+    { jobId: "j", duplicate: true },
   ]);
   await queue.publish("t", 1);
   expect(await queue.list()).toEqual([{ queue: "q" }]);

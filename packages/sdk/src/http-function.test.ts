@@ -21,21 +21,28 @@ describe("a function that is called over HTTP", () => {
     const invocation: HttpFunction = {
       url: "https://pay.example/charge",
       method: "PUT",
-      timeout_ms: 5_000,
+      timeoutMs: 5_000,
       headers: { "X-Team": "a" },
-      auth: { type: "hmac", secret_key: "PAY_SECRET" },
+      auth: { type: "hmac", secretKey: "PAY_SECRET" },
       retry: { statuses: [503], idempotent: true },
     };
     worker.registerFunction("pay::charge", invocation, {
       description: "Charges a card",
-      request_format: { type: "object" },
+      requestFormat: { type: "object" },
     });
     expect(await engine.frame({ type: "registerfunction", id: "pay::charge" })).toEqual({
       type: "registerfunction",
       id: "pay::charge",
       description: "Charges a card",
       request_format: { type: "object" },
-      invocation,
+      invocation: {
+        url: "https://pay.example/charge",
+        method: "PUT",
+        timeout_ms: 5_000,
+        headers: { "X-Team": "a" },
+        auth: { type: "hmac", secret_key: "PAY_SECRET" },
+        retry: { statuses: [503], idempotent: true },
+      },
     });
   });
 
@@ -65,7 +72,9 @@ describe("a function that is called over HTTP", () => {
     [{ url: 7 }],
     [{ url: "a.example" }],
     [{ url: "ftp://a.example/" }],
-    [{ url: "https://a.example/", timeout_ms: 0 }],
+    [{ url: "https://a.example/", timeoutMs: 0 }],
+    [{ url: "https://a.example/", retries: 2 }],
+    [{ url: "https://a.example/", auth: { type: "hmac", secret: "A" } }],
   ])("is rejected at registration if it is %j", (value) => {
     expect(() => worker.registerFunction("f", value as never)).toThrow(TypeError);
   });

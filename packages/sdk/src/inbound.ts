@@ -1,5 +1,6 @@
-import { type Caller, isUuid, type Job, type MessageOf, messageSchemas, type WireError } from "@svc/protocol";
+import { type Caller, isUuid, type Job, type WireError } from "@svc/protocol";
 import { mayHoldChannelRefs } from "./channels/channel-refs.ts";
+import { type ControlMessage, isControlType, readControlMessage } from "./control-messages.ts";
 import { type MalformedFrame, readMalformedFrame } from "./frames.ts";
 
 /** A call that the engine sends to this worker. */
@@ -28,33 +29,12 @@ export interface InboundResult {
   readonly frame: string;
 }
 
-type SchemaType =
-  | "workerregistered"
-  | "cancelinvocation"
-  | "registertrigger"
-  | "unregistertrigger"
-  | "triggerregistrationresult"
-  | "error"
-  | "ping"
-  | "pong";
-
 export type Inbound =
   | InboundCall
   | InboundResult
-  | { [Type in SchemaType]: MessageOf<Type> }[SchemaType]
+  | ControlMessage
   | { readonly type: "ignored" }
   | { readonly type: "malformed"; readonly problem: string; readonly call: MalformedFrame | undefined };
-
-const SCHEMA_TYPES: ReadonlySet<string> = new Set<SchemaType>([
-  "workerregistered",
-  "cancelinvocation",
-  "registertrigger",
-  "unregistertrigger",
-  "triggerregistrationresult",
-  "error",
-  "ping",
-  "pong",
-]);
 
 const ignored = { type: "ignored" } as const;
 
@@ -76,19 +56,11 @@ export function decodeInbound(text: string): Inbound {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return { type: "malformed", problem: "the frame is not a JSON object", call: undefined };
   const members = raw as Readonly<Record<string, unknown>>;
-  // The two messages of every call are checked by hand: validating them with a schema costs more than the rest of the
-  // call.
   if (members.type === "invokefunction") return inboundCall(members, text);
   if (members.type === "invocationresult") return inboundResult(members, text);
-  if (typeof members.type !== "string" || !SCHEMA_TYPES.has(members.type)) return ignored;
-  const parsed = messageSchemas[members.type as SchemaType].safeParse(members);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  return {
-    type: "malformed",
-    problem: `${members.type}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? "malformed"}`,
-    call: undefined,
-  };
+  if (!isControlType(members.type)) return ignored;
+  const message = readControlMessage(members.type, members);
+  return typeof message === "string" ? { type: "malformed", problem: message, call: undefined } : message;
 }
 
 function inboundCall(members: Readonly<Record<string, unknown>>, text: string): Inbound {

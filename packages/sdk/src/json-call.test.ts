@@ -13,7 +13,7 @@ describe("a call with JSON text", () => {
   });
 
   afterEach(async () => {
-    await worker.shutdown({ timeout_ms: 1 });
+    await worker.shutdown({ timeoutMs: 1 });
     await engine.stop();
   });
 

@@ -1,14 +1,14 @@
 import { CallError } from "@svc/protocol";
-import type { CallOptions } from "./calls.ts";
+import type { CallOptions, FunctionChoice } from "./calls.ts";
 
 // Calls with payload and result as JSON text: parsing and rewriting the text would round long numbers.
 
 /** Function to call and its payload as JSON text. */
-export interface JsonCallRequest extends CallOptions {
-  readonly function_id: string;
-  /** JSON text, sent unchanged. Default `null`. */
-  readonly payload?: string | undefined;
-}
+export type JsonCallRequest = CallOptions &
+  FunctionChoice & {
+    /** JSON text, sent unchanged. Default `null`. */
+    readonly payload?: string | undefined;
+  };
 
 /** A payload as JSON text. The call then resolves to the JSON text of its result. */
 export class JsonPayload {

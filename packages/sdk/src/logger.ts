@@ -1,3 +1,5 @@
+import { checkedOptions, optionNames } from "./names/option-names.ts";
+
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Messages are constant strings. Variable data goes into the fields. */
@@ -30,8 +32,11 @@ export interface LoggerOptions {
   readonly write: (record: LogRecord) => void;
 }
 
+const loggerOptions = optionNames("createLogger", ["level", "write"]);
+
 /** Returns a logger that passes each record at or above `level` to `write`. */
 export function createLogger(options: LoggerOptions): Logger {
+  checkedOptions(options, loggerOptions);
   const lowest = options.level ?? "info";
   const at =
     (level: LogLevel) =>

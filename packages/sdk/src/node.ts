@@ -3,11 +3,12 @@ import { resolveAddress, streamsAddress } from "./address.ts";
 import { nodeChannelSockets } from "./channels/node-channel-socket.ts";
 import { systemClock } from "./clock.ts";
 import { createLogger, jsonLine, type Logger, logLevelFrom } from "./logger.ts";
+import { checkedOptions } from "./names/option-names.ts";
 import { nodeAsyncContext } from "./node-async-context.ts";
 import { nodeSockets } from "./node-socket.ts";
-import type { WorkerOptions } from "./options.ts";
+import { type WorkerOptions, workerOptions } from "./options.ts";
 import { processIsEnding, shutDownOnSignals } from "./process-signals.ts";
-import { StreamClient, type StreamClientOptions } from "./stream-client/stream-client.ts";
+import { StreamClient, type StreamClientOptions, streamClientOptions } from "./stream-client/stream-client.ts";
 import { nodeProcessStats } from "./telemetry/node-process-stats.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
@@ -30,18 +31,25 @@ export interface NodeWorkerOptions extends WorkerOptions {
   readonly handleSignals?: boolean | undefined;
 }
 
+const PLATFORM_OPTIONS = ["headers", "beforeConnect"];
+const nodeWorkerOptions = workerOptions([...PLATFORM_OPTIONS, "handleSignals"]);
+const nodeStreamOptions = streamClientOptions(PLATFORM_OPTIONS);
+
 /**
  * Connects a worker to the engine and keeps it connected. Returns at once. Registrations and calls made before the
  * connection is up are sent when it is.
  *
  * @param address `ws://` or `wss://` URL. Default: the environment variable `SVC_URL`, else `ws://localhost:49134`. May
  *   contain credentials: `ws://svc:TOKEN@host`.
- * @throws TypeError for another address and for options out of range.
+ * @throws TypeError for another address, for options out of range and for unknown options.
  */
 export function connect(address: string, options?: NodeWorkerOptions): Worker;
 export function connect(options?: NodeWorkerOptions): Worker;
 export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerOptions): Worker {
-  const options = (typeof first === "string" ? second : first) ?? {};
+  const options = checkedOptions<NodeWorkerOptions>(
+    (typeof first === "string" ? second : first) ?? {},
+    nodeWorkerOptions,
+  );
   const address = resolveAddress(typeof first === "string" ? first : undefined, process.env.SVC_URL);
   const worker = new Worker(address, options, {
     openSocket: nodeSockets({ ...tokenHeader(address), ...options.headers }, options.beforeConnect),
@@ -83,9 +91,10 @@ export interface NodeStreamClientOptions extends StreamClientOptions {
 /**
  * Connects to the engine's streams, to receive their changes, and keeps the connection. Returns at once.
  *
- * @throws TypeError for an invalid URL and for options out of range.
+ * @throws TypeError for an invalid URL, for options out of range and for unknown options.
  */
-export function connectStreams(options: NodeStreamClientOptions = {}): StreamClient {
+export function connectStreams(given: NodeStreamClientOptions = {}): StreamClient {
+  const options = checkedOptions(given, nodeStreamOptions);
   const address = streamsAddress(options.url, options.query);
   const bearer = options.token === undefined ? tokenHeader(address) : { authorization: `Bearer ${options.token}` };
   const openSocket = nodeSockets({ ...bearer, ...options.headers }, options.beforeConnect);

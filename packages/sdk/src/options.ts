@@ -1,6 +1,7 @@
 import type { WorkerIntroduction } from "@svc/protocol";
 import type { ReconnectOptions } from "./backoff.ts";
 import type { Logger } from "./logger.ts";
+import { type OptionNames, optionNames } from "./names/option-names.ts";
 import type { TelemetryOptions } from "./telemetry/telemetry-options.ts";
 
 /** Options of `connect` on every platform. */
@@ -12,7 +13,7 @@ export interface WorkerOptions {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   /**
-   * Deadline of calls without `timeout_ms`, in milliseconds, 1 to 86,400,000. Default: the function's own, else 30,000.
+   * Deadline of calls without `timeoutMs`, in milliseconds, 1 to 86,400,000. Default: the function's own, else 30,000.
    */
   readonly callTimeoutMs?: number | undefined;
   readonly reconnect?: ReconnectOptions | undefined;
@@ -25,6 +26,24 @@ export interface WorkerOptions {
   readonly telemetry?: boolean | TelemetryOptions | undefined;
   /** Kind of process. Only `worker` counts among the active worker processes. Default `worker`. */
   readonly kind?: WorkerIntroduction["kind"];
+}
+
+const WORKER_OPTIONS = ["name", "description", "callTimeoutMs", "reconnect", "logger", "telemetry", "kind"];
+
+/** Returns the options of `connect`. `own` are those of the platform. */
+export function workerOptions(own: readonly string[]): OptionNames {
+  return optionNames("connect", [...WORKER_OPTIONS, ...own]);
+}
+
+export interface WaitOptions {
+  /** Milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  /** @deprecated Use `timeoutMs`. */
+  readonly timeout_ms?: number | undefined;
+}
+
+export function waitOptions(method: string): OptionNames {
+  return optionNames(method, ["timeoutMs"], { timeout_ms: "timeoutMs" });
 }
 
 /** Facts about the platform, for the worker's introduction. */

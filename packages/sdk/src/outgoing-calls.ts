@@ -1,16 +1,23 @@
 import { CallError } from "@svc/protocol";
 import { AbortWatch } from "./abort-watch.ts";
 import type { Active, AsyncContext } from "./active-call.ts";
-import type { CallRequest } from "./calls.ts";
+import { CallSites, failedCall } from "./call-site.ts";
+import { type CallRequest, functionIdOf } from "./calls.ts";
 import type { Clock } from "./clock.ts";
 import { type Connection, notConnected } from "./connection.ts";
 import { DeadlineTimer } from "./deadline-timer.ts";
+import { checkedOptions, type OptionNames, optionNames } from "./names/option-names.ts";
 import type { OutboundCall } from "./outbound-call.ts";
 import { requestRefusal } from "./refusals.ts";
 import type { Session } from "./session.ts";
 
 /** Maximum number of unsent bytes. Above it new calls fail with `overloaded`. */
 export const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
+
+const MEMBERS = ["function_id", "functionId", "payload", "timeoutMs", "signal", "metadata"];
+const OLD_MEMBERS = { timeout_ms: "timeoutMs" };
+const callMembers = optionNames("call", MEMBERS, OLD_MEMBERS);
+export const enqueueMembers = optionNames("enqueue", [...MEMBERS, "queue"], OLD_MEMBERS);
 
 interface Parts {
   readonly session: Session;
@@ -25,9 +32,11 @@ export class OutgoingCalls {
   readonly #parts: Parts;
   readonly #aborts: AbortWatch;
   readonly #deadlines: DeadlineTimer;
+  readonly #sites: CallSites;
 
   constructor(parts: Parts) {
     const { session, clock } = parts;
+    this.#sites = new CallSites(clock);
     this.#parts = parts;
     this.#aborts = new AbortWatch((call) => session.abort(call));
     this.#deadlines = new DeadlineTimer({
@@ -37,31 +46,43 @@ export class OutgoingCalls {
     });
   }
 
-  /** Rejects with CallError, by the call's deadline at the latest. `parent` is the call or span that makes the call. */
-  start(
-    request: CallRequest,
+  /**
+   * Rejects with CallError, by the call's deadline at the latest, and with TypeError for a request with unknown members.
+   * `parent` is the call or span that makes the call.
+   */
+  async start(
+    given: CallRequest,
     action: OutboundCall["action"],
     parent: Active | undefined,
     signal: AbortSignal | undefined,
+    members: OptionNames = callMembers,
   ): Promise<unknown> {
+    const request = checkedOptions(given, members);
+    const functionId = functionIdOf(request);
+    const refusal = this.#refusalOf(functionId, request.timeoutMs, parent, signal);
+    if (refusal !== undefined) throw refusal;
+    const headers = this.#parts.asyncContext.headers(parent);
+    const call = {
+      action,
+      functionId,
+      payload: request.payload,
+      metadata: request.metadata,
+      timeoutMs: request.timeoutMs,
+      traceparent: headers?.traceparent,
+      baggage: headers?.baggage,
+    };
+    const site = this.#sites.capture(this.start);
+    try {
+      // The error is created after this await, so that its stack contains the functions that await this one.
+      return await this.#resultOf(call, signal);
+    } catch (error) {
+      throw CallError.is(error) ? failedCall(error, site) : error;
+    }
+  }
+
+  #resultOf(call: OutboundCall, signal: AbortSignal | undefined): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const refusal = this.#refusalOf(request, parent, signal);
-      if (refusal !== undefined) throw refusal;
-      const headers = this.#parts.asyncContext.headers(parent);
-      const pending = this.#parts.session.call(
-        {
-          action,
-          functionId: request.function_id,
-          payload: request.payload,
-          metadata: request.metadata,
-          timeoutMs: request.timeout_ms,
-          traceparent: headers?.traceparent,
-          baggage: headers?.baggage,
-        },
-        this.#parts.clock.monotonicMs(),
-        resolve,
-        reject,
-      );
+      const pending = this.#parts.session.call(call, this.#parts.clock.monotonicMs(), resolve, reject);
       if (pending.ended) return;
       if (signal !== undefined) this.#aborts.watch(signal, pending);
       this.#deadlines.update();
@@ -74,11 +95,15 @@ export class OutgoingCalls {
   }
 
   /** Returns why a call cannot start, or undefined. */
-  #refusalOf(request: CallRequest, parent: Active | undefined, signal: AbortSignal | undefined): CallError | undefined {
-    const refusal = requestRefusal(request, signal);
+  #refusalOf(
+    id: string,
+    timeoutMs: number | undefined,
+    parent: Active | undefined,
+    signal: AbortSignal | undefined,
+  ): CallError | undefined {
+    const refusal = requestRefusal(id, timeoutMs, signal);
     if (refusal !== undefined) return refusal;
     const { connection, isShuttingDown } = this.#parts;
-    const id = request.function_id;
     if (isShuttingDown() && (parent?.running !== true || connection.state === "closed")) {
       return new CallError(
         "draining",

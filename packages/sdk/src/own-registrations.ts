@@ -1,9 +1,18 @@
 import type { CallRunner, FunctionEntry } from "./call-runner.ts";
 import type { Handler } from "./calls.ts";
-import { type HttpFunction, httpFunctionProblem, notInvokable } from "./http-function.ts";
+import { isHttpHandler } from "./http/http.ts";
+import { checkedHttpFunction, type HttpFunction, notInvokable, wireHttpFunction } from "./http-function.ts";
+import { checkedOptions } from "./names/option-names.ts";
 import { timeoutProblem } from "./refusals.ts";
-import type { FunctionOptions, Registration, TriggerTypeInput } from "./registration-options.ts";
-import { isZodSchema, toJsonSchema } from "./schema.ts";
+import {
+  type FunctionOptions,
+  functionOptions,
+  type Registration,
+  type TriggerTypeInput,
+  triggerTypeMembers,
+} from "./registration-options.ts";
+import { type Format, toJsonSchema } from "./schema/schema.ts";
+import { isStandardSchema, type StandardSchema } from "./schema/standard-schema.ts";
 import type { Session } from "./session.ts";
 import type { ProvidedType, TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
 
@@ -24,28 +33,28 @@ export class OwnRegistrations {
     this.#parts = parts;
   }
 
-  addFunction(id: string, handler: Handler<never> | HttpFunction, options: FunctionOptions): Registration {
+  addFunction(id: string, handler: Handler<never> | HttpFunction, given: FunctionOptions): Registration {
     const { session, runner } = this.#parts;
-    const httpFunction = typeof handler === "function" ? undefined : handler;
-    const refusal = typeof handler === "function" ? undefined : httpFunctionProblem(handler);
-    if (refusal !== undefined) throw new TypeError(`the handler of function ${id} ${refusal}`);
-    const problem = timeoutProblem(options.timeout_ms, `timeout_ms of function ${id}`);
+    const options = checkedOptions(given, functionOptions);
+    const httpFunction = typeof handler === "function" ? undefined : checkedHttpFunction(handler, id);
+    const problem = timeoutProblem(options.timeoutMs, `timeoutMs of function ${id}`);
     if (problem !== undefined) throw new TypeError(problem);
     session.registerFunction({
       id,
       description: options.description,
-      request_format: toJsonSchema(options.request_format, `request_format of function ${id}`),
-      response_format: toJsonSchema(options.response_format, `response_format of function ${id}`),
+      request_format: requestFormatOf(id, options),
+      response_format: toJsonSchema(options.responseFormat, `responseFormat of function ${id}`),
       metadata: options.metadata,
-      timeout_ms: options.timeout_ms,
+      timeout_ms: options.timeoutMs,
       validate: options.validate,
-      invocation: httpFunction,
+      invocation: httpFunction === undefined ? undefined : wireHttpFunction(httpFunction),
     });
     // Every overload of the worker's method ties the handler's input to the schema's output or to the type that the
     // author declares.
     const entry: FunctionEntry = {
       handler: typeof handler === "function" ? (handler as Handler<unknown>) : notInvokable(id),
-      schema: isZodSchema(options.request_format) ? options.request_format : undefined,
+      schema: schemaIn(options.requestFormat),
+      keepsUnknownMembers: isHttpHandler(handler),
     };
     runner.add(id, entry);
     return {
@@ -60,23 +69,38 @@ export class OwnRegistrations {
    * Returns a function that unregisters the type. The handlers receive the schema's output, or the raw config if there
    * is no schema.
    */
-  addTriggerType(type: TriggerTypeInput, handlers: TriggerHandlers): () => void {
+  addTriggerType(given: TriggerTypeInput, handlers: TriggerHandlers): () => void {
     const { session, providers } = this.#parts;
+    const type = checkedOptions(given, triggerTypeMembers);
     const { id } = type;
     session.registerTriggerType({
       id,
       description: type.description,
-      trigger_request_format: toJsonSchema(type.trigger_request_format, `trigger_request_format of trigger type ${id}`),
-      call_request_format: toJsonSchema(type.call_request_format, `call_request_format of trigger type ${id}`),
+      trigger_request_format: toJsonSchema(type.triggerRequestFormat, `triggerRequestFormat of trigger type ${id}`),
+      call_request_format: toJsonSchema(type.callRequestFormat, `callRequestFormat of trigger type ${id}`),
       validate: type.validate,
     });
     const provided: ProvidedType = {
       handlers,
-      schema: isZodSchema(type.trigger_request_format) ? type.trigger_request_format : undefined,
+      schema: schemaIn(type.triggerRequestFormat),
     };
     providers.add(id, provided);
     return () => {
       if (providers.remove(id, provided)) session.unregisterTriggerType(id);
     };
   }
+}
+
+function schemaIn(format: Format | undefined): StandardSchema | undefined {
+  return isStandardSchema(format) ? format : undefined;
+}
+
+function requestFormatOf(id: string, { requestFormat, validate }: FunctionOptions): unknown {
+  const format = toJsonSchema(requestFormat, `requestFormat of function ${id}`);
+  if (format === undefined && requestFormat !== undefined && validate === true) {
+    throw new TypeError(
+      `function ${id} has validate: true, but the library of its requestFormat cannot convert it to JSON Schema; use withJsonSchema`,
+    );
+  }
+  return format;
 }

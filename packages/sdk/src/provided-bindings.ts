@@ -1,11 +1,11 @@
 import { encodeMessage, type MessageOf, type TriggerId, type WireError } from "@svc/protocol";
 
 /** A trigger that the engine asks the provider of its type to bind. */
-export interface Binding<Config = unknown> {
+export interface WireBinding {
   readonly id: string;
   readonly trigger_type: string;
   readonly function_id: string;
-  readonly config: Config;
+  readonly config: unknown;
   readonly metadata?: unknown;
 }
 
@@ -14,12 +14,15 @@ export interface Binding<Config = unknown> {
  * only the id.
  */
 export class ProvidedBindings {
-  readonly #byId = new Map<string, Binding>();
+  readonly #byId = new Map<string, WireBinding>();
 
   /** Adds the binding. Returns it with the binding that it replaces. */
-  add(message: MessageOf<"registertrigger">): { readonly binding: Binding; readonly replaced: Binding | undefined } {
+  add(message: MessageOf<"registertrigger">): {
+    readonly binding: WireBinding;
+    readonly replaced: WireBinding | undefined;
+  } {
     const replaced = this.remove(message.id);
-    const binding: Binding = {
+    const binding: WireBinding = {
       id: message.id,
       trigger_type: message.trigger_type,
       function_id: message.function_id,
@@ -30,17 +33,17 @@ export class ProvidedBindings {
     return { binding, replaced };
   }
 
-  holds(binding: Binding): boolean {
+  holds(binding: WireBinding): boolean {
     return this.#byId.get(binding.id) === binding;
   }
 
-  remove(id: string): Binding | undefined {
+  remove(id: string): WireBinding | undefined {
     const binding = this.#byId.get(id);
     this.#byId.delete(id);
     return binding;
   }
 
-  removeAll(): readonly Binding[] {
+  removeAll(): readonly WireBinding[] {
     const all = [...this.#byId.values()];
     this.#byId.clear();
     return all;
@@ -49,7 +52,7 @@ export class ProvidedBindings {
 
 /** Encodes the provider's answer to a binding. */
 export function encodeBindingResult(
-  binding: Pick<Binding, "id" | "trigger_type" | "function_id">,
+  binding: Pick<WireBinding, "id" | "trigger_type" | "function_id">,
   error: WireError | undefined,
 ): string {
   return encodeMessage({

@@ -8,7 +8,7 @@ const worker = connect({ name: "math-worker" });
 
 worker.registerFunction("math::add", (input) => ({ c: input.a + input.b }), {
   description: "Adds two numbers",
-  request_format: z.object({ a: z.number(), b: z.number() }),
+  requestFormat: z.object({ a: z.number(), b: z.number() }),
 });
 
 const sum = await worker.call<{ c: number }>({ function_id: "math::add", payload: { a: 2, b: 3 } });
@@ -32,30 +32,19 @@ declare module "@svc/sdk" {
   }
 }
 
-import { http, json } from "@svc/sdk";
+import { json } from "@svc/sdk";
 
-worker.registerFunction(
-  "http::add",
-  http<{ a: number; b: number }>(async ({ body }) => {
-    const added = await worker.call({ function_id: "math::add", payload: body });
-    return json(added, { headers: { "x-sum": String(added.c) } });
-  }),
-);
+const numbers = z.object({ a: z.number(), b: z.number() });
 
-const trigger = worker.registerTrigger({
-  type: "http",
-  function_id: "http::add",
-  config: { api_path: "/math/add", http_method: "POST" },
+const route = worker.http.post("/math/add", { body: numbers }, async ({ body }) => {
+  const added = await worker.call({ function_id: "math::add", payload: body });
+  return json(added, { headers: { "x-sum": String(added.c) } });
 });
-console.log(await trigger.registered); // { status: "active" }
+console.log(await route.trigger.registered); // { status: "active" }
 
-worker.registerFunction(
-  "http::count",
-  http(async (_request, response, { signal }) => {
-    for (let n = 1; n <= 3 && !signal.aborted; n++) await response.sse({ event: "tick", data: { n } });
-  }),
-);
-worker.registerTrigger({ type: "http", function_id: "http::count", config: { api_path: "/count" } });
+worker.http.get("/count", async (_input, response, { signal }) => {
+  for (let n = 1; n <= 3 && !signal.aborted; n++) await response.sse({ event: "tick", data: { n } });
+});
 
 import { createReadStream } from "node:fs";
 import type { ChannelReader } from "@svc/sdk";
@@ -88,7 +77,7 @@ worker.registerFunction("math::changed", (event: StateEvent<number>) =>
 worker.registerTrigger({
   type: "state",
   function_id: "math::changed",
-  config: { scope: "math", key: "total", event_types: ["updated"] },
+  config: { scope: "math", key: "total", eventTypes: ["updated"] },
 });
 
 import type { CronEvent, EventMetadata } from "@svc/sdk";
@@ -99,14 +88,14 @@ worker.registerFunction("shop::notice", (order: { id: number }, { metadata }) =>
 worker.registerTrigger({ type: "event", function_id: "shop::notice", config: { topic: "orders.*" } });
 console.log(await worker.event.emit("orders.created", { id: 7 })); // how many triggers took it
 
-const { job_id } = await worker.queue.enqueue(
+const { jobId } = await worker.queue.enqueue(
   "mail",
   "mail::send",
   { to: "ada" },
   { delayMs: 60_000, dedupeKey: "welcome-ada" },
 );
 console.log((await worker.queue.stats("mail")).delayed);
-await worker.queue.cancel(job_id);
+await worker.queue.cancel(jobId);
 
 worker.registerFunction("shop::report", ({ scheduled_time }: CronEvent) => console.log("for", scheduled_time));
 worker.registerTrigger({
@@ -114,7 +103,7 @@ worker.registerTrigger({
   function_id: "shop::report",
   config: { expression: "0 7 * * MON-FRI", timezone: "Europe/Berlin" },
 });
-for (const { trigger_id, next_runs } of await worker.cron.list()) console.log(trigger_id, next_runs[0]);
+for (const { triggerId, nextRuns } of await worker.cron.list()) console.log(triggerId, nextRuns[0]);
 
 import { connectStreams } from "@svc/sdk";
 

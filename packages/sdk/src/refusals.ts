@@ -14,17 +14,18 @@ export function nameRefusal(value: unknown, what: string): string | undefined {
 
 /** Returns why a call cannot be made, or undefined. */
 export function requestRefusal(
-  request: { readonly function_id: unknown; readonly timeout_ms?: unknown },
+  functionId: unknown,
+  timeoutMs: unknown,
   signal: AbortSignal | undefined,
 ): CallError | undefined {
-  const badName = nameRefusal(request.function_id, "function_id");
+  const badName = nameRefusal(functionId, "function_id");
   if (badName !== undefined) return new CallError("invalid_name", badName);
-  const badTimeout = timeoutProblem(request.timeout_ms, "timeout_ms of the call");
+  const badTimeout = timeoutProblem(timeoutMs, "timeoutMs of the call");
   if (badTimeout !== undefined) return new CallError("invalid_input", badTimeout);
   if (signal?.aborted !== true) return undefined;
   return new CallError(
     "call_cancelled",
-    `the call of function ${String(request.function_id)} was cancelled before it was made`,
+    `the call of function ${String(functionId)} was cancelled before it was made`,
     {
       cause: signal.reason,
       details: { executed: "no" },

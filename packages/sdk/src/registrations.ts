@@ -6,7 +6,7 @@ import {
   type TriggerId,
   type TriggerTypeId,
 } from "@svc/protocol";
-import type { HttpFunction } from "./http-function.ts";
+import type { WireHttpFunction } from "./http-function.ts";
 
 export interface FunctionRegistration {
   readonly id: string;
@@ -19,7 +19,7 @@ export interface FunctionRegistration {
   readonly timeout_ms?: number | undefined;
   readonly validate?: boolean | undefined;
   /** Present if the engine calls the function over HTTP. */
-  readonly invocation?: HttpFunction | undefined;
+  readonly invocation?: WireHttpFunction | undefined;
 }
 
 export interface TriggerRegistration {
@@ -61,7 +61,7 @@ export class Registrations {
       request_format: registration.request_format,
       response_format: registration.response_format,
       metadata: registration.metadata,
-      invocation: registration.invocation === undefined ? undefined : { ...registration.invocation },
+      invocation: registration.invocation,
       timeout_ms: registration.timeout_ms,
       validate: registration.validate,
     };

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { CallError, MAX_FRAME_BYTES } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
 import { MAX_QUEUED_CALLS, type PendingCall } from "./pending-calls.ts";
-import type { Binding } from "./provided-bindings.ts";
+import type { WireBinding } from "./provided-bindings.ts";
 import { Session, type SessionOutput, type TriggerResult } from "./session.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ class Probe implements SessionOutput {
   logs: string[] = [];
   nowMs = 0;
   readonly calls = new Map<string, PendingCall>();
-  readonly bindings = new Map<string, Binding>();
+  readonly bindings = new Map<string, WireBinding>();
   readonly triggerTypes = new Map<string, string>();
   readonly session: Session;
   #ids = 0;
@@ -42,11 +42,11 @@ class Probe implements SessionOutput {
   cancel(invocationId: string, reason: string): void {
     this.effects.push({ effect: "cancel", invocation_id: invocationId, reason });
   }
-  bind(binding: Binding): void {
+  bind(binding: WireBinding): void {
     this.bindings.set(binding.id, binding);
     this.effects.push({ effect: "bind", ...binding });
   }
-  unbind(binding: Binding): void {
+  unbind(binding: WireBinding): void {
     this.effects.push({ effect: "unbind", ...binding });
   }
   triggerResult(id: string, result: TriggerResult): void {
@@ -131,7 +131,7 @@ class Probe implements SessionOutput {
       },
       answer_binding: () =>
         session.answerBinding(
-          this.bindings.get(id) as Binding,
+          this.bindings.get(id) as WireBinding,
           step.error as { code: string; message: string } | undefined,
         ),
     };

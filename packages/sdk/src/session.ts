@@ -2,6 +2,7 @@ import {
   CallError,
   type ChannelRef,
   DEFAULT_TIMEOUT_MS,
+  type ErrorCode,
   encodeMessage,
   type InvocationId,
   type MessageOf,
@@ -14,7 +15,7 @@ import { JsonPayload } from "./json-call.ts";
 import { jsonTextOf } from "./json-text.ts";
 import { encodeOutbound, type OutboundCall, queueFull } from "./outbound-call.ts";
 import { callTimeout, PendingCall, PendingCalls } from "./pending-calls.ts";
-import { type Binding, encodeBindingResult, ProvidedBindings } from "./provided-bindings.ts";
+import { encodeBindingResult, ProvidedBindings, type WireBinding } from "./provided-bindings.ts";
 import {
   type FunctionRegistration,
   Registrations,
@@ -46,8 +47,8 @@ export interface SessionOutput {
   registered(workerId: string, takesTelemetry: boolean): void;
   run(call: AcceptedCall): void;
   cancel(invocationId: string, reason: string): void;
-  bind(binding: Binding): void;
-  unbind(binding: Binding): void;
+  bind(binding: WireBinding): void;
+  unbind(binding: WireBinding): void;
   triggerResult(id: string, result: TriggerResult): void;
   log(level: "debug" | "warn" | "error", message: string, fields: Readonly<Record<string, unknown>>): void;
 }
@@ -64,6 +65,9 @@ export interface SessionOptions {
    */
   readonly callTimeoutMs?: number | undefined;
 }
+
+/** Codes of errors about a registration that succeeded. */
+const WARNINGS: ReadonlySet<string> = new Set<ErrorCode>(["format_not_enforced", "function_shared"]);
 
 /**
  * The worker's side of the protocol, without I/O: decides what to send and to run for each frame, open, close and
@@ -387,7 +391,7 @@ export class Session {
   // --- provider of trigger types ---
 
   /** Reports that the provider bound the trigger, or failed to. */
-  answerBinding(binding: Binding, error?: WireError): void {
+  answerBinding(binding: WireBinding, error?: WireError): void {
     if (!this.#bindings.holds(binding)) return;
     if (error !== undefined) this.#bindings.remove(binding.id);
     this.#sendIfOpen(encodeBindingResult(binding, error));
@@ -491,7 +495,10 @@ export class Session {
       this.#output.triggerResult(id, { status: "error", reason: error.message });
       return;
     }
-    this.#output.log("error", "the engine rejected a message of this worker", {
+    const [level, message] = WARNINGS.has(error.code)
+      ? (["warn", "the engine warns about a registration of this worker"] as const)
+      : (["error", "the engine rejected a message of this worker"] as const);
+    this.#output.log(level, message, {
       code: error.code,
       error: error.message,
       details: error.details,

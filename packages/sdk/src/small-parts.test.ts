@@ -30,7 +30,7 @@ it("the browser entry imports neither `ws` nor Node's modules", () => {
   };
   visit(new URL("../src/browser.ts", import.meta.url));
   expect(seen.size).toBeGreaterThan(15);
-  expect([...foreign].sort()).toEqual(["@svc/protocol", "zod/v4/core"]);
+  expect([...foreign].sort()).toEqual(["@svc/protocol"]);
 });
 
 describe("the address", () => {
@@ -44,6 +44,7 @@ describe("the address", () => {
 
   it("names its source if it is invalid", () => {
     expect(() => resolveAddress(undefined, "nonsense")).toThrow('SVC_URL is not a URL: "nonsense"');
+    expect(() => resolveAddress("ws//svc:t@ken@host:1/?k=v", undefined)).toThrow('is not a URL: "***@host:1/"');
     expect(() => resolveAddress("http://x", undefined)).toThrow("must begin with ws:// or wss://, not http://");
   });
 

@@ -1,8 +1,23 @@
 import type { WireError } from "@svc/protocol";
 import type { Logger } from "./logger.ts";
-import type { Binding } from "./provided-bindings.ts";
-import { parseBySchema, type ZodSchema } from "./schema.ts";
+import { engineResult } from "./names/engine-result.ts";
+import type { WireBinding } from "./provided-bindings.ts";
+import { parseBySchema } from "./schema/schema.ts";
+import type { StandardSchema } from "./schema/standard-schema.ts";
 import { callErrorFrom } from "./thrown.ts";
+
+/** A trigger that the engine asks the provider of its type to bind. */
+export interface Binding<Config = unknown> {
+  readonly id: string;
+  readonly triggerType: string;
+  readonly functionId: string;
+  readonly config: Config;
+  readonly metadata?: unknown;
+  /** @deprecated Use `triggerType`. */
+  readonly trigger_type: string;
+  /** @deprecated Use `functionId`. */
+  readonly function_id: string;
+}
 
 /** Binds and unbinds the triggers of one type. Both methods may be asynchronous. For one binding they never overlap. */
 export interface TriggerHandlers<Config = unknown> {
@@ -17,19 +32,22 @@ export interface TriggerHandlers<Config = unknown> {
 export interface ProvidedType {
   readonly handlers: TriggerHandlers;
   /** Validates and converts a binding's config before the handlers run. */
-  readonly schema: ZodSchema | undefined;
+  readonly schema: StandardSchema | undefined;
 }
 
 /** Calls this worker's trigger handlers, one step at a time per binding. */
 export class TriggerProviders {
-  readonly #answer: (binding: Binding, error?: WireError) => void;
+  readonly #answer: (binding: WireBinding, error?: WireError) => void;
   readonly #logger: Logger;
   readonly #types = new Map<string, ProvidedType>();
   /** Bindings whose handler succeeded, as passed to the handler, and the handlers that must unbind them. */
-  readonly #bound = new Map<Binding, { readonly given: Binding; readonly handlers: TriggerHandlers }>();
+  readonly #bound = new Map<WireBinding, { readonly given: Binding; readonly handlers: TriggerHandlers }>();
   readonly #tails = new Map<string, Promise<void>>();
 
-  constructor(options: { readonly answer: (binding: Binding, error?: WireError) => void; readonly logger: Logger }) {
+  constructor(options: {
+    readonly answer: (binding: WireBinding, error?: WireError) => void;
+    readonly logger: Logger;
+  }) {
     this.#answer = options.answer;
     this.#logger = options.logger;
   }
@@ -43,7 +61,7 @@ export class TriggerProviders {
     return this.#types.get(type) === provided && this.#types.delete(type);
   }
 
-  bind(binding: Binding): void {
+  bind(binding: WireBinding): void {
     const provided = this.#types.get(binding.trigger_type);
     if (provided === undefined) {
       this.#answer(binding, {
@@ -54,9 +72,10 @@ export class TriggerProviders {
     }
     this.#enqueue(binding, async () => {
       const { handlers, schema } = provided;
-      let given = binding;
+      let given: Binding;
       try {
-        if (schema !== undefined) given = { ...binding, config: await configOf(binding, schema) };
+        const config = schema === undefined ? binding.config : await configOf(binding, schema);
+        given = engineResult({ ...binding, config }) as Binding;
         await handlers.registerTrigger(given);
       } catch (thrown) {
         const error = callErrorFrom(thrown);
@@ -68,7 +87,7 @@ export class TriggerProviders {
     });
   }
 
-  unbind(binding: Binding): void {
+  unbind(binding: WireBinding): void {
     this.#enqueue(binding, async () => {
       const bound = this.#bound.get(binding);
       if (bound === undefined) return;
@@ -77,7 +96,7 @@ export class TriggerProviders {
     });
   }
 
-  #enqueue(binding: Binding, step: () => Promise<void>): void {
+  #enqueue(binding: WireBinding, step: () => Promise<void>): void {
     const before = this.#tails.get(binding.id) ?? Promise.resolve();
     const tail = before
       .then(step)
@@ -100,7 +119,7 @@ export class TriggerProviders {
   }
 }
 
-async function configOf({ config, trigger_type }: Binding, schema: ZodSchema): Promise<unknown> {
+async function configOf({ config, trigger_type }: WireBinding, schema: StandardSchema): Promise<unknown> {
   return parseBySchema(schema, config, () => ({
     text: `the config does not fit trigger type ${trigger_type}`,
     details: { trigger_type },

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await worker.shutdown({ timeout_ms: 1 });
+  await worker.shutdown({ timeoutMs: 1 });
   await engine.stop();
 });
 
@@ -33,7 +33,7 @@ describe("a trigger type with a zod format", () => {
       {
         id: "timer",
         description: "d",
-        trigger_request_format: z.object({ every_ms: z.number(), label: z.string().default("none") }),
+        triggerRequestFormat: z.object({ every_ms: z.number(), label: z.string().default("none") }),
       },
       {
         registerTrigger: (binding) => {
@@ -62,7 +62,7 @@ describe("a trigger type with a zod format", () => {
     bind("t2", { every_ms: 6 });
     await engine.frame({ type: "triggerregistrationresult", id: "t2" }, 2);
     expect(seen.slice(0, 2)).toEqual([
-      { id: "t2", trigger_type: "timer", function_id: "f", config: { every_ms: 5, label: "none" }, metadata: 1 },
+      { id: "t2", triggerType: "timer", functionId: "f", config: { every_ms: 5, label: "none" }, metadata: 1 },
       5,
     ]);
     expect(seen[2]).toBe(seen[0]);
@@ -72,7 +72,7 @@ describe("a trigger type with a zod format", () => {
 describe("the ref of a trigger type", () => {
   it("registers triggers of its type, and functions with a trigger, and unregisters both", async () => {
     const type = worker.registerTriggerType(
-      { id: "timer", description: "d", call_request_format: z.object({ at: z.number() }) },
+      { id: "timer", description: "d", callRequestFormat: z.object({ at: z.number() }) },
       nothing,
     );
     const trigger = type.registerTrigger("f", { every_ms: 5 }, { m: 1 });
@@ -86,7 +86,7 @@ describe("the ref of a trigger type", () => {
       "g",
       ({ at }) => at,
       { every_ms: 6 },
-      { description: "g", trigger_metadata: "m" },
+      { description: "g", triggerMetadata: "m" },
     );
     expect(await engine.frame({ type: "registerfunction", id: "g" })).toMatchObject({ description: "g" });
     expect(await engine.frame({ type: "registertrigger", id: both.trigger.id })).toMatchObject({

@@ -1,12 +1,19 @@
 import type { Handler } from "./calls.ts";
-import type { FunctionOptions, Registration, ShownFormat } from "./registration-options.ts";
-import type { InputOf, OutputOf, ZodSchema } from "./schema.ts";
-import type { RegisteredTrigger } from "./triggers.ts";
+import { checkedOptions } from "./names/option-names.ts";
+import {
+  type FunctionOptions,
+  type Registration,
+  type ShownFormat,
+  type TriggeredFunctionOptions,
+  triggeredFunctionOptions,
+} from "./registration-options.ts";
+import type { InputOf, OutputOf, StandardSchema } from "./schema/standard-schema.ts";
+import type { RegisteredTrigger, TriggerInput } from "./triggers.ts";
 
 /** Config type of a trigger of the type. */
-type ConfigInput<Config> = Config extends ZodSchema ? InputOf<Config> : unknown;
+type ConfigInput<Config> = Config extends StandardSchema ? InputOf<Config> : unknown;
 /** Type of the payload with which the trigger type calls functions. */
-type CallPayload<Call> = Call extends ZodSchema ? OutputOf<Call> : unknown;
+type CallPayload<Call> = Call extends StandardSchema ? OutputOf<Call> : unknown;
 
 /** A trigger type that this worker provides, with shortcuts for use in the same worker. */
 export interface TriggerTypeRef<Config = unknown, Call = unknown> extends Registration {
@@ -17,34 +24,34 @@ export interface TriggerTypeRef<Config = unknown, Call = unknown> extends Regist
     functionId: string,
     handler: Handler<CallPayload<Call>>,
     config: ConfigInput<Config>,
-    options?: FunctionOptions<ShownFormat> & { readonly trigger_metadata?: unknown },
+    options?: TriggeredFunctionOptions,
   ): Registration & { readonly trigger: RegisteredTrigger };
 }
 
 /** The used methods of the worker. */
-interface Registrar {
-  registerFunction(id: string, handler: Handler<unknown>, options: FunctionOptions<ShownFormat>): Registration;
-  registerTrigger(trigger: {
-    readonly type: string;
-    readonly function_id: string;
-    readonly config: unknown;
-    readonly metadata?: unknown;
-  }): RegisteredTrigger;
+export interface Registrar {
+  registerFunction(
+    id: string,
+    handler: Handler<unknown>,
+    options: FunctionOptions<ShownFormat | undefined>,
+  ): Registration;
+  registerTrigger(trigger: TriggerInput): RegisteredTrigger;
 }
 
 /** Returns the ref of a type that the worker provides. */
 export function triggerTypeRef(worker: Registrar, type: string, unregister: () => void): TriggerTypeRef {
   const registerTrigger = (functionId: string, config: unknown, metadata?: unknown): RegisteredTrigger =>
-    worker.registerTrigger({ type, function_id: functionId, config, metadata });
+    worker.registerTrigger({ type, functionId, config, metadata });
   return {
     id: type,
     unregister,
     registerTrigger,
-    registerFunction(functionId, handler, config, options = {}) {
+    registerFunction(functionId, handler, config, given = {}) {
+      const { triggerMetadata, ...options } = checkedOptions(given, triggeredFunctionOptions);
       const registration = worker.registerFunction(functionId, handler, options);
       let trigger: RegisteredTrigger;
       try {
-        trigger = registerTrigger(functionId, config, options.trigger_metadata);
+        trigger = registerTrigger(functionId, config, triggerMetadata);
       } catch (error) {
         registration.unregister();
         throw error;

@@ -1,18 +1,23 @@
+import { type FunctionChoice, functionIdOf } from "./calls.ts";
 import type { Clock } from "./clock.ts";
 import { Listeners } from "./listeners.ts";
 import type { Logger } from "./logger.ts";
+import { checkedOptions, optionNames } from "./names/option-names.ts";
+import { wireTriggerConfig } from "./names/trigger-config-names.ts";
+import type { TriggerRegistration } from "./registrations.ts";
 import type { Session, TriggerResult } from "./session.ts";
 import type { ConfigOf } from "./trigger-configs.ts";
 
-export interface TriggerInput<Type extends string = string> {
+export type TriggerInput<Type extends string = string> = FunctionChoice & {
   /** `http`, `cron`, `state`, or a type that a worker provides. */
   readonly type: Type;
-  readonly function_id: string;
   /** Config of the trigger type, e.g. `{api_path, http_method}` for `http`. */
   readonly config: ConfigOf<Type>;
   /** The handler receives it as `context.metadata` in each call. */
   readonly metadata?: unknown;
-}
+};
+
+const members = optionNames("registerTrigger", ["type", "function_id", "functionId", "config", "metadata"]);
 
 export interface RegisteredTrigger {
   /** Assigned by the worker. Stays the same over reconnects. */
@@ -36,7 +41,7 @@ export interface RegisteredTrigger {
 const RESULT_TIMEOUT_MS = 30_000;
 
 interface Entry {
-  readonly input: TriggerInput;
+  readonly trigger: Omit<TriggerRegistration, "id">;
   /** Undefined after the first status. */
   settle: ((result: TriggerResult) => void) | undefined;
   status: TriggerResult | undefined;
@@ -58,9 +63,21 @@ export class Triggers {
     this.#logger = options.logger;
   }
 
-  register(input: TriggerInput): RegisteredTrigger {
-    const id = this.#session.registerTrigger(input);
-    const entry: Entry = { input, settle: undefined, status: undefined, wasActive: false, listeners: new Listeners() };
+  /**
+   * @throws TypeError for an invalid type or function id, and for members that the trigger or its config does not have.
+   */
+  register(given: TriggerInput): RegisteredTrigger {
+    const input = checkedOptions(given, members);
+    const { type, metadata } = input;
+    const trigger = { type, function_id: functionIdOf(input), config: wireTriggerConfig(type, input.config), metadata };
+    const id = this.#session.registerTrigger(trigger);
+    const entry: Entry = {
+      trigger,
+      settle: undefined,
+      status: undefined,
+      wasActive: false,
+      listeners: new Listeners(),
+    };
     const registered = new Promise<TriggerResult>((resolve) => {
       const late = { status: "inactive", reason: `the engine sent no result within ${RESULT_TIMEOUT_MS} ms` } as const;
       const cancelTimer = this.#clock.after(RESULT_TIMEOUT_MS, () => entry.settle?.(late));
@@ -80,7 +97,7 @@ export class Triggers {
       onStatus: (listener) => entry.listeners.add(listener),
       unregister: () => {
         if (!this.#entries.delete(id)) return;
-        this.#session.unregisterTrigger(id, input.type);
+        this.#session.unregisterTrigger(id, type);
         entry.settle?.({ status: "inactive", reason: "the trigger was unregistered" });
       },
     };
@@ -90,7 +107,12 @@ export class Triggers {
   settle(id: string, result: TriggerResult): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
-    const fields = { trigger_id: id, trigger_type: entry.input.type, function_id: entry.input.function_id, ...result };
+    const fields = {
+      trigger_id: id,
+      trigger_type: entry.trigger.type,
+      function_id: entry.trigger.function_id,
+      ...result,
+    };
     if (result.status === "error")
       this.#logger.error(entry.wasActive ? "a trigger failed" : "the engine rejected a trigger", fields);
     else this.#logger.debug("trigger status changed", fields);

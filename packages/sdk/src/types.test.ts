@@ -59,23 +59,34 @@ async function checks(worker: Worker): Promise<void> {
       return { c: input.a + input.b };
     },
     {
-      request_format: z.object({ a: z.number(), b: z.number().default(1) }),
-      response_format: z.object({ c: z.number() }),
+      requestFormat: z.object({ a: z.number(), b: z.number().default(1) }),
+      responseFormat: z.object({ c: z.number() }),
     },
   );
-  worker.registerFunction("new::async", async (input) => input.toUpperCase(), { request_format: z.string() });
+  worker.registerFunction("new::async", async (input) => input.toUpperCase(), { requestFormat: z.string() });
   // @ts-expect-error the handler's result does not match the response schema
   worker.registerFunction("new::bad", () => ({ c: "x" }), {
-    request_format: z.object({}),
-    response_format: z.object({ c: z.number() }),
+    requestFormat: z.object({}),
+    responseFormat: z.object({ c: z.number() }),
   });
+
+  // Deprecated names keep their types.
+  worker.registerFunction("old::f", (input) => expectTypeOf(input).toEqualTypeOf<{ a: number }>(), {
+    request_format: z.object({ a: z.number() }),
+    timeout_ms: 5,
+  });
+  expectTypeOf(await worker.call({ functionId: "typed::add", payload: { a: 1, b: 2 } })).toEqualTypeOf<{
+    c: number;
+  }>();
+  // @ts-expect-error the payload lacks b
+  await worker.call({ functionId: "typed::add", payload: { a: 1 } });
 
   // A known id types the handler. An annotation overrides it. Otherwise the input is unknown.
   worker.registerFunction("typed::add", (input) => {
     expectTypeOf(input).toEqualTypeOf<{ a: number; b: number }>();
     return { c: input.a };
   });
-  worker.registerFunction("new::annotated", (input: { a: number }) => input.a, { request_format: { type: "object" } });
+  worker.registerFunction("new::annotated", (input: { a: number }) => input.a, { requestFormat: { type: "object" } });
   worker.registerFunction("new::unknown", (input) => {
     expectTypeOf(input).toEqualTypeOf<unknown>();
   });
@@ -93,12 +104,18 @@ async function checks(worker: Worker): Promise<void> {
   worker.registerTrigger({
     type: "http",
     function_id: "f",
-    config: { api_path: "/a", middleware_function_ids: ["m", { function_id: "n", phase: "postHandler" }] },
+    config: { api_path: "/a", middlewareFunctionIds: ["m", { function_id: "n", phase: "postHandler" }] },
   });
   // @ts-expect-error the path is missing
   worker.registerTrigger({ type: "http", function_id: "f", config: { http_method: "GET" } });
   // @ts-expect-error an unknown key
   worker.registerTrigger({ type: "http", function_id: "f", config: { api_path: "/a", http_methd: "GET" } });
+  // @ts-expect-error no such method
+  worker.registerTrigger({ type: "http", function_id: "f", config: { api_path: "/a", http_method: "FETCH" } });
+  worker.registerTrigger({ type: "http", function_id: "f", config: { api_path: "/a", http_method: "post" } });
+  worker.registerTrigger({ type: "http", functionId: "f", config: { apiPath: "/a", httpMethod: "PATCH" } });
+  // @ts-expect-error neither function_id nor functionId
+  worker.registerTrigger({ type: "http", config: { apiPath: "/a" } });
   worker.registerTrigger({ type: "typed-tick", function_id: "f", config: { every_ms: 5 } });
   // @ts-expect-error a declared type's config
   worker.registerTrigger({ type: "typed-tick", function_id: "f", config: { every_ms: "5" } });
@@ -125,8 +142,8 @@ async function checks(worker: Worker): Promise<void> {
     {
       id: "timer",
       description: "d",
-      trigger_request_format: z.object({ every: z.coerce.string() }),
-      call_request_format: z.object({ at: z.number() }),
+      triggerRequestFormat: z.object({ every: z.coerce.string() }),
+      callRequestFormat: z.object({ at: z.number() }),
     },
     {
       registerTrigger: ({ config }) => {
@@ -162,6 +179,59 @@ async function checks(worker: Worker): Promise<void> {
   );
 }
 
+function routeChecks(worker: Worker): void {
+  worker.http.get("/shops/:shop/files/*path", ({ params, query, body, request }, response, context) => {
+    expectTypeOf(params).toEqualTypeOf<{ readonly shop: string; readonly path: string }>();
+    expectTypeOf(query).toEqualTypeOf<Readonly<Record<string, string | readonly string[]>>>();
+    expectTypeOf(body).toEqualTypeOf<unknown>();
+    expectTypeOf(request.cookies).toEqualTypeOf<Readonly<Record<string, string>>>();
+    expectTypeOf(response.write).toBeFunction();
+    expectTypeOf(context.call).toBeFunction();
+  });
+  worker.http.post(
+    "/orders/:id",
+    {
+      query: z.object({ limit: z.coerce.number().default(5) }),
+      headers: z.object({ "x-tenant": z.string() }),
+      body: z.object({ item: z.string() }),
+      response: z.object({ ok: z.boolean() }),
+      timeoutMs: 5,
+    },
+    async ({ params, query, headers, body }) => {
+      expectTypeOf(params).toEqualTypeOf<{ readonly id: string }>();
+      expectTypeOf(query).toEqualTypeOf<{ limit: number }>();
+      expectTypeOf(headers).toEqualTypeOf<{ "x-tenant": string }>();
+      expectTypeOf(body).toEqualTypeOf<{ item: string }>();
+      return { ok: true };
+    },
+  );
+  worker.http.get("/a", { response: z.object({ ok: z.boolean() }) }, () => json({ problem: "gone" }, { status: 410 }));
+  worker.http.get("/a", { response: z.object({ ok: z.boolean() }) }, async (_input, response) => {
+    await response.write("text");
+    return undefined;
+  });
+  // @ts-expect-error the result does not match the response schema
+  worker.http.get("/a", { response: z.object({ ok: z.boolean() }) }, () => ({ ok: "yes" }));
+  worker.http.put("/upload", { body: "stream" }, ({ request }) => {
+    expectTypeOf(request.request_body).toEqualTypeOf<ChannelReader | undefined>();
+  });
+  // @ts-expect-error no such option
+  worker.http.get("/a", { timeout: 5 }, () => 1);
+  const somePath: string = "/a";
+  worker.http.get(somePath, ({ params }) => expectTypeOf(params).toEqualTypeOf<{ readonly [x: string]: string }>());
+
+  // A schema of the request checks a handler made by `http`.
+  worker.registerFunction(
+    "http::checked",
+    http<{ item: string }>(({ body, path_params }) => `${body.item} ${path_params.id}`),
+    { requestFormat: z.object({ body: z.object({ item: z.string() }) }) },
+  );
+  const takesNumber = http<{ item: number }>(({ body }) => body.item);
+  const requestFormat = z.object({ body: z.object({ item: z.string() }) });
+  // @ts-expect-error the schema's body is not the declared one
+  worker.registerFunction("http::wrong", takesNumber, { requestFormat });
+}
+
 interface Todo {
   readonly text: string;
 }
@@ -170,7 +240,7 @@ async function stateChecks(worker: Worker): Promise<void> {
   const { state, stream } = worker;
   expectTypeOf(await state.get("s", "k")).toEqualTypeOf<unknown>();
   expectTypeOf(await state.get<number>("s", "k")).toEqualTypeOf<number | null>();
-  expectTypeOf((await state.set("s", "k", { a: 1 })).old_value).toEqualTypeOf<{ a: number } | null>();
+  expectTypeOf((await state.set("s", "k", { a: 1 })).oldValue).toEqualTypeOf<{ a: number } | null>();
   // @ts-expect-error an unknown operation
   await state.update("s", "k", [{ type: "double", path: "a" }]);
   // @ts-expect-error `by` is missing
@@ -199,13 +269,13 @@ async function stateChecks(worker: Worker): Promise<void> {
   worker.registerTrigger({
     type: "state",
     function_id: "f",
-    config: { scope: "math", event_types: ["state:created", "updated"] },
+    config: { scope: "math", eventTypes: ["state:created", "updated"] },
   });
   worker.registerTrigger({ type: "state:deleted", function_id: "f", config: { prefix: "a" } });
-  worker.registerTrigger({ type: "stream", function_id: "f", config: { stream_name: "todos", group_id: "mine" } });
+  worker.registerTrigger({ type: "stream", function_id: "f", config: { streamName: "todos", groupId: "mine" } });
   worker.registerTrigger({ type: "stream:join", function_id: "f", config: {} });
   // @ts-expect-error no such kind of event
-  worker.registerTrigger({ type: "state", function_id: "f", config: { event_types: ["changed"] } });
+  worker.registerTrigger({ type: "state", function_id: "f", config: { eventTypes: ["changed"] } });
   // @ts-expect-error the stream is missing
   worker.registerTrigger({ type: "stream", function_id: "f", config: {} });
 
@@ -249,6 +319,7 @@ describe("the types", () => {
   it("know state, streams and their events", () => {
     expectTypeOf(stateChecks).toBeFunction();
     expectTypeOf(streamChecks).toBeFunction();
+    expectTypeOf(routeChecks).toBeFunction();
   });
 
   it("know functions that a project declares", () => {

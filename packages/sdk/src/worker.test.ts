@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await Promise.all(extra.splice(0).map((each) => each.shutdown({ timeout_ms: 1 })));
+  await Promise.all(extra.splice(0).map((each) => each.shutdown({ timeoutMs: 1 })));
   await engine.stop();
 });
 
@@ -113,7 +113,7 @@ describe("connecting", () => {
     const { port } = engine;
     await engine.stop();
     const lonely = connect(`ws://127.0.0.1:${port}`, { name: "lonely", logger: silentLogger, handleSignals: false });
-    await expect(lonely.connected({ timeout_ms: 5 })).rejects.toMatchObject({
+    await expect(lonely.connected({ timeoutMs: 5 })).rejects.toMatchObject({
       code: "disconnected",
       message: expect.stringContaining("within 5 ms"),
     });
@@ -165,11 +165,11 @@ describe("functions", () => {
     );
     expect(await answerOf()).toEqual({ type: "invocationresult", invocation_id: ID, function_id: "f" });
     expect(seen).toMatchObject({
-      caller: { worker_id: "w", name: "n" },
+      caller: { workerId: "w", name: "n" },
       job: { queue: "q", id: "j", attempt: 3 },
       metadata: { m: 1 },
-      invocation_id: ID,
-      function_id: "f",
+      invocationId: ID,
+      functionId: "f",
       traceparent: TRACE,
       baggage: "b=1",
     });
@@ -186,9 +186,9 @@ describe("functions", () => {
       },
       {
         description: "Adds",
-        request_format: z.object({ a: z.number(), b: z.number().default(1) }),
-        response_format: z.object({ c: z.number() }),
-        timeout_ms: 500,
+        requestFormat: z.object({ a: z.number(), b: z.number().default(1) }),
+        responseFormat: z.object({ c: z.number() }),
+        timeoutMs: 500,
       },
     );
     expect(await engine.frame({ type: "registerfunction", id: "math::add" })).toMatchObject({
@@ -212,7 +212,7 @@ describe("functions", () => {
 
   it("awaits a schema with asynchronous checks", async () => {
     const even = z.number().refine(async (n) => Promise.resolve(n % 2 === 0), "must be even");
-    worker.registerFunction("half", (input) => input / 2, { request_format: even });
+    worker.registerFunction("half", (input) => input / 2, { requestFormat: even });
     await engine.frame({ type: "registerfunction", id: "half" });
     engine.send(invoke("half", 4));
     expect(await answerOf()).toMatchObject({ result: 2 });
@@ -226,8 +226,8 @@ describe("functions", () => {
 
   it("passes a JSON Schema on unchanged", async () => {
     worker.registerFunction("f", () => 1, {
-      request_format: { type: "object", additionalProperties: false },
-      response_format: true,
+      requestFormat: { type: "object", additionalProperties: false },
+      responseFormat: true,
     });
     expect(await engine.frame({ type: "registerfunction", id: "f" })).toMatchObject({
       request_format: { type: "object", additionalProperties: false },
@@ -373,13 +373,13 @@ describe("functions", () => {
     worker.registerFunction("f", () => 1);
     expect(() => worker.registerFunction("f", () => 1)).toThrow(TypeError);
     expect(() => worker.registerFunction("g", 7 as unknown as () => unknown)).toThrow("must be a function");
-    expect(() => worker.registerFunction("g", () => 1, { request_format: { "~standard": {} } })).toThrow(
-      "another library",
+    expect(() => worker.registerFunction("g", () => 1, { requestFormat: { _zod: {} } })).toThrow(
+      "does not implement Standard Schema",
     );
-    expect(() => worker.registerFunction("g", () => 1, { request_format: z.object({ big: z.bigint() }) })).toThrow(
+    expect(() => worker.registerFunction("g", () => 1, { requestFormat: z.object({ big: z.bigint() }) })).toThrow(
       TypeError,
     );
-    expect(() => worker.registerFunction("g", () => 1, { timeout_ms: 0 })).toThrow("timeout_ms");
+    expect(() => worker.registerFunction("g", () => 1, { timeoutMs: 0 })).toThrow("timeoutMs");
   });
 
   it("unregisters its own registration only", async () => {
@@ -440,7 +440,7 @@ describe("calls", () => {
 
   it("times out, cancels at the engine, and rejects with call_timeout", async () => {
     await worker.connected();
-    await expect(worker.call({ function_id: "slow", timeout_ms: 20 })).rejects.toMatchObject({
+    await expect(worker.call({ function_id: "slow", timeoutMs: 20 })).rejects.toMatchObject({
       code: "call_timeout",
       details: { timeout_ms: 20, function_id: "slow" },
     });
@@ -507,8 +507,8 @@ describe("calls", () => {
   it.each([
     [{ function_id: "" }, "invalid_name"],
     [{ function_id: 7 as unknown as string }, "invalid_name"],
-    [{ function_id: "f", timeout_ms: 0 }, "invalid_input"],
-    [{ function_id: "f", timeout_ms: Number.NaN }, "invalid_input"],
+    [{ function_id: "f", timeoutMs: 0 }, "invalid_input"],
+    [{ function_id: "f", timeoutMs: Number.NaN }, "invalid_input"],
     [{ function_id: "f", payload: 1n }, "invalid_input"],
   ])("rejects %o with %s", async (request, code) => {
     await expect(worker.call(request)).rejects.toMatchObject({ code });
@@ -574,15 +574,15 @@ describe("triggers", () => {
   it("provides a trigger type: binds, rejects and unbinds in order", async () => {
     const seen: string[] = [];
     worker.registerTriggerType(
-      { id: "webhook", description: "d", trigger_request_format: { type: "object" } },
+      { id: "webhook", description: "d", triggerRequestFormat: { type: "object" } },
       {
         registerTrigger: async ({ id, config }) => {
           await Promise.resolve();
           if ((config as { path?: string }).path === undefined) throw new Error("path is missing");
           seen.push(`bound ${id}`);
         },
-        unregisterTrigger: ({ id, function_id }) => {
-          seen.push(`unbound ${id} ${function_id}`);
+        unregisterTrigger: ({ id, functionId }) => {
+          seen.push(`unbound ${id} ${functionId}`);
         },
       },
     );
@@ -660,7 +660,7 @@ describe("shutdown", () => {
     engine.send({ type: "ping" });
     await engine.frame({ type: "pong" });
     const call = expect(worker.call({ function_id: "slow" })).rejects.toMatchObject({ code: "disconnected" });
-    await worker.shutdown({ timeout_ms: 20 });
+    await worker.shutdown({ timeoutMs: 20 });
     await call;
     expect(signal?.aborted).toBe(true);
   });

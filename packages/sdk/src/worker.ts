@@ -2,31 +2,35 @@ import { CallError, type ChannelRef } from "@svc/protocol";
 import type { Active, ActiveCall, AsyncContext } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
 import { CallRunner } from "./call-runner.ts";
-import type {
-  CallRequest,
-  EnqueueReceipt,
-  EnqueueRequest,
-  Handler,
-  Inferred,
-  PayloadOf,
-  ResultOf,
-  ResultType,
+import {
+  type CallRequest,
+  type EnqueueReceipt,
+  type EnqueueRequest,
+  functionIdOf,
+  type Handler,
+  type Inferred,
+  type PayloadOf,
+  type ResultOf,
+  type ResultType,
 } from "./calls.ts";
 import type { ChannelReader, ReadRef } from "./channels/channel-reader.ts";
 import type { ChannelWriter, WriteRef } from "./channels/channel-writer.ts";
-import { type Channel, type ChannelOptions, Channels } from "./channels/channels.ts";
+import { type Channel, type ChannelOptions, Channels, channelOptions } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
 import { WorkerCron } from "./cron/worker-cron.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
 import type { Functions } from "./functions.ts";
+import type { BodyIn, HttpRequestHandler } from "./http/http.ts";
+import { WorkerHttp } from "./http/worker-http.ts";
 import type { HttpFunction } from "./http-function.ts";
 import { introductionOf } from "./introduction.ts";
 import { type JsonCallRequest, JsonPayload } from "./json-call.ts";
 import { Listeners } from "./listeners.ts";
 import { type Logger, safeLogger } from "./logger.ts";
-import type { WorkerOptions } from "./options.ts";
-import { MAX_BACKLOG_BYTES, OutgoingCalls } from "./outgoing-calls.ts";
+import { checkedOptions } from "./names/option-names.ts";
+import { type WaitOptions, type WorkerOptions, waitOptions } from "./options.ts";
+import { enqueueMembers, MAX_BACKLOG_BYTES, OutgoingCalls } from "./outgoing-calls.ts";
 import { OwnRegistrations } from "./own-registrations.ts";
 import type { Platform } from "./platform.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
@@ -39,7 +43,8 @@ import type {
   ShownFormat,
   TriggerTypeInput,
 } from "./registration-options.ts";
-import type { Format, OutputOf, ZodSchema } from "./schema.ts";
+import type { Format } from "./schema/schema.ts";
+import type { OutputOf, StandardSchema } from "./schema/standard-schema.ts";
 import { Session } from "./session.ts";
 import { whenIdle, within } from "./shutdown.ts";
 import { WorkerState } from "./state/worker-state.ts";
@@ -62,10 +67,6 @@ const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
  */
 const DRAIN_TIMEOUT_MS = 3_000;
 
-export interface WaitOptions {
-  readonly timeout_ms?: number | undefined;
-}
-
 /** A worker's connection to the engine. Created by `connect`. */
 export class Worker {
   readonly name: string;
@@ -79,6 +80,8 @@ export class Worker {
   readonly queue: WorkerQueue;
   /** Schedules of the triggers of type `cron` (module `svc-cron`). */
   readonly cron: WorkerCron;
+  /** Routes with checked and typed requests (module `svc-http`). */
+  readonly http: WorkerHttp;
   readonly #logger: Logger;
   readonly #telemetry: WorkerTelemetry;
   readonly #clock: Clock;
@@ -178,7 +181,7 @@ export class Worker {
           const traceparent = (): string | undefined => asyncContext.headers(this.#within(call))?.traceparent;
           return workerLogger(
             logger,
-            { worker: name, functionId: call.function_id, invocationId: call.invocation_id, traceparent },
+            { worker: name, functionId: call.functionId, invocationId: call.invocationId, traceparent },
             logEntries,
           );
         },
@@ -211,6 +214,7 @@ export class Worker {
     this.event = new WorkerEvent(helpers);
     this.queue = new WorkerQueue(helpers);
     this.cron = new WorkerCron(helpers);
+    this.http = new WorkerHttp(this);
     this.#connection.start();
   }
 
@@ -233,24 +237,37 @@ export class Worker {
 
   /**
    * Resolves when the worker is connected. Calls and registrations do not require it. Rejects with `disconnected` after
-   * `timeout_ms` milliseconds (default 30,000), and if the worker gives up or is shut down, but not if a signal ends
+   * `timeoutMs` milliseconds (default 30,000), and if the worker gives up or is shut down, but not if a signal ends
    * the process. If the engine refused the connection, `details` contains `status` (HTTP) and `engine_message`.
    */
-  connected(options: WaitOptions = {}): Promise<void> {
+  async connected(options: WaitOptions = {}): Promise<void> {
+    const { timeoutMs } = checkedOptions(options, waitOptions("connected"));
     return waitConnected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, {
-      timeoutMs: options.timeout_ms,
+      timeoutMs,
       processIsEnding: this.#processIsEnding,
     });
   }
 
   /**
-   * Makes `handler` callable as `id`, now and after every reconnect. A zod `request_format` types its input and rejects
-   * other payloads with `invalid_input` before it runs.
+   * Makes `handler` callable as `id`, now and after every reconnect. A `requestFormat` that is a Standard Schema (zod,
+   * valibot, arktype) types its input and rejects other payloads with `invalid_input` before it runs.
    *
    * @throws TypeError for an id that is empty, over 256 bytes, contains a control character or is already registered by
-   *   this worker, and for a format that is neither a zod 4 schema nor JSON Schema.
+   *   this worker, for a format that is neither a Standard Schema nor JSON Schema, and for an unknown option.
    */
-  registerFunction<Request extends ZodSchema, const Response extends Format | undefined = undefined>(
+  registerFunction<Request extends StandardSchema, const Response extends Format | undefined = undefined>(
+    id: string,
+    handler: Handler<OutputOf<Request>, ResultFor<Response>>,
+    options: FunctionOptions<Request, Response> & { readonly requestFormat: Request },
+  ): Registration;
+  /** A handler of HTTP requests. The schema describes members of the request, e.g. `body`; the others are kept. */
+  registerFunction<Request extends StandardSchema>(
+    id: string,
+    handler: HttpRequestHandler<BodyIn<OutputOf<Request>>>,
+    options: FunctionOptions<Request> & { readonly requestFormat: Request },
+  ): Registration;
+  /** @deprecated Use `requestFormat`. */
+  registerFunction<Request extends StandardSchema, const Response extends Format | undefined = undefined>(
     id: string,
     handler: Handler<OutputOf<Request>, ResultFor<Response>>,
     options: FunctionOptions<Request, Response> & { readonly request_format: Request },
@@ -258,12 +275,12 @@ export class Worker {
   registerFunction<Id extends keyof Functions & string>(
     id: Id,
     handler: Handler<PayloadOf<Id>, ResultOf<Id>>,
-    options?: FunctionOptions<ShownFormat>,
+    options?: FunctionOptions<ShownFormat | undefined>,
   ): Registration;
   registerFunction<Input = unknown>(
     id: string,
     handler: Handler<Input>,
-    options?: FunctionOptions<ShownFormat>,
+    options?: FunctionOptions<ShownFormat | undefined>,
   ): Registration;
   /**
    * Registers a function that the engine calls over HTTP. It does not run in this worker. It is removed when the worker
@@ -279,7 +296,7 @@ export class Worker {
    * Registers a trigger, now and after every reconnect. `registered` never rejects: it resolves to the first status
    * (`active`, `inactive`, or `error` with the reason).
    *
-   * @throws TypeError for an invalid type or function id.
+   * @throws TypeError for an invalid type or function id, and for a member of the config that the type does not have.
    */
   registerTrigger<const Type extends string>(trigger: TriggerInput<Type>): RegisteredTrigger {
     this.#requireOpen();
@@ -287,9 +304,9 @@ export class Worker {
   }
 
   /**
-   * Provides a trigger type. The handlers bind triggers. To fire a trigger, call the binding's `function_id` with the
-   * binding's `metadata`. A zod `trigger_request_format` types the bindings' config and rejects configs that do not
-   * match.
+   * Provides a trigger type. The handlers bind triggers. To fire a trigger, call the binding's `functionId` with the
+   * binding's `metadata`. A `triggerRequestFormat` that is a Standard Schema types the bindings' config and rejects
+   * configs that do not match.
    *
    * @throws TypeError in the same cases as `registerFunction`.
    */
@@ -320,7 +337,7 @@ export class Worker {
    * payload is not JSON.
    */
   async callJson({ payload = "null", ...request }: JsonCallRequest): Promise<string> {
-    const call = { ...request, payload: new JsonPayload(payload, request.function_id) };
+    const call = { ...request, payload: new JsonPayload(payload, functionIdOf(request)) };
     return (await this.#calls.start(call, undefined, this.#asyncContext.current(), request.signal)) as string;
   }
 
@@ -338,7 +355,7 @@ export class Worker {
    * JSON.
    */
   async callVoidJson({ payload = "null", ...request }: JsonCallRequest): Promise<void> {
-    await this.callVoid({ ...request, payload: new JsonPayload(payload, request.function_id) });
+    await this.callVoid({ ...request, payload: new JsonPayload(payload, functionIdOf(request)) });
   }
 
   /** Adds a call to a queue. Resolves when the engine has accepted the job. */
@@ -351,6 +368,7 @@ export class Worker {
       action,
       this.#asyncContext.current(),
       request.signal,
+      enqueueMembers,
     ) as Promise<EnqueueReceipt>;
   }
 
@@ -359,7 +377,8 @@ export class Worker {
    * worker. Rejects with CallError as `call` does.
    */
   async createChannel(options: ChannelOptions = {}): Promise<Channel> {
-    const payload = options.bufferItems === undefined ? {} : { buffer_size: options.bufferItems };
+    const { bufferItems } = checkedOptions(options, channelOptions);
+    const payload = bufferItems === undefined ? {} : { buffer_size: bufferItems };
     return this.#channels.created(await this.call<unknown>({ function_id: "engine::channels::create", payload }));
   }
 
@@ -395,12 +414,15 @@ export class Worker {
 
   /**
    * Unregisters the functions, waits for calls in flight and connected channels, then closes the connection. Closes it
-   * after `timeout_ms` milliseconds (default 10,000) in any case. Meanwhile new calls fail with `draining`, except
+   * after `timeoutMs` milliseconds (default 10,000) in any case. Meanwhile new calls fail with `draining`, except
    * those of running handlers. The engine keeps the triggers for a while, for a worker that reconnects. Never rejects.
    * Further calls return the same promise.
+   *
+   * @throws TypeError for an unknown option.
    */
   shutdown(options: WaitOptions = {}): Promise<void> {
-    this.#shutdown ??= this.#shutDown(options.timeout_ms ?? DEFAULT_SHUTDOWN_TIMEOUT_MS);
+    const { timeoutMs = DEFAULT_SHUTDOWN_TIMEOUT_MS } = checkedOptions(options, waitOptions("shutdown"));
+    this.#shutdown ??= this.#shutDown(timeoutMs);
     return this.#shutdown;
   }
 

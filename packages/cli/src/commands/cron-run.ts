@@ -50,7 +50,7 @@ export function cronRunCommand(shell: Shell): Command {
 async function runNow(shell: Shell, command: Command, name: string, options: RunOptions): Promise<void> {
   const answer = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
     const payload = JSON.stringify({ trigger_id: await triggerIdOf(engine, name) });
-    const call = { function_id: "cron::trigger_now", payload, timeout_ms: options.timeoutMs };
+    const call = { function_id: "cron::trigger_now", payload, timeoutMs: options.timeoutMs };
     return cancellable(shell, `Running ${name}`, (signal) => engine.callJson({ ...call, signal }));
   });
   if (options.json) shell.out(`${formatResult(answer, shell.outColumns)}\n`);

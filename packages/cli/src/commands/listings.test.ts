@@ -9,12 +9,12 @@ beforeAll(async () => {
   const { worker } = system;
   worker.registerFunction("math::add", ({ a, b }: { a: number; b: number }) => ({ c: a + b }), {
     description: "Adds two numbers",
-    request_format: {
+    requestFormat: {
       type: "object",
       properties: { a: { type: "number", description: "the first" }, b: { type: "number" }, name: { type: "string" } },
       required: ["a", "b"],
     },
-    response_format: { type: "object", properties: { c: { type: "number" } }, required: ["c"] },
+    responseFormat: { type: "object", properties: { c: { type: "number" } }, required: ["c"] },
   });
   worker.registerFunction("math::odd", () => null, { description: "red \u001b[31m ink" });
   await Promise.all([

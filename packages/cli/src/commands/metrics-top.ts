@@ -99,7 +99,7 @@ async function readTop(engine: Worker, { window, sort, limit, all }: TopOptions)
   const { functions, totals } = await engine.call<Top>({
     function_id: "engine::metrics::functions",
     payload: { window_seconds: Math.round(window / 1_000) },
-    timeout_ms: POLL_TIMEOUT_MS,
+    timeoutMs: POLL_TIMEOUT_MS,
   });
   const weight = SORTS[sort];
   const shown = functions

@@ -93,7 +93,7 @@ async function callFunction(shell: Shell, options: TriggerOptions, words: readon
     const call = {
       function_id: functionId,
       payload: await payload(engine),
-      timeout_ms: options.timeoutMs,
+      timeoutMs: options.timeoutMs,
       metadata,
     };
     try {

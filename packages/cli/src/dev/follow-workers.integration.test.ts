@@ -16,7 +16,10 @@ function following(answers: {
   const stop = new AbortController();
   const texts: string[] = [];
   const problems: string[] = [];
-  const answer = async (request: { readonly function_id: string; readonly payload?: unknown }): Promise<unknown> => {
+  const answer = async (request: {
+    readonly function_id?: string | undefined;
+    readonly payload?: unknown;
+  }): Promise<unknown> => {
     if (request.function_id === "worker::list")
       return { workers: answers.list().map((name) => ({ name, kind: "local" })) };
     return answers.logs(request.payload as Asked, () => stop.abort());

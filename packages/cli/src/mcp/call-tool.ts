@@ -19,7 +19,7 @@ export async function callTool(engine: Worker, { tool, input, timeoutMs, signal 
     // Fails at once instead of waiting for a reconnect, because the agent no longer expects the call later.
     if (engine.connectionState !== "connected") throw notCalled(tool.functionId);
     const payload = JSON.stringify(tool.input.payloadOf(input) ?? null);
-    const text = await engine.callJson({ function_id: tool.functionId, payload, timeout_ms: timeoutMs, signal });
+    const text = await engine.callJson({ function_id: tool.functionId, payload, timeoutMs, signal });
     return { content: [{ type: "text", text }], structuredContent: asObject(JSON.parse(text)) };
   } catch (error) {
     if (!CallError.is(error)) throw error;

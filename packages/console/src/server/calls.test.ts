@@ -54,7 +54,7 @@ beforeAll(async () => {
       }
     },
   );
-  for (const method of ["GET", "POST", "HEAD"]) {
+  for (const method of ["GET", "POST", "HEAD"] as const) {
     const { registered } = worker.registerTrigger({
       type: "http",
       function_id: "probe::http",

@@ -221,7 +221,7 @@ export class EngineLink {
       return await this.worker.callJson({
         function_id: functionId,
         ...(payload === undefined ? {} : { payload }),
-        ...(options.timeoutMs === undefined ? {} : { timeout_ms: options.timeoutMs }),
+        ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
         ...(options.signal === undefined ? {} : { signal: options.signal }),
       });
     } finally {
@@ -232,7 +232,7 @@ export class EngineLink {
   async close(): Promise<void> {
     this.#listeners.clear();
     clearTimeout(this.#retry);
-    await Promise.all([this.worker.shutdown({ timeout_ms: 1_000 }), this.streams.close()]);
+    await Promise.all([this.worker.shutdown({ timeoutMs: 1_000 }), this.streams.close()]);
   }
 
   /**
@@ -245,7 +245,7 @@ export class EngineLink {
     let mode: Mode | undefined;
     try {
       const info = JSON.parse(
-        await this.worker.callJson({ function_id: "engine::info", payload: "{}", timeout_ms: IDENTIFY_TIMEOUT_MS }),
+        await this.worker.callJson({ function_id: "engine::info", payload: "{}", timeoutMs: IDENTIFY_TIMEOUT_MS }),
       ) as EngineInfo;
       // An engine without a mode counts as production: requiring a login is safer.
       mode = info.mode ?? "production";

@@ -1,4 +1,5 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
+import { checkedOptions, optionNames } from "../names/option-names.ts";
 import { ChannelConnection, type ChannelHost, channelClosed } from "./channel-connection.ts";
 import type { ChannelItem } from "./channel-socket.ts";
 import {
@@ -12,6 +13,8 @@ export interface CollectOptions {
   /** Maximum number of bytes. More reject with `payload_too_large`. Default 16 MiB. */
   readonly maxBytes?: number | undefined;
 }
+
+const collectOptions = optionNames("a channel's reader", ["maxBytes"]);
 
 /** The ref of a reader. */
 export interface ReadRef extends ChannelRef {
@@ -91,7 +94,7 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
 
   /** Reads to the end and returns bytes. Strings are encoded as UTF-8. */
   async bytes(options: CollectOptions = {}): Promise<Uint8Array> {
-    const maxBytes = options.maxBytes ?? DEFAULT_COLLECT_MAX_BYTES;
+    const { maxBytes = DEFAULT_COLLECT_MAX_BYTES } = checkedOptions(options, collectOptions);
     const pieces: Uint8Array[] = [];
     let total = 0;
     for await (const item of this) {

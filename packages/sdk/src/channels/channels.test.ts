@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await worker.shutdown({ timeout_ms: 1 });
+  await worker.shutdown({ timeoutMs: 1 });
   await engine.stop();
 });
 
@@ -390,7 +390,7 @@ describe("a reader", () => {
       code: "channel_closed",
       message: expect.stringContaining("404"),
     });
-    await lonely.shutdown({ timeout_ms: 1 });
+    await lonely.shutdown({ timeoutMs: 1 });
     refusing.close();
   });
 });
@@ -499,7 +499,7 @@ describe("shutdown", () => {
     const reader = worker.openChannel(READ);
     const reading = reader.read();
     const [first, second] = [await engine.end(1), await engine.end(2)];
-    const down = worker.shutdown({ timeout_ms: 50 });
+    const down = worker.shutdown({ timeoutMs: 50 });
     await expect(reading).rejects.toMatchObject({
       code: "channel_closed",
       message: expect.stringContaining("shut down"),

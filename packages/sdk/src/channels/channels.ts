@@ -1,5 +1,6 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
 import type { Clock } from "../clock.ts";
+import { optionNames } from "../names/option-names.ts";
 import type { ChannelHost, OpenEnd } from "./channel-connection.ts";
 import { ChannelReader, type ReadRef } from "./channel-reader.ts";
 import { isChannelRef, replaceChannelRefs } from "./channel-refs.ts";
@@ -10,6 +11,8 @@ export interface ChannelOptions {
   /** Maximum number of items buffered in the engine between writer and reader, 1 to 1,024. Default 64. */
   readonly bufferItems?: number | undefined;
 }
+
+export const channelOptions = optionNames("createChannel", ["bufferItems"]);
 
 /** Both ends of a new channel. Use an end here, or pass it on in a payload or a result and use it there. Never both. */
 export interface Channel {

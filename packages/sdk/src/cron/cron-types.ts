@@ -15,11 +15,11 @@ export type CronOutcome = "ok" | "error" | "skipped" | "enqueued";
 
 export interface CronRun {
   /** Due time. For several ticks that were passed over together, that of the last. */
-  readonly scheduled_time: string;
+  readonly scheduledTime: string;
   /** Null if no run was started. */
-  readonly started_at: string | null;
+  readonly startedAt: string | null;
   /** Null while the run is in progress. */
-  readonly finished_at: string | null;
+  readonly finishedAt: string | null;
   /** Null while the run is in progress. */
   readonly outcome: CronOutcome | null;
   /** Why the run failed or was skipped. */
@@ -27,31 +27,51 @@ export interface CronRun {
   /** Whether `cron::trigger_now` started it. */
   readonly manual?: boolean;
   /** Number of ticks without a run that this one represents. */
+  readonly passedOver?: number;
+  /** @deprecated Use `scheduledTime`. */
+  readonly scheduled_time: string;
+  /** @deprecated Use `startedAt`. */
+  readonly started_at: string | null;
+  /** @deprecated Use `finishedAt`. */
+  readonly finished_at: string | null;
+  /** @deprecated Use `passedOver`. */
   readonly passed_over?: number;
 }
 
 /** A trigger of type `cron` and its schedule. */
 export interface CronSchedule {
-  readonly trigger_id: string;
-  readonly function_id: string;
+  readonly triggerId: string;
+  readonly functionId: string;
   readonly expression: string;
   readonly timezone: string;
   readonly status: "active" | "paused" | "inactive" | "error";
   /** Why the trigger is inactive or in error. */
   readonly reason?: string;
   /** The next five runs, RFC 3339 in UTC. Fewer if the schedule ends earlier, none while it is paused. */
-  readonly next_runs: readonly string[];
-  readonly last_run?: CronRun;
+  readonly nextRuns: readonly string[];
+  readonly lastRun?: CronRun;
   readonly overlap: "skip" | "allow" | "queue_one";
   readonly misfire: "skip" | "once" | "all";
   /** Queue to which ticks are added as jobs. Null if ticks call the function. */
   readonly queue: string | null;
+  /** @deprecated Use `triggerId`. */
+  readonly trigger_id: string;
+  /** @deprecated Use `functionId`. */
+  readonly function_id: string;
+  /** @deprecated Use `nextRuns`. */
+  readonly next_runs: readonly string[];
+  /** @deprecated Use `lastRun`. */
+  readonly last_run?: CronRun;
 }
 
 /** Result of `worker.cron.triggerNow`. */
 export interface CronTriggered extends CronRun {
-  readonly trigger_id: string;
-  readonly function_id: string;
+  readonly triggerId: string;
+  readonly functionId: string;
   /** The function's result. */
   readonly result?: unknown;
+  /** @deprecated Use `triggerId`. */
+  readonly trigger_id: string;
+  /** @deprecated Use `functionId`. */
+  readonly function_id: string;
 }

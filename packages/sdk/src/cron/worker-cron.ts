@@ -1,6 +1,8 @@
-import { callEngine, type HelperCalls } from "../items/call-engine.ts";
+import { callEngine, callForResult, type HelperCalls, helperOptions } from "../items/call-engine.ts";
 import type { HelperOptions } from "../items/item-types.ts";
 import type { CronRun, CronSchedule, CronTriggered } from "./cron-types.ts";
+
+const OPTIONS = helperOptions("cron", { list: [], history: ["limit"], triggerNow: [], pause: [], resume: [] });
 
 interface SchedulePage {
   readonly triggers: readonly CronSchedule[];
@@ -25,7 +27,15 @@ export class WorkerCron {
     const listed: CronSchedule[] = [];
     let cursor: string | null | undefined;
     do {
-      const page = await callEngine<SchedulePage>(this.#calls, "cron::list", { cursor }, options);
+      const shape = { triggers: { last_run: {} } };
+      const page: SchedulePage = await callForResult(
+        this.#calls,
+        "cron::list",
+        { cursor },
+        options,
+        OPTIONS.list,
+        shape,
+      );
       listed.push(...page.triggers);
       cursor = page.cursor;
     } while (cursor !== null && cursor !== undefined);
@@ -35,29 +45,30 @@ export class WorkerCron {
   /** Returns the last runs, latest first. `limit`: maximum number. */
   async history(
     triggerId: string,
-    { limit, ...options }: HelperOptions & { readonly limit?: number | undefined } = {},
+    options?: HelperOptions & { readonly limit?: number | undefined },
   ): Promise<readonly CronRun[]> {
-    return (
-      await callEngine<{ readonly runs: readonly CronRun[] }>(
-        this.#calls,
-        "cron::history",
-        { trigger_id: triggerId, limit },
-        options,
-      )
-    ).runs;
+    const { runs } = await callForResult<{ readonly runs: readonly CronRun[] }>(
+      this.#calls,
+      "cron::history",
+      { trigger_id: triggerId, limit: options?.limit },
+      options,
+      OPTIONS.history,
+      { runs: {} },
+    );
+    return runs;
   }
 
   /** Runs the trigger once, now. Resolves when the run has ended. */
   triggerNow(triggerId: string, options?: HelperOptions): Promise<CronTriggered> {
-    return callEngine(this.#calls, "cron::trigger_now", { trigger_id: triggerId }, options);
+    return callForResult(this.#calls, "cron::trigger_now", { trigger_id: triggerId }, options, OPTIONS.triggerNow);
   }
 
   /** Starts no runs until `resume`, even after a restart of the engine. */
   async pause(triggerId: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "cron::pause", { trigger_id: triggerId }, options);
+    await callEngine(this.#calls, "cron::pause", { trigger_id: triggerId }, options, OPTIONS.pause);
   }
 
   async resume(triggerId: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "cron::resume", { trigger_id: triggerId }, options);
+    await callEngine(this.#calls, "cron::resume", { trigger_id: triggerId }, options, OPTIONS.resume);
   }
 }

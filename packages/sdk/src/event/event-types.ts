@@ -9,6 +9,8 @@ export interface EventTopic {
   /** Number of events dropped because a trigger's queue was full. */
   readonly dropped: number;
   /** RFC 3339. Null if never. */
+  readonly lastPublishedAt: string | null;
+  /** @deprecated Use `lastPublishedAt`. */
   readonly last_published_at: string | null;
 }
 

@@ -1,6 +1,8 @@
-import { callEngine, type HelperCalls } from "../items/call-engine.ts";
+import { callEngine, callForResult, type HelperCalls, helperOptions } from "../items/call-engine.ts";
 import type { HelperOptions } from "../items/item-types.ts";
 import type { EventTopic } from "./event-types.ts";
+
+const OPTIONS = helperOptions("event", { emit: [], publish: [], list: [] });
 
 /**
  * Events by topic, for the present subscribers (module `svc-event`). Nothing is stored. A topic has 1 to 256 bytes. All
@@ -24,18 +26,26 @@ export class WorkerEvent {
       "event::emit",
       { event: topic, data },
       options,
+      OPTIONS.emit,
     );
     return delivered_to;
   }
 
   /** Publishes an event with the function that published clients use, without a result. */
   async publish(topic: string, data: unknown = null, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "publish", { topic, data }, options);
+    await callEngine(this.#calls, "publish", { topic, data }, options, OPTIONS.publish);
   }
 
   /** Lists the topics with an event since the engine started and the subscribed topics and patterns, sorted by name. */
   async list(options?: HelperOptions): Promise<readonly EventTopic[]> {
-    return (await callEngine<{ readonly topics: readonly EventTopic[] }>(this.#calls, "event::list", {}, options))
-      .topics;
+    const { topics } = await callForResult<{ readonly topics: readonly EventTopic[] }>(
+      this.#calls,
+      "event::list",
+      {},
+      options,
+      OPTIONS.list,
+      { topics: {} },
+    );
+    return topics;
   }
 }

@@ -1,3 +1,5 @@
+import { checkedOptions, optionNames } from "../names/option-names.ts";
+
 export type HttpHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 /** A response with status and headers, as a result of an `http` trigger's function. */
@@ -16,9 +18,16 @@ export interface ResponseOptions {
   readonly headers?: HttpHeaders | undefined;
 }
 
-/** Returns a response with a JSON body. */
+const responseOptions = optionNames("json", ["status", "headers"]);
+
+/**
+ * Returns a response with a JSON body.
+ *
+ * @throws TypeError for a status that a response cannot have, and for unknown options.
+ */
 export function json<Body>(body: Body, options: ResponseOptions = {}): HttpResponse<Body> {
-  return { status_code: checkedStatus(options.status ?? 200), headers: options.headers ?? {}, body };
+  const { status = 200, headers = {} } = checkedOptions(options, responseOptions);
+  return { status_code: checkedStatus(status), headers, body };
 }
 
 /**

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await worker.shutdown({ timeout_ms: 1 });
+  await worker.shutdown({ timeoutMs: 1 });
   await engine.stop();
 });
 
@@ -88,7 +88,7 @@ describe("a handler that returns", () => {
   it("receives the request without the response's channel, and the context", async () => {
     let seen: unknown;
     await answerOf((request, _response, context) => {
-      seen = [Object.keys(request), context.function_id];
+      seen = [Object.keys(request), context.functionId];
     });
     expect(seen).toEqual([["method", "body", "request_body"], "f"]);
   });

@@ -1,4 +1,4 @@
-import type { CallContext, Handler } from "../calls.ts";
+import type { CallContext } from "../calls.ts";
 import type { HttpRequest, HttpTriggerPayload } from "./http-request.ts";
 import { ResponseWriter } from "./response-writer.ts";
 
@@ -9,13 +9,28 @@ export type HttpHandler<Body = unknown> = (
   context: CallContext,
 ) => unknown;
 
+const HTTP_HANDLER = Symbol("svc.http");
+
+/** A handler for `http` triggers, made by `http`. */
+export interface HttpRequestHandler<Body = unknown> {
+  (payload: HttpTriggerPayload<Body>, context: CallContext): Promise<unknown>;
+  readonly [HTTP_HANDLER]: true;
+}
+
+/** Type of the body in the output of a function's `requestFormat`. */
+export type BodyIn<Output> = Output extends { readonly body?: infer Body } ? Body : unknown;
+
+export function isHttpHandler(handler: unknown): boolean {
+  return typeof handler === "function" && HTTP_HANDLER in handler;
+}
+
 /**
  * Wraps a handler with request and response as a handler for `http` triggers. When the handler returns, a written
  * response is ended. When it throws, a written response is aborted, so that the client sees that it is incomplete. A
  * handler that returns and writes nothing responds with 204. An unread body is cancelled.
  */
-export function http<Body = unknown>(handler: HttpHandler<Body>): Handler<HttpTriggerPayload<Body>> {
-  return async (payload, context) => {
+export function http<Body = unknown>(handler: HttpHandler<Body>): HttpRequestHandler<Body> {
+  const run = async (payload: HttpTriggerPayload<Body>, context: CallContext): Promise<unknown> => {
     const { response: channel, ...request } = payload;
     const response = new ResponseWriter(channel);
     try {
@@ -36,6 +51,7 @@ export function http<Body = unknown>(handler: HttpHandler<Body>): Handler<HttpTr
       for (const file of request.files ?? []) file.body.cancel();
     }
   };
+  return Object.assign(run, { [HTTP_HANDLER]: true } as const);
 }
 
 /** Without a result the engine would wait for a streamed response. Null is a body. */

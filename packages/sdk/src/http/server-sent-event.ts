@@ -1,3 +1,5 @@
+import { checkedOptions, optionNames } from "../names/option-names.ts";
+
 /** One event of a `text/event-stream`. */
 export interface ServerSentEvent {
   /** A string is sent unchanged, each line as a `data` line. Any other value is sent as JSON. */
@@ -12,13 +14,16 @@ export interface ServerSentEvent {
   readonly comment?: string | undefined;
 }
 
+const members = optionNames("sse", ["data", "event", "id", "retry", "comment"]);
+
 /**
  * Formats the event.
  *
  * @throws TypeError for a type or id with a line break, an id with NUL, and a retry that is not a whole number of
- *   milliseconds.
+ *   milliseconds, and for unknown members.
  */
-export function eventText({ data, event, id, retry, comment }: ServerSentEvent): string {
+export function eventText(given: ServerSentEvent): string {
+  const { data, event, id, retry, comment } = checkedOptions(given, members);
   let text = comment === undefined ? "" : lines(comment, ": ");
   if (event !== undefined) text += `event: ${oneLine(event, "event")}\n`;
   if (id !== undefined) text += `id: ${oneLine(id, "id")}\n`;

@@ -1,6 +1,9 @@
 import type { CallRequest } from "../calls.ts";
 import type { Channels } from "../channels/channels.ts";
-import type { HelperOptions, IterateOptions, Page, PageOptions, UpdateOptions, WriteOptions } from "./item-types.ts";
+import { snakeCase } from "../names/case.ts";
+import { engineResult, type ResultShape } from "../names/engine-result.ts";
+import { checkedOptions, type OptionNames, optionNames } from "../names/option-names.ts";
+import type { HelperOptions, IterateOptions, Page, PageOptions } from "./item-types.ts";
 
 /** Calls of the helpers: as a worker makes them, or as a handler makes them within its call. */
 export interface HelperCalls {
@@ -8,35 +11,68 @@ export interface HelperCalls {
   readonly channels: Pick<Channels, "created" | "end">;
 }
 
-/** Calls a function of the engine. The result is not validated. */
-export function callEngine<Result>(
+export const CONDITION_OPTIONS = ["ifVersion"] as const;
+export const WRITE_OPTIONS = ["ifVersion", "expiresInMs"] as const;
+export const UPDATE_OPTIONS = ["ifVersion", "expiresInMs", "atomic"] as const;
+export const PAGE_OPTIONS = ["prefix", "cursor", "limit"] as const;
+export const ITERATE_OPTIONS = ["prefix", "pageSize"] as const;
+
+/** Returns the options of each method of a helper. `own` are those besides the options of every helper. */
+export function helperOptions<const Method extends string>(
+  helper: string,
+  own: Readonly<Record<Method, readonly string[]>>,
+): Readonly<Record<Method, OptionNames>> {
+  const table: Partial<Record<Method, OptionNames>> = {};
+  for (const method in own) {
+    table[method] = optionNames(`${helper}.${method}`, [...own[method], "timeoutMs", "signal"], {
+      timeout_ms: "timeoutMs",
+    });
+  }
+  return table as Record<Method, OptionNames>;
+}
+
+/**
+ * Calls a function of the engine. Returns its result unchanged. The result is not validated. Rejects with TypeError for
+ * unknown options.
+ */
+export async function callEngine<Result>(
   calls: HelperCalls,
   functionId: string,
   payload: unknown,
-  { timeout_ms, signal }: HelperOptions = {},
+  options: HelperOptions | undefined,
+  known: OptionNames,
 ): Promise<Result> {
-  return calls.call({ function_id: functionId, payload, timeout_ms, signal }) as Promise<Result>;
+  const { timeoutMs, signal } = checkedOptions<HelperOptions>(options ?? {}, known);
+  // Awaited, so that the stack of an error contains this helper and its caller.
+  return (await calls.call({ function_id: functionId, payload, timeoutMs, signal })) as Result;
 }
 
-/** Options under their wire names. JSON omits undefined members. */
-export function conditionMembers({ ifVersion, expiresInMs }: WriteOptions): Readonly<Record<string, unknown>> {
-  return { if_version: ifVersion, expires_in_ms: expiresInMs };
+/** As `callEngine`, with the members of the result in camelCase. `shape` are those whose members are converted too. */
+export async function callForResult<Result>(
+  calls: HelperCalls,
+  functionId: string,
+  payload: unknown,
+  options: HelperOptions | undefined,
+  known: OptionNames,
+  shape: ResultShape = {},
+): Promise<Result> {
+  return engineResult(await callEngine(calls, functionId, payload, options, known), shape) as Result;
 }
 
-export function updateMembers(options: UpdateOptions): Readonly<Record<string, unknown>> {
-  return { ...conditionMembers(options), atomic: options.atomic };
-}
-
-export function pageMembers({ prefix, cursor, limit }: PageOptions): Readonly<Record<string, unknown>> {
-  return { prefix, cursor, limit };
+/** Returns options under their wire names, if they are among `names`. JSON omits undefined members. */
+export function wireMembers(options: object | undefined, names: readonly string[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    names.map((name) => [snakeCase(name), (options as Readonly<Record<string, unknown>> | undefined)?.[name]]),
+  );
 }
 
 /** Yields the items of all pages. Requests each page after the previous one was consumed. */
 export async function* itemsOfPages<Item>(
   page: (options: PageOptions) => Promise<Page<Item>>,
   options: IterateOptions,
+  known: OptionNames,
 ): AsyncGenerator<Item, void, void> {
-  const { pageSize, ...rest } = options;
+  const { pageSize, ...rest } = checkedOptions(options, known);
   let cursor: string | undefined;
   do {
     const { items, cursor: next } = await page({ ...rest, cursor, limit: pageSize });

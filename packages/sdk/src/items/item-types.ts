@@ -2,7 +2,7 @@ import type { CallOptions } from "../calls.ts";
 import type { UpdateOpError } from "./update-op.ts";
 
 /** Options of every helper. */
-export type HelperOptions = Pick<CallOptions, "timeout_ms" | "signal">;
+export type HelperOptions = Pick<CallOptions, "timeoutMs" | "timeout_ms" | "signal">;
 
 export interface ConditionOptions extends HelperOptions {
   /** Writes only if the item has this version, else fails with `state_conflict`. 0: only if the item does not exist. */
@@ -48,29 +48,41 @@ export interface ItemFacts {
   /** Starts at 1 and increases by 1 with each change. */
   readonly version: number;
   /** ISO 8601. */
-  readonly updated_at: string;
+  readonly updatedAt: string;
   /** Size of its JSON, in bytes. */
   readonly bytes: number;
   /** ISO 8601. Absent if the item does not expire. */
+  readonly expiresAt?: string;
+  /** @deprecated Use `updatedAt`. */
+  readonly updated_at: string;
+  /** @deprecated Use `expiresAt`. */
   readonly expires_at?: string;
 }
 
 export interface SetResult<Value> {
   /** Null if the item did not exist. */
-  readonly old_value: Value | null;
-  readonly new_value: Value;
+  readonly oldValue: Value | null;
+  readonly newValue: Value;
   readonly version: number;
   /** Present only if the write is not durable yet: `relaxed` becomes durable within a second, `memory` never. */
   readonly durability?: "relaxed" | "memory";
+  /** @deprecated Use `oldValue`. */
+  readonly old_value: Value | null;
+  /** @deprecated Use `newValue`. */
+  readonly new_value: Value;
 }
 
 export interface UpdateResult<Value> {
   /** Null if the item did not exist. */
-  readonly old_value: Value | null;
+  readonly oldValue: Value | null;
   /** The present value. If the update was not applied, the unchanged value. */
-  readonly new_value: Value | null;
+  readonly newValue: Value | null;
   readonly version: number;
   /** Failed operations. Absent if none failed. */
   readonly errors?: readonly UpdateOpError[];
   readonly durability?: "relaxed" | "memory";
+  /** @deprecated Use `oldValue`. */
+  readonly old_value: Value | null;
+  /** @deprecated Use `newValue`. */
+  readonly new_value: Value | null;
 }

@@ -26,8 +26,10 @@ export type UpdateOp =
 
 /** Why one operation failed. */
 export interface UpdateOpError {
-  readonly op_index: number;
+  readonly opIndex: number;
   /** E.g. `increment.not_number`. */
   readonly code: string;
   readonly message: string;
+  /** @deprecated Use `opIndex`. */
+  readonly op_index: number;
 }

@@ -1,7 +1,7 @@
-import type { JobState, QueueJob } from "@svc/protocol/listings";
+import type { JobState, MadeBy } from "@svc/protocol/listings";
 import type { HelperOptions } from "../items/item-types.ts";
 
-export type { EndedJob, JobFailure, JobState, QueueJob, QueueStats } from "@svc/protocol/listings";
+export type { JobState, QueueStats } from "@svc/protocol/listings";
 
 /** Options of a new job. Omitted options default to the queue's settings. */
 export interface JobOptions {
@@ -36,9 +36,83 @@ export interface JobToEnqueue extends JobOptions {
 
 export interface EnqueuedJob {
   /** Id of the job on the queue. If `duplicate` is true, that of the first job. */
-  readonly job_id: string;
+  readonly jobId: string;
   /** Whether the dedupe key was in use, so that nothing was stored. */
   readonly duplicate: boolean;
+  /** @deprecated Use `jobId`. */
+  readonly job_id: string;
+}
+
+/** One failed attempt. */
+export interface JobFailure {
+  /** Starts at 1. */
+  readonly attempt: number;
+  readonly at: string;
+  readonly code: string;
+  readonly message: string;
+  readonly stack: string | null;
+  /** Name and id of the worker that ran it. */
+  readonly worker: string | null;
+  readonly traceId: string | null;
+  /** @deprecated Use `traceId`. */
+  readonly trace_id: string | null;
+}
+
+/** A job on a queue. Times are RFC 3339. */
+export interface QueueJob<Data = unknown> {
+  readonly jobId: string;
+  readonly queue: string;
+  readonly functionId: string | null;
+  readonly state: JobState;
+  readonly data: Data;
+  /** Number of failed attempts. */
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly priority: number;
+  readonly createdAt: string;
+  /** Earliest start of a delayed job. */
+  readonly runAt: string | null;
+  readonly expiresAt: string | null;
+  readonly group: string | null;
+  readonly dedupeKey: string | null;
+  /** Absent on older engines. */
+  readonly madeBy?: MadeBy;
+  /** Time at which a dead job failed for the last time. */
+  readonly failedAt: string | null;
+  readonly traceId: string | null;
+  /** Size of its data, in bytes. */
+  readonly bytes: number;
+  /** The last 20 failures, oldest first. The last one of a dead job is the reason why it is dead. */
+  readonly failures: readonly JobFailure[];
+  /** @deprecated Use `jobId`. */
+  readonly job_id: string;
+  /** @deprecated Use `functionId`. */
+  readonly function_id: string | null;
+  /** @deprecated Use `maxAttempts`. */
+  readonly max_attempts: number;
+  /** @deprecated Use `createdAt`. */
+  readonly created_at: string;
+  /** @deprecated Use `runAt`. */
+  readonly run_at: string | null;
+  /** @deprecated Use `expiresAt`. */
+  readonly expires_at: string | null;
+  /** @deprecated Use `dedupeKey`. */
+  readonly dedupe_key: string | null;
+  /** @deprecated Use `madeBy`. */
+  readonly made_by?: MadeBy;
+  /** @deprecated Use `failedAt`. */
+  readonly failed_at: string | null;
+  /** @deprecated Use `traceId`. */
+  readonly trace_id: string | null;
+}
+
+/** A job that has ended. It is kept as long as its dedupe key. */
+export interface EndedJob {
+  readonly jobId: string;
+  readonly queue: string;
+  readonly state: "done" | "cancelled" | "expired";
+  /** @deprecated Use `jobId`. */
+  readonly job_id: string;
 }
 
 export interface PeekOptions extends HelperOptions {

@@ -1,5 +1,6 @@
-import { callEngine, type HelperCalls } from "../items/call-engine.ts";
+import { callEngine, callForResult, type HelperCalls, helperOptions, wireMembers } from "../items/call-engine.ts";
 import type { HelperOptions } from "../items/item-types.ts";
+import { checkedOptions, optionNames } from "../names/option-names.ts";
 import type {
   EndedJob,
   EnqueuedJob,
@@ -12,6 +13,28 @@ import type {
   QueueStats,
   RedriveOptions,
 } from "./queue-types.ts";
+
+const JOB_OPTIONS = ["delayMs", "runAt", "priority", "dedupeKey", "expiresInMs", "group", "maxAttempts"] as const;
+const PEEK_OPTIONS = ["state", "cursor", "limit"] as const;
+const REDRIVE_OPTIONS = ["jobIds", "payload"] as const;
+const OPTIONS = helperOptions("queue", {
+  enqueue: JOB_OPTIONS,
+  enqueueMany: [],
+  publish: [],
+  list: [],
+  stats: [],
+  peek: PEEK_OPTIONS,
+  getJob: [],
+  pause: [],
+  resume: [],
+  purge: [],
+  cancel: [],
+  redrive: REDRIVE_OPTIONS,
+  discard: [],
+});
+const jobMembers = optionNames("a job of queue.enqueueMany", ["queue", "functionId", "data", ...JOB_OPTIONS]);
+/** Members of a job whose values are the engine's. */
+const JOB = { failures: {}, made_by: {} };
 
 /**
  * Durable jobs (module `svc-queue`). Each job runs at least once, is retried when it fails, and ends as done or in the
@@ -34,18 +57,21 @@ export class WorkerQueue {
     queue: string,
     functionId: string | null,
     data: unknown = null,
-    options: EnqueueOptions = {},
+    options?: EnqueueOptions,
   ): Promise<EnqueuedJob> {
-    return callEngine(this.#calls, "queue::enqueue", jobOf({ ...options, queue, functionId, data }), options);
+    const job = jobOf({ ...options, queue, functionId, data });
+    return callForResult(this.#calls, "queue::enqueue", job, options, OPTIONS.enqueue);
   }
 
   /** Adds all jobs or none. */
   async enqueueMany(jobs: readonly JobToEnqueue[], options?: HelperOptions): Promise<readonly EnqueuedJob[]> {
-    const { jobs: enqueued } = await callEngine<{ readonly jobs: readonly EnqueuedJob[] }>(
+    const { jobs: enqueued } = await callForResult<{ readonly jobs: readonly EnqueuedJob[] }>(
       this.#calls,
       "queue::enqueue_many",
-      { jobs: jobs.map(jobOf) },
+      { jobs: jobs.map((job) => jobOf(checkedOptions(job, jobMembers))) },
       options,
+      OPTIONS.enqueueMany,
+      { jobs: {} },
     );
     return enqueued;
   }
@@ -55,59 +81,67 @@ export class WorkerQueue {
    * disconnected. Resolves when the jobs are stored on disk.
    */
   async publish(topic: string, data: unknown = null, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "svc::durable::publish", { topic, data }, options);
+    await callEngine(this.#calls, "svc::durable::publish", { topic, data }, options, OPTIONS.publish);
   }
 
   async list(options?: HelperOptions): Promise<readonly QueueStats[]> {
-    return (await callEngine<{ readonly queues: readonly QueueStats[] }>(this.#calls, "queue::list", {}, options))
-      .queues;
+    const { queues } = await callForResult<{ readonly queues: readonly QueueStats[] }>(
+      this.#calls,
+      "queue::list",
+      {},
+      options,
+      OPTIONS.list,
+      { queues: {} },
+    );
+    return queues;
   }
 
   stats(queue: string, options?: HelperOptions): Promise<QueueStats> {
-    return callEngine(this.#calls, "queue::stats", { queue }, options);
+    return callForResult(this.#calls, "queue::stats", { queue }, options, OPTIONS.stats);
   }
 
   /** Returns a page of the jobs in one state, without removing them. */
-  peek<Data = unknown>(queue: string, options: PeekOptions = {}): Promise<JobPage<Data>> {
-    const { state, cursor, limit } = options;
-    return callEngine(this.#calls, "queue::peek", { queue, state, cursor, limit }, options);
+  peek<Data = unknown>(queue: string, options?: PeekOptions): Promise<JobPage<Data>> {
+    const payload = { queue, ...wireMembers(options, PEEK_OPTIONS) };
+    return callForResult(this.#calls, "queue::peek", payload, options, OPTIONS.peek, { jobs: JOB });
   }
 
   /** Returns a job. Rejects with `job_not_found` if it has ended and is no longer kept. */
   getJob<Data = unknown>(jobId: string, options?: HelperOptions): Promise<QueueJob<Data> | EndedJob> {
-    return callEngine(this.#calls, "queue::get_job", { job_id: jobId }, options);
+    return callForResult(this.#calls, "queue::get_job", { job_id: jobId }, options, OPTIONS.getJob, JOB);
   }
 
   /** Starts no jobs until `resume`, even after a restart of the engine. Jobs are still accepted. */
   async pause(queue: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "queue::pause", { queue }, options);
+    await callEngine(this.#calls, "queue::pause", { queue }, options, OPTIONS.pause);
   }
 
   async resume(queue: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "queue::resume", { queue }, options);
+    await callEngine(this.#calls, "queue::resume", { queue }, options, OPTIONS.resume);
   }
 
   /** Deletes the waiting and delayed jobs. Returns their number. */
   async purge(queue: string, options?: HelperOptions): Promise<number> {
-    return (await callEngine<{ readonly purged: number }>(this.#calls, "queue::purge", { queue }, options)).purged;
+    const known = OPTIONS.purge;
+    return (await callEngine<{ readonly purged: number }>(this.#calls, "queue::purge", { queue }, options, known))
+      .purged;
   }
 
   /** Deletes a job. If it is running, its call is cancelled. */
   async cancel(jobId: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "queue::cancel", { job_id: jobId }, options);
+    await callEngine(this.#calls, "queue::cancel", { job_id: jobId }, options, OPTIONS.cancel);
   }
 
   /** Moves jobs from the dead-letter queue back to their queue. Returns their number. */
-  async redrive(queue: string, options: RedriveOptions = {}): Promise<number> {
-    const { jobIds, payload } = options;
-    return (
-      await callEngine<{ readonly redriven: number }>(
-        this.#calls,
-        "queue::redrive",
-        { queue, job_ids: jobIds, payload },
-        options,
-      )
-    ).redriven;
+  async redrive(queue: string, options?: RedriveOptions): Promise<number> {
+    const { redriven } = await callEngine<{ readonly redriven: number }>(
+      this.#calls,
+      "queue::redrive",
+      { queue, ...wireMembers(options, REDRIVE_OPTIONS) },
+      options,
+      OPTIONS.redrive,
+    );
+    return redriven;
   }
 
   /** Deletes jobs from the dead-letter queue. Returns their number. */
@@ -118,6 +152,7 @@ export class WorkerQueue {
         "queue::discard",
         { queue, job_ids: jobIds },
         options,
+        OPTIONS.discard,
       )
     ).discarded;
   }
@@ -145,13 +180,8 @@ function jobOf(
   return {
     queue: job.queue,
     function_id: job.functionId ?? undefined,
-    delay_ms: job.delayMs,
+    ...wireMembers(job, JOB_OPTIONS),
     run_at: job.runAt == null ? undefined : instantOf(job.runAt),
-    priority: job.priority,
-    dedupe_key: job.dedupeKey,
-    expires_in_ms: job.expiresInMs,
-    group: job.group,
-    max_attempts: job.maxAttempts,
     data: job.data,
   };
 }

@@ -1,8 +1,11 @@
 import type { ReadRef } from "../channels/channel-reader.ts";
 import type { ChannelItem } from "../channels/channel-socket.ts";
 import type { ChannelWriter } from "../channels/channel-writer.ts";
-import { callEngine, type HelperCalls } from "../items/call-engine.ts";
+import { callEngine, callForResult, type HelperCalls, helperOptions } from "../items/call-engine.ts";
+import { checkedOptions } from "../names/option-names.ts";
 import type { ExportOptions, ImportItem, ImportOptions, ImportResult } from "./state-types.ts";
+
+const OPTIONS = helperOptions("state", { export: ["scope", "prefix"], import: ["onExisting"] });
 
 /** Default timeout of an import, in milliseconds. It is long because an import ends when its last line is stored. */
 const IMPORT_TIMEOUT_MS = 3_600_000;
@@ -13,11 +16,10 @@ const BATCH_BYTES = 32 * 1024;
  * Yields the lines of an export, without line ends. The export starts at the first line. Leaving the loop early stops
  * it.
  */
-export async function* exportedLines(
-  calls: HelperCalls,
-  { scope, prefix, ...options }: ExportOptions,
-): AsyncGenerator<string, void, void> {
-  const { lines } = await callEngine<{ readonly lines: ReadRef }>(calls, "state::export", { scope, prefix }, options);
+export async function* exportedLines(calls: HelperCalls, options: ExportOptions): AsyncGenerator<string, void, void> {
+  const payload = { scope: options.scope, prefix: options.prefix };
+  const answer = callEngine<{ readonly lines: ReadRef }>(calls, "state::export", payload, options, OPTIONS.export);
+  const { lines } = await answer;
   const reader = calls.channels.end(lines) as AsyncIterable<ChannelItem>;
   yield* linesOf(reader);
 }
@@ -38,23 +40,21 @@ async function* linesOf(items: AsyncIterable<ChannelItem>): AsyncGenerator<strin
  * Sends items to `state::import`, as fast as it accepts them. If the iterator of the items throws, the import is
  * aborted and the error is rethrown.
  */
-export async function importItems(
-  calls: HelperCalls,
-  items: Items,
-  { onExisting, ...options }: ImportOptions,
-): Promise<ImportResult> {
-  const { signal, timeout_ms = IMPORT_TIMEOUT_MS } = options;
+export async function importItems(calls: HelperCalls, items: Items, options: ImportOptions): Promise<ImportResult> {
+  const { onExisting, signal, timeoutMs = IMPORT_TIMEOUT_MS } = checkedOptions(options, OPTIONS.import);
   const source = openIterator(items);
-  const created = await callEngine(calls, "engine::channels::create", {}, { signal }).catch(async (error: unknown) => {
+  const opening = callEngine(calls, "engine::channels::create", {}, { signal }, OPTIONS.import);
+  const created = await opening.catch(async (error: unknown) => {
     await source.close();
     throw error;
   });
   const { reader, writer } = calls.channels.created(created);
-  const answer = callEngine<ImportResult>(
+  const answer = callForResult<ImportResult>(
     calls,
     "state::import",
     { lines: reader, on_existing: onExisting },
-    { signal, timeout_ms },
+    { signal, timeoutMs },
+    OPTIONS.import,
   );
   // If the import ends early, for example with an error, it needs no more lines, and later errors of the items are
   // ignored.

@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await worker.shutdown({ timeout_ms: 1 });
+  await worker.shutdown({ timeoutMs: 1 });
   await engine.stop();
 });
 
@@ -158,7 +158,7 @@ describe("worker.state", () => {
   it("passes on its timeout and signal", async () => {
     answers["state::get"] = () => undefined;
     engine.reply = () => undefined;
-    await expect(worker.state.get("s", "k", { timeout_ms: 5 })).rejects.toMatchObject({ code: "call_timeout" });
+    await expect(worker.state.get("s", "k", { timeoutMs: 5 })).rejects.toMatchObject({ code: "call_timeout" });
     const controller = new AbortController();
     const waiting = worker.state.list("s", { signal: controller.signal });
     controller.abort();

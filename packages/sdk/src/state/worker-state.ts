@@ -1,10 +1,15 @@
 import {
+  CONDITION_OPTIONS,
   callEngine,
-  conditionMembers,
+  callForResult,
   type HelperCalls,
+  helperOptions,
+  ITERATE_OPTIONS,
   itemsOfPages,
-  pageMembers,
-  updateMembers,
+  PAGE_OPTIONS,
+  UPDATE_OPTIONS,
+  WRITE_OPTIONS,
+  wireMembers,
 } from "../items/call-engine.ts";
 import type {
   ConditionOptions,
@@ -18,6 +23,7 @@ import type {
   WriteOptions,
 } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
+import { checkedOptions, optionNames } from "../names/option-names.ts";
 import { StateScope } from "./state-scope.ts";
 import { exportedLines, importItems } from "./state-transfer.ts";
 import type {
@@ -35,9 +41,29 @@ import type {
   StateWrite,
 } from "./state-types.ts";
 
+const OPTIONS = helperOptions("state", {
+  get: [],
+  getEntry: [],
+  set: WRITE_OPTIONS,
+  update: UPDATE_OPTIONS,
+  delete: CONDITION_OPTIONS,
+  getMany: [],
+  setMany: [],
+  deleteMany: [],
+  list: [],
+  entries: ITERATE_OPTIONS,
+  entriesPage: PAGE_OPTIONS,
+  listGroups: [],
+  groups: ITERATE_OPTIONS,
+  groupsPage: PAGE_OPTIONS,
+  snapshot: ["name"],
+});
+const writeMembers = optionNames("an item of state.setMany", ["scope", "key", "value", ...WRITE_OPTIONS]);
+const selectionMembers = optionNames("the selection of state.deleteMany", ["keys", "prefix"]);
+
 /**
  * Durable values by scope and key, shared by all workers (module `svc-state`). Scopes and keys are any strings of 1 to
- * 1,024 bytes. Results have the members of the results of the functions `state::*`. All methods reject with CallError,
+ * 1,024 bytes. Results have the members of the results of the functions `state::*`, in camelCase. All methods reject with CallError,
  * as `worker.call` does. A write whose `ifVersion` does not match rejects with `state_conflict` and `details`
  * `{expected, actual}`.
  */
@@ -56,16 +82,17 @@ export class WorkerState {
 
   /** Returns the value, or null. */
   get<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<Value | null> {
-    return callEngine(this.#calls, "state::get", { scope, key }, options);
+    return callEngine(this.#calls, "state::get", { scope, key }, options, OPTIONS.get);
   }
 
   /** Returns the value with its version, or null. */
   getEntry<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<StateEntry<Value> | null> {
-    return callEngine(this.#calls, "state::get_entry", { scope, key }, options);
+    return callForResult(this.#calls, "state::get_entry", { scope, key }, options, OPTIONS.getEntry);
   }
 
-  set<Value>(scope: string, key: string, value: Value, options: WriteOptions = {}): Promise<SetResult<Value>> {
-    return callEngine(this.#calls, "state::set", { scope, key, ...conditionMembers(options), value }, options);
+  set<Value>(scope: string, key: string, value: Value, options?: WriteOptions): Promise<SetResult<Value>> {
+    const payload = { scope, key, ...wireMembers(options, WRITE_OPTIONS), value };
+    return callForResult(this.#calls, "state::set", payload, options, OPTIONS.set);
   }
 
   /**
@@ -76,14 +103,16 @@ export class WorkerState {
     scope: string,
     key: string,
     ops: readonly UpdateOp[],
-    options: UpdateOptions = {},
+    options?: UpdateOptions,
   ): Promise<UpdateResult<Value>> {
-    return callEngine(this.#calls, "state::update", { scope, key, ...updateMembers(options), ops }, options);
+    const payload = { scope, key, ...wireMembers(options, UPDATE_OPTIONS), ops };
+    return callForResult(this.#calls, "state::update", payload, options, OPTIONS.update, { errors: {} });
   }
 
   /** Deletes an item. Returns its value, or null. */
-  delete<Value = unknown>(scope: string, key: string, options: ConditionOptions = {}): Promise<Value | null> {
-    return callEngine(this.#calls, "state::delete", { scope, key, ...conditionMembers(options) }, options);
+  delete<Value = unknown>(scope: string, key: string, options?: ConditionOptions): Promise<Value | null> {
+    const payload = { scope, key, ...wireMembers(options, CONDITION_OPTIONS) };
+    return callEngine(this.#calls, "state::delete", payload, options, OPTIONS.delete);
   }
 
   /** Returns the items in the order of `keys` (1 to 1,000), with null for missing items. */
@@ -92,35 +121,40 @@ export class WorkerState {
     keys: readonly string[],
     options?: HelperOptions,
   ): Promise<readonly (StateEntry<Value> | null)[]> {
-    const { items } = await callEngine<{ readonly items: readonly (StateEntry<Value> | null)[] }>(
+    const { items } = await callForResult<{ readonly items: readonly (StateEntry<Value> | null)[] }>(
       this.#calls,
       "state::get_many",
       { scope, keys },
       options,
+      OPTIONS.getMany,
+      { items: {} },
     );
     return items;
   }
 
   /** Makes 1 to 1,000 writes atomically. */
-  setMany(items: readonly StateWrite[], options?: HelperOptions): Promise<SetManyResult> {
-    const writes = items.map(({ scope, key, value, ...conditions }) => ({
-      scope,
-      key,
-      ...conditionMembers(conditions),
-      value,
-    }));
-    return callEngine(this.#calls, "state::set_many", { items: writes }, options);
+  async setMany(items: readonly StateWrite[], options?: HelperOptions): Promise<SetManyResult> {
+    const writes = items.map((item) => {
+      const { scope, key, value } = checkedOptions(item, writeMembers);
+      return { scope, key, ...wireMembers(item, WRITE_OPTIONS), value };
+    });
+    return callForResult(this.#calls, "state::set_many", { items: writes }, options, OPTIONS.setMany, { items: {} });
   }
 
-  deleteMany(scope: string, which: StateSelection, options?: HelperOptions): Promise<{ readonly deleted: number }> {
-    return callEngine(this.#calls, "state::delete_many", { scope, ...which }, options);
+  async deleteMany(
+    scope: string,
+    which: StateSelection,
+    options?: HelperOptions,
+  ): Promise<{ readonly deleted: number }> {
+    const payload = { scope, ...checkedOptions(which, selectionMembers) };
+    return callForResult(this.#calls, "state::delete_many", payload, options, OPTIONS.deleteMany);
   }
 
   /**
    * Returns all values of a scope, sorted by key. Rejects with `payload_too_large` if they do not fit into one result.
    */
   list<Value = unknown>(scope: string, options?: HelperOptions): Promise<readonly Value[]> {
-    return callEngine(this.#calls, "state::list", { scope }, options);
+    return callEngine(this.#calls, "state::list", { scope }, options, OPTIONS.list);
   }
 
   /**
@@ -128,26 +162,30 @@ export class WorkerState {
    * even with concurrent writes.
    */
   entries<Value = unknown>(scope: string, options: IterateOptions = {}): AsyncGenerator<StateEntry<Value>, void, void> {
-    return itemsOfPages((page) => this.entriesPage<Value>(scope, page), options);
+    return itemsOfPages((page) => this.entriesPage<Value>(scope, page), options, OPTIONS.entries);
   }
 
-  entriesPage<Value = unknown>(scope: string, options: PageOptions = {}): Promise<Page<StateEntry<Value>>> {
-    return callEngine(this.#calls, "state::entries", { scope, ...pageMembers(options) }, options);
+  entriesPage<Value = unknown>(scope: string, options?: PageOptions): Promise<Page<StateEntry<Value>>> {
+    const payload = { scope, ...wireMembers(options, PAGE_OPTIONS) };
+    return callForResult(this.#calls, "state::entries", payload, options, OPTIONS.entriesPage, { items: {} });
   }
 
   /** Returns the non-empty scopes, sorted. */
   async listGroups(options?: HelperOptions): Promise<readonly string[]> {
-    return (await callEngine<{ readonly groups: readonly string[] }>(this.#calls, "state::list_groups", {}, options))
-      .groups;
+    const known = OPTIONS.listGroups;
+    return (
+      await callEngine<{ readonly groups: readonly string[] }>(this.#calls, "state::list_groups", {}, options, known)
+    ).groups;
   }
 
   /** Yields the non-empty scopes with their sizes, sorted. */
   groups(options: IterateOptions = {}): AsyncGenerator<StateGroup, void, void> {
-    return itemsOfPages((page) => this.groupsPage(page), options);
+    return itemsOfPages((page) => this.groupsPage(page), options, OPTIONS.groups);
   }
 
-  groupsPage(options: PageOptions = {}): Promise<Page<StateGroup>> {
-    return callEngine(this.#calls, "state::groups", pageMembers(options), options);
+  groupsPage(options?: PageOptions): Promise<Page<StateGroup>> {
+    const payload = wireMembers(options, PAGE_OPTIONS);
+    return callForResult(this.#calls, "state::groups", payload, options, OPTIONS.groupsPage, { items: {} });
   }
 
   /** Yields all items, or those of one scope. `exportLines` keeps numbers beyond 2^53 exact. */
@@ -169,7 +207,8 @@ export class WorkerState {
    * Writes a consistent snapshot of all state to a file on the engine's machine, without blocking other reads and
    * writes.
    */
-  snapshot({ name, ...options }: SnapshotOptions = {}): Promise<SnapshotResult> {
-    return callEngine(this.#calls, "state::snapshot", { name }, options);
+  snapshot(options?: SnapshotOptions): Promise<SnapshotResult> {
+    const payload = wireMembers(options, ["name"]);
+    return callForResult(this.#calls, "state::snapshot", payload, options, OPTIONS.snapshot);
   }
 }

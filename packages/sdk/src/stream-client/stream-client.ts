@@ -5,10 +5,11 @@ import { Connection, type ConnectionState, notConnected } from "../connection.ts
 import { Listeners } from "../listeners.ts";
 import { LivenessCheck } from "../liveness-check.ts";
 import { type Logger, safeLogger } from "../logger.ts";
+import { checkedOptions, type OptionNames, optionNames } from "../names/option-names.ts";
+import { type WaitOptions, waitOptions } from "../options.ts";
 import { nameRefusal } from "../refusals.ts";
 import type { OpenSocket } from "../socket.ts";
 import { waitConnected } from "../wait-connected.ts";
-import type { WaitOptions } from "../worker.ts";
 import { readInbound } from "./inbound-message.ts";
 import { type CollectionOptions, StreamCollection } from "./stream-collection.ts";
 import type {
@@ -43,6 +44,16 @@ export interface StreamClientOptions {
   /** Default: JSON lines on stderr on Node, the console in browsers. */
   readonly logger?: Logger | undefined;
 }
+
+/** Returns the options of `connectStreams`. `own` are those of the platform. */
+export function streamClientOptions(own: readonly string[]): OptionNames {
+  return optionNames("connectStreams", ["url", "token", "query", "reconnect", "logger", ...own]);
+}
+
+const choiceMembers = optionNames("subscribe", ["streamName", "groupId", "id"]);
+const groupMembers = optionNames("collection", ["streamName", "groupId"]);
+const handlerMembers = optionNames("subscribe", ["onSync", "onEvent", "onGap", "onError", "onStatus"]);
+const collectionOptions = optionNames("collection", ["onChange", "idOf", "onGap", "onError", "onStatus"]);
 
 /** Platform-specific parts of a client. */
 export interface StreamPlatform {
@@ -114,12 +125,13 @@ export class StreamClient {
   }
 
   /**
-   * Resolves when the client is connected. Rejects with `disconnected` after `timeout_ms` milliseconds (default
+   * Resolves when the client is connected. Rejects with `disconnected` after `timeoutMs` milliseconds (default
    * 30,000), and if the client gives up or is closed.
    */
-  connected(options: WaitOptions = {}): Promise<void> {
+  async connected(options: WaitOptions = {}): Promise<void> {
+    const { timeoutMs } = checkedOptions(options, waitOptions("connected"));
     return waitConnected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, {
-      timeoutMs: options.timeout_ms,
+      timeoutMs,
       processIsEnding: () => false,
     });
   }
@@ -127,7 +139,7 @@ export class StreamClient {
   /**
    * Joins a group of a stream, or one item of it, now and after every reconnect.
    *
-   * @throws TypeError for an invalid name, and CallError `draining` after `close`.
+   * @throws TypeError for an invalid name and unknown members, and CallError `draining` after `close`.
    */
   subscribe<Item = unknown>(
     choice: StreamChoice & { readonly id: string },
@@ -141,6 +153,8 @@ export class StreamClient {
     choice: StreamChoice & { readonly id?: string | undefined },
     handlers: StreamHandlers<never, never>,
   ): StreamSubscription {
+    checkedOptions(choice, choiceMembers);
+    checkLiteral(handlers, handlerMembers);
     const problem =
       nameRefusal(choice.streamName, "streamName") ?? nameRefusal(choice.groupId, "groupId") ?? itemProblem(choice.id);
     if (problem !== undefined) throw new TypeError(problem);
@@ -156,6 +170,8 @@ export class StreamClient {
 
   /** Joins a group and keeps an up-to-date copy of its items by id. */
   collection<Item = unknown>(choice: StreamChoice, options: CollectionOptions<Item> = {}): StreamCollection<Item> {
+    checkedOptions(choice, groupMembers);
+    checkLiteral(options, collectionOptions);
     return new StreamCollection<Item>(
       (handlers) => this.subscribe<Item>({ streamName: choice.streamName, groupId: choice.groupId }, handlers),
       options,
@@ -231,6 +247,11 @@ export class StreamClient {
   #send(message: Readonly<Record<string, unknown>>): void {
     this.#connection.send(JSON.stringify(message));
   }
+}
+
+/** An object of a class may have members besides its handlers. */
+function checkLiteral(handlers: object, names: OptionNames): void {
+  if (Object.getPrototypeOf(handlers) === Object.prototype) checkedOptions(handlers, names);
 }
 
 function itemProblem(id: unknown): string | undefined {

@@ -2,8 +2,10 @@ import type { ItemFacts, SetResult, UpdateResult } from "../items/item-types.ts"
 
 /** An item of a stream with its version. */
 export interface StreamEntry<Item = unknown> extends ItemFacts {
-  readonly item_id: string;
+  readonly itemId: string;
   readonly value: Item;
+  /** @deprecated Use `itemId`. */
+  readonly item_id: string;
 }
 
 interface Published {
@@ -18,10 +20,12 @@ export type StreamUpdateResult<Item> = Omit<UpdateResult<Item>, "version"> & Pub
 
 export interface StreamDeleteResult<Item> {
   /** Null if the item did not exist. */
-  readonly old_value: Item | null;
+  readonly oldValue: Item | null;
   /** Sequence number of the event in its group. Absent if the item did not exist. */
   readonly seq?: number;
   readonly durability?: "relaxed" | "memory";
+  /** @deprecated Use `oldValue`. */
+  readonly old_value: Item | null;
 }
 
 export interface StreamListing {

@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await worker.shutdown({ timeout_ms: 1 });
+  await worker.shutdown({ timeoutMs: 1 });
   await engine.stop();
 });
 
@@ -49,7 +49,7 @@ it("worker.stream calls the functions of the same names with the wire's members"
   await stream.send("s", "g", { id: "i", type: "cheer", data: 1 });
   await stream.send("s", "g", { type: "cheer", data: null });
   await stream.list("s", "g");
-  for await (const { item_id } of stream.entries("s", "g", { prefix: "p", pageSize: 2 })) expect(item_id).toBe("i");
+  for await (const { itemId } of stream.entries("s", "g", { prefix: "p", pageSize: 2 })) expect(itemId).toBe("i");
   await stream.listGroups("s");
   await stream.listAll();
   expect(asked).toEqual([...expected, ["stream::list_groups", { stream_name: "s" }], ["stream::list_all", {}]]);
@@ -65,6 +65,6 @@ it("a group makes the same calls with its stream and group", async () => {
   await group.send({ id: "i", type: "cheer", data: 1 });
   await group.send({ type: "cheer", data: null });
   await group.list();
-  for await (const { item_id } of group.entries({ prefix: "p", pageSize: 2 })) expect(item_id).toBe("i");
+  for await (const { itemId } of group.entries({ prefix: "p", pageSize: 2 })) expect(itemId).toBe("i");
   expect(asked).toEqual(expected);
 });

@@ -1,10 +1,15 @@
 import {
+  CONDITION_OPTIONS,
   callEngine,
-  conditionMembers,
+  callForResult,
   type HelperCalls,
+  helperOptions,
+  ITERATE_OPTIONS,
   itemsOfPages,
-  pageMembers,
-  updateMembers,
+  PAGE_OPTIONS,
+  UPDATE_OPTIONS,
+  WRITE_OPTIONS,
+  wireMembers,
 } from "../items/call-engine.ts";
 import type {
   ConditionOptions,
@@ -16,6 +21,7 @@ import type {
   WriteOptions,
 } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
+import { checkedOptions, optionNames } from "../names/option-names.ts";
 import { StreamGroup } from "./stream-group.ts";
 import type {
   StreamDeleteResult,
@@ -26,10 +32,25 @@ import type {
   StreamUpdateResult,
 } from "./stream-types.ts";
 
+const OPTIONS = helperOptions("stream", {
+  set: WRITE_OPTIONS,
+  get: [],
+  getEntry: [],
+  delete: CONDITION_OPTIONS,
+  update: UPDATE_OPTIONS,
+  send: [],
+  list: [],
+  entries: ITERATE_OPTIONS,
+  entriesPage: PAGE_OPTIONS,
+  listGroups: [],
+  listAll: [],
+});
+const noticeMembers = optionNames("the notice of stream.send", ["id", "type", "data"]);
+
 /**
  * Items by stream, group and id, whose changes are sent to all subscribers of the group (module `svc-stream`). Results
- * have the members of the results of the functions `stream::*`. All methods reject with CallError, as `worker.call`
- * does. A write whose `ifVersion` does not match rejects with `state_conflict`.
+ * have the members of the results of the functions `stream::*`, in camelCase. All methods reject with CallError, as
+ * `worker.call` does. A write whose `ifVersion` does not match rejects with `state_conflict`.
  */
 export class WorkerStream {
   readonly #calls: HelperCalls;
@@ -49,14 +70,10 @@ export class WorkerStream {
     groupId: string,
     itemId: string,
     data: Item,
-    options: WriteOptions = {},
+    options?: WriteOptions,
   ): Promise<StreamSetResult<Item>> {
-    return callEngine(
-      this.#calls,
-      "stream::set",
-      { ...address(streamName, groupId, itemId), ...conditionMembers(options), data },
-      options,
-    );
+    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, WRITE_OPTIONS), data };
+    return callForResult(this.#calls, "stream::set", payload, options, OPTIONS.set);
   }
 
   /** Returns the item, or null. */
@@ -66,7 +83,7 @@ export class WorkerStream {
     itemId: string,
     options?: HelperOptions,
   ): Promise<Item | null> {
-    return callEngine(this.#calls, "stream::get", address(streamName, groupId, itemId), options);
+    return callEngine(this.#calls, "stream::get", address(streamName, groupId, itemId), options, OPTIONS.get);
   }
 
   /** Returns the item with its version, or null. */
@@ -76,21 +93,18 @@ export class WorkerStream {
     itemId: string,
     options?: HelperOptions,
   ): Promise<StreamEntry<Item> | null> {
-    return callEngine(this.#calls, "stream::get_entry", address(streamName, groupId, itemId), options);
+    const payload = address(streamName, groupId, itemId);
+    return callForResult(this.#calls, "stream::get_entry", payload, options, OPTIONS.getEntry);
   }
 
   delete<Item = unknown>(
     streamName: string,
     groupId: string,
     itemId: string,
-    options: ConditionOptions = {},
+    options?: ConditionOptions,
   ): Promise<StreamDeleteResult<Item>> {
-    return callEngine(
-      this.#calls,
-      "stream::delete",
-      { ...address(streamName, groupId, itemId), ...conditionMembers(options) },
-      options,
-    );
+    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, CONDITION_OPTIONS) };
+    return callForResult(this.#calls, "stream::delete", payload, options, OPTIONS.delete);
   }
 
   /**
@@ -102,34 +116,23 @@ export class WorkerStream {
     groupId: string,
     itemId: string,
     ops: readonly UpdateOp[],
-    options: UpdateOptions = {},
+    options?: UpdateOptions,
   ): Promise<StreamUpdateResult<Item>> {
-    return callEngine(
-      this.#calls,
-      "stream::update",
-      { ...address(streamName, groupId, itemId), ...updateMembers(options), ops },
-      options,
-    );
+    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, UPDATE_OPTIONS), ops };
+    return callForResult(this.#calls, "stream::update", payload, options, OPTIONS.update, { errors: {} });
   }
 
   /** Sends a notice to the subscribers of the group. Not stored. */
-  async send(
-    streamName: string,
-    groupId: string,
-    { id, type, data = null }: StreamNotice,
-    options?: HelperOptions,
-  ): Promise<void> {
-    await callEngine(
-      this.#calls,
-      "stream::send",
-      { stream_name: streamName, group_id: groupId, id, type, data },
-      options,
-    );
+  async send(streamName: string, groupId: string, notice: StreamNotice, options?: HelperOptions): Promise<void> {
+    const { id, type, data = null } = checkedOptions(notice, noticeMembers);
+    const payload = { stream_name: streamName, group_id: groupId, id, type, data };
+    await callEngine(this.#calls, "stream::send", payload, options, OPTIONS.send);
   }
 
   /** Returns all items of a group, sorted by id. */
   list<Item = unknown>(streamName: string, groupId: string, options?: HelperOptions): Promise<readonly Item[]> {
-    return callEngine(this.#calls, "stream::list", { stream_name: streamName, group_id: groupId }, options);
+    const payload = { stream_name: streamName, group_id: groupId };
+    return callEngine(this.#calls, "stream::list", payload, options, OPTIONS.list);
   }
 
   /** Yields all items of a group with ids and versions, sorted by id, page by page. */
@@ -138,30 +141,26 @@ export class WorkerStream {
     groupId: string,
     options: IterateOptions = {},
   ): AsyncGenerator<StreamEntry<Item>, void, void> {
-    return itemsOfPages((page) => this.entriesPage<Item>(streamName, groupId, page), options);
+    return itemsOfPages((page) => this.entriesPage<Item>(streamName, groupId, page), options, OPTIONS.entries);
   }
 
   entriesPage<Item = unknown>(
     streamName: string,
     groupId: string,
-    options: PageOptions = {},
+    options?: PageOptions,
   ): Promise<Page<StreamEntry<Item>>> {
-    return callEngine(
-      this.#calls,
-      "stream::entries",
-      { stream_name: streamName, group_id: groupId, ...pageMembers(options) },
-      options,
-    );
+    const payload = { stream_name: streamName, group_id: groupId, ...wireMembers(options, PAGE_OPTIONS) };
+    return callForResult(this.#calls, "stream::entries", payload, options, OPTIONS.entriesPage, { items: {} });
   }
 
   /** Returns the non-empty groups of a stream. */
   listGroups(streamName: string, options?: HelperOptions): Promise<readonly string[]> {
-    return callEngine(this.#calls, "stream::list_groups", { stream_name: streamName }, options);
+    return callEngine(this.#calls, "stream::list_groups", { stream_name: streamName }, options, OPTIONS.listGroups);
   }
 
   /** Returns all non-empty streams with their groups. */
   listAll(options?: HelperOptions): Promise<StreamListing> {
-    return callEngine(this.#calls, "stream::list_all", {}, options);
+    return callForResult(this.#calls, "stream::list_all", {}, options, OPTIONS.listAll, { stream: {} });
   }
 }
 

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await worker.shutdown({ timeout_ms: 1 });
+  await worker.shutdown({ timeoutMs: 1 });
   await engine.stop();
   exporter.reset();
   trace.disable();

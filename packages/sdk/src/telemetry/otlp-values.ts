@@ -51,7 +51,7 @@ export class OtlpAttributes {
   exception(error: Error, code: unknown = "code" in error ? error.code : undefined): void {
     this.set("exception.type", typeof code === "string" && code !== "" ? code : error.name);
     this.set("exception.message", error.message);
-    this.set("exception.stacktrace", error.stack);
+    this.set("exception.stacktrace", stackWithCauses(error));
   }
 
   text(text: string): string {
@@ -121,7 +121,21 @@ function plain(value: unknown): unknown {
       type: value.name,
       code: "code" in value ? value.code : undefined,
       message: value.message,
-      stack: value.stack,
+      stack: stackWithCauses(value),
     };
   return "toJSON" in value && typeof value.toJSON === "function" ? value.toJSON() : value;
+}
+
+/** Maximum number of causes in a stack. */
+const MAX_CAUSES = 4;
+
+/** Returns the stack of an error and of its causes, e.g. of the function whose failed call it is. */
+function stackWithCauses(error: Error): string | undefined {
+  let stack = error.stack;
+  let { cause } = error;
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error && stack !== undefined; depth++) {
+    stack += `\nCaused by: ${cause.stack ?? cause.message}`;
+    cause = cause.cause;
+  }
+  return stack;
 }

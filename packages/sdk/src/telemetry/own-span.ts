@@ -1,4 +1,5 @@
 import type { Active, ActiveCall } from "../active-call.ts";
+import { checkedOptions, optionNames } from "../names/option-names.ts";
 import { MAX_ATTRIBUTES, OtlpAttributes } from "./otlp-values.ts";
 import { childOf, readTraceparent, type TraceContext, type TraceHeaders, writeTraceparent } from "./trace-context.ts";
 import { nanosOf, wallTimeMs } from "./wall-time.ts";
@@ -15,6 +16,8 @@ export interface SpanOptions {
   /** Default `internal`. */
   readonly kind?: SpanKind | undefined;
 }
+
+const spanOptions = optionNames("span", ["attributes", "kind"]);
 
 /** A named part of a call, or of work outside of any call, that traces show with its duration. */
 export interface Span {
@@ -51,6 +54,7 @@ export class OwnSpan implements Span, Active {
     activeCall: ActiveCall | undefined,
     isWanted: (sampled: boolean) => boolean,
   ) {
+    const { kind = "internal", attributes = {} } = checkedOptions(options, spanOptions);
     const parent = readTraceparent(headers?.traceparent);
     this.isRecorded = isWanted(parent?.sampled ?? true);
     this.#context = parent !== undefined && !this.isRecorded ? parent : childOf(parent);
@@ -59,8 +63,8 @@ export class OwnSpan implements Span, Active {
     this.activeCall = activeCall;
     this.#parentSpanId = parent?.spanId;
     this.#name = String(name).slice(0, MAX_NAME_CHARS);
-    this.#kind = options.kind ?? "internal";
-    for (const [key, value] of Object.entries(options.attributes ?? {})) this.setAttribute(key, value);
+    this.#kind = kind;
+    for (const [key, value] of Object.entries(attributes)) this.setAttribute(key, value);
   }
 
   get running(): boolean {
@@ -97,8 +101,8 @@ export class OwnSpan implements Span, Active {
   ended(failed: boolean, thrown?: unknown): string {
     if (failed) this.#fail(thrown);
     const attributes = new OtlpAttributes();
-    attributes.set("svc.function_id", this.activeCall?.function_id);
-    attributes.set("svc.invocation_id", this.activeCall?.invocation_id);
+    attributes.set("svc.function_id", this.activeCall?.functionId);
+    attributes.set("svc.invocation_id", this.activeCall?.invocationId);
     for (const [name, value] of this.#attributes) attributes.set(name, value);
     const events = this.#events.map((event) => ({
       timeUnixNano: nanosOf(event.timeMs),

@@ -1,3 +1,5 @@
+import { checkedOptions, optionNames } from "../names/option-names.ts";
+
 /** Telemetry that a worker sends to the engine. */
 export interface TelemetryOptions {
   /** Log lines, with their span. */
@@ -7,6 +9,8 @@ export interface TelemetryOptions {
   /** Metrics of the process: CPU, memory, event loop. Every 10 seconds. */
   readonly metrics?: boolean | undefined;
 }
+
+const names = optionNames("telemetry of connect", ["logs", "spans", "metrics"]);
 
 /** The options with defaults applied. */
 export interface TelemetrySwitches {
@@ -28,6 +32,8 @@ export function telemetryOf(
     logs = isOn,
     spans = isOn,
     metrics = isOn,
-  } = typeof given === "boolean" ? { logs: given, spans: given, metrics: given } : (given ?? {});
+  } = typeof given === "boolean"
+    ? { logs: given, spans: given, metrics: given }
+    : checkedOptions<TelemetryOptions>(given ?? {}, names);
   return { logs, spans, metrics };
 }

@@ -39,7 +39,7 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.unstubAllEnvs();
   vi.unstubAllGlobals();
-  await Promise.all(workers.splice(0).map((each) => each.shutdown({ timeout_ms: 1 })));
+  await Promise.all(workers.splice(0).map((each) => each.shutdown({ timeoutMs: 1 })));
   await engine.stop();
 });
 
@@ -266,14 +266,14 @@ describe("spans of a program", () => {
       { traceparent: UNSAMPLED },
     );
     expect((await engine.frame({ function_id: "g" })).traceparent).toBe(UNSAMPLED);
-    await workers[0]?.shutdown({ timeout_ms: 1 });
+    await workers[0]?.shutdown({ timeoutMs: 1 });
     expect(recordsOf(engine.telemetry, "OTLP")).toHaveLength(MAX_UNSAMPLED_PER_SECOND);
   });
 
   it("are not sent if they are switched off, sampled or not", async () => {
     vi.stubEnv("SVC_TELEMETRY", "off");
     await handled(({ span }) => span("unseen", () => {}), { traceparent: UNSAMPLED });
-    await workers[0]?.shutdown({ timeout_ms: 1 });
+    await workers[0]?.shutdown({ timeoutMs: 1 });
     expect(recordsOf(engine.telemetry, "OTLP")).toEqual([]);
   });
 

@@ -1,12 +1,12 @@
 import type { Active, AsyncContext } from "../active-call.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
+import { RateLimiter } from "../rate-limiter.ts";
 import { VERSION } from "../version.ts";
 import { type LogEntry, otlpLogRecord } from "./log-entry.ts";
 import { Outbox } from "./outbox.ts";
 import { OwnSpan, type Span, type SpanOptions } from "./own-span.ts";
 import { randomHex } from "./random-hex.ts";
-import { RateLimiter } from "./rate-limiter.ts";
 import type { TelemetrySwitches } from "./telemetry-options.ts";
 import { wallTimeMs } from "./wall-time.ts";
 import { type ProcessStats, WorkerGauges } from "./worker-gauges.ts";

@@ -41,7 +41,7 @@ function SchemaSection({
       {note !== undefined && <p className="text-ink-2">{note}</p>}
       {schema === null || schema === undefined ? (
         <p className="text-ink-2">
-          No schema. Set it with {title === "Input" ? "request_format" : "response_format"} in TypeScript, or with type
+          No schema. Set it with {title === "Input" ? "requestFormat" : "responseFormat"} in TypeScript, or with type
           hints in Python.
         </p>
       ) : (

@@ -1,4 +1,4 @@
-import { http, type Worker } from "@svc/sdk";
+import type { Worker } from "@svc/sdk";
 import { z } from "zod";
 
 const person = z.object({ name: z.string().min(1) });
@@ -12,16 +12,15 @@ export function provideGreeter(worker: Worker): void {
     "greeter::greet",
     async ({ name }) => {
       // Counted in the engine: no other greeting comes between.
-      const { new_value } = await greeted.update(name, [{ type: "increment", path: "times", by: 1 }]);
-      return { text: `Hello ${name}`, times: new_value?.times ?? 0 };
+      const { newValue } = await greeted.update(name, [{ type: "increment", path: "times", by: 1 }]);
+      return { text: `Hello ${name}`, times: newValue?.times ?? 0 };
     },
-    { description: "Greets somebody and counts how often", request_format: person, response_format: greeting },
+    { description: "Greets somebody and counts how often", requestFormat: person, responseFormat: greeting },
   );
 
-  worker.registerFunction(
-    "greeter::http",
-    http(async ({ path_params }) => worker.call({ function_id: "greeter::greet", payload: { name: path_params.name } })),
-    { description: "Answers GET /greetings/:name" },
+  worker.http.get(
+    "/greetings/:name",
+    { functionId: "greeter::http", response: greeting, description: "Answers GET /greetings/:name" },
+    async ({ params }) => worker.call<z.infer<typeof greeting>>({ function_id: "greeter::greet", payload: params }),
   );
-  worker.registerTrigger({ type: "http", function_id: "greeter::http", config: { api_path: "/greetings/:name" } });
 }

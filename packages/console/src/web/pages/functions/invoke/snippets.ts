@@ -65,7 +65,7 @@ function typescript(functionId: string, draft: Draft, { bridge }: Addresses): Sn
     `function_id: ${JSON.stringify(functionId)}`,
     ...(draft.mode === "enqueue" ? [`queue: ${JSON.stringify(draft.queue.trim())}`] : []),
     `payload: ${indent(value, 2)}`,
-    ...(draft.timeoutMs === "" || draft.mode === "enqueue" ? [] : [`timeout_ms: ${draft.timeoutMs}`]),
+    ...(draft.timeoutMs === "" || draft.mode === "enqueue" ? [] : [`timeoutMs: ${draft.timeoutMs}`]),
     ...(draft.metadata.trim() === "" ? [] : [`metadata: ${indent(formatJson(parseJson(draft.metadata)), 2)}`]),
   ];
   const text = `import { connect } from "@svc/sdk";

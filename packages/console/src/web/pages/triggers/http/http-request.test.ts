@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { echoServer } from "../../../lib/testing/echo-server.ts";
-import { curlOf } from "./http-request.ts";
+import { bodySchemaOf, curlOf } from "./http-request.ts";
 
 const run = promisify(execFile);
 const base = echoServer();
@@ -22,4 +22,16 @@ it("the curl command of the HTTP tester sends path, query and body unchanged thr
   };
   const { stdout } = await run("sh", ["-c", curlOf(request, base())]);
   expect(stdout).toContain(`PUT /a%20b?x=1&x=it%27s\n${NASTY}`);
+});
+
+it("completes the body by the schema of the route's function", () => {
+  const body = { $ref: "#/$defs/order" };
+  const $defs = { order: { type: "object" } };
+  expect(bodySchemaOf({ properties: { body }, $defs })).toEqual({ ...body, $defs });
+  expect(bodySchemaOf({ properties: { body: { type: "string" } } })).toEqual({ type: "string" });
+  expect([bodySchemaOf(null), bodySchemaOf(true), bodySchemaOf({ type: "object" })]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });

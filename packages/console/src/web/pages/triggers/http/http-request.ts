@@ -86,6 +86,17 @@ export function initialDraft(method: string): HttpDraft {
   };
 }
 
+/** Returns the schema of the body in the format of a route's function, or undefined if the format has none. */
+export function bodySchemaOf(format: unknown): unknown {
+  const { properties, $defs } = (format ?? {}) as {
+    readonly properties?: { readonly body?: unknown };
+    readonly $defs?: unknown;
+  };
+  const body = properties?.body;
+  // References in the body's schema lead to the definitions of the whole format.
+  return typeof body === "object" && body !== null && $defs !== undefined ? { ...body, $defs } : body;
+}
+
 /** Builds the request from the draft, or returns why the draft is not valid yet. */
 export function requestOf(
   draft: HttpDraft,

@@ -2,6 +2,7 @@ import { Ban, Send } from "lucide-react";
 import { useEffect, useMemo } from "react";
 import { useHello, useWriteRefusal } from "../../../app/hello.tsx";
 import { useHotkey } from "../../../lib/hotkeys.ts";
+import { useFunctions } from "../../../lib/use-functions.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { kindOf, type TriggerItem } from "../../../model/triggers.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -9,7 +10,7 @@ import { CopyButton } from "../../../ui/copy-button.tsx";
 import { INPUT } from "../../../ui/input.ts";
 import { httpMethod, httpPath } from "../model.ts";
 import { Exchanges } from "./exchanges.tsx";
-import { curlOf, METHODS, type Method, pathParameters, requestOf, takesBody } from "./http-request.ts";
+import { bodySchemaOf, curlOf, METHODS, type Method, pathParameters, requestOf, takesBody } from "./http-request.ts";
 import { httpTests, useHttpSession } from "./http-store.ts";
 import { AuthEditor, BodyEditor } from "./request-parts.tsx";
 import { RowsEditor } from "./rows-editor.tsx";
@@ -26,6 +27,8 @@ export default function HttpTester({
   const session = useHttpSession(trigger.id);
   useEffect(() => httpTests.open(trigger.id, httpMethod(trigger)), [trigger]);
   const base = useHello()?.engine.http ?? "";
+  const format = useFunctions().items.find(({ function_id }) => function_id === trigger.function_id)?.request_format;
+  const bodySchema = useMemo(() => bodySchemaOf(format), [format]);
   const { phase } = useLiveState();
   const refusal = useWriteRefusal(phase);
   const draft = session?.draft;
@@ -101,7 +104,12 @@ export default function HttpTester({
       />
       <AuthEditor auth={draft.auth} onChange={(auth) => httpTests.change(trigger.id, { auth })} />
       {takesBody(draft.method) && (
-        <BodyEditor draft={draft} onChange={(change) => httpTests.change(trigger.id, change)} onSubmit={send} />
+        <BodyEditor
+          draft={draft}
+          schema={bodySchema}
+          onChange={(change) => httpTests.change(trigger.id, change)}
+          onSubmit={send}
+        />
       )}
       <div className="flex flex-wrap items-center gap-2">
         <Button

@@ -12,10 +12,12 @@ const BODY_KINDS: readonly { readonly value: BodyKind; readonly label: string }[
 
 export function BodyEditor({
   draft,
+  schema,
   onChange,
   onSubmit,
 }: {
   readonly draft: HttpDraft;
+  readonly schema: unknown;
   readonly onChange: (change: Partial<HttpDraft>) => void;
   readonly onSubmit: () => void;
 }) {
@@ -39,6 +41,7 @@ export function BodyEditor({
         <JsonEditor
           label="JSON body"
           value={draft.body}
+          schema={schema}
           onChange={(body) => onChange({ body })}
           onSubmit={onSubmit}
           className="max-h-[40vh] min-h-20"

@@ -1,0 +1,67 @@
+import { type Issue, issuesOf, MAX_ISSUES } from "../schema/schema.ts";
+import type { StandardResult, StandardSchema } from "../schema/standard-schema.ts";
+import type { HttpRequest } from "./http-request.ts";
+import type { HttpResponse } from "./http-response.ts";
+
+/** Parts of a request that a route has schemas for. */
+export const REQUEST_PARTS = ["params", "query", "headers", "body"] as const;
+export type RequestPart = (typeof REQUEST_PARTS)[number];
+
+/** A part's schema, and the query parameters that are always lists. */
+export interface PartSchema {
+  readonly schema: StandardSchema;
+  readonly lists: ReadonlySet<string>;
+}
+export type PartSchemas = Partial<Readonly<Record<RequestPart, PartSchema>>>;
+
+/** A problem of a request: the part and the place within it. */
+export interface RequestIssue extends Issue {
+  readonly in: RequestPart;
+}
+
+const NO_LISTS: ReadonlySet<string> = new Set();
+
+/** Returns the parts of the request as the schemas return them, or the problems of all parts. */
+export async function checkedParts(
+  request: HttpRequest,
+  schemas: PartSchemas,
+): Promise<{ readonly parts: Readonly<Record<RequestPart, unknown>> } | { readonly issues: readonly RequestIssue[] }> {
+  const parts: Record<RequestPart, unknown> = {
+    params: request.path_params ?? {},
+    query: queryOf(request, schemas.query?.lists ?? NO_LISTS),
+    headers: request.headers ?? {},
+    body: request.body,
+  };
+  const issues: RequestIssue[] = [];
+  for (const part of REQUEST_PARTS) {
+    const schema = schemas[part]?.schema;
+    if (schema === undefined) continue;
+    const result: StandardResult<unknown> = await schema["~standard"].validate(parts[part]);
+    if (result.issues === undefined) parts[part] = result.value;
+    else issues.push(...issuesOf(result).map((issue) => ({ in: part, ...issue })));
+  }
+  return issues.length === 0 ? { parts } : { issues: issues.slice(0, MAX_ISSUES) };
+}
+
+/** A direct call of the function may have only some members of a request. */
+function queryOf(
+  { query, query_params }: Partial<HttpRequest>,
+  lists: ReadonlySet<string>,
+): Readonly<Record<string, unknown>> {
+  if (query === undefined) return query_params ?? {};
+  // Entries, since a parameter may be named __proto__.
+  return Object.fromEntries(
+    Object.entries(query).map(([name, values]) => [name, lists.has(name) || values.length !== 1 ? values : values[0]]),
+  );
+}
+
+/** Returns the response for a request that does not match the schemas, in the form of the engine's own errors. */
+export function badRequest(route: string, issues: readonly RequestIssue[]): HttpResponse {
+  const clauses = issues.map(({ in: part, path, message }) => `\`${[part, ...path].join(".")}\`: ${message}`);
+  const error = {
+    code: "invalid_input",
+    message: `the request does not match the route ${route}: ${clauses.join("; ")}`,
+    issues,
+  };
+  return { status_code: 400, headers: { "x-content-type-options": "nosniff" }, body: { error } };
+}

@@ -1,0 +1,97 @@
+import { checkedOptions, optionNames } from "../names/option-names.ts";
+import type { ShownFormat } from "../registration-options.ts";
+import { toJsonSchema } from "../schema/schema.ts";
+import type { HttpMethod, HttpRouteSettings } from "../trigger-configs.ts";
+import { type Registrar, triggerTypeRef } from "../trigger-type-ref.ts";
+import { http } from "./http.ts";
+import { routeFormat } from "./route-format.ts";
+import { badRequest, checkedParts } from "./route-request.ts";
+import type { HttpRoute, RegisterRoute, RouteHandler, RouteInput, RouteOptions } from "./route-types.ts";
+
+const SETTINGS = [
+  "conditionFunctionId",
+  "middlewareFunctionIds",
+  "timeoutMs",
+  "streaming",
+  "bodyLimitBytes",
+  "formLimitBytes",
+  "concurrencyLimit",
+  "queueLimit",
+  "rateLimit",
+  "cors",
+  "compression",
+] as const satisfies readonly (keyof HttpRouteSettings)[];
+
+const OWN = ["params", "query", "headers", "body", "response", "functionId", "description", "metadata"] as const;
+
+type AnyHandler = RouteHandler<string, undefined, undefined, undefined, undefined, undefined>;
+type AnyInput = RouteInput<string, undefined, undefined, undefined, undefined>;
+
+/**
+ * Routes with checked and typed requests (module `svc-http`). Each method registers a function and a trigger of type
+ * `http` for it. A request that does not match the schemas is answered 400 with all problems.
+ */
+export class WorkerHttp {
+  readonly get: RegisterRoute;
+  readonly head: RegisterRoute;
+  readonly post: RegisterRoute;
+  readonly put: RegisterRoute;
+  readonly patch: RegisterRoute;
+  readonly delete: RegisterRoute;
+  readonly options: RegisterRoute;
+
+  /** Internal: available as a member of a worker. */
+  constructor(worker: Registrar) {
+    const register = (method: HttpMethod): RegisterRoute =>
+      ((path: string, options: RouteOptions | AnyHandler, handler?: AnyHandler) =>
+        typeof options === "function"
+          ? registerRoute(worker, method, path, {}, options)
+          : registerRoute(worker, method, path, options, handler)) as RegisterRoute;
+    this.get = register("GET");
+    this.head = register("HEAD");
+    this.post = register("POST");
+    this.put = register("PUT");
+    this.patch = register("PATCH");
+    this.delete = register("DELETE");
+    this.options = register("OPTIONS");
+  }
+}
+
+function registerRoute(
+  worker: Registrar,
+  method: HttpMethod,
+  path: string,
+  given: RouteOptions,
+  handler: AnyHandler | undefined,
+): HttpRoute {
+  const options = checkedOptions(given, optionNames(`http.${method.toLowerCase()}`, [...OWN, ...SETTINGS]));
+  const route = `${method} ${path}`;
+  if (typeof handler !== "function") throw new TypeError(`the handler of the route ${route} must be a function`);
+  const { params, query, headers, body, response } = options;
+  const bodyMode = body === "auto" || body === "stream" ? body : undefined;
+  const { schemas, requestFormat } = routeFormat(route, {
+    params,
+    query,
+    headers,
+    body: bodyMode === undefined ? body : undefined,
+  });
+  const config: Record<string, unknown> = { apiPath: path, httpMethod: method, body: bodyMode };
+  for (const name of SETTINGS) config[name] = options[name];
+  return triggerTypeRef(worker, "http", () => {}).registerFunction(
+    options.functionId ?? `http::${route}`,
+    http(async (request, writer, context) => {
+      const checked = await checkedParts(request, schemas);
+      if ("issues" in checked) return badRequest(route, checked.issues);
+      return handler({ ...checked.parts, request } as AnyInput, writer, context);
+    }) as never,
+    config,
+    {
+      description: options.description,
+      metadata: options.metadata,
+      requestFormat,
+      responseFormat: toJsonSchema(response, `response of the route ${route}`) as ShownFormat | undefined,
+      // The schemas are checked here: in the payload all parameters are strings, whatever their schema converts.
+      validate: false,
+    },
+  );
+}

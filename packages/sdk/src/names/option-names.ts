@@ -1,0 +1,66 @@
+import { didYouMean } from "@svc/protocol";
+import { deprecated } from "./deprecation.ts";
+
+/** Options of one method, or members of one object that a method takes. */
+export interface OptionNames {
+  /** For messages, e.g. `state.set`. */
+  readonly of: string;
+  readonly known: ReadonlySet<string>;
+  /** Present name by other accepted name. */
+  readonly others: ReadonlyMap<string, { readonly name: string; readonly isDeprecated: boolean }>;
+}
+
+/**
+ * Returns the options of a method.
+ *
+ * @param old present name by deprecated name.
+ * @param specified present name by the name that the specification writes out. Both are equally valid.
+ */
+export function optionNames(
+  of: string,
+  names: readonly string[],
+  old: Readonly<Record<string, string>> = {},
+  specified: Readonly<Record<string, string>> = {},
+): OptionNames {
+  const others = new Map<string, { readonly name: string; readonly isDeprecated: boolean }>();
+  for (const [other, name] of Object.entries(old)) others.set(other, { name, isDeprecated: true });
+  for (const [other, name] of Object.entries(specified)) others.set(other, { name, isDeprecated: false });
+  return { of, known: new Set(names), others };
+}
+
+/**
+ * Returns the given options under their present names: the same object if it uses no others.
+ *
+ * @throws TypeError for a value that is not an object, and for an option that the method does not have. Names the
+ *   nearest one that it has.
+ */
+export function checkedOptions<Options extends object>(given: Options, names: OptionNames): Options {
+  if (typeof given !== "object" || given === null)
+    throw new TypeError(`the options of ${names.of} must be an object, not ${given === null ? "null" : typeof given}`);
+  let isRenamed = false;
+  for (const name of Object.keys(given)) {
+    if (names.known.has(name)) continue;
+    if (!names.others.has(name)) throw unknownOption(name, names);
+    isRenamed = true;
+  }
+  return isRenamed ? renamed(given, names) : given;
+}
+
+function renamed<Options extends object>(given: Options, names: OptionNames): Options {
+  const options: Record<string, unknown> = {};
+  for (const [given_name, value] of Object.entries(given)) {
+    const other = names.others.get(given_name);
+    if (other?.isDeprecated === true) deprecated(`the option ${given_name} of ${names.of}`, other.name);
+    const name = other?.name ?? given_name;
+    if (options[name] === undefined) options[name] = value;
+  }
+  return options as Options;
+}
+
+function unknownOption(name: string, { of, known, others }: OptionNames): TypeError {
+  const candidates = [...known, ...[...others].filter(([, { isDeprecated }]) => !isDeprecated).map(([other]) => other)];
+  const nearest = didYouMean(name, candidates);
+  return new TypeError(
+    `${of} has no option ${name}${nearest === "" ? `; its options are ${candidates.join(", ")}` : nearest}`,
+  );
+}
