@@ -234,7 +234,7 @@ describe("worker.state", () => {
         { type: "append", path: [], value: "no" },
       ]),
     ).toMatchObject({
-      errors: [{ op_index: 1 }],
+      errors: [{ opIndex: 1 }],
     });
     await math.setMany({ names: ["ann"], total: 6 });
     expect(await math.getMany(["names", "total"])).toMatchObject([{ value: ["ann"] }, { value: 6, version: 3 }]);
