@@ -154,7 +154,7 @@ describe("in the project", () => {
       "svc generate types --lang typescript --include 'greeter::*' --out workers/greeter/src/functions.ts";
     expect(await terminal.execute(generate)).toMatchObject({
       status: 0,
-      text: expect.stringMatching(/functions\.ts written: 1 typed/) as string,
+      text: expect.stringMatching(/functions\.ts written: 2 typed/) as string,
     });
     expect(readFileSync(join(project, "workers/greeter/src/functions.ts"), "utf8")).toContain(
       '"greeter::greet": { payload: GreeterGreetPayload',

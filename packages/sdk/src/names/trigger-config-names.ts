@@ -9,7 +9,14 @@ interface Members {
 type Leaf = "value" | "specified";
 
 const CONDITION = { condition_function_id: "value" } as const satisfies Members;
-const STATE = { scope: "value", key: "value", prefix: "value", max_attempts: "value", ...CONDITION } as const;
+const STATE = {
+  scope: "value",
+  key: "value",
+  prefix: "value",
+  event_types: "value",
+  max_attempts: "value",
+  ...CONDITION,
+} as const;
 const JOIN = { stream_name: "value", group_id: "value", ...CONDITION } as const;
 const SUBSCRIBE = { topic: "value", ...CONDITION } as const;
 
@@ -38,7 +45,7 @@ const CONFIGS: Readonly<Record<string, Members>> = {
     compression: "value",
     ...CONDITION,
   },
-  state: { event_types: "value", ...STATE },
+  state: STATE,
   "state:created": STATE,
   "state:updated": STATE,
   "state:deleted": STATE,
