@@ -22,6 +22,20 @@ describe("a function that two workers register", () => {
     await engine.stop();
   });
 
+  it("is not reported to published clients", async () => {
+    const engine = await inMemoryEngine();
+    for (const name of ["shop", "legacy"]) {
+      const worker = await engine.connectWorker({ name, features: [] });
+      worker.say({ type: "registerfunction", id: "orders::show" });
+      worker.say({ type: "ping" });
+      expect(await worker.next((frame) => frame.type === "pong" || frame.type === "error")).toMatchObject({
+        type: "pong",
+      });
+    }
+    expect(engine.logs.filter(({ message }) => message === WARNING)).toEqual([]);
+    await engine.stop();
+  });
+
   it("is not reported for replicas, and not when a worker registers it again", async () => {
     const engine = await inMemoryEngine();
     for (const name of ["shop", "shop"]) {

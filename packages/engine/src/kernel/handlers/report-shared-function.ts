@@ -4,14 +4,14 @@ import type { Session } from "../session.ts";
 
 /**
  * Warns if a worker of another name provides the function too. Calls are then distributed among both, which is meant
- * for replicas only, and these have the same name.
+ * for replicas only, and these have the same name. Published clients get no warning: they know no such message, and their
+ * replicas have different names by default.
  */
 export function reportSharedFunction(id: FunctionId, session: Session, registry: Registry): void {
-  const { name } = session;
-  const other = registry
-    .find(id)
-    ?.registrations.find(({ provider }) => provider.name !== name && provider.name !== "");
-  if (name === "" || other === undefined) return;
+  const { name, features } = session;
+  if (name === "" || features.size === 0) return;
+  const other = registry.find(id)?.registrations.find(({ provider }) => provider.name !== name && provider.name !== "");
+  if (other === undefined) return;
   const otherName = other.provider.name;
   session.warn("workers of different names provide the same function", {
     functionId: id,
