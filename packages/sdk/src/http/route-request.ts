@@ -1,4 +1,4 @@
-import { type Issue, issuesOf, MAX_ISSUES } from "../schema/schema.ts";
+import { type Issue, issuesOf, issuesText, MAX_ISSUES } from "../schema/schema.ts";
 import type { StandardResult, StandardSchema } from "../schema/standard-schema.ts";
 import type { HttpRequest } from "./http-request.ts";
 import type { HttpResponse } from "./http-response.ts";
@@ -57,10 +57,10 @@ function queryOf(
 
 /** Returns the response for a request that does not match the schemas, in the form of the engine's own errors. */
 export function badRequest(route: string, issues: readonly RequestIssue[]): HttpResponse {
-  const clauses = issues.map(({ in: part, path, message }) => `\`${[part, ...path].join(".")}\`: ${message}`);
+  const text = issuesText(issues.map(({ in: part, path, message }) => ({ path: [part, ...path], message })));
   const error = {
     code: "invalid_input",
-    message: `the request does not match the route ${route}: ${clauses.join("; ")}`,
+    message: `the request does not match the route ${route}: ${text}`,
     issues,
   };
   return { status_code: 400, headers: { "x-content-type-options": "nosniff" }, body: { error } };

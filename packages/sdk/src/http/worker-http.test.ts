@@ -122,6 +122,15 @@ describe("a typed route", () => {
     expect(ran).toBe(0);
   });
 
+  it("answers with at most 100 problems, of which the message has 20", async () => {
+    const schema = z.object({ rows: z.array(z.string("no text")) });
+    worker.http.post("/rows", { body: schema }, () => 1);
+    const { result } = await answerOf("http::POST /rows", { body: { rows: Array.from({ length: 200 }, () => 1) } });
+    const { error } = (result as { body: { error: { message: string; issues: unknown[] } } }).body;
+    expect(error.issues).toHaveLength(100);
+    expect(error.message).toMatch(/`body\.rows\.19`: no text; and 80 more$/);
+  });
+
   it("awaits schemas with asynchronous checks, of any library", async () => {
     const even = plainSchema(async (value) => {
       const n = Number((value as { id: string }).id);

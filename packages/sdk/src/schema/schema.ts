@@ -77,8 +77,18 @@ export interface Issue {
   readonly message: string;
 }
 
-/** Maximum number of issues in an error. */
-export const MAX_ISSUES = 20;
+/** Maximum number of issues of a value in an error, and of those in its message. */
+export const MAX_ISSUES = 100;
+const MAX_ISSUES_IN_MESSAGE = 20;
+
+/** Returns the issues as one line, each with its place. */
+export function issuesText(issues: readonly Issue[]): string {
+  const clauses = issues
+    .slice(0, MAX_ISSUES_IN_MESSAGE)
+    .map(({ path, message }) => (path.length === 0 ? message : `\`${path.join(".")}\`: ${message}`));
+  const more = issues.length - clauses.length;
+  return clauses.concat(more === 0 ? [] : `and ${more} more`).join("; ");
+}
 
 export function issuesOf(result: { readonly issues: readonly StandardIssue[] }): readonly Issue[] {
   return result.issues.slice(0, MAX_ISSUES).map(({ path = [], message }) => ({
@@ -111,7 +121,8 @@ export function parseBySchema(schema: StandardSchema, value: unknown, mismatch: 
 function outputOf(result: StandardResult<unknown>, mismatch: () => Mismatch): unknown {
   if (result.issues === undefined) return result.value;
   const { text, details } = mismatch();
-  const issues = issuesOf(result).map(({ path, message }) => ({ path: path.join("."), message }));
-  const first = issues.map(({ path, message }) => (path === "" ? message : `\`${path}\`: ${message}`)).join("; ");
-  throw new CallError("invalid_input", `${text}: ${first}`, { details: { ...details, issues } });
+  const issues = issuesOf(result);
+  throw new CallError("invalid_input", `${text}: ${issuesText(issues)}`, {
+    details: { ...details, issues: issues.map(({ path, message }) => ({ path: path.join("."), message })) },
+  });
 }
