@@ -1,4 +1,4 @@
-import { toJsonSchema } from "../schema/schema.ts";
+import { shownJsonSchema } from "../schema/schema.ts";
 import { isStandardSchema, type StandardSchema } from "../schema/standard-schema.ts";
 import { type PartSchemas, REQUEST_PARTS, type RequestPart } from "./route-request.ts";
 
@@ -28,10 +28,8 @@ export function routeFormat(
   for (const part of REQUEST_PARTS) {
     const schema = given[part];
     if (schema === undefined) continue;
-    const what = `${part} of the route ${route}`;
-    if (!isStandardSchema(schema))
-      throw new TypeError(`${what} must be a schema of zod, valibot, arktype or another Standard Schema`);
-    const format = jsonSchemaOf(schema, what);
+    checkSchema(schema, `${part} of the route ${route}`);
+    const format = jsonSchemaOf(schema);
     schemas[part] = { schema, lists: new Set(listsIn(format)) };
     if (format === undefined) continue;
     const { $schema: _, $defs = {}, ...rest } = format;
@@ -43,8 +41,24 @@ export function routeFormat(
   return { schemas: schemas as PartSchemas, requestFormat: objectFormat(properties, definitions) };
 }
 
-function jsonSchemaOf(schema: StandardSchema, what: string): JsonObject | undefined {
-  const format = toJsonSchema(schema, what);
+/**
+ * Returns the JSON Schema of the response's body, or undefined.
+ *
+ * @throws TypeError for a value that is not a schema.
+ */
+export function responseFormat(route: string, schema: unknown): JsonObject | undefined {
+  if (schema === undefined) return undefined;
+  checkSchema(schema, `response of the route ${route}`);
+  return jsonSchemaOf(schema);
+}
+
+function checkSchema(value: unknown, what: string): asserts value is StandardSchema {
+  if (!isStandardSchema(value))
+    throw new TypeError(`${what} must be a schema of zod, valibot, arktype or another Standard Schema`);
+}
+
+function jsonSchemaOf(schema: StandardSchema): JsonObject | undefined {
+  const format = shownJsonSchema(schema);
   return typeof format === "object" && format !== null ? (format as JsonObject) : undefined;
 }
 

@@ -219,6 +219,15 @@ describe("a typed route", () => {
     });
   });
 
+  it("shows what JSON Schema cannot express as any value", async () => {
+    worker.http.get("/since", { query: z.object({ at: z.coerce.date() }) }, ({ query }) => query.at.getTime());
+    expect(await engine.frame({ type: "registerfunction" })).toMatchObject({
+      request_format: { properties: { query_params: { properties: { at: {} } } } },
+    });
+    const query = { at: ["2026-01-01T00:00:00Z"] };
+    expect((await answerOf("http::GET /since", { query })).result).toBe(Date.UTC(2026, 0, 1));
+  });
+
   it("leaves the body to the handler with body: stream", async () => {
     worker.http.post("/upload", { body: "stream" }, () => "ok");
     expect(await engine.frame({ type: "registertrigger" })).toMatchObject({ config: { body: "stream" } });
@@ -236,7 +245,7 @@ describe("a typed route", () => {
   it.each([
     ["an unknown option", { timeout: 5 }, "http.get has no option timeout; did you mean timeoutMs?"],
     ["a JSON Schema", { query: { type: "object" } }, "query of the route GET /a must be a schema of zod"],
-    ["a schema that JSON Schema cannot express", { query: z.object({ a: z.bigint() }) }, "query of the route GET /a"],
+    ["a response that is no schema", { response: { type: "object" } }, "response of the route GET /a must be a schema"],
   ])("refuses %s with TypeError and registers nothing", async (_what, options, message) => {
     expect(() => worker.http.get("/a", options as never, () => 1)).toThrow(TypeError);
     expect(() => worker.http.get("/a", options as never, () => 1)).toThrow(message);

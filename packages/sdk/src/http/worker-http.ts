@@ -1,10 +1,8 @@
 import { checkedOptions, optionNames } from "../names/option-names.ts";
-import type { ShownFormat } from "../registration-options.ts";
-import { toJsonSchema } from "../schema/schema.ts";
 import type { HttpMethod, HttpRouteSettings } from "../trigger-configs.ts";
 import { type Registrar, triggerTypeRef } from "../trigger-type-ref.ts";
 import { http } from "./http.ts";
-import { routeFormat } from "./route-format.ts";
+import { responseFormat, routeFormat } from "./route-format.ts";
 import { badRequest, checkedParts } from "./route-request.ts";
 import type { HttpRoute, RegisterRoute, RouteHandler, RouteInput, RouteOptions } from "./route-types.ts";
 
@@ -89,7 +87,7 @@ function registerRoute(
       description: options.description,
       metadata: options.metadata,
       requestFormat,
-      responseFormat: toJsonSchema(response, `response of the route ${route}`) as ShownFormat | undefined,
+      responseFormat: responseFormat(route, response),
       // The schemas are checked here: in the payload all parameters are strings, whatever their schema converts.
       validate: false,
     },

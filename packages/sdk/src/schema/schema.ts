@@ -4,6 +4,7 @@ import {
   isStandardSchema,
   type OutputOf,
   type StandardIssue,
+  type StandardJsonSchemaOptions,
   type StandardResult,
   type StandardSchema,
 } from "./standard-schema.ts";
@@ -43,9 +44,22 @@ export function toJsonSchema(format: Format | undefined, what: string): unknown 
   return format;
 }
 
-function jsonSchemaOf(schema: StandardSchema): unknown {
+/**
+ * As `toJsonSchema`, for a schema of strings that it converts, e.g. to dates: what JSON Schema cannot express is shown as
+ * any value. Undefined if the library cannot do that.
+ */
+export function shownJsonSchema(schema: StandardSchema): unknown {
+  try {
+    // The option is zod's. Other libraries ignore it.
+    return jsonSchemaOf(schema, { ...TARGET, libraryOptions: { unrepresentable: "any" } });
+  } catch {
+    return undefined;
+  }
+}
+
+function jsonSchemaOf(schema: StandardSchema, options: StandardJsonSchemaOptions = TARGET): unknown {
   const { jsonSchema } = schema["~standard"];
-  if (jsonSchema !== undefined) return jsonSchema.input(TARGET);
+  if (jsonSchema !== undefined) return jsonSchema.input(options);
   // Releases of zod 4 before Standard JSON Schema have the conversion as a method.
   const own = (schema as { readonly toJSONSchema?: unknown }).toJSONSchema;
   return typeof own === "function" ? (own.call(schema, { io: "input" }) as unknown) : undefined;

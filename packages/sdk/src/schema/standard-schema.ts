@@ -15,8 +15,13 @@ interface StandardProperties<Input, Output> {
 }
 
 interface StandardJsonSchema {
-  readonly input: (options: { readonly target: string }) => Record<string, unknown>;
-  readonly output: (options: { readonly target: string }) => Record<string, unknown>;
+  readonly input: (options: StandardJsonSchemaOptions) => Record<string, unknown>;
+  readonly output: (options: StandardJsonSchemaOptions) => Record<string, unknown>;
+}
+
+export interface StandardJsonSchemaOptions {
+  readonly target: string;
+  readonly libraryOptions?: Record<string, unknown> | undefined;
 }
 
 export type StandardResult<Output> =
