@@ -1,7 +1,7 @@
 import { CallError } from "@svc/protocol";
 import { AbortWatch } from "./abort-watch.ts";
 import type { Active, AsyncContext } from "./active-call.ts";
-import { CallSites, failedCall } from "./call-site.ts";
+import { type CallSite, CallSites, failedCall } from "./call-site.ts";
 import { type CallRequest, functionIdOf } from "./calls.ts";
 import type { Clock } from "./clock.ts";
 import { type Connection, notConnected } from "./connection.ts";
@@ -32,11 +32,10 @@ export class OutgoingCalls {
   readonly #parts: Parts;
   readonly #aborts: AbortWatch;
   readonly #deadlines: DeadlineTimer;
-  readonly #sites: CallSites;
+  readonly #sites = new CallSites();
 
   constructor(parts: Parts) {
     const { session, clock } = parts;
-    this.#sites = new CallSites(clock);
     this.#parts = parts;
     this.#aborts = new AbortWatch((call) => session.abort(call));
     this.#deadlines = new DeadlineTimer({
@@ -50,43 +49,40 @@ export class OutgoingCalls {
    * Rejects with CallError, by the call's deadline at the latest, and with TypeError for a request with unknown members.
    * `parent` is the call or span that makes the call.
    */
-  async start(
+  start(
     given: CallRequest,
     action: OutboundCall["action"],
     parent: Active | undefined,
     signal: AbortSignal | undefined,
     members: OptionNames = callMembers,
   ): Promise<unknown> {
-    const request = checkedOptions(given, members);
-    const functionId = functionIdOf(request);
-    const refusal = this.#refusalOf(functionId, request.timeoutMs, parent, signal);
-    if (refusal !== undefined) throw refusal;
-    const headers = this.#parts.asyncContext.headers(parent);
-    const call = {
-      action,
-      functionId,
-      payload: request.payload,
-      metadata: request.metadata,
-      timeoutMs: request.timeoutMs,
-      traceparent: headers?.traceparent,
-      baggage: headers?.baggage,
-    };
-    const site = this.#sites.capture(this.start);
-    try {
-      // The error is created after this await, so that its stack contains the functions that await this one.
-      return await this.#resultOf(call, signal);
-    } catch (error) {
-      throw CallError.is(error) ? failedCall(error, site) : error;
-    }
-  }
-
-  #resultOf(call: OutboundCall, signal: AbortSignal | undefined): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const pending = this.#parts.session.call(call, this.#parts.clock.monotonicMs(), resolve, reject);
+    const nowMs = this.#parts.clock.monotonicMs();
+    const site = this.#sites.capture(nowMs, this.start);
+    const result = new Promise((resolve, reject) => {
+      const request = checkedOptions(given, members);
+      const functionId = functionIdOf(request);
+      const refusal = this.#refusalOf(functionId, request.timeoutMs, parent, signal);
+      if (refusal !== undefined) throw refusal;
+      const headers = this.#parts.asyncContext.headers(parent);
+      const pending = this.#parts.session.call(
+        {
+          action,
+          functionId,
+          payload: request.payload,
+          metadata: request.metadata,
+          timeoutMs: request.timeoutMs,
+          traceparent: headers?.traceparent,
+          baggage: headers?.baggage,
+        },
+        nowMs,
+        resolve,
+        reject,
+      );
       if (pending.ended) return;
       if (signal !== undefined) this.#aborts.watch(signal, pending);
       this.#deadlines.update();
     });
+    return result.catch(site === undefined ? failWithAwaiters : (error: unknown) => fail(error, site));
   }
 
   /** Stops the deadline timer. */
@@ -118,4 +114,13 @@ export class OutgoingCalls {
       `over ${MAX_BACKLOG_BYTES} bytes to the engine are unsent; function ${id} was not called. Make fewer calls at a time`,
     );
   }
+}
+
+function fail(error: unknown, site: CallSite | undefined): never {
+  throw CallError.is(error) ? failedCall(error, site) : error;
+}
+
+/** Runs as a reaction of the call's promise, so that a stack taken here contains the functions that await the call. */
+function failWithAwaiters(error: unknown): never {
+  return fail(error, undefined);
 }

@@ -1,22 +1,17 @@
-import type { Clock } from "./clock.ts";
-
 /** Limits the number of events per second. */
 export class RateLimiter {
-  readonly #clock: Clock;
   readonly #perSecond: number;
   #since = Number.NEGATIVE_INFINITY;
   #taken = 0;
 
-  constructor(clock: Clock, perSecond: number) {
-    this.#clock = clock;
+  constructor(perSecond: number) {
     this.#perSecond = perSecond;
   }
 
-  /** Returns false if the limit is reached. */
-  take(): boolean {
-    const now = this.#clock.monotonicMs();
-    if (now - this.#since >= 1_000) {
-      this.#since = now;
+  /** Returns false if the limit is reached. `nowMs` is the time of a monotonic clock. */
+  take(nowMs: number): boolean {
+    if (nowMs - this.#since >= 1_000) {
+      this.#since = nowMs;
       this.#taken = 0;
     }
     if (this.#taken >= this.#perSecond) return false;

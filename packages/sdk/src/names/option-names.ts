@@ -38,8 +38,9 @@ export function checkedOptions<Options extends object>(given: Options, names: Op
   if (typeof given !== "object" || given === null)
     throw new TypeError(`the options of ${names.of} must be an object, not ${given === null ? "null" : typeof given}`);
   let isRenamed = false;
-  for (const name of Object.keys(given)) {
-    if (names.known.has(name)) continue;
+  // Faster than a list of the keys: this runs for every call.
+  for (const name in given) {
+    if (names.known.has(name) || !Object.hasOwn(given, name)) continue;
     if (!names.others.has(name)) throw unknownOption(name, names);
     isRenamed = true;
   }

@@ -60,7 +60,7 @@ export class WorkerTelemetry {
   constructor(options: WorkerTelemetryOptions) {
     const { name, on, clock, stats, framework, language, pid } = options;
     this.#options = options;
-    this.#unsampled = new RateLimiter(clock, MAX_UNSAMPLED_PER_SECOND);
+    this.#unsampled = new RateLimiter(MAX_UNSAMPLED_PER_SECOND);
     const attributes: Readonly<Record<string, string | undefined>> = {
       "service.name": name,
       "service.instance.id": randomHex(16),
@@ -121,8 +121,9 @@ export class WorkerTelemetry {
 
   /** Runs `body` as a span below `parent`. */
   span<Result>(name: string, body: (span: Span) => Result, options: SpanOptions, parent: Active | undefined): Result {
-    const { asyncContext } = this.#options;
-    const isWanted = (sampled: boolean): boolean => this.#spans !== undefined && (sampled || this.#unsampled.take());
+    const { asyncContext, clock } = this.#options;
+    const isWanted = (sampled: boolean): boolean =>
+      this.#spans !== undefined && (sampled || this.#unsampled.take(clock.monotonicMs()));
     const span = new OwnSpan(name, options, asyncContext.headers(parent), parent?.activeCall, isWanted);
     let result: Result;
     try {
