@@ -15,7 +15,7 @@ beforeAll(async () => {
   const { worker } = system;
   worker.registerFunction("echo::back", (input) => input);
   worker.registerFunction("echo::order", (input) => input, {
-    request_format: {
+    requestFormat: {
       type: "object",
       properties: { id: { type: "string" }, count: { type: "integer" }, note: { type: ["string", "null"] } },
     },
