@@ -8,15 +8,8 @@ module.exports = {
       name: "no-circular",
       comment: "A cycle has no reading order, not even one of types.",
       severity: "error",
-      from: { pathNot: "^packages/sdk/" },
+      from: {},
       to: { circular: true },
-    },
-    {
-      name: "no-circular-code",
-      comment: "The SDK still has cycles of types.",
-      severity: "error",
-      from: { path: "^packages/sdk/" },
-      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
     {
       name: "protocol-stands-alone",

@@ -1,5 +1,6 @@
 import { CallError, type Job } from "@svc/protocol";
-import type { CallContext, Caller, CallRequest, Inferred, ResultType } from "./calls.ts";
+import type { CallContext, Caller } from "./call-context.ts";
+import type { CallRequest, Inferred, ResultType } from "./call-request.ts";
 import type { Channels } from "./channels/channels.ts";
 import { WorkerCron } from "./cron/worker-cron.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
@@ -11,7 +12,7 @@ import type { AcceptedCall } from "./session.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
 import { readBaggage } from "./telemetry/baggage.ts";
-import type { Span, SpanOptions } from "./telemetry/own-span.ts";
+import type { Span, SpanOptions } from "./telemetry/span.ts";
 import type { TraceHeaders } from "./telemetry/trace-context.ts";
 
 /** What runs at the moment: a handler's call or a span. It is the parent of the calls and spans started meanwhile. */

@@ -1,7 +1,7 @@
 import { CallError } from "@svc/protocol";
 import { ActiveCall, type ActiveCallHost, type AsyncContext } from "./active-call.ts";
+import type { Handler } from "./call-context.ts";
 import { takeFailedCall } from "./call-site.ts";
-import type { Handler } from "./calls.ts";
 import { parseBySchema } from "./schema/schema.ts";
 import type { StandardSchema } from "./schema/standard-schema.ts";
 import type { AcceptedCall } from "./session.ts";

@@ -3,18 +3,16 @@
 export type { ChannelRef } from "@svc/protocol";
 export { CallError, type ErrorCode, type Job } from "@svc/protocol";
 export type { ReconnectOptions } from "./backoff.ts";
+export type { CallContext, Caller, Handler } from "./call-context.ts";
 export type {
-  CallContext,
-  Caller,
   CallOptions,
   CallRequest,
   EnqueueReceipt,
   EnqueueRequest,
   FunctionChoice,
-  Handler,
   PayloadOf,
   ResultOf,
-} from "./calls.ts";
+} from "./call-request.ts";
 export { ChannelReader, type CollectOptions, type ReadRef } from "./channels/channel-reader.ts";
 export type { ChannelItem } from "./channels/channel-socket.ts";
 export { ChannelWriter, type WriteRef } from "./channels/channel-writer.ts";
@@ -91,7 +89,6 @@ export type {
 export { type Format, type JsonSchema, withJsonSchema } from "./schema/schema.ts";
 export type { InputOf, OutputOf, StandardSchema } from "./schema/standard-schema.ts";
 export type { TriggerResult } from "./session.ts";
-export type { StateScope } from "./state/state-scope.ts";
 export type {
   ExportedItem,
   ExportOptions,
@@ -107,8 +104,7 @@ export type {
   StateSelection,
   StateWrite,
 } from "./state/state-types.ts";
-export type { WorkerState } from "./state/worker-state.ts";
-export type { StreamGroup } from "./stream/stream-group.ts";
+export type { StateScope, WorkerState } from "./state/worker-state.ts";
 export type {
   StreamChange,
   StreamDeleteResult,
@@ -121,7 +117,7 @@ export type {
   StreamSetResult,
   StreamUpdateResult,
 } from "./stream/stream-types.ts";
-export type { WorkerStream } from "./stream/worker-stream.ts";
+export type { StreamGroup, WorkerStream } from "./stream/worker-stream.ts";
 export type { StreamClient, StreamClientOptions } from "./stream-client/stream-client.ts";
 export type { CollectionChange, CollectionOptions, StreamCollection } from "./stream-client/stream-collection.ts";
 export type {
@@ -135,7 +131,7 @@ export type {
   SubscriptionStatus,
   SyncFacts,
 } from "./stream-client/stream-handlers.ts";
-export type { Span, SpanKind, SpanOptions } from "./telemetry/own-span.ts";
+export type { Span, SpanKind, SpanOptions } from "./telemetry/span.ts";
 export type { TelemetryOptions } from "./telemetry/telemetry-options.ts";
 export * from "./trigger-configs.ts";
 export type { Binding, TriggerHandlers } from "./trigger-providers.ts";

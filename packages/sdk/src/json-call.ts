@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import type { CallOptions, FunctionChoice } from "./calls.ts";
+import type { CallOptions, FunctionChoice } from "./call-request.ts";
 
 // Calls with payload and result as JSON text: parsing and rewriting the text would round long numbers.
 

@@ -1,8 +1,8 @@
 import { CallError } from "@svc/protocol";
 import { AbortWatch } from "./abort-watch.ts";
 import type { Active, AsyncContext } from "./active-call.ts";
+import { type CallRequest, functionIdOf } from "./call-request.ts";
 import { type CallSite, CallSites, failedCall } from "./call-site.ts";
-import { type CallRequest, functionIdOf } from "./calls.ts";
 import type { Clock } from "./clock.ts";
 import { type Connection, notConnected } from "./connection.ts";
 import { DeadlineTimer } from "./deadline-timer.ts";

@@ -1,5 +1,5 @@
+import type { Handler } from "./call-context.ts";
 import type { CallRunner, FunctionEntry } from "./call-runner.ts";
-import type { Handler } from "./calls.ts";
 import { isHttpHandler } from "./http/http.ts";
 import { checkedHttpFunction, type HttpFunction, notInvokable, wireHttpFunction } from "./http-function.ts";
 import { checkedOptions } from "./names/option-names.ts";

@@ -1,4 +1,4 @@
-import type { FunctionChoice } from "./calls.ts";
+import type { FunctionChoice } from "./call-request.ts";
 
 export type HttpMethod = "DELETE" | "GET" | "HEAD" | "OPTIONS" | "PATCH" | "POST" | "PUT";
 

@@ -1,4 +1,4 @@
-import type { Handler } from "./calls.ts";
+import type { Handler } from "./call-context.ts";
 import { checkedOptions } from "./names/option-names.ts";
 import {
   type FunctionOptions,

@@ -1,4 +1,4 @@
-import { type FunctionChoice, functionIdOf } from "./calls.ts";
+import { type FunctionChoice, functionIdOf } from "./call-request.ts";
 import type { Clock } from "./clock.ts";
 import { Listeners } from "./listeners.ts";
 import type { Logger } from "./logger.ts";

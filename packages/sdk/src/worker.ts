@@ -1,18 +1,18 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
 import type { Active, ActiveCall, AsyncContext } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
-import { CallRunner } from "./call-runner.ts";
+import type { Handler } from "./call-context.ts";
 import {
   type CallRequest,
   type EnqueueReceipt,
   type EnqueueRequest,
   functionIdOf,
-  type Handler,
   type Inferred,
   type PayloadOf,
   type ResultOf,
   type ResultType,
-} from "./calls.ts";
+} from "./call-request.ts";
+import { CallRunner } from "./call-runner.ts";
 import type { ChannelReader, ReadRef } from "./channels/channel-reader.ts";
 import type { ChannelWriter, WriteRef } from "./channels/channel-writer.ts";
 import { type Channel, type ChannelOptions, Channels, channelOptions } from "./channels/channels.ts";
@@ -49,7 +49,7 @@ import { Session } from "./session.ts";
 import { whenIdle, within } from "./shutdown.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
-import type { Span, SpanOptions } from "./telemetry/own-span.ts";
+import type { Span, SpanOptions } from "./telemetry/span.ts";
 import { telemetryOf } from "./telemetry/telemetry-options.ts";
 import { workerLogger } from "./telemetry/worker-logger.ts";
 import { WorkerTelemetry } from "./telemetry/worker-telemetry.ts";

@@ -1,4 +1,4 @@
-import type { CallContext } from "../calls.ts";
+import type { CallContext } from "../call-context.ts";
 import type { Registration } from "../registration-options.ts";
 import type { InputOf, OutputOf, StandardSchema } from "../schema/standard-schema.ts";
 import type { HttpRouteSettings } from "../trigger-configs.ts";

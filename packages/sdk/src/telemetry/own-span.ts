@@ -1,33 +1,15 @@
 import type { Active, ActiveCall } from "../active-call.ts";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import { MAX_ATTRIBUTES, OtlpAttributes } from "./otlp-values.ts";
+import { SPAN_KINDS, type Span, type SpanKind, type SpanOptions } from "./span.ts";
 import { childOf, readTraceparent, type TraceContext, type TraceHeaders, writeTraceparent } from "./trace-context.ts";
 import { nanosOf, wallTimeMs } from "./wall-time.ts";
 
-const KINDS = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as const;
 const STATUS_ERROR = 2;
 const MAX_EVENTS = 128;
 const MAX_NAME_CHARS = 1024;
 
-export type SpanKind = keyof typeof KINDS;
-
-export interface SpanOptions {
-  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
-  /** Default `internal`. */
-  readonly kind?: SpanKind | undefined;
-}
-
 const spanOptions = optionNames("span", ["attributes", "kind"]);
-
-/** A named part of a call, or of work outside of any call, that traces show with its duration. */
-export interface Span {
-  /** W3C trace context. Children of this span use it as their parent. */
-  readonly traceparent: string;
-  /** Sets an attribute to a JSON value. Maximum 128 attributes, 32 KiB in total. The last value of a name wins. */
-  setAttribute(name: string, value: unknown): void;
-  /** Adds an event at the present time. Maximum 128 events. */
-  addEvent(name: string, attributes?: Readonly<Record<string, unknown>>): void;
-}
 
 /** A running span. It is the parent of calls and log lines made meanwhile. */
 export class OwnSpan implements Span, Active {
@@ -115,7 +97,7 @@ export class OwnSpan implements Span, Active {
       parentSpanId: this.#parentSpanId,
       flags: Number(this.#context.sampled),
       name: this.#name,
-      kind: KINDS[this.#kind],
+      kind: SPAN_KINDS[this.#kind],
       startTimeUnixNano: nanosOf(this.#startMs),
       endTimeUnixNano: nanosOf(Math.max(this.#startMs, wallTimeMs())),
       attributes: attributes.list,
