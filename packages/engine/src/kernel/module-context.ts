@@ -227,6 +227,9 @@ function provideTrigger(spec: TriggerSpec<unknown>, provider: ModuleProvider, tr
           get isAway() {
             return binding.isAway;
           },
+          get awaitsOwner() {
+            return binding.awaitsOwner;
+          },
           get ended() {
             return binding.ended;
           },
@@ -234,6 +237,7 @@ function provideTrigger(spec: TriggerSpec<unknown>, provider: ModuleProvider, tr
             return binding.isGivenUp;
           },
           onPrincipalChange: (listener) => binding.onPrincipalChange(listener),
+          onAwayChange: (listener) => binding.onAwayChange(listener),
           callRefusal: (functionId) => binding.callRefusal(functionId as FunctionId),
           deferRefusal: () => binding.deferRefusal(),
           fire: (payload, options) => binding.fire(payload, options),

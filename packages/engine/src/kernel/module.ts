@@ -156,6 +156,13 @@ export interface TriggerBinding<Settings> {
    */
   readonly isAway: boolean;
   /**
+   * The last trusted worker that registered the trigger has disconnected and may come back. Unlike with `isAway`, a
+   * restricted worker that registered it may be connected.
+   */
+  readonly awaitsOwner: boolean;
+  /** Calls `listener` when `awaitsOwner` has changed. There is one listener at a time. */
+  onAwayChange(listener: () => void): Undo;
+  /**
    * Read it in the undo of `bind`. `withdrawn`: no worker registers the trigger any more. `lapsed`: its worker did not
    * come back in time. Undefined while the binding exists: then only this module released it.
    */

@@ -93,8 +93,10 @@ export class Binding {
   #attaching = false;
   #needed: readonly FunctionId[] = [];
   #lastPrincipal: Principal;
-  /** The listener of the provider, while the binding is attached. */
+  #awaitedOwner = false;
+  /** The listeners of the provider, while the binding is attached. */
   #onPrincipalChange: (() => void) | undefined;
+  #onAwayChange: (() => void) | undefined;
   readonly #host: BindingHost;
 
   constructor(id: TriggerId, request: TriggerRequest, owner: TriggerOwner, host: BindingHost) {
@@ -167,6 +169,11 @@ export class Binding {
     return !this.isAway;
   }
 
+  /** True while its last trusted owner is disconnected and may come back, also if restricted owners are connected. */
+  get awaitsOwner(): boolean {
+    return this.kept !== undefined;
+  }
+
   /**
    * Returns an error if none of its owners may see the function's result; undefined if one may, or if it is kept for an
    * unrestricted one.
@@ -210,12 +217,23 @@ export class Binding {
     };
   }
 
+  /** Calls `listener` when `awaitsOwner` has changed. There is one listener, that of the provider. */
+  onAwayChange(listener: () => void): Undo {
+    this.#onAwayChange = listener;
+    return () => {
+      if (this.#onAwayChange === listener) this.#onAwayChange = undefined;
+    };
+  }
+
   /** Must be called when owners were added or removed. */
   ownersChanged(): void {
-    const { principal } = this;
-    if (isSamePrincipal(principal, this.#lastPrincipal)) return;
+    const { principal, awaitsOwner } = this;
+    const isOther = !isSamePrincipal(principal, this.#lastPrincipal);
+    const isOtherwiseAway = awaitsOwner !== this.#awaitedOwner;
     this.#lastPrincipal = principal;
-    this.#onPrincipalChange?.();
+    this.#awaitedOwner = awaitsOwner;
+    if (isOther) this.#onPrincipalChange?.();
+    if (isOtherwiseAway) this.#onAwayChange?.();
   }
 
   get attached(): boolean {
@@ -228,11 +246,11 @@ export class Binding {
   }
 
   get state(): { readonly status: TriggerStatus; readonly reason: string | undefined } {
+    if (this.attached && this.isAway) return { status: "inactive", reason: "the worker that asked for it is away" };
     if (this.#problem !== undefined) return { status: "error", reason: this.#problem };
     if (!this.attached && this.isStandby)
       return { status: "inactive", reason: "another process of its worker is in service" };
     if (!this.attached) return { status: "inactive", reason: this.#host.whyUnattached(this) };
-    if (this.owners.size === 0) return { status: "inactive", reason: "the worker that asked for it is away" };
     if (!this.#host.functionIsLive(this.functionId))
       return { status: "inactive", reason: `no live worker provides ${this.functionId}` };
     const missing = this.#needed.find((id) => !this.#host.functionIsLive(id));

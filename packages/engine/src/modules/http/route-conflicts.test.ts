@@ -20,8 +20,8 @@ interface Step {
   readonly path: string;
   readonly method: RouteMethod;
   readonly principal: Principal;
-  /** `leave`: unregisters the trigger; `go`: disconnects. */
-  readonly what: "add" | "leave" | "go" | "become";
+  /** `leave`: unregisters the trigger; `go`: does not come back in time; `away`: disconnects, or comes back. */
+  readonly what: "add" | "leave" | "go" | "become" | "away";
   readonly which: number;
 }
 
@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   path,
   method: fc.constantFrom("GET", "POST"),
   principal: fc.constantFrom(...PRINCIPALS),
-  what: fc.constantFrom("add", "add", "leave", "go", "become"),
+  what: fc.constantFrom("add", "add", "leave", "go", "become", "away"),
   which: fc.nat(20),
 });
 
@@ -73,6 +73,11 @@ class Model {
     }
     const chosen = [...this.#live.keys()][which % Math.max(1, this.#live.size)];
     if (chosen === undefined) return;
+    if (what === "away") {
+      // Only bindings of trusted workers are kept.
+      if (chosen.principal.isTrusted) chosen.setAway(!chosen.awaitsOwner);
+      return;
+    }
     chosen.isGivenUp = what === "leave" || (what === "become" && which % 2 === 0);
     if (what === "become") {
       this.#become(chosen, principal);
@@ -97,6 +102,7 @@ class Model {
   #become(bound: Bound, principal: Principal): void {
     if (isSamePrincipal(bound.principal, principal)) return;
     this.#lose(bound);
+    bound.setAway(false);
     bound.become(principal);
     if (principal.isTrusted) this.#kept.push(bound);
   }
@@ -116,6 +122,10 @@ class Model {
       !bound.principal.isTrusted && this.#kept.some((other) => covers(patternOf(other), patternOf(bound)));
     for (const one of serving) {
       expect([one.problem, isKept(one)]).toEqual([undefined, false]);
+      const standsIn = [...this.#live.keys()].some(
+        (other) => !other.awaitsOwner && other.principal.isTrusted && isSameRoute(one, other),
+      );
+      expect(one.awaitsOwner && standsIn).toBe(false);
       expect(serving.filter((other) => other !== one && takesFrom(one, other))).toEqual([]);
     }
     for (const bound of this.#live.keys()) {

@@ -169,13 +169,62 @@ describe("a route whose worker is away", () => {
     expect((await fetch(`${url}/shared`)).status).toBe(404);
   });
 
+  it("is served at once by the worker in line, and by its worker again if that comes back within 60 s (decision 43)", async () => {
+    const clock = manualClock();
+    const { engine, worker, url } = await site({ clock });
+    const other = await engine.connectWorker({ name: "other" });
+    other.serve("api::other", () => "other");
+    await serve(worker, "/shop", () => "owner");
+    expect(await bind(other, "api::other", { api_path: "/shop" })).toMatchObject({ status: "error" });
+    const answer = async (): Promise<unknown> => (await fetch(`${url}/shop`)).json();
+    const taken = standing(other, "active");
+    await closed(engine, worker);
+    await taken;
+    expect(await answer()).toBe("other");
+    expect(engine.directory.triggers()).toMatchObject([
+      { function_id: "test::/shop", status: "inactive", reason: "the worker that asked for it is away" },
+      { function_id: "api::other", status: "active" },
+    ]);
+
+    clock.advance(59_000);
+    const lost = standing(other, "error");
+    const again = await engine.connectWorker();
+    await serve(again, "/shop", () => "owner");
+    expect(await lost).toMatchObject({ reason: "route taken by test::/shop" });
+    expect(await answer()).toBe("owner");
+
+    await closed(engine, again);
+    clock.advance(60_000);
+    const late = await engine.connectWorker();
+    late.serve("test::/shop", () => "owner");
+    expect(await bind(late, "test::/shop", { api_path: "/shop" })).toMatchObject({
+      status: "error",
+      reason: "route taken by api::other",
+    });
+    expect(await answer()).toBe("other");
+  });
+
+  it("passes by restricted connections in line, also one that registered the same trigger (K2)", async () => {
+    const { engine, worker, url } = await site({ clock: manualClock() });
+    const library = await engine.connectWorker({ name: "library" });
+    library.serve("api::shared", () => "shared");
+    const guest = await restricted(engine, "guest");
+    guest.serve("pay", () => "guest");
+    await bind(worker, "api::shared", { api_path: "/shared" });
+    expect(await bind(guest, "pay", { api_path: "/shared" })).toMatchObject({ status: "error" });
+    await closed(engine, worker);
+    expect((await fetch(`${url}/shared`)).status).toBe(503);
+    expect(await bind(guest, "api::shared", { api_path: "/shared" })).toMatchObject({ status: "active" });
+    library.serve("api::other", () => "other");
+    expect(await bind(library, "api::other", { api_path: "/shared" })).toMatchObject({ status: "active" });
+    expect(await (await fetch(`${url}/shared`)).json()).toBe("other");
+  });
+
   it("is kept for it although a restricted connection joined and left meanwhile (K2)", async () => {
     const { engine, worker, url } = await site({ clock: manualClock() });
     const library = await engine.connectWorker({ name: "library" });
     library.serve("api::shared", () => "shared");
-    library.serve("api::other", () => "other");
     await bind(worker, "api::shared", { api_path: "/shared" });
-    expect(await bind(library, "api::other", { api_path: "/shared" })).toMatchObject({ status: "error" });
     await closed(engine, worker);
     const guest = await restricted(engine, "guest");
     expect(await bind(guest, "api::shared", { api_path: "/shared" })).toMatchObject({ status: "active" });

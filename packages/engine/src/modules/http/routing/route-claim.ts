@@ -15,7 +15,7 @@ export interface RouteHolder {
   principal: Principal;
   /** Undefined while the holder is refused. */
   claim: RouteClaim | undefined;
-  /** The claim whose first member the reported problem names. */
+  /** The claim whose lead the reported problem names. */
   namedIn: RouteClaim | undefined;
 }
 
@@ -28,8 +28,8 @@ const MAX_NAMED = 32;
 const TAKEN = "path taken by another trigger";
 
 /**
- * All triggers of one principal with the same method and path shape. The first one serves, the others wait for it to
- * leave.
+ * All triggers of one principal with the same method and path shape. The first one whose worker is connected serves,
+ * the others wait. While the workers of all are away, the first one keeps the route.
  */
 export class RouteClaim implements TreeEntry {
   readonly key: string;
@@ -51,6 +51,7 @@ export class RouteClaim implements TreeEntry {
   /** Position among the waiting claims. */
   order: number;
   readonly #named = new Set<RouteHolder>();
+  #lead: RouteHolder | undefined;
 
   constructor(
     key: string,
@@ -70,8 +71,27 @@ export class RouteClaim implements TreeEntry {
   }
 
   /** The member that serves if the claim serves. */
-  get first(): RouteHolder | undefined {
-    return this.members.values().next().value;
+  get lead(): RouteHolder | undefined {
+    return this.#lead;
+  }
+
+  /** Must be called when the worker of a member went away or came back. Reports if another member serves now. */
+  awayChanged(): void {
+    const before = this.#lead;
+    this.#chooseLead();
+    if (this.#lead === before) return;
+    this.leadChanged();
+    if (before !== undefined) this.report(before);
+  }
+
+  #chooseLead(): void {
+    this.#lead = undefined;
+    for (const member of this.members) {
+      this.#lead ??= member;
+      if (member.binding.awaitsOwner) continue;
+      this.#lead = member;
+      return;
+    }
   }
 
   add(holder: RouteHolder, where: "first" | "last"): void {
@@ -79,11 +99,13 @@ export class RouteClaim implements TreeEntry {
     if (where === "first") this.members.clear();
     for (const each of [holder, ...others]) this.members.add(each);
     holder.claim = this;
+    this.#chooseLead();
   }
 
   remove(holder: RouteHolder): void {
     this.members.delete(holder);
     holder.claim = undefined;
+    this.#chooseLead();
     unname(holder);
   }
 
@@ -92,17 +114,17 @@ export class RouteClaim implements TreeEntry {
     for (const member of this.members) this.report(member);
   }
 
-  /** Reports to the new first member, and to members whose problem names the previous one. */
-  firstChanged(): void {
-    const { first } = this;
-    if (first !== undefined) this.report(first);
+  /** Reports to the new lead, and to members whose problem names the previous one. */
+  leadChanged(): void {
+    const { lead } = this;
+    if (lead !== undefined) this.report(lead);
     for (const holder of this.#named) holder.claim?.report(holder);
   }
 
   /** Reports the state of one member. */
   report(holder: RouteHolder): void {
     const server = this.isServing ? this : this.behind;
-    if (server === this && this.first === holder) {
+    if (server === this && this.lead === holder) {
       unname(holder);
       holder.binding.report(undefined);
       return;
@@ -134,7 +156,7 @@ export function keyOf({ method, pattern }: { readonly method: RouteMethod; reado
 /** Returns why a binding does not serve beside the owner of its route; undefined if there is no conflict. */
 function problemBehind(claim: RouteClaim, holder: RouteHolder): string | undefined {
   const { binding, pattern } = holder;
-  const owner = claim.first;
+  const owner = claim.lead;
   if (owner === undefined)
     return `path reserved: a trusted worker served ${claim.method} ${claim.pattern.path} and may come back`;
   if (keyOf(owner) !== keyOf(holder))

@@ -92,6 +92,40 @@ describe("a route table", () => {
     expect(table.size).toBe(0);
   });
 
+  it("passes a route to the next one that is connected while the worker of the first is away, and back (decision 43)", () => {
+    const table = new RouteTable();
+    const [first, second, third] = [binding("f1", "/a/:id"), binding("f2", "/a/:x"), binding("f3", "/a/{name}")];
+    const leave = [first, second, third].map((each) => table.add(each));
+    const guest = binding("guest", "/a/:id");
+    guest.principal = GUESTS;
+    table.add(guest);
+    const problems = (): unknown[] => [first, second, third, guest].map(({ problem }) => problem);
+
+    second.setAway(true);
+    expect(lookup(table, "/a/1")).toEqual(["f1", { id: "1" }]);
+    first.setAway(true);
+    expect(lookup(table, "/a/1")).toEqual(["f3", { name: "1" }]);
+    expect(problems()).toEqual(["route taken by f3", "route taken by f3", undefined, "route taken by f3"]);
+    second.setAway(false);
+    expect(lookup(table, "/a/1")).toEqual(["f2", { x: "1" }]);
+    third.setAway(true);
+    second.setAway(true);
+    // All are away: the first keeps the route, and the restricted one does not get it.
+    expect(lookup(table, "/a/1")).toEqual(["f1", { id: "1" }]);
+    expect(problems()).toEqual([undefined, "route taken by f1", "route taken by f1", "route taken by f1"]);
+    third.setAway(false);
+    first.setAway(false);
+    expect(lookup(table, "/a/1")).toEqual(["f1", { id: "1" }]);
+
+    // One that returns too late has lost its place.
+    first.setAway(true);
+    leave[0]?.();
+    first.setAway(false);
+    table.add(first);
+    expect(lookup(table, "/a/1")).toEqual(["f3", { name: "1" }]);
+    expect(problems()).toEqual(["route taken by f3", "route taken by f3", undefined, "route taken by f3"]);
+  });
+
   it("gives a route to whoever is not restricted, also when that changes while it is served", () => {
     const table = new RouteTable();
     const [guest, later, trusted] = [binding("guest", "/a"), binding("later", "/a"), binding("trusted", "/a")];

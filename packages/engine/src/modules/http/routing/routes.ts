@@ -46,8 +46,9 @@ export interface RouteTableOptions {
  * Maps methods and paths to bindings. A path that a trusted worker serves, with any method, is served by trusted
  * workers only, also while that worker is disconnected, until one of them unregisters the route. Restricted connections
  * get the remaining paths; of two restricted principals the first keeps a path. Among the routes of one principal a
- * literal segment precedes a parameter, a parameter precedes a tail, and of equal routes the first serves. Paths are
- * case-sensitive, and a trailing slash is significant. Parameters and tails match at least one character.
+ * literal segment precedes a parameter, a parameter precedes a tail, and of equal routes the first whose worker is
+ * connected serves. Paths are case-sensitive, and a trailing slash is significant. Parameters and tails match at least
+ * one character.
  */
 export class RouteTable {
   readonly #holders = new Set<RouteHolder>();
@@ -92,7 +93,7 @@ export class RouteTable {
 
   /** Returns the serving holder of each route. */
   owners(): RouteHolder[] {
-    return [...this.#holders].filter((holder) => holder.claim?.isServing === true && holder.claim.first === holder);
+    return [...this.#holders].filter((holder) => holder.claim?.isServing === true && holder.claim.lead === holder);
   }
 
   /** Number of nodes visited by searches for conflicts so far. */
@@ -114,6 +115,7 @@ export class RouteTable {
 
   /**
    * Adds a binding, which serves its route or waits for the one that does. The undo passes the route to the next one.
+   * While the worker of the serving one is away, the next one whose worker is connected serves (decision 43).
    */
   add(binding: RouteBinding): Undo {
     const { method, apiPath } = binding.settings;
@@ -143,8 +145,10 @@ export class RouteTable {
       // placed before waiting ones.
       this.#place(holder, holder.principal.isTrusted ? "last" : "first");
     });
+    const stopWatching = binding.onAwayChange(() => holder.claim?.awayChanged());
     return () => {
       stopListening();
+      stopWatching();
       this.#remove(holder);
     };
   }
@@ -178,8 +182,8 @@ export class RouteTable {
   #placeTrusted(holder: RouteHolder): void {
     const claim = this.#trusted.get(keyOf(holder)) ?? this.#claimTrusted(holder);
     claim.add(holder, "last");
-    if (claim.first === holder) {
-      claim.firstChanged();
+    if (claim.lead === holder) {
+      claim.leadChanged();
       for (const covered of this.#restrictedTree.all("is covered by", claim.pattern)) this.#displace(covered, claim);
     } else claim.report(holder);
     this.#reserve(claim, holder);
@@ -203,13 +207,13 @@ export class RouteTable {
     own.set(key, claim);
     if (where === "first") claim.order = --this.#firstOrder;
     else if (before === undefined) claim.order = ++this.#lastOrder;
-    const previousFirst = claim.first;
+    const previousLead = claim.lead;
     claim.add(holder, where);
     if (where === "first" && !claim.isServing) this.#settleFirst(claim);
     else if (before === undefined) this.#settle(claim);
     else if (where === "first") {
-      claim.firstChanged();
-      if (previousFirst !== undefined) claim.report(previousFirst);
+      claim.leadChanged();
+      if (previousLead !== undefined) claim.report(previousLead);
     } else claim.report(holder);
   }
 
@@ -293,7 +297,7 @@ export class RouteTable {
   #remove(holder: RouteHolder): void {
     const { claim, principal } = holder;
     if (claim === undefined) return;
-    const wasFirst = claim.first === holder;
+    const wasLead = claim.lead === holder;
     claim.remove(holder);
     this.#holders.delete(holder);
     // Only a worker that unregisters the trigger itself releases its route, at once (decision 11): this is an
@@ -301,7 +305,7 @@ export class RouteTable {
     if (!principal.isTrusted) this.#quota.release(principal);
     else if (holder.binding.isGivenUp && claim.members.size === 0) this.#unreserve(claim.key);
     if (claim.members.size > 0) {
-      if (wasFirst) claim.firstChanged();
+      if (wasLead) claim.leadChanged();
     } else if (principal.isTrusted) this.#endTrusted(claim);
     else this.#endRestricted(claim);
     this.#settlePending();
@@ -309,7 +313,7 @@ export class RouteTable {
 
   #endTrusted(claim: RouteClaim): void {
     if (claim.isReserved) {
-      claim.firstChanged();
+      claim.leadChanged();
       return;
     }
     this.#trusted.delete(claim.key);
@@ -365,7 +369,7 @@ export class RouteTable {
     const texts = textsOf(path);
     // Most requests are for a trusted route, so one search is usually enough.
     const claim = servingOrHead(this.#trustedTree, method, texts) ?? servingOrHead(this.#treeFor(texts), method, texts);
-    const holder = claim?.first;
+    const holder = claim?.lead;
     if (holder !== undefined) return { kind: "found", holder, pathParams: parametersOf(holder.pattern, texts) };
     const allow = allowedMethods(this.#treeFor(texts), texts);
     return allow.length > 0 ? { kind: "wrong method", allow } : { kind: "none" };

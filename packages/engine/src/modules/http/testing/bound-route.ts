@@ -12,13 +12,17 @@ export interface Bound extends RouteBinding {
   principal: Principal;
   /** False for a worker that disconnects without unregistering its trigger. */
   isGivenUp: boolean;
+  awaitsOwner: boolean;
   /** As the kernel does when owners were added or removed. */
   become(principal: Principal): void;
+  /** As the kernel does when the worker disconnected, or came back. */
+  setAway(isAway: boolean): void;
 }
 
 /** Registered by a trusted worker. */
 export function binding(functionId: string, apiPath: string, more: Partial<RouteSettings> = {}): Bound {
   let tell = (): void => {};
+  let tellAway = (): void => {};
   const bound: Bound = {
     id: functionId,
     key: functionId,
@@ -28,6 +32,7 @@ export function binding(functionId: string, apiPath: string, more: Partial<Route
     reports: 0,
     principal: TRUSTED,
     isAway: false,
+    awaitsOwner: false,
     ended: undefined,
     isGivenUp: true,
     callRefusal: () => undefined,
@@ -36,9 +41,17 @@ export function binding(functionId: string, apiPath: string, more: Partial<Route
       tell = listener;
       return () => {};
     },
+    onAwayChange(listener) {
+      tellAway = listener;
+      return () => {};
+    },
     become(principal) {
       bound.principal = principal;
       tell();
+    },
+    setAway(isAway) {
+      bound.awaitsOwner = isAway;
+      tellAway();
     },
     fire: () => Promise.reject(new Error("a route table fires nothing")),
     call: () => Promise.reject(new Error("a route table calls nothing")),
