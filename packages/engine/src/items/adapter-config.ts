@@ -38,7 +38,9 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
   const filePath = z
     .string()
     .min(1)
-    .meta({ description: `Database file, relative to the data folder. Default ${defaults.file}` });
+    .meta({
+      description: `Database file, relative to the data folder. Its folder is created if it is missing. Default ${defaults.file}`,
+    });
   const fileBased = z.strictObject({
     name: z.literal("file_based"),
     config: z

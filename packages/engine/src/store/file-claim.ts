@@ -1,6 +1,7 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, isAbsolute, relative } from "node:path";
 import { type DataFolderLock, lockDataFolder } from "./data-folder.ts";
+import { folderProblem } from "./folder-problem.ts";
 
 /**
  * Database files in use by this process. Two modules must not share a file, because they would see each other's data.
@@ -11,8 +12,9 @@ const inUse = new Set<string>();
 const folderLocks = new Map<string, { readonly lock: DataFolderLock; users: number }>();
 
 /**
- * Reserves the database file of the setting `file_path` for a module. Returns a function that releases it, to be called
- * once. Throws an Error with the reason if the file cannot be used. `what` names the content in messages, e.g. `items`.
+ * Reserves the database file of the setting `file_path` for a module, and creates its folder if that is missing. Returns
+ * a function that releases the file, to be called once. Throws an Error with the reason if the file cannot be used.
+ * `what` names the content in messages, e.g. `items`.
  */
 export function claimFile(
   file: string,
@@ -25,12 +27,25 @@ export function claimFile(
   }
   if (inUse.has(file))
     throw new Error(`file_path ${file} is in use by another module of this engine; set a different file for each`);
+  createFolder(file);
   const unlock = isInside(dataDir, file) ? undefined : lockFolder(dirname(file));
   inUse.add(file);
   return () => {
     inUse.delete(file);
     unlock?.();
   };
+}
+
+function createFolder(file: string): void {
+  const folder = dirname(file);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (thrown) {
+    const problem = folderProblem(folder) ?? (thrown as Error).message;
+    throw new Error(
+      `file_path ${file} cannot be used: ${problem}; its folder must be one that the engine can write to`,
+    );
+  }
 }
 
 /** Returns a function that releases the folder, to be called once. Throws like `lockDataFolder`. */

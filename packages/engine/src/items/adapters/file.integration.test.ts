@@ -154,6 +154,23 @@ describe("the file adapter", () => {
     await after.close();
   });
 
+  it("creates the folder of file_path, for its owner only, or says why it cannot", async () => {
+    const folder = freshFolder();
+    const outside = freshFolder();
+    for (const [filePath, created] of [
+      ["./data/deep/state_store.db", join(folder, "data", "deep")],
+      [join(outside, "other", "state_store.db"), join(outside, "other")],
+    ] as const) {
+      const state = await openIn(folder, { filePath });
+      expect(statSync(created).mode & 0o777).toBe(0o700);
+      await state.close();
+    }
+    writeFileSync(join(folder, "file"), "");
+    await expect(openIn(folder, { filePath: "file/state_store.db" })).rejects.toThrow(
+      /file_path .*state_store\.db cannot be used: .*file is a file, not a folder/,
+    );
+  });
+
   it("says what to do when file_path is a folder", async () => {
     const folder = freshFolder();
     mkdirSync(join(folder, "state_store.db"));

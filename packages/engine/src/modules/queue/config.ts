@@ -109,7 +109,9 @@ const queueConfigs = z
 const filePath = z
   .string()
   .min(1)
-  .meta({ description: "The database file; relative to the data folder. Default queue.db" });
+  .meta({
+    description: "Database file, relative to the data folder. Its folder is created if it is missing. Default queue.db",
+  });
 
 const DEFAULT_FILE = "queue.db";
 
