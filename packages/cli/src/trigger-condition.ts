@@ -7,6 +7,11 @@ export function conditionOf(type: string, config: unknown): string {
   return known ?? (config === null || config === undefined || isEmpty(config) ? "" : JSON.stringify(config));
 }
 
+/** Returns the `description` of a trigger's config, or an empty string. */
+export function descriptionOf(config: unknown): string {
+  return isRecord(config) ? (text(config.description) ?? "") : "";
+}
+
 type Config = Readonly<Record<string, unknown>>;
 
 const KNOWN: Readonly<Record<string, (config: Config) => string | undefined>> = {

@@ -17,12 +17,9 @@ beforeAll(async () => {
     responseFormat: { type: "object", properties: { c: { type: "number" } }, required: ["c"] },
   });
   worker.registerFunction("math::odd", () => null, { description: "red \u001b[31m ink" });
+  const described = { api_path: "math/add", http_method: "POST", description: "Adds for the shop" };
   await Promise.all([
-    worker.registerTrigger({
-      type: "http",
-      function_id: "math::add",
-      config: { api_path: "math/add", http_method: "POST" },
-    }).registered,
+    worker.registerTrigger({ type: "http", function_id: "math::add", config: described }).registered,
     worker.registerTrigger({ type: "event", function_id: "math::none", config: { topic: "orders.*" } }).registered,
   ]);
 }, 60_000);
@@ -107,8 +104,9 @@ describe("svc functions", () => {
 describe("svc triggers", () => {
   it("shows the condition of each trigger and why one is inactive", async () => {
     const { out, notes } = await system.svc(["triggers"]);
-    expect(out).toMatch(/^http +POST \/math\/add +math::add +active/m);
+    expect(out).toMatch(/^http +POST \/math\/add +math::add +active +Adds for the shop$/m);
     expect(out).toMatch(/^event +orders\.\* +math::none +inactive$/m);
+    expect((await system.svc(["triggers", "--type", "event"])).out).not.toContain("DESCRIPTION");
     expect(notes).toMatch(/^note: event orders\.\* → math::none: \S+/m);
   });
 

@@ -6,7 +6,7 @@ import { listTriggers, triggerTypeIds } from "../listings.ts";
 import { sayReason } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
-import { conditionOf } from "../trigger-condition.ts";
+import { conditionOf, descriptionOf } from "../trigger-condition.ts";
 import { statusStyle } from "./functions.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
@@ -60,9 +60,14 @@ async function list(shell: Shell, command: Command, options: TriggersOptions): P
       conditionOf(trigger_type, config),
       function_id,
       status,
+      descriptionOf(config),
     ]);
-    const options = { columns: shell.outColumns, whole: ["TYPE", "FUNCTION", "STATUS"], style: statusStyle(shell) };
-    shell.out(table(["TYPE", "CONDITION", "FUNCTION", "STATUS"], rows, options));
+    const heads = ["TYPE", "CONDITION", "FUNCTION", "STATUS"];
+    if (triggers.some(({ config }) => descriptionOf(config) !== "")) heads.push("DESCRIPTION");
+    const whole = ["TYPE", "FUNCTION", "STATUS"];
+    shell.out(
+      table(heads, rows, { columns: shell.outColumns, whole, below: "DESCRIPTION", style: statusStyle(shell) }),
+    );
     for (const { trigger_type, config, function_id, reason } of triggers)
       if (reason !== null)
         sayReason(shell, `${trigger_type} ${conditionOf(trigger_type, config)} → ${function_id}`, reason);

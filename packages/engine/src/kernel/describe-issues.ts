@@ -10,7 +10,7 @@ type Path = readonly PropertyKey[];
  * `value` is the input of `schema`.
  */
 export function describeIssues(
-  error: z.ZodError,
+  error: Pick<z.core.$ZodError, "issues">,
   options: { readonly whole: string; readonly schema: z.ZodType; readonly value: unknown },
 ): string {
   return error.issues.map((issue) => clause(issue, options)).join("; ");

@@ -1,4 +1,4 @@
-import { CallError, type FunctionId, nameProblem, type TriggerTypeId } from "@svc/protocol";
+import { type FunctionId, nameProblem, type TriggerTypeId } from "@svc/protocol";
 import { TRUSTED } from "../access/principal.ts";
 import type { ReservedIds } from "../access/reserved-ids.ts";
 import type { Roles } from "../access/roles.ts";
@@ -7,7 +7,6 @@ import { type ChannelPorts, createChannel } from "./channels/create-channel.ts";
 import { resolveChannels } from "./channels/resolve-channels.ts";
 import { takeChannelReader } from "./channels/take-channel-reader.ts";
 import type { Clock } from "./clock.ts";
-import { describeIssues } from "./describe-issues.ts";
 import type { Directory } from "./directory.ts";
 import type { HealthBoard } from "./health-board.ts";
 import type { Invocations } from "./invocations.ts";
@@ -31,6 +30,8 @@ import type { Registry } from "./registry.ts";
 import type { Scope, Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { TelemetryHub } from "./telemetry.ts";
+import type { ThrottledLog } from "./throttled-log.ts";
+import { parseTriggerConfig, withDescriptionMember } from "./trigger-config.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
 
 /** The listener functions that modules use. */
@@ -42,6 +43,8 @@ export interface MountPoints {
 
 /** The parts of the kernel that modules use through their contexts. */
 export interface ContextPorts extends ModuleProviderPorts, ChannelPorts {
+  readonly log: Logger;
+  readonly throttledLog: ThrottledLog;
   readonly triggers: TriggerRegistry;
   readonly unownedTriggers: UnownedTriggers;
   readonly reservedIds: ReservedIds;
@@ -121,7 +124,7 @@ export class ModuleContexts {
           whileDraining: true,
         }),
       provideFunction: (spec) => scope.add(provideFunction(spec as FunctionSpec<unknown>, provider, ports.registry)),
-      provideTrigger: (spec) => scope.add(provideTrigger(spec as TriggerSpec<unknown>, provider, ports.triggers)),
+      provideTrigger: (spec) => scope.add(provideTrigger(spec as TriggerSpec<unknown>, provider, ports)),
       reserveFunction: (functionId) => scope.add(ports.reservedIds.name(functionId)),
       rememberFunction(functionId, caller) {
         if (caller === undefined || ports.sessions.byId(caller.worker_id)?.principal.isTrusted === true)
@@ -192,12 +195,16 @@ function provideFunction(spec: FunctionSpec<unknown>, provider: ModuleProvider, 
   };
 }
 
-function provideTrigger(spec: TriggerSpec<unknown>, provider: ModuleProvider, triggers: TriggerRegistry): Undo {
+function provideTrigger(
+  spec: TriggerSpec<unknown>,
+  provider: ModuleProvider,
+  { triggers, throttledLog, log }: Pick<ContextPorts, "triggers" | "throttledLog" | "log">,
+): Undo {
   return triggers.provideType({
     id: spec.type as TriggerTypeId,
     description: spec.summary,
     get requestFormat() {
-      return jsonSchemaOf(spec.settings);
+      return withDescriptionMember(jsonSchemaOf(spec.settings));
     },
     callRequestFormat: undefined,
     check: undefined,
@@ -207,20 +214,22 @@ function provideTrigger(spec: TriggerSpec<unknown>, provider: ModuleProvider, tr
       builtIn: true,
       principal: TRUSTED,
       attach: (binding) => {
-        const settings = spec.settings.safeParse(binding.config ?? {});
-        if (!settings.success) {
-          const problem = describeIssues(settings.error, {
-            whole: "config",
-            schema: spec.settings,
-            value: binding.config ?? {},
+        const { settings, ignored } = parseTriggerConfig(binding.config, {
+          type: spec.type,
+          schema: spec.settings,
+          ignoresUnknown: binding.ignoresUnknown,
+        });
+        if (ignored !== undefined)
+          throttledLog.warn(log, binding.lastPrincipal.id, "unknown members in the config of a trigger were ignored", {
+            trigger_type: spec.type,
+            function_id: binding.functionId,
+            problem: ignored,
           });
-          throw new CallError("trigger_registration_failed", `${spec.type} trigger: ${problem}`);
-        }
         const seen: TriggerBinding<unknown> = {
           id: binding.id,
           key: binding.key,
           functionId: binding.functionId,
-          settings: settings.data,
+          settings,
           get principal() {
             return binding.principal;
           },

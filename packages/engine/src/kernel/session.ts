@@ -199,6 +199,11 @@ export class Session implements Provider, TriggerOwner {
     return this.#caller;
   }
 
+  /** True for a connection that named none of our features: it gets what the published protocol says, and no more. */
+  get isPublishedClient(): boolean {
+    return this.features.size === 0;
+  }
+
   get inFlight(): number {
     return this.held.size;
   }
@@ -367,6 +372,10 @@ export class Session implements Provider, TriggerOwner {
   }
 
   // TriggerOwner: this worker registered triggers.
+
+  get ignoresUnknown(): boolean {
+    return this.isPublishedClient;
+  }
 
   callRefusal(functionId: FunctionId): string | undefined {
     return this.access === undefined ? undefined : refusalToSee(functionId, this.access, this.#ports.registry);

@@ -25,6 +25,8 @@ export interface TriggerOwner {
   readonly principal: Principal;
   /** True if its triggers are active only when a worker in service registered them too (`WorkerStandby`). */
   readonly isStandby?: boolean;
+  /** True for a published client: unknown members of its triggers' configs are ignored, not refused (decision 42). */
+  readonly ignoresUnknown: boolean;
   /** For a restricted worker: returns why it may not see the function's result; undefined if it may. */
   callRefusal?(functionId: FunctionId): string | undefined;
   /** Informs the worker of the state of its trigger, or of a later failure. */
@@ -84,6 +86,8 @@ export class Binding {
   ended: "withdrawn" | "lapsed" | undefined;
   /** The last trusted owner unregistered the trigger, and no trusted one has registered it since. */
   isGivenUp = false;
+  /** A published client registered it: unknown members of its config are ignored. */
+  ignoresUnknown = false;
   #id: TriggerId;
   #workerName: string;
   #detach: Undo | undefined;

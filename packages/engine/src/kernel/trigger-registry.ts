@@ -192,6 +192,7 @@ export class TriggerRegistry implements WorkerClaims {
     }
     const metadataChanged = updateMetadata(binding, owner, request);
     binding.owners.set(ownerKey, { owner, request });
+    if (owner.ignoresUnknown) binding.ignoresUnknown = true;
     binding.ownersChanged();
     if (owner.principal.isTrusted) for (const id of binding.needed) this.#onNeededByTrusted(id);
     const provider = this.#providerFor(binding);

@@ -96,6 +96,7 @@ export class EngineTriggers implements UnownedTriggers {
         workerId: "engine",
         name: "",
         principal: createdBy,
+        ignoresUnknown: session?.isPublishedClient ?? false,
         callRefusal: (id) =>
           session?.access === undefined ? undefined : refusalToSee(id, session.access, this.#registry),
         notify: (_request, { status, reason, error }) => {

@@ -83,8 +83,8 @@ interface TriggerFilter {
 }
 
 /**
- * Returns the triggers that match every word of the search in type, function, config, worker, status or id, sorted by
- * summary.
+ * Returns the triggers that match every word of the search in type, function, summary, description, worker, status or
+ * id, sorted by summary.
  */
 export function filterTriggers(items: readonly TriggerItem[], { q, system }: TriggerFilter): readonly TriggerItem[] {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
@@ -95,6 +95,7 @@ export function filterTriggers(items: readonly TriggerItem[], { q, system }: Tri
         trigger.trigger_type,
         trigger.function_id,
         summaryOf(trigger),
+        configText(trigger, "description") ?? "",
         trigger.worker_name,
         trigger.status,
         trigger.id,

@@ -58,6 +58,7 @@ export function TriggerDetail({
 }
 
 function Facts({ trigger, isPaused }: { readonly trigger: TriggerItem; readonly isPaused: boolean }) {
+  const description = configText(trigger, "description");
   return (
     <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1 [&>dt]:text-ink-2">
       <dt>Status</dt>
@@ -65,6 +66,12 @@ function Facts({ trigger, isPaused }: { readonly trigger: TriggerItem; readonly 
         <TriggerStatus trigger={trigger} isPaused={isPaused} />
         {trigger.reason !== null && <span className="break-words">{trigger.reason}</span>}
       </dd>
+      {description !== undefined && (
+        <>
+          <dt>Description</dt>
+          <dd className="break-words">{description}</dd>
+        </>
+      )}
       <dt>Type</dt>
       <dd>{trigger.trigger_type}</dd>
       <dt>Function</dt>
