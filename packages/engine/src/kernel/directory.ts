@@ -12,6 +12,11 @@ export interface FunctionView extends FunctionListing {
 /** A connected worker or a module of the engine. */
 export type WorkerView = WorkerListing;
 
+/** Returns whether the worker is a published client: a connection that declared none of our features. */
+export function isPublishedClient({ kind, features }: Pick<WorkerView, "kind" | "features">): boolean {
+  return kind !== "module" && features.length === 0;
+}
+
 /** The fields that are read for every worker every few seconds. */
 export interface WorkerLoad
   extends Pick<

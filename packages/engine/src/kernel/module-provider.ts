@@ -8,6 +8,7 @@ import { schemaOf } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
 import type { FunctionSpec, HandlerContext } from "./module.ts";
 import { PendingCalls } from "./pending-calls.ts";
+import { publishedResult } from "./published-results.ts";
 import { keepRawMembers } from "./raw-members.ts";
 import type { Router } from "./router.ts";
 
@@ -19,6 +20,9 @@ const MAX_CALLS_HELD = 10_000;
 export interface ModuleProviderPorts extends CallerAccessPorts {
   readonly router: Router;
 }
+
+/** Stands for the connection of a module, or of the engine, that calls a function. */
+const ENGINE = { principal: TRUSTED, isPublishedClient: false };
 
 /** Runs the functions of one module. The counterpart of a worker's session, without a socket. */
 export class ModuleProvider implements Provider {
@@ -70,23 +74,23 @@ export class ModuleProvider implements Provider {
     if (spec === undefined) return new CallError("function_not_found", `Function ${call.functionId} not found`);
     const input = parseInput(spec, call.payload);
     if (CallError.is(input)) return input;
-    const principal =
+    const caller =
       call.caller === undefined || isModule(call.caller.worker_id)
-        ? TRUSTED
-        : this.#ports.sessions.byId(call.caller.worker_id)?.principal;
-    if (principal === undefined) return new CallError("call_cancelled", "the caller's connection has ended");
+        ? ENGINE
+        : this.#ports.sessions.byId(call.caller.worker_id);
+    if (caller === undefined) return new CallError("call_cancelled", "the caller's connection has ended");
     const controller = new AbortController();
     this.#held.hold(call);
     this.#running.set(call, controller);
     const context: HandlerContext = {
       caller: call.caller,
       access: call.caller === undefined ? undefined : callerAccess(call.caller.worker_id, this.#ports),
-      principal: call.onBehalfOf ?? principal,
+      principal: call.onBehalfOf ?? caller.principal,
       signal: controller.signal,
       traceparent: call.traceparent,
       baggage: call.baggage,
     };
-    void this.#run(call, spec, input.value, context);
+    void this.#run(call, () => spec.handle(input.value, context), caller.isPublishedClient);
     return undefined;
   }
 
@@ -112,12 +116,13 @@ export class ModuleProvider implements Provider {
     }
   }
 
-  async #run(call: Call, spec: FunctionSpec<unknown>, input: unknown, context: HandlerContext): Promise<void> {
+  async #run(call: Call, handle: () => unknown, isForPublishedClient: boolean): Promise<void> {
     try {
-      const result = await spec.handle(input, context);
+      const handled = await handle();
+      const result = handled instanceof Payload ? handled : Payload.fromValue(handled);
       this.#ports.router.settle(call, {
         ok: true,
-        result: result instanceof Payload ? result : Payload.fromValue(result),
+        result: isForPublishedClient ? publishedResult(call.functionId, result) : result,
         traceparent: call.traceparent,
         baggage: call.baggage,
       });

@@ -10,6 +10,7 @@ import {
   frameBytes,
   type InvocationId,
   MAX_FRAME_BYTES,
+  type Payload,
   PUBLISHED_PYTHON_MAX_FRAME_BYTES,
 } from "@svc/protocol";
 import type { Call, Outcome } from "./call.ts";
@@ -57,7 +58,7 @@ export function frameOfAnswer(answer: Answer, to: Recipient, line: { isFull(): b
     ? {
         invocationId,
         functionId,
-        result: outcome.result,
+        result: to.features.size === 0 && isNull(outcome.result) ? undefined : outcome.result,
         traceparent: isTraced || !guarded ? outcome.traceparent : undefined,
         baggage: outcome.baggage,
       }
@@ -89,6 +90,11 @@ export function frameOfAnswer(answer: Answer, to: Recipient, line: { isFull(): b
   }
   const problem = tooLarge(frame, `the result of ${functionId}`, to);
   return problem === undefined ? frame : refusalFrame(answer, problem, to);
+}
+
+/** Published clients get no `result` for null: their users test for undefined (decision 42). */
+function isNull(result: Payload | undefined): boolean {
+  return result?.isJson() === true && result.value() === null;
 }
 
 function refusalFrame({ invocationId, functionId }: Answer, error: CallError, to: Recipient): Frame {
