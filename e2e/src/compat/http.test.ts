@@ -118,6 +118,28 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     expect(await response.json()).toMatchObject({ bytes: bytes.length, sha256: sha256(bytes), body: null });
   });
 
+  it("a handler reads a multipart form from its channel as it was sent, boundary and all", async () => {
+    const url = await route("form", { kind: "digest" }, { http_method: "POST" });
+    const file = 'form-data; name="file"; filename="a.txt"';
+    const sent = Buffer.from(`--x\r\nContent-Disposition: ${file}\r\n\r\n${"ü".repeat(100_000)}\r\n--x--\r\n`);
+    const response = await visit(url, {
+      method: "POST",
+      headers: { "content-type": "multipart/form-data; boundary=x" },
+      body: new Uint8Array(sent),
+    });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ bytes: sent.length, sha256: sha256(sent), body: null });
+  });
+
+  it("a trigger with a description and members that the engine does not know is bound", async () => {
+    const url = await route(
+      "described",
+      { kind: "value", value: { body: "here" } },
+      { description: "Says so", auth: 1 },
+    );
+    expect(await (await visit(url)).json()).toBe("here");
+  });
+
   it("a JSON body is parsed, and reading its channel comes to an end", async () => {
     const url = await route("json", { kind: "digest" }, { http_method: "POST" });
     const response = await visit(url, { method: "POST", headers: json, body: '{"a":1}' });

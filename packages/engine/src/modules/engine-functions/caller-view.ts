@@ -1,4 +1,11 @@
-import type { Directory, FunctionView, TriggerTypeView, TriggerView, WorkerView } from "../../kernel/directory.ts";
+import {
+  type Directory,
+  type FunctionView,
+  isPublishedClient,
+  type TriggerTypeView,
+  type TriggerView,
+  type WorkerView,
+} from "../../kernel/directory.ts";
 import type { HandlerContext } from "../../kernel/module.ts";
 
 /**
@@ -59,7 +66,7 @@ export class CallerView {
  */
 function dialectOf(directory: Directory, workerId: string): Dialect {
   const view = directory.workerById(workerId);
-  if (view === undefined || view.runtime === "engine" || view.features.length > 0) return "svc";
+  if (view === undefined || !isPublishedClient(view)) return "svc";
   const [, minor] = /^0\.(\d{1,4})\./.exec(view.version ?? "") ?? [];
   if (minor === undefined) return "svc";
   return Number(minor) < 22 ? "0.11" : "0.22";

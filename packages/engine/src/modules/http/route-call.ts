@@ -1,4 +1,5 @@
 import { CallError, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
+import { type Directory, isPublishedClient, type WorkerView } from "../../kernel/directory.ts";
 import type { CallOptions, ModuleContext, StartedCall } from "../../kernel/module.ts";
 import { atDeadline } from "./body/body-pace.ts";
 import type { FileOffers } from "./body/file-offers.ts";
@@ -201,6 +202,7 @@ export class RouteCall {
       timeoutMs: this.#timeoutMs,
       clock: context.clock,
       fileOffers,
+      takesRawForms: () => isOfPublishedClients(destination.binding.functionId, context.directory),
       onFileRead: () => this.#bodyMoved(),
     });
     this.#releaseBody = () => body.discard();
@@ -250,6 +252,19 @@ export class RouteCall {
  */
 function meansStream(result: Payload, channels: ExchangeChannels): boolean {
   return result === Payload.absent || (channels.reader !== undefined && result.text().trim() === "null");
+}
+
+/**
+ * Returns whether only published clients provide the function. They get a multipart form as it was sent, and parse it
+ * themselves (decision 42).
+ */
+function isOfPublishedClients(functionId: string, directory: Pick<Directory, "functionById" | "workerById">): boolean {
+  const workers = directory.functionById(functionId)?.workers ?? [];
+  return workers.length > 0 && workers.every(({ id }) => isPublished(directory.workerById(id)));
+}
+
+function isPublished(worker: WorkerView | undefined): boolean {
+  return worker !== undefined && isPublishedClient(worker);
 }
 
 function ignore(): void {}

@@ -187,12 +187,15 @@ export function untyped(): Refusal {
   );
 }
 
-/** Returns how an existing body must be read. Throws 415 for unsupported encodings and charsets. */
-export function bodyKindOf(headers: Readonly<Record<string, string[]>>): BodyKind {
+/**
+ * Returns how an existing body must be read. A form is raw if `takesRawForms` returns true; called for forms only.
+ * Throws 415 for unsupported encodings and charsets.
+ */
+export function bodyKindOf(headers: Readonly<Record<string, string[]>>, takesRawForms: () => boolean): BodyKind {
   const type = contentTypeOf(headers);
   const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
   const kind = kindOfType(essence);
-  if (kind === "raw") return kind;
+  if (kind === "raw" || (kind === "multipart" && takesRawForms())) return "raw";
   // Decompression would turn a few bytes into many. Streamed bodies are passed on unchanged.
   const encoding = headers["content-encoding"]?.join(", ") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {

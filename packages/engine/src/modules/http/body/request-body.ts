@@ -38,6 +38,8 @@ export interface RequestBodyOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly fileOffers: FileOffers;
+  /** Returns true if the function parses multipart forms itself. */
+  takesRawForms(): boolean;
   /** Called while the function keeps reading the files of a form. */
   onFileRead(): void;
 }
@@ -60,7 +62,7 @@ export async function readRequestBody(taking: RequestBodyOptions): Promise<Reque
     if (await isEmpty(request, options)) return whole(NO_BODY, undefined);
     throw untyped();
   }
-  const kind = bodyKindOf(headers);
+  const kind = bodyKindOf(headers, () => taking.takesRawForms());
   if (kind === "raw" || kind === "multipart") {
     if (!settings.streaming) throw refuseUnread(headers);
     if (kind === "raw") return streamed(taking);
