@@ -35,7 +35,7 @@ async function scene(clock = manualClock(), limits: Partial<WorkerLimits> = {}) 
       provideTrigger({
         type: "bell",
         summary: "Rings",
-        settings: z.object({ name: z.string() }),
+        settings: z.strictObject({ name: z.string() }),
         bind(binding) {
           bindings.set(binding.id, binding);
           return () => bindings.delete(binding.id);
@@ -102,6 +102,17 @@ describe("engine::register_trigger", () => {
     });
     const answer = await published.call(REGISTER, { trigger_type: "keywrd", function_id: "ring", config: { more: 1 } });
     expect(answer.result).toEqual({ id: expect.any(String) });
+  });
+
+  it("ignores unknown members of a config for published clients, and refuses them for ours (decision 42)", async () => {
+    const { engine, caller, bindings } = await scene();
+    const trigger = { trigger_type: "bell", function_id: "ring", config: { name: "n", volume: 3 } };
+    expect(await caller.call(REGISTER, trigger)).toMatchObject({
+      error: { message: "bell trigger: config: unknown member `volume`" },
+    });
+    const published = await engine.connectWorker({ name: "published", features: [], version: "0.22.1" });
+    const id = idOf(await published.call(REGISTER, trigger));
+    expect(bindings.get(id)?.settings).toEqual({ name: "n" });
   });
 
   it("refuses a config that does not fit, and keeps nothing", async () => {

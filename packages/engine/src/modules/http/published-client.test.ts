@@ -35,12 +35,6 @@ describe("the config of a trigger of a published client (decision 42)", () => {
         },
       },
     ]);
-    await client.call("engine::register_trigger", {
-      trigger_type: "http",
-      function_id: "take",
-      config: { ...withExtras, api_path: "/unowned" },
-    });
-    expect((await post(`${url}/unowned`, "{}")).status).toBe(201);
   });
 
   it("is refused when what it knows is wrong", async () => {
