@@ -323,7 +323,15 @@ def test_the_option_overrides_the_environment_variable(
     assert "logs" in register["data"]["features"]
 
 
-@pytest.mark.parametrize("telemetry", ["off", {"traces": True}, {"logs": 1}])
-def test_an_invalid_telemetry_option_is_rejected(telemetry: Any) -> None:
-    with pytest.raises(ValueError, match="telemetry must be"):
+@pytest.mark.parametrize(
+    ("telemetry", "problem"),
+    [
+        ("off", "telemetry must be"),
+        ({"logs": 1}, "telemetry must be"),
+        ({"traces": True}, "telemetry has no member traces; it may have logs, spans, metrics"),
+        ({"span": True}, r"telemetry has no member span; did you mean spans\?"),
+    ],
+)
+def test_an_invalid_telemetry_option_is_rejected(telemetry: Any, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
         svc.connect("ws://127.0.0.1:1", telemetry=telemetry)

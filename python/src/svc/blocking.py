@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from functools import wraps
 from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, TypeVar, cast, get_args, get_origin
+
+from .options import unknown_names
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -41,10 +43,13 @@ def blocking(
     method: Callable[Concatenate[Of, Parameters], Coroutine[Any, Any, Result]],
 ) -> Callable[Concatenate[Of, Parameters], Result]:
     """Returns the blocking form of a method whose name ends with ``_async``."""
+    options = _options_of(method)
 
     @wraps(method)
     def form(self: Of, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        return run(method(self, *args, **kwargs), f"{self._name}.{form.__name__}")
+        name = f"{self._name}.{form.__name__}"
+        _refuse_unknown(kwargs, options, name)
+        return run(method(self, *args, **kwargs), name)
 
     _describe(form, method)
     return form
@@ -54,18 +59,13 @@ def blocking_iterator(
     method: Callable[Concatenate[Of, Parameters], AsyncIterator[Result]],
 ) -> Callable[Concatenate[Of, Parameters], Iterator[Result]]:
     """Returns the blocking form of an async generator whose name ends with ``_async``."""
+    options = _options_of(method)
 
     @wraps(method)
     def form(self: Of, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Iterator[Result]:
         name = f"{self._name}.{form.__name__}"
-        items = method(self, *args, **kwargs)
-        try:
-            while True:
-                yield run(_next(items), name)
-        except StopAsyncIteration:
-            return
-        finally:
-            run(cast(Any, items).aclose(), name)
+        _refuse_unknown(kwargs, options, name)
+        return _blocking_items(method(self, *args, **kwargs), name)
 
     _describe(form, method)
     return form
@@ -89,6 +89,31 @@ def blocking_method() -> str | None:
     """Returns the name of the blocking method that runs on this thread, or None in async code."""
     # User code below a blocking method, e.g. the iterable of an import, may run its own event loop.
     return None if _active.method is None or _active.loop is not asyncio._get_running_loop() else _active.method
+
+
+def _options_of(method: Callable[..., object]) -> tuple[str, ...]:
+    """Returns the names of the parameters that can be given by name."""
+    by_position = inspect.Parameter.POSITIONAL_ONLY
+    return tuple(
+        one.name for one in [*inspect.signature(method).parameters.values()][1:] if one.kind is not by_position
+    )
+
+
+def _refuse_unknown(given: Collection[str], options: tuple[str, ...], method: str) -> None:
+    """Raises TypeError for an unknown option. Python's own error would name the async method, and no similar option."""
+    unknown = unknown_names(given, options, "option")
+    if unknown is not None:
+        raise TypeError(f"{method}() has {unknown}")
+
+
+def _blocking_items(items: AsyncIterator[Result], method: str) -> Iterator[Result]:
+    try:
+        while True:
+            yield run(_next(items), method)
+    except StopAsyncIteration:
+        return
+    finally:
+        run(cast(Any, items).aclose(), method)
 
 
 async def _next(items: AsyncIterator[Result]) -> Result:

@@ -8,7 +8,17 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from .errors import CallError
+from .options import unknown_names
 from .outgoing import timeout_option
+
+_RETRY_MEMBERS = ("attempts", "statuses", "idempotent")
+_AUTH_MEMBERS = {
+    "hmac": ("type", "secret_key"),
+    "bearer": ("type", "token_key"),
+    "api_key": ("type", "header", "value_key"),
+}
+#: For a type that only the engine may know.
+_ALL_AUTH_MEMBERS = ("type", "secret_key", "token_key", "header", "value_key")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +35,7 @@ class HttpFunction:
         retry: ``{"attempts"?, "statuses"?, "idempotent"?}``. By default only requests that were not sent are retried.
 
     Raises:
-        ValueError: the URL is invalid, or the deadline is out of range.
+        ValueError: the URL is invalid, the deadline is out of range, or ``auth`` or ``retry`` has an unknown member.
     """
 
     url: str
@@ -41,6 +51,13 @@ class HttpFunction:
             raise ValueError(f"the url of an HttpFunction must begin with https:// or http://, got {self.url!r:.100}")
         if self.timeout_ms is not None:
             timeout_option(self.timeout_ms, "timeout_ms of an HttpFunction")
+        for what, given, known in (
+            ("retry", self.retry, _RETRY_MEMBERS),
+            ("auth", self.auth, _AUTH_MEMBERS.get((self.auth or {}).get("type", ""), _ALL_AUTH_MEMBERS)),
+        ):
+            unknown = unknown_names(given or {}, known)
+            if unknown is not None:
+                raise ValueError(f"{what} of an HttpFunction has {unknown}")
 
     def to_wire(self) -> dict[str, object]:
         """Returns ``invocation`` of the registration, without members that are not set."""

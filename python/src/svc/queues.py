@@ -11,6 +11,7 @@ from .blocking import blocking, blocking_iterator
 from .call_client import ModuleClient, all_pages
 from .errors import CallError
 from .queue_types import EndedJob, EnqueuedJob, JobPage, JobState, JobToEnqueue, QueueJob, QueueStats
+from .requests import checked_item
 
 # Within the class `list` is a method.
 _Enqueued = list[EnqueuedJob]
@@ -184,8 +185,12 @@ class Queues(ModuleClient):
     discard = blocking(discard_async)
 
 
+_JOB_MEMBERS = tuple(JobToEnqueue.__annotations__)
+
+
 def _job(job: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the job's wire form, without members that are None. None is a value of ``data``."""
+    checked_item(job, "a job", _JOB_MEMBERS)
     members = {name: value for name, value in job.items() if value is not None}
     run_at = members.get("run_at")
     if isinstance(run_at, datetime):

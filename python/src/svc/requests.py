@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypedDict
 
 from .codec import checked_name, encode_json
 from .context import HandlerContext
 from .errors import CallError
+from .options import unknown_names
 from .outgoing import Mode, Outgoing, checked_timeout_ms
 from .telemetry.spans import headers_within
 
@@ -79,9 +80,9 @@ def outgoing_of(
     known = _ENQUEUE_MEMBERS if mode == "enqueue" else _CALL_MEMBERS
     if not isinstance(request, Mapping):
         raise CallError("invalid_input", f"a call takes a dict such as {{'function_id': ...}}, not {request!r:.100}")
-    unknown = [str(name) for name in request if name not in known]
-    if unknown:
-        raise CallError("invalid_input", f"a call has no member {', '.join(unknown)}; it may have {', '.join(known)}")
+    unknown = unknown_names(request, known)
+    if unknown is not None:
+        raise CallError("invalid_input", f"a call has {unknown}")
     function_id = checked_name(request.get("function_id"), "function_id")
     headers = headers_within(context)
     timeout_ms = request.get("timeout_ms")
@@ -111,9 +112,20 @@ def checked_members(
     """Raises TypeError if a registration is not a dict, lacks a member or has an unknown one."""
     if not isinstance(request, Mapping):
         raise TypeError(f"{what} takes a dict with {', '.join(required)}, not {type(request).__name__}")
+    known = (*required, *optional)
+    unknown = unknown_names(request, known)
+    if unknown is not None:
+        raise TypeError(f"{what} has {unknown}")
     missing = [name for name in required if name not in request]
-    unknown = [str(name) for name in request if name not in required and name not in optional]
     if missing:
-        raise TypeError(f"{what} lacks {', '.join(missing)}; it takes {', '.join((*required, *optional))}")
-    if unknown:
-        raise TypeError(f"{what} has no member {', '.join(unknown)}; it takes {', '.join((*required, *optional))}")
+        raise TypeError(f"{what} lacks {', '.join(missing)}; it takes {', '.join(known)}")
+
+
+def checked_item(item: Mapping[str, Any], what: str, known: Collection[str]) -> Mapping[str, Any]:
+    """Returns an item of a list of dicts. Raises CallError ``invalid_input`` if it has an unknown member."""
+    if not isinstance(item, Mapping):
+        raise CallError("invalid_input", f"{what} must be a dict with {', '.join(known)}, not {item!r:.100}")
+    unknown = unknown_names(item, known)
+    if unknown is not None:
+        raise CallError("invalid_input", f"{what} has {unknown}")
+    return item

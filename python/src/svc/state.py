@@ -9,6 +9,7 @@ from .blocking import blocking, blocking_iterator, run
 from .call_client import ModuleClient, all_pages
 from .errors import CallError
 from .ndjson import Record
+from .requests import checked_item
 from .state_transfer import IMPORT_TIMEOUT_MS, OnExisting, export_lines, import_records, record_of
 from .state_types import (
     StateDeleteManyResult,
@@ -119,7 +120,7 @@ class State(ModuleClient):
 
     async def set_many_async(self, items: Iterable[StateWrite | Mapping[str, Any]]) -> StateSetManyResult:
         """Writes 1 to 1,000 items of any scopes, all or none."""
-        return cast(StateSetManyResult, await self._call("state::set_many", items=[*items]))
+        return cast(StateSetManyResult, await self._call("state::set_many", items=[*map(_write, items)]))
 
     set_many = blocking(set_many_async)
 
@@ -236,6 +237,13 @@ class State(ModuleClient):
         return cast(StateSnapshot, await self._call("state::snapshot", name=name, timeout_ms=timeout_ms))
 
     snapshot = blocking(snapshot_async)
+
+
+_WRITE_MEMBERS = tuple(StateWrite.__annotations__)
+
+
+def _write(item: StateWrite | Mapping[str, Any]) -> Mapping[str, Any]:
+    return checked_item(item, "an item of set_many", _WRITE_MEMBERS)
 
 
 def _keys(keys: Iterable[str]) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
+from svc.options import unknown_names
+
 
 class TelemetryOptions(TypedDict, total=False):
     """``logs``: log lines with their span. ``spans``: spans of ``context.span`` and ``worker.span``. ``metrics``:
@@ -35,11 +37,10 @@ def switches_of(given: bool | TelemetryOptions | None, by_default: bool) -> Swit
     is_on = by_default and os.environ.get("SVC_TELEMETRY", "").strip().lower() not in ("off", "false", "no", "0")
     options: Mapping[str, object] = {} if given is None else given
     names = ("logs", "spans", "metrics")
-    if (
-        not isinstance(options, Mapping)
-        or any(name not in names for name in options)
-        or not all(isinstance(value, bool) for value in options.values())
-    ):
+    unknown = unknown_names(options, names) if isinstance(options, Mapping) else None
+    if unknown is not None:
+        raise ValueError(f"telemetry has {unknown}")
+    if not isinstance(options, Mapping) or not all(isinstance(value, bool) for value in options.values()):
         raise ValueError(
             f"telemetry must be a bool or a dict of bools with some of {', '.join(names)}, not {given!r:.100}"
         )
