@@ -24,10 +24,11 @@ FORMS = [
         svc.HandlerContext,
         svc.ChannelReader,
         svc.ChannelWriter,
+        svc.Trigger,
     )
     for name in vars(helper)
-    # The blocking forms of these have other parameters.
-    if name.endswith("_async") and name not in ("import_async", "read_async")
+    # The blocking forms of these have other parameters, or are not derived.
+    if name.endswith("_async") and name not in ("import_async", "read_async", "shutdown_async", "run_async")
 ]
 
 

@@ -39,6 +39,26 @@ worker.run()
 print("ended")
 """
 
+RUNS_ASYNC = """
+import asyncio, signal, svc
+
+async def main():
+    worker = svc.connect(name="program")
+    worker.function("slow::one")(lambda input: 1)
+
+    def noting(number, handler, install=signal.signal):
+        before = install(number, handler)
+        if number == signal.SIGINT:
+            print("listens")
+        return before
+
+    signal.signal = noting
+    await worker.run_async()
+    print("ended", worker.connection_state)
+
+asyncio.run(main())
+"""
+
 FORGETS_TO_RUN = """
 import svc
 worker = svc.connect(name="program")
@@ -71,6 +91,19 @@ def test_run_shuts_down_gracefully_on_a_signal(engine: Engine, number: signal.Si
         stdout, stderr = process.communicate("finished", timeout=15)
         assert engine.answer_to(call)["result"] == "finished"
     assert (process.returncode, stdout) == (0, "ended\n"), stderr
+    assert f'"signal": "{number.name}"' in stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_run_async_shuts_down_on_a_signal(engine: Engine, number: signal.Signals) -> None:
+    with start(RUNS_ASYNC, engine) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "listens\n"
+        engine.peer().heard("registerfunction", id="slow::one")
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=15)
+    assert process.returncode == 0, stderr
+    assert "ended closed" in stdout.splitlines()
     assert f'"signal": "{number.name}"' in stderr
 
 

@@ -10,6 +10,8 @@ from svc.backoff import Backoff, ReconnectOptions
 from svc.effects import TriggerResult, TriggerStatus
 from svc.errors import CallError
 from svc.logger import Logger
+from svc.loop_bridge import LoopBridge
+from svc.loop_thread import LoopThread
 from svc.protocol import ERROR_CODES
 from svc.triggers import Trigger, Triggers
 
@@ -133,15 +135,17 @@ def test_logging_never_raises(capsys: pytest.CaptureFixture[str], monkeypatch: p
 
 def test_a_failure_of_an_active_trigger_is_not_a_rejection() -> None:
     lines: list[str] = []
+    loop = LoopThread("test")
     triggers = Triggers(Logger(level="error", write=lines.append))
     words: dict[str, tuple[TriggerStatus, TriggerStatus]] = {
         "stood": ("active", "error"),
         "refused": ("inactive", "error"),
     }
     for id, statuses in words.items():
-        triggers.add(Trigger(id, "own", "f", unregister=lambda trigger: None, refuse_wait=lambda: None))
+        triggers.add(Trigger(id, "own", "f", unregister=lambda trigger: None, bridge=LoopBridge(loop)))
         for status in statuses:
             triggers.settle(TriggerResult(id, status, "why", None))
     assert len(lines) == 2
     assert "a trigger failed" in lines[0]
     assert "the engine rejected a trigger" in lines[1]
+    loop.stop(10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 from .blocking import blocking_method
@@ -19,7 +20,9 @@ _CHECK_EVERY_S = 5.0
 
 
 class LoopBridge:
-    def __init__(self, loop: LoopThread, pool: HandlerPool) -> None:
+    """``pool``: threads whose slots are released while they wait."""
+
+    def __init__(self, loop: LoopThread, pool: HandlerPool | None = None) -> None:
         self._loop = loop
         self._pool = pool
 
@@ -35,11 +38,19 @@ class LoopBridge:
         method = blocking_method()
         if method is not None:
             refuse_on_loop(self._loop, method)
-            with self._pool.slot_released():
+            with nullcontext() if self._pool is None else self._pool.slot_released():
                 return self._wait(self._start(work))
         if self._loop.is_current():
             return await work()
-        return await asyncio.wrap_future(self._start(work))
+        result = asyncio.wrap_future(self._start(work))
+        try:
+            await asyncio.wait([result])
+        except asyncio.CancelledError:
+            result.cancel()
+            raise
+        if result.cancelled():  # by the end of the loop, so this must not look like a cancellation of the caller
+            raise _shut_down()
+        return result.result()
 
     def soon(self, action: Callable[[], object]) -> None:
         """Schedules the action on the loop. Does nothing if the worker was shut down."""

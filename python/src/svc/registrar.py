@@ -11,7 +11,8 @@ from .errors import CallError
 from .handlers import read_handler
 from .http_function import HttpFunction, refusing_handler
 from .logger import Logger
-from .loop_thread import LoopThread, refuse_on_loop
+from .loop_bridge import LoopBridge
+from .loop_thread import LoopThread
 from .outgoing import timeout_option
 from .providers import TriggerHandler
 from .requests import checked_members
@@ -77,8 +78,11 @@ class TriggerTypeRef:
 
 
 class Registrar:
-    def __init__(self, loop: LoopThread, link: EngineLink, log: Logger, *, is_ending: Callable[[], bool]) -> None:
+    def __init__(
+        self, loop: LoopThread, link: EngineLink, log: Logger, *, bridge: LoopBridge, is_ending: Callable[[], bool]
+    ) -> None:
         self._loop = loop
+        self._bridge = bridge
         self._link = link
         self._log = log
         self._is_ending = is_ending
@@ -144,7 +148,7 @@ class Registrar:
             input["type"],
             input["function_id"],
             unregister=lambda trigger: self._if_alive(lambda: self._unregister_trigger(trigger)),
-            refuse_wait=lambda: refuse_on_loop(self._loop, "trigger.wait_registered", "asyncio.to_thread(...)"),
+            bridge=self._bridge,
         )
         self._link.triggers.add(trigger)
         self._link.flush()

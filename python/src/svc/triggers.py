@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from typing import Literal
+from typing import ClassVar, Literal
 
+from .blocking import blocking
 from .effects import TriggerResult
 from .errors import CallError
 from .listeners import Listeners
 from .logger import Logger
+from .loop_bridge import LoopBridge
+from .loop_condition import LoopCondition
 
 
 class Trigger:
@@ -21,6 +23,8 @@ class Trigger:
         function_id: Function that it calls.
     """
 
+    _name: ClassVar[str] = "trigger"
+
     def __init__(
         self,
         id: str,
@@ -28,14 +32,14 @@ class Trigger:
         function_id: str,
         *,
         unregister: Callable[[Trigger], None],
-        refuse_wait: Callable[[], None],
+        bridge: LoopBridge,
     ) -> None:
         self.id = id
         self.type = type
         self.function_id = function_id
         self._unregister = unregister
-        self._refuse_wait = refuse_wait
-        self._changed = threading.Condition()
+        self._bridge = bridge
+        self._changed = LoopCondition()
         self._result: TriggerResult | None = None
         self._ended = False
         self._was_active = False
@@ -54,7 +58,7 @@ class Trigger:
         result = self._result
         return None if result is None else result.reason
 
-    def wait_registered(self, timeout_s: float = 10.0) -> Literal["active", "inactive"]:
+    async def wait_registered_async(self, timeout_s: float = 10.0) -> Literal["active", "inactive"]:
         """Waits for the engine's result and returns the status.
 
         If a worker provides the type, that worker may reject the trigger later: use ``on_status``.
@@ -63,20 +67,26 @@ class Trigger:
             CallError: the engine's error (``trigger_registration_failed``, ``registration_refused``, ...);
                 ``call_timeout`` if no result arrived within ``timeout_s`` seconds; ``disconnected`` if the worker was
                 shut down.
-            RuntimeError: called on the worker's event loop (inside an async handler).
+            RuntimeError: ``wait_registered`` was called on the worker's event loop (inside an async handler).
         """
-        self._refuse_wait()
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._result is not None or self._ended, timeout_s):
-                what = f"the {self.type} trigger of {self.function_id}"
-                message = f"the engine sent no result for {what} within {timeout_s:g} s"
-                raise CallError("call_timeout", message, {"trigger_id": self.id})
-            result = self._result
+        try:
+            settled = await self._bridge.run(lambda: self._changed.wait_for(lambda: self._is_settled, timeout_s))
+        except CallError:  # the worker was shut down
+            settled = self._is_settled
+            if not settled:
+                raise
+        result = self._result
+        if not settled:
+            what = f"the {self.type} trigger of {self.function_id}"
+            message = f"the engine sent no result for {what} within {timeout_s:g} s"
+            raise CallError("call_timeout", message, {"trigger_id": self.id})
         if result is None:
             raise CallError("disconnected", "the worker was shut down before the engine's result arrived")
         if result.status == "error":
             raise result.error or CallError("trigger_registration_failed", result.reason or "no reason was given")
         return result.status
+
+    wait_registered = blocking(wait_registered_async)
 
     def on_status(self, listener: Callable[[Trigger], object]) -> Callable[[], None]:
         """Calls the listener on each status report of the engine, e.g. when an inactive trigger becomes active.
@@ -90,17 +100,19 @@ class Trigger:
         """Removes the binding. Does nothing the second time."""
         self._unregister(self)
 
+    @property
+    def _is_settled(self) -> bool:
+        return self._result is not None or self._ended
+
     def _settle(self, result: TriggerResult, log: Logger) -> None:
-        with self._changed:
-            self._result = result
-            self._changed.notify_all()
+        self._result = result
+        self._changed.changed()
         facts = {"trigger_type": self.type, "status": self.status}
         self._listeners.notify(self, log, "a trigger status listener failed", **facts)
 
     def _end(self) -> None:
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+        self._ended = True
+        self._changed.changed()
 
 
 class Triggers:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from .address import without_credentials
 from .backoff import ReconnectOptions
 from .blocking import blocking
 from .call_client import CallClient
@@ -18,13 +17,12 @@ from .connection_watch import ConnectionWatch
 from .context import HandlerContext, current_context
 from .cron import Cron
 from .engine_link import EngineLink
-from .errors import CallError
 from .events import Events
 from .http_function import HttpFunction
 from .lifetime import Lifetime
 from .logger import Logger
 from .loop_bridge import LoopBridge
-from .loop_thread import LoopThread, refuse_on_loop
+from .loop_thread import LoopThread
 from .pool import HandlerPool
 from .providers import TriggerHandler
 from .queues import Queues
@@ -45,7 +43,7 @@ class Worker:
     """A worker's connection to the engine. Created by ``connect``. All methods may be called from any thread.
 
     Methods that have an ``_async`` form block the thread. Their ``_async`` forms are for async handlers and other event
-    loops.
+    loops. ``with`` and ``async with`` shut the worker down after the block.
     """
 
     _name: ClassVar[str] = "worker"
@@ -70,7 +68,8 @@ class Worker:
         self._log = logger.with_fields(worker=name).tied(self._telemetry)
         self._watch = ConnectionWatch(self._log)
         pool = HandlerPool(max_sync_handlers, name=name)
-        self._ends = ChannelEnds(address, LoopBridge(self._loop, pool))
+        self._bridge = LoopBridge(self._loop, pool)
+        self._ends = ChannelEnds(address, self._bridge)
         self._link = self._loop.do(
             lambda: EngineLink(
                 address,
@@ -97,7 +96,9 @@ class Worker:
         #: Schedules of the triggers of the type ``cron`` (module ``svc-cron``).
         self.cron = Cron(self._calls)
         self._lifetime = Lifetime(self._loop, self._link, pool, self._log, provides=lambda: self._registrar.provides)
-        self._registrar = Registrar(self._loop, self._link, self._log, is_ending=lambda: self._lifetime.is_ending)
+        self._registrar = Registrar(
+            self._loop, self._link, self._log, bridge=self._bridge, is_ending=lambda: self._lifetime.is_ending
+        )
 
     # ---- the connection
 
@@ -122,24 +123,17 @@ class Worker:
         """
         return self._watch.listen(listener)
 
-    def wait_connected(self, timeout_s: float = 30.0) -> None:
+    async def wait_connected_async(self, timeout_s: float = 30.0) -> None:
         """Waits until the worker is connected. Calls and registrations do not require it.
 
         Raises:
             CallError: ``disconnected`` after ``timeout_s`` seconds, and if the worker gave up or was shut down.
+            RuntimeError: ``wait_connected`` was called on the worker's event loop (inside an async handler).
         """
-        refuse_on_loop(self._loop, "worker.wait_connected", "on_connection_state(...)")
-        state = self._watch.wait_settled(timeout_s)
-        if state == "connected":
-            return
-        why = {
-            "failed": "gave up connecting to the engine at",
-            "closed": "the worker was shut down; its engine was at",
-        }.get(state, f"not connected within {timeout_s:g} s to the engine at")
-        problem = self._link.connection.last_problem
-        address = without_credentials(self._address)
-        message = f"{why} {address}: {problem}" if problem else f"{why} {address}"
-        raise CallError("disconnected", message, {"address": address, "executed": "no"})
+        connection = self._link.connection
+        await self._watch.wait_connected(self._bridge, timeout_s, self._address, lambda: connection.last_problem)
+
+    wait_connected = blocking(wait_connected_async)
 
     # ---- functions
 
@@ -319,6 +313,23 @@ class Worker:
         """
         self._lifetime.shutdown(timeout_s)
 
+    async def shutdown_async(self, timeout_s: float = 10.0) -> None:
+        """As ``shutdown``, for event loops. Cancelling it does not stop the shutdown."""
+        await self._lifetime.shutdown_async(timeout_s)
+
+    def __enter__(self) -> Worker:
+        """``with svc.connect(...) as worker``: shuts down after the block, also if it raises."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+
+    async def __aenter__(self) -> Worker:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.shutdown_async()
+
     def run(self) -> None:
         """Blocks the main thread until SIGTERM or SIGINT, then shuts down gracefully and returns.
 
@@ -328,3 +339,12 @@ class Worker:
             RuntimeError: not called on the main thread. Python delivers signals only there.
         """
         self._lifetime.run()
+
+    async def run_async(self) -> None:
+        """As ``run``, for the event loop of the main thread: ``asyncio.run(worker.run_async())``.
+
+        Sets the process's handlers of both signals while it waits. In a program whose framework handles them, use
+        ``async with svc.connect(...)`` in the framework's start and stop functions instead. Cancelling it leaves the
+        worker connected.
+        """
+        await self._lifetime.run_async()
