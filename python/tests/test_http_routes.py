@@ -179,3 +179,36 @@ def test_a_plain_handler_that_returns_before_its_writes_end_responds_with_them(
     client.request("GET", "/py/background")
     answer = client.getresponse()
     assert (answer.status, answer.read()) == (200, b"in pieces")
+
+
+def test_text_on_the_channel_of_a_response_is_an_error_that_names_write(
+    connect_real: Connect, client: http.client.HTTPConnection
+) -> None:
+    problems: list[str] = []
+
+    def text(request: dict[str, Any]) -> None:
+        try:
+            request["response"].send("hello")
+        except TypeError as problem:
+            problems.append(str(problem))
+            raise
+
+    def controls(request: dict[str, Any]) -> None:
+        with request["response"] as response:
+            response.send(json.dumps({"type": "set_status", "status_code": 201}))
+            response.write(b"hello")
+
+    worker = connect_real()
+    route(worker, "GET", "/py/text", text)
+    route(worker, "GET", "/py/controls", controls)
+    client.request("GET", "/py/text")
+    answer = client.getresponse()
+    assert answer.status == 500
+    answer.read()
+    assert problems == [
+        "the body of an HTTP response is bytes: use write(text.encode()) in place of send(text); "
+        "send takes the messages set_status and set_headers"
+    ]
+    client.request("GET", "/py/controls")
+    answer = client.getresponse()
+    assert (answer.status, answer.read()) == (201, b"hello")

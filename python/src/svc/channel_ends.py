@@ -15,6 +15,7 @@ from .context import HandlerContext
 from .errors import CallError
 from .loop_bridge import LoopBridge
 from .requests import CallRequest
+from .response_writer import ResponseWriter, is_http_request
 
 CREATE = "engine::channels::create"
 MAX_BUFFER_ITEMS = 1_024
@@ -63,7 +64,12 @@ class ChannelEnds:
 
     def replace_refs(self, payload: object, owner: HandlerContext) -> object:
         """Returns the payload with every ref replaced by a reader or writer."""
-        return replace_channel_refs(payload, lambda ref: self._of(ref, owner))
+        replaced = replace_channel_refs(payload, lambda ref: self._of(ref, owner))
+        if isinstance(replaced, dict) and is_http_request(replaced):
+            writer = replaced.get("response")
+            if isinstance(writer, ChannelWriter):
+                replaced["response"] = ResponseWriter(writer.ref, owner, self)
+        return replaced
 
     def _of(self, ref: ChannelRef, owner: HandlerContext) -> ChannelReader | ChannelWriter:
         kind = ChannelReader if ref["direction"] == "read" else ChannelWriter

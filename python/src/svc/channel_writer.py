@@ -46,7 +46,7 @@ class ChannelWriter(ChannelHandle):
 
     async def send_async(self, text: str) -> None:
         """Writes a string as one item, at most 16 MiB in UTF-8."""
-        _check_text(text)
+        self._check_text(text)
         await self._ends.bridge.run(lambda: self._send(text))
 
     send = blocking(send_async)
@@ -79,6 +79,9 @@ class ChannelWriter(ChannelHandle):
         else:
             self.abort()
 
+    def _check_text(self, text: str) -> None:
+        check_text(text)
+
     # ---- on the worker's loop
 
     async def _write(self, view: memoryview) -> None:
@@ -98,7 +101,8 @@ class ChannelWriter(ChannelHandle):
             await end.finish()
 
 
-def _check_text(text: str) -> None:
+def check_text(text: str) -> None:
+    """Raises TypeError or CallError if the text cannot be an item."""
     if not isinstance(text, str):
         raise TypeError(f"send takes a str, not {type(text).__name__}; write(...) takes bytes")
     try:
