@@ -1,4 +1,4 @@
-// Types generated from a running system, as users use them: tsc and mypy check valid and invalid calls (gap 75).
+// Types generated from a running system, as users use them: tsc mypy and pyright check valid and invalid calls (gap 75).
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -280,6 +280,22 @@ d: str = calls.call({"function_id": "math::add", "payload": {"a": 1}})["c"]
   it("reject invalid ones", () => {
     expect(errorLines("wrong.py")).toEqual([5, 6, 7, 8]);
     expect(checked.code).toBe(1);
+  });
+
+  it("have nothing that pyright --strict reports, with the valid calls", async () => {
+    const include = ["typed.py", "all_functions.py", "right.py"];
+    const config = {
+      typeCheckingMode: "strict",
+      pythonVersion: "3.10",
+      include,
+      extraPaths: [join(root, "python/src")],
+    };
+    writeFileSync(join(dir, "pyrightconfig.json"), JSON.stringify(config));
+    const pyright = join(root, "node_modules/pyright/index.js");
+    expect(await run(process.execPath, [pyright, "--project", dir, "--pythonpath", python])).toEqual({
+      code: 0,
+      output: expect.stringMatching(/^0 errors, 0 warnings/),
+    });
   });
 
   it("runs, and generates types that are valid for every function of the engine", async () => {

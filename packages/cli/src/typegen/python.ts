@@ -28,15 +28,17 @@ export function pythonTypes(functions: readonly TypedFunction[], header: readonl
         `${noteLines([...(method === "def call" && description !== undefined ? [description] : []), ...(differs ? [DIFFERS] : [])], "    ")}${overload}    ${method}(self, request: ${request}) -> ${result}: ...\n`,
     ),
   );
+  // Only what is used: strict type checkers report unused imports and private classes.
   const imports = [
     "Any",
     "Literal",
     "Protocol",
-    "TypeAlias",
+    ...(declarations.some((text) => text.includes(`: ${ALIAS} = `)) ? [ALIAS] : []),
     "TypedDict",
     "cast",
     ...(calls.length > 1 ? ["overload"] : []),
-  ].sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1));
+  ];
+  const hasUntyped = functions.some(({ payload }) => payload === undefined);
   return [
     header.map((line) => `# ${line}\n`).join(""),
     "from __future__ import annotations\n",
@@ -45,8 +47,7 @@ export function pythonTypes(functions: readonly TypedFunction[], header: readonl
     "",
     "class _Call(TypedDict, total=False):\n    timeout_ms: int\n    metadata: Any\n",
     "",
-    "class _CallOfAnything(_Call, total=False):\n    payload: Any\n",
-    "",
+    ...(hasUntyped ? ["class _CallOfAnything(_Call, total=False):\n    payload: Any\n", ""] : []),
     ...declarations.flatMap((text) => [text, ""]),
     `class Functions(Protocol):\n    """Calls of a worker, by function."""\n\n${methods.length === 0 ? "    pass\n" : methods.join("")}`,
     "",
@@ -57,7 +58,8 @@ export function pythonTypes(functions: readonly TypedFunction[], header: readonl
 }
 
 const DIFFERS = "Its workers register different formats; these are those of the first one.";
-const RESERVED_NAMES = ["Functions", "Any", "Literal", "Protocol", "TypeAlias", "TypedDict"];
+const ALIAS = "TypeAlias";
+const RESERVED_NAMES = ["Functions", "Any", "Literal", "Protocol", ALIAS, "TypedDict"];
 const KEYWORDS = new Set(
   "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
     " ",
@@ -84,7 +86,7 @@ class Declarations {
 
   #declare(name: string, node: TypeNode): void {
     if (node.kind === "object" && !isAnyObject(node)) this.#object(name, node);
-    else this.texts.push(`${name}: TypeAlias = ${literal(this.#text(node, name))}${noteOf(node)}\n`);
+    else this.texts.push(`${name}: ${ALIAS} = ${literal(this.#text(node, name))}${noteOf(node)}\n`);
   }
 
   #object(name: string, { members, open }: ObjectNode): void {
