@@ -24,7 +24,7 @@ export async function installPublishedPython({ signal, note, outcome }) {
     outcome("up to date");
     return;
   }
-  // Wheels only: the installation must not run code of the package.
+  // Wheels only: the installation must not run code of the package. Each must have a known hash.
   const args = [
     "install",
     "--quiet",
@@ -33,6 +33,7 @@ export async function installPublishedPython({ signal, note, outcome }) {
     "--only-binary",
     ":all:",
     "--no-deps",
+    "--require-hashes",
     "--requirement",
     requirements,
   ];
