@@ -32,6 +32,8 @@ describe("the guide to streams", () => {
     await eventually("the finisher is there", () => isThere("todos::finish"));
     const watch = await guide.run("watch", quiet);
     await watch.printed("watching");
+    const watchPython = await guide.run("watch-python", quiet);
+    await watchPython.printed("watching 0");
     const audit = await guide.run("audit");
     await audit.printed("recording");
 
@@ -42,6 +44,8 @@ describe("the guide to streams", () => {
     await watch.printed(expected.split("\n").at(-1) ?? "");
     expect(watch.output().trim()).toBe(expected);
     await audit.printed('update 1 {"text":"buy tea","done":true}');
+    await watchPython.printed('update 1 {"text": "buy tea", "done": true} of 1');
+    await watchPython.stop();
     expect(audit.output()).toContain('create 1 {"text":"buy tea","done":false}');
   });
 

@@ -76,6 +76,10 @@ from .state_types import (
     StateWritten,
 )
 from .stream import Stream
+from .stream_client import StreamClient, connect_streams
+from .stream_collection import CollectionChange, StreamCollection
+from .stream_messages import StreamGap, StreamSync, StreamUpdate, SubscriptionStatus
+from .stream_subscription import StreamSubscription
 from .stream_types import (
     StreamDeleteResult,
     StreamEntry,
@@ -141,6 +145,15 @@ __all__ = [
     "StreamSetResult",
     "StreamTriggerConfig",
     "StreamUpdateResult",
+    "connect_streams",
+    "StreamClient",
+    "StreamSubscription",
+    "SubscriptionStatus",
+    "StreamSync",
+    "StreamUpdate",
+    "StreamGap",
+    "StreamCollection",
+    "CollectionChange",
     "Cron",
     "CronEvent",
     "CronMisfire",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import urlsplit, urlunsplit
+from collections.abc import Mapping
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 DEFAULT_ADDRESS = "ws://localhost:49134"
+DEFAULT_STREAMS_ADDRESS = "ws://localhost:3112"
 
 
 def resolve_address(address: str | None = None) -> str:
@@ -22,6 +24,18 @@ def resolve_address(address: str | None = None) -> str:
     return DEFAULT_ADDRESS
 
 
+def streams_address(url: str | None, query: Mapping[str, str]) -> str:
+    """Returns the address of the engine's real-time listener, default ``ws://localhost:3112``, with the query added.
+
+    Raises:
+        ValueError: not a ``ws://`` or ``wss://`` address.
+    """
+    address = DEFAULT_STREAMS_ADDRESS if url is None else _checked(url, "the streams' url", DEFAULT_STREAMS_ADDRESS)
+    parts = urlsplit(address)
+    added = "&".join(part for part in (parts.query, urlencode(query)) if part)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path or "/", added, ""))
+
+
 def without_credentials(address: str) -> str:
     """Returns the address for logs and messages."""
     parts = urlsplit(address)
@@ -29,19 +43,19 @@ def without_credentials(address: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "…" if parts.query else "", ""))
 
 
-def _checked(address: str, source: str) -> str:
+def _checked(address: str, source: str, example: str = DEFAULT_ADDRESS) -> str:
     if not isinstance(address, str):
-        raise TypeError(f"{source} must be a string such as {DEFAULT_ADDRESS}, not {type(address).__name__}")
+        raise TypeError(f"{source} must be a string such as {example}, not {type(address).__name__}")
     text = address.strip()
     try:
         parts = urlsplit(text)
         scheme, host, _ = parts.scheme, parts.hostname, parts.port
     except ValueError as cause:
-        raise ValueError(f"{source} is not an address: {cause}; it should look like {DEFAULT_ADDRESS}") from None
+        raise ValueError(f"{source} is not an address: {cause}; it should look like {example}") from None
     if scheme not in ("ws", "wss") or not host:
         raise ValueError(
             f"{source} is {without_credentials(text)!r}, but it must be ws://host:port or wss://host:port, "
-            f"for example {DEFAULT_ADDRESS}"
+            f"for example {example}"
         )
     if parts.fragment:
         raise ValueError(f"{source} has a fragment (after '#'), which a WebSocket address cannot have")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Literal, Protocol, TypeAlias
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -64,12 +64,16 @@ class Connection:
         backoff: Backoff,
         log: Logger,
         headers: Mapping[str, str] | None = None,
+        is_final: Callable[[int | None], bool] = lambda _: False,
     ) -> None:
+        """``is_final``: returns whether no further attempt is useful after this close code."""
         self._address = address
         self._conversation = conversation
         self._backoff = backoff
         self._log = log
         self._headers = _with_token(address, headers or {})
+        self._is_final = is_final
+        self._close_code: int | None = None
         self._state: ConnectionState = "disconnected"
         self._last_problem = ""
         self._drop_reason: str | None = None
@@ -119,7 +123,7 @@ class Connection:
             await self._until_stopped(self._connect_once())
             if self._is_ending():
                 break
-            delay_s = self._backoff.next_delay_s()
+            delay_s = None if self._is_final(self._close_code) else self._backoff.next_delay_s()
             fields = {"address": without_credentials(self._address), "reason": self._last_problem}
             if delay_s is None:
                 self._log.error("gave up connecting to the engine", **fields)
@@ -152,6 +156,7 @@ class Connection:
             await asyncio.gather(task, stop, return_exceptions=True)
 
     async def _connect_once(self) -> None:
+        self._close_code = None
         try:
             opened = await connect(
                 self._address,
@@ -188,6 +193,7 @@ class Connection:
             self._last_problem = self._drop_reason or f"the connection ended: {closed}"
         finally:
             stable.cancel()
+            self._close_code = opened.close_code
             self._socket = None
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)
