@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, isAbsolute, relative } from "node:path";
 import { type DataFolderLock, lockDataFolder } from "./data-folder.ts";
-import { folderProblem } from "./folder-problem.ts";
 
 /**
  * Database files in use by this process. Two modules must not share a file, because they would see each other's data.
@@ -36,15 +35,12 @@ export function claimFile(
   };
 }
 
+/** Creates the folder of a file, for the owner only. If it cannot be created, opening the file reports the reason. */
 function createFolder(file: string): void {
-  const folder = dirname(file);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   } catch (thrown) {
-    const problem = folderProblem(folder) ?? (thrown as Error).message;
-    throw new Error(
-      `file_path ${file} cannot be used: ${problem}; its folder must be one that the engine can write to`,
-    );
+    if (!(thrown instanceof Error && "syscall" in thrown)) throw thrown;
   }
 }
 

@@ -167,7 +167,7 @@ describe("the file adapter", () => {
     }
     writeFileSync(join(folder, "file"), "");
     await expect(openIn(folder, { filePath: "file/state_store.db" })).rejects.toThrow(
-      /file_path .*state_store\.db cannot be used: .*file is a file, not a folder/,
+      /state_store\.db cannot be opened: .*file is a file, not a folder/,
     );
   });
 
