@@ -91,8 +91,15 @@ describe.each(publishedClients)("queues for $name", (client) => {
         (letter) => letter.id === messageReceiptId,
       );
     await expect.poll(letters, { timeout: 10_000 }).toHaveLength(1);
-    expect(await letters()).toMatchObject([
-      { payload: { n: 7 }, error: expect.stringContaining("out of paper"), retries: 2 },
+    expect(await letters()).toEqual([
+      {
+        id: messageReceiptId,
+        payload: { n: 7 },
+        error: expect.stringContaining("out of paper"),
+        failed_at: expect.any(Number),
+        retries: 2,
+        size_bytes: expect.any(Number),
+      },
     ]);
     expect(await call("iii::queue::redrive_message", { queue: "mail", message_id: messageReceiptId })).toMatchObject({
       queue: "mail",

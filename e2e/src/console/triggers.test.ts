@@ -55,7 +55,7 @@ beforeAll(async () => {
   const bind = (type: string, function_id: string, config: object) =>
     worker.registerTrigger({ type, function_id, config } as Parameters<typeof worker.registerTrigger>[0]).registered;
   await bind("http", "http::order", { api_path: "/orders/:id2", http_method: "POST" });
-  await bind("http", "http::empty", { api_path: "/empty", http_method: "DELETE" });
+  await bind("http", "http::empty", { api_path: "/empty", http_method: "DELETE", description: "Says nothing" });
   await bind("http", "http::boom", { api_path: "/boom" });
   await bind("http", "http::slow", { api_path: "/slow" });
   await bind("http", "http::bytes", { api_path: "/bytes" });
@@ -104,6 +104,12 @@ it("shows as many triggers of each kind as its tab counts, keeps the tab in the 
   await visit(page, "/triggers?type=http&q=other");
   await choose(page, "/orders/:other");
   await page.getByText("route taken by http::order").waitFor();
+});
+
+it("shows the description of a trigger, and finds it by that", async () => {
+  const { page } = await open("/triggers?q=says");
+  await choose(page, "/empty");
+  await page.getByText("Says nothing", { exact: true }).waitFor();
 });
 
 it("sends a request with path, query and body, and shows status, headers and body", async () => {
