@@ -38,7 +38,7 @@ Runs all tests, or those of the files whose path contains a pattern. Without suc
 const PROGRAMS = [
   ["Looking for Redis", installRedis, ["integration", "e2e"]],
   ["Looking for shells", installShells, ["integration"]],
-  ["Installing the published Python client", installPublishedPython, ["compat"]],
+  ["Installing the published Python clients", installPublishedPython, ["compat"]],
   ["Looking for a browser", installBrowser, ["e2e", "console"]],
   ["Looking for a terminal", installTmux, ["e2e"]],
   ["Looking for systemd", installSystemd, ["e2e"]],

@@ -1,5 +1,5 @@
 // A published Node client under remote control: the test writes one command per line to standard input, and reads answers
-// and events from file descriptor 3, so that a client's output does not interfere. `python-0.11.py` uses the same protocol.
+// and events from file descriptor 3, so that a client's output does not interfere. `python_worker.py` uses the same protocol.
 //
 //   command   {"n":1,"do":"trigger","with":{...}}
 //   answer    {"n":1,"value":...} (no `value` for undefined) or {"n":1,"error":{...}}

@@ -6,7 +6,9 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
 const clients = fileURLToPath(new URL("../../../src/compat/clients/", import.meta.url));
-const python = fileURLToPath(new URL("../../../../.cache/compat/python/bin/python", import.meta.url));
+/** Returns the Python of the environment that a program belongs to, e.g. of `python-0.11.py`. */
+const pythonOf = (program: string): string =>
+  fileURLToPath(new URL(`../../../../.cache/compat/${program.replace(/\.py$/, "")}/bin/python`, import.meta.url));
 
 /** One of the published clients for this wire, with the facts that tests need. */
 export interface PublishedClient {
@@ -39,8 +41,15 @@ export const python11: PublishedClient = {
   isLater: false,
   program: "python-0.11.py",
 };
+export const python22: PublishedClient = {
+  name: "iii-sdk 0.22.1 (Python)",
+  runtime: "python",
+  version: "0.22.1",
+  isLater: true,
+  program: "python-0.22.py",
+};
 
-export const publishedClients = [node11, node22, python11] as const;
+export const publishedClients = [node11, node22, python11, python22] as const;
 
 /** Long enough for a busy machine. Normally nothing waits this long. */
 const DEADLINE_MS = 60_000;
@@ -120,12 +129,12 @@ export async function startClient(
   options: { readonly timeFactor?: number; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<ClientProcess> {
   const program = `${clients}${client.program}`;
-  if (client.runtime === "python" && !existsSync(python)) {
-    throw new Error("The published Python client is not installed. Run: node scripts/published-clients.mjs");
+  const python = client.runtime === "python" ? pythonOf(client.program) : undefined;
+  if (python !== undefined && !existsSync(python)) {
+    throw new Error("The published Python clients are not installed. Run: node scripts/published-clients.mjs");
   }
   const shim = options.timeFactor === undefined ? [] : ["--import", `${clients}faster-time.mjs`];
-  const [command, args] =
-    client.runtime === "python" ? [python, ["-u", program]] : [process.execPath, [...shim, program]];
+  const [command, args] = python === undefined ? [process.execPath, [...shim, program]] : [python, ["-u", program]];
   const env = {
     ...process.env,
     OTEL_ENABLED: "false",
