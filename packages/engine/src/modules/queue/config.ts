@@ -106,12 +106,9 @@ const queueConfigs = z
   })
   .meta({ description: "Queues by name. The queue `default` always exists" });
 
-const filePath = z
-  .string()
-  .min(1)
-  .meta({
-    description: "Database file, relative to the data folder. Its folder is created if it is missing. Default queue.db",
-  });
+const filePath = z.string().min(1).meta({
+  description: "Database file, relative to the data folder. Its folder is created if it is missing. Default queue.db",
+});
 
 const DEFAULT_FILE = "queue.db";
 
