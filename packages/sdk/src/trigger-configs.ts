@@ -61,6 +61,11 @@ export interface HttpRouteSettings {
   readonly compression?: boolean | undefined;
 }
 
+interface DescribedConfig {
+  /** What the trigger is for. Shown in lists, has no effect. */
+  readonly description?: string | undefined;
+}
+
 /** `apiPath`: `:name` matches one segment, `*name` at the end matches the rest. */
 type HttpPath =
   | { readonly api_path: string; readonly apiPath?: undefined }
@@ -68,6 +73,7 @@ type HttpPath =
 
 /** Config of an `http` trigger. The specification writes out `api_path` and `http_method`: both spellings are valid. */
 export type HttpTriggerConfig = HttpPath &
+  DescribedConfig &
   Omit<HttpRouteSettings, "cors"> & {
     /** In upper or lower case. Default GET. */
     readonly http_method?: HttpMethod | Lowercase<HttpMethod> | undefined;
@@ -93,15 +99,15 @@ export type HttpTriggerConfig = HttpPath &
     readonly rate_limit?: { readonly requests: number; readonly per_ms: number } | undefined;
   };
 
-/** Function that is called first, with the event. If it returns false, the trigger's function is not called. */
-interface ConditionConfig {
+interface CommonConfig extends DescribedConfig {
+  /** Function that is called first, with the event. If it returns false, the trigger's function is not called. */
   readonly conditionFunctionId?: string | undefined;
   /** @deprecated Use `conditionFunctionId`. */
   readonly condition_function_id?: string | undefined;
 }
 
 /** Filter of a `state` trigger. Omitted members match all changes. */
-export interface StateTriggerConfig extends ConditionConfig {
+export interface StateTriggerConfig extends CommonConfig {
   readonly scope?: string | undefined;
   readonly key?: string | undefined;
   /** Only keys with this prefix. */
@@ -121,7 +127,7 @@ type StateEventType = ChangeKind | `state:${ChangeKind}`;
 type StateKindTriggerConfig = Omit<StateTriggerConfig, "eventTypes" | "event_types">;
 
 /** Filter of a `stream:join` or `stream:leave` trigger. */
-export interface StreamJoinTriggerConfig extends ConditionConfig {
+export interface StreamJoinTriggerConfig extends CommonConfig {
   /** Default: all streams. */
   readonly streamName?: string | undefined;
   /** Default: all groups. */
@@ -137,7 +143,7 @@ type StreamName =
 
 /** Filter of a `stream` trigger. */
 export type StreamTriggerConfig = StreamName &
-  ConditionConfig & {
+  CommonConfig & {
     /** Default: all groups. */
     readonly groupId?: string | undefined;
     /** Default: all items. */
@@ -149,7 +155,7 @@ export type StreamTriggerConfig = StreamName &
   };
 
 /** Schedule of a `cron` trigger. */
-export interface CronTriggerConfig extends ConditionConfig {
+export interface CronTriggerConfig extends CommonConfig {
   /**
    * Five fields (minute first), six fields (second first), seven fields (year last), or a shorthand such as `@daily`.
    */
@@ -178,7 +184,7 @@ export interface CronTriggerConfig extends ConditionConfig {
 }
 
 /** Subscription of a `subscribe` trigger. */
-export interface SubscribeTriggerConfig extends ConditionConfig {
+export interface SubscribeTriggerConfig extends CommonConfig {
   /**
    * A topic, or a pattern: `*` matches one segment, `**` any number of segments. Segments are separated by `.`, `:` and
    * `/`.
@@ -189,13 +195,13 @@ export interface SubscribeTriggerConfig extends ConditionConfig {
 /** Subscription of an `event` trigger: a topic under one of three names. */
 export type EventTriggerConfig =
   | SubscribeTriggerConfig
-  | (ConditionConfig & { readonly event: string })
-  | (ConditionConfig & { readonly eventName: string })
+  | (CommonConfig & { readonly event: string })
+  | (CommonConfig & { readonly eventName: string })
   /** @deprecated Use `eventName`. */
-  | (ConditionConfig & { readonly event_name: string });
+  | (CommonConfig & { readonly event_name: string });
 
 /** Selects the jobs of a `queue` trigger: the queue's jobs without a function. */
-export interface QueueTriggerConfig extends ConditionConfig {
+export interface QueueTriggerConfig extends CommonConfig {
   readonly queue: string;
 }
 
@@ -211,7 +217,7 @@ interface SubscriptionQueueConfig {
 }
 
 /** Subscription of a `durable:subscriber` trigger. Messages wait for it while its worker is disconnected. */
-export interface DurableSubscriberTriggerConfig extends ConditionConfig {
+export interface DurableSubscriberTriggerConfig extends CommonConfig {
   readonly topic: string;
   readonly queueConfig?: SubscriptionQueueConfig | undefined;
   /** @deprecated Use `queueConfig`. */

@@ -17,7 +17,7 @@ beforeAll(async () => {
     responseFormat: { type: "object", properties: { c: { type: "number" } }, required: ["c"] },
   });
   worker.registerFunction("math::odd", () => null, { description: "red \u001b[31m ink" });
-  const described = { api_path: "math/add", http_method: "POST", description: "Adds for the shop" };
+  const described = { api_path: "math/add", http_method: "POST", description: "Adds for the shop" } as const;
   await Promise.all([
     worker.registerTrigger({ type: "http", function_id: "math::add", config: described }).registered,
     worker.registerTrigger({ type: "event", function_id: "math::none", config: { topic: "orders.*" } }).registered,

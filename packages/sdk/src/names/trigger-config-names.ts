@@ -8,17 +8,18 @@ interface Members {
 /** A value without members of the engine, and whether the specification writes out the member's name. */
 type Leaf = "value" | "specified";
 
-const CONDITION = { condition_function_id: "value" } as const satisfies Members;
+/** Members that all types have. */
+const COMMON = { condition_function_id: "value", description: "value" } as const satisfies Members;
 const STATE = {
   scope: "value",
   key: "value",
   prefix: "value",
   event_types: "value",
   max_attempts: "value",
-  ...CONDITION,
+  ...COMMON,
 } as const;
-const JOIN = { stream_name: "value", group_id: "value", ...CONDITION } as const;
-const SUBSCRIBE = { topic: "value", ...CONDITION } as const;
+const JOIN = { stream_name: "value", group_id: "value", ...COMMON } as const;
+const SUBSCRIBE = { topic: "value", ...COMMON } as const;
 
 /** Configs of the engine's trigger types. Those of other types are values of users. */
 const CONFIGS: Readonly<Record<string, Members>> = {
@@ -43,7 +44,7 @@ const CONFIGS: Readonly<Record<string, Members>> = {
       max_age: "value",
     },
     compression: "value",
-    ...CONDITION,
+    ...COMMON,
   },
   state: STATE,
   "state:created": STATE,
@@ -61,11 +62,11 @@ const CONFIGS: Readonly<Record<string, Members>> = {
     jitter_ms: "value",
     start_at: "value",
     end_at: "value",
-    ...CONDITION,
+    ...COMMON,
   },
   event: { event: "value", event_name: "value", ...SUBSCRIBE },
   subscribe: SUBSCRIBE,
-  queue: { queue: "value", ...CONDITION },
+  queue: { queue: "value", ...COMMON },
   "durable:subscriber": {
     // The members of this one are in camelCase on the wire too.
     queue_config: {
