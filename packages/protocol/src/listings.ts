@@ -134,6 +134,16 @@ export interface TriggerListing {
 }
 
 export type JobState = "waiting" | "delayed" | "active" | "dead";
+/** Also the state of jobs that succeeded and are kept. */
+export type ListedJobState = JobState | "done";
+
+/** How far a running attempt is, as its handler reported. */
+export interface JobProgress {
+  /** 0 to 1. */
+  readonly value: number;
+  readonly note: string | null;
+  readonly at: string;
+}
 
 /** One failed attempt. */
 export interface JobFailure {
@@ -148,27 +158,19 @@ export interface JobFailure {
   readonly trace_id: string | null;
 }
 
-/** A job on a queue. Times are RFC 3339. */
-export interface QueueJob<Data = unknown> {
+interface CommonJob {
   readonly job_id: string;
   readonly queue: string;
   readonly function_id: string | null;
-  readonly state: JobState;
-  readonly data: Data;
   /** Number of failed attempts. */
   readonly attempts: number;
   readonly max_attempts: number;
   readonly priority: number;
   readonly created_at: string;
-  /** Earliest start of a delayed job. */
-  readonly run_at: string | null;
-  readonly expires_at: string | null;
   readonly group: string | null;
   readonly dedupe_key: string | null;
   /** Absent on older engines. */
   readonly made_by?: MadeBy;
-  /** Time at which a dead job failed for the last time. */
-  readonly failed_at: string | null;
   readonly trace_id: string | null;
   /** Size of its data, in bytes. */
   readonly bytes: number;
@@ -176,7 +178,36 @@ export interface QueueJob<Data = unknown> {
   readonly failures: readonly JobFailure[];
 }
 
-/** A job that has ended. It is kept as long as its dedupe key. */
+/** A job on a queue. Times are RFC 3339. */
+export interface QueueJob<Data = unknown> extends CommonJob {
+  readonly state: JobState;
+  readonly data: Data;
+  /** Earliest start of a delayed job. */
+  readonly run_at: string | null;
+  readonly expires_at: string | null;
+  /** Time at which a dead job failed for the last time. */
+  readonly failed_at: string | null;
+  /** Why no worker can run it now, e.g. nobody provides its function. Null if one can. Absent on older engines. */
+  readonly reason?: string | null;
+  /** Last report of the running attempt. Absent on older engines. */
+  readonly progress?: JobProgress | null;
+}
+
+/** A job that succeeded. The queue keeps its latest ones, see `keep_completed` of its config. Times are RFC 3339. */
+export interface DoneJob<Result = unknown> extends CommonJob {
+  readonly state: "done";
+  /** Null if it is not kept. */
+  readonly result: Result;
+  /** False if the result was larger than 64 KiB. */
+  readonly result_kept: boolean;
+  readonly ended_at: string;
+  /** Duration of the last attempt. */
+  readonly duration_ms: number;
+  /** It is deleted at this time, or earlier if newer ones take its place. */
+  readonly kept_until: string;
+}
+
+/** A job that has ended and of which only the dedupe key is kept. */
 export interface EndedJob {
   readonly job_id: string;
   readonly queue: string;
@@ -200,6 +231,8 @@ export interface QueueCounts {
   readonly died: number;
   readonly expired: number;
   readonly cancelled: number;
+  /** Done jobs that are kept. */
+  readonly kept: number;
 }
 
 export interface QueueStats extends QueueCounts {
@@ -208,4 +241,6 @@ export interface QueueStats extends QueueCounts {
   readonly concurrency: number | null;
   /** Topic, if it is the queue of a subscription. */
   readonly topic: string | null;
+  /** Why no worker can run some of the oldest waiting jobs. Absent on older engines. */
+  readonly waiting_reasons?: readonly string[];
 }

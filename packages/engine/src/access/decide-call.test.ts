@@ -72,6 +72,7 @@ describe("a call of a restricted connection (gap 56)", () => {
     "engine::log::info",
     "engine::log::trace",
     "engine::baggage::get_all",
+    "queue::report_progress",
   ])("of %s is always allowed, since clients need it", (id) => {
     expect(decide(id, ANONYMOUS)).toBeUndefined();
   });

@@ -13,6 +13,8 @@ const INFRASTRUCTURE: ReadonlySet<string> = new Set([
   "engine::baggage::get",
   "engine::baggage::set",
   "engine::baggage::get_all",
+  // It accepts only reports on jobs that the caller runs.
+  "queue::report_progress",
 ]);
 
 /** Returns true for functions that every client may call unless they are forbidden. */

@@ -8,6 +8,8 @@ export const NAME = "svc-queue";
 
 const MAX_MS = 365 * 24 * 3_600_000;
 const MAX_JOB_BYTES = 8 * 1024 * 1024;
+/** Maximum done jobs kept per queue. Their results have up to 64 KiB each. */
+const MAX_KEPT = 10_000;
 
 const ms = () => z.int().min(0).max(MAX_MS);
 const count = (max: number) => z.int().min(1).max(max);
@@ -70,6 +72,18 @@ const queueKeys = z.strictObject({
   max_dead: count(100_000_000).optional().meta({
     description: "Maximum dead letters; at this limit the queue rejects jobs with queue_full. Default 100,000",
   }),
+  keep_completed: z
+    .strictObject({
+      count: z.int().min(0).max(MAX_KEPT).optional().meta({ description: "Maximum jobs; 0 keeps none. Default 1,000" }),
+      age: z
+        .int()
+        .min(1)
+        .max(MAX_MS / 1_000)
+        .optional()
+        .meta({ description: "How long each is kept, in seconds. Default 1 hour" }),
+    })
+    .optional()
+    .meta({ description: "Jobs that succeeded and are kept with result, duration and attempts" }),
   max_job_bytes: count(MAX_JOB_BYTES)
     .optional()
     .meta({ description: "Maximum size of one job's data, in bytes of JSON. Default and maximum 8 MiB" }),
@@ -197,6 +211,10 @@ export function settingsOf(keys: QueueKeys, base: QueueSettings): QueueSettings 
       maxDepth: keys.max_depth ?? base.limits.maxDepth,
       maxBytes: keys.max_bytes ?? base.limits.maxBytes,
       maxDead: keys.max_dead ?? base.limits.maxDead,
+    },
+    keepDone: {
+      count: keys.keep_completed?.count ?? base.keepDone.count,
+      ageMs: keys.keep_completed?.age === undefined ? base.keepDone.ageMs : keys.keep_completed.age * 1_000,
     },
   };
 }

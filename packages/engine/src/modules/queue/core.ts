@@ -4,9 +4,11 @@ import { restrictedProviderOf } from "../../deliveries/function-owner.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
+import { DoneSweep } from "./done-sweep.ts";
 import { ExpiryTimer } from "./expiry-timer.ts";
+import { inSteps } from "./in-steps.ts";
 import { newJobOf, refuseTooLarge } from "./new-job.ts";
-import type { JobRequest, JobServer, QueueCore, RedriveOptions } from "./queue-core.ts";
+import type { JobRequest, JobServer, Progress, ProgressReport, QueueCore, RedriveOptions } from "./queue-core.ts";
 import { LEASE_MS, QueueRunner } from "./queue-runner.ts";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
 import type { AddedJob, QueueCounts } from "./store/job.ts";
@@ -20,9 +22,6 @@ const RENEW_MS = 10_000;
  * module.
  */
 const STOP_GRACE_MS = 5_000;
-
-/** Maximum jobs per call of a long operation, so that other store calls run in between. */
-const STEP_JOBS = 2_000;
 
 /** Maximum backoff. A longer remaining delay after a start means that the clock was set while the engine was down. */
 const LONGEST_BACKOFF_MS = 15 * 60_000;
@@ -50,6 +49,7 @@ class Core implements QueueCore {
   readonly #retiring = new Set<QueueRunner>();
   readonly #paused = new Set<string>();
   readonly #expiry: ExpiryTimer;
+  readonly #doneSweep: DoneSweep;
   #cancelRenewal: () => void = () => {};
   #unlisten: Undo = () => {};
   #stopped = false;
@@ -60,6 +60,7 @@ class Core implements QueueCore {
     this.#context = context;
     this.store = store;
     this.clock = new IntervalClock(context.clock, (byMs) => this.#clockJumped(byMs));
+    this.#doneSweep = new DoneSweep({ store, clock: this.clock, log: context.log });
     this.#expiry = new ExpiryTimer({ store, clock: this.clock, log: context.log, onExpired: () => this.#wakeAll() });
   }
 
@@ -83,6 +84,7 @@ class Core implements QueueCore {
       draining.removeEventListener("abort", onDraining);
     };
     this.#scheduleRenewal();
+    this.#doneSweep.start();
   }
 
   onClockJump(listener: (byMs: number) => void): Undo {
@@ -109,6 +111,7 @@ class Core implements QueueCore {
       onMayBeOrphaned: () => {
         this.#checkOrphansUntil = this.clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
       },
+      onDone: () => this.#doneSweep.noteDone(),
       // The job was released, or the next one of its group may run. The queue may have a new runner by now.
       onRetiredJobEnded: () => this.#runners.get(name)?.wake(),
     });
@@ -186,6 +189,8 @@ class Core implements QueueCore {
         { details: { job_id: jobId } },
       );
     }
+    if (found.state === "done")
+      throw new CallError("job_not_found", `job ${jobId} has already succeeded`, { details: { job_id: jobId } });
     const runner = this.#runners.get(found.queue);
     if (found.state !== "active") {
       if (found.unblocked) runner?.wake();
@@ -260,12 +265,38 @@ class Core implements QueueCore {
       died: 0,
       expired: 0,
       cancelled: 0,
+      kept: 0,
     };
     return (await this.store.call("countsOf", queue)) ?? { queue, ...none };
   }
 
   isAway(queue: string, functionId: string | undefined): boolean {
     return this.#runners.get(queue)?.isAway(functionId) ?? true;
+  }
+
+  awayReason(queue: string, functionId: string | undefined, withSuggestion: boolean): string | undefined {
+    const runner = this.#runners.get(queue);
+    if (runner === undefined) return `the config declares no queue ${queue}`;
+    return runner.awayReason(functionId, withSuggestion);
+  }
+
+  progressOf(queue: string, seq: number): Progress | undefined {
+    return this.#runnersOf(queue)
+      .map((runner) => runner.inFlight(seq)?.progress)
+      .find((progress) => progress !== undefined);
+  }
+
+  reportProgress({ queue, jobId, attempt, value, note }: ProgressReport, workerId: string | undefined): void {
+    const inFlight = this.#runnersOf(queue)
+      .map((runner) => runner.inFlightById(jobId))
+      .find((found) => found !== undefined);
+    const isRunning = inFlight !== undefined && inFlight.job.attempts + 1 === attempt && !inFlight.isCompleting;
+    if (!isRunning || (workerId !== undefined && inFlight.workerId !== workerId)) {
+      throw new CallError("job_not_found", `attempt ${attempt} of job ${jobId} does not run on this worker`, {
+        details: { queue, job_id: jobId },
+      });
+    }
+    inFlight.progress = { value, note, at: this.clock.now() };
   }
 
   async stop(): Promise<void> {
@@ -284,7 +315,13 @@ class Core implements QueueCore {
   #stopFetching(): void {
     this.#stopped = true;
     this.#expiry.stop();
+    this.#doneSweep.stop();
     for (const runner of this.#allRunners()) runner.stopFetching();
+  }
+
+  /** Returns the runner of the queue, and those of its earlier declarations that still have jobs in flight. */
+  #runnersOf(queue: string): QueueRunner[] {
+    return this.#allRunners().filter(({ name }) => name === queue);
   }
 
   #allRunners(): QueueRunner[] {
@@ -356,15 +393,5 @@ class Core implements QueueCore {
         resolve();
       });
     });
-  }
-}
-
-/** Calls `step` with a limit until it handles fewer jobs. Returns the total. */
-async function inSteps(step: (limit: number) => Promise<number>): Promise<number> {
-  let all = 0;
-  for (;;) {
-    const some = await step(STEP_JOBS);
-    all += some;
-    if (some < STEP_JOBS) return all;
   }
 }

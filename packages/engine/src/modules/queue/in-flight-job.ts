@@ -3,6 +3,7 @@ import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Attempt } from "./job-attempt.ts";
+import type { Progress } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { RunRefusal } from "./run-refusal.ts";
 import type { LeasedJob } from "./store/job.ts";
@@ -16,6 +17,9 @@ export interface InFlightJob {
   abortReason: "cancelled" | "stopped" | undefined;
   /** The handler has ended and its result is being stored. The next job may use its slot. */
   isCompleting: boolean;
+  /** The worker that runs it. */
+  workerId: string | undefined;
+  progress: Progress | undefined;
   readonly ended: Promise<void>;
 }
 

@@ -1,16 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { CallError, Payload } from "@svc/protocol";
 import { DeliveryAttempt, type DeliveryFailure } from "../../deliveries/call-failure.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import type { Directory } from "../../kernel/directory.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { attemptSpan } from "./spans.ts";
-import type { FailedAttempt, LeasedJob } from "./store/job.ts";
+import type { FailedAttempt, LeasedJob, Outcome } from "./store/job.ts";
 
 /** Maximum length of a stored failure's message and stack, in characters. */
 const MAX_MESSAGE = 4_096;
 const MAX_STACK = 16_384;
 
+/** Maximum size of a stored result, in bytes. */
+export const MAX_RESULT_BYTES = 64 * 1024;
+
+/** A failed attempt. */
 export interface Attempt {
   readonly error: CallError;
   readonly kind: DeliveryFailure;
@@ -20,24 +25,27 @@ export interface Attempt {
 export interface AttemptParts {
   readonly job: LeasedJob;
   /** Runs the job by calls with `attempt.callOptions(options)`. */
-  readonly run: (payload: Payload, options: CallOptions, attempt: DeliveryAttempt) => Promise<unknown>;
+  readonly run: (payload: Payload, options: CallOptions, attempt: DeliveryAttempt) => Promise<Payload | undefined>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly now: () => number;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  /** Called with the worker of each call of the attempt when it starts. */
+  readonly onWorker: (workerId: string) => void;
   readonly directory: Pick<Directory, "workerById">;
   readonly telemetry: Pick<Telemetry, "startSpan">;
 }
 
-/** Runs a job's handler once. Resolves with undefined if it succeeded, else with the failure. */
+/** Runs a job's handler once. */
 export async function attemptJob({
   job,
   run,
   timeoutMs,
   signal,
-  now,
+  clock,
   directory,
   telemetry,
-}: AttemptParts): Promise<Attempt | undefined> {
+  onWorker,
+}: AttemptParts): Promise<{ readonly outcome: Outcome } | { readonly failed: Attempt }> {
   const attempt = job.attempts + 1;
   const span = telemetry.startSpan(attemptSpan(job, attempt));
   const traceparent = span.traceparent ?? newTraceparent();
@@ -52,28 +60,37 @@ export async function attemptJob({
     signal,
     onStarted(call) {
       workerId = call.workerId;
+      onWorker(workerId);
       // Read now: the worker may have disconnected when the job fails.
       workerName = directory.workerById(workerId)?.name;
     },
   };
+  const startedAt = clock.monotonic();
   try {
-    await run(Payload.fromText(job.data), options, calls);
+    const result = await run(Payload.fromText(job.data), options, calls);
     span.end();
-    return undefined;
+    const durationMs = Math.round(clock.monotonic() - startedAt);
+    return { outcome: { result: keptResult(result), endedAt: clock.now(), durationMs } };
   } catch (thrown) {
     const error = CallError.from(thrown);
     span.end({ error });
     const failure: FailedAttempt = {
       attempt,
-      at: now(),
+      at: clock.now(),
       code: error.code,
       message: messageOf(error, workerName).slice(0, MAX_MESSAGE),
       stack: error.stacktrace?.slice(0, MAX_STACK),
       worker: workerId === undefined ? undefined : `${workerName ?? "worker"} (${workerId})`,
       traceId: traceparent.slice(3, 35),
     };
-    return { error, kind: calls.failureOf(error), failure };
+    return { failed: { error, kind: calls.failureOf(error), failure } };
   }
+}
+
+/** Returns the result as JSON; undefined if it is not kept. `result` is undefined if no function ran. */
+function keptResult(result: Payload | undefined): string | undefined {
+  if (result === undefined) return "null";
+  return result.byteLength <= MAX_RESULT_BYTES && result.isJson() ? result.text() : undefined;
 }
 
 /** If the worker disconnected during the job, adds the reason and the worker's name to the message. */

@@ -2,13 +2,16 @@ import { every } from "../../kernel/clock.ts";
 import type { ComponentHealth } from "../../kernel/health-contract.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
+import { awayReasons, reasonsAmong } from "./away-reasons.ts";
 import type { QueueCore } from "./queue-core.ts";
 import type { ReadyJob } from "./store/job.ts";
 
 const CHECK_EVERY_MS = 10_000;
 /** A queue is late if a ready job has waited longer although its function is available. */
 const LATE_MS = 60_000;
-/** Maximum queues named in the health details. */
+/** Jobs that no worker can run are logged if one of them has waited longer. */
+const UNRUNNABLE_MS = 10_000;
+/** Maximum queues named in the health details, and maximum reasons per log line. */
 const MAX_NAMED = 5;
 
 interface Lag {
@@ -16,11 +19,16 @@ interface Lag {
   readonly ms: number;
 }
 
-/** Checks periodically how long the oldest ready job of each queue has waited. */
+/**
+ * Checks periodically how long the oldest ready job of each queue has waited. Warns of jobs that no worker can run, once
+ * per reason.
+ */
 export class LagWatch {
   readonly #core: QueueCore;
   readonly #log: Logger;
   #late: readonly Lag[] = [];
+  /** Logged reasons, by queue, of jobs that still wait. */
+  #logged: ReadonlyMap<string, readonly string[]> = new Map();
   #isChecking = false;
   /** When the clock was last set, in milliseconds since 1970. */
   #setAt = Number.NEGATIVE_INFINITY;
@@ -73,17 +81,33 @@ export class LagWatch {
 
   async #lateQueues(): Promise<readonly Lag[]> {
     const late: Lag[] = [];
+    const reasonOf = awayReasons(this.#core, true);
+    const logged = new Map<string, readonly string[]>();
     const now = this.#core.clock.now();
     for (const { queue, waiting, paused } of await this.#core.store.call("counts", null)) {
       if (waiting === 0 || paused || this.#core.settingsOf(queue) === undefined) continue;
       const ready = await this.#core.store.call("oldestReady", queue);
+      const waited = ready.filter((job) => now - this.#readySince(job, now) >= UNRUNNABLE_MS);
+      const reasons = reasonsAmong(waited, queue, reasonOf);
+      if (reasons.length > 0) logged.set(queue, reasons);
       const waits = ready
         .filter(({ functionId }) => !this.#core.isAway(queue, functionId))
         .map((job) => now - this.#readySince(job, now));
       const ms = Math.max(0, ...waits);
       if (ms > LATE_MS) late.push({ queue, ms });
     }
+    this.#warn(logged);
     return late.sort((a, b) => b.ms - a.ms);
+  }
+
+  #warn(found: ReadonlyMap<string, readonly string[]>): void {
+    for (const [queue, reasons] of found) {
+      const before = this.#logged.get(queue) ?? [];
+      const added = reasons.filter((reason) => !before.includes(reason));
+      if (added.length > 0)
+        this.#log.warn("jobs wait because no worker can run them", { queue, reasons: added.slice(0, MAX_NAMED) });
+    }
+    this.#logged = found;
   }
 
   /** Times from before the clock was set are meaningless, so such a job counts from the moment it was set. */

@@ -41,10 +41,26 @@ export interface JobServer {
    */
   readonly functionIds: readonly string[];
   /**
-   * Runs one job by calls with `attempt.callOptions(options)`. Resolving completes the job. Rejecting with CallError is
-   * a failure, which `attempt` classifies.
+   * Runs one job by calls with `attempt.callOptions(options)`. Resolving completes the job with that result; undefined
+   * if no function ran. Rejecting with CallError is a failure, which `attempt` classifies.
    */
-  run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<unknown>;
+  run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<Payload | undefined>;
+}
+
+/** How far a running attempt is, as its handler reported. */
+export interface Progress {
+  /** 0 to 1. */
+  readonly value: number;
+  readonly note: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+export interface ProgressReport extends Pick<Progress, "value" | "note"> {
+  readonly queue: string;
+  readonly jobId: string;
+  /** Counted from 1. */
+  readonly attempt: number;
 }
 
 export interface RedriveOptions {
@@ -101,6 +117,18 @@ export interface QueueCore {
   counts(queue: string): Promise<QueueCounts>;
   /** True if such jobs of the queue currently cannot run, or if the queue is paused. */
   isAway(queue: string, functionId: string | undefined): boolean;
+  /**
+   * Returns why no worker can run such jobs of the queue, for people; undefined if one can. `withSuggestion`: may name a
+   * similar function, which not every caller may see.
+   */
+  awayReason(queue: string, functionId: string | undefined, withSuggestion: boolean): string | undefined;
+  /** Returns the progress that the running attempt of a job, by its number in the store, reported last. */
+  progressOf(queue: string, seq: number): Progress | undefined;
+  /**
+   * Sets the progress of a running attempt. Throws CallError `job_not_found` if it does not run, or runs on another
+   * worker than `workerId`. Undefined: on any worker.
+   */
+  reportProgress(report: ProgressReport, workerId: string | undefined): void;
   /** Stops fetching, waits for jobs in flight, releases the others with attempts unchanged, and closes the store. */
   stop(): Promise<void>;
 }

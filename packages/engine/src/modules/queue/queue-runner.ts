@@ -1,4 +1,4 @@
-import { backoffMs, type Payload } from "@svc/protocol";
+import { backoffMs, didYouMean, type Payload } from "@svc/protocol";
 import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { ProviderOf } from "../../deliveries/function-owner.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -42,11 +42,13 @@ export interface RunnerParts {
   readonly run: string;
   readonly directory: Pick<Directory, "functionById" | "functions" | "workerById">;
   readonly telemetry: Pick<Telemetry, "startSpan">;
-  readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<unknown>;
+  readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<Payload>;
   /** Jobs whose maker has a removed role do not run. */
   readonly isRoleInForce: (role: string) => boolean;
   readonly providerOf: ProviderOf;
   readonly isPaused: boolean;
+  /** A job that succeeded was stored. */
+  readonly onDone: () => void;
   /** A job may be leased without a runner: a take failed, or its result was lost. */
   readonly onMayBeOrphaned: () => void;
   /** A job that was in flight when fetching stopped has ended, so the queue's current runner may have jobs to take. */
@@ -91,6 +93,10 @@ export class QueueRunner {
     });
   }
 
+  get name(): string {
+    return this.#parts.name;
+  }
+
   get settings(): QueueSettings {
     return this.#parts.settings;
   }
@@ -103,6 +109,28 @@ export class QueueRunner {
   /** True if the runner currently takes no jobs of this function, or of the queue's server if undefined. */
   isAway(functionId: string | undefined): boolean {
     return this.#paused || this.#stopped || this.#isFunctionAway(functionId ?? "");
+  }
+
+  /** Returns why no worker can run such jobs; undefined if one can. */
+  awayReason(functionId: string | undefined, withSuggestion: boolean): string | undefined {
+    if (!this.#isFunctionAway(functionId ?? "")) return undefined;
+    const needed = functionId === undefined ? (this.#server?.functionIds ?? []) : [functionId];
+    if (needed.length === 0) return `no trigger of queue ${this.#parts.name} runs jobs that name no function`;
+    const { directory } = this.#parts;
+    const missing = needed.filter((id) => directory.functionById(id) === undefined);
+    if (missing.length === 0) return `no worker can run ${needed.join(" or ")} now`;
+    const [first = "", ...others] = missing;
+    const known = withSuggestion && others.length === 0 ? directory.functions().map(({ function_id: id }) => id) : [];
+    return `no connected worker provides the function ${missing.join(" or ")}${didYouMean(first, known)}`;
+  }
+
+  inFlight(seq: number): InFlightJob | undefined {
+    return this.#inFlight.get(seq);
+  }
+
+  inFlightById(jobId: string): InFlightJob | undefined {
+    for (const inFlight of this.#inFlight.values()) if (inFlight.job.id === jobId) return inFlight;
+    return undefined;
   }
 
   serve(server: JobServer): () => void {
@@ -312,6 +340,8 @@ export class QueueRunner {
       abort: new AbortController(),
       abortReason: undefined,
       isCompleting: false,
+      workerId: undefined,
+      progress: undefined,
       ended: new Promise((resolve) => {
         ended = resolve;
       }),
@@ -366,21 +396,29 @@ export class QueueRunner {
       return release(store);
     }
     const run = this.#runOf(job);
-    const attempt = await attemptJob({
+    const ended = await attemptJob({
       job,
       run,
       timeoutMs: settings.timeoutMs,
       signal: abort.signal,
-      now: () => clock.now(),
+      clock,
+      onWorker: (workerId) => {
+        inFlight.workerId = workerId;
+      },
       directory,
       telemetry,
     });
-    if (attempt === undefined) {
+    if ("outcome" in ended) {
       this.#backoff.reset(key);
-      return ({ seq }) => store.call("done", { seq });
+      const input = { ...ended.outcome, seq: job.seq, keep: settings.keepDone };
+      return async () => {
+        const output = await store.call("done", input, { bytes: input.result?.length ?? 0 });
+        this.#parts.onDone();
+        return output;
+      };
     }
     if (inFlight.abortReason === "cancelled") return ({ seq }) => store.call("drop", { seq });
-    return this.#completionAfterFailure(attempt, inFlight, key);
+    return this.#completionAfterFailure(ended.failed, inFlight, key);
   }
 
   #completionAfterFailure(attempt: Attempt, inFlight: InFlightJob, key: string): Completion {

@@ -1,5 +1,5 @@
 import type { BackoffOptions } from "@svc/protocol";
-import type { QueueLimits } from "./store/job.ts";
+import type { KeepDone, QueueLimits } from "./store/job.ts";
 
 /** Settings of a queue. */
 export interface QueueSettings {
@@ -23,6 +23,7 @@ export interface QueueSettings {
   readonly dedupeWindowMs: number;
   readonly maxJobBytes: number;
   readonly limits: QueueLimits;
+  readonly keepDone: KeepDone;
 }
 
 export const defaultQueueSettings: QueueSettings = {
@@ -38,4 +39,5 @@ export const defaultQueueSettings: QueueSettings = {
   dedupeWindowMs: 10 * 60_000,
   maxJobBytes: 8 * 1024 * 1024,
   limits: { maxDepth: 1_000_000, maxBytes: 1024 * 1024 * 1024, maxDead: 100_000 },
+  keepDone: { count: 1_000, ageMs: 3_600_000 },
 };

@@ -14,6 +14,7 @@ const NONE = {
   died: 0,
   expired: 0,
   cancelled: 0,
+  kept: 0,
 } as const;
 const queue = (name: string, more: Partial<QueueStats> = {}): QueueStats => ({
   ...NONE,

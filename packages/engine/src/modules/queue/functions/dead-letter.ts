@@ -38,5 +38,5 @@ export function deadLetterJson(job: JobView): string {
     made_by: madeBy(job),
     attempts: job.failures.map(failureOutput),
   };
-  return withRawMember(members, "payload", job.data);
+  return withRawMember(members, "payload", job.data ?? "null");
 }

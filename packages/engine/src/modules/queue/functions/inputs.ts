@@ -5,6 +5,7 @@ import { nameSchema } from "../triggers/settings.ts";
 /** Maximum delay and time to live: one year. */
 const MAX_MS = 365 * 24 * 3_600_000;
 const MAX_KEY = 1_024;
+const MAX_NOTE = 256;
 /** Maximum jobs per call. */
 export const MAX_JOBS = 1_000;
 
@@ -107,7 +108,7 @@ export const publishedJobInput = z.object({
   options: z.object(jobOptions).superRefine(oneTime).nullish(),
 });
 
-export const STATES = ["waiting", "active", "delayed", "dead"] as const;
+export const STATES = ["waiting", "active", "delayed", "dead", "done"] as const;
 
 export const peekInput = z.strictObject({
   queue: queueName,
@@ -119,6 +120,18 @@ export const peekInput = z.strictObject({
     .max(MAX_JOBS)
     .default(50)
     .meta({ description: "Maximum jobs per page: 1 to 1,000, default 50. A page also ends at 8 MiB of data" }),
+});
+
+export const progressInput = z.strictObject({
+  queue: queueName,
+  job_id: jobId,
+  attempt: z.int().min(1).meta({ description: "The attempt that reports, counted from 1" }),
+  progress: z.number().min(0).max(1).meta({ description: "0 to 1" }),
+  note: z
+    .string()
+    .max(MAX_NOTE)
+    .nullish()
+    .meta({ description: `For people, up to ${MAX_NOTE} characters` }),
 });
 
 const jobIds = z.array(jobId).min(1).max(MAX_JOBS);

@@ -1,12 +1,13 @@
 import { CallError, Payload } from "@svc/protocol";
 import type { QueueStats } from "@svc/protocol/listings";
 import { z } from "zod";
-import type { ModuleContext } from "../../../kernel/module.ts";
+import type { CallerAccess, ModuleContext } from "../../../kernel/module.ts";
+import { type AwayReasonOf, awayReasons, reasonsAmong } from "../away-reasons.ts";
 import type { QueueCore } from "../queue-core.ts";
 import type { JobState, JobView, QueueCounts } from "../store/job.ts";
 import { subscriptionOfQueue } from "../topics/queue-name.ts";
 import { jobId, peekInput, queueName } from "./inputs.ts";
-import { jobJson, jobShape, statsShape } from "./outputs.ts";
+import { doneJobShape, jobJson, jobShape, statsShape } from "./outputs.ts";
 
 /** Maximum bytes of data per page. */
 export const PAGE_BYTES = 8 * 1024 * 1024;
@@ -16,13 +17,18 @@ export function provideInspectFunctions(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
   core: QueueCore,
 ): void {
-  function statsOf(counts: QueueCounts): QueueStats {
-    const settings = core.settingsOf(counts.queue);
+  const reasonsFor = (access: CallerAccess | undefined): AwayReasonOf => awayReasons(core, access === undefined);
+
+  async function statsOf(counts: QueueCounts, reasonOf: AwayReasonOf): Promise<QueueStats> {
+    const { queue, waiting, paused } = counts;
+    const ready = waiting === 0 || paused ? [] : await core.store.call("oldestReady", queue);
+    const settings = core.settingsOf(queue);
     return {
       ...counts,
       type: settings?.type ?? null,
       concurrency: settings?.concurrency ?? null,
-      topic: subscriptionOfQueue(counts.queue)?.topic ?? null,
+      topic: subscriptionOfQueue(queue)?.topic ?? null,
+      waiting_reasons: reasonsAmong(ready, queue, reasonOf),
     };
   }
 
@@ -32,7 +38,7 @@ export function provideInspectFunctions(
       "Lists queues with their counts: declared queues, queues of subscriptions, and other queues that still hold jobs",
     input: z.strictObject({}),
     output: z.object({ queues: z.array(statsShape) }),
-    async handle() {
+    async handle(_, { access }) {
       const used = await core.store.call("counts", null);
       const holding = used.filter(
         ({ queue, waiting, delayed, active, dead }) =>
@@ -40,7 +46,9 @@ export function provideInspectFunctions(
       );
       const byName = new Map(used.map((counts) => [counts.queue, counts]));
       const declared = await Promise.all(core.names().map(async (name) => byName.get(name) ?? core.counts(name)));
-      return { queues: [...declared, ...holding].map(statsOf) };
+      const reasonOf = reasonsFor(access);
+      const shown = [...declared, ...holding];
+      return { queues: await Promise.all(shown.map((counts) => statsOf(counts, reasonOf))) };
     },
   });
   provideFunction({
@@ -48,17 +56,17 @@ export function provideInspectFunctions(
     summary: "Returns the counts of a queue",
     input: z.strictObject({ queue: queueName }),
     output: statsShape,
-    async handle({ queue }) {
+    async handle({ queue }, { access }) {
       await refuseUnknown(core, queue);
-      return statsOf(await core.counts(queue));
+      return statsOf(await core.counts(queue), reasonsFor(access));
     },
   });
   provideFunction({
     id: "queue::peek",
     summary: "Returns a page of a queue's jobs in one state, without removing them",
     input: peekInput,
-    output: z.object({ jobs: z.array(jobShape), cursor: z.string().nullable() }),
-    async handle({ queue, state, cursor, limit }) {
+    output: z.object({ jobs: z.array(z.union([jobShape, doneJobShape])), cursor: z.string().nullable() }),
+    async handle({ queue, state, cursor, limit }, { access }) {
       await refuseUnknown(core, queue);
       const after = cursor == null ? undefined : positionOf(cursor);
       const jobs = await core.store.call("peek", { queue, state, after, limit, maxBytes: PAGE_BYTES });
@@ -68,23 +76,28 @@ export function provideInspectFunctions(
       const next =
         place === undefined ? [] : await core.store.call("peek", { queue, state, after: place, limit: 1, maxBytes: 0 });
       const on = place === undefined || next.length === 0 ? null : `${place.seq}.${place.at}`;
-      return Payload.fromText(`{"jobs":[${jobs.map(jobJson).join(",")}],"cursor":${JSON.stringify(on)}}`);
+      const view = { core, reasonOf: reasonsFor(access) };
+      return Payload.fromText(
+        `{"jobs":[${jobs.map((job) => jobJson(job, view)).join(",")}],"cursor":${JSON.stringify(on)}}`,
+      );
     },
   });
   provideFunction({
     id: "queue::get_job",
     summary:
-      "Returns a job. For a job that has ended, returns only its final state, while its dedupe key is remembered",
+      "Returns a job: of one in flight also its progress, of a done one its result while it is kept. Of other ended jobs returns only the final state, while their dedupe key is remembered",
     input: z.strictObject({ job_id: jobId }),
     output: z.union([
       jobShape,
+      doneJobShape,
       z.object({ job_id: z.string(), queue: z.string(), state: z.enum(["done", "cancelled", "expired"]) }),
     ]),
-    async handle({ job_id }) {
+    async handle({ job_id }, { access }) {
       const found = await core.store.call("job", job_id);
       if (found === undefined)
         throw new CallError("job_not_found", `there is no job ${job_id}; it may have ended`, { details: { job_id } });
-      return "ended" in found ? { job_id, queue: found.queue, state: found.ended } : Payload.fromText(jobJson(found));
+      if ("ended" in found) return { job_id, queue: found.queue, state: found.ended };
+      return Payload.fromText(jobJson(found, { core, reasonOf: reasonsFor(access) }));
     },
   });
 }
@@ -96,11 +109,15 @@ export async function refuseUnknown(core: QueueCore, queue: string): Promise<voi
 }
 
 function positionAfter(
-  { seq, runAt, failedAt }: JobView,
+  { seq, runAt, failedAt, expiresAt }: JobView,
   state: JobState,
 ): { readonly seq: number; readonly at: number } {
-  const at = state === "delayed" ? runAt : state === "dead" ? failedAt : 0;
-  return { seq, at: at ?? 0 };
+  const places: Readonly<Partial<Record<JobState, number | undefined>>> = {
+    delayed: runAt,
+    dead: failedAt,
+    done: expiresAt,
+  };
+  return { seq, at: places[state] ?? 0 };
 }
 
 function positionOf(cursor: string): { readonly seq: number; readonly at: number } {

@@ -99,8 +99,8 @@ describe("queue::peek", () => {
 });
 
 describe("queue::get_job", () => {
-  it("tells how a job ended as long as its dedupe key is remembered, and job_not_found of others", async () => {
-    const { call, engine, until } = await start();
+  it("tells how a job that is not kept ended as long as its dedupe key is remembered, and job_not_found of others", async () => {
+    const { call, engine, until } = await start({ default: { keep_completed: { count: 0 } } });
     const worker = await engine.connectWorker();
     worker.serve("f", () => null);
     const { job_id } = await call("queue::enqueue", { queue: "default", function_id: "f", dedupe_key: "k" });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";
-import { discardInput, jobId, queueName, redriveInput } from "./inputs.ts";
+import { discardInput, jobId, progressInput, queueName, redriveInput } from "./inputs.ts";
 import { refuseUnknown } from "./inspect.ts";
 import { makerIn, mayRun } from "./job-request.ts";
 
@@ -51,6 +51,18 @@ export function provideManageFunctions(
     async handle({ job_id }) {
       await core.cancel(job_id);
       return { job_id, cancelled: true };
+    },
+  });
+  provideFunction({
+    id: "queue::report_progress",
+    summary: "Reports how far a running job is. A restricted caller must be the worker that runs it",
+    input: progressInput,
+    output: z.null(),
+    async handle({ queue, job_id: jobId, attempt, progress: value, note }, { access, caller }) {
+      // A restricted call without a worker, e.g. over HTTP, runs no job.
+      const workerId = access === undefined ? undefined : (caller?.worker_id ?? "");
+      core.reportProgress({ queue, jobId, attempt, value, note: note ?? undefined }, workerId);
+      return null;
     },
   });
   provideFunction({

@@ -2,7 +2,7 @@ import { stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database } from "../../../store/driver.ts";
 import { Refusal, write } from "../../../store/procedures.ts";
 import type { AddedJob, NewJob } from "./job.ts";
-import { AFTER_A_DURATION, AT_AN_INSTANT, AT_ONCE, type JobRow, type JobTable, orNull } from "./job-table.ts";
+import { AFTER_A_DURATION, AT_AN_INSTANT, AT_ONCE, DONE, type JobRow, type JobTable, orNull } from "./job-table.ts";
 import type { JobProcedures } from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
 import { beyondShare, sharesOf } from "./share-limits.ts";
@@ -26,7 +26,9 @@ export function openAddJob(database: Database, jobs: JobTable): AddJob {
   );
 
   return (job, now) => {
-    if (jobs.byId(job.id) !== undefined) return { id: job.id, duplicate: true };
+    const before = jobs.byId(job.id);
+    if (before?.state === DONE) jobs.forget(before);
+    else if (before !== undefined) return { id: job.id, duplicate: true };
     const queue = jobs.queues.open(job.queue);
     // Dedupe keys are separate for each principal, so that no principal can occupy a key that another will use.
     const principal = storedPrincipal(job.maker?.principal);

@@ -42,7 +42,7 @@ async function taken(topic: string, now: number): Promise<string[]> {
   };
   await store.call("subscribe", { topic, functionId: "f", config: "{}", owner: "", now, ageMs: wide.ageMs, job });
   const jobs = await store.call("peek", { queue: topic, state: "waiting", limit: 1_000, maxBytes: 1_000_000 });
-  return jobs.map(({ data }) => data);
+  return jobs.map(({ data = "" }) => data);
 }
 
 describe("messages that nobody subscribed to", () => {

@@ -57,7 +57,6 @@ export function openCompleteProcedures(database: Database, jobs: JobTable) {
         return lapsed.length > 0;
       });
     }),
-    done: write(({ seq }) => ifActive(seq, (job) => jobs.end(job, "done"))),
     drop: write(({ seq }) => ifActive(seq, (job) => jobs.end(job, "cancelled"))),
     retry: write(({ seq, failure, runAt }) =>
       ifActive(seq, (job) => {

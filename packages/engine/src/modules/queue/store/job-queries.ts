@@ -1,14 +1,24 @@
 import { original } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
 import { read } from "../../../store/procedures.ts";
-import type { EndedState, FailedAttempt, JobState, JobView, ReadyJob } from "./job.ts";
-import { DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, makerOfRow, READY, stateOf } from "./job-table.ts";
+import type { EndedState, FailedAttempt, JobState, JobView, Outcome, ReadyJob } from "./job.ts";
+import {
+  DEAD,
+  DELAYED,
+  DONE,
+  JOB_COLUMNS,
+  type JobRow,
+  type JobTable,
+  makerOfRow,
+  READY,
+  stateOf,
+} from "./job-table.ts";
 import type { JobProcedures, PeekInput } from "./queue-store.ts";
 
 interface Listing {
   /** First page. Parameters: queue, limit, offset. */
   readonly all: Statement<JobRow>;
-  /** Page after a job. Parameters: queue, at (only for delayed and dead jobs), seq, limit, offset. */
+  /** Page after a job. Parameters: queue, at (only for delayed, dead and done jobs), seq, limit, offset. */
   readonly after: Statement<JobRow>;
 }
 
@@ -23,6 +33,7 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
     delayed: listing("state = 2", "due, seq", "(due, seq) > (?, ?)"),
     active: listing("state = 3", "seq", "seq > ?"),
     dead: listing("state = 4", "failed_at DESC, seq DESC", "(failed_at, seq) < (?, ?)"),
+    done: listing("state = 5", "expires_at DESC, seq DESC", "(expires_at, seq) < (?, ?)"),
   };
   const ended = database.prepare<{ readonly queue: number; readonly ended: EndedState | null }>(
     "SELECT queue, ended FROM dedupe_keys WHERE job = ? LIMIT 1",
@@ -43,6 +54,18 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
     }));
   }
 
+  const outcomeOf = database.prepare<{
+    readonly ended_at: number;
+    readonly duration_ms: number;
+    readonly result: string | null;
+  }>("SELECT ended_at, duration_ms, result FROM jobs WHERE seq = ? AND state = 5");
+
+  function outcome(seq: number): Outcome | undefined {
+    const row = outcomeOf.get(seq);
+    if (row === undefined) return undefined;
+    return { result: row.result ?? undefined, endedAt: row.ended_at, durationMs: row.duration_ms };
+  }
+
   function view(job: JobRow): JobView {
     const state = stateOf(job.state);
     return {
@@ -51,7 +74,8 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
       queue: jobs.queues.byId(job.queue).name,
       functionId: job.function === "" ? undefined : job.function,
       state,
-      data: jobs.data(job.seq),
+      data: job.state === DONE ? undefined : jobs.data(job.seq),
+      outcome: job.state === DONE ? outcome(job.seq) : undefined,
       bytes: job.bytes,
       attempts: job.attempts,
       maxAttempts: job.max_attempts,
@@ -73,7 +97,7 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
     if (queue === undefined) return [];
     const { all, after: behind } = listings[state];
     const place =
-      after === undefined ? [] : state === "delayed" || state === "dead" ? [after.at, after.seq] : [after.seq];
+      after === undefined ? [] : state === "waiting" || state === "active" ? [after.seq] : [after.at, after.seq];
     const rows = (after === undefined ? all : behind).all(queue.id, ...place, limit, offset);
     const page: JobView[] = [];
     let bytes = 0;
@@ -82,7 +106,7 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
       if (page.length > 0 && bytes > maxBytes) break;
       const seen = view(row);
       // Twenty failures with stacks may be much larger than the data.
-      bytes += charactersIn(seen.failures);
+      bytes += charactersIn(seen.failures) + (seen.outcome?.result?.length ?? 0);
       if (page.length > 0 && bytes > maxBytes) break;
       page.push(seen);
     }

@@ -1,6 +1,6 @@
 import { original, stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
-import type { EndedState, FailedAttempt, JobState, Maker } from "./job.ts";
+import type { EndedState, FailedAttempt, JobState, Maker, Outcome } from "./job.ts";
 import type { QueueTable } from "./queue-table.ts";
 
 /** Values of `jobs.state`. */
@@ -9,6 +9,7 @@ export const BLOCKED = 1;
 export const DELAYED = 2;
 export const ACTIVE = 3;
 export const DEAD = 4;
+export const DONE = 5;
 
 /** Values of `jobs.timed`: how `due` was chosen. */
 export const AT_ONCE = 0;
@@ -51,6 +52,7 @@ const INSERTED_COLUMNS = JOB_COLUMNS.split(", ").slice(1);
 export function stateOf(state: number): JobState {
   if (state === DELAYED) return "delayed";
   if (state === ACTIVE) return "active";
+  if (state === DONE) return "done";
   return state === DEAD ? "dead" : "waiting";
 }
 
@@ -65,6 +67,7 @@ export class JobTable {
   readonly #setState: Statement;
   readonly #delete: Statement;
   readonly #deleteBody: Statement;
+  readonly #setDone: Statement;
   readonly #deleteFailures: Statement;
   readonly #trimFailures: Statement;
   readonly #insertFailure: Statement;
@@ -87,6 +90,9 @@ export class JobTable {
     );
     this.#delete = database.prepare("DELETE FROM jobs WHERE seq = ?");
     this.#deleteBody = database.prepare("DELETE FROM bodies WHERE seq = ?");
+    this.#setDone = database.prepare(
+      `UPDATE jobs SET state = ${DONE}, ended_at = ?, duration_ms = ?, result = ?, expires_at = ?, lease_run = NULL WHERE seq = ?`,
+    );
     this.#deleteFailures = database.prepare("DELETE FROM failures WHERE job = ?");
     this.#trimFailures = database.prepare(
       "DELETE FROM failures WHERE id IN (SELECT id FROM failures WHERE job = ? ORDER BY id DESC LIMIT -1 OFFSET ?)",
@@ -176,8 +182,7 @@ export class JobTable {
   /** Deletes a job with its failures. */
   remove(job: JobRow): void {
     this.removeButFailures(job);
-    // Only these jobs can have failures. A redriven job keeps the time of its failure.
-    if (job.attempts > 0 || job.failed_at !== null) this.#deleteFailures.run(job.seq);
+    this.#deleteFailuresOf(job);
   }
 
   /** Deletes a job but keeps its failures. */
@@ -187,9 +192,30 @@ export class JobTable {
     this.#count(job, job.state, -1, -job.bytes);
   }
 
-  /** Ends a job. Returns true if this unblocked another job of its group. */
+  /** Ends a job and deletes it. Returns true if this unblocked another job of its group. */
   end(job: JobRow, how: EndedState): boolean {
     this.remove(job);
+    return this.noteEnd(job, how);
+  }
+
+  /** Ends an active job that succeeded, and keeps it. Returns true if this unblocked another job of its group. */
+  finish(job: JobRow, { result, endedAt, durationMs }: Outcome, keepUntil: number): boolean {
+    this.#deleteBody.run(job.seq);
+    this.#setDone.run(endedAt, durationMs, result ?? null, keepUntil, job.seq);
+    this.#count(job, job.state, -1, -job.bytes);
+    this.countKept(job, 1);
+    return this.noteEnd(job, "done");
+  }
+
+  /** Deletes a done job. */
+  forget(job: Pick<JobRow, "seq" | "queue" | "principal" | "attempts" | "failed_at">): void {
+    this.#delete.run(job.seq);
+    this.#deleteFailuresOf(job);
+    this.countKept(job, -1);
+  }
+
+  /** Counts the end of a job, whose row is deleted or done. Returns true if this unblocked another job of its group. */
+  noteEnd(job: JobRow, how: EndedState): boolean {
     const row = this.queues.byId(job.queue);
     row[how] += 1;
     this.queues.changed(row);
@@ -230,6 +256,23 @@ export class JobTable {
       worker: orUndefined(row.worker),
       traceId: orUndefined(row.trace),
     }));
+  }
+
+  #deleteFailuresOf({ seq, attempts, failed_at }: Pick<JobRow, "seq" | "attempts" | "failed_at">): void {
+    // Only these jobs can have failures. A redriven job keeps the time of its failure.
+    if (attempts > 0 || failed_at !== null) this.#deleteFailures.run(seq);
+  }
+
+  /** Counts done jobs of a principal that were added or deleted. */
+  countKept({ queue, principal }: Pick<JobRow, "queue" | "principal">, by: number): void {
+    const row = this.queues.byId(queue);
+    row.kept += by;
+    this.queues.changed(row);
+    if (principal === "") return;
+    const share = this.queues.shares.of(queue, principal);
+    share.kept += by;
+    row.restricted_kept += by;
+    this.queues.shares.changed(share);
   }
 
   #count({ queue, principal }: Pick<JobRow, "queue" | "principal">, state: number, by: number, bytes: number): void {

@@ -1,7 +1,11 @@
-import type { EndedJob, JobState } from "@svc/protocol/listings";
+import type { EndedJob, ListedJobState } from "@svc/protocol/listings";
 
-export type { JobState, QueueCounts } from "@svc/protocol/listings";
-/** Jobs with these states are deleted; only their dedupe keys remain. */
+export type { QueueCounts } from "@svc/protocol/listings";
+/** State of a stored job. */
+export type JobState = ListedJobState;
+/**
+ * `cancelled` and `expired` jobs are deleted, and `done` ones some time after their end; only their dedupe keys remain.
+ */
 export type EndedState = EndedJob["state"];
 
 /** Limits of a queue. At a limit, adding fails with `queue_full`; accepted jobs are never dropped. */
@@ -99,6 +103,23 @@ export interface FailedAttempt {
   readonly traceId: string | undefined;
 }
 
+/** How many done jobs a queue keeps, and for how long. */
+export interface KeepDone {
+  /** 0: none. */
+  readonly count: number;
+  readonly ageMs: number;
+}
+
+/** The end of a job that succeeded. */
+export interface Outcome {
+  /** JSON. Undefined: not kept. */
+  readonly result: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly endedAt: number;
+  /** Duration of the last attempt. */
+  readonly durationMs: number;
+}
+
 /** A job as the inspection functions show it. */
 export interface JobView {
   readonly seq: number;
@@ -106,7 +127,10 @@ export interface JobView {
   readonly queue: string;
   readonly functionId: string | undefined;
   readonly state: JobState;
-  readonly data: string;
+  /** Undefined for done jobs. */
+  readonly data: string | undefined;
+  /** Set for done jobs. */
+  readonly outcome: Outcome | undefined;
   readonly bytes: number;
   readonly attempts: number;
   readonly maxAttempts: number;
@@ -114,6 +138,7 @@ export interface JobView {
   readonly createdAt: number;
   /** Set for delayed jobs: when the job is due. */
   readonly runAt: number | undefined;
+  /** When the job is deleted if it has not started. Of a done job: until when it is kept. */
   readonly expiresAt: number | undefined;
   readonly group: string | undefined;
   readonly dedupeKey: string | undefined;

@@ -61,7 +61,9 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
     ["first", undefined],
     ["guest's", maker],
   ]);
-  expect(run(procedures.done, { seq: 1 })).toEqual({ unblocked: true });
+  expect(
+    run(procedures.done, { seq: 1, keep: { count: 0, ageMs: 1 }, result: "null", endedAt: 10, durationMs: 1 }),
+  ).toEqual({ unblocked: true });
   expect(run(procedures.job, "first")).toEqual({ queue: "q", ended: "done" });
   expect(run(procedures.subscriptions, null)).toMatchObject([{ topic: "t", functionId: "f", owner: "" }]);
   expect(run(procedures.backlogs, null)).toEqual([{ topic: "u", messages: 1, bytes: 1 }]);

@@ -3,6 +3,7 @@ import type { Database } from "../../../store/driver.ts";
 import type { WriteBuffer } from "../../../store/procedures.ts";
 import { openAddJob, openAddProcedures } from "./add-job.ts";
 import { openCompleteProcedures } from "./complete-job.ts";
+import { DoneJobs } from "./done-jobs.ts";
 import { openQueryProcedures } from "./job-queries.ts";
 import { JobTable } from "./job-table.ts";
 import { openManageProcedures } from "./manage-jobs.ts";
@@ -15,13 +16,25 @@ export { schema } from "./schema.ts";
 
 export function openProcedures(database: Database, gather: (gathering: WriteBuffer) => void): JobProcedures {
   const queues = new QueueTable(database);
-  gather(queues);
   const jobs = new JobTable(database, queues);
+  const done = new DoneJobs(database, jobs);
+  gather({
+    flush() {
+      // Before the counts, which it changes.
+      done.flush();
+      queues.flush();
+    },
+    discard() {
+      done.discard();
+      queues.discard();
+    },
+  });
   const addJob = openAddJob(database, jobs);
   return {
     ...openAddProcedures(addJob),
     ...openTakeProcedures(database, jobs),
     ...openCompleteProcedures(database, jobs),
+    ...done.procedures(),
     ...openManageProcedures(database, jobs),
     ...openQueryProcedures(database, jobs),
     ...openTopicProcedures(database, addJob),

@@ -6,9 +6,11 @@ import type {
   FailedAttempt,
   JobState,
   JobView,
+  KeepDone,
   LeasedJob,
   Maker,
   NewJob,
+  Outcome,
   QueueCounts,
   QueueLimits,
   ReadyJob,
@@ -64,8 +66,8 @@ export interface PeekInput {
   readonly state: JobState;
   /**
    * The last job of the previous page: its `seq`, and `at`, which is `runAt` of a delayed job, `failedAt` of a dead
-   * one, and otherwise 0. Undefined: the first page. Jobs are in the order of acceptance, delayed ones in the order of
-   * their due time, dead ones with the latest first.
+   * one, `expiresAt` of a done one, and otherwise 0. Undefined: the first page. Jobs are in the order of acceptance,
+   * delayed ones in the order of their due time, dead and done ones with the latest first.
    */
   readonly after?: { readonly seq: number; readonly at: number } | undefined;
   readonly offset?: number | undefined;
@@ -100,7 +102,10 @@ export type JobProcedures = {
     { readonly seqs: readonly number[]; readonly run: string; readonly now: number; readonly leaseUntil: number },
     readonly string[]
   >;
-  readonly done: Write<{ readonly seq: number }, CompleteOutput>;
+  /** The handler succeeded. Keeps the job with its result within the limits of `keep`, and deletes older ones. */
+  readonly done: Write<Outcome & { readonly seq: number; readonly keep: KeepDone }, CompleteOutput>;
+  /** Deletes up to `limit` done jobs that were kept long enough. Returns their number; repeat until it is less. */
+  readonly dropDone: Write<{ readonly now: number; readonly limit: number }, number>;
   /** The handler failed: the job waits until `runAt` and keeps its place in its group. */
   readonly retry: Write<
     { readonly seq: number; readonly failure: FailedAttempt; readonly runAt: number },

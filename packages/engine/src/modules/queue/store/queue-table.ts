@@ -23,10 +23,13 @@ export interface QueueRow {
   died: number;
   expired: number;
   cancelled: number;
+  /** Done jobs that are kept. */
+  kept: number;
   /** Counts of all restricted principals together. */
   restricted_depth: number;
   restricted_bytes: number;
   restricted_dead: number;
+  restricted_kept: number;
 }
 
 type Column = Exclude<keyof QueueRow, "id" | "name">;
@@ -45,8 +48,9 @@ const COLUMNS: readonly Column[] = [
     "died",
     "expired",
     "cancelled",
+    "kept",
   ],
-  ...["restricted_depth", "restricted_bytes", "restricted_dead"],
+  ...["restricted_depth", "restricted_bytes", "restricted_dead", "restricted_kept"],
 ] as Column[];
 
 /** The queues and their counts. Many jobs of a batch change one row, so rows are written once, before the commit. */
@@ -100,7 +104,7 @@ export class QueueTable implements WriteBuffer {
   }
 
   counts(row: QueueRow): QueueCounts {
-    const { name, paused, waiting, delayed, active, dead, bytes, added, done, died, expired, cancelled } = row;
+    const { name, paused, waiting, delayed, active, dead, bytes, added, done, died, expired, cancelled, kept } = row;
     return {
       queue: name,
       waiting,
@@ -114,6 +118,7 @@ export class QueueTable implements WriteBuffer {
       died,
       expired,
       cancelled,
+      kept,
     };
   }
 

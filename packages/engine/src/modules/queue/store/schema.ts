@@ -1,7 +1,7 @@
 /**
  * SQL of each schema version. Only append to it.
  *
- * `jobs.state`: 0 ready, 1 blocked by an earlier job of its group, 2 delayed, 3 active, 4 dead. `due` orders ready
+ * `jobs.state`: 0 ready, 1 blocked by an earlier job of its group, 2 delayed, 3 active, 4 dead, 5 done. `due` orders ready
  * jobs, and is when a delayed job may run. `timed`: 0 `due` is the time of acceptance, 1 `due` was computed from a
  * duration, 2 `due` is a time that the caller chose. `function` is empty if the job names none. Data is in a separate
  * table, so that a change of state does not write it again.
@@ -10,6 +10,9 @@
  * counts of queues cover all jobs; `restricted_*` and `shares` cover jobs of restricted principals, together and per
  * principal. `provider` is the restricted principal that provided the function when a restricted principal made the
  * job; no other provider's function runs it.
+ *
+ * A done job is kept until `expires_at`, without its data. `result` is null if the result was not kept. `kept` counts
+ * done jobs.
  */
 export const schema: readonly string[] = [
   `CREATE TABLE queues (
@@ -147,4 +150,13 @@ export const schema: readonly string[] = [
      PRIMARY KEY (principal, topic)
    ) WITHOUT ROWID`,
   "ALTER TABLE jobs ADD COLUMN provider TEXT",
+  `ALTER TABLE jobs ADD COLUMN ended_at INTEGER;
+   ALTER TABLE jobs ADD COLUMN duration_ms INTEGER;
+   ALTER TABLE jobs ADD COLUMN result TEXT;
+   CREATE INDEX done_jobs ON jobs (queue, expires_at, seq) WHERE state = 5;
+   CREATE INDEX restricted_done_jobs ON jobs (queue, expires_at, seq) WHERE state = 5 AND principal <> '';
+   CREATE INDEX done_jobs_of_principal ON jobs (queue, principal, expires_at, seq) WHERE state = 5 AND principal <> '';
+   ALTER TABLE queues ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE queues ADD COLUMN restricted_kept INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE shares ADD COLUMN kept INTEGER NOT NULL DEFAULT 0`,
 ];

@@ -10,6 +10,8 @@ export type ShareRow = {
   depth: number;
   bytes: number;
   dead: number;
+  /** Done jobs that are kept. */
+  kept: number;
 };
 
 /** Maximum rows cached between transactions. */
@@ -26,10 +28,10 @@ export class ShareTable {
 
   constructor(database: Database) {
     this.#find = database.prepare(
-      "SELECT queue, principal, depth, bytes, dead FROM shares WHERE queue = ? AND principal = ?",
+      "SELECT queue, principal, depth, bytes, dead, kept FROM shares WHERE queue = ? AND principal = ?",
     );
     this.#put = database.prepare(
-      "INSERT INTO shares (queue, principal, depth, bytes, dead) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (queue, principal) DO UPDATE SET depth = ?3, bytes = ?4, dead = ?5",
+      "INSERT INTO shares (queue, principal, depth, bytes, dead, kept) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (queue, principal) DO UPDATE SET depth = ?3, bytes = ?4, dead = ?5, kept = ?6",
     );
     this.#delete = database.prepare("DELETE FROM shares WHERE queue = ? AND principal = ?");
     this.#deadWithin = database.prepare("SELECT COALESCE(SUM(MIN(dead, ?)), 0) AS dead FROM shares WHERE queue = ?");
@@ -40,7 +42,7 @@ export class ShareTable {
     const key = `${queue} ${principal}`;
     const cached = this.#cached.get(key);
     if (cached !== undefined) return cached;
-    const row = { ...(this.#find.get(queue, principal) ?? { queue, principal, depth: 0, bytes: 0, dead: 0 }) };
+    const row = { ...(this.#find.get(queue, principal) ?? { queue, principal, depth: 0, bytes: 0, dead: 0, kept: 0 }) };
     this.#cached.set(key, row);
     return row;
   }
@@ -57,9 +59,9 @@ export class ShareTable {
   }
 
   flush(): void {
-    for (const { queue, principal, depth, bytes, dead } of this.#changed) {
-      if (depth === 0 && dead === 0) this.#delete.run(queue, principal);
-      else this.#put.run(queue, principal, depth, bytes, dead);
+    for (const { queue, principal, depth, bytes, dead, kept } of this.#changed) {
+      if (depth === 0 && dead === 0 && kept === 0) this.#delete.run(queue, principal);
+      else this.#put.run(queue, principal, depth, bytes, dead, kept);
     }
     this.#changed.clear();
     if (this.#cached.size > MAX_CACHED) this.#cached.clear();

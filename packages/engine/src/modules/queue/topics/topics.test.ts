@@ -446,7 +446,7 @@ describe("the subscription that a trusted worker took over", () => {
 
 describe("the subscription of a restricted connection", () => {
   const guest = restrictedPrincipal("role guest");
-  const away = { isAway: () => true, functionIds: [], run: () => Promise.resolve() };
+  const away = { isAway: () => true, functionIds: [], run: async () => undefined };
 
   it("that is full has messages dropped, and none refused to who publishes; a trusted worker's has them refused", async () => {
     const queues = await queueEngine();

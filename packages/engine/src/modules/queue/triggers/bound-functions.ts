@@ -69,7 +69,7 @@ export class BoundFunctions implements JobServer {
     for (const binding of this.#bound) binding.report(problem);
   }
 
-  async run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<unknown> {
+  async run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<Payload | undefined> {
     const { signal, traceparent, baggage, timeoutMs } = options;
     for (const binding of this.#inRoundRobinOrder()) {
       const conditionOptions = attempt.callOptions({ signal, traceparent, baggage, timeoutMs });

@@ -1,0 +1,30 @@
+import type { QueueCore } from "./queue-core.ts";
+
+/** Maximum functions for which a similar name is searched, because each search compares all functions. */
+const MAX_SUGGESTIONS = 10;
+
+/** Returns why no worker can run jobs of a queue for a function, or for its triggers; undefined if one can. */
+export type AwayReasonOf = (queue: string, functionId: string | undefined) => string | undefined;
+
+/**
+ * Returns a function that finds each reason once. `mayNameOthers`: a reason may name a similar function, which not
+ * every caller may see.
+ */
+export function awayReasons(core: Pick<QueueCore, "awayReason">, mayNameOthers: boolean): AwayReasonOf {
+  const found = new Map<string, string | undefined>();
+  return (queue, functionId) => {
+    const key = JSON.stringify([queue, functionId]);
+    if (!found.has(key))
+      found.set(key, core.awayReason(queue, functionId, mayNameOthers && found.size < MAX_SUGGESTIONS));
+    return found.get(key);
+  };
+}
+
+/** Returns the reasons that apply to jobs of a queue, each once. */
+export function reasonsAmong(
+  jobs: readonly { readonly functionId: string | undefined }[],
+  queue: string,
+  reasonOf: AwayReasonOf,
+): readonly string[] {
+  return [...new Set(jobs.flatMap(({ functionId }) => reasonOf(queue, functionId) ?? []))];
+}

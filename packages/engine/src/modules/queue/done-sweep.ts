@@ -1,0 +1,48 @@
+import { type Clock, every } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { inSteps } from "./in-steps.ts";
+import type { QueueStore } from "./store/queue-store.ts";
+
+const EVERY_MS = 60_000;
+
+/** Deletes done jobs that were kept long enough. Calls the store only while it may have such jobs. */
+export class DoneSweep {
+  readonly #store: QueueStore;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #mayHaveDone = true;
+  #stop: () => void = () => {};
+
+  constructor(parts: { readonly store: QueueStore; readonly clock: Clock; readonly log: Logger }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+  }
+
+  start(): void {
+    this.#stop = every(this.#clock, EVERY_MS, () => void this.#sweep());
+  }
+
+  stop(): void {
+    this.#stop();
+  }
+
+  /** Call when a job is done. */
+  noteDone(): void {
+    this.#mayHaveDone = true;
+  }
+
+  async #sweep(): Promise<void> {
+    if (!this.#mayHaveDone) return;
+    this.#mayHaveDone = false;
+    try {
+      await inSteps((limit) => this.#store.call("dropDone", { now: this.#clock.now(), limit }));
+      const counts = await this.#store.call("counts", null);
+      if (counts.some(({ kept }) => kept > 0)) this.#mayHaveDone = true;
+    } catch (error) {
+      // The store logs its own failures. The next sweep tries again.
+      this.#mayHaveDone = true;
+      this.#log.debug("done jobs cannot be deleted", { error });
+    }
+  }
+}
