@@ -76,6 +76,42 @@ def test_a_job_runs_with_its_data_and_its_context(worker: svc.Worker) -> None:
     assert (job.queue, job.id, job.attempt) == ("basic", enqueued["job_id"], 1)
 
 
+def test_a_running_job_reports_its_progress_and_a_done_one_is_kept_with_its_result(worker: svc.Worker) -> None:
+    jobs: queue.SimpleQueue[svc.RunningJob] = queue.SimpleQueue()
+    ended = threading.Event()
+
+    def run(data: Any, context: svc.HandlerContext) -> Any:
+        assert context.job is not None
+        context.job.progress(0.4, "4 of 10 pages")
+        jobs.put(context.job)
+        assert ended.wait(20)
+        return {"pages": data}
+
+    worker.register_function("q-progress::run", run)
+    job_id = worker.queue.enqueue("basic", "q-progress::run", 10)["job_id"]
+    job = jobs.get(timeout=20)
+    for wrong in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="a number from 0 to 1"):
+            job.progress(wrong)
+    with pytest.raises(ValueError, match="at most 256 characters"):
+        job.progress(1, "x" * 257)
+    running = worker.queue.get_job(job_id)
+    assert running["state"] == "active"
+    assert "progress" in running
+    assert running["progress"] is not None
+    assert (running["progress"]["value"], running["progress"]["note"]) == (0.4, "4 of 10 pages")
+    ended.set()
+    pause = threading.Event()
+    for _ in range(400):
+        done = next((job for job in worker.queue.done_jobs("basic") if job["job_id"] == job_id), None)
+        if done is not None:
+            break
+        pause.wait(0.05)
+    assert done is not None
+    assert (done["state"], done["result"], done["attempts"], done["result_kept"]) == ("done", {"pages": 10}, 0, True)
+    assert worker.queue.get_job(job_id) == done
+
+
 def test_a_failed_job_is_retried_and_counts_its_attempts(worker: svc.Worker) -> None:
     failures = iter([True, False])
 

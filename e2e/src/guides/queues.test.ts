@@ -21,7 +21,7 @@ describe("the guide to queues", () => {
     await mailer.stop();
   });
 
-  it.each(["later", "orders"])("prints the documented output: %s", async (name) => {
+  it.each(["later", "report", "orders"])("prints the documented output: %s", async (name) => {
     const { output } = await guide.finish(name, quiet);
     expect(output).toBe(guide.text(`${name}-output`));
   });

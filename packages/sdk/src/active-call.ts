@@ -1,4 +1,4 @@
-import { CallError, type Job } from "@svc/protocol";
+import { CallError } from "@svc/protocol";
 import type { CallContext, Caller } from "./call-context.ts";
 import type { CallRequest, Inferred, ResultType } from "./call-request.ts";
 import type { Channels } from "./channels/channels.ts";
@@ -7,6 +7,7 @@ import { WorkerEvent } from "./event/worker-event.ts";
 import type { Logger } from "./logger.ts";
 import { deprecated } from "./names/deprecation.ts";
 import { engineResult } from "./names/engine-result.ts";
+import { RunningJob } from "./queue/running-job.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
 import type { AcceptedCall } from "./session.ts";
 import { WorkerState } from "./state/worker-state.ts";
@@ -28,6 +29,8 @@ export interface ActiveCallHost {
   span<Result>(call: ActiveCall, name: string, body: (span: Span) => Result, options: SpanOptions): Result;
   readonly channels: Pick<Channels, "created" | "end">;
   startCall(request: CallRequest, parent: ActiveCall, signal: AbortSignal): Promise<unknown>;
+  /** Makes a call without an answer. Drops it if it cannot be sent. */
+  notify(request: CallRequest, parent: ActiveCall): void;
 }
 
 /**
@@ -40,6 +43,7 @@ export class ActiveCall implements CallContext, Active {
   #controller: AbortController | undefined;
   #abortReason: CallError | undefined;
   #caller: Caller | undefined;
+  #job: RunningJob | undefined;
   #log: Logger | undefined;
   #start: CallContext["call"] | undefined;
   #span: CallContext["span"] | undefined;
@@ -62,8 +66,14 @@ export class ActiveCall implements CallContext, Active {
     if (caller !== undefined) this.#caller ??= engineResult(caller) as Caller;
     return this.#caller;
   }
-  get job(): Job | undefined {
-    return this.#call.job;
+  get job(): RunningJob | undefined {
+    const { job } = this.#call;
+    if (job !== undefined)
+      this.#job ??= new RunningJob(job, (request) => {
+        // After an abort the engine rejects reports of this attempt.
+        if (this.running && this.#abortReason === undefined) this.#host.notify(request, this);
+      });
+    return this.#job;
   }
   get metadata(): unknown {
     return this.#call.metadata;

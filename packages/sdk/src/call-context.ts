@@ -1,8 +1,8 @@
-import type { Job } from "@svc/protocol";
 import type { CallRequest, Inferred, ResultType } from "./call-request.ts";
 import type { WorkerCron } from "./cron/worker-cron.ts";
 import type { WorkerEvent } from "./event/worker-event.ts";
 import type { Logger } from "./logger.ts";
+import type { RunningJob } from "./queue/running-job.ts";
 import type { WorkerQueue } from "./queue/worker-queue.ts";
 import type { WorkerState } from "./state/worker-state.ts";
 import type { WorkerStream } from "./stream/worker-stream.ts";
@@ -21,7 +21,7 @@ export interface CallContext {
   /** Absent if the engine itself called. */
   readonly caller: Caller | undefined;
   /** The queued job that this call runs. Absent for other calls. */
-  readonly job: Job | undefined;
+  readonly job: RunningJob | undefined;
   /** The caller's `metadata`, or the trigger's. For events it also contains the topic, see `EventMetadata`. */
   readonly metadata: unknown;
   /** Aborts when the caller cancels the call, when its deadline passes, and when the connection is lost. */

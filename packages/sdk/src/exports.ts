@@ -66,12 +66,15 @@ export {
 } from "./logger.ts";
 export type { WaitOptions, WorkerOptions } from "./options.ts";
 export type {
+  DoneJob,
+  DoneJobPage,
   EndedJob,
   EnqueuedJob,
   EnqueueOptions,
   JobFailure,
   JobOptions,
   JobPage,
+  JobProgress,
   JobState,
   JobToEnqueue,
   PeekOptions,
@@ -79,6 +82,7 @@ export type {
   QueueStats,
   RedriveOptions,
 } from "./queue/queue-types.ts";
+export type { RunningJob } from "./queue/running-job.ts";
 export type { WorkerQueue } from "./queue/worker-queue.ts";
 export type {
   FunctionOptions,

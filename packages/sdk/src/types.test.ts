@@ -133,6 +133,9 @@ async function checks(worker: Worker): Promise<void> {
   });
   // @ts-expect-error no queue
   worker.registerTrigger({ type: "queue", function_id: "f", config: { topic: "t" } });
+  expectTypeOf((await worker.queue.peek<string>("q", { state: "done" })).jobs[0]?.result).toEqualTypeOf<
+    string | undefined
+  >();
   expectTypeOf((await worker.queue.peek<{ a: number }>("q")).jobs[0]?.data).toEqualTypeOf<{ a: number } | undefined>();
   const someType: string = "http";
   worker.registerTrigger({ type: someType, function_id: "f", config: 7 });

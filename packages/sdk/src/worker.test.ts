@@ -176,6 +176,35 @@ describe("functions", () => {
     expect(seen?.signal.aborted).toBe(false);
   });
 
+  it("reports the progress of its job, only while its call runs, and rejects what is no progress", async () => {
+    let seen: CallContext["job"];
+    let end = (): void => {};
+    worker.registerFunction("f", (_input, { job }) => {
+      seen = job;
+      return new Promise<void>((resolve) => {
+        end = resolve;
+      });
+    });
+    await engine.frame({ type: "registerfunction", id: "f" });
+    engine.send(invoke("f", 1, { job: { queue: "q", id: "j", attempt: 2 } }));
+    await expect.poll(() => seen).toBeDefined();
+    seen?.progress(0.4, "4 of 10 pages");
+    const report = { function_id: "queue::report_progress" };
+    expect(await engine.frame(report)).toMatchObject({
+      action: { type: "void" },
+      data: { queue: "q", job_id: "j", attempt: 2, progress: 0.4, note: "4 of 10 pages" },
+    });
+    for (const wrong of [-0.1, 1.1, Number.NaN, "1"])
+      expect(() => seen?.progress(wrong as number)).toThrow("the progress of a job must be a number from 0 to 1");
+    expect(() => seen?.progress(1, "x".repeat(257))).toThrow("at most 256 characters");
+    end();
+    await answerOf();
+    seen?.progress(1);
+    await worker.callVoid({ function_id: "after" });
+    await engine.frame({ function_id: "after" });
+    expect(engine.frames.filter(({ function_id }) => function_id === report.function_id)).toHaveLength(1);
+  });
+
   it("sends the JSON Schema of a zod format and rejects payloads that do not match, naming the field", async () => {
     let ran = 0;
     worker.registerFunction(

@@ -187,6 +187,11 @@ export class Worker {
         },
         channels: this.#channels,
         startCall: (request, call, signal) => this.#calls.start(request, undefined, this.#within(call), signal),
+        notify: (request, call) => {
+          this.#calls.start(request, { type: "void" }, this.#within(call), undefined).catch((error: unknown) => {
+            this.#logger.debug("a report could not be sent", { functionId: request.function_id, error });
+          });
+        },
         span: (call, spanName, body, spanOptions) =>
           this.#telemetry.span(spanName, body, spanOptions, this.#within(call)),
       },

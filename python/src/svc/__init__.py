@@ -18,7 +18,7 @@ from .channel_refs import ChannelRef
 from .channel_writer import ChannelWriter
 from .connect_worker import connect
 from .connection import ConnectionState
-from .context import HandlerContext
+from .context import HandlerContext, RunningJob
 from .cron import Cron
 from .cron_types import (
     CronEvent,
@@ -42,12 +42,14 @@ from .http_result import HttpResult, http_response, json_response, redirect_resp
 from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
 from .queue_types import (
+    DoneJob,
     DurableQueueConfig,
     DurableSubscriberTriggerConfig,
     EndedJob,
     EnqueuedJob,
     JobFailure,
     JobPage,
+    JobProgress,
     JobState,
     JobToEnqueue,
     QueueJob,
@@ -172,10 +174,12 @@ __all__ = [
     "Queues",
     "DurableQueueConfig",
     "DurableSubscriberTriggerConfig",
+    "DoneJob",
     "EndedJob",
     "EnqueuedJob",
     "JobFailure",
     "JobPage",
+    "JobProgress",
     "JobState",
     "JobToEnqueue",
     "QueueJob",
@@ -199,6 +203,7 @@ __all__ = [
     "ConnectionState",
     "ReconnectOptions",
     "Logger",
+    "RunningJob",
     "Span",
     "SpanKind",
     "TelemetryOptions",

@@ -63,9 +63,9 @@ class CallClient:
         self._start_on_loop(outgoing, result, key)
         return await self._await(result, key)
 
-    def start(self, request: Mapping[str, Any]) -> StartedCall:
+    def start(self, request: Mapping[str, Any], mode: Mode = "call") -> StartedCall:
         """Starts a call without waiting for its result."""
-        return self._start(self._outgoing(request, "call", None))
+        return self._start(self._outgoing(request, mode, None))
 
     async def finish(self, started: StartedCall) -> Any:
         """Returns the result of a started call."""

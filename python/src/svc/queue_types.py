@@ -48,7 +48,31 @@ class JobFailure(TypedDict):
     trace_id: str | None
 
 
-class QueueJob(TypedDict):
+class JobProgress(TypedDict):
+    """How far a running attempt is, as its handler reported: ``value`` is 0 to 1, ``at`` is RFC 3339 in UTC."""
+
+    value: float
+    note: str | None
+    at: str
+
+
+class _CommonJob(TypedDict):
+    job_id: str
+    queue: str
+    function_id: str | None
+    attempts: int
+    max_attempts: int
+    priority: int
+    created_at: str
+    group: str | None
+    dedupe_key: str | None
+    made_by: dict[str, str | None] | None
+    trace_id: str | None
+    bytes: int
+    failures: list[JobFailure]
+
+
+class QueueJob(_CommonJob):
     """A job on its queue. Times are RFC 3339 in UTC.
 
     Attributes:
@@ -57,32 +81,41 @@ class QueueJob(TypedDict):
         run_at: Earliest start of a delayed job.
         made_by: ``principal`` and ``role`` of the restricted caller that enqueued it; None: a trusted caller.
         failed_at: When a dead job moved to the dead-letter queue.
+        reason: Why no worker can run it now, e.g. nobody provides its function. None if one can.
+        progress: Last report of the running attempt.
         bytes: Size of its data.
         failures: The last 20, the oldest first.
     """
 
-    job_id: str
-    queue: str
-    function_id: str | None
     state: JobState
     data: Any
-    attempts: int
-    max_attempts: int
-    priority: int
-    created_at: str
     run_at: str | None
     expires_at: str | None
-    group: str | None
-    dedupe_key: str | None
-    made_by: dict[str, str | None] | None
     failed_at: str | None
-    trace_id: str | None
-    bytes: int
-    failures: list[JobFailure]
+    reason: str | None
+    progress: JobProgress | None
+
+
+class DoneJob(_CommonJob):
+    """A job that succeeded. Its queue keeps the latest ones, see ``keep_completed`` of its config.
+
+    Attributes:
+        result: None if it is not kept.
+        result_kept: False if the result was larger than 64 KiB.
+        duration_ms: Duration of the last attempt.
+        kept_until: It is deleted at this time, or earlier if newer ones take its place.
+    """
+
+    state: Literal["done"]
+    result: Any
+    result_kept: bool
+    ended_at: str
+    duration_ms: int
+    kept_until: str
 
 
 class EndedJob(TypedDict):
-    """A job that has ended. It is remembered as long as its dedupe key."""
+    """A job that has ended and of which only the dedupe key is remembered."""
 
     job_id: str
     queue: str
@@ -96,12 +129,21 @@ class JobPage(TypedDict):
     cursor: str | None
 
 
+class DoneJobPage(TypedDict):
+    """The latest first. ``cursor``: for the next page; None on the last page."""
+
+    jobs: list[DoneJob]
+    cursor: str | None
+
+
 class QueueStats(TypedDict):
     """Job counts of a queue. ``added`` to ``cancelled`` are totals since its first use.
 
     Attributes:
         waiting: Ready to run, or waiting for another job of their group.
         bytes: Size of the data of all jobs, including dead ones.
+        kept: Done jobs that are kept.
+        waiting_reasons: Why no worker can run some of the oldest waiting jobs.
         type: None: the queue has jobs, but is not declared.
         topic: Topic of the durable subscription that the queue belongs to.
     """
@@ -118,6 +160,8 @@ class QueueStats(TypedDict):
     died: int
     expired: int
     cancelled: int
+    kept: int
+    waiting_reasons: list[str]
     type: Literal["standard", "fifo"] | None
     concurrency: int | None
     topic: str | None

@@ -10,7 +10,17 @@ from typing import Any, Final, Literal, cast
 from .blocking import blocking, blocking_iterator
 from .call_client import ModuleClient, all_pages
 from .errors import CallError
-from .queue_types import EndedJob, EnqueuedJob, JobPage, JobState, JobToEnqueue, QueueJob, QueueStats
+from .queue_types import (
+    DoneJob,
+    DoneJobPage,
+    EndedJob,
+    EnqueuedJob,
+    JobPage,
+    JobState,
+    JobToEnqueue,
+    QueueJob,
+    QueueStats,
+)
 from .requests import checked_item
 
 # Within the class `list` is a method.
@@ -130,9 +140,25 @@ class Queues(ModuleClient):
 
     jobs = blocking_iterator(jobs_async)
 
-    async def get_job_async(self, job_id: str) -> QueueJob | EndedJob:
-        """Returns a job by its id. Raises ``job_not_found`` for a job that has ended and is no longer remembered."""
-        return cast("QueueJob | EndedJob", await self._call("queue::get_job", job_id=job_id))
+    def done_jobs_async(self, queue: str, *, page_size: int | None = None) -> AsyncIterator[DoneJob]:
+        """Yields the jobs that succeeded and are kept, the latest first."""
+
+        async def page(cursor: str | None) -> DoneJobPage:
+            return cast(
+                DoneJobPage,
+                await self._call("queue::peek", queue=queue, state="done", cursor=cursor, limit=page_size),
+            )
+
+        return all_pages(page, "jobs")
+
+    done_jobs = blocking_iterator(done_jobs_async)
+
+    async def get_job_async(self, job_id: str) -> QueueJob | DoneJob | EndedJob:
+        """Returns a job by its id: a running one with its progress, one that succeeded with its result.
+
+        Raises ``job_not_found`` for a job that has ended and is no longer kept.
+        """
+        return cast("QueueJob | DoneJob | EndedJob", await self._call("queue::get_job", job_id=job_id))
 
     get_job = blocking(get_job_async)
 

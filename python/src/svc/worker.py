@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -17,6 +18,7 @@ from .connection_watch import ConnectionWatch
 from .context import HandlerContext, current_context
 from .cron import Cron
 from .engine_link import EngineLink
+from .errors import CallError
 from .events import Events
 from .http_function import HttpFunction
 from .lifetime import Lifetime
@@ -266,6 +268,11 @@ class Worker:
     async def call_async_within(self, context: HandlerContext, request: Mapping[str, Any]) -> Any:
         """Implements ``context.call_async``."""
         return await self._calls.call(request, context=context)
+
+    def notify(self, request: Mapping[str, Any]) -> None:
+        """Makes a call without an answer, for ``context.job.progress``. Drops it if it cannot be sent."""
+        with contextlib.suppress(CallError):
+            self._calls.start(request, "void")
 
     def span(self, name: str, /, *, kind: SpanKind = "internal", **attributes: object) -> Span:
         """As ``context.span``. The parent is the running call or span; without one, the span starts a trace."""

@@ -1,7 +1,13 @@
-import type { JobState, MadeBy } from "@svc/protocol/listings";
+import type { JobProgress, JobState, ListedJobState, QueueStats as ListedStats, MadeBy } from "@svc/protocol/listings";
 import type { HelperOptions } from "../items/item-types.ts";
 
-export type { JobState, QueueStats } from "@svc/protocol/listings";
+export type { JobProgress, JobState, ListedJobState } from "@svc/protocol/listings";
+
+/** Contents of a queue, and counts of its jobs since it was first used. */
+export interface QueueStats extends Omit<ListedStats, "waiting_reasons"> {
+  /** Why no worker can run some of the oldest waiting jobs. Absent on older engines. */
+  readonly waitingReasons?: readonly string[];
+}
 
 /** Options of a new job. Omitted options default to the queue's settings. */
 export interface JobOptions {
@@ -84,6 +90,10 @@ export interface QueueJob<Data = unknown> {
   readonly bytes: number;
   /** The last 20 failures, oldest first. The last one of a dead job is the reason why it is dead. */
   readonly failures: readonly JobFailure[];
+  /** Why no worker can run it now, e.g. nobody provides its function. Null if one can. Absent on older engines. */
+  readonly reason?: string | null;
+  /** Last report of the running attempt. Absent on older engines. */
+  readonly progress?: JobProgress | null;
   /** @deprecated Use `jobId`. */
   readonly job_id: string;
   /** @deprecated Use `functionId`. */
@@ -106,7 +116,24 @@ export interface QueueJob<Data = unknown> {
   readonly trace_id: string | null;
 }
 
-/** A job that has ended. It is kept as long as its dedupe key. */
+type OnlyWaiting = "state" | "data" | "runAt" | "expiresAt" | "failedAt" | "reason" | "progress";
+type OnlyWaitingOldNames = "run_at" | "expires_at" | "failed_at";
+
+/** A job that succeeded. The queue keeps its latest ones, see `keep_completed` of its config. Times are RFC 3339. */
+export interface DoneJob<Result = unknown> extends Omit<QueueJob, OnlyWaiting | OnlyWaitingOldNames> {
+  readonly state: "done";
+  /** Null if it is not kept. */
+  readonly result: Result;
+  /** False if the result was larger than 64 KiB. */
+  readonly resultKept: boolean;
+  readonly endedAt: string;
+  /** Duration of the last attempt. */
+  readonly durationMs: number;
+  /** It is deleted at this time, or earlier if newer ones take its place. */
+  readonly keptUntil: string;
+}
+
+/** A job that has ended and of which only the dedupe key is kept. */
 export interface EndedJob {
   readonly jobId: string;
   readonly queue: string;
@@ -115,9 +142,9 @@ export interface EndedJob {
   readonly job_id: string;
 }
 
-export interface PeekOptions extends HelperOptions {
+export interface PeekOptions<State extends ListedJobState = JobState> extends HelperOptions {
   /** Default `waiting`. */
-  readonly state?: JobState | undefined;
+  readonly state?: State | undefined;
   /** `cursor` of the previous page. */
   readonly cursor?: string | undefined;
   /** Maximum jobs per page. */
@@ -126,6 +153,13 @@ export interface PeekOptions extends HelperOptions {
 
 export interface JobPage<Data = unknown> {
   readonly jobs: readonly QueueJob<Data>[];
+  /** Null on the last page. */
+  readonly cursor: string | null;
+}
+
+export interface DoneJobPage<Result = unknown> {
+  /** The latest first. */
+  readonly jobs: readonly DoneJob<Result>[];
   /** Null on the last page. */
   readonly cursor: string | null;
 }

@@ -2,12 +2,15 @@ import { callEngine, callForResult, type HelperCalls, helperOptions, wireMembers
 import type { HelperOptions } from "../items/item-types.ts";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import type {
+  DoneJob,
+  DoneJobPage,
   EndedJob,
   EnqueuedJob,
   EnqueueOptions,
   JobOptions,
   JobPage,
   JobToEnqueue,
+  ListedJobState,
   PeekOptions,
   QueueJob,
   QueueStats,
@@ -101,13 +104,24 @@ export class WorkerQueue {
   }
 
   /** Returns a page of the jobs in one state, without removing them. */
-  peek<Data = unknown>(queue: string, options?: PeekOptions): Promise<JobPage<Data>> {
+  peek<Result = unknown>(
+    queue: string,
+    options: PeekOptions<"done"> & { readonly state: "done" },
+  ): Promise<DoneJobPage<Result>>;
+  peek<Data = unknown>(queue: string, options?: PeekOptions): Promise<JobPage<Data>>;
+  peek(queue: string, options?: PeekOptions<ListedJobState>): Promise<unknown> {
     const payload = { queue, ...wireMembers(options, PEEK_OPTIONS) };
     return callForResult(this.#calls, "queue::peek", payload, options, OPTIONS.peek, { jobs: JOB });
   }
 
-  /** Returns a job. Rejects with `job_not_found` if it has ended and is no longer kept. */
-  getJob<Data = unknown>(jobId: string, options?: HelperOptions): Promise<QueueJob<Data> | EndedJob> {
+  /**
+   * Returns a job: a running one with its progress, one that succeeded with its result while it is kept. Rejects with
+   * `job_not_found` if it has ended and is no longer kept.
+   */
+  getJob<Data = unknown, Result = unknown>(
+    jobId: string,
+    options?: HelperOptions,
+  ): Promise<QueueJob<Data> | DoneJob<Result> | EndedJob> {
     return callForResult(this.#calls, "queue::get_job", { job_id: jobId }, options, OPTIONS.getJob, JOB);
   }
 
