@@ -1,9 +1,7 @@
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
-import { listQueues, type QueueCounts } from "../queue-names.ts";
+import { listQueues, queueTable } from "../queue-names.ts";
 import type { Shell } from "../shell.ts";
-import { table } from "../table.ts";
-import { outPaint } from "../terminal-text.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface ListOptions extends EngineOptions {
@@ -29,34 +27,5 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
     shell.out(`${JSON.stringify({ queues })}\n`);
     return;
   }
-  const paint = outPaint(shell);
-  const style = (cell: string, { head }: { readonly head: string }): string =>
-    head === "DEAD" && cell.trim() !== "0" ? paint.red(cell) : cell;
-  shell.out(
-    table(["QUEUE", "WAITING", "DELAYED", "RUNNING", "DEAD", "DONE", "KIND"], queues.map(row), {
-      columns: shell.outColumns,
-      whole: ["QUEUE"],
-      style,
-    }),
-  );
-}
-
-function row({
-  queue,
-  waiting,
-  delayed,
-  active,
-  dead,
-  done,
-  paused,
-  type,
-  concurrency,
-  topic,
-}: QueueCounts): readonly string[] {
-  const kind = [
-    type === null ? "not declared" : `${type}, concurrency ${concurrency ?? "?"}`,
-    ...(topic === null ? [] : [`of topic ${topic}`]),
-    ...(paused ? ["paused"] : []),
-  ];
-  return [queue, ...[waiting, delayed, active, dead, done].map(String), kind.join(", ")];
+  shell.out(queueTable(queues, shell));
 }

@@ -294,6 +294,51 @@ describe("svc queue", () => {
     });
   });
 
+  it("shows why no worker can run a waiting job", async () => {
+    const { out } = await svc("trigger", "orders::noet", "--enqueue", "later");
+    const reason = "no connected worker provides the function orders::noet; did you mean orders::note?";
+    expect((await svc("queue", "peek", "later")).out).toMatch(
+      new RegExp(`^JOB +FUNCTION +FAILED +ADDED +DATA +REASON\\n${out.trim()} .* ${reason.replace("?", "\\?")}$`, "m"),
+    );
+    expect((await svc("queue", "list")).out).toContain(`Jobs wait in later: ${reason}\n`);
+    await svc("queue", "purge", "later", "--yes");
+  });
+
+  it("shows done jobs with their result and duration, with secrets masked", async () => {
+    system.worker.registerFunction("orders::sign", () => ({ total: 9, api_key: "s3cret" }));
+    const id = (await svc("trigger", "orders::sign", "--enqueue", "later")).out.trim();
+    await expect
+      .poll(async () => (await svc("queue", "peek", "later", "--state", "done")).out, { timeout: 20_000 })
+      .toMatch(
+        new RegExp(
+          `^JOB +FUNCTION +FAILED +ENDED +TOOK +RESULT\\n${id} +orders::sign +0/1 .* ms +\\{"total":9,"api_key":"`,
+          "m",
+        ),
+      );
+    expect((await svc("queue", "peek", "later", "--state", "done")).out).not.toContain("s3cret");
+  });
+
+  it("watches a queue: its running jobs with their progress, until it is stopped", async () => {
+    let end = (): void => {};
+    system.worker.registerFunction("orders::pack", (_, { job }) => {
+      job?.progress(0.4, "4 of 10 boxes");
+      return new Promise<void>((resolve) => {
+        end = resolve;
+      });
+    });
+    await svc("trigger", "orders::pack", "--enqueue", "later");
+    const { shell, ended } = system.started(["queue", "watch", "later"], { outColumns: 160, env: { NO_COLOR: "1" } });
+    await expect.poll(() => shell.written.out, { timeout: 20_000 }).toMatch(/orders::pack .* 40 % 4 of 10 boxes/);
+    end();
+    await expect.poll(() => shell.written.out, { timeout: 20_000 }).toMatch(/later +0 +0 +0 +0 +\d+ +standard/);
+    shell.stop("SIGINT");
+    expect(await ended).toBe(EXIT.done);
+    expect(await svc("queue", "watch", "later")).toMatchObject({
+      status: EXIT.usage,
+      notes: expect.stringContaining("needs a terminal"),
+    });
+  });
+
   it.each(["peek", "redrive", "purge", "pause", "resume"])("%s suggests the nearest queue", async (verb) => {
     expect(await svc("queue", verb, "defualt")).toMatchObject({
       status: EXIT.failed,

@@ -125,6 +125,25 @@ describe("svc doctor", () => {
     expect(shell.written.out).toMatch(/last line: \\u001b\[31mno such thing$/m);
   });
 
+  it("warns of jobs that no worker can run, with the reason", async () => {
+    const project = projectWith(
+      `workers:\n  - name: svc-queue\n    config: {adapter: {name: in_memory}}\n${FREE_PORTS}`,
+    );
+    const engine = await startTestEngine(project);
+    cleanUps.push(() => engine.stop());
+    const shell = recordedShell({ cwd: project.dir });
+    await run(["trigger", "mail::send", "--enqueue", "default", "--url", engine.url], shell);
+
+    const { checks } = await doctor(project);
+
+    expect(checks).toContainEqual({
+      check: "queue default",
+      status: "warning",
+      message: "jobs wait: no connected worker provides the function mail::send",
+      remedy: expect.stringContaining("svc queue peek default"),
+    });
+  });
+
   it("names the process that uses a port of the engine", async () => {
     const { server, port } = await listening();
     cleanUps.push(() => new Promise((closed) => server.close(closed)));

@@ -4,6 +4,7 @@ import { withEngine } from "../engine-session.ts";
 import { CommandFailure, EXIT } from "../exit-codes.ts";
 import { listWorkers, type WorkerReport } from "../worker-functions.ts";
 import type { Check, CheckContext, Finding } from "./finding.ts";
+import { queueFindings } from "./queues.ts";
 
 /** Maximum clock difference. With more, deadlines, tokens and traces of the two machines do not match. */
 const MAX_SKEW_MS = 2000;
@@ -24,7 +25,13 @@ export const engine: Check = async (context) => {
         status: "ok",
         message: `${info.version} responds at ${address.shownUrl}`,
       };
-      return [reached, ...versionFinding(info), ...(await readiness(info, context)), ...(await workerFindings(worker))];
+      return [
+        reached,
+        ...versionFinding(info),
+        ...(await readiness(info, context)),
+        ...(await workerFindings(worker)),
+        ...(await queueFindings(worker)),
+      ];
     });
   } catch (error) {
     if (error instanceof CommandFailure) return [unreachable(error, context)];
