@@ -17,6 +17,7 @@ const CONFIG = `workers:
         emails: {max_attempts: 1}
         held: {}
         filled: {}
+        reports: {}
 `;
 
 const system = systemOfFile({ config: CONFIG });
@@ -234,6 +235,34 @@ it("distinguishes no match, an empty list, an unknown queue or job, loading, and
   await held.close();
 });
 
+it("shows the progress of a running job, its result when it is done, and why a job waits", async () => {
+  let end = (): void => {};
+  worker.registerFunction("reports::build", (_, { job }) => {
+    job?.progress(0.4, "4 of 10 pages");
+    return new Promise((resolve) => {
+      end = () => resolve({ pages: 10, api_key: "s3cret" });
+    });
+  });
+  await call("queue::enqueue", { queue: "reports", function_id: "reports::build" });
+  const { page } = await queues("/reports?tab=active");
+  await row(page, "reports::build").getByText("4 of 10 pages").waitFor();
+  await row(page, "reports::build").getByText("40 %").waitFor();
+  end();
+  await page.getByRole("tab", { name: /^Done/ }).click();
+  await row(page, "reports::build")
+    .getByText(/"pages": ?10/)
+    .waitFor();
+  await row(page, "reports::build").first().click();
+  const job = page.getByRole("region", { name: "Job" });
+  await job.getByRole("heading", { name: "Result" }).waitFor();
+  expect(await page.locator("body").textContent()).not.toContain("s3cret");
+  await call("queue::enqueue", { queue: "reports", function_id: "reports::biuld" });
+  await page
+    .getByText("no connected worker provides the function reports::biuld; did you mean reports::build?")
+    .waitFor();
+  await call("queue::purge", { queue: "reports" });
+});
+
 it("is accessible and fits the window in both themes, wide and narrow", async () => {
   await bury(1);
   const { jobs } = (await call("queue::peek", { queue: "emails", state: "dead" })) as { jobs: { job_id: string }[] };
@@ -243,14 +272,15 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
     "/emails?tab=dead",
     `/emails?job=${jobs[0]?.job_id}`,
     "/emails?tab=enqueue",
+    "/reports?tab=done",
     "/orders%2Fcreated",
   ]) {
     await visit(page, `/queues${path}`);
     const shown =
       path === ""
         ? row(page, "emails")
-        : path.includes("tab=dead")
-          ? row(page, "550")
+        : path.includes("tab=d")
+          ? row(page, path.includes("dead") ? "550" : "pages")
           : page.getByRole("button", { name: /^(Redrive|Enqueue|Publish)$/ });
     await checkAccessibility(page, `/queues${path}`, async () => {
       await shown.first().waitFor();

@@ -1,17 +1,18 @@
-import type { JobState } from "@svc/protocol/listings";
+import type { ListedJobState } from "@svc/protocol/listings";
 import { Link } from "@tanstack/react-router";
 import { maskedPreview } from "../../lib/secrets.ts";
 import type { Column } from "../../ui/data-table.tsx";
-import { Ago } from "../../ui/time.tsx";
+import { Ago, Duration } from "../../ui/time.tsx";
 import type { Job } from "./model.ts";
+import { Progress } from "./progress.tsx";
 
 const PREVIEW = 120;
 
-const at = (iso: string | null) => (iso === null ? "–" : <Ago ms={Date.parse(iso)} />);
+const at = (iso: string | null | undefined) => (iso == null ? "–" : <Ago ms={Date.parse(iso)} />);
 
 /** Returns the columns for jobs in a state. Dead letters have checkboxes and their last error. */
 export function jobColumns(
-  state: JobState,
+  state: ListedJobState,
   selection: { readonly isSelected: (id: string) => boolean; readonly toggle: (id: string) => void },
 ): readonly Column<Job>[] {
   const checkbox: Column<Job> = {
@@ -59,7 +60,11 @@ export function jobColumns(
     header: "Function",
     width: "minmax(5rem,1fr)",
     from: 420,
-    cell: ({ function_id }) => function_id ?? "–",
+    cell: ({ function_id, reason }) => (
+      <span className={reason == null ? undefined : "text-warn"} title={reason ?? undefined}>
+        {function_id ?? "–"}
+      </span>
+    ),
   };
   if (state === "dead") {
     const error: Column<Job> = {
@@ -83,6 +88,24 @@ export function jobColumns(
       { key: "failed", header: "Failed", width: "5rem", cell: ({ failed_at }) => at(failed_at) },
     ];
   }
+  if (state === "done") {
+    const result: Column<Job> = {
+      ...data,
+      key: "result",
+      header: "Result",
+      cell: (job) => <ResultPreview job={job} />,
+    };
+    const took: Column<Job> = {
+      key: "duration",
+      header: "Duration",
+      width: "5rem",
+      align: "right",
+      from: 480,
+      cell: ({ duration_ms }) => (duration_ms === undefined ? "–" : <Duration ms={duration_ms} />),
+    };
+    const ended: Column<Job> = { key: "ended", header: "Ended", width: "5rem", cell: ({ ended_at }) => at(ended_at) };
+    return [id, target, result, took, ended];
+  }
   const time: Column<Job> =
     state === "delayed"
       ? { key: "run_at", header: "Runs", width: "5rem", cell: ({ run_at }) => at(run_at) }
@@ -95,5 +118,18 @@ export function jobColumns(
     from: 900,
     cell: ({ attempts: failed, max_attempts }) => `${failed} of ${max_attempts}`,
   };
-  return [id, target, data, attempts, time];
+  const progress: Column<Job> = {
+    key: "progress",
+    header: "Progress",
+    width: "minmax(9rem,2fr)",
+    cell: ({ progress }) => (progress == null ? "–" : <Progress progress={progress} />),
+  };
+  return state === "active"
+    ? [id, target, progress, { ...data, from: 640 }, attempts, time]
+    : [id, target, data, attempts, time];
+}
+
+function ResultPreview({ job: { json, result_kept } }: { readonly job: Job }) {
+  if (result_kept === false) return <span className="text-ink-3">not kept</span>;
+  return <code className="text-ink-2">{maskedPreview(json, PREVIEW)}</code>;
 }

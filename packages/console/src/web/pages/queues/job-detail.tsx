@@ -44,9 +44,7 @@ export function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly
         retry={() => void query.refetch()}
         empty={isNotFound}
         emptyState={
-          <EmptyState title="Job not found">
-            It has completed or was removed. The engine stores only unfinished jobs and dead letters.
-          </EmptyState>
+          <EmptyState title="Job not found">It has completed or was removed, and is no longer kept.</EmptyState>
         }
         className="gap-3 p-3"
       >
@@ -54,12 +52,16 @@ export function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly
           <p className="text-ink-2">This job has completed. The engine stores only its ID and state.</p>
         ) : (
           <>
-            <JobActions job={job} onGone={onClose} />
+            {job.state !== "done" && <JobActions job={job} onGone={onClose} />}
             <JobFacts job={job} />
             {job.failures.length > 0 && <JobFailures failures={job.failures} />}
             <div>
-              <h3 className="mb-1 font-medium">Data</h3>
-              <JsonView text={job.json} name={`job-${job.job_id}`} />
+              <h3 className="mb-1 font-medium">{job.state === "done" ? "Result" : "Data"}</h3>
+              {job.result_kept === false ? (
+                <p className="text-ink-2">The result is larger than 64 KiB, so the engine did not keep it.</p>
+              ) : (
+                <JsonView text={job.json} name={`job-${job.job_id}`} />
+              )}
             </div>
           </>
         )}

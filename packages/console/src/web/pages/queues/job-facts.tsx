@@ -1,8 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { bytes } from "../../lib/time.ts";
-import { Ago, Timestamp } from "../../ui/time.tsx";
+import { Ago, Duration, Timestamp } from "../../ui/time.tsx";
 import type { Job } from "./model.ts";
+import { Progress } from "./progress.tsx";
 
 export function TraceLink({ id }: { readonly id: string }) {
   return (
@@ -33,12 +34,17 @@ export function JobFacts({ job }: { readonly job: Job }) {
           </Link>
         )}
       </Fact>
+      <Fact name="Waits because">{job.reason ?? null}</Fact>
+      <Fact name="Progress">{job.progress == null ? null : <Progress progress={job.progress} />}</Fact>
       <Fact name="Failed attempts">
         {job.attempts} of {job.max_attempts}
       </Fact>
       <TimeFact name="Added" iso={job.created_at} />
       <TimeFact name="Runs" iso={job.run_at} />
       <TimeFact name="Failed" iso={job.failed_at} />
+      <TimeFact name="Ended" iso={job.ended_at} />
+      <Fact name="Duration">{job.duration_ms === undefined ? null : <Duration ms={job.duration_ms} />}</Fact>
+      <TimeFact name="Kept until" iso={job.kept_until} />
       <TimeFact name="Expires" iso={job.expires_at} />
       <Fact name="Priority">{job.priority === 0 ? null : job.priority}</Fact>
       <Fact name="Group">{job.group}</Fact>
@@ -61,8 +67,8 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-function TimeFact({ name, iso }: { readonly name: string; readonly iso: string | null }) {
-  if (iso === null) return null;
+function TimeFact({ name, iso }: { readonly name: string; readonly iso: string | null | undefined }) {
+  if (iso == null) return null;
   const ms = Date.parse(iso);
   return (
     <Fact name={name}>

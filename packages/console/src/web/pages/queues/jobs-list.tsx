@@ -1,4 +1,4 @@
-import type { JobState } from "@svc/protocol/listings";
+import type { ListedJobState } from "@svc/protocol/listings";
 import { useMemo, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -7,7 +7,7 @@ import { DeadActions } from "./dead-actions.tsx";
 import { jobColumns } from "./job-columns.tsx";
 import { useJobs } from "./use-queues.ts";
 
-const EMPTY_TEXTS: Readonly<Record<JobState, { readonly title: string; readonly text: string }>> = {
+const EMPTY_TEXTS: Readonly<Record<ListedJobState, { readonly title: string; readonly text: string }>> = {
   waiting: {
     title: "No waiting jobs",
     text: "Jobs wait while the queue is at its concurrency limit or paused, or while no worker provides their function.",
@@ -21,6 +21,10 @@ const EMPTY_TEXTS: Readonly<Record<JobState, { readonly title: string; readonly 
     title: "No dead letters",
     text: "A job becomes a dead letter when its last attempt fails. You can redrive it from here.",
   },
+  done: {
+    title: "No done jobs",
+    text: "The queue keeps jobs that succeeded for a limited time, as keep_completed in the config says.",
+  },
 };
 
 /** A queue's jobs in one state. Listing them does not lease them. */
@@ -31,7 +35,7 @@ export function JobsList({
   onOpen,
 }: {
   readonly queue: string;
-  readonly state: JobState;
+  readonly state: ListedJobState;
   /** The job that was open last. Arrow keys continue from it. */
   readonly last: string | undefined;
   readonly onOpen: (jobId: string) => void;

@@ -1,5 +1,5 @@
 import { elementTexts, memberTexts } from "@svc/protocol/json-text";
-import type { EndedJob, QueueJob, QueueStats } from "@svc/protocol/listings";
+import type { DoneJob, EndedJob, ListedJobState, QueueJob, QueueStats } from "@svc/protocol/listings";
 import { jsonProblem } from "../../lib/json-text.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
 
@@ -9,8 +9,17 @@ export interface TopicRow {
   readonly subscriber_count: number;
 }
 
-/** A job. `json` is its data as stored, so numbers keep all digits. */
-export interface Job extends Omit<QueueJob, "data"> {
+type CommonMember = keyof QueueJob & keyof DoneJob;
+
+/**
+ * A job. Members that only some states have are optional. `json` is its data as stored, of a done job its result, so
+ * numbers keep all digits.
+ */
+export interface Job
+  extends Pick<QueueJob, Exclude<CommonMember, "state">>,
+    Partial<Omit<QueueJob, CommonMember | "data">>,
+    Partial<Omit<DoneJob, CommonMember | "result">> {
+  readonly state: ListedJobState;
   readonly json: string;
 }
 
@@ -24,8 +33,8 @@ export interface JobPage {
 export function readJob(text: string): Job | EndedJob {
   const members = memberTexts(text);
   const job: Record<string, unknown> = {};
-  for (const [name, json] of members) if (name !== "data") job[name] = JSON.parse(json);
-  const data = members.get("data");
+  for (const [name, json] of members) if (name !== "data" && name !== "result") job[name] = JSON.parse(json);
+  const data = members.get("data") ?? members.get("result");
   return (data === undefined ? job : { ...job, json: data }) as unknown as Job | EndedJob;
 }
 

@@ -1,4 +1,4 @@
-import type { EndedJob, JobState, QueueStats } from "@svc/protocol/listings";
+import type { EndedJob, ListedJobState, QueueStats } from "@svc/protocol/listings";
 import { call, callText } from "../../lib/api.ts";
 import { type Job, type JobPage, readJob, readJobPage, type TopicRow } from "./model.ts";
 
@@ -22,7 +22,7 @@ export async function fetchOverview(signal: AbortSignal): Promise<Overview> {
 
 export async function fetchJobs(
   queue: string,
-  state: JobState,
+  state: ListedJobState,
   cursor: string | null,
   signal?: AbortSignal,
 ): Promise<JobPage> {

@@ -1,4 +1,4 @@
-import type { JobState, QueueStats } from "@svc/protocol/listings";
+import type { ListedJobState, QueueStats } from "@svc/protocol/listings";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { type TabSpec, Tabs } from "../../ui/tabs.tsx";
@@ -16,7 +16,7 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
   const [last, setLast] = useState(job);
   if (job !== undefined && job !== last) setLast(job);
   const openJob = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, job: next }) });
-  const jobs = (state: JobState) => (
+  const jobs = (state: ListedJobState) => (
     <JobsList key={state} last={last} queue={stats.queue} state={state} onOpen={openJob} />
   );
   const tabs: TabSpec[] = [
@@ -24,6 +24,7 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
     { value: "active", label: "In flight", count: stats.active, content: jobs("active") },
     { value: "delayed", label: "Delayed", count: stats.delayed, content: jobs("delayed") },
     { value: "dead", label: "Dead letters", count: stats.dead, content: jobs("dead") },
+    { value: "done", label: "Done", count: stats.kept ?? 0, content: jobs("done") },
   ];
   // Jobs of a subscription come from its topic, so they cannot be enqueued here.
   if (stats.topic === null)

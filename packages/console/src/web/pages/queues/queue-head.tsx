@@ -95,6 +95,11 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
           <dd>since the queue was first used</dd>
         </div>
       </dl>
+      {stats.waiting_reasons?.map((reason) => (
+        <p key={reason} className="text-warn">
+          Jobs wait: {reason}
+        </p>
+      ))}
       {action.problem !== undefined && !isPurging && (
         <p role="alert" className="text-danger">
           {action.problem}

@@ -1,4 +1,4 @@
-import type { JobState } from "@svc/protocol/listings";
+import type { ListedJobState } from "@svc/protocol/listings";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLiveState } from "../../lib/use-live.ts";
@@ -25,7 +25,7 @@ export function useOverview() {
   });
 }
 
-export function useJobs(queue: string, state: JobState) {
+export function useJobs(queue: string, state: ListedJobState) {
   const intervalFor = usePollInterval();
   return useInfiniteQuery({
     queryKey: ["queue-jobs", queue, state],

@@ -1,0 +1,13 @@
+import type { Job } from "./model.ts";
+
+/** Progress that the handler of a running job reported. */
+export function Progress({ progress: { value, note } }: { readonly progress: NonNullable<Job["progress"]> }) {
+  const percent = `${Math.floor(value * 100)} %`;
+  return (
+    <span className="flex min-w-0 items-center gap-2" title={note ?? undefined}>
+      <progress aria-label="Progress" value={value} max={1} className="h-1.5 w-12 shrink-0 accent-accent" />
+      <span className="tabular-nums">{percent}</span>
+      {note !== null && <span className="truncate text-ink-2">{note}</span>}
+    </span>
+  );
+}
