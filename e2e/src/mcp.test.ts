@@ -28,8 +28,13 @@ beforeAll(async () => {
   worker.registerFunction("shop::order", ({ item }) => ({ ordered: item, id: 7 }), {
     description: "Orders an item",
     requestFormat: z.object({ item: z.string() }),
+    responseFormat: z.object({ ordered: z.string(), id: z.number() }),
   });
   worker.registerFunction("shop::double", (value: number) => value * 2, { requestFormat: { type: "number" } });
+  // The handler's result is not typed, as in JavaScript.
+  worker.registerFunction("shop::misreports", () => JSON.parse('{"id":"seven"}'), {
+    responseFormat: z.object({ id: z.number() }),
+  });
   worker.registerFunction("shop::fail", () => {
     throw new CallError("out_of_stock", "there is no tea", { details: { item: "tea" } });
   });
@@ -94,6 +99,7 @@ describe("svc mcp over standard input and output", () => {
       "shop__double",
       "shop__fail",
       "shop__held",
+      "shop__misreports",
       "shop__order",
       "shop__slow",
       "shop__takes_its_time",
@@ -103,6 +109,7 @@ describe("svc mcp over standard input and output", () => {
       title: "shop::order",
       description: "Orders an item",
       inputSchema: { type: "object", properties: { item: { type: "string" } }, required: ["item"] },
+      outputSchema: { type: "object", properties: { ordered: { type: "string" } }, required: ["ordered", "id"] },
     });
     await expect(client.callTool({ name: "secret__key", arguments: {} })).rejects.toThrow("Unknown tool");
   });
@@ -125,7 +132,17 @@ describe("svc mcp over standard input and output", () => {
     });
     expect(await client.callTool({ name: "shop__order", arguments: {} })).toMatchObject({
       isError: true,
-      structuredContent: { error: { code: "invalid_input" } },
+      content: [
+        { type: "text", text: expect.stringMatching(/^invalid_input: /) },
+        { type: "text", text: expect.stringContaining('"code":"invalid_input"') },
+      ],
+    });
+    expect(await client.callTool({ name: "shop__misreports", arguments: {} })).toMatchObject({
+      isError: true,
+      content: [
+        { type: "text", text: expect.stringContaining("its result does not match its response_format") },
+        { type: "text", text: '{"result":{"id":"seven"}}' },
+      ],
     });
   });
 

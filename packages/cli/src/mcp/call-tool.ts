@@ -20,15 +20,15 @@ export async function callTool(engine: Worker, { tool, input, timeoutMs, signal 
     if (engine.connectionState !== "connected") throw notCalled(tool.functionId);
     const payload = JSON.stringify(tool.input.payloadOf(input) ?? null);
     const text = await engine.callJson({ function_id: tool.functionId, payload, timeoutMs, signal });
-    return { content: [{ type: "text", text }], structuredContent: asObject(JSON.parse(text)) };
+    const structured = tool.output.contentOf(JSON.parse(text));
+    if ("content" in structured)
+      return { content: [{ type: "text", text }], structuredContent: { ...structured.content } };
+    return resultRefused(tool, text, structured.problem);
   } catch (error) {
     if (!CallError.is(error)) throw error;
     const { code, message, details, retryable } = error;
-    return {
-      isError: true,
-      content: [{ type: "text", text: `${code}: ${message}` }],
-      structuredContent: { error: { code, message, details: details ?? null, retryable } },
-    };
+    const facts = { error: { code, message, details: details ?? null, retryable } };
+    return failed(tool, `${code}: ${message}`, facts);
   }
 }
 
@@ -37,9 +37,18 @@ function notCalled(functionId: string): CallError {
   return new CallError("disconnected", message, { details: { function_id: functionId, executed: "no" } });
 }
 
-/** The protocol requires structured content to be an object. */
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : { result: value };
+/** Clients reject a result that does not match the tool's output schema, so it is reported as an error of the tool. */
+function resultRefused(tool: FunctionTool, text: string, problem: string): CallToolResult {
+  const message = `the function ${tool.functionId} ran, but its result does not match its response_format: ${problem}`;
+  return failed(tool, message, { result: JSON.parse(text) as unknown });
+}
+
+/**
+ * Returns an error of the tool with further facts: as structured content, or as text if the tool has an output schema,
+ * because clients check structured content of errors against it too.
+ */
+function failed(tool: FunctionTool, message: string, facts: Record<string, unknown>): CallToolResult {
+  const text = { type: "text", text: message } as const;
+  if (tool.output.schema === undefined) return { isError: true, content: [text], structuredContent: facts };
+  return { isError: true, content: [text, { type: "text", text: JSON.stringify(facts) }] };
 }

@@ -5,10 +5,12 @@ import type { Worker } from "@svc/sdk";
 import { type FunctionRow, listConnected, listFunctions } from "../listings.ts";
 import { type ToolInput, toolInput } from "./tool-input.ts";
 import { ToolNames } from "./tool-names.ts";
+import { type ToolOutput, toolOutput } from "./tool-output.ts";
 
 export interface FunctionTool {
   readonly functionId: string;
   readonly input: ToolInput;
+  readonly output: ToolOutput;
   readonly shown: Tool;
 }
 
@@ -22,6 +24,8 @@ export class ToolCatalog {
   readonly #names = new ToolNames();
   readonly #listeners = new Set<() => void>();
   #tools: ReadonlyMap<string, FunctionTool> = new Map();
+  /** Compiled outputs by the JSON of their format, because each refresh meets the same formats. */
+  #outputs: ReadonlyMap<string, ToolOutput> = new Map();
   #text = "";
   #current: Promise<void> = Promise.resolve();
   /** A refresh that has not started yet. */
@@ -69,7 +73,11 @@ export class ToolCatalog {
     const ofWorkers = visible.filter(({ workers }) => workers.some(({ id }) => !modules.has(id)));
     const allowed = this.#allowed(all, new Set(ofWorkers.map(({ function_id }) => function_id)));
     const names = this.#names.update(allowed.map(({ function_id }) => function_id));
-    const tools = allowed.map((row) => toolOf(row, names.get(row.function_id) ?? ""));
+    const outputs = new Map(allowed.map((row) => outputKeyOf(row)).map((key) => [key, this.#outputOf(key)]));
+    this.#outputs = outputs;
+    const tools = allowed.map((row) =>
+      toolOf(row, names.get(row.function_id) ?? "", outputs.get(outputKeyOf(row)) ?? toolOutput(undefined)),
+    );
     this.#tools = new Map(
       tools.sort((a, b) => (a.shown.name < b.shown.name ? -1 : 1)).map((tool) => [tool.shown.name, tool]),
     );
@@ -93,6 +101,10 @@ export class ToolCatalog {
     this.#engine.registerTrigger({ type: "engine::functions-available", function_id: id, config: {} });
   }
 
+  #outputOf(key: string): ToolOutput {
+    return this.#outputs.get(key) ?? toolOutput(JSON.parse(key));
+  }
+
   #allowed(functions: readonly FunctionRow[], ofWorkers: ReadonlySet<string>): readonly FunctionRow[] {
     const named = new Set(this.#patterns);
     const matchers = this.#patterns.map(compileWildcards);
@@ -102,13 +114,23 @@ export class ToolCatalog {
   }
 }
 
-function toolOf({ function_id, description, request_format }: FunctionRow, name: string): FunctionTool {
+/** Returns the JSON of a function's response format. Null if its workers declare different ones. */
+function outputKeyOf({ response_format, formats_differ }: FunctionRow): string {
+  return JSON.stringify(formats_differ === true ? null : (response_format ?? null));
+}
+
+function toolOf(
+  { function_id, description, request_format }: FunctionRow,
+  name: string,
+  output: ToolOutput,
+): FunctionTool {
   const input = toolInput(request_format);
   const shown: Tool = {
     name,
     title: function_id,
     description: description === null || description === "" ? `Calls the function ${function_id}` : description,
     inputSchema: input.schema,
+    ...(output.schema === undefined ? {} : { outputSchema: output.schema }),
   };
-  return { functionId: function_id, input, shown };
+  return { functionId: function_id, input, output, shown };
 }
