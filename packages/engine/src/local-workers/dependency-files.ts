@@ -37,8 +37,8 @@ export interface DependencySources {
 }
 
 /**
- * Finds the dependency files of a folder. Follows `-r` and `-c` lines, `file:` specs and plain paths, also in the
- * folders that they reference.
+ * Finds the dependency files of a folder. Follows `-r`, `-c` and `--find-links` lines, `file:` specs and plain paths,
+ * also in the folders that they reference.
  */
 export async function findDependencySources(folder: string): Promise<DependencySources> {
   const files = new Set<string>();
@@ -126,6 +126,11 @@ function requirementReferences(folder: string, text: string): References {
     const include = /^(?:-r|--requirement|-c|--constraint)[\s=]*(\S+)/.exec(line)?.[1];
     if (include !== undefined) {
       included.push(resolve(folder, include));
+      continue;
+    }
+    const source = /^(?:-f|--find-links)[\s=]*(\S+)/.exec(line)?.[1];
+    if (source !== undefined) {
+      paths.push(...localPath(folder, source));
       continue;
     }
     const named = /@\s*(file:\S+)/.exec(line)?.[1];

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -75,6 +75,21 @@ describe("an install", () => {
     expect((await installWorker({ manifest, projectDir: project })).status).toBe("cached");
     expect((await installWorker({ manifest, projectDir: project, force: true })).status).toBe("installed");
     expect(await runs()).toBe(2);
+  });
+
+  it("is remembered beside what it installed, so that it need not be done again where the project's .svc is new", async () => {
+    const manifest = await counting({ "package.json": "{}" });
+    await installWorker({ manifest, projectDir: project });
+    await rm(join(project, ".svc"), { recursive: true });
+    expect((await installWorker({ manifest, projectDir: project })).status).toBe("cached");
+  });
+
+  it("is remembered in the project if the worker's folder is read-only", async () => {
+    const manifest = await counting();
+    // A dangling link stops root too, who may write to any folder.
+    await symlink("missing", join(folder, ".svc"));
+    await expect(installWorker({ manifest, projectDir: project })).resolves.toMatchObject({ status: "installed" });
+    expect((await installWorker({ manifest, projectDir: project })).status).toBe("cached");
   });
 
   it("of one folder says nothing about another of the same name", async () => {
@@ -332,7 +347,7 @@ describe("a Python install", () => {
     expect(await readdir(join(folder, ".venv"))).toContain("installed-before");
     expect(await readdir(folder)).not.toContain(".svc");
     expect(await isInstalled({ manifest, projectDir: project })).toBe(false);
-    await mkdir(join(folder, ".svc"));
+    await mkdir(join(folder, ".svc"), { recursive: true });
     await rename(join(folder, ".venv"), join(folder, ".svc", "former-venv"));
     await write({ ".venv/half-made": "" });
     await expect(installWorker({ manifest, projectDir: project, force: true })).rejects.toMatchObject({
@@ -342,7 +357,7 @@ describe("a Python install", () => {
     await rm(join(folder, "broken"));
     await installWorker({ manifest, projectDir: project, force: true });
     expect(await readdir(join(folder, ".venv"))).toEqual(["bin"]);
-    expect(await readdir(folder)).not.toContain(".svc");
+    expect(await readdir(join(folder, ".svc"))).toEqual(["installed.json"]);
   });
 });
 
@@ -352,6 +367,7 @@ describe("dependency sources", () => {
       "requirements.txt": [
         "-r base/requirements.txt",
         "--constraint=limits.txt",
+        "--find-links ../wheels",
         "-e ./editable[extra]",
         "named @ file:../named.whl",
         "../plain.tar.gz ; python_version > '3'",
@@ -364,6 +380,7 @@ describe("dependency sources", () => {
       "base/inner/pyproject.toml": 'dependencies = ["x @ file:../../deep"]',
       "deep/x.py": "",
       "../named.whl": "",
+      "../wheels/svc.whl": "",
       "../plain.tar.gz": "",
     });
     const { files, local } = await findDependencySources(folder);
@@ -373,7 +390,9 @@ describe("dependency sources", () => {
         .sort(),
     );
     expect(local).toEqual(
-      ["editable", "../named.whl", "../plain.tar.gz", "base/inner", "deep"].map((name) => join(folder, name)).sort(),
+      ["editable", "../named.whl", "../wheels", "../plain.tar.gz", "base/inner", "deep"]
+        .map((name) => join(folder, name))
+        .sort(),
     );
   });
 });

@@ -1,10 +1,9 @@
-import { mkdir, readFile, rm, stat } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
-import { replaceFile } from "../files/replace-file.ts";
 import { lockFile } from "../store/file-lock.ts";
 import { hashDependencies } from "./dependency-hash.ts";
 import { installEnvironment } from "./environment.ts";
+import { deleteInstallRecord, type InstallRecord, readInstallRecord, writeInstallRecord } from "./install-record.ts";
 import type { WorkerManifest } from "./manifest.ts";
 import { describeEnd } from "./process-group.ts";
 import {
@@ -22,7 +21,7 @@ export const INSTALL_TIMEOUT_MS = 600_000;
 
 export interface InstallOptions {
   readonly manifest: WorkerManifest;
-  /** Folder of the config file. State about installs is in its `.svc/workers/<name>`. */
+  /** Folder of the config file. The lock of installs is in its `.svc/workers/<name>`. */
   readonly projectDir: string;
   /** Called with each line of output and with progress messages. */
   readonly onProgress?: (line: string) => void;
@@ -105,14 +104,6 @@ export async function isInstalled(
   return new Install(options.manifest, { projectDir: options.projectDir, signal, onProgress: () => {} }).upToDate();
 }
 
-const markerSchema = z.object({
-  hash: z.string(),
-  runtime: z.string(),
-  environment: z.string(),
-  installed_at: z.string(),
-});
-type Marker = z.infer<typeof markerSchema>;
-
 interface InstallContext {
   readonly projectDir: string;
   readonly signal: AbortSignal;
@@ -135,10 +126,10 @@ class Install {
   }
 
   async upToDate(): Promise<boolean> {
-    const marker = await this.#readMarker();
-    if (marker === undefined || !(await this.#hasEnvironment(marker))) return false;
+    const record = await readInstallRecord(this.#place);
+    if (record === undefined || !(await this.#hasEnvironment(record))) return false;
     const runtime = await this.#runtime();
-    return runtime === marker.runtime && (await this.#hashes(runtime)).all === marker.hash;
+    return runtime === record.runtime && (await this.#hashes(runtime)).all === record.hash;
   }
 
   async run(when: "always" | "when needed"): Promise<InstallResult["status"]> {
@@ -158,14 +149,14 @@ class Install {
 
   async #install(when: "always" | "when needed"): Promise<void> {
     const runtime = await this.#runtime();
-    const former = await this.#readMarker();
+    const former = await readInstallRecord(this.#place);
     const before = await this.#hashes(runtime);
     // An interrupted install must not count as done.
-    await rm(this.#markerFile, { force: true });
+    await deleteInstallRecord(this.#place);
     await this.#build({ fresh: when === "always" || (former !== undefined && former.runtime !== runtime) });
     const after = await this.#hashes(runtime);
-    // The marker includes a lock file that the install wrote. Any other change during the install was not installed.
-    await this.#writeMarker({ hash: after.withoutLocks === before.withoutLocks ? after.all : before.all, runtime });
+    // The record includes a lock file that the install wrote. Any other change during the install was not installed.
+    await this.#writeRecord({ hash: after.withoutLocks === before.withoutLocks ? after.all : before.all, runtime });
   }
 
   async #build(options: { readonly fresh: boolean }): Promise<void> {
@@ -262,6 +253,10 @@ class Install {
     return { env: this.#env, cwd: this.#manifest.folder, signal: this.#context.signal };
   }
 
+  get #place(): { readonly folder: string; readonly stateFolder: string } {
+    return { folder: this.#manifest.folder, stateFolder: this.#stateFolder };
+  }
+
   #hashes(runtime: string): ReturnType<typeof hashDependencies> {
     return hashDependencies({
       folder: this.#manifest.folder,
@@ -271,36 +266,22 @@ class Install {
     });
   }
 
-  get #markerFile(): string {
-    return join(this.#stateFolder, "installed.json");
-  }
-
-  async #readMarker(): Promise<Marker | undefined> {
-    try {
-      return markerSchema.parse(JSON.parse(await readFile(this.#markerFile, "utf8")));
-    } catch {
-      // Missing or invalid: treat the worker as not installed.
-      return undefined;
-    }
-  }
-
-  async #writeMarker(facts: { readonly hash: string; readonly runtime: string }): Promise<void> {
+  async #writeRecord(facts: Pick<InstallRecord, "hash" | "runtime">): Promise<void> {
     const environment = await this.#environment();
-    const marker: Marker = { ...facts, environment, installed_at: new Date().toISOString() };
-    await replaceFile(this.#markerFile, `${JSON.stringify(marker, null, 2)}\n`);
+    await writeInstallRecord(this.#place, { ...facts, environment, installed_at: new Date().toISOString() });
   }
 
   /**
    * Returns the environment that the install created, if any: a package without dependencies gets no `node_modules`,
    * and a user's command may create anything.
    */
-  async #environment(): Promise<Marker["environment"]> {
+  async #environment(): Promise<InstallRecord["environment"]> {
     const { kind, folder } = this.#manifest;
     const { environment } = kindRules[kind];
     return environment !== undefined && (await exists(join(folder, environment))) ? environment : NOTHING;
   }
 
-  async #hasEnvironment({ environment }: Marker): Promise<boolean> {
+  async #hasEnvironment({ environment }: InstallRecord): Promise<boolean> {
     if (environment === NOTHING) return true;
     // Its Python may be missing although the folder exists.
     return environment === ".venv"

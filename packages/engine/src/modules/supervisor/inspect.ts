@@ -1,9 +1,9 @@
-import { access, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { access } from "node:fs/promises";
 import { MASK, maskConfig, maskConfigText } from "@svc/protocol";
 import { z } from "zod";
 import type { SupervisedEntry } from "../../config/types.ts";
 import { workerStateFolder } from "../../local-workers/install.ts";
+import { readInstallRecord } from "../../local-workers/install-record.ts";
 import { unenforced } from "./memory-limits.ts";
 import type { RunPlan } from "./recipe.ts";
 
@@ -42,8 +42,6 @@ export const inspectionSchema = z.object({
 });
 export type Inspection = z.output<typeof inspectionSchema>;
 
-const markerSchema = z.object({ hash: z.string(), installed_at: z.string() });
-
 /** Returns how a unit is run, from its current manifest and entry. */
 export async function inspect(parts: {
   readonly entry: SupervisedEntry;
@@ -54,7 +52,10 @@ export async function inspect(parts: {
 }): Promise<Inspection> {
   const { entry, plan, envFiles, projectDir } = parts;
   const { manifest } = plan;
-  const installed = manifest === undefined ? undefined : await lastInstall(projectDir, entry.name);
+  const installed =
+    manifest === undefined
+      ? undefined
+      : await readInstallRecord({ folder: manifest.folder, stateFolder: workerStateFolder(projectDir, entry.name) });
   return {
     name: entry.name,
     folder: plan.folder,
@@ -94,17 +95,6 @@ async function missing(files: readonly string[]): Promise<string[]> {
     ),
   );
   return files.filter((_, index) => !exist[index]);
-}
-
-async function lastInstall(projectDir: string, name: string): Promise<z.output<typeof markerSchema> | undefined> {
-  try {
-    return markerSchema.parse(
-      JSON.parse(await readFile(join(workerStateFolder(projectDir, name), "installed.json"), "utf8")),
-    );
-  } catch {
-    // It was never installed, or an install is in progress.
-    return undefined;
-  }
 }
 
 /** Masks all values from env files, because they are often secrets. */
