@@ -166,7 +166,7 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     const url = await route("guarded", { kind: "value", value: {} }, { condition_function_id: `${prefix}::never` });
     const response = await visit(url);
     expect(response.status).toBe(422);
-    expect(await response.json()).toMatchObject({ error: { code: "CONDITION_NOT_MET" }, skipped: true });
+    expect(await response.json()).toMatchObject({ error: { code: "condition_not_met" }, skipped: true });
     expect(worker.events().filter(({ function: id }) => id === `${prefix}::guarded`)).toEqual([]);
   });
 
@@ -210,6 +210,6 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     await settled(worker);
     const response = await visit(`${engine.http}/${prefix}/gone`);
     expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ error: { code: "NOT_FOUND" } });
+    expect(await response.json()).toMatchObject({ error: { code: "not_found" } });
   });
 });

@@ -21,7 +21,7 @@ describe("the guide to HTTP", () => {
     expect(output).toContain('{"id":"7","tags":["a","b"],"session":"s1"}{"item":"tea"}Hello Ada{"greeted":"Ada"}');
     expect(output.match(/event: tick\ndata: \{"tick":3\}/g)).toHaveLength(2);
     expect(output).toContain('{"problem":"who are you?"}{"user":"ada"}');
-    expect(output).toMatch(/"CONDITION_NOT_MET".*"skipped":true\}\{"id":"7","tags":\[\],"session":null\}/);
+    expect(output).toMatch(/"condition_not_met".*"skipped":true\}\{"id":"7","tags":\[\],"session":null\}/);
   });
 
   it("describes them", async () => {

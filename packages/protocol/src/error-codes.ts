@@ -143,6 +143,14 @@ export const errorCodes = {
 /** Name of an error code of svc. */
 export type ErrorCode = keyof typeof errorCodes;
 
+/**
+ * Returns the code for an HTTP response that svc itself makes: in snake_case, also if it is in capitals on the wire of
+ * workers. The errors of calls keep their code, because a handler may have chosen it.
+ */
+export function httpCodeOf(code: string): string {
+  return code.toLowerCase();
+}
+
 const ownFailure: ErrorCodeFacts = row(500, "yes", false, "A code of the handler's own.");
 
 /**

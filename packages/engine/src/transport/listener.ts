@@ -9,6 +9,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
+import { httpCodeOf } from "@svc/protocol";
 import type { ListenAddress, TlsFiles } from "../config/types.ts";
 import { ConnectionCaps } from "./connection-caps.ts";
 import { headProblem, MAX_HEADERS } from "./request-head.ts";
@@ -285,9 +286,11 @@ function handleClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
     socket.destroy();
     return;
   }
+  // Some versions of Node report too many lines as an overflow too; others pass such a request on.
+  const tooLarge = `the request has more than ${MAX_HEADER_BYTES} bytes of headers, or more than ${MAX_HEADERS} header lines`;
   const [status, code, message] =
     error.code === "HPE_HEADER_OVERFLOW"
-      ? ["431 Request Header Fields Too Large", "invalid_request", `the headers are over ${MAX_HEADER_BYTES} bytes`]
+      ? ["431 Request Header Fields Too Large", "invalid_request", tooLarge]
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? ["408 Request Timeout", "request_timeout", "the request did not arrive in time"]
         : ["400 Bad Request", "invalid_request", "the request is not well-formed HTTP"];
@@ -346,7 +349,7 @@ export function sendJson(
   response.end(text);
 }
 
-/** Sends `{"error":{"code","message"}}`. */
+/** Sends `{"error":{"code","message"}}`, with the code as HTTP responses have it. */
 export function sendError(
   response: ServerResponse,
   status: number,
@@ -354,7 +357,7 @@ export function sendError(
   message: string,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  sendJson(response, status, { error: { code, message } }, headers);
+  sendJson(response, status, { error: { code: httpCodeOf(code), message } }, headers);
 }
 
 /**

@@ -13,7 +13,7 @@ import { z } from "zod";
 import { occasion } from "../../deliveries/in-span.ts";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
 import type { ActiveSpan } from "../../kernel/telemetry-contract.ts";
-import { sendError, sendJson } from "./respond.ts";
+import { sendCallError, sendError, sendJson } from "./respond.ts";
 
 export interface InvokeRules {
   readonly enabled: boolean;
@@ -201,7 +201,7 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
     span?.setAttribute("http.response.status_code", error.httpStatus);
     span?.end({ error });
     const retry = error.httpStatus === 503 ? { ...headers, "retry-after": "1" } : headers;
-    sendError(response, error.httpStatus, error.code, error.message, { details: error.details, headers: retry });
+    sendCallError(response, error, retry);
   } finally {
     response.off("close", onClose);
   }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { type CallError, httpCodeOf } from "@svc/protocol";
 
 /** Sends JSON. The content may be anything, so a browser must not guess its type. */
 export function sendJson(
@@ -19,14 +20,22 @@ export function sendJson(
   response.end(text);
 }
 
-/** Sends `{"error":{"code","message"}}`, with `details` if there are any. */
+/** Sends `{"error":{"code","message"}}` for an error of the engine's own, with the code as HTTP responses have it. */
 export function sendError(
   response: ServerResponse,
   status: number,
   code: string,
   message: string,
-  more: { readonly details?: unknown; readonly headers?: Readonly<Record<string, string>> } = {},
+  more: { readonly headers?: Readonly<Record<string, string>> } = {},
 ): void {
-  const error = more.details === undefined ? { code, message } : { code, message, details: more.details };
-  sendJson(response, status, JSON.stringify({ error }), more.headers);
+  sendJson(response, status, JSON.stringify({ error: { code: httpCodeOf(code), message } }), more.headers);
+}
+
+/** Sends `{"error":{"code","message","details"}}` for the error of a call, unchanged. */
+export function sendCallError(
+  response: ServerResponse,
+  { httpStatus, code, message, details }: CallError,
+  headers: Readonly<Record<string, string>>,
+): void {
+  sendJson(response, httpStatus, JSON.stringify({ error: { code, message, details } }), headers);
 }

@@ -82,7 +82,7 @@ describe("a path", () => {
 
   it("that no route has is answered by the function for that, with 404 unless it says otherwise", async () => {
     const { worker, url } = await site({ config: { not_found_function: "test::lost" } });
-    expect((await errorOf(await fetch(`${url}/nowhere`))).code).toBe("NOT_FOUND");
+    expect((await errorOf(await fetch(`${url}/nowhere`))).code).toBe("not_found");
     worker.serve("test::lost", (data) => {
       const { url: asked, trigger } = data as { url: string; trigger: unknown };
       return asked === "/moved" ? { status_code: 308, headers: { location: "/new" } } : { asked, trigger };

@@ -144,7 +144,7 @@ describe("a route", () => {
 
     expect([missing.status, await errorOf(missing)]).toEqual([
       404,
-      expect.objectContaining({ code: "NOT_FOUND", message: "no route for GET /nothing" }),
+      expect.objectContaining({ code: "not_found", message: "no route for GET /nothing" }),
     ]);
     expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
     expect((await errorOf(wrong)).code).toBe("method_not_allowed");
@@ -185,7 +185,7 @@ describe("a route", () => {
 
     const refused = await fetch(`${url}/guarded?ok=no`);
     expect(refused.status).toBe(422);
-    expect(await refused.json()).toMatchObject({ error: { code: "CONDITION_NOT_MET" }, skipped: true });
+    expect(await refused.json()).toMatchObject({ error: { code: "condition_not_met" }, skipped: true });
     expect(await (await fetch(`${url}/guarded?ok=yes`)).json()).toBe("in");
     expect((await fetch(`${url}/lost`)).status).toBe(503);
     expect(engine.kernel.router.counts.inFlight).toBe(0);

@@ -1,4 +1,4 @@
-import { CallError, factsOf } from "@svc/protocol";
+import { CallError, factsOf, httpCodeOf } from "@svc/protocol";
 
 /** Why a request does not get its function's result. */
 export interface Failure {
@@ -17,7 +17,7 @@ export class Refusal extends Error {
   constructor(failure: Failure) {
     super(failure.message, failure.cause === undefined ? undefined : { cause: failure.cause });
     this.name = "Refusal";
-    this.failure = failure;
+    this.failure = { ...failure, code: httpCodeOf(failure.code) };
   }
 }
 

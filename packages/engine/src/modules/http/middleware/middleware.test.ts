@@ -156,7 +156,7 @@ describe("middleware", () => {
     await calls.count(1);
     clock.advance(1_000);
     const late = await silent;
-    expect([late.status, (await errorOf(late)).code]).toEqual([504, "MIDDLEWARE_TIMEOUT"]);
+    expect([late.status, (await errorOf(late)).code]).toEqual([504, "middleware_timeout"]);
   });
 
   it("that is not there is named in the status of the routes that need it, and so is a condition", async () => {

@@ -172,7 +172,7 @@ export function responseOfFailure(failure: Failure, errorId: string, format: Err
   return {
     status,
     headers,
-    body: JSON.stringify(code === "CONDITION_NOT_MET" ? { ...error, skipped: true } : error),
+    body: JSON.stringify(code === "condition_not_met" ? { ...error, skipped: true } : error),
     dropped: [],
   };
 }
