@@ -1,7 +1,7 @@
 // Packs what new projects install: the SDKs, packages/cli/assets/svc-sdk-<version>.tgz and
-// svc-<version>-py3-none-any.whl, and for tests the engine, svc-engine-<version>.tgz. The npm packages contain those of
-// svc that they need, because svc's packages are not on a registry. Runs after `tsc -b`. Does nothing if the sources
-// have not changed since the last run. `node scripts/pack-sdks.mjs` runs it alone.
+// svc-<version>+project-py3-none-any.whl, and for tests the engine, svc-engine-<version>.tgz. The npm packages contain
+// those of svc that they need, because svc's packages are not on a registry. Runs after `tsc -b`. Does nothing if the
+// sources have not changed since the last run. `node scripts/pack-sdks.mjs` runs it alone.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -32,7 +32,10 @@ export async function packSdks({ signal, note, outcome }) {
       await stageWith(["protocol"], "sdk", staging),
       await stageWith(["protocol", "observability"], "engine", staging),
     ];
-    const packages = [...(await npmPack(stages, staging, { signal })), await packPython(staging, { signal, note })];
+    const packages = [
+      ...(await npmPack(stages, staging, { signal })),
+      await packPython(staging, { signal, note, label: "+project" }),
+    ];
     // Old versions must not reach new projects. The hash is deleted first, so that an interrupted run is repeated.
     await rm(assetsDir, { recursive: true, force: true });
     await mkdir(assetsDir, { recursive: true });
@@ -70,6 +73,7 @@ async function sourcesHash() {
     "python/README.md",
     "scripts/pack-sdks.mjs",
     "scripts/stage-package.mjs",
+    "scripts/published-files.mjs",
   ];
   const hash = createHash("sha256");
   for (const file of (await Promise.all(roots.map(filesOf))).flat()) {
@@ -144,23 +148,27 @@ async function importByPath(folder, packages) {
   }
 }
 
-/** Builds the wheel of python/ in `staging`. Resolves with its path. */
-async function packPython(staging, { signal, note }) {
+/**
+ * Builds the wheel of python/ in `staging`. Resolves with its path. `label` is added to the version of the package:
+ * registries accept no version with `+`, so pip cannot take a package of a registry in its place.
+ */
+export async function packPython(staging, { signal, note, label = "" }) {
   const python = await ensureVenv({ signal, note });
   const out = join(staging, "wheel");
+  const source = join(staging, "python");
+  for (const name of ["src", "pyproject.toml", "README.md", "LICENSE"])
+    await cp(join(root, "python", name), join(source, name), {
+      recursive: true,
+      filter: (file) => !/__pycache__/.test(file),
+    });
+  const versionFile = join(source, "src/svc/version.py");
+  const [, version] = /VERSION = "([^"]+)"/.exec(await readFile(versionFile, "utf8"));
+  const config = join(source, "pyproject.toml");
+  const text = await readFile(config, "utf8");
+  await writeFile(config, text.replace('dynamic = ["version"]', `version = "${version}${label}"`));
   await runCommand(
     python,
-    [
-      "-m",
-      "pip",
-      "wheel",
-      "--no-deps",
-      "--quiet",
-      "--disable-pip-version-check",
-      "--wheel-dir",
-      out,
-      join(root, "python"),
-    ],
+    ["-m", "pip", "wheel", "--no-deps", "--quiet", "--disable-pip-version-check", "--wheel-dir", out, source],
     {
       signal,
       fix: "see the output above; pip needs the network once, for the build tool that python/pyproject.toml names.",

@@ -1,9 +1,10 @@
-// Packs everything that svc publishes into a folder: one npm package for each of packages/, and the Python wheel. `node
-// scripts/pack.mjs FOLDER` (default: packed/), after `npm start` or `npm test`, which build its inputs.
-import { cp, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+// Builds and packs everything that svc publishes into a folder: one npm package for each of packages/, and the Python
+// wheel. Needs nothing but a clone. `node scripts/pack.mjs FOLDER` (default: packed/).
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { assetsDir, packSdks } from "./pack-sdks.mjs";
+import { basename, join, resolve } from "node:path";
+import { packPython, packSdks } from "./pack-sdks.mjs";
+import { build, buildConsolePage, checkTools, installPackages } from "./setup.mjs";
 import { npmPack, stagePackage } from "./stage-package.mjs";
 import { interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 
@@ -16,22 +17,26 @@ async function packAll({ signal, note }) {
   try {
     const stages = PACKAGES.map((name) => join(staging, name));
     await Promise.all(PACKAGES.map((name, at) => stagePackage(name, stages[at])));
-    for (const file of [...(await npmPack(stages, folder, { signal })), await copyWheel()]) note(file);
+    const [files, built] = await Promise.all([
+      npmPack(stages, folder, { signal }),
+      packPython(staging, { signal, note }),
+    ]);
+    const wheel = join(folder, basename(built));
+    await cp(built, wheel);
+    for (const file of [...files, wheel]) note(file);
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
 }
 
-/** Copies the wheel that the previous step built. */
-async function copyWheel() {
-  const wheel = (await readdir(assetsDir)).find((name) => name.endsWith(".whl"));
-  await cp(join(assetsDir, wheel), join(folder, wheel));
-  return join(folder, wheel);
-}
-
 const signal = interruptSignal();
-const { step } = stepRunner({ total: 2, signal });
+const { step } = stepRunner({ total: 6, signal });
 try {
+  await step("Checking Node and Python", checkTools);
+  await step("Installing packages", installPackages);
+  // `npm run check` checks the types, which takes as long as compiling.
+  await step("Building", (context) => build(context, ".", ["--noCheck"]));
+  await step("Building the console's page", buildConsolePage);
   // The CLI's package contains them for new projects.
   await step("Packing the SDKs", packSdks);
   await step("Packing the packages", packAll);

@@ -16,11 +16,12 @@ import {
 } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, delimiter, dirname, join, sep } from "node:path";
+import { delimiter, dirname, join, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { freePort, freePorts } from "@svc/protocol/testing";
+import { freePorts } from "@svc/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startBrowser } from "./support/browser.ts";
 import { type CliResult, type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
 import { runToEnd } from "./support/commands.ts";
 import { type Instruction, readStages } from "./support/dockerfile.ts";
@@ -50,7 +51,26 @@ const packages = ["@svc/protocol", "@svc/sdk", "@svc/engine", "@svc/observabilit
 const folderOf = (name: string): string => join(prefix, "lib/node_modules", name);
 const [installStage = [], imageStage = []] = readStages(join(root, "deploy/Dockerfile"));
 
+/** Environment without registries. */
+const OFFLINE = { npm_config_registry: "http://127.0.0.1:1", npm_config_offline: "true", PIP_NO_INDEX: "1" };
+
 let tarballs: string[];
+/** Output of `svc create`, by template. */
+const created = new Map<string, string>();
+
+/** Returns the folder of a template's project; creates it first. */
+async function projectOf(template: string): Promise<string> {
+  const folder = join(work, template);
+  if (created.has(template)) return folder;
+  const { code, stderr } = await svc(["create", "--template", template, "--directory", folder], {
+    program,
+    env,
+    cwd: work,
+  });
+  expect(code, stderr).toBe(0);
+  created.set(template, stderr);
+  return folder;
+}
 
 beforeAll(async () => {
   mkdirSync(work);
@@ -123,7 +143,8 @@ describe("a published package", () => {
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name))
         .filter((file) => !file.slice(folderOf(name).length).includes(`${sep}node_modules${sep}`));
-      expect(files.filter((file) => /\.test\.|\.map$|\.tsbuildinfo$|\.tsx$|[\\/]testing[\\/]/.test(file))).toEqual([]);
+      const own = files.filter((file) => !file.startsWith(join(folderOf("svc"), "templates")));
+      expect(own.filter((file) => /\.test\.|\.map$|\.tsbuildinfo$|\.tsx$|[\\/]testing[\\/]/.test(file))).toEqual([]);
       for (const file of files) {
         const content = await readFile(file);
         bytes += content.length;
@@ -158,12 +179,16 @@ describe("deploy/", () => {
   });
 
   /**
-   * Starts the image's command on an empty project. Its health check fails before and succeeds meanwhile; SIGTERM ends
-   * it with 0.
+   * Starts the image's command on a project whose workers its build installed. Its health check fails before and
+   * succeeds meanwhile; the worker runs although no registry can be reached; SIGTERM ends it with 0.
    */
   async function expectToLive(command: readonly string[], check: string): Promise<void> {
-    const folder = mkdtempSync(join(work, "srv-"));
-    writeFileSync(join(folder, "config.yaml"), "workers: []\n");
+    const folder = await projectOf("typescript");
+    const documented = readFileSync(join(root, "docs/guide/deploy.md"), "utf8");
+    const [, install = ""] = /`RUN (svc worker add [^`]+)`/.exec(documented) ?? [];
+    await runToEnd("sh", ["-c", install.replace("NAME", "greeter")], { cwd: folder, env });
+    // A build keeps nothing that it writes below a volume.
+    rmSync(join(folder, ".svc"), { recursive: true, force: true });
     const { bridge, http, realtime } = await freePorts();
     const ports = { SVC_BRIDGE_PORT: String(bridge), SVC_HTTP_PORT: String(http), SVC_WS_PORT: String(realtime) };
     const [checkProgram = "", ...args] = JSON.parse(check.slice(check.indexOf("["))) as string[];
@@ -175,18 +200,29 @@ describe("deploy/", () => {
     expect(await isHealthy()).toBe(false);
     const child = spawn(program, command, {
       cwd: folder,
-      env: { ...process.env, ...env, ...ports },
+      env: { ...process.env, ...env, ...ports, ...OFFLINE },
       stdio: ["ignore", "ignore", "pipe"],
     });
     const closed = once(child, "close");
+    let log = "";
     try {
-      for await (const line of createInterface({ input: child.stderr })) if (line.includes("the engine is up")) break;
+      for await (const line of createInterface({ input: child.stderr })) {
+        log += `${line}\n`;
+        if (line.includes("the engine is up")) break;
+      }
+      child.stderr.on("data", (chunk: Buffer) => {
+        log += chunk.toString();
+      });
       child.stderr.resume();
       expect(await isHealthy()).toBe(true);
+      await expect
+        .poll(async () => (await fetch(`http://localhost:${http}/greetings/Ada`)).status, { timeout: 30_000 })
+        .toBe(200);
+      expect(log).not.toMatch(/npm install|npm ci/);
     } finally {
       child.kill("SIGTERM");
     }
-    expect(await closed).toEqual([0, null]);
+    expect(await closed, log).toEqual([0, null]);
   }
 
   it("has a systemd unit that systemd accepts", async () => {
@@ -240,13 +276,64 @@ describe("the packages by themselves", () => {
     expect(dirname(source)).toBe(join(folder, "svc"));
   });
 
-  it("include the Python SDK's wheel, the one that the quickstart below installs", async () => {
-    const [wheel = ""] = matching("svc-*.whl");
-    expect(
-      (await readFile(join(packed, wheel))).equals(await readFile(join(folderOf("svc"), "assets", basename(wheel)))),
-    ).toBe(true);
+  it("include the Python SDK for projects, in a version that no registry accepts", () => {
+    const { version } = manifestOf("svc");
+    expect(existsSync(join(folderOf("svc"), `assets/svc-${version}+project-py3-none-any.whl`))).toBe(true);
   });
 });
+
+describe.each(["typescript", "python"])(
+  "a project of the template %s, with svc installed globally from its packages",
+  (template) => {
+    it("runs with svc dev, shows its worker on the console's page, and passes its tests", async () => {
+      const folder = await projectOf(template);
+      const { http } = await freePorts();
+      const flags = ["--bridge-port", "0", "--ws-port", "0", "--console-port", "0", "--http-port", String(http)];
+      const child = spawn(process.execPath, [program, "dev", ...flags], {
+        cwd: folder,
+        env: { ...process.env, ...env, NO_COLOR: "1" },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      const closed = once(child, "close");
+      const consoleUrl = new Promise<string>((resolve, reject) => {
+        let said = "";
+        for (const stream of [child.stdout, child.stderr]) {
+          stream.on("data", (chunk: Buffer) => {
+            said += chunk.toString();
+            const [url] = /http:\/\/localhost:\d+\/workers/.exec(said) ?? [];
+            if (url !== undefined) resolve(url);
+          });
+        }
+        void closed.then(() => reject(new Error(said)));
+      });
+      const browser = await startBrowser();
+      try {
+        const page = await browser.newPage();
+        await page.goto(await consoleUrl);
+        // The first start installs the worker's dependencies.
+        await expect
+          .poll(async () => (await fetch(`http://localhost:${http}/greetings/Ada`)).json(), { timeout: 120_000 })
+          .toMatchObject({ text: "Hello Ada" });
+        await page.getByRole("row").filter({ hasText: "greeter" }).waitFor();
+      } finally {
+        await browser.close();
+        child.kill("SIGTERM");
+      }
+      expect(await closed).toEqual([0, null]);
+      const [tests = ""] = /cd workers\/greeter && .*/.exec(created.get(template) ?? "") ?? [];
+      expect(tests).toContain("test");
+      await runToEnd("sh", ["-c", tests], { cwd: folder, env });
+      if (template !== "python") return;
+      const options = ["--dry-run", "--ignore-installed", "--no-deps", "--requirement"];
+      const greeter = join(folder, "workers/greeter");
+      expect(
+        await runToEnd(join(greeter, ".venv/bin/pip"), ["install", ...options, join(greeter, "requirements.txt")], {
+          cwd: parent,
+        }),
+      ).toContain(`Would install svc-${manifestOf("svc").version}+project`);
+    });
+  },
+);
 
 interface WorkerStatus {
   readonly name: string;
@@ -299,12 +386,7 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
   };
 
   it("scaffolds a project and starts an engine on it", async () => {
-    const created = await svc(["create", "--template", "quickstart", "--directory", project], {
-      program,
-      env,
-      cwd: work,
-    });
-    expect(created).toMatchObject({ code: 0 });
+    expect(await projectOf("quickstart")).toBe(project);
     engine = await startEngine({ program, env, cwd: project, ports });
   });
 
@@ -357,31 +439,6 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toEqual({ c: 300, running_total: 335 });
-  });
-
-  it("serves the console's page, which reaches the engine", async () => {
-    const port = await freePort();
-    const child = spawn(process.execPath, [program, "console", "--no-open", "--port", String(port)], {
-      cwd: project,
-      env: { ...process.env, ...env },
-    });
-    try {
-      await new Promise<void>((resolve, reject) => {
-        let said = "";
-        child.stderr.on("data", (chunk: Buffer) => {
-          said += chunk.toString();
-          if (said.includes("The console is at")) resolve();
-        });
-        child.once("close", () => reject(new Error(said)));
-      });
-      const page = await (await fetch(`http://localhost:${port}/workers`)).text();
-      expect(page).toContain("<title>");
-      const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1];
-      expect((await fetch(`http://localhost:${port}${script}`)).status).toBe(200);
-    } finally {
-      child.kill("SIGTERM");
-      await once(child, "close");
-    }
   });
 
   it("survives kill -9: the total is kept, one process runs per worker, the old ones have ended", async () => {

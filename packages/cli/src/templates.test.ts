@@ -69,11 +69,11 @@ it("refers to the SDK packages of this version", async () => {
     expect(await read(file)).toContain(`"file:../../sdk/svc-sdk-${version}.tgz"`);
   }
   for (const file of ["quickstart/workers/math-worker/requirements.txt", "python/workers/greeter/requirements.txt"]) {
-    expect(await read(file)).toContain(`../../sdk/svc-${version}-py3-none-any.whl`);
+    expect(await read(file)).toContain(`\n--find-links ../../sdk\nsvc==${version}+project\n`);
   }
   expect(await read("typescript/workers/greeter/package.json")).toContain(`"file:../../sdk/svc-engine-${version}.tgz"`);
   expect(await read("blank/README.md")).toContain(`svc-sdk-${version}.tgz`);
-  expect(await read("blank/README.md")).toContain(`svc-${version}-py3-none-any.whl`);
+  expect(await read("blank/README.md")).toContain(`svc==${version}+project`);
 });
 
 it("has no watcher of its own and has state and HTTP commented out", async () => {

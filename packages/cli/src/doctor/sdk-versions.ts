@@ -48,7 +48,7 @@ async function pythonSdk(folder: string): Promise<string | undefined> {
   for (const python of await namesIn(lib)) {
     const packages = await namesIn(join(lib, python, "site-packages"));
     const version = packages
-      .map((name) => /^svc-(.+)\.dist-info$/.exec(name)?.[1])
+      .map((name) => /^svc-([^+]+)(?:\+project)?\.dist-info$/.exec(name)?.[1])
       .find((found) => found !== undefined);
     if (version !== undefined) return version;
   }

@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { basename, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { workerNameProblem } from "./worker-name.ts";
 
 /**
@@ -29,11 +29,12 @@ export async function exampleFor(folder: string, files: readonly string[]): Prom
 }
 
 async function pythonNeeds(folder: string, files: readonly string[]): Promise<string> {
-  const wheel = (await findSdk(folder, /^svc-.*\.whl$/)) ?? "sdk/svc-VERSION-py3-none-any.whl of your project";
+  const wheel = (await findSdk(folder, /^svc-.*\.whl$/)) ?? "PROJECT/sdk/svc-VERSION-py3-none-any.whl";
+  const version = basename(wheel).split("-")[1];
   const has = files.includes("requirements.txt")
     ? "its requirements.txt must contain"
     : "it needs a requirements.txt with";
-  return `${entryNote("worker.py", files, /\.py$/)}${capital(has)} the svc package, as the line: ${wheel}`;
+  return `${entryNote("worker.py", files, /\.py$/)}${capital(has)} the svc package, as the lines: --find-links ${dirname(wheel)} and svc==${version}`;
 }
 
 async function nodeNeeds(

@@ -38,9 +38,9 @@ const PYTHON = "name: math-worker\nruntime:\n  kind: python\n  entry: math_worke
 describe("a folder without a manifest", () => {
   it("is told of a Python worker's needs, with the wheel that came with the project", async () => {
     const worker = join(folder, "workers/adder");
-    await write({ "sdk/svc-0.1.0-py3-none-any.whl": "", "workers/adder/adder.py": "" });
+    await write({ "sdk/svc-0.1.0+project-py3-none-any.whl": "", "workers/adder/adder.py": "" });
     await expect(readManifest(worker)).rejects.toThrow(
-      "  entry: adder.py\n\nIt needs a requirements.txt with the svc package, as the line: ../../sdk/svc-0.1.0-py3-none-any.whl",
+      "  entry: adder.py\n\nIt needs a requirements.txt with the svc package, as the lines: --find-links ../../sdk and svc==0.1.0+project",
     );
   });
 
