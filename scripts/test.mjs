@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { ALL_FOLDERS, installNodeVersions, MAIN_FOLDERS, NODE_VERSIONS, nodeProgram } from "./node-versions.mjs";
 import { packSdks } from "./pack-sdks.mjs";
 import { installPublishedPython } from "./published-clients.mjs";
 import {
@@ -30,6 +31,8 @@ const USAGE = `Usage: npm test -- [options] [pattern ...]
 Runs all tests, or those of the files whose path contains a pattern. Without such a file, runs the tests whose name contains the pattern.
 
   -t, --name <text>  run only tests whose name contains the text
+  --node-versions    run only the unit tests of the engine and the SDK on later versions of Node
+                     (npm run test:node-versions); a run of all tests includes those of store, transport and SDK
   --unit             run only tests without processes, disk or real time (npm run test:unit)
   --no-install       skip the installation steps
   --help             print this`;
@@ -83,9 +86,8 @@ async function main() {
   let others;
   let page;
   try {
-    const selection = await selectTests({ patterns: options.patterns, name: options.name, unitOnly: options.unit });
+    const { selection, programs, onOtherNodes } = await planOf(options);
     const needs = (projects) => projects.some((project) => selection.projects.includes(project));
-    const programs = PROGRAMS.filter(([, , projects]) => !options["no-install"] && needs(projects));
     const needsPython = needs(PYTHON);
     const total =
       (options["no-install"] ? 1 : 3) + [PYTHON, BUNDLED, PACKED, WITH_PAGE].filter(needs).length + programs.length;
@@ -115,6 +117,7 @@ async function main() {
       runVitest(selection),
       needs(["pytest"]) ? runPytest(python, selection) : { passed: 0, failures: [] },
     ]);
+    for (const { version, folders } of onOtherNodes) reports.push(await runOnNode(version, folders));
     const failures = reports.flatMap((report) => report.failures);
     const passed = reports.reduce((sum, report) => sum + report.passed, 0);
     for (const line of ["", ...failureLines(failures)]) console.log(line);
@@ -131,12 +134,30 @@ async function main() {
   }
 }
 
+/** Resolves with the tests to run, also on other versions of Node, and the programs to install. */
+async function planOf(options) {
+  const { patterns, name, unit } = options;
+  const selection = options["node-versions"]
+    ? { projects: [], files: [], name: undefined }
+    : await selectTests({ patterns, name, unitOnly: unit });
+  const isComplete = patterns.length === 0 && name === undefined && !unit;
+  const needed = PROGRAMS.filter(([, , projects]) => projects.some((each) => selection.projects.includes(each)));
+  if (isComplete) needed.push(["Installing other versions of Node", installNodeVersions]);
+  const folders = options["node-versions"] ? ALL_FOLDERS : MAIN_FOLDERS;
+  return {
+    selection,
+    programs: options["no-install"] ? [] : needed,
+    onOtherNodes: isComplete ? NODE_VERSIONS.map((version) => ({ version, folders })) : [],
+  };
+}
+
 function readOptions() {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
       options: {
         name: { type: "string", short: "t" },
+        "node-versions": { type: "boolean", default: false },
         unit: { type: "boolean", default: false },
         "no-install": { type: "boolean", default: false },
         help: { type: "boolean", default: false },
@@ -172,6 +193,27 @@ async function runVitest({ projects, files, name }) {
   });
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
   return outcome("vitest", code, content.numPassedTests ?? 0, vitestFailures(content));
+}
+
+/** Runs the unit tests of folders on another version of Node. */
+async function runOnNode(version, folders) {
+  const title = `Node ${version}`;
+  const report = join(results, `vitest-node-${version}.json`);
+  const vitest = ["run", "--project", "unit", "--reporter=json", `--outputFile.json=${report}`];
+  const { code } = await run(
+    nodeProgram(version),
+    [join(root, "node_modules/vitest/vitest.mjs"), ...vitest, ...folders],
+    { stdio: "inherit" },
+  );
+  const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
+  console.log(`\n${title}: ${content.numPassedTests ?? 0} passed, ${content.numFailedTests ?? 0} failed`);
+  const command = "npm run test:node-versions";
+  const failures = vitestFailures(content).map((failure) => ({
+    ...failure,
+    test: `${title}: ${failure.test}`,
+    command,
+  }));
+  return outcome(title, code, content.numPassedTests ?? 0, failures);
 }
 
 /** Runs the selected Python tests. Prints their output at their end, in one piece. */
@@ -212,7 +254,7 @@ async function run(command, args, { cwd = root, stdio }) {
       output += text;
     });
   }
-  const [code] = await once(child, "close");
+  const [code] = await once(child, "close").catch((error) => [error.message]);
   return { code, output };
 }
 
