@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { EXIT } from "../exit-codes.ts";
@@ -54,6 +54,20 @@ async function explained(
 describe("svc config check", () => {
   it("reports that a file is ok, with counts", async () => {
     expect(await svc(projectWith(GOOD), ["check"])).toEqual({
+      status: EXIT.done,
+      out: "config.yaml is ok: 2 modules, 0 local workers, 0 warnings\n",
+      notes: "",
+    });
+  });
+
+  it.each([
+    ["docs/guide/configuration.md", "modules:"],
+    ["README.md", "3122"],
+  ])("accepts the file that %s shows with %s", async (document, mark) => {
+    const text = readFileSync(new URL(`../../../../${document}`, import.meta.url), "utf8");
+    const samples = [...text.matchAll(/```yaml\n([^`]*)```/g)].map(([, sample = ""]) => sample);
+    const sample = samples.find((each) => each.includes(mark)) ?? "";
+    expect(await svc(projectWith(sample), ["check"])).toEqual({
       status: EXIT.done,
       out: "config.yaml is ok: 2 modules, 0 local workers, 0 warnings\n",
       notes: "",
