@@ -245,7 +245,7 @@ module.exports = {
     tsConfig: { fileName: "tsconfig.base.json" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
-      conditionNames: ["@svc/source", "import", "node", "default", "types"],
+      conditionNames: ["@svc-runtime/source", "import", "node", "default", "types"],
       mainFields: ["module", "main", "types"],
       extensions: [".ts", ".tsx", ".js", ".mjs", ".json"],
     },

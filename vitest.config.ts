@@ -58,8 +58,8 @@ export default defineConfig({
       // The compiler checks the page's sources and writes nothing.
       {
         ...project("web", { pool: "threads", testTimeout: 30_000, experimental: {} }),
-        resolve: { conditions: ["@svc/source"] },
-        ssr: { resolve: { conditions: ["@svc/source"] } },
+        resolve: { conditions: ["@svc-runtime/source"] },
+        ssr: { resolve: { conditions: ["@svc-runtime/source"] } },
       },
       project("integration", { testTimeout: 30_000 }),
       project("compat", { setupFiles: EVIDENCE, testTimeout: 90_000, hookTimeout: 90_000 }),

@@ -30,7 +30,7 @@ function shipped(name, licence) {
     version: "1.2.3",
     licence,
     isShipped: true,
-    chain: ["@svc/engine", "middle@2.0.0", `${name}@1.2.3`],
+    chain: ["@svc-runtime/engine", "middle@2.0.0", `${name}@1.2.3`],
   };
 }
 
@@ -45,7 +45,7 @@ describe("licenceProblems", () => {
   it("names the package, its licence, its dependants and what to do", () => {
     const [problem] = licenceProblems([shipped("copyleft", "GPL-3.0-only")], {});
     expect(problem).toMatch(/^copyleft@1\.2\.3 \(npm\): licence not allowed: GPL-3\.0-only$/m);
-    expect(problem).toMatch(/needed by: @svc\/engine > middle@2\.0\.0 > copyleft@1\.2\.3 \(shipped\)$/m);
+    expect(problem).toMatch(/needed by: @svc-runtime\/engine > middle@2\.0\.0 > copyleft@1\.2\.3 \(shipped\)$/m);
     expect(problem).toMatch(/what to do: use another package/);
   });
 
@@ -84,13 +84,17 @@ describe("licenceProblems", () => {
 describe("npmPackages", () => {
   const entries = {
     "": { devDependencies: { linter: "1.0.0" } },
-    "packages/engine": { name: "@svc/engine", dependencies: { server: "1.0.0" }, devDependencies: { mock: "1.0.0" } },
+    "packages/engine": {
+      name: "@svc-runtime/engine",
+      dependencies: { server: "1.0.0" },
+      devDependencies: { mock: "1.0.0" },
+    },
     "packages/console": {
       name: "svc-console",
-      dependencies: { "@svc/engine": "0.1.0" },
+      dependencies: { "@svc-runtime/engine": "0.1.0" },
       devDependencies: { ui: "1.0.0", bundler: "1.0.0" },
     },
-    "node_modules/@svc/engine": { resolved: "packages/engine", link: true },
+    "node_modules/@svc-runtime/engine": { resolved: "packages/engine", link: true },
     "node_modules/server": {
       version: "1.0.0",
       license: "MIT",
@@ -129,7 +133,7 @@ describe("npmPackages", () => {
   });
 
   it("names the dependants", () => {
-    expect(named("helper").chain).toEqual(["@svc/engine", "server@1.0.0", "helper@1.0.0"]);
+    expect(named("helper").chain).toEqual(["@svc-runtime/engine", "server@1.0.0", "helper@1.0.0"]);
     expect(named("helper", "2.0.0").chain).toEqual(["bundler@1.0.0", "helper@2.0.0"]);
     expect(named("paint").chain).toEqual(["svc-console", "ui@1.0.0", "paint@1.0.0"]);
   });

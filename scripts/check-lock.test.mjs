@@ -8,8 +8,8 @@ function lockWith(entries) {
     lockfileVersion: 3,
     packages: {
       "": { name: "repository", workspaces: ["packages/*"], devDependencies: { tool: "1.0.0" } },
-      "packages/engine": { name: "@svc/engine", version: "0.1.0", dependencies: { parser: "2.0.0" } },
-      "node_modules/@svc/engine": { resolved: "packages/engine", link: true },
+      "packages/engine": { name: "@svc-runtime/engine", version: "0.1.0", dependencies: { parser: "2.0.0" } },
+      "node_modules/@svc-runtime/engine": { resolved: "packages/engine", link: true },
       "node_modules/tool": { version: "1.0.0", integrity: INTEGRITY, dev: true },
       "node_modules/parser": { version: "2.0.0", integrity: INTEGRITY },
       ...entries,

@@ -1,5 +1,5 @@
-// Packs what new projects install: the SDKs, packages/cli/assets/svc-sdk-<version>.tgz and
-// svc-<version>+project-py3-none-any.whl, and for tests the engine, svc-engine-<version>.tgz. The npm packages contain
+// Packs what new projects install: the SDKs, packages/cli/assets/svc-runtime-sdk-<version>.tgz and
+// svc_runtime-<version>+project-py3-none-any.whl, and for tests the engine, svc-runtime-engine-<version>.tgz. The npm packages contain
 // those of svc that they need, because svc's packages are not on a registry. Runs after `tsc -b`. Does nothing if the
 // sources have not changed since the last run. `node scripts/pack-sdks.mjs` runs it alone.
 import { createHash } from "node:crypto";

@@ -30,7 +30,9 @@ export async function stagePackage(name, target) {
 function withoutSources(exports) {
   if (exports === undefined) return undefined;
   return JSON.parse(
-    JSON.stringify(exports, (key, value) => (key === "@svc/source" || key.startsWith("./testing") ? undefined : value)),
+    JSON.stringify(exports, (key, value) =>
+      key === "@svc-runtime/source" || key.startsWith("./testing") ? undefined : value,
+    ),
   );
 }
 

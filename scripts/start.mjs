@@ -237,7 +237,7 @@ function startConsole(project, options) {
       if (signal.aborted || isStopping) return;
       const lines = child.lastLines().slice(-5);
       process.stderr.write(
-        `The console ended unexpectedly (status ${code}); start it again with: npx svc console\n${lines.map((line) => `  | ${line}\n`).join("")}`,
+        `The console ended unexpectedly (status ${code}); start it again with: npx --no svc console\n${lines.map((line) => `  | ${line}\n`).join("")}`,
       );
     },
     stop() {
@@ -365,8 +365,8 @@ svc is running.
   project                 ${dir} (its README goes on from here)
 
 Try in a second terminal:
-  npx svc trigger --function-id=math::add --payload='{"a": 2, "b": 3}' --url ${bridge}
-  npx svc worker list --url ${bridge}
+  npx --no svc trigger --function-id=math::add --payload='{"a": 2, "b": 3}' --url ${bridge}
+  npx --no svc worker list --url ${bridge}
   curl ${http}/healthz
 
 Ctrl-C stops the engine, both workers and the console.

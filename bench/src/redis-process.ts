@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { startRedis } from "@svc/engine/testing";
+import { startRedis } from "@svc-runtime/engine/testing";
 import { freePorts } from "./ports.ts";
 import { adopt, pidOf, type Server, stopProcess } from "./processes.ts";
 

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePorts } from "@svc/protocol/testing";
-import { type CallError, connect, type Worker } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import { type CallError, connect, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 

@@ -5,8 +5,8 @@ import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { startTestEngine, type TestEngine } from "@svc-runtime/engine/test-kit";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { svc } from "./support/cli.ts";
@@ -115,7 +115,7 @@ describe("svc generate types --lang typescript", () => {
 
   beforeAll(async () => {
     await mkdir(join(dir, "node_modules/@svc"), { recursive: true });
-    symlinkSync(join(root, "packages/sdk"), join(dir, "node_modules/@svc/sdk"));
+    symlinkSync(join(root, "packages/sdk"), join(dir, "node_modules/@svc-runtime/sdk"));
     writeFileSync(join(dir, "package.json"), `{"type": "module"}`);
     writeFileSync(
       join(dir, "tsconfig.json"),
@@ -138,7 +138,7 @@ describe("svc generate types --lang typescript", () => {
 
   it("accept valid calls, including those of functions without formats", async () => {
     const outcome = await tsc(`
-      import { connect } from "@svc/sdk";
+      import { connect } from "@svc-runtime/sdk";
       import type { TreeStorePayload } from "./functions.js";
       const worker = connect();
       const sum: { c: number } = await worker.call({ function_id: "math::add", payload: { a: 1 } });
@@ -153,7 +153,7 @@ describe("svc generate types --lang typescript", () => {
 
   it("reject invalid ones at compile time", async () => {
     const { code, output } = await tsc(`
-      import { connect } from "@svc/sdk";
+      import { connect } from "@svc-runtime/sdk";
       const worker = connect();
       await worker.call({ function_id: "math::add", payload: { a: "x" } });
       await worker.call({ function_id: "math::add" });

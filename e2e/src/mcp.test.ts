@@ -8,8 +8,8 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
-import { CallError, connect, silentLogger, type Worker } from "@svc/sdk";
+import { startTestEngine, type TestEngine } from "@svc-runtime/engine/test-kit";
+import { CallError, connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { svc } from "./support/cli.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { freePorts } from "@svc/protocol/testing";
+import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, expect, it } from "vitest";
 import { startEngine, svc } from "./support/cli.ts";
 

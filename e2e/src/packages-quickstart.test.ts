@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { freePorts } from "@svc/protocol/testing";
+import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBrowser } from "./support/browser.ts";
 import { type CliResult, type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
@@ -47,7 +47,14 @@ const env = {
   ].join(delimiter),
   npm_config_prefer_offline: "true",
 };
-const packages = ["@svc/protocol", "@svc/sdk", "@svc/engine", "@svc/observability", "svc-console", "svc"];
+const packages = [
+  "@svc-runtime/protocol",
+  "@svc-runtime/sdk",
+  "@svc-runtime/engine",
+  "@svc-runtime/observability",
+  "@svc-runtime/console",
+  "svc-runtime",
+];
 const folderOf = (name: string): string => join(prefix, "lib/node_modules", name);
 const [installStage = [], imageStage = []] = readStages(join(root, "deploy/Dockerfile"));
 
@@ -121,7 +128,7 @@ function named(value: unknown): string[] {
 describe("a published package", () => {
   it("has its licence, its files and those that its package.json names; all of one version", () => {
     expect(tarballs).toHaveLength(packages.length);
-    const { version } = manifestOf("svc");
+    const { version } = manifestOf("svc-runtime");
     for (const name of packages) {
       const manifest = manifestOf(name);
       expect(manifest).toMatchObject({ license: "MIT", version, engines: { node: ">=20.19" } });
@@ -143,7 +150,7 @@ describe("a published package", () => {
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name))
         .filter((file) => !file.slice(folderOf(name).length).includes(`${sep}node_modules${sep}`));
-      const own = files.filter((file) => !file.startsWith(join(folderOf("svc"), "templates")));
+      const own = files.filter((file) => !file.startsWith(join(folderOf("svc-runtime"), "templates")));
       expect(own.filter((file) => /\.test\.|\.map$|\.tsbuildinfo$|\.tsx$|[\\/]testing[\\/]/.test(file))).toEqual([]);
       for (const file of files) {
         const content = await readFile(file);
@@ -168,7 +175,7 @@ describe("deploy/", () => {
     }
     // A volume inherits the owner of the image's folder. A missing folder would belong to root.
     if (isRoot) expect([".", ".svc"].map((name) => statSync(join(project, name)).uid)).toEqual([1000, 1000]);
-    expect(await runToEnd(program, ["--version"], { cwd: work, env })).toBe(`${manifestOf("svc").version}\n`);
+    expect(await runToEnd(program, ["--version"], { cwd: work, env })).toBe(`${manifestOf("svc-runtime").version}\n`);
     expect(
       imageStage
         .filter(({ word }) => ["USER", "VOLUME", "STOPSIGNAL", "ENTRYPOINT"].includes(word))
@@ -245,14 +252,14 @@ describe("the packages by themselves", () => {
       [
         "--archive",
         "--link",
-        ...["protocol", "sdk", "engine", "observability"].map((name) => folderOf(`@svc/${name}`)),
+        ...["protocol", "sdk", "engine", "observability"].map((name) => folderOf(`@svc-runtime/${name}`)),
         modules,
       ],
       { cwd: work },
     );
     const script = `
-      import { connect, silentLogger } from "@svc/sdk";
-      import { startTestEngine } from "@svc/engine/test-kit";
+      import { connect, silentLogger } from "@svc-runtime/sdk";
+      import { startTestEngine } from "@svc-runtime/engine/test-kit";
       const engine = await startTestEngine();
       const worker = connect(engine.url, { handleSignals: false, logger: silentLogger });
       worker.registerFunction("greet", ({ name }) => "hello " + name);
@@ -266,7 +273,7 @@ describe("the packages by themselves", () => {
 
   it("provide a project with the Python SDK", async () => {
     const folder = join(work, "own-python");
-    const [wheel = ""] = matching("svc-*.whl");
+    const [wheel = ""] = matching("svc_runtime-*.whl");
     // It is pure Python, so unpacking installs it. Only its dependencies come from the environment of the repository.
     await runToEnd("python3", ["-m", "zipfile", "-e", join(packed, wheel), folder], { cwd: work });
     const source = await runToEnd(join(root, ".venv/bin/python"), ["-c", "import svc; print(svc.__file__)"], {
@@ -277,8 +284,10 @@ describe("the packages by themselves", () => {
   });
 
   it("include the Python SDK for projects, in a version that no registry accepts", () => {
-    const { version } = manifestOf("svc");
-    expect(existsSync(join(folderOf("svc"), `assets/svc-${version}+project-py3-none-any.whl`))).toBe(true);
+    const { version } = manifestOf("svc-runtime");
+    expect(existsSync(join(folderOf("svc-runtime"), `assets/svc_runtime-${version}+project-py3-none-any.whl`))).toBe(
+      true,
+    );
   });
 });
 
@@ -330,7 +339,7 @@ describe.each(["typescript", "python"])(
         await runToEnd(join(greeter, ".venv/bin/pip"), ["install", ...options, join(greeter, "requirements.txt")], {
           cwd: parent,
         }),
-      ).toContain(`Would install svc-${manifestOf("svc").version}+project`);
+      ).toContain(`Would install svc-runtime-${manifestOf("svc-runtime").version}+project`);
     });
   },
 );

@@ -2,8 +2,15 @@
 
 import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
-import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
-import { connect, connectStreams, type StreamClient, type StreamUpdate, silentLogger, type Worker } from "@svc/sdk";
+import { startTestEngine, type TestEngine } from "@svc-runtime/engine/test-kit";
+import {
+  connect,
+  connectStreams,
+  type StreamClient,
+  type StreamUpdate,
+  silentLogger,
+  type Worker,
+} from "@svc-runtime/sdk";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 let engine: TestEngine;

@@ -1,6 +1,6 @@
 // The engine's test kit as users use it: engine, worker and stream client in one process.
-import { manualClock, startTestEngine } from "@svc/engine/test-kit";
-import { connect, connectStreams, type StateEvent, silentLogger } from "@svc/sdk";
+import { manualClock, startTestEngine } from "@svc-runtime/engine/test-kit";
+import { connect, connectStreams, type StateEvent, silentLogger } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
 
 it("a jump of a year fires all timers, and ends neither a connection nor a call in flight (gap 76)", async () => {

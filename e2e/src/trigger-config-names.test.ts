@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EngineProcess, startEngine } from "./support/cli.ts";
 

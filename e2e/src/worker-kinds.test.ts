@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } fr
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePorts } from "@svc/protocol/testing";
+import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { connectLooker } from "./state-load/look.ts";
 import { type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
@@ -16,7 +16,7 @@ const project = mkdtempSync(join(tmpdir(), "svc-kinds-"));
 const tools = ["npm/node_modules/.bin", "python/bin"].map((folder) => join(root, ".cache/toolchains", folder));
 const env = { PATH: [...tools, process.env.PATH ?? ""].join(delimiter) };
 const sdk = readdirSync(join(root, "packages/cli/assets"));
-const tarball = `../sdk/${sdk.find((name) => name.startsWith("svc-sdk-"))}`;
+const tarball = `../sdk/${sdk.find((name) => name.startsWith("svc-runtime-sdk-"))}`;
 const wheel = `../sdk/${sdk.find((name) => name.endsWith(".whl"))}`;
 
 let ports: Ports;
@@ -31,7 +31,7 @@ const nodePackage = (dependencies: Readonly<Record<string, string>> = {}): Recor
     name: "w",
     private: true,
     type: "module",
-    dependencies: { "@svc/sdk": `file:${tarball}`, ...dependencies },
+    dependencies: { "@svc-runtime/sdk": `file:${tarball}`, ...dependencies },
   }),
 });
 const onNode = nodePackage({ tsx: "4.23.15" });
@@ -49,7 +49,7 @@ const workers: Readonly<
     from: "uv",
     files: {
       ...manifest("python", "uv", "main.py"),
-      "pyproject.toml": `[project]\nname = "w"\nversion = "1"\nrequires-python = ">=3.10"\ndependencies = ["svc"]\n[tool.uv.sources]\nsvc = {path = "${wheel}"}\n`,
+      "pyproject.toml": `[project]\nname = "w"\nversion = "1"\nrequires-python = ">=3.10"\ndependencies = ["svc-runtime"]\n[tool.uv.sources]\nsvc-runtime = {path = "${wheel}"}\n`,
     },
     answer: { runtime: "python", own: true },
   },

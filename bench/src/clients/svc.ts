@@ -1,4 +1,4 @@
-import { connect, silentLogger } from "@svc/sdk";
+import { connect, silentLogger } from "@svc-runtime/sdk";
 import { type Client, type ClientArguments, ECHO_FUNCTION } from "./client.ts";
 
 export async function connectSvc({ role, address }: ClientArguments): Promise<Client> {

@@ -1,6 +1,6 @@
 import { loadavg } from "node:os";
-import { startBrowser } from "@svc/e2e/browser";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { startBrowser } from "@svc-runtime/e2e/browser";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import type { Browser } from "playwright-core";
 import type { ModuleEntry } from "../engine-process.ts";
 import { engineFor, type ScenarioContext } from "../scenarios/scenario.ts";

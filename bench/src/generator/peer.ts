@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { FEATURES } from "@svc/protocol";
+import { FEATURES } from "@svc-runtime/protocol";
 import { findInvocationId } from "../frame-template.ts";
 import { WebSocketClient } from "../websocket-client.ts";
 

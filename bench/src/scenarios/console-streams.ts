@@ -1,4 +1,4 @@
-import { connectStreams, silentLogger } from "@svc/sdk";
+import { connectStreams, silentLogger } from "@svc-runtime/sdk";
 import { type ConsoleSystem, fill, loadNow, withConsole } from "../console/console-system.ts";
 import { MeasuredPage } from "../console/measured-page.ts";
 import { pause } from "../ports.ts";

@@ -1,4 +1,4 @@
-import { connect } from "@svc/sdk";
+import { connect } from "@svc-runtime/sdk";
 import { cpuTimeUs, residentBytes } from "../cpu.ts";
 import type { EngineProcess } from "../engine-process.ts";
 import { pause } from "../ports.ts";

@@ -1,4 +1,4 @@
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { spread } from "../statistics.ts";
 import { formatNumber } from "../table.ts";
 import { engineFor, type Scenario } from "./scenario.ts";

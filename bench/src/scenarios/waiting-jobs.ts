@@ -1,4 +1,4 @@
-import { connect, silentLogger } from "@svc/sdk";
+import { connect, silentLogger } from "@svc-runtime/sdk";
 import { residentBytes } from "../cpu.ts";
 import { pause } from "../ports.ts";
 import { ratio, spread } from "../statistics.ts";

@@ -28,7 +28,7 @@ it("counts workers as they connect and disconnect, and shows how to connect the 
   await counter(page, "Workers", "0\\b").waitFor();
   await page.getByText("connect one in three steps").waitFor();
   await page.getByRole("button", { name: "Python" }).click();
-  await page.getByText("pip install svc").waitFor();
+  await page.getByText("pip install --find-links sdk svc-runtime==").waitFor();
   // A line needs more than one sample.
   await page.getByText("collecting").first().waitFor();
   const worker = await system.worker("counted");

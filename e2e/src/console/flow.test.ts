@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import type { Page } from "playwright-core";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { axeViolations, checkAccessibility } from "./support/axe.ts";

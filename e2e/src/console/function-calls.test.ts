@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { copiedBy } from "./support/clipboard.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
   worker.registerFunction("calls::noted", (input) => noted.push(input));
   project = mkdtempSync(join(tmpdir(), "svc-project-"));
   mkdirSync(join(project, "node_modules/@svc"), { recursive: true });
-  symlinkSync(join(root, "packages/sdk"), join(project, "node_modules/@svc/sdk"));
+  symlinkSync(join(root, "packages/sdk"), join(project, "node_modules/@svc-runtime/sdk"));
   mkdirSync(join(project, "bin"));
   writeFileSync(
     join(project, "bin/svc"),

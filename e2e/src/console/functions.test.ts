@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { checkAccessibility } from "./support/axe.ts";

@@ -21,7 +21,7 @@ beforeAll(() => {
   execFileSync("tar", ["-xzf", tarball], { cwd: folder });
   installed = join(folder, "package");
   // As an installer would place them.
-  for (const name of ["@svc/protocol", "@svc/sdk", "commander", "sirv", "ws", "zod"]) {
+  for (const name of ["@svc-runtime/protocol", "@svc-runtime/sdk", "commander", "sirv", "ws", "zod"]) {
     const link = join(installed, "node_modules", name);
     mkdirSync(dirname(link), { recursive: true });
     symlinkSync(join(root, "node_modules", name), link);

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
-import { http } from "@svc/sdk";
+import { http } from "@svc-runtime/sdk";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
 import { checkAccessibility } from "./support/axe.ts";

@@ -12,8 +12,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
-import type { Worker } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import type { Worker } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
 import { connectLooker, say } from "../state-load/look.ts";
 import { seeded } from "../state-load/plan.ts";

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
-import { connect, silentLogger } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import { connect, silentLogger } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
 import { say } from "../state-load/look.ts";
 import { type EngineProcess, startEngine } from "../support/cli.ts";

@@ -1,6 +1,6 @@
 import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import type { CallError, Worker } from "@svc/sdk";
+import type { CallError, Worker } from "@svc-runtime/sdk";
 import { describe, expect, it } from "vitest";
 import { finalItems, say } from "../state-load/look.ts";
 import { eventually } from "../support/processes.ts";

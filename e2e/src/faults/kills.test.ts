@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
+import { freePorts } from "@svc-runtime/protocol/testing";
 import { describe, expect, it } from "vitest";
 import { problemsOf } from "../queue-load/check-history.ts";
 import { Load } from "../queue-load/load.ts";

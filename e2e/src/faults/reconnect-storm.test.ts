@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
 import { connectLooker } from "../state-load/look.ts";
 import { type EngineProcess, startEngine } from "../support/cli.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
-import type { Worker } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import type { Worker } from "@svc-runtime/sdk";
 import { problemsOf } from "../state-load/check-history.ts";
 import { type Load, startLoad } from "../state-load/load.ts";
 import { connectLooker, finalItems, say, settled, summaryOf, watchersAreBound } from "../state-load/look.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
-import { connect, createLogger } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import { connect, createLogger } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
 import { say } from "../state-load/look.ts";
 import { startEngine } from "../support/cli.ts";

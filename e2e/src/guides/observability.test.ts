@@ -1,7 +1,7 @@
 /// <reference path="../../../packages/observability/src/metrics/prometheus/parse-prometheus-text-format.d.ts" />
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePort } from "@svc/protocol/testing";
+import { freePort } from "@svc-runtime/protocol/testing";
 import parsePrometheus from "parse-prometheus-text-format";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { otlpReceiver } from "../support/otlp-receiver.ts";

@@ -4,7 +4,7 @@
 //
 //     <!-- sample: greeter -->
 //     ```ts
-//     import { connect } from "@svc/sdk";
+//     import { connect } from "@svc-runtime/sdk";
 //     …
 //     ```
 //
@@ -36,8 +36,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePorts } from "@svc/protocol/testing";
-import { connect, type Worker } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import { connect, type Worker } from "@svc-runtime/sdk";
 import { transformSync } from "rolldown/utils";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
 import { programsOf, type Sample, samplesOf } from "./samples.ts";

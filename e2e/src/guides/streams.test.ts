@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CallError } from "@svc/sdk";
+import { CallError } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/processes.ts";
 import { type Guide, openGuide } from "./run-guide.ts";

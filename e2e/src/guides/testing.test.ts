@@ -34,7 +34,7 @@ describe("the guide to testing", () => {
       mkdirSync(target);
       await run("tar", [
         "xzf",
-        join(root, `packages/cli/assets/svc-${name}-0.1.0.tgz`),
+        join(root, `packages/cli/assets/svc-runtime-${name}-0.1.0.tgz`),
         "-C",
         target,
         "--strip-components=1",

@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { eventually } from "../support/processes.ts";
 import { type DeadLetter, type Final, repetitions } from "./check-history.ts";
 import type { History } from "./journal.ts";

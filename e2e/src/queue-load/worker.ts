@@ -2,7 +2,7 @@
 // acknowledged and what it ran. Started by load.ts as its own process, and again after it was killed: then it continues
 // after the end of its journal. `worker.py` does the same.
 import { appendFileSync, readFileSync } from "node:fs";
-import { type CallError, connect } from "@svc/sdk";
+import { type CallError, connect } from "@svc-runtime/sdk";
 import { FUNCTION_ID, type JobData, jobOf, jobsOfLane, LANES, ORDERED_LANES, poisonText } from "./plan.ts";
 
 const number = Number(process.env.LOAD_WORKER);

@@ -1,4 +1,4 @@
-import { connect, createLogger, type Worker } from "@svc/sdk";
+import { connect, createLogger, type Worker } from "@svc-runtime/sdk";
 import { eventually } from "../support/processes.ts";
 import { type FinalItem, repetitions, toldTo } from "./check-history.ts";
 import type { History } from "./journal.ts";

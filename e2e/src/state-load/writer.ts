@@ -1,7 +1,7 @@
 // A worker of the load: writes items of scope "load", watches those of its own prefix, and records in a journal what
 // was acknowledged and which events it received. Started by load.ts as its own process. `writer.py` does the same.
 import { appendFileSync } from "node:fs";
-import { type CallError, connect } from "@svc/sdk";
+import { type CallError, connect } from "@svc-runtime/sdk";
 import { operation } from "./plan.ts";
 
 const number = Number(process.env.LOAD_WORKER);

@@ -35,7 +35,7 @@ export async function servePage(): Promise<PageServer> {
 
 async function bundledSdk(): Promise<string> {
   const bundle = await rolldown({
-    input: "@svc/sdk",
+    input: "@svc-runtime/sdk",
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     platform: "browser",
     resolve: { conditionNames: ["browser", "import", "default"] },

@@ -25,7 +25,7 @@ export interface WorkerProjectOptions {
 
 const modules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const INSTALL = "echo nothing to fetch";
-const SOURCE = (name: string): string => `import { connect } from "@svc/sdk";
+const SOURCE = (name: string): string => `import { connect } from "@svc-runtime/sdk";
 
 const worker = connect({ name: "${name}" });
 console.log("${name} is awake");

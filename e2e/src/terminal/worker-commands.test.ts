@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
+import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
 import { isRunning, killHard } from "../support/processes.ts";

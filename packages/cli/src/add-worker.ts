@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { EditOptions } from "@svc/engine";
-import type { InstallResult, WorkerManifest } from "@svc/engine/local-workers";
-import type { Worker } from "@svc/sdk";
+import type { EditOptions } from "@svc-runtime/engine";
+import type { InstallResult, WorkerManifest } from "@svc-runtime/engine/local-workers";
+import type { Worker } from "@svc-runtime/sdk";
 import type { BuiltInWorker } from "./built-in-workers.ts";
 import { type ListedEntry, listedEntries } from "./config-entries.ts";
 import { CommandFailure, usageFailure } from "./exit-codes.ts";
@@ -59,7 +59,7 @@ async function addBuiltIn(shell: Shell, worker: BuiltInWorker, request: AddReque
       `${worker.name} is part of the engine; --name, --replicas and --env are only for your own workers.`,
     );
   }
-  const { addWorkerToConfig } = await import("@svc/engine");
+  const { addWorkerToConfig } = await import("@svc-runtime/engine");
   const { project } = request;
   checkListed({ name: worker.name, folder: undefined }, request);
   await requireValidConfig(shell, project);
@@ -77,7 +77,7 @@ async function addBuiltIn(shell: Shell, worker: BuiltInWorker, request: AddReque
 }
 
 async function addLocal(shell: Shell, target: FolderTarget, request: AddRequest): Promise<Added> {
-  const { addWorkerToConfig } = await import("@svc/engine");
+  const { addWorkerToConfig } = await import("@svc-runtime/engine");
   const { project, engine, replicas, env } = request;
   requireFolder(target);
   await offerManifest(shell, target, request);
@@ -103,7 +103,7 @@ async function addLocal(shell: Shell, target: FolderTarget, request: AddRequest)
 }
 
 async function manifestOf({ folder }: FolderTarget): Promise<WorkerManifest> {
-  const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
+  const { ManifestError, readManifest } = await import("@svc-runtime/engine/local-workers");
   try {
     return await readManifest(folder);
   } catch (error) {
@@ -114,7 +114,7 @@ async function manifestOf({ folder }: FolderTarget): Promise<WorkerManifest> {
 
 async function entryName(manifest: WorkerManifest, { name }: AddRequest): Promise<string> {
   if (name === undefined) return manifest.name;
-  const { workerNameProblem } = await import("@svc/engine/local-workers");
+  const { workerNameProblem } = await import("@svc-runtime/engine/local-workers");
   const problem = workerNameProblem(name);
   if (problem !== undefined) throw usageFailure(`The name ${JSON.stringify(name)} ${problem}.`);
   return name;
@@ -177,7 +177,7 @@ function moreProcesses(name: string, shownConfig: string): string {
 
 /** Throws if the config file is invalid, because the engine would not load it. */
 export async function requireValidConfig(shell: Shell, { configFile }: Project): Promise<void> {
-  const { ConfigError, loadConfig, loadModules } = await import("@svc/engine");
+  const { ConfigError, loadConfig, loadModules } = await import("@svc-runtime/engine");
   const modules = await loadModules();
   try {
     loadConfig(configFile, { env: shell.env, modules, cwd: shell.cwd });
@@ -198,7 +198,7 @@ async function install(
   manifest: WorkerManifest,
   { project, force, signal }: AddRequest,
 ): Promise<InstallResult> {
-  const { InstallError, installWorker } = await import("@svc/engine/local-workers");
+  const { InstallError, installWorker } = await import("@svc-runtime/engine/local-workers");
   const progress = showProgress(shell, `Installing dependencies of ${manifest.name}`);
   try {
     return await installWorker({
@@ -222,7 +222,7 @@ export async function editing<Result>(
   shell: Shell,
   edit: (check: NonNullable<EditOptions["check"]>) => Promise<Result>,
 ): Promise<Result> {
-  const { ConfigEditError, ConfigError, loadModules } = await import("@svc/engine");
+  const { ConfigEditError, ConfigError, loadModules } = await import("@svc-runtime/engine");
   try {
     return await edit({ env: shell.env, modules: await loadModules(), cwd: shell.cwd });
   } catch (error) {

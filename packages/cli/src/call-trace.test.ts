@@ -1,5 +1,5 @@
-import { CallError } from "@svc/protocol";
-import { connect, silentLogger } from "@svc/sdk";
+import { CallError } from "@svc-runtime/protocol";
+import { connect, silentLogger } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
 import { printTraceOfCall } from "./call-trace.ts";
 import { nearestTopic } from "./commands/event.ts";

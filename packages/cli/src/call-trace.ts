@@ -1,6 +1,6 @@
 import { setTimeout as after } from "node:timers/promises";
-import { CallError } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
+import { CallError } from "@svc-runtime/protocol";
+import type { Worker } from "@svc-runtime/sdk";
 import { drawTrace } from "./draw-trace.ts";
 import { sayNote } from "./notes.ts";
 import type { Shell } from "./shell.ts";

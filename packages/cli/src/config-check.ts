@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { LoadedConfig } from "@svc/engine";
+import type { LoadedConfig } from "@svc-runtime/engine";
 import { projectConfigFile } from "./engine-address.ts";
 import type { Shell } from "./shell.ts";
 
@@ -31,7 +31,7 @@ export async function checkConfig(
   config: string | undefined,
 ): Promise<ConfigReport> {
   // Imported lazily: other commands must not wait for the engine's code.
-  const { ConfigError, loadConfig, loadModules } = await import("@svc/engine");
+  const { ConfigError, loadConfig, loadModules } = await import("@svc-runtime/engine");
   const file = projectConfigFile(shell, config);
   const modules = await loadModules();
   try {
@@ -71,7 +71,7 @@ async function manifestFindings(
   shell: Pick<Shell, "cwd">,
   { path, where }: Pick<LoadedConfig["localWorkers"][number], "path" | "where">,
 ): Promise<{ readonly problems: readonly ConfigFinding[]; readonly warnings: readonly string[] }> {
-  const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
+  const { ManifestError, readManifest } = await import("@svc-runtime/engine/local-workers");
   try {
     const { file, warnings } = await readManifest(path);
     return { problems: [], warnings: warnings.map((warning) => `${shownPath(shell, file)}: ${warning}`) };

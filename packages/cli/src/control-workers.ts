@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { CommandFailure, usageFailure } from "./exit-codes.ts";
 import { say, sayBehind } from "./notes.ts";
 import { providedBy } from "./provided-by.ts";

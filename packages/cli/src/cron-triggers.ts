@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 
 export interface CronTrigger {
   readonly trigger_id: string;

@@ -1,4 +1,4 @@
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import type { ExitCode } from "./exit-codes.ts";
 import { run } from "./main.ts";
 import { startTestEngine, type TestEngine, type TestProject, testProject } from "./running-engine.test-support.ts";

@@ -7,6 +7,6 @@ export async function didYouMean(name: string, candidates: Iterable<string>): Pr
 /** Returns the candidate nearest to `name`. */
 export async function nearestOf(name: string, candidates: Iterable<string>): Promise<string | undefined> {
   // Imported lazily: only errors need it.
-  const { nearestName } = await import("@svc/engine/local-workers");
+  const { nearestName } = await import("@svc-runtime/engine/local-workers");
   return nearestName(name, candidates);
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { connect as connectSocket } from "node:net";
 import { resolve } from "node:path";
-import { MASK, maskConfigText } from "@svc/protocol";
+import { MASK, maskConfigText } from "@svc-runtime/protocol";
 import { type AnnouncedEngine, announcedEngine } from "./announced-engine.ts";
 import { listedBridgePort } from "./config-entries.ts";
 import { requireProof } from "./engine-proof.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { freePort } from "@svc/protocol/testing";
+import { freePort } from "@svc-runtime/protocol/testing";
 import { afterEach, expect, it, vi } from "vitest";
 import { engineAddress } from "./engine-address.ts";
 import { withEngine } from "./engine-session.ts";

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { request as plainRequest } from "node:http";
 import { networkInterfaces } from "node:os";
-import { ENGINE_PROOF_PATH, engineProofKey, engineProofText } from "@svc/protocol";
+import { ENGINE_PROOF_PATH, engineProofKey, engineProofText } from "@svc-runtime/protocol";
 import type { AnnouncedEngine } from "./announced-engine.ts";
 import { CommandFailure, EXIT } from "./exit-codes.ts";
 

@@ -1,5 +1,5 @@
-import { CallError } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
+import { CallError } from "@svc-runtime/protocol";
+import type { Worker } from "@svc-runtime/sdk";
 import type { Command } from "commander";
 import type { EngineOptions } from "./commands/options.ts";
 import { pathOf } from "./commands/unknown-command.ts";

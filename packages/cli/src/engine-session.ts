@@ -1,5 +1,5 @@
-import { CallError } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
+import { CallError } from "@svc-runtime/protocol";
+import type { Worker } from "@svc-runtime/sdk";
 import { type EngineAddress, noEngine, requireListener } from "./engine-address.ts";
 import { connectionRejected, type EngineRejection } from "./rejected-connection.ts";
 
@@ -16,7 +16,7 @@ export async function withEngine<Result>(
 ): Promise<Result> {
   await requireListener(address);
   // Imported lazily: running the engine does not need it.
-  const { connect, silentLogger } = await import("@svc/sdk");
+  const { connect, silentLogger } = await import("@svc-runtime/sdk");
   const url = (await address.prove?.()) ?? address.url;
   // Errors are returned, and standard error belongs to the command.
   const worker = connect(url, {

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { expect, it } from "vitest";
 import { CommandFailure, EXIT } from "./exit-codes.ts";
 import { noteFailure } from "./failure-note.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.ts";
 import { escapeUnprintableLines } from "./log-lines.ts";
 import type { Shell } from "./shell.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { followLogs } from "./follow-logs.ts";
 import type { StoredLog } from "./stored-log-lines.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as after } from "node:timers/promises";
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { isTransient } from "./engine-session.ts";
 import type { StoredLog } from "./stored-log-lines.ts";
 

@@ -1,4 +1,4 @@
-import { quoteWord } from "@svc/protocol";
+import { quoteWord } from "@svc-runtime/protocol";
 import { membersOf, sampleOf, typeOf } from "./format-members.ts";
 import type { FunctionDetail } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";

@@ -1,6 +1,6 @@
-import { elementTexts, memberTexts } from "@svc/protocol/json-text";
-import type { DoneJob, ListedJobState, QueueJob } from "@svc/protocol/listings";
-import { maskJson } from "@svc/protocol/secrets";
+import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
+import type { DoneJob, ListedJobState, QueueJob } from "@svc-runtime/protocol/listings";
+import { maskJson } from "@svc-runtime/protocol/secrets";
 import { formatJson } from "./json-format.ts";
 import { formatDuration } from "./progress.ts";
 import { table } from "./table.ts";

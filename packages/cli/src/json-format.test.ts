@@ -1,4 +1,4 @@
-import { memberTexts } from "@svc/protocol/json-text";
+import { memberTexts } from "@svc-runtime/protocol/json-text";
 import { describe, expect, it } from "vitest";
 import { formatJson } from "./json-format.ts";
 

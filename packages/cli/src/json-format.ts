@@ -1,4 +1,4 @@
-import { endOfToken, jsonEscape, skipSpace } from "@svc/protocol/json-text";
+import { endOfToken, jsonEscape, skipSpace } from "@svc-runtime/protocol/json-text";
 
 /** Control and bidirectional characters that JSON.stringify does not escape but a terminal interprets. */
 const CONTROL_CHARACTERS = /[\u007f-\u009f\p{Bidi_Control}]/gu;

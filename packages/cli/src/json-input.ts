@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
-import { findJsonFault } from "@svc/protocol/json-text";
+import { findJsonFault } from "@svc-runtime/protocol/json-text";
 import { CommandFailure, usageFailure } from "./exit-codes.ts";
 import type { Shell } from "./shell.ts";
 import { readToEnd } from "./shell.ts";

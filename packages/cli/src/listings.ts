@@ -1,5 +1,5 @@
-import type { FunctionListing, TriggerListing, WorkerListing } from "@svc/protocol/listings";
-import type { Worker } from "@svc/sdk";
+import type { FunctionListing, TriggerListing, WorkerListing } from "@svc-runtime/protocol/listings";
+import type { Worker } from "@svc-runtime/sdk";
 
 // Results of the engine's list functions, as far as commands use them.
 

@@ -1,5 +1,5 @@
-import type { LogRecord } from "@svc/engine";
-import { jsonEscape } from "@svc/protocol/json-text";
+import type { LogRecord } from "@svc-runtime/engine";
+import { jsonEscape } from "@svc-runtime/protocol/json-text";
 import type { Shell } from "./shell.ts";
 
 export type LogForm = "text" | "json";

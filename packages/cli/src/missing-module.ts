@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { CommandFailure } from "./exit-codes.ts";
 
 /** Built-in workers by prefix of their functions. */

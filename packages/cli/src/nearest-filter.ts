@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { didYouMean } from "./did-you-mean.ts";
 import { listConnected, listFunctions } from "./listings.ts";
 

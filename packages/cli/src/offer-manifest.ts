@@ -11,7 +11,7 @@ export async function offerManifest(
   { folder, shown }: FolderTarget,
   { yes }: { readonly yes: boolean },
 ): Promise<void> {
-  const { ManifestError, MANIFEST_FILE, proposeManifest } = await import("@svc/engine/local-workers");
+  const { ManifestError, MANIFEST_FILE, proposeManifest } = await import("@svc-runtime/engine/local-workers");
   try {
     const proposal = await proposeManifest(folder);
     if (proposal === undefined) return;

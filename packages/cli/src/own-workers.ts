@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { quoteWord } from "@svc/protocol";
+import { quoteWord } from "@svc-runtime/protocol";
 
 /** Maximum folders, so that they fit on one line. */
 const MAX_NAMED = 3;

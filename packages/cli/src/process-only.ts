@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { codeOf } from "./engine-request.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { workerStatus } from "./worker-functions.ts";

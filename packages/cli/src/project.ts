@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, relative } from "node:path";
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { type EngineAddress, noEngine, projectConfigFile } from "./engine-address.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import type { Shell } from "./shell.ts";

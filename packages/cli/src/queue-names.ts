@@ -1,5 +1,5 @@
-import type { QueueStats } from "@svc/protocol/listings";
-import type { Worker } from "@svc/sdk";
+import type { QueueStats } from "@svc-runtime/protocol/listings";
+import type { Worker } from "@svc-runtime/sdk";
 import { didYouMean } from "./did-you-mean.ts";
 import { codeOf } from "./engine-request.ts";
 import { CommandFailure } from "./exit-codes.ts";

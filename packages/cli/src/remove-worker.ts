@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { editing } from "./add-worker.ts";
 import { findBuiltIn } from "./built-in-workers.ts";
 import { type ListedEntry, listedEntries } from "./config-entries.ts";
@@ -36,7 +36,7 @@ export async function entryNamed(name: string, { configFile, shownConfig }: Proj
     });
   }
   if (entry !== undefined) return entry;
-  const { nearestName } = await import("@svc/engine/local-workers");
+  const { nearestName } = await import("@svc-runtime/engine/local-workers");
   const known = [...entries.values()].flatMap((listed) => (listed.kind === "command" ? [] : [listed.name]));
   const nearest = nearestName(name, known);
   throw new CommandFailure(
@@ -75,7 +75,7 @@ export async function removeWorker(
     signal,
   }: { readonly project: Project; readonly engine: Worker | undefined; readonly signal: AbortSignal },
 ): Promise<Removed> {
-  const { removeWorkerFromConfig } = await import("@svc/engine");
+  const { removeWorkerFromConfig } = await import("@svc-runtime/engine");
   const before = engine === undefined ? undefined : (await listWorkers(engine)).find(({ name }) => name === entry.name);
   await editing(shell, (check) => removeWorkerFromConfig(project.configFile, entry.name, { check }));
   shell.note(`Worker ${entry.name} removed from ${project.shownConfig}\n`);

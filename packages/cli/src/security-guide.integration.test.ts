@@ -4,9 +4,9 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { startEngine } from "@svc/engine";
-import { freePort } from "@svc/protocol/testing";
-import { connect, silentLogger } from "@svc/sdk";
+import { startEngine } from "@svc-runtime/engine";
+import { freePort } from "@svc-runtime/protocol/testing";
+import { connect, silentLogger } from "@svc-runtime/sdk";
 import { ModuleKind, ScriptTarget, transpileModule } from "typescript";
 import { afterEach, describe, expect, it } from "vitest";
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { ListenError } from "@svc/engine";
+import { ListenError } from "@svc-runtime/engine";
 import { expect, it } from "vitest";
 import { explainStartFailure } from "./start-failure.ts";
 

@@ -1,4 +1,4 @@
-import { ConfigError, ListenError } from "@svc/engine";
+import { ConfigError, ListenError } from "@svc-runtime/engine";
 import { CommandFailure } from "./exit-codes.ts";
 import { FIRST_EPHEMERAL_PORT, freePortLike } from "./free-port.ts";
 import { findPortHolder, isUsedByConnection } from "./port-holder.ts";

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { RunningEngine } from "@svc/engine";
+import type { RunningEngine } from "@svc-runtime/engine";
 import { addOwnWorkers } from "./own-workers.ts";
 import type { Shell } from "./shell.ts";
 import { hangingIndent } from "./word-wrap.ts";

@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { nearestOf } from "./did-you-mean.ts";
 
 /** Maximum names that are searched for a suggestion. */

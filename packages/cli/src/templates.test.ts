@@ -66,14 +66,16 @@ it("refers to the SDK packages of this version", async () => {
   const read = (file: string): Promise<string> => readFile(join(bundledTemplates.templatesDir, file), "utf8");
 
   for (const file of ["quickstart/workers/caller-worker/package.json", "typescript/workers/greeter/package.json"]) {
-    expect(await read(file)).toContain(`"file:../../sdk/svc-sdk-${version}.tgz"`);
+    expect(await read(file)).toContain(`"file:../../sdk/svc-runtime-sdk-${version}.tgz"`);
   }
   for (const file of ["quickstart/workers/math-worker/requirements.txt", "python/workers/greeter/requirements.txt"]) {
-    expect(await read(file)).toContain(`\n--find-links ../../sdk\nsvc==${version}+project\n`);
+    expect(await read(file)).toContain(`\n--find-links ../../sdk\nsvc-runtime==${version}+project\n`);
   }
-  expect(await read("typescript/workers/greeter/package.json")).toContain(`"file:../../sdk/svc-engine-${version}.tgz"`);
-  expect(await read("blank/README.md")).toContain(`svc-sdk-${version}.tgz`);
-  expect(await read("blank/README.md")).toContain(`svc==${version}+project`);
+  expect(await read("typescript/workers/greeter/package.json")).toContain(
+    `"file:../../sdk/svc-runtime-engine-${version}.tgz"`,
+  );
+  expect(await read("blank/README.md")).toContain(`svc-runtime-sdk-${version}.tgz`);
+  expect(await read("blank/README.md")).toContain(`svc-runtime==${version}+project`);
 });
 
 it("has no watcher of its own and has state and HTTP commented out", async () => {

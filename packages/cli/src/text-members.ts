@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import type { FunctionDetail } from "./listings.ts";
 
 type Schema = Readonly<Record<string, unknown>>;

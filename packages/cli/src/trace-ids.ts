@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { CommandFailure } from "./exit-codes.ts";
 import { escapeUnprintable } from "./log-lines.ts";
 import { dayAndTime } from "./times.ts";

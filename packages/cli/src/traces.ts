@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 
 /** A span, as far as drawing needs it. */
 export interface Span {

@@ -1,4 +1,4 @@
-import { quoteWord } from "@svc/protocol";
+import { quoteWord } from "@svc-runtime/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { pathOf } from "./commands/unknown-command.ts";
 

@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { listWorkers, type WorkerReport, type WorkerState } from "./worker-functions.ts";
 
 /** Maximum workers listed below a message. */

@@ -1,5 +1,5 @@
-import type { WorkerStatus as WorkerReport } from "@svc/protocol/listings";
-import type { Worker } from "@svc/sdk";
+import type { WorkerStatus as WorkerReport } from "@svc-runtime/protocol/listings";
+import type { Worker } from "@svc-runtime/sdk";
 import { findBuiltIn } from "./built-in-workers.ts";
 
 /** Added to the engine's own deadline, in case the engine stops responding. */
@@ -9,7 +9,7 @@ const CONTROL_TIMEOUT_MS = 60_000;
 /** Part of the SDK's worker that calls functions of the engine. */
 export type EngineCalls = Pick<Worker, "call">;
 
-export type { WorkerState, WorkerStatus as WorkerReport } from "@svc/protocol/listings";
+export type { WorkerState, WorkerStatus as WorkerReport } from "@svc-runtime/protocol/listings";
 
 /** Result of `worker::inspect`. */
 export interface WorkerInspection {

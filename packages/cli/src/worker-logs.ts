@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { isTransient } from "./engine-session.ts";
 import type { EngineCalls } from "./worker-functions.ts";
 

@@ -1,4 +1,4 @@
-import type { LogRecord } from "@svc/engine";
+import type { LogRecord } from "@svc-runtime/engine";
 import pc from "picocolors";
 import { expect, it } from "vitest";
 import { recordText } from "./log-lines.ts";

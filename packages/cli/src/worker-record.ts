@@ -1,4 +1,4 @@
-import type { LogRecord } from "@svc/engine";
+import type { LogRecord } from "@svc-runtime/engine";
 import { isAddedBySvc } from "./stored-log-lines.ts";
 
 /** The engine's message for logs of workers, and the attribute that marks lines of a worker's output. */

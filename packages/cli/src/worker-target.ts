@@ -35,7 +35,7 @@ export async function targetOf(shell: Shell, name: string): Promise<WorkerTarget
   if (looksLikePath(name)) return { kind: "local", folder: folderAt(shell, name), shown: name };
   const worker = findBuiltIn(name);
   if (worker !== undefined) return { kind: "built-in", worker, shown: name };
-  const { nearestName } = await import("@svc/engine/local-workers");
+  const { nearestName } = await import("@svc-runtime/engine/local-workers");
   const folder = ownFolder(shell, name);
   const nearest =
     folder ??

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { FunctionId } from "@svc/protocol";
+import type { FunctionId } from "@svc-runtime/protocol";
 import { createQuotas } from "./access/quotas.ts";
 import { ReservedIds } from "./access/reserved-ids.ts";
 import { Roles } from "./access/roles.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { engineProofKey, FEATURES, type FunctionId } from "@svc/protocol";
+import { engineProofKey, FEATURES, type FunctionId } from "@svc-runtime/protocol";
 import { isRememberedEntry } from "./access/remembered-ids.ts";
 import type { AccessSettings } from "./access/settings.ts";
 import { isExposed } from "./config/bind-rule.ts";

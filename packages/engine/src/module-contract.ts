@@ -1,6 +1,6 @@
 /**
  * What a module in a package of its own may use of the engine: the module contract, and the code that modules share.
- * `@svc/engine/store` has the database.
+ * `@svc-runtime/engine/store` has the database.
  */
 
 export { type ProviderOf, restrictedProviderOf, takenRefusal } from "./deliveries/function-owner.ts";

@@ -8,8 +8,8 @@ import type {
   Signal,
   SpanStart,
   TelemetryCollector,
-} from "@svc/engine/module";
-import type { CallError, Caller } from "@svc/protocol";
+} from "@svc-runtime/engine/module";
+import type { CallError, Caller } from "@svc-runtime/protocol";
 import type { CallRecorder } from "./calls/recorder.ts";
 
 export interface LogAndIngestSink {

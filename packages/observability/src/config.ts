@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import type { Signal } from "@svc/engine/module";
-import { SECRET_NAMES } from "@svc/protocol";
+import type { Signal } from "@svc-runtime/engine/module";
+import { SECRET_NAMES } from "@svc-runtime/protocol";
 import { z } from "zod";
 
 const ratio = z.number().min(0).max(1);

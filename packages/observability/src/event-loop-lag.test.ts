@@ -1,4 +1,4 @@
-import type { Clock } from "@svc/engine/module";
+import type { Clock } from "@svc-runtime/engine/module";
 import { describe, expect, it } from "vitest";
 import { EventLoopLag } from "./event-loop-lag.ts";
 

@@ -1,4 +1,4 @@
-import { type Clock, type ComponentHealth, every } from "@svc/engine/module";
+import { type Clock, type ComponentHealth, every } from "@svc-runtime/engine/module";
 
 const TICK_MS = 100;
 const WINDOW_MS = 10_000;

@@ -1,4 +1,4 @@
-import { defineModule } from "@svc/engine/module";
+import { defineModule } from "@svc-runtime/engine/module";
 import { type ObservabilityConfig, observabilityConfigSchema } from "./config.ts";
 
 export const OBSERVABILITY = "svc-observability";

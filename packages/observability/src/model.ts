@@ -1,4 +1,4 @@
-import type { Attributes, SpanKind } from "@svc/engine/module";
+import type { Attributes, SpanKind } from "@svc-runtime/engine/module";
 
 export interface SpanEvent {
   readonly name: string;

@@ -1,4 +1,4 @@
-import { type InMemoryEngine, inMemoryEngine } from "@svc/engine/testing";
+import { type InMemoryEngine, inMemoryEngine } from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import observability, { OBSERVABILITY } from "./index.ts";
 

@@ -1,4 +1,4 @@
-import type { Undo } from "@svc/engine/module";
+import type { Undo } from "@svc-runtime/engine/module";
 import type { SpanRecord, SpanSink } from "./model.ts";
 
 /** Passes spans to several sinks, e.g. the store and an exporter. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Attributes, type ModuleContext, type RunningModule, systemClock } from "@svc/engine/module";
+import { type Attributes, type ModuleContext, type RunningModule, systemClock } from "@svc-runtime/engine/module";
 import { provideAlerts } from "./alerts/functions.ts";
 import { observeCalls } from "./calls/observe-calls.ts";
 import { CompositeCollector } from "./collector.ts";

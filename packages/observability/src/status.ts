@@ -1,5 +1,5 @@
-import type { Awaitable, Measurement, ModuleContext, Telemetry } from "@svc/engine/module";
-import { maskText } from "@svc/protocol";
+import type { Awaitable, Measurement, ModuleContext, Telemetry } from "@svc-runtime/engine/module";
+import { maskText } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { ObservabilityConfig } from "./config.ts";
 import type { DropCounts } from "./drop-counts.ts";

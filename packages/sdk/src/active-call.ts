@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { CallContext, Caller } from "./call-context.ts";
 import type { CallRequest, Inferred, ResultType } from "./call-request.ts";
 import type { Channels } from "./channels/channels.ts";

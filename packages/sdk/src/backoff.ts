@@ -1,4 +1,4 @@
-import { backoffMs } from "@svc/protocol";
+import { backoffMs } from "@svc-runtime/protocol";
 import { checkedOptions, optionNames } from "./names/option-names.ts";
 
 export interface ReconnectOptions {

@@ -1,7 +1,7 @@
 import { on, once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tokenOfSubprotocols } from "@svc/protocol";
+import { tokenOfSubprotocols } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { connect } from "./browser.ts";

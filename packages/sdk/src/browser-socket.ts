@@ -1,4 +1,4 @@
-import { tokenSubprotocols } from "@svc/protocol";
+import { tokenSubprotocols } from "@svc-runtime/protocol";
 import type { OpenSocket, Socket, SocketEvents } from "./socket.ts";
 
 /** The parts of the platform's WebSocket that this package uses. Declared here, so that it builds without DOM types. */
@@ -36,7 +36,9 @@ export function browserSockets(token: string | undefined): OpenSocket {
 export function openPlatformSocket(address: string, protocols: readonly string[]): PlatformSocket {
   const { WebSocket } = globalThis as unknown as { readonly WebSocket?: PlatformConstructor };
   if (WebSocket === undefined)
-    throw new TypeError("this platform has no global WebSocket; on Node import @svc/sdk instead of @svc/sdk/browser");
+    throw new TypeError(
+      "this platform has no global WebSocket; on Node import @svc-runtime/sdk instead of @svc-runtime/sdk/browser",
+    );
   const url = new URL(address);
   url.username = "";
   url.password = "";

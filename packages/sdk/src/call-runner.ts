@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { ActiveCall, type ActiveCallHost, type AsyncContext } from "./active-call.ts";
 import type { Handler } from "./call-context.ts";
 import { takeFailedCall } from "./call-site.ts";

@@ -1,4 +1,4 @@
-import { messageSchemas } from "@svc/protocol";
+import { messageSchemas } from "@svc-runtime/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isControlType, readControlMessage } from "./control-messages.ts";

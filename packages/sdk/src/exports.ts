@@ -1,7 +1,7 @@
 // Exports of every platform besides its own `connect`.
 
-export type { ChannelRef } from "@svc/protocol";
-export { CallError, type ErrorCode, type Job } from "@svc/protocol";
+export type { ChannelRef } from "@svc-runtime/protocol";
+export { CallError, type ErrorCode, type Job } from "@svc-runtime/protocol";
 export type { ReconnectOptions } from "./backoff.ts";
 export type { CallContext, Caller, Handler } from "./call-context.ts";
 export type {

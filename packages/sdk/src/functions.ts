@@ -2,7 +2,7 @@
  * Payload and result types by function id. Empty here. A project declares its own:
  *
  * ```ts
- * declare module "@svc/sdk" {
+ * declare module "@svc-runtime/sdk" {
  *   interface Functions {
  *     "math::add": { payload: { a: number; b: number }; result: { c: number } };
  *   }

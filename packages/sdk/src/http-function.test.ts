@@ -1,4 +1,4 @@
-import { connect, type HttpFunction, type Worker } from "@svc/sdk";
+import { connect, type HttpFunction, type Worker } from "@svc-runtime/sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeEngine } from "./fake-engine.test.support.ts";
 import { silentLogger } from "./logger.ts";

@@ -1,4 +1,4 @@
-import { type Caller, isUuid, type Job, type WireError } from "@svc/protocol";
+import { type Caller, isUuid, type Job, type WireError } from "@svc-runtime/protocol";
 import { mayHoldChannelRefs } from "./channels/channel-refs.ts";
 import { type ControlMessage, isControlType, readControlMessage } from "./control-messages.ts";
 import { type MalformedFrame, readMalformedFrame } from "./frames.ts";

@@ -1,4 +1,4 @@
-import { FEATURES } from "@svc/protocol";
+import { FEATURES } from "@svc-runtime/protocol";
 import type { RuntimeInfo, WorkerOptions } from "./options.ts";
 import { VERSION } from "./version.ts";
 

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { CallOptions, FunctionChoice } from "./call-request.ts";
 
 // Calls with payload and result as JSON text: parsing and rewriting the text would round long numbers.

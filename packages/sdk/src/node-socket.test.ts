@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Socket as TcpSocket } from "node:net";
-import { MAX_FRAME_BYTES } from "@svc/protocol";
+import { MAX_FRAME_BYTES } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { nodeSockets } from "./node-socket.ts";

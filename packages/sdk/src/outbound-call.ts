@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { encodeCall, oversizeError } from "./frames.ts";
 import { JsonPayload } from "./json-call.ts";
 import { jsonTextOf } from "./json-text.ts";

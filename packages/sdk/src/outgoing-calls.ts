@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { AbortWatch } from "./abort-watch.ts";
 import type { Active, AsyncContext } from "./active-call.ts";
 import { type CallRequest, functionIdOf } from "./call-request.ts";

@@ -1,4 +1,4 @@
-import { CallError, MAX_TIMEOUT_MS } from "@svc/protocol";
+import { CallError, MAX_TIMEOUT_MS } from "@svc-runtime/protocol";
 
 /** Maximum number of calls that wait for the connection. Further calls fail. */
 export const MAX_QUEUED_CALLS = 1000;

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await build({
     input: join(import.meta.dirname, "node.js"),
     platform: "node",
-    resolve: { conditionNames: ["@svc/source", "import", "node", "default"] },
+    resolve: { conditionNames: ["@svc-runtime/source", "import", "node", "default"] },
     output: { file: SDK, format: "esm" },
     logLevel: "warn",
   });

@@ -1,4 +1,4 @@
-import { encodeMessage, type MessageOf, type TriggerId, type WireError } from "@svc/protocol";
+import { encodeMessage, type MessageOf, type TriggerId, type WireError } from "@svc-runtime/protocol";
 
 /** A trigger that the engine asks the provider of its type to bind. */
 export interface WireBinding {

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noConsole: the samples print what they receive.
 // The README's samples, for the type checker. readme.test.ts compares the two. Never run.
 
-import { CallError, connect } from "@svc/sdk";
+import { CallError, connect } from "@svc-runtime/sdk";
 import { z } from "zod";
 
 const worker = connect({ name: "math-worker" });
@@ -26,13 +26,13 @@ try {
   else if (error.retryable && error.executed === "no") console.log("nothing happened, try again later");
 }
 
-declare module "@svc/sdk" {
+declare module "@svc-runtime/sdk" {
   interface Functions {
     "math::add": { payload: { a: number; b: number }; result: { c: number } };
   }
 }
 
-import { json } from "@svc/sdk";
+import { json } from "@svc-runtime/sdk";
 
 const numbers = z.object({ a: z.number(), b: z.number() });
 
@@ -47,7 +47,7 @@ worker.http.get("/count", async (_input, response, { signal }) => {
 });
 
 import { createReadStream } from "node:fs";
-import type { ChannelReader } from "@svc/sdk";
+import type { ChannelReader } from "@svc-runtime/sdk";
 
 worker.registerFunction("files::size", async ({ content }: { content: ChannelReader }) => {
   let size = 0;
@@ -61,7 +61,7 @@ for await (const piece of createReadStream("big.bin")) await writer.write(piece)
 await writer.end();
 console.log((await answer).size);
 
-import type { StateEvent } from "@svc/sdk";
+import type { StateEvent } from "@svc-runtime/sdk";
 
 const math = worker.state.scope<{ total: number; log: string[] }>("math");
 const { version } = await math.set("total", 1);
@@ -80,7 +80,7 @@ worker.registerTrigger({
   config: { scope: "math", key: "total", eventTypes: ["updated"] },
 });
 
-import type { CronEvent, EventMetadata } from "@svc/sdk";
+import type { CronEvent, EventMetadata } from "@svc-runtime/sdk";
 
 worker.registerFunction("shop::notice", (order: { id: number }, { metadata }) =>
   console.log((metadata as EventMetadata).svc.topic, order.id),
@@ -105,7 +105,7 @@ worker.registerTrigger({
 });
 for (const { triggerId, nextRuns } of await worker.cron.list()) console.log(triggerId, nextRuns[0]);
 
-import { connectStreams } from "@svc/sdk";
+import { connectStreams } from "@svc-runtime/sdk";
 
 const todos = worker.stream.group<{ text: string; done: boolean }>("todos", "mine");
 await todos.set("1", { text: "buy tea", done: false });

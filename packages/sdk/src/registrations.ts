@@ -5,7 +5,7 @@ import {
   nameProblem,
   type TriggerId,
   type TriggerTypeId,
-} from "@svc/protocol";
+} from "@svc-runtime/protocol";
 import type { WireHttpFunction } from "./http-function.ts";
 
 export interface FunctionRegistration {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { CallError, MAX_FRAME_BYTES } from "@svc/protocol";
+import { CallError, MAX_FRAME_BYTES } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { MAX_QUEUED_CALLS, type PendingCall } from "./pending-calls.ts";
 import type { WireBinding } from "./provided-bindings.ts";

@@ -8,7 +8,7 @@ import {
   type MessageOf,
   memberTexts,
   type WireError,
-} from "@svc/protocol";
+} from "@svc-runtime/protocol";
 import { encodeCall, encodeFailure, encodeResult, oversizeError } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import { JsonPayload } from "./json-call.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isUuid } from "@svc/protocol";
+import { isUuid } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_ADDRESS, redactAddress, resolveAddress } from "./address.ts";
 import { readMalformedFrame } from "./frames.ts";
@@ -30,7 +30,7 @@ it("the browser entry imports neither `ws` nor Node's modules", () => {
   };
   visit(new URL("../src/browser.ts", import.meta.url));
   expect(seen.size).toBeGreaterThan(15);
-  expect([...foreign].sort()).toEqual(["@svc/protocol"]);
+  expect([...foreign].sort()).toEqual(["@svc-runtime/protocol"]);
 });
 
 describe("the address", () => {

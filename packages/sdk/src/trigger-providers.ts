@@ -1,4 +1,4 @@
-import type { WireError } from "@svc/protocol";
+import type { WireError } from "@svc-runtime/protocol";
 import type { Logger } from "./logger.ts";
 import { engineResult } from "./names/engine-result.ts";
 import type { WireBinding } from "./provided-bindings.ts";

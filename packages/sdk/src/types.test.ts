@@ -11,11 +11,11 @@ import {
   type StreamEvent,
   type StreamJoinEvent,
   type Worker,
-} from "@svc/sdk";
+} from "@svc-runtime/sdk";
 import { describe, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 
-declare module "@svc/sdk" {
+declare module "@svc-runtime/sdk" {
   interface Functions {
     "typed::add": { payload: { a: number; b: number }; result: { c: number } };
     "typed::note": { payload: string; result: undefined };

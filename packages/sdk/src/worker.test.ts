@@ -1,4 +1,4 @@
-import { CallError, FEATURES, workerIntroductionSchema } from "@svc/protocol";
+import { CallError, FEATURES, workerIntroductionSchema } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { connect as connectBrowser } from "./browser.ts";

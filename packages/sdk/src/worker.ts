@@ -1,4 +1,4 @@
-import { CallError, type ChannelRef } from "@svc/protocol";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol";
 import type { Active, ActiveCall, AsyncContext } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
 import type { Handler } from "./call-context.ts";

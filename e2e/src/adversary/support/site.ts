@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, freePorts } from "@svc/protocol/testing";
+import { freePort, freePorts } from "@svc-runtime/protocol/testing";
 import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
 import { type Client, connectClient } from "./client.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
+import { freePorts } from "@svc-runtime/protocol/testing";
 import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
 
 const CONFIG = "workers:\n  - name: svc-http\n";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { freePort } from "@svc/protocol/testing";
+import { freePort } from "@svc-runtime/protocol/testing";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 
 /** A frame that passed the tap. `json` is undefined if the frame is not a JSON object. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 
 type Values = Readonly<Record<string, string | number | boolean>>;
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePorts } from "@svc/protocol/testing";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
 import { type ConsoleProcess, startConsole } from "./console-process.ts";
 import { discardDocuments } from "./pages.ts";

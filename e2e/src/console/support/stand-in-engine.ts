@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { connect as connectTcp, createServer, type Server, type Socket } from "node:net";
-import { freePorts } from "@svc/protocol/testing";
-import { CallError } from "@svc/sdk";
+import { freePorts } from "@svc-runtime/protocol/testing";
+import { CallError } from "@svc-runtime/sdk";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { Ports } from "../../support/cli.ts";
 import { discardDocuments } from "./pages.ts";

@@ -1,4 +1,4 @@
-import { connect } from "@svc/sdk";
+import { connect } from "@svc-runtime/sdk";
 
 const name = process.env.SVC_WORKER_NAME ?? "";
 const worker = connect({ name });

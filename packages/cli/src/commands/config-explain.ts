@@ -1,5 +1,5 @@
-import type { ExplainedKey } from "@svc/engine";
-import { CallError, MASK, maskConfig, maskConfigText } from "@svc/protocol";
+import type { ExplainedKey } from "@svc-runtime/engine";
+import { CallError, MASK, maskConfig, maskConfigText } from "@svc-runtime/protocol";
 import { Command } from "commander";
 import { announcedEngine } from "../announced-engine.ts";
 import { engineAddress, projectConfigFile } from "../engine-address.ts";
@@ -105,7 +105,7 @@ async function explainedKeys(
   shell: Shell,
   { file, named }: { readonly file: string; readonly named: string },
 ): Promise<{ readonly keys: readonly ExplainedKey[]; readonly note: string | undefined }> {
-  const { ConfigError, explainConfig, loadModules, readConfigText } = await import("@svc/engine");
+  const { ConfigError, explainConfig, loadModules, readConfigText } = await import("@svc-runtime/engine");
   const options = { env: shell.env, modules: await loadModules(), cwd: shell.cwd };
   const masked = (one: ExplainedKey): ExplainedKey => {
     const value = maskConfig(one.value, one.path);
@@ -134,7 +134,7 @@ async function chosenKeys(
 ): Promise<readonly ExplainedKey[]> {
   const chosen = keys.filter(({ key }) => key === wanted || key.startsWith(`${wanted}.`));
   if (chosen.length > 0) return chosen;
-  const { nearestName } = await import("@svc/engine/local-workers");
+  const { nearestName } = await import("@svc-runtime/engine/local-workers");
   const ids = keys.map(({ key }) => key);
   const byLastPart = ids.filter((id) => id.endsWith(`.${wanted}`));
   const nearest =

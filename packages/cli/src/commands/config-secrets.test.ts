@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { configKeys, configWith, configWithSecrets, freeFormPlaces } from "@svc/engine/testing";
-import { SECRET_NAMED, selfEvidentForms, settingForms } from "@svc/protocol/testing/planted-secrets";
+import { configKeys, configWith, configWithSecrets, freeFormPlaces } from "@svc-runtime/engine/testing";
+import { SECRET_NAMED, selfEvidentForms, settingForms } from "@svc-runtime/protocol/testing/planted-secrets";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { run } from "../main.ts";

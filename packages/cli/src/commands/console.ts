@@ -1,11 +1,11 @@
-import { Command } from "commander";
 import {
   addConsoleOptions,
   type ConsoleOptions,
   type FoundEngine,
   readConsoleOptions,
   UsageError,
-} from "svc-console/options";
+} from "@svc-runtime/console/options";
+import { Command } from "commander";
 import { announcedEngine } from "../announced-engine.ts";
 import { engineAddress, projectConfigFile } from "../engine-address.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
@@ -51,7 +51,7 @@ async function runConsole(shell: Shell, command: Command, options: OwnOptions): 
   });
   try {
     // Imported lazily: other commands do not need it.
-    const { startConsole } = await import("svc-console");
+    const { startConsole } = await import("@svc-runtime/console");
     const running = await startConsole({ ...settings, note: (line) => shell.note(`svc console: ${line}\n`) });
     const address = `${running.url}/workers`;
     shell.note(`The console is at ${address}\n`);

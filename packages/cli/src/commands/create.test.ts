@@ -14,8 +14,8 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "svc-create-"));
   const assetsDir = join(dir, "assets");
   await mkdir(assetsDir);
-  await writeFile(join(assetsDir, "svc-sdk-0.1.0.tgz"), "sdk one");
-  await writeFile(join(assetsDir, "svc-0.1.0-py3-none-any.whl"), "wheel one");
+  await writeFile(join(assetsDir, "svc-runtime-sdk-0.1.0.tgz"), "sdk one");
+  await writeFile(join(assetsDir, "svc_runtime-0.1.0-py3-none-any.whl"), "wheel one");
   source = { templatesDir: bundledTemplates.templatesDir, assetsDir };
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
@@ -35,10 +35,13 @@ describe("svc create", () => {
       "sdk",
       "workers",
     ]);
-    expect(await readdir(join(dir, "project/sdk"))).toEqual(["svc-0.1.0-py3-none-any.whl", "svc-sdk-0.1.0.tgz"]);
+    expect(await readdir(join(dir, "project/sdk"))).toEqual([
+      "svc-runtime-sdk-0.1.0.tgz",
+      "svc_runtime-0.1.0-py3-none-any.whl",
+    ]);
     expect(shell.written.notes).toContain("cd project\n  svc dev\n");
     expect(shell.written.notes).toContain("  config.yaml\n");
-    expect(shell.written.notes).toContain("  sdk/svc-sdk-0.1.0.tgz\n");
+    expect(shell.written.notes).toContain("  sdk/svc-runtime-sdk-0.1.0.tgz\n");
     expect(shell.written.out).toBe("");
   });
 
@@ -64,12 +67,12 @@ describe("svc create", () => {
 
   it("updates the SDK packages of an existing project and reports it", async () => {
     await createProject(recordedShell({ cwd: dir }), quickstart, source);
-    await writeFile(join(source.assetsDir, "svc-sdk-0.1.0.tgz"), "sdk two");
+    await writeFile(join(source.assetsDir, "svc-runtime-sdk-0.1.0.tgz"), "sdk two");
     const shell = recordedShell({ cwd: dir });
 
     await createProject(shell, { ...quickstart, json: true }, source);
 
-    expect(await readFile(join(dir, "project/sdk/svc-sdk-0.1.0.tgz"), "utf8")).toBe("sdk two");
+    expect(await readFile(join(dir, "project/sdk/svc-runtime-sdk-0.1.0.tgz"), "utf8")).toBe("sdk two");
     expect(JSON.parse(shell.written.out)).toMatchObject({ reused: true, sdk_changed: true });
   });
 

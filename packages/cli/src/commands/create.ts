@@ -1,6 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { quoteWord } from "@svc/protocol";
+import { quoteWord } from "@svc-runtime/protocol";
 import { Command } from "commander";
 import { didYouMean } from "../did-you-mean.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";

@@ -1,5 +1,5 @@
-import { MAX_TIMEOUT_MS } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
+import { MAX_TIMEOUT_MS } from "@svc-runtime/protocol";
+import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
 import { cancellable } from "../call-progress.ts";
 import { listCronTriggers } from "../cron-triggers.ts";

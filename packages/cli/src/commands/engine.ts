@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { EngineFlag, Logger, LogLevel, LogRecord, RunningEngine } from "@svc/engine";
+import type { EngineFlag, Logger, LogLevel, LogRecord, RunningEngine } from "@svc-runtime/engine";
 import { type Command, Option } from "commander";
 import { DEFAULT_CONFIG_FILE } from "../engine-address.ts";
 import { CommandFailure, EXIT_MEANINGS } from "../exit-codes.ts";
@@ -146,7 +146,7 @@ function readable(record: LogRecord): LogRecord {
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
   // Imported lazily: other commands must not wait for the engine's code.
   const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([
-    import("@svc/engine"),
+    import("@svc-runtime/engine"),
     import("../start-failure.ts"),
   ]);
   const overrides = {

@@ -1,5 +1,5 @@
-import { CallError } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
+import { CallError } from "@svc-runtime/protocol";
+import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
 import { didYouMean } from "../did-you-mean.ts";
 import { askEngine, payloadWith } from "../engine-request.ts";

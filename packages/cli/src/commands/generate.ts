@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { compileWildcards, quoteWord } from "@svc/protocol";
+import { compileWildcards, quoteWord } from "@svc-runtime/protocol";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";

@@ -1,4 +1,4 @@
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Ended, type TestSystem, testSystem } from "../data-commands.test-support.ts";
 import { EXIT } from "../exit-codes.ts";

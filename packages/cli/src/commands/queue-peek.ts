@@ -1,4 +1,4 @@
-import type { ListedJobState } from "@svc/protocol/listings";
+import type { ListedJobState } from "@svc-runtime/protocol/listings";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { jobTable, readJobs } from "../job-table.ts";

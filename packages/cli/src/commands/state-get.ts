@@ -1,4 +1,4 @@
-import { memberTexts } from "@svc/protocol/json-text";
+import { memberTexts } from "@svc-runtime/protocol/json-text";
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";

@@ -1,4 +1,4 @@
-import { elementTexts, memberTexts } from "@svc/protocol/json-text";
+import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { formatJson, formatResult } from "../json-format.ts";

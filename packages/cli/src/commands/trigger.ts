@@ -1,5 +1,5 @@
-import { CallError, MAX_TIMEOUT_MS, nameProblem, quoteWord } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
+import { CallError, MAX_TIMEOUT_MS, nameProblem, quoteWord } from "@svc-runtime/protocol";
+import type { Worker } from "@svc-runtime/sdk";
 import { Command, InvalidArgumentError } from "commander";
 import { cancellable } from "../call-progress.ts";
 import { printTraceOfCall } from "../call-trace.ts";

@@ -15,7 +15,7 @@ export class UnknownCommand extends Error {
 
   /** Returns a usage error (exit 2) that suggests the nearest command. */
   async explained(): Promise<CommandFailure> {
-    const { nearestName } = await import("@svc/engine/local-workers");
+    const { nearestName } = await import("@svc-runtime/engine/local-workers");
     const known = this.#parent
       .createHelp()
       .visibleCommands(this.#parent)

@@ -1,4 +1,4 @@
-import { quoteWord } from "@svc/protocol";
+import { quoteWord } from "@svc-runtime/protocol";
 import { Command, InvalidArgumentError } from "commander";
 import { type AddRequest, addWorker } from "../add-worker.ts";
 import { builtInWorkers } from "../built-in-workers.ts";

@@ -1,5 +1,5 @@
-import { maskConfig, maskConfigText } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
+import { maskConfig, maskConfigText } from "@svc-runtime/protocol";
+import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
@@ -54,7 +54,7 @@ function inspectByName(engine: Worker, name: string): Promise<WorkerInspection> 
 async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspection> {
   const folder = folderAt(shell, shown);
   requireFolder({ kind: "local", folder, shown });
-  const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
+  const { ManifestError, readManifest } = await import("@svc-runtime/engine/local-workers");
   try {
     const { name, file, kind, packageManager, entry, install, start, env, watch, warnings } =
       await readManifest(folder);

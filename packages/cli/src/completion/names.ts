@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { listCronTriggers } from "../cron-triggers.ts";
 import { listConnected, listFunctions, triggerTypeIds } from "../listings.ts";
 import { servicesOf } from "../nearest-filter.ts";

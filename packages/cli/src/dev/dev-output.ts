@@ -1,4 +1,4 @@
-import type { LogRecord } from "@svc/engine";
+import type { LogRecord } from "@svc-runtime/engine";
 import { parseLogLine, textLine, timeOfDay } from "../log-lines.ts";
 import { MergedLines } from "../merged-lines.ts";
 import type { Shell } from "../shell.ts";

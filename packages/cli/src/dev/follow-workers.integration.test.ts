@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { expect, it } from "vitest";
 import type { EngineCalls } from "../worker-functions.ts";
 import { followWorkers } from "./follow-workers.ts";

@@ -1,5 +1,5 @@
 import { basename, relative } from "node:path";
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { announcedEngine } from "../announced-engine.ts";
 import { listedEntries } from "../config-entries.ts";
 import { announcedAddress, type EngineAddress } from "../engine-address.ts";

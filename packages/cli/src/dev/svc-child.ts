@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { LineSplitter } from "@svc/engine/local-workers";
+import { LineSplitter } from "@svc-runtime/engine/local-workers";
 
 const svcBin = fileURLToPath(new URL("../../bin/svc.js", import.meta.url));
 /** The engine finishes its calls within 10 s and stops its workers within another 10 s. */

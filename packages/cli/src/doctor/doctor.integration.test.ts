@@ -190,9 +190,9 @@ describe("svc doctor", () => {
     const project = projectWith(`workers:\n  - name: probe-worker\n    path: ./probe\n${FREE_PORTS}`);
     const folder = join(project.dir, "probe");
     await writeProbeWorker(folder);
-    await mkdir(join(folder, "node_modules/@svc/sdk"), { recursive: true });
-    await writeFile(join(folder, "node_modules/@svc/sdk/package.json"), `{"version": "0.0.1"}`);
-    await mkdir(join(folder, ".venv/lib/python3.11/site-packages/svc-0.0.2.dist-info"), { recursive: true });
+    await mkdir(join(folder, "node_modules/@svc-runtime/sdk"), { recursive: true });
+    await writeFile(join(folder, "node_modules/@svc-runtime/sdk/package.json"), `{"version": "0.0.1"}`);
+    await mkdir(join(folder, ".venv/lib/python3.11/site-packages/svc_runtime-0.0.2.dist-info"), { recursive: true });
 
     const { checks } = await doctor(project);
 

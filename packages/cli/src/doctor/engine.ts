@@ -1,5 +1,5 @@
-import { CallError } from "@svc/protocol";
-import { VERSION, type Worker } from "@svc/sdk";
+import { CallError } from "@svc-runtime/protocol";
+import { VERSION, type Worker } from "@svc-runtime/sdk";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, EXIT } from "../exit-codes.ts";
 import { listWorkers, type WorkerReport } from "../worker-functions.ts";

@@ -1,5 +1,5 @@
-import { CallError } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
+import { CallError } from "@svc-runtime/protocol";
+import type { Worker } from "@svc-runtime/sdk";
 import { listQueues, type QueueCounts } from "../queue-names.ts";
 import type { Finding } from "./finding.ts";
 

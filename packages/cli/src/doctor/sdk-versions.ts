@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { VERSION } from "@svc/sdk";
+import { VERSION } from "@svc-runtime/sdk";
 import type { Check, Finding } from "./finding.ts";
 import { manifestsOf } from "./toolchains.ts";
 
@@ -35,7 +35,7 @@ function finding(worker: string, { version, path }: { readonly version: string; 
 
 async function nodeSdk(folder: string): Promise<string | undefined> {
   try {
-    const text = await readFile(join(folder, "node_modules/@svc/sdk/package.json"), "utf8");
+    const text = await readFile(join(folder, "node_modules/@svc-runtime/sdk/package.json"), "utf8");
     const { version } = JSON.parse(text) as { readonly version?: unknown };
     return typeof version === "string" ? version : undefined;
   } catch {
@@ -48,7 +48,7 @@ async function pythonSdk(folder: string): Promise<string | undefined> {
   for (const python of await namesIn(lib)) {
     const packages = await namesIn(join(lib, python, "site-packages"));
     const version = packages
-      .map((name) => /^svc-([^+]+)(?:\+project)?\.dist-info$/.exec(name)?.[1])
+      .map((name) => /^svc_runtime-([^+]+)(?:\+project)?\.dist-info$/.exec(name)?.[1])
       .find((found) => found !== undefined);
     if (version !== undefined) return version;
   }

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { kindRules, packageManagerTools, type Tool, type WorkerManifest } from "@svc/engine/local-workers";
+import { kindRules, packageManagerTools, type Tool, type WorkerManifest } from "@svc-runtime/engine/local-workers";
 import { type Check, type CheckContext, type Finding, isAtLeast } from "./finding.ts";
 
 /** Minimum versions by program. */
@@ -63,7 +63,7 @@ async function checkTool(
 
 /** Returns the manifests of the config file's workers, without invalid ones, which the config check reports. */
 export async function manifestsOf({ report }: Pick<CheckContext, "report">): Promise<readonly WorkerManifest[]> {
-  const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
+  const { ManifestError, readManifest } = await import("@svc-runtime/engine/local-workers");
   const read = async (path: string): Promise<readonly WorkerManifest[]> => {
     try {
       return [await readManifest(path)];

@@ -1,4 +1,4 @@
-import { connect, silentLogger } from "@svc/sdk";
+import { connect, silentLogger } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
 import { callTool } from "./call-tool.ts";
 import { toolInput } from "./tool-input.ts";

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { CallError } from "@svc/protocol";
-import type { Worker } from "@svc/sdk";
+import { CallError } from "@svc-runtime/protocol";
+import type { Worker } from "@svc-runtime/sdk";
 import type { FunctionTool } from "./tool-catalog.ts";
 
 export interface ToolCall {

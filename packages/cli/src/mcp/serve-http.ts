@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { ConsoleListener, isSameSecret, refusalOf } from "svc-console/local-server";
+import { ConsoleListener, isSameSecret, refusalOf } from "@svc-runtime/console/local-server";
 import { type McpParts, mcpServer } from "./mcp-server.ts";
 import { type McpSession, McpSessions } from "./mcp-sessions.ts";
 

@@ -25,9 +25,9 @@ export function typescriptTypes(functions: readonly TypedFunction[], header: rea
   }
   return [
     header.map((line) => `// ${line}\n`).join(""),
-    `import type {} from "@svc/sdk";\n`,
+    `import type {} from "@svc-runtime/sdk";\n`,
     ...declarations,
-    `declare module "@svc/sdk" {\n  interface Functions {\n${entries.join("")}  }\n}\n`,
+    `declare module "@svc-runtime/sdk" {\n  interface Functions {\n${entries.join("")}  }\n}\n`,
   ].join("\n");
 }
 

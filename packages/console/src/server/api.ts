@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError, memberTexts } from "@svc/protocol";
+import { CallError, memberTexts } from "@svc-runtime/protocol";
 import { callRequestSchema, type Hello, httpTestSchema } from "../contract/api.ts";
 import { isRead } from "../contract/operations.ts";
 import { parseJson, readJsonText, requireJson } from "./body.ts";

@@ -29,7 +29,7 @@ export class Assets {
   constructor(dir: string = WEB_DIR) {
     if (!existsSync(join(dir, "index.html"))) {
       throw new Error(
-        `the console's page is not built: ${join(dir, "index.html")} is missing; run \`npm run build:web -w svc-console\` at the root of the repository`,
+        `the console's page is not built: ${join(dir, "index.html")} is missing; run \`npm run build:web -w @svc-runtime/console\` at the root of the repository`,
       );
     }
     this.#dir = dir;

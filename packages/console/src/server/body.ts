@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 
 /** Returns the body of a request as text. Throws CallError: `unsupported_media_type`, `payload_too_large`. */
 export async function readJsonText(request: IncomingMessage, maxBytes: number): Promise<string> {

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { startTestEngine, type TestEngine } from "@svc-runtime/engine/test-kit";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Hello, HttpTestResult, Probe } from "../contract/api.ts";
 import { MAX_ANSWER_BYTES } from "./http-test.ts";

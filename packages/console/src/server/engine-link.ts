@@ -6,7 +6,7 @@ import {
   type StreamClient,
   silentLogger,
   type Worker,
-} from "@svc/sdk";
+} from "@svc-runtime/sdk";
 import type { EngineState } from "../contract/live.ts";
 
 export interface EngineLinkOptions {

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type RunningEngine, startEngine } from "@svc/engine";
-import { freePorts } from "@svc/protocol/testing";
+import { type RunningEngine, startEngine } from "@svc-runtime/engine";
+import { freePorts } from "@svc-runtime/protocol/testing";
 import type { EngineUrls } from "./running-console.test-support.ts";
 
 /** An engine that can be stopped and restarted on its ports. */

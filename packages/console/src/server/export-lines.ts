@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { CallError, type ChannelRef } from "@svc/protocol";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol";
 import { exportRequestSchema } from "../contract/api.ts";
 import { parseJson } from "./body.ts";
 import type { EngineLink } from "./engine-link.ts";

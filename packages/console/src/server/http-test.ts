@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { z } from "zod/mini";
 import type { HttpTestResult, httpTestSchema } from "../contract/api.ts";
 import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";

@@ -1,4 +1,4 @@
-import type { StreamUpdate } from "@svc/sdk";
+import type { StreamUpdate } from "@svc-runtime/sdk";
 import type { RawData, WebSocket } from "ws";
 import { clientMessageSchema, type LiveEvent, type ServerMessage } from "../contract/live.ts";
 import type { EngineLink } from "./engine-link.ts";

@@ -1,4 +1,4 @@
-import type { StreamClient, StreamSubscription, StreamUpdate } from "@svc/sdk";
+import type { StreamClient, StreamSubscription, StreamUpdate } from "@svc-runtime/sdk";
 
 /** Listener of one page for one group of a stream. */
 export interface TopicListener {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import WebSocket from "ws";
 import type { EngineState, ServerMessage } from "../contract/live.ts";

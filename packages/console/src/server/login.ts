@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { loginSchema } from "../contract/api.ts";
 import type { Login } from "../contract/login.ts";
 import { parseJson, readJsonText, requireJson } from "./body.ts";

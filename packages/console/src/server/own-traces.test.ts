@@ -1,5 +1,5 @@
-import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { startTestEngine, type TestEngine } from "@svc-runtime/engine/test-kit";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { dataOf, type TestConsole, testConsole } from "./running-console.test-support.ts";
 

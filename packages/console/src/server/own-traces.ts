@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { isRead } from "../contract/operations.ts";
 
 /** The console's own traces: a span for each call for a page, sent to the engine over the bridge. */

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { STREAMS_REFUSED } from "./engine-link.ts";
 import type { TopicListener } from "./live-topics.ts";
 

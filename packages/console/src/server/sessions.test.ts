@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { EngineClient } from "./engine-client.ts";
 import { MAX_SESSIONS, MAX_SESSIONS_OF_TOKEN, Sessions } from "./sessions.ts";

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { EngineClient } from "./engine-client.ts";
 import { LoginLimits } from "./login-limits.ts";
 

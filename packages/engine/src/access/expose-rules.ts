@@ -1,4 +1,4 @@
-import { compileGlob } from "@svc/protocol";
+import { compileGlob } from "@svc-runtime/protocol";
 import { patternOfMatch } from "./name-list.ts";
 import type { ExposeSetting } from "./settings.ts";
 

@@ -1,4 +1,4 @@
-import { functionIdSchema } from "@svc/protocol";
+import { functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { NameList, patternOfMatch } from "./name-list.ts";
 import { httpPathPrefixSchema, type Principal, restrictedPrincipal } from "./principal.ts";

@@ -1,4 +1,4 @@
-import type { MadeBy } from "@svc/protocol/listings";
+import type { MadeBy } from "@svc-runtime/protocol/listings";
 import { z } from "zod";
 
 /**

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { Principal } from "./principal.ts";
 
 /** Limits of one resource, in units of that resource. */

@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { callerAccess } from "../kernel/caller-access.ts";

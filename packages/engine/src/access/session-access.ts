@@ -1,4 +1,4 @@
-import type { FunctionId, Message, TriggerTypeId, UndecodableFrame } from "@svc/protocol";
+import type { FunctionId, Message, TriggerTypeId, UndecodableFrame } from "@svc-runtime/protocol";
 import { FrameQueue } from "./frame-queue.ts";
 import type { Grants } from "./grants.ts";
 import type { AccessPolicy } from "./policy.ts";

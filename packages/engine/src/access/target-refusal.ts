@@ -1,4 +1,4 @@
-import type { FunctionId } from "@svc/protocol";
+import type { FunctionId } from "@svc-runtime/protocol";
 import { callRefusal, isInfrastructure } from "./decide-call.ts";
 import { isEngineFunction } from "./engine-ids.ts";
 import { isSamePrincipal, type Principal } from "./principal.ts";

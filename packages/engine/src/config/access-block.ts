@@ -1,4 +1,4 @@
-import { functionIdSchema } from "@svc/protocol";
+import { functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { patternOfMatch } from "../access/name-list.ts";
 import { httpPathPrefixSchema } from "../access/principal.ts";

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { MAX_TIMEOUT_MS } from "@svc/protocol";
+import { MAX_TIMEOUT_MS } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { LogLevel } from "../kernel/logger.ts";
 import { folderSchema } from "./folder-path.ts";

@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { didYouMean, MASK } from "@svc/protocol";
+import { didYouMean, MASK } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { FileProblem } from "../yaml/problem.ts";
 import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { quoteWord } from "@svc/protocol";
+import { quoteWord } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { folderSchema } from "./folder-path.ts";
 import {

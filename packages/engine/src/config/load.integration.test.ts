@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { character } from "@svc/protocol/testing/arbitraries";
+import { character } from "@svc-runtime/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-import { SECRET_NAMED, selfEvidentForms, settingForms } from "@svc/protocol/testing/planted-secrets";
+import { SECRET_NAMED, selfEvidentForms, settingForms } from "@svc-runtime/protocol/testing/planted-secrets";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EngineInfo, engineFunctions } from "../modules/engine-functions/index.ts";

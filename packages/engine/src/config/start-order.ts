@@ -1,4 +1,4 @@
-import { didYouMean } from "@svc/protocol";
+import { didYouMean } from "@svc-runtime/protocol";
 
 /** An entry with its dependencies. `path` is the location of the dependency list in the file. */
 export interface Ordered<Path> {

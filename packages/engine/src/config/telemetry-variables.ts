@@ -1,4 +1,4 @@
-import { MASK } from "@svc/protocol";
+import { MASK } from "@svc-runtime/protocol";
 import type { z } from "zod";
 import type { EffectiveSetting, ModuleEntry } from "./types.ts";
 

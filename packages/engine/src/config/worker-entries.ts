@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { didYouMean } from "@svc/protocol";
+import { didYouMean } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { workerNameProblem } from "../local-workers/worker-name.ts";
 import type { FileProblem } from "../yaml/problem.ts";

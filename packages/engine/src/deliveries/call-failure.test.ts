@@ -1,4 +1,4 @@
-import { backoffMs, CallError } from "@svc/protocol";
+import { backoffMs, CallError } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import type { CallFailureCause } from "../kernel/module.ts";
 import { DeliveryAttempt, UNAVAILABLE_BACKOFF } from "./call-failure.ts";

@@ -1,4 +1,4 @@
-import type { BackoffOptions, CallError } from "@svc/protocol";
+import type { BackoffOptions, CallError } from "@svc-runtime/protocol";
 import type { CallFailureCause, CallOptions } from "../kernel/module.ts";
 
 /**

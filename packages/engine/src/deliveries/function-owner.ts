@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { Principal } from "../kernel/module.ts";
 
 /** Returns the principal that provides the function now; undefined if there is no provider. */

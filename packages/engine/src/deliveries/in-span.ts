@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { ActiveSpan, SpanStart, Telemetry } from "../kernel/telemetry-contract.ts";
 
 /** The event sources for which modules call functions. */

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../kernel/clock.ts";
 import { ItemCache, itemName } from "./item-cache.ts";
 import type { Item } from "./item-store.ts";

@@ -1,6 +1,6 @@
 // Also runs in the store thread: must not import the rest of the engine.
 import { randomUUID } from "node:crypto";
-import { closingQuote } from "@svc/protocol/json-text";
+import { closingQuote } from "@svc-runtime/protocol/json-text";
 
 /** A JSON number that would lose digits or its spelling as a `number`, e.g. 9007199254740993, 1e400 or 0.10. */
 export class ExactNumber {

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";

@@ -1,4 +1,4 @@
-import { type BackoffOptions, backoffMs } from "@svc/protocol";
+import { type BackoffOptions, backoffMs } from "@svc-runtime/protocol";
 import type { Clock } from "../kernel/clock.ts";
 import { IntervalClock } from "../kernel/interval-clock.ts";
 import type { Logger } from "../kernel/logger.ts";

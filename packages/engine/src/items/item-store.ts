@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { ItemChange, Notice, Outbox } from "./outbox.ts";
 import type { UpdateOp, UpdateOpError } from "./update-op.ts";
 

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 
 /** A line with its number, from 1. Blank lines are counted, but not returned. */
 export interface NumberedLine {

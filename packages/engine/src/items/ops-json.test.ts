@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { expect, it } from "vitest";
 import { opsJson } from "./update-op.ts";
 import { updateOpsSchema } from "./update-schema.ts";

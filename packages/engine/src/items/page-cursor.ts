@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 
 /** A cursor is the last key of the previous page. This prefix identifies cursors of this version. */
 const CURSOR_OPENING = "k1:";

@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 
 /** Schema of an unparsed member (`FunctionSpec.rawMembers`): any JSON value, or undefined if it is missing. */

@@ -1,4 +1,4 @@
-import { type CallError, MAX_DEPTH, Payload } from "@svc/protocol";
+import { type CallError, MAX_DEPTH, Payload } from "@svc-runtime/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { storedJson } from "./stored-json.ts";

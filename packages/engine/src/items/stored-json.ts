@@ -1,4 +1,4 @@
-import { CallError, closingQuote, MAX_DEPTH, type Payload } from "@svc/protocol";
+import { CallError, closingQuote, MAX_DEPTH, type Payload } from "@svc-runtime/protocol";
 
 export interface StoredJson {
   readonly json: string;

@@ -1,4 +1,4 @@
-import { CallError, MAX_DEPTH } from "@svc/protocol";
+import { CallError, MAX_DEPTH } from "@svc-runtime/protocol";
 import type { UpdateOp } from "./update-op.ts";
 import { segmentsOf } from "./update-path.ts";
 

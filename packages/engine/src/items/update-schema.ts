@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { hasExactNumbers } from "./exact-json.ts";
 import type { UpdateOp } from "./update-op.ts";

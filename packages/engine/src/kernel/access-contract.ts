@@ -1,4 +1,4 @@
-import type { CallError } from "@svc/protocol";
+import type { CallError } from "@svc-runtime/protocol";
 import type { Directory } from "./directory.ts";
 
 /** Permissions of a restricted caller. Functions that list or name other objects must check them. */

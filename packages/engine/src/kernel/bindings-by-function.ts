@@ -1,4 +1,4 @@
-import type { FunctionId } from "@svc/protocol";
+import type { FunctionId } from "@svc-runtime/protocol";
 import type { Binding } from "./trigger-binding.ts";
 
 /** An index of bindings by function. */

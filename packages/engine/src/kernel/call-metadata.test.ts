@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { metadataWithJob } from "./call-metadata.ts";
 

@@ -1,4 +1,4 @@
-import { type Job, Payload } from "@svc/protocol";
+import { type Job, Payload } from "@svc-runtime/protocol";
 
 /** Matches JSON text that may contain a member `svc`, which may be written with escapes. */
 const MAY_HOLD_SVC = /"svc"|\\u/;

@@ -1,4 +1,4 @@
-import type { CallError, Caller, FunctionId, InvocationId, Job, Payload } from "@svc/protocol";
+import type { CallError, Caller, FunctionId, InvocationId, Job, Payload } from "@svc-runtime/protocol";
 import type { Principal } from "../access/principal.ts";
 import type { DeadlineItem } from "./deadlines.ts";
 import type { CallSpan } from "./telemetry-contract.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { isSamePrincipal, type Principal } from "../access/principal.ts";
 import type { SessionAccess } from "../access/session-access.ts";
 import { refusalToBind, refusalToDefer, refusalToList, refusalToSee } from "../access/target-refusal.ts";

@@ -1,4 +1,4 @@
-import { type FunctionId, Payload } from "@svc/protocol";
+import { type FunctionId, Payload } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { type InMemoryEngine, inMemoryEngine, manualClock } from "../testing/index.ts";
 import type { Outcome } from "./call.ts";

@@ -8,7 +8,7 @@ import {
   MAX_FRAME_BYTES,
   type MessageType,
   type WorkerId,
-} from "@svc/protocol";
+} from "@svc-runtime/protocol";
 import type { Quotas } from "../access/quotas.ts";
 import type { SessionAccess } from "../access/session-access.ts";
 import type { Changes } from "./changes.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { Principal } from "../access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import type { DelegatedCall, RunDelegatedCall } from "./module.ts";

@@ -1,4 +1,4 @@
-import { didYouMean } from "@svc/protocol";
+import { didYouMean } from "@svc-runtime/protocol";
 import type { z } from "zod";
 import { jsonSchemaOf } from "./lazy-schema.ts";
 

@@ -1,5 +1,5 @@
-import type { FunctionId } from "@svc/protocol";
-import type { FunctionListing, TriggerListing, WorkerListing } from "@svc/protocol/listings";
+import type { FunctionId } from "@svc-runtime/protocol";
+import type { FunctionListing, TriggerListing, WorkerListing } from "@svc-runtime/protocol/listings";
 
 export type FunctionStatus = FunctionListing["status"];
 export type TriggerStatus = TriggerListing["status"];

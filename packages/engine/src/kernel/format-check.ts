@@ -1,4 +1,4 @@
-import type { CallError, Payload } from "@svc/protocol";
+import type { CallError, Payload } from "@svc-runtime/protocol";
 import type { Principal } from "../access/principal.ts";
 
 /** Validates values against a format that a worker registered. */

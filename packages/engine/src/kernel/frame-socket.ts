@@ -1,4 +1,4 @@
-import type { Frame } from "@svc/protocol";
+import type { Frame } from "@svc-runtime/protocol";
 
 /** Callbacks of a transport. */
 export interface FrameSocketListener {

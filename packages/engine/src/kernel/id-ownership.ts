@@ -1,4 +1,4 @@
-import { CallError, type FunctionId, type TriggerTypeId } from "@svc/protocol";
+import { CallError, type FunctionId, type TriggerTypeId } from "@svc-runtime/protocol";
 import { isSamePrincipal } from "../access/principal.ts";
 import type { ReservedIds } from "../access/reserved-ids.ts";
 import type { Clock } from "./clock.ts";

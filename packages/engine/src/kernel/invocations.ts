@@ -1,4 +1,4 @@
-import { CallError, type FunctionId } from "@svc/protocol";
+import { CallError, type FunctionId } from "@svc-runtime/protocol";
 import { DelegatedProvider, type DelegationPorts } from "./delegated-provider.ts";
 import type { InvocationRunner } from "./module.ts";
 import type { Undo } from "./scope.ts";

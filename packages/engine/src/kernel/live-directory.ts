@@ -1,4 +1,4 @@
-import type { FunctionId } from "@svc/protocol";
+import type { FunctionId } from "@svc-runtime/protocol";
 import { makerOf } from "../access/principal.ts";
 import type { Changes } from "./changes.ts";
 import type {

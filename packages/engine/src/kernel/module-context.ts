@@ -1,4 +1,4 @@
-import { type FunctionId, nameProblem, type TriggerTypeId } from "@svc/protocol";
+import { type FunctionId, nameProblem, type TriggerTypeId } from "@svc-runtime/protocol";
 import { TRUSTED } from "../access/principal.ts";
 import type { ReservedIds } from "../access/reserved-ids.ts";
 import type { Roles } from "../access/roles.ts";

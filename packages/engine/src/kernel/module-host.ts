@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import { describeIssues } from "./describe-issues.ts";

@@ -1,4 +1,4 @@
-import { CallError, MAX_PAYLOAD_DEPTH, nearestName, nestsDeeperThan, Payload } from "@svc/protocol";
+import { CallError, MAX_PAYLOAD_DEPTH, nearestName, nestsDeeperThan, Payload } from "@svc-runtime/protocol";
 import type { z } from "zod";
 import { TRUSTED } from "../access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { CallError, Caller, ChannelRef, FunctionId, Job, Payload } from "@svc/protocol";
+import type { CallError, Caller, ChannelRef, FunctionId, Job, Payload } from "@svc-runtime/protocol";
 import type { z } from "zod";
 import type { Principal } from "../access/principal.ts";
 import type { CallerAccess } from "./access-contract.ts";

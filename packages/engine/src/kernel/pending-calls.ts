@@ -1,4 +1,4 @@
-import type { InvocationId } from "@svc/protocol";
+import type { InvocationId } from "@svc-runtime/protocol";
 import type { Call } from "./call.ts";
 
 /**

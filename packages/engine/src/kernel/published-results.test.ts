@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { inMemoryEngine } from "../testing/index.ts";
 import { publishedResult } from "./published-results.ts";

@@ -1,4 +1,4 @@
-import { elementTexts, memberTexts, Payload } from "@svc/protocol";
+import { elementTexts, memberTexts, Payload } from "@svc-runtime/protocol";
 
 /** The part of a result that published clients get: a whole value, members of an object, or elements of an array. */
 type Shape = typeof WHOLE | Members | readonly [Shape];

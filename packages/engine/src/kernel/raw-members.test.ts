@@ -1,4 +1,4 @@
-import { type FunctionId, Payload } from "@svc/protocol";
+import { type FunctionId, Payload } from "@svc-runtime/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type InMemoryEngine, inMemoryEngine } from "../testing/index.ts";

@@ -1,4 +1,4 @@
-import { elementTexts, memberTexts, Payload } from "@svc/protocol";
+import { elementTexts, memberTexts, Payload } from "@svc-runtime/protocol";
 
 /**
  * Replaces members of a parsed payload by `Payload`s with their original text: parsing rounds numbers, and serializing

@@ -1,4 +1,4 @@
-import type { MessageType } from "@svc/protocol";
+import type { MessageType } from "@svc-runtime/protocol";
 import type { Principal } from "../access/principal.ts";
 import type { Quota } from "../access/quota.ts";
 

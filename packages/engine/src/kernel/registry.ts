@@ -1,4 +1,4 @@
-import type { FunctionId } from "@svc/protocol";
+import type { FunctionId } from "@svc-runtime/protocol";
 import type { Quota } from "../access/quota.ts";
 import type { Provider } from "./call.ts";
 import type { FormatCheck } from "./format-check.ts";

@@ -1,5 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { CallError, type Caller, type FunctionId, type InvocationId, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
+import {
+  CallError,
+  type Caller,
+  type FunctionId,
+  type InvocationId,
+  MAX_TIMEOUT_MS,
+  Payload,
+} from "@svc-runtime/protocol";
 import type { Call, CallRequest, Outcome } from "./call.ts";
 import type { Clock } from "./clock.ts";
 import { Deadlines } from "./deadlines.ts";

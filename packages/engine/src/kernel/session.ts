@@ -13,7 +13,7 @@ import {
   type TriggerTypeId,
   type UndecodableFrame,
   type WorkerId,
-} from "@svc/protocol";
+} from "@svc-runtime/protocol";
 import { type Principal, TRUSTED } from "../access/principal.ts";
 import type { ReservedIds } from "../access/reserved-ids.ts";
 import type { SessionAccess } from "../access/session-access.ts";

@@ -1,4 +1,4 @@
-import type { CallError, Caller, FunctionId, Job, Payload } from "@svc/protocol";
+import type { CallError, Caller, FunctionId, Job, Payload } from "@svc-runtime/protocol";
 import type { Principal } from "../access/principal.ts";
 import type { Undo } from "./scope.ts";
 

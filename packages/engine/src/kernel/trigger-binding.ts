@@ -1,4 +1,4 @@
-import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId } from "@svc-runtime/protocol";
 import { isSamePrincipal, type Principal, TRUSTED } from "../access/principal.ts";
 import type { TriggerStatus } from "./directory.ts";
 import type { CallOptions } from "./module.ts";

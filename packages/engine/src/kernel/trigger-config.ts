@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { z } from "zod";
 import { describeIssues } from "./describe-issues.ts";
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { FunctionId, TriggerId, TriggerTypeId } from "@svc/protocol";
+import type { FunctionId, TriggerId, TriggerTypeId } from "@svc-runtime/protocol";
 import { isSamePrincipal } from "../access/principal.ts";
 import { BindingsByFunction } from "./bindings-by-function.ts";
 import { BoundedBindings } from "./bounded-bindings.ts";

@@ -1,4 +1,4 @@
-import type { TriggerTypeId } from "@svc/protocol";
+import type { TriggerTypeId } from "@svc-runtime/protocol";
 import type { FormatCheck } from "./format-check.ts";
 import type { Undo } from "./scope.ts";
 import type { TriggerTypeProvider } from "./trigger-binding.ts";

@@ -117,7 +117,7 @@ describe("a trigger of a module's type", () => {
       id: "t1",
       status: "active",
     });
-    const { Payload } = await import("@svc/protocol");
+    const { Payload } = await import("@svc-runtime/protocol");
     const answer = await bindings.get("t1")?.fire(Payload.fromValue("ding"));
     expect(answer?.value()).toEqual({ data: "ding", metadata: { loud: true } });
   });
@@ -269,7 +269,7 @@ describe("a trigger of a module's type", () => {
   it("asks its condition function; only the JSON value false blocks", async () => {
     const { module, bindings } = bellModule();
     const engine = await inMemoryEngine({ modules: [module] });
-    const { Payload } = await import("@svc/protocol");
+    const { Payload } = await import("@svc-runtime/protocol");
     const worker = await engine.connectWorker();
     const answers: unknown[] = [false, null, 0, "false", {}];
     worker.serve("may", () => answers.shift());

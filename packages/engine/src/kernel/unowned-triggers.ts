@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc-runtime/protocol";
 import { isSamePrincipal, type Principal, TRUSTED } from "../access/principal.ts";
 import { Quota, type QuotaLimits } from "../access/quota.ts";
 import type { Roles } from "../access/roles.ts";

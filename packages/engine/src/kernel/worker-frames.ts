@@ -12,7 +12,7 @@ import {
   MAX_FRAME_BYTES,
   type Payload,
   PUBLISHED_PYTHON_MAX_FRAME_BYTES,
-} from "@svc/protocol";
+} from "@svc-runtime/protocol";
 import type { Call, Outcome } from "./call.ts";
 import { metadataWithJob } from "./call-metadata.ts";
 

@@ -1,4 +1,4 @@
-export { nearestName } from "@svc/protocol/nearest-name";
+export { nearestName } from "@svc-runtime/protocol/nearest-name";
 export {
   InstallError,
   type InstallFailure,

@@ -24,7 +24,7 @@ async function manifestWith(runtime: string, files: Readonly<Record<string, stri
 }
 
 const PACKAGE = { "package.json": "{}" };
-const LOCAL = { "package.json": '{"dependencies":{"@svc/sdk":"file:../../sdk/svc-sdk-0.1.0.tgz"}}' };
+const LOCAL = { "package.json": '{"dependencies":{"@svc-runtime/sdk":"file:../../sdk/svc-runtime-sdk-0.1.0.tgz"}}' };
 const BERRY = "__metadata:\n  version: 8\n";
 
 describe("the commands of a worker", () => {

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { dirname, extname, isAbsolute, join, normalize, sep } from "node:path";
-import { quoteWord } from "@svc/protocol";
+import { quoteWord } from "@svc-runtime/protocol";
 import { MAX_LOCK_FILE_BYTES, MAX_PACKAGE_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 import { kindRules, lockFiles, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
 

@@ -29,20 +29,20 @@ export async function exampleFor(folder: string, files: readonly string[]): Prom
 }
 
 async function pythonNeeds(folder: string, files: readonly string[]): Promise<string> {
-  const wheel = (await findSdk(folder, /^svc-.*\.whl$/)) ?? "PROJECT/sdk/svc-VERSION-py3-none-any.whl";
+  const wheel = (await findSdk(folder, /^svc_runtime-.*\.whl$/)) ?? "PROJECT/sdk/svc_runtime-VERSION-py3-none-any.whl";
   const version = basename(wheel).split("-")[1];
   const has = files.includes("requirements.txt")
     ? "its requirements.txt must contain"
     : "it needs a requirements.txt with";
-  return `${entryNote("worker.py", files, /\.py$/)}${capital(has)} the svc package, as the lines: --find-links ${dirname(wheel)} and svc==${version}`;
+  return `${entryNote("worker.py", files, /\.py$/)}${capital(has)} the svc-runtime package, as the lines: --find-links ${dirname(wheel)} and svc-runtime==${version}`;
 }
 
 async function nodeNeeds(
   folder: string,
   { files, kind }: { readonly files: readonly string[]; readonly kind: string },
 ): Promise<string> {
-  const sdk = (await findSdk(folder, /^svc-sdk-.*\.tgz$/)) ?? "PROJECT/sdk/svc-sdk-VERSION.tgz";
-  const packages = kind === "typescript" ? "@svc/sdk and tsx" : "@svc/sdk";
+  const sdk = (await findSdk(folder, /^svc-runtime-sdk-.*\.tgz$/)) ?? "PROJECT/sdk/svc-runtime-sdk-VERSION.tgz";
+  const packages = kind === "typescript" ? "@svc-runtime/sdk and tsx" : "@svc-runtime/sdk";
   // Without a package.json, npm would install into a parent folder.
   const make = files.includes("package.json") ? "" : "npm init -y && ";
   const install = `${make}npm pkg set type=module && npm install ${sdk}${kind === "typescript" ? " tsx" : ""}`;

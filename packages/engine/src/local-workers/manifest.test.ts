@@ -38,17 +38,17 @@ const PYTHON = "name: math-worker\nruntime:\n  kind: python\n  entry: math_worke
 describe("a folder without a manifest", () => {
   it("is told of a Python worker's needs, with the wheel that came with the project", async () => {
     const worker = join(folder, "workers/adder");
-    await write({ "sdk/svc-0.1.0+project-py3-none-any.whl": "", "workers/adder/adder.py": "" });
+    await write({ "sdk/svc_runtime-0.1.0+project-py3-none-any.whl": "", "workers/adder/adder.py": "" });
     await expect(readManifest(worker)).rejects.toThrow(
-      "  entry: adder.py\n\nIt needs a requirements.txt with the svc package, as the lines: --find-links ../../sdk and svc==0.1.0+project",
+      "  entry: adder.py\n\nIt needs a requirements.txt with the svc-runtime package, as the lines: --find-links ../../sdk and svc-runtime==0.1.0+project",
     );
   });
 
   it("is told of a TypeScript worker's needs, with the package that came with the project", async () => {
     const worker = join(folder, "workers/adder");
-    await write({ "sdk/svc-sdk-0.1.0.tgz": "", "workers/adder/notes.txt": "" });
+    await write({ "sdk/svc-runtime-sdk-0.1.0.tgz": "", "workers/adder/notes.txt": "" });
     await expect(readManifest(worker)).rejects.toThrow(
-      "  entry: src/worker.ts\n\nWrite src/worker.ts. It needs a package.json with @svc/sdk and tsx; to create it, run in this folder: npm init -y && npm pkg set type=module && npm install ../../sdk/svc-sdk-0.1.0.tgz tsx",
+      "  entry: src/worker.ts\n\nWrite src/worker.ts. It needs a package.json with @svc-runtime/sdk and tsx; to create it, run in this folder: npm init -y && npm pkg set type=module && npm install ../../sdk/svc-runtime-sdk-0.1.0.tgz tsx",
     );
   });
 });

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
-import { quoteWord } from "@svc/protocol";
+import { quoteWord } from "@svc-runtime/protocol";
 import type { z } from "zod";
 import { FileError, type FileProblem, inFileOrder, problemOfFile } from "../yaml/problem.ts";
 import { problemAt, schemaProblems } from "../yaml/schema-problems.ts";

@@ -10,11 +10,11 @@ import { stream } from "./stream/index.ts";
 /** Modules of this package that a config file may name; one line each. */
 const ownModules: readonly Module[] = [httpModule, state, stream, event, cron, queue, exec];
 
-/** The module in the package `@svc/observability`. Every engine runs it, whatever its config says. */
+/** The module in the package `@svc-runtime/observability`. Every engine runs it, whatever its config says. */
 export const OBSERVABILITY = "svc-observability";
 
 /** Resolves with the modules that a config file may name. Rejects if a package of them is not installed. */
 export async function loadModules(): Promise<readonly Module[]> {
-  const { default: observability } = await import("@svc/observability");
+  const { default: observability } = await import("@svc-runtime/observability");
   return [...ownModules, observability];
 }

@@ -1,4 +1,4 @@
-import { compileGlob } from "@svc/protocol";
+import { compileGlob } from "@svc-runtime/protocol";
 
 const PATTERN = /^(?:(\*|https?):\/\/)?((?:\[[^\]]*\])|[^/:]+)(?::(\*|[0-9]+))?(\/.*)?$/i;
 

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { OutboundRules } from "../kernel/module.ts";
 import { nonPublicClass } from "./address-class.ts";
 import { hostOf, matchesUrlPattern, portOf } from "./url-pattern.ts";

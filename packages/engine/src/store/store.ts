@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { damageText } from "./damage.ts";

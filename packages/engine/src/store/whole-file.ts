@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { createFile, replaceFile } from "../files/replace-file.ts";
 
 /** Like `createFile`, but rejects with `storage_failed`. */

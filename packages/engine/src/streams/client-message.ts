@@ -1,4 +1,4 @@
-import { nameProblem } from "@svc/protocol";
+import { nameProblem } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { MAX_ITEM_ID_CHARS } from "./stream-path.ts";
 

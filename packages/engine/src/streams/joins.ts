@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { StreamJoin, StreamSource } from "../kernel/stream-contract.ts";
 import type { Outbox } from "./outbox.ts";
 import { left, problem, unauthorized } from "./server-messages.ts";

@@ -1,4 +1,4 @@
-import type { Frame } from "@svc/protocol";
+import type { Frame } from "@svc-runtime/protocol";
 import type { StreamEvent } from "../kernel/stream-contract.ts";
 
 /** An event with its sequence number in its group. */

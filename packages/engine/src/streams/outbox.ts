@@ -1,4 +1,4 @@
-import { type Frame, frameBytes } from "@svc/protocol";
+import { type Frame, frameBytes } from "@svc-runtime/protocol";
 import type { Clock } from "../kernel/clock.ts";
 import type { StreamClient } from "../kernel/stream-contract.ts";
 import { MAX_BUFFERED_BYTES } from "./stream-codes.ts";

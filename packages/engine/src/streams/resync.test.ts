@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import type { StreamSnapshot } from "../kernel/stream-contract.ts";
 import { inMemoryEngine, manualClock, type StreamSocket } from "../testing/index.ts";

@@ -1,4 +1,4 @@
-import type { Frame } from "@svc/protocol";
+import type { Frame } from "@svc-runtime/protocol";
 import type { StreamJoin } from "../kernel/stream-contract.ts";
 import { asFrame, messageTail, openMessage } from "./numbered-event.ts";
 import { HEARTBEAT_MS } from "./stream-codes.ts";

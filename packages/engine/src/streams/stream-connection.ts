@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { CallError, Frame } from "@svc/protocol";
+import type { CallError, Frame } from "@svc-runtime/protocol";
 import type { StreamSource } from "../kernel/stream-contract.ts";
 import { authenticate } from "./authenticate.ts";
 import { type ClientMessage, readClientMessage } from "./client-message.ts";

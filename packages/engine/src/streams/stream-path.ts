@@ -1,4 +1,4 @@
-import { nameProblem } from "@svc/protocol";
+import { nameProblem } from "@svc-runtime/protocol";
 
 /** The only group of every system stream. */
 export const SYSTEM_GROUP = "all";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { StreamSnapshot } from "../kernel/stream-contract.ts";
 import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
 import type { Outbox } from "./outbox.ts";

@@ -1,4 +1,4 @@
-import { type Frame, frameBytes, frameText } from "@svc/protocol";
+import { type Frame, frameBytes, frameText } from "@svc-runtime/protocol";
 import type { Clock } from "../kernel/clock.ts";
 import type { SystemStream, SystemStreamSpec } from "../kernel/stream-contract.ts";
 import { SYSTEM_GROUP } from "./stream-path.ts";

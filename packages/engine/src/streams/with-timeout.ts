@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../kernel/clock.ts";
 
 /** Returns the result of `work`. Rejects with `call_timeout` after `ms` milliseconds; a later result is dropped. */

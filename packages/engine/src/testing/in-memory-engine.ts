@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CallError, channelRefSchema, FEATURES, type Feature, type FunctionId, Payload } from "@svc/protocol";
+import { CallError, channelRefSchema, FEATURES, type Feature, type FunctionId, Payload } from "@svc-runtime/protocol";
 import type { SessionAccess } from "../access/session-access.ts";
 import { createKernel, type Kernel } from "../create-kernel.ts";
 import type { Channel } from "../kernel/channels/channel.ts";
@@ -83,7 +83,7 @@ export interface InMemoryEngineOptions {
 export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promise<InMemoryEngine> {
   const logs: LogRecord[] = [];
   const clock = options.clock ?? systemClock;
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "svc-engine-"));
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "svc-runtime-engine-"));
   mkdirSync(dataDir, { recursive: true });
   const kernel = createKernel({
     clock,

@@ -1,4 +1,4 @@
-import { frameText } from "@svc/protocol";
+import { frameText } from "@svc-runtime/protocol";
 import type { StreamClient } from "../kernel/stream-contract.ts";
 import type { StreamHub } from "../streams/hub.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { ANONYMOUS, type Grants, grantsOfRole, THROUGH_MIDDLEWARE } from "../access/grants.ts";
 import { policyOf } from "../access/policy.ts";
 import { SessionAccess } from "../access/session-access.ts";

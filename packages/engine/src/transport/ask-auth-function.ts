@@ -1,4 +1,4 @@
-import { CallError, type FunctionId, Payload } from "@svc/protocol";
+import { CallError, type FunctionId, Payload } from "@svc-runtime/protocol";
 import { authResultSchema, type Grants, grantsOfAuthResult } from "../access/grants.ts";
 import type { Router } from "../kernel/router.ts";
 

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { channelPath } from "@svc/protocol";
+import { channelPath } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { createKernel } from "../create-kernel.ts";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { tokenOfSubprotocols } from "@svc/protocol";
+import { tokenOfSubprotocols } from "@svc-runtime/protocol";
 
 /**
  * The credentials of a request. A token comes as Bearer, as the password of Basic (with any user), or in a WebSocket

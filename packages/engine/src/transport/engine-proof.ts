@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ENGINE_PROOF_PATH, engineProofText, PROOF_NONCE } from "@svc/protocol";
+import { ENGINE_PROOF_PATH, engineProofText, PROOF_NONCE } from "@svc-runtime/protocol";
 import { type AccessRules, fetchSiteIsSafe, upgradeRefusal } from "./guards.ts";
 import { sendError, sendJson } from "./listener.ts";
 

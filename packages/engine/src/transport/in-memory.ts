@@ -1,4 +1,4 @@
-import { type Frame, frameText } from "@svc/protocol";
+import { type Frame, frameText } from "@svc-runtime/protocol";
 import type { FrameSocket, FrameSocketListener } from "../kernel/frame-socket.ts";
 
 /** The client's end of an in-memory connection. Frames are text, in order, delivered in a later microtask. */

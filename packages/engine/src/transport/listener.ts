@@ -9,7 +9,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
-import { httpCodeOf } from "@svc/protocol";
+import { httpCodeOf } from "@svc-runtime/protocol";
 import type { ListenAddress, TlsFiles } from "../config/types.ts";
 import { ConnectionCaps } from "./connection-caps.ts";
 import { headProblem, MAX_HEADERS } from "./request-head.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { CallError, type Payload } from "@svc/protocol";
+import { CallError, type Payload } from "@svc-runtime/protocol";
 import type { Principal } from "../access/principal.ts";
 import type { FormatCheck, FormatChecks, FormatRequest } from "../kernel/format-check.ts";
 import { compileSchema, validator } from "./compiler.ts";

@@ -1,4 +1,4 @@
-import { maskText } from "@svc/protocol";
+import { maskText } from "@svc-runtime/protocol";
 
 /** A problem of a file. */
 export interface FileProblem {

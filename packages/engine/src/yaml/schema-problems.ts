@@ -1,4 +1,4 @@
-import { didYouMean, MASK, maskConfig, maskConfigText } from "@svc/protocol";
+import { didYouMean, MASK, maskConfig, maskConfigText } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { FileProblem } from "./problem.ts";
 import { formatKey, type KeyPath, type Position, type YamlSource } from "./source.ts";

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables of a config file are written this way
-import { character } from "@svc/protocol/testing/arbitraries";
+import { character } from "@svc-runtime/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatKey, readYaml } from "./source.ts";

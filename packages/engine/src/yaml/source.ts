@@ -1,4 +1,4 @@
-import { maskConfigText } from "@svc/protocol";
+import { maskConfigText } from "@svc-runtime/protocol";
 import {
   type Alias,
   type Document,

@@ -1,5 +1,5 @@
-import { type Directory, type ProviderOf, takenRefusal } from "@svc/engine/module";
-import { type CallError, didYouMean } from "@svc/protocol";
+import { type Directory, type ProviderOf, takenRefusal } from "@svc-runtime/engine/module";
+import { type CallError, didYouMean } from "@svc-runtime/protocol";
 import type { MetricReader } from "../metrics/reader.ts";
 import { metricOf } from "./metric-alias.ts";
 import type { SavedRule } from "./saved-rules.ts";

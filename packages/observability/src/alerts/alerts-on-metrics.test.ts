@@ -1,4 +1,4 @@
-import { type InMemoryEngine, inMemoryEngine, manualClock } from "@svc/engine/testing";
+import { type InMemoryEngine, inMemoryEngine, manualClock } from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import observability from "../index.ts";
 

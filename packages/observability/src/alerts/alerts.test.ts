@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineModule } from "@svc/engine/module";
+import { defineModule } from "@svc-runtime/engine/module";
 import {
   accessOfRole,
   accessTo,
@@ -10,7 +10,7 @@ import {
   inMemoryEngine,
   json,
   manualClock,
-} from "@svc/engine/testing";
+} from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../config.ts";
 import type { MetricReader } from "../metrics/reader.ts";

@@ -1,5 +1,5 @@
-import { every, type ModuleContext, type Undo } from "@svc/engine/module";
-import { CallError } from "@svc/protocol";
+import { every, type ModuleContext, type Undo } from "@svc-runtime/engine/module";
+import { CallError } from "@svc-runtime/protocol";
 import type { AlertChanges, AlertRule } from "../config.ts";
 import type { MetricReader } from "../metrics/reader.ts";
 import { Alert } from "./alert.ts";

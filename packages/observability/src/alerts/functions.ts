@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { checkUrl, type HandlerContext, type ModuleContext, restrictedProviderOf } from "@svc/engine/module";
-import { CallError } from "@svc/protocol";
+import { checkUrl, type HandlerContext, type ModuleContext, restrictedProviderOf } from "@svc-runtime/engine/module";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { type AlertRule, alertChangesSchema, alertRuleSchema, type ObservabilityConfig } from "../config.ts";
 import type { MetricReader } from "../metrics/reader.ts";

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
-import type { CallOptions, Clock, Logger, OutboundRules, ProviderOf } from "@svc/engine/module";
-import { Payload } from "@svc/protocol";
+import type { CallOptions, Clock, Logger, OutboundRules, ProviderOf } from "@svc-runtime/engine/module";
+import { Payload } from "@svc-runtime/protocol";
 import type { Alert } from "./alert.ts";
 import type { AlertEvent } from "./alert-event.ts";
 import { takenActionOf } from "./alert-problem.ts";

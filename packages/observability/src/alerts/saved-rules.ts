@@ -1,6 +1,6 @@
 import { readFile, rename } from "node:fs/promises";
-import type { Logger } from "@svc/engine/module";
-import { replaceWhole } from "@svc/engine/store";
+import type { Logger } from "@svc-runtime/engine/module";
+import { replaceWhole } from "@svc-runtime/engine/store";
 import { z } from "zod";
 import { type AlertRule, alertRuleSchema } from "../config.ts";
 

@@ -9,8 +9,8 @@ import {
   type Resolve,
   resolveChecked,
   systemResolve,
-} from "@svc/engine/module";
-import { type BackoffOptions, backoffMs } from "@svc/protocol";
+} from "@svc-runtime/engine/module";
+import { type BackoffOptions, backoffMs } from "@svc-runtime/protocol";
 
 const TRY_MS = 10_000;
 const TRIES = 3;

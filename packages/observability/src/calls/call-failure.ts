@@ -1,4 +1,4 @@
-import type { CallError } from "@svc/protocol";
+import type { CallError } from "@svc-runtime/protocol";
 import type { CallResult } from "./call-stats.ts";
 import { cutText } from "./payload-preview.ts";
 

@@ -1,5 +1,5 @@
-import type { Attributes, CallSpan, ObservedCall, ObservedOutcome, SpanKind } from "@svc/engine/module";
-import type { CallError, Caller, Job } from "@svc/protocol";
+import type { Attributes, CallSpan, ObservedCall, ObservedOutcome, SpanKind } from "@svc-runtime/engine/module";
+import type { CallError, Caller, Job } from "@svc-runtime/protocol";
 import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
 import { baggageEntries } from "./baggage-entries.ts";
 import { type CallFailure, failureOf, resultOf } from "./call-failure.ts";

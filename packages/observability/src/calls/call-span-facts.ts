@@ -1,5 +1,5 @@
-import type { Attributes, AttributeValue } from "@svc/engine/module";
-import type { Caller, Job } from "@svc/protocol";
+import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
+import type { Caller, Job } from "@svc-runtime/protocol";
 import type { Resource, SpanEvent } from "../model.ts";
 import type { CallFailure } from "./call-failure.ts";
 import { cutText } from "./payload-preview.ts";

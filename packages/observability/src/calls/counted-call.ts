@@ -1,4 +1,4 @@
-import type { CallSpan, ObservedOutcome } from "@svc/engine/module";
+import type { CallSpan, ObservedOutcome } from "@svc-runtime/engine/module";
 import { resultOf } from "./call-failure.ts";
 import type { FunctionStats } from "./call-stats.ts";
 import type { SpanClock } from "./span-clock.ts";

@@ -1,4 +1,4 @@
-import { accessTo } from "@svc/engine/testing";
+import { accessTo } from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { type ObservedEngine, observedEngine } from "./testing/observed-engine.ts";
 

@@ -1,5 +1,5 @@
-import type { CallerAccess, ModuleContext } from "@svc/engine/module";
-import type { SecretMask } from "@svc/protocol";
+import type { CallerAccess, ModuleContext } from "@svc-runtime/engine/module";
+import type { SecretMask } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";
 import type { InvocationHistory } from "./history.ts";

@@ -1,4 +1,4 @@
-import { CallError, type SecretMask } from "@svc/protocol";
+import { CallError, type SecretMask } from "@svc-runtime/protocol";
 import type { SeesCall } from "../query/sees-call.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { InvocationHistory } from "./history.ts";

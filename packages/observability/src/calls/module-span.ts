@@ -1,5 +1,5 @@
-import type { ActiveSpan, Attributes, AttributeValue, SpanKind, SpanStart } from "@svc/engine/module";
-import { CallError } from "@svc/protocol";
+import type { ActiveSpan, Attributes, AttributeValue, SpanKind, SpanStart } from "@svc-runtime/engine/module";
+import { CallError } from "@svc-runtime/protocol";
 import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
 import { baggageEntries } from "./baggage-entries.ts";
 import { cutText } from "./payload-preview.ts";

@@ -1,5 +1,5 @@
-import type { ModuleContext } from "@svc/engine/module";
-import { SecretMask } from "@svc/protocol";
+import type { ModuleContext } from "@svc-runtime/engine/module";
+import { SecretMask } from "@svc-runtime/protocol";
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounter, Resource, SpanSink } from "../model.ts";
 import { CallStats } from "./call-stats.ts";

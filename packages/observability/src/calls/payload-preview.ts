@@ -1,4 +1,4 @@
-import type { Payload } from "@svc/protocol";
+import type { Payload } from "@svc-runtime/protocol";
 
 const MAX_KEPT = 64 * 1024;
 /** Longer texts are copied: a slice would keep the whole frame alive. */

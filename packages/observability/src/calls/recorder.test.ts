@@ -1,6 +1,6 @@
-import { defineModule } from "@svc/engine/module";
-import { manualClock } from "@svc/engine/testing";
-import { CallError } from "@svc/protocol";
+import { defineModule } from "@svc-runtime/engine/module";
+import { manualClock } from "@svc-runtime/engine/testing";
+import { CallError } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type ObservedEngine, observedEngine } from "./testing/observed-engine.ts";

@@ -7,8 +7,8 @@ import type {
   ObservedProvider,
   SpanStart,
   TelemetryCollector,
-} from "@svc/engine/module";
-import type { CallError, Caller } from "@svc/protocol";
+} from "@svc-runtime/engine/module";
+import type { CallError, Caller } from "@svc-runtime/protocol";
 import type { ObservabilityConfig } from "../config.ts";
 import type { Resource, SpanSink } from "../model.ts";
 import { CallRecord, type FunctionFacts, type RecordHost } from "./call-record.ts";

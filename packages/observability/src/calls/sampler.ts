@@ -1,4 +1,4 @@
-import { compileWildcards } from "@svc/protocol";
+import { compileWildcards } from "@svc-runtime/protocol";
 import type { ObservabilityConfig } from "../config.ts";
 
 export type SamplingConfig = Pick<ObservabilityConfig, "sampling" | "sampling_ratio">;

@@ -1,4 +1,4 @@
-import type { ModuleContext } from "@svc/engine/module";
+import type { ModuleContext } from "@svc-runtime/engine/module";
 import { z } from "zod";
 import type { ObservabilityConfig } from "../config.ts";
 

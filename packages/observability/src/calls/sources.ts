@@ -1,5 +1,5 @@
-import type { Directory } from "@svc/engine/module";
-import type { Caller } from "@svc/protocol";
+import type { Directory } from "@svc-runtime/engine/module";
+import type { Caller } from "@svc-runtime/protocol";
 
 /**
  * What caused a call: `call` (a worker), `http`, `cron`, `event`, `queue`, `state`, `stream`, `console`, `cli`,

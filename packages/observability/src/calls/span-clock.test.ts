@@ -1,4 +1,4 @@
-import type { Clock } from "@svc/engine/module";
+import type { Clock } from "@svc-runtime/engine/module";
 import { expect, it } from "vitest";
 import { SpanClock } from "./span-clock.ts";
 

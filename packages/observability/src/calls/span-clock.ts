@@ -1,4 +1,4 @@
-import type { Clock } from "@svc/engine/module";
+import type { Clock } from "@svc-runtime/engine/module";
 
 /** How often the wall clock is compared with the monotonic clock, and which difference is a jump; milliseconds. */
 const CHECK_MS = 1_000;

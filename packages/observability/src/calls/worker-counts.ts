@@ -1,4 +1,4 @@
-import type { Directory, Undo } from "@svc/engine/module";
+import type { Directory, Undo } from "@svc-runtime/engine/module";
 
 /** Workers that connected and disconnected since the engine started, without consoles, CLI commands and modules. */
 export class WorkerCounts {

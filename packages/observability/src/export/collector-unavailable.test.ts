@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { inMemoryEngine, manualClock } from "@svc/engine/testing";
+import { inMemoryEngine, manualClock } from "@svc-runtime/engine/testing";
 import { afterEach, expect, it, vi } from "vitest";
 import observability, { OBSERVABILITY } from "../index.ts";
 

@@ -1,4 +1,4 @@
-import type { Signal } from "@svc/engine/module";
+import type { Signal } from "@svc-runtime/engine/module";
 import type { ObservabilityConfig } from "../config.ts";
 
 export type Protocol = "grpc" | "http/protobuf" | "http/json";

@@ -1,5 +1,5 @@
-import type { Clock } from "@svc/engine/module";
-import { type BackoffOptions, backoffMs } from "@svc/protocol";
+import type { Clock } from "@svc-runtime/engine/module";
+import { type BackoffOptions, backoffMs } from "@svc-runtime/protocol";
 import type { DropCounter } from "../model.ts";
 
 export type SendResult =

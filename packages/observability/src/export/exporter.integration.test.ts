@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Attributes, systemClock } from "@svc/engine/module";
+import { type Attributes, systemClock } from "@svc-runtime/engine/module";
 import { afterEach, expect, test, vi } from "vitest";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../config.ts";
 import { readMessage } from "../otlp/protobuf.ts";

@@ -1,5 +1,5 @@
-import { type Clock, every, type Logger, type Signal } from "@svc/engine/module";
-import { maskText } from "@svc/protocol";
+import { type Clock, every, type Logger, type Signal } from "@svc-runtime/engine/module";
+import { maskText } from "@svc-runtime/protocol";
 import { isExported, type ObservabilityConfig } from "../config.ts";
 import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSink } from "../model.ts";
 import { encodeLogs, encodeMetrics, encodeTraces, type ShowAttributes } from "../otlp/encode.ts";

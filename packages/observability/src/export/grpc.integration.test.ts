@@ -1,5 +1,5 @@
 import { Server, ServerCredentials, type ServiceDefinition, status } from "@grpc/grpc-js";
-import { systemClock } from "@svc/engine/module";
+import { systemClock } from "@svc-runtime/engine/module";
 import { afterEach, expect, test } from "vitest";
 import { observabilityConfigSchema } from "../config.ts";
 import { readMessage, writeMessage } from "../otlp/protobuf.ts";

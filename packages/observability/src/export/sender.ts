@@ -7,7 +7,7 @@ import {
   createOtlpGrpcExportDelegate,
   createSslCredentials,
 } from "@opentelemetry/otlp-grpc-exporter-base";
-import type { Signal } from "@svc/engine/module";
+import type { Signal } from "@svc-runtime/engine/module";
 import { readMessage, writeMessage } from "../otlp/protobuf.ts";
 import { REJECTED, REQUESTS, RESPONSES } from "../otlp/schema.ts";
 import type { CollectorAddress } from "./collector.ts";

@@ -1,4 +1,4 @@
-import type { ComponentHealth, ModuleContext } from "@svc/engine/module";
+import type { ComponentHealth, ModuleContext } from "@svc-runtime/engine/module";
 import { isExported, type ObservabilityConfig } from "../config.ts";
 import type { LogRecord, LogSink, SpanRecord, SpanSink } from "../model.ts";
 import type { ExportState } from "./export-queue.ts";

@@ -1,4 +1,4 @@
-import type { Clock, ComponentHealth } from "@svc/engine/module";
+import type { Clock, ComponentHealth } from "@svc-runtime/engine/module";
 import type { DiskProbe, ProbeDisk } from "./disk-probe.ts";
 
 const LITTLE_BYTES = 100 * 1024 * 1024;

@@ -5,7 +5,7 @@ import {
   type HealthStatus,
   type ModuleContext,
   systemClock,
-} from "@svc/engine/module";
+} from "@svc-runtime/engine/module";
 import { z } from "zod";
 import type { ObservabilityConfig } from "../config.ts";
 import type { EventLoopLag } from "../event-loop-lag.ts";

@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from "@svc/engine/module";
+import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 import type { LogRecord } from "../model.ts";
 
 export const MAX_BODY_CHARACTERS = 64 * 1024;

@@ -1,5 +1,5 @@
-import type { Clock, Logger } from "@svc/engine/module";
-import { jsonEscape } from "@svc/protocol/json-text";
+import type { Clock, Logger } from "@svc-runtime/engine/module";
+import { jsonEscape } from "@svc-runtime/protocol/json-text";
 import type { LogRecord } from "../model.ts";
 import { boundRecord } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";

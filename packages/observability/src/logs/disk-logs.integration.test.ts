@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLogger, type LogRecord as Line, silentLogger, systemClock } from "@svc/engine/module";
-import { manualClock } from "@svc/engine/testing";
+import { createLogger, type LogRecord as Line, silentLogger, systemClock } from "@svc-runtime/engine/module";
+import { manualClock } from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { type DiskLimits, DiskLogs, type DiskLogsParts } from "./disk-logs.ts";
 import { NO_FILTER } from "./log-filter.ts";

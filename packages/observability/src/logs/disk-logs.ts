@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
-import { ageClock, type Clock, every, type Logger } from "@svc/engine/module";
-import { openStore, type Store } from "@svc/engine/store";
+import { ageClock, type Clock, every, type Logger } from "@svc-runtime/engine/module";
+import { openStore, type Store } from "@svc-runtime/engine/store";
 import type { DropCounter } from "../model.ts";
 import { sizeOf } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLogger, systemClock } from "@svc/engine/module";
+import { silentLogger, systemClock } from "@svc-runtime/engine/module";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { LogRecord } from "../model.ts";
 import { DiskLogs } from "./disk-logs.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { InMemoryEngine } from "@svc/engine/testing";
+import type { InMemoryEngine } from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { OBSERVABILITY } from "../index.ts";
 import { logsEngine } from "./testing/logs-engine.ts";

@@ -1,5 +1,5 @@
-import type { Channel, ModuleContext } from "@svc/engine/module";
-import { CallError, type ChannelRef } from "@svc/protocol";
+import type { Channel, ModuleContext } from "@svc-runtime/engine/module";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol";
 import type { DropCounter, LogRecord } from "../model.ts";
 import { readLines, writeLines } from "../transfer/line-channel.ts";
 import { sizeOf } from "./bounded-record.ts";

@@ -1,4 +1,4 @@
-import type { SqlValue } from "@svc/engine/store";
+import type { SqlValue } from "@svc-runtime/engine/store";
 import type { LogFilter } from "./log-filter.ts";
 import { searchable } from "./log-row.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";

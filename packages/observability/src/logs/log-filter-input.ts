@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { filterSchema, filtersSchema, oneOf } from "../query/filter-input.ts";
 import type { LogFilter } from "./log-filter.ts";

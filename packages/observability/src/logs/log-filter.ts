@@ -1,4 +1,4 @@
-import type { AttributeValue } from "@svc/engine/module";
+import type { AttributeValue } from "@svc-runtime/engine/module";
 import type { LogRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import type { Filter } from "../query/filter-input.ts";

@@ -1,4 +1,4 @@
-import type { AttributeValue } from "@svc/engine/module";
+import type { AttributeValue } from "@svc-runtime/engine/module";
 import { z } from "zod";
 import type { DropCounter, LogRecord } from "../model.ts";
 import { decodeLogs } from "../otlp/decode-logs.ts";

@@ -1,5 +1,5 @@
-import type { Attributes } from "@svc/engine/module";
-import { SecretMask } from "@svc/protocol/secrets";
+import type { Attributes } from "@svc-runtime/engine/module";
+import { SecretMask } from "@svc-runtime/protocol/secrets";
 import { type LogRecord, millisOf } from "../model.ts";
 import { isFatal } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";

@@ -1,5 +1,5 @@
-import type { Database } from "@svc/engine/store";
-import { type Procedure, Refusal, read, write } from "@svc/engine/store/procedures";
+import type { Database } from "@svc-runtime/engine/store";
+import { type Procedure, Refusal, read, write } from "@svc-runtime/engine/store/procedures";
 import { conditionsOf } from "./log-conditions.ts";
 import { logSelector } from "./log-filter.ts";
 import { entryOf, indexedText, type LogRow, rowBytes } from "./log-row.ts";

@@ -1,4 +1,4 @@
-import type { Attributes, LogEntry } from "@svc/engine/module";
+import type { Attributes, LogEntry } from "@svc-runtime/engine/module";
 import type { LogRecord, Resource } from "../model.ts";
 import { severityTextOf, validSeverityNumber } from "./severity.ts";
 

@@ -1,4 +1,4 @@
-import type { Attributes } from "@svc/engine/module";
+import type { Attributes } from "@svc-runtime/engine/module";
 import type { SeverityText } from "../model.ts";
 import { functionOf, searchedTexts, workerIdOf, workerOf } from "./log-filter.ts";
 import { type RedactAttributes, redactRecord } from "./log-json.ts";

@@ -1,4 +1,4 @@
-import type { Awaitable } from "@svc/engine/module";
+import type { Awaitable } from "@svc-runtime/engine/module";
 import type { LogFilter } from "./log-filter.ts";
 import type { StoredLog } from "./stored-log.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock, Streams, SystemStream } from "@svc/engine/module";
+import type { Clock, Streams, SystemStream } from "@svc-runtime/engine/module";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import type { RecentLogs } from "./recent-logs.ts";
 import type { StoredLog } from "./stored-log.ts";

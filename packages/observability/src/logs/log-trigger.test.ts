@@ -5,7 +5,7 @@ import {
   type InMemoryEngine,
   type InMemoryWorker,
   manualClock,
-} from "@svc/engine/testing";
+} from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import type { LogJson } from "./log-json.ts";
 import { logsEngine } from "./testing/logs-engine.ts";

@@ -1,5 +1,5 @@
-import type { Clock, Directory, Telemetry, TriggerBinding, TriggerSpec } from "@svc/engine/module";
-import { functionIdSchema, Payload } from "@svc/protocol";
+import type { Clock, Directory, Telemetry, TriggerBinding, TriggerSpec } from "@svc-runtime/engine/module";
+import { functionIdSchema, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { DropCounter } from "../model.ts";

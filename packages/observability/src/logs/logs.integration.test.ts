@@ -1,5 +1,5 @@
-import { defineModule, type ModuleContext } from "@svc/engine/module";
-import { accessTo, type InMemoryEngine, manualClock } from "@svc/engine/testing";
+import { defineModule, type ModuleContext } from "@svc-runtime/engine/module";
+import { accessTo, type InMemoryEngine, manualClock } from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { OBSERVABILITY } from "../index.ts";

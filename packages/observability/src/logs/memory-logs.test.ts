@@ -1,4 +1,4 @@
-import { manualClock } from "@svc/engine/testing";
+import { manualClock } from "@svc-runtime/engine/testing";
 import { describe, expect, it } from "vitest";
 import { sizeOf } from "./bounded-record.ts";
 import { NO_FILTER } from "./log-filter.ts";

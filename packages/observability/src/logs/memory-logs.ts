@@ -1,4 +1,4 @@
-import type { Clock } from "@svc/engine/module";
+import type { Clock } from "@svc-runtime/engine/module";
 import { millisOf } from "../model.ts";
 import { sizeOf } from "./bounded-record.ts";
 import { logSelector } from "./log-filter.ts";

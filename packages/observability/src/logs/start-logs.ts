@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { LogEntry, ModuleContext } from "@svc/engine/module";
-import { SecretMask } from "@svc/protocol";
+import type { LogEntry, ModuleContext } from "@svc-runtime/engine/module";
+import { SecretMask } from "@svc-runtime/protocol";
 import { LOGS_SHARE, type ObservabilityConfig, storageFolder } from "../config.ts";
 import type { DropCounter, LogRecord, LogSink } from "../model.ts";
 import type { RecordRate } from "../otlp/record-rate.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "@svc/engine/module";
-import { CallError } from "@svc/protocol";
+import type { Clock } from "@svc-runtime/engine/module";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { readCursor, writeCursor } from "../query/cursor.ts";
 import { type LogFilter, logSelector } from "./log-filter.ts";

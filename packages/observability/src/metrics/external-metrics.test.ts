@@ -1,4 +1,4 @@
-import { manualClock } from "@svc/engine/testing";
+import { manualClock } from "@svc-runtime/engine/testing";
 import { describe, expect, it } from "vitest";
 import { DropCounts } from "../drop-counts.ts";
 import type { MetricPoint, MetricRecord } from "../model.ts";

@@ -1,4 +1,4 @@
-import type { Attributes } from "@svc/engine/module";
+import type { Attributes } from "@svc-runtime/engine/module";
 import type { DropCounter, MetricPoint, MetricRecord, MetricSink } from "../model.ts";
 import { explicitLayout, type HistogramCounts } from "./histogram.ts";
 import { labelsOf } from "./labels.ts";

@@ -1,4 +1,4 @@
-import type { HandlerContext, ModuleContext } from "@svc/engine/module";
+import type { HandlerContext, ModuleContext } from "@svc-runtime/engine/module";
 import type { CallStats } from "../calls/call-stats.ts";
 import type { WorkerCounts } from "../calls/worker-counts.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from "@svc/engine/module";
+import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 
 export type Labels = Readonly<Record<string, string>>;
 

@@ -1,5 +1,5 @@
-import type { SystemStreamSpec } from "@svc/engine/module";
-import { manualClock } from "@svc/engine/testing";
+import type { SystemStreamSpec } from "@svc-runtime/engine/module";
+import { manualClock } from "@svc-runtime/engine/testing";
 import { expect, test } from "vitest";
 import { DropCounts } from "../drop-counts.ts";
 import { LiveMetrics } from "./live-metrics.ts";

@@ -1,4 +1,4 @@
-import type { Streams, SystemStream } from "@svc/engine/module";
+import type { Streams, SystemStream } from "@svc-runtime/engine/module";
 import { DURATION_LAYOUT } from "../calls/duration-histogram.ts";
 import { type HistogramCounts, mergeHistograms, percentileOf } from "./histogram.ts";
 import { periodOf, SAMPLES } from "./levels.ts";

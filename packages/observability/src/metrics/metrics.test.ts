@@ -1,5 +1,5 @@
-import { defineModule, type Measure } from "@svc/engine/module";
-import { accessTo, type InMemoryEngine, inMemoryEngine, manualClock } from "@svc/engine/testing";
+import { defineModule, type Measure } from "@svc-runtime/engine/module";
+import { accessTo, type InMemoryEngine, inMemoryEngine, manualClock } from "@svc-runtime/engine/testing";
 import parsePrometheus from "parse-prometheus-text-format";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";

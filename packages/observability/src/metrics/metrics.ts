@@ -1,4 +1,4 @@
-import type { ModuleContext, Undo } from "@svc/engine/module";
+import type { ModuleContext, Undo } from "@svc-runtime/engine/module";
 import type { CallStats } from "../calls/call-stats.ts";
 import type { WorkerCounts } from "../calls/worker-counts.ts";
 import type { ObservabilityConfig } from "../config.ts";

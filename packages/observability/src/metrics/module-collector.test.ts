@@ -1,8 +1,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadModules } from "@svc/engine";
-import { type InMemoryEngine, inMemoryEngine, manualClock } from "@svc/engine/testing";
+import { loadModules } from "@svc-runtime/engine";
+import { type InMemoryEngine, inMemoryEngine, manualClock } from "@svc-runtime/engine/testing";
 import { afterEach, expect, test } from "vitest";
 import { OBSERVABILITY } from "../index.ts";
 

@@ -1,5 +1,5 @@
-import { defineModule } from "@svc/engine/module";
-import { inMemoryEngine, manualClock } from "@svc/engine/testing";
+import { defineModule } from "@svc-runtime/engine/module";
+import { inMemoryEngine, manualClock } from "@svc-runtime/engine/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import observability, { OBSERVABILITY } from "../index.ts";

@@ -1,4 +1,4 @@
-import { didYouMean } from "@svc/protocol";
+import { didYouMean } from "@svc-runtime/protocol";
 import { hasLabels } from "./labels.ts";
 import { levelAt } from "./levels.ts";
 import { CALLS, OWN_NAMES } from "./names.ts";

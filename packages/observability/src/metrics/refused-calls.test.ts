@@ -1,4 +1,10 @@
-import { accessTo, type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock } from "@svc/engine/testing";
+import {
+  accessTo,
+  type InMemoryEngine,
+  type InMemoryWorker,
+  inMemoryEngine,
+  manualClock,
+} from "@svc-runtime/engine/testing";
 import parsePrometheus from "parse-prometheus-text-format";
 import { afterEach, expect, test } from "vitest";
 import observability, { OBSERVABILITY } from "../index.ts";

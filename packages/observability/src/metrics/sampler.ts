@@ -1,4 +1,4 @@
-import type { Clock } from "@svc/engine/module";
+import type { Clock } from "@svc-runtime/engine/module";
 import { STEP_MS, type TimeLine } from "./time-line.ts";
 
 const EARLY_MS = 500;

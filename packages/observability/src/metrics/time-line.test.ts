@@ -1,4 +1,4 @@
-import { manualClock } from "@svc/engine/testing";
+import { manualClock } from "@svc-runtime/engine/testing";
 import { expect, test } from "vitest";
 import { STEP_MS, TimeLine } from "./time-line.ts";
 

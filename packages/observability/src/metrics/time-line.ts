@@ -1,4 +1,4 @@
-import type { Clock } from "@svc/engine/module";
+import type { Clock } from "@svc-runtime/engine/module";
 
 /** Sample interval and finest resolution, in milliseconds. */
 export const STEP_MS = 5_000;

@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from "@svc/engine/module";
+import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 import type { DropCounter, LogSink, MetricSink, Resource, SpanSink } from "../model.ts";
 import { MAX_KEY_BYTES, RecordBudget } from "./limits.ts";
 import { isReserved, withoutAttributes } from "./reserved-attributes.ts";

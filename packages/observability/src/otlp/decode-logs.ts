@@ -1,4 +1,4 @@
-import type { AttributeValue } from "@svc/engine/module";
+import type { AttributeValue } from "@svc-runtime/engine/module";
 import { severityTextOf } from "../logs/severity.ts";
 import type { LogRecord, Resource } from "../model.ts";
 import { type DecodeContext, readOwnAttributes, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";

@@ -1,4 +1,4 @@
-import type { Attributes, SpanKind } from "@svc/engine/module";
+import type { Attributes, SpanKind } from "@svc-runtime/engine/module";
 import type { Resource, SpanEvent, SpanLink, SpanRecord } from "../model.ts";
 import {
   type DecodeContext,

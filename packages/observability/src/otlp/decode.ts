@@ -1,4 +1,4 @@
-import type { Signal } from "@svc/engine/module";
+import type { Signal } from "@svc-runtime/engine/module";
 import type { DecodeContext } from "./decode-context.ts";
 import { decodeLogs } from "./decode-logs.ts";
 import { decodeMetrics } from "./decode-metrics.ts";

@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue, SpanKind } from "@svc/engine/module";
+import type { Attributes, AttributeValue, SpanKind } from "@svc-runtime/engine/module";
 import type { LogRecord, MetricPoint, MetricRecord, Resource, SpanRecord } from "../model.ts";
 import type {
   AnyValue,

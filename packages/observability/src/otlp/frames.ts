@@ -1,4 +1,4 @@
-import type { Directory, IngestSource, Signal } from "@svc/engine/module";
+import type { Directory, IngestSource, Signal } from "@svc-runtime/engine/module";
 import { type Ingest, parseJsonBody } from "./ingest.ts";
 
 /** Takes frames from workers (protocol section 9): OTLP/JSON without a response. */

@@ -1,5 +1,5 @@
-import { TRUSTED } from "@svc/engine/module";
-import { restrictedPrincipal } from "@svc/engine/testing";
+import { TRUSTED } from "@svc-runtime/engine/module";
+import { restrictedPrincipal } from "@svc-runtime/engine/testing";
 import { afterEach, expect, test } from "vitest";
 import { encodeTraces } from "./encode.ts";
 import { takeFrame } from "./frames.ts";

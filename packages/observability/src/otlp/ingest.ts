@@ -1,4 +1,4 @@
-import type { Signal } from "@svc/engine/module";
+import type { Signal } from "@svc-runtime/engine/module";
 import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type SpanSink } from "../model.ts";
 import { checkShape, decode } from "./decode.ts";
 import type { Origin } from "./decode-context.ts";

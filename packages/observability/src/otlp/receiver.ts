@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Directory, ModuleListener, Signal } from "@svc/engine/module";
+import type { Directory, ModuleListener, Signal } from "@svc-runtime/engine/module";
 import { DROP_SIGNALS, type DropCounter } from "../model.ts";
 import { workersAt } from "./frames.ts";
 import { type Ingest, type IngestOutcome, parseJsonBody, TooMuchError } from "./ingest.ts";

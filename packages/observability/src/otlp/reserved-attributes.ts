@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from "@svc/engine/module";
+import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 
 /** Prefix of the attributes that the engine and its SDKs set. */
 const PREFIX = "svc.";

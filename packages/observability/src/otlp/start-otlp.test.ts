@@ -1,5 +1,5 @@
-import { TRUSTED } from "@svc/engine/module";
-import { type InMemoryEngine, inMemoryEngine } from "@svc/engine/testing";
+import { TRUSTED } from "@svc-runtime/engine/module";
+import { type InMemoryEngine, inMemoryEngine } from "@svc-runtime/engine/testing";
 import { afterEach, expect, test } from "vitest";
 import observability from "../index.ts";
 import { encodeMetrics, encodeTraces } from "./encode.ts";

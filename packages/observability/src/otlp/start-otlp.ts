@@ -1,4 +1,4 @@
-import type { IngestSource, ModuleContext, Signal } from "@svc/engine/module";
+import type { IngestSource, ModuleContext, Signal } from "@svc-runtime/engine/module";
 import type { ObservabilityConfig } from "../config.ts";
 import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type SpanSink } from "../model.ts";
 import type { Ingest } from "./ingest.ts";

@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from "@svc/engine/module";
+import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 import { MAX_ATTRIBUTES, MAX_DEPTH, MAX_KEY_BYTES, MAX_VALUE_BYTES, type RecordBudget } from "./limits.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from "@svc/engine/module";
+import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 
 /** Attribute names that published clients and consoles use, and ours for the same value. */
 const ALIASES: ReadonlyMap<string, string> = new Map([

@@ -1,4 +1,4 @@
-import { nearestName } from "@svc/protocol";
+import { nearestName } from "@svc-runtime/protocol";
 import { z } from "zod";
 
 export const MAX_FILTERS = 50;

@@ -1,4 +1,4 @@
-import type { AttributeValue } from "@svc/engine/module";
+import type { AttributeValue } from "@svc-runtime/engine/module";
 import { textOfValue } from "./attributes.ts";
 import type { Filter } from "./filter-input.ts";
 

@@ -1,4 +1,4 @@
-import { accessTo, type InMemoryEngine, inMemoryEngine } from "@svc/engine/testing";
+import { accessTo, type InMemoryEngine, inMemoryEngine } from "@svc-runtime/engine/testing";
 import { afterEach, expect, it } from "vitest";
 import observability, { OBSERVABILITY } from "../index.ts";
 

@@ -1,4 +1,4 @@
-import { type CallerAccess, isInfrastructure } from "@svc/engine/module";
+import { type CallerAccess, isInfrastructure } from "@svc-runtime/engine/module";
 
 /** True if a restricted reader may see a worker's call. `callerId`: undefined if unknown, or if the engine called. */
 export type SeesCall = (functionId: string, callerId: string | undefined) => boolean;

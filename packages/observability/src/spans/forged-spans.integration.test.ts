@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Principal, TRUSTED } from "@svc/engine/module";
-import { accessTo, type InMemoryEngine, inMemoryEngine } from "@svc/engine/testing";
+import { type Principal, TRUSTED } from "@svc-runtime/engine/module";
+import { accessTo, type InMemoryEngine, inMemoryEngine } from "@svc-runtime/engine/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import observability from "../index.ts";
 import type { SpanRecord } from "../model.ts";

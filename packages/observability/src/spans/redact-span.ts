@@ -1,4 +1,4 @@
-import type { SecretMask } from "@svc/protocol";
+import type { SecretMask } from "@svc-runtime/protocol";
 import type { SpanRecord } from "../model.ts";
 
 /** Returns a masked copy of the span, to be shown or stored on disk. Reads all computed members. */

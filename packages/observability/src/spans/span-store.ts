@@ -1,4 +1,4 @@
-import type { Awaitable } from "@svc/engine/module";
+import type { Awaitable } from "@svc-runtime/engine/module";
 import type { SpanRecord, SpanSink } from "../model.ts";
 import { durationUsOf, type TraceFacts } from "./trace-facts.ts";
 import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "./trace-query.ts";

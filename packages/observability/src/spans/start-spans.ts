@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { ModuleContext } from "@svc/engine/module";
-import type { SecretMask } from "@svc/protocol";
+import type { ModuleContext } from "@svc-runtime/engine/module";
+import type { SecretMask } from "@svc-runtime/protocol";
 import { keepOptionsOf } from "../calls/sampling-functions.ts";
 import { type ObservabilityConfig, SPANS_SHARE, storageFolder } from "../config.ts";
 import type { DropCounter, SpanRecord, SpanSink } from "../model.ts";

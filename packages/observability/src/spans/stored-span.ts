@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from "@svc/engine/module";
+import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 import { durationMs, millisOf, type SpanRecord } from "../model.ts";
 import { textOfValue } from "../query/attributes.ts";
 import { durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";

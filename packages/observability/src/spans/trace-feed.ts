@@ -1,4 +1,4 @@
-import { type Clock, type Logger, schemaOf } from "@svc/engine/module";
+import { type Clock, type Logger, schemaOf } from "@svc-runtime/engine/module";
 import type { SpanRecord } from "../model.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";
 import { traceFiltersSchema } from "./trace-query.ts";

@@ -1,4 +1,4 @@
-import type { AttributeValue } from "@svc/engine/module";
+import type { AttributeValue } from "@svc-runtime/engine/module";
 import { durationMs, type SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { type CompiledFilter, compileFilter } from "../query/filters.ts";

@@ -1,4 +1,4 @@
-import type { ModuleContext } from "@svc/engine/module";
+import type { ModuleContext } from "@svc-runtime/engine/module";
 import type { SpanStore, TraceRow } from "./span-store.ts";
 import { traceSummary } from "./stored-span.ts";
 import { TraceFeed } from "./trace-feed.ts";

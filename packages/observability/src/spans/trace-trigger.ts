@@ -1,5 +1,5 @@
-import { type ModuleContext, schemaOf, type TriggerBinding } from "@svc/engine/module";
-import { Payload } from "@svc/protocol";
+import { type ModuleContext, schemaOf, type TriggerBinding } from "@svc-runtime/engine/module";
+import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { SpanRecord } from "../model.ts";

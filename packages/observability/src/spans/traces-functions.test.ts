@@ -1,4 +1,4 @@
-import { bindTrigger, type InMemoryEngine } from "@svc/engine/testing";
+import { bindTrigger, type InMemoryEngine } from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
 import { type SpansEngine, spansEngine } from "./testing/spans-engine.ts";

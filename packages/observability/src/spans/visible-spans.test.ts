@@ -1,4 +1,4 @@
-import { accessTo, bindTrigger, type InMemoryEngine, type InMemoryWorker } from "@svc/engine/testing";
+import { accessTo, bindTrigger, type InMemoryEngine, type InMemoryWorker } from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { seesCall } from "../query/sees-call.ts";
 import { type SampleSpan, sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";

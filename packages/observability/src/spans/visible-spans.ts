@@ -1,4 +1,4 @@
-import { type CallerAccess, isInfrastructure } from "@svc/engine/module";
+import { type CallerAccess, isInfrastructure } from "@svc-runtime/engine/module";
 import type { SpanRecord } from "../model.ts";
 import { attributeOf } from "../query/attributes.ts";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";

@@ -1,5 +1,11 @@
-import { type ChannelReader, type ChannelWriter, type Clock, type LineSource, linesOf } from "@svc/engine/module";
-import { CallError } from "@svc/protocol";
+import {
+  type ChannelReader,
+  type ChannelWriter,
+  type Clock,
+  type LineSource,
+  linesOf,
+} from "@svc-runtime/engine/module";
+import { CallError } from "@svc-runtime/protocol";
 
 const PIECE_CHARACTERS = 64 * 1024;
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;

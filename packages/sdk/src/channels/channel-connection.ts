@@ -1,4 +1,4 @@
-import { CallError, type ChannelRef, channelPath } from "@svc/protocol";
+import { CallError, type ChannelRef, channelPath } from "@svc-runtime/protocol";
 import type { Clock } from "../clock.ts";
 import {
   type ChannelItem,

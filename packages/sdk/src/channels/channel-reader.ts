@@ -1,4 +1,4 @@
-import { CallError, type ChannelRef } from "@svc/protocol";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import { ChannelConnection, type ChannelHost, channelClosed } from "./channel-connection.ts";
 import type { ChannelItem } from "./channel-socket.ts";

@@ -1,4 +1,4 @@
-import { CallError, type ChannelRef, MAX_FRAME_BYTES } from "@svc/protocol";
+import { CallError, type ChannelRef, MAX_FRAME_BYTES } from "@svc-runtime/protocol";
 import { ChannelConnection, type ChannelHost, channelClosed } from "./channel-connection.ts";
 import type { ChannelItem, ChannelSocket } from "./channel-socket.ts";
 import { MAX_BINARY_ITEM_BYTES, MAX_SENDING_BYTES, MAX_WAITING_BYTES, STALL_LIMIT_MS } from "./limits.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket as TcpSocket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { CallError, type ChannelRef } from "@svc/protocol";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeEngine, type Frame } from "../fake-engine.test.support.ts";
 import { silentLogger } from "../logger.ts";

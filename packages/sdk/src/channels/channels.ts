@@ -1,4 +1,4 @@
-import { CallError, type ChannelRef } from "@svc/protocol";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol";
 import type { Clock } from "../clock.ts";
 import { optionNames } from "../names/option-names.ts";
 import type { ChannelHost, OpenEnd } from "./channel-connection.ts";

@@ -1,7 +1,13 @@
-import type { JobProgress, JobState, ListedJobState, QueueStats as ListedStats, MadeBy } from "@svc/protocol/listings";
+import type {
+  JobProgress,
+  JobState,
+  ListedJobState,
+  QueueStats as ListedStats,
+  MadeBy,
+} from "@svc-runtime/protocol/listings";
 import type { HelperOptions } from "../items/item-types.ts";
 
-export type { JobProgress, JobState, ListedJobState } from "@svc/protocol/listings";
+export type { JobProgress, JobState, ListedJobState } from "@svc-runtime/protocol/listings";
 
 /** Contents of a queue, and counts of its jobs since it was first used. */
 export interface QueueStats extends Omit<ListedStats, "waiting_reasons"> {

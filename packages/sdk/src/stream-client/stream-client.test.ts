@@ -1,4 +1,4 @@
-import { tokenOfSubprotocols } from "@svc/protocol";
+import { tokenOfSubprotocols } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { connectStreams as connectPage } from "../browser.ts";

@@ -1,4 +1,4 @@
-import type { CallError } from "@svc/protocol";
+import type { CallError } from "@svc-runtime/protocol";
 
 /** The group to join. */
 export interface StreamChoice {

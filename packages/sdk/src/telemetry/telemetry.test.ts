@@ -1,4 +1,4 @@
-import { FEATURES } from "@svc/protocol";
+import { FEATURES } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { connect as connectBrowser } from "../browser.ts";

@@ -1,4 +1,4 @@
-import { type BackoffOptions, backoffMs } from "@svc/protocol/backoff";
+import { type BackoffOptions, backoffMs } from "@svc-runtime/protocol/backoff";
 import type { ClientMessage, EngineState, LiveEvent, ServerMessage } from "../../contract/live.ts";
 import { LOGIN_REQUIRED } from "../../contract/login.ts";
 import { endSession, pageToken, renewPageToken } from "./page-token.ts";

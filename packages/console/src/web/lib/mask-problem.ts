@@ -1,4 +1,4 @@
-import { MASK } from "@svc/protocol/secrets";
+import { MASK } from "@svc-runtime/protocol/secrets";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "./json.ts";
 import { maskedJson } from "./secrets.ts";
 

@@ -1,4 +1,4 @@
-import { isSecretName, MASK, maskJson, maskSecrets, maskText } from "@svc/protocol/secrets";
+import { isSecretName, MASK, maskJson, maskSecrets, maskText } from "@svc-runtime/protocol/secrets";
 import { formatJson, type JsonValue, parseJson } from "./json.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { WorkerListing } from "@svc/protocol/listings";
+import type { WorkerListing } from "@svc-runtime/protocol/listings";
 import { live } from "./live-connection.ts";
 
 /** A worker, as in the stream `svc.workers`. */

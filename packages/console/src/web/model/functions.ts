@@ -1,4 +1,4 @@
-import type { FunctionListing } from "@svc/protocol/listings";
+import type { FunctionListing } from "@svc-runtime/protocol/listings";
 
 /** A function, as in the stream `svc.functions`. */
 export type FunctionItem = FunctionListing;

@@ -1,4 +1,4 @@
-import type { TriggerListing } from "@svc/protocol/listings";
+import type { TriggerListing } from "@svc-runtime/protocol/listings";
 
 /** A trigger, as in the stream `svc.triggers`. */
 export type TriggerItem = Omit<TriggerListing, "made_by">;

@@ -1,4 +1,4 @@
-import { maskSecrets } from "@svc/protocol/secrets";
+import { maskSecrets } from "@svc-runtime/protocol/secrets";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { createContext, type ReactNode, useContext, useMemo, useState } from "react";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../lib/json.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { compareKeys } from "../key-order.ts";
 import {
   type Delivery,

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "@svc/protocol/testing";
+import { freePort } from "@svc-runtime/protocol/testing";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { createLogger, type Logger, type LogRecord, silentLogger } from "../../kernel/logger.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { freePort } from "@svc/protocol/testing";
+import { freePort } from "@svc-runtime/protocol/testing";
 
 const START_TIMEOUT_MS = 30_000;
 

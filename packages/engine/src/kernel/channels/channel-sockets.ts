@@ -1,4 +1,4 @@
-import type { ChannelRef } from "@svc/protocol";
+import type { ChannelRef } from "@svc-runtime/protocol";
 import type { Clock } from "../clock.ts";
 import type { FrameSocket } from "../frame-socket.ts";
 import type { Heartbeat } from "../heartbeat.ts";

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import type { ChannelRef } from "@svc/protocol";
+import type { ChannelRef } from "@svc-runtime/protocol";
 import type { ChannelItem } from "../module.ts";
 
 /** `finished`: the writer ended the stream and all of it can be read. `aborted`: the stream is incomplete. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { type Clock, every } from "../clock.ts";
 import { type ByteBudget, Channel } from "./channel.ts";
 

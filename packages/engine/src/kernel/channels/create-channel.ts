@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { TRUSTED } from "../../access/principal.ts";
 import type { Quotas } from "../../access/quotas.ts";
 import type { Channel, ChannelOptions } from "../module.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { ChannelOffer } from "../module.ts";
 import type { Scope, Undo } from "../scope.ts";
 import { type Channel, isSameSecret } from "./channel.ts";

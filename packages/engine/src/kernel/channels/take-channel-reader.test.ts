@@ -1,4 +1,4 @@
-import type { ChannelRef } from "@svc/protocol";
+import type { ChannelRef } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type InMemoryEngine, inMemoryEngine } from "../../testing/index.ts";

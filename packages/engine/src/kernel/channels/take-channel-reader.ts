@@ -1,4 +1,4 @@
-import { CallError, type ChannelRef } from "@svc/protocol";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol";
 import type { ChannelReader } from "../module.ts";
 import type { Scope } from "../scope.ts";
 import type { Channels } from "./channels.ts";

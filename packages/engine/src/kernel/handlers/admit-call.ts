@@ -1,4 +1,4 @@
-import { CallError, type FunctionId, type MessageOf, Payload } from "@svc/protocol";
+import { CallError, type FunctionId, type MessageOf, Payload } from "@svc-runtime/protocol";
 import type { SessionAccess } from "../../access/session-access.ts";
 import { ENQUEUE, goesThroughMiddleware, refusalToCall, refusalToDefer } from "../../access/target-refusal.ts";
 import type { Registry } from "../registry.ts";

@@ -7,7 +7,7 @@ import {
   Payload,
   type TriggerTypeId,
   triggerTypeIdSchema,
-} from "@svc/protocol";
+} from "@svc-runtime/protocol";
 import type { SessionAccess } from "../../access/session-access.ts";
 import { refusalToBind, targetsOf } from "../../access/target-refusal.ts";
 import type { IdOwnership } from "../id-ownership.ts";

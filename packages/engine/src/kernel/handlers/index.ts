@@ -1,4 +1,4 @@
-import type { Message, MessageOf, MessageType, UndecodableFrame } from "@svc/protocol";
+import type { Message, MessageOf, MessageType, UndecodableFrame } from "@svc-runtime/protocol";
 import type { Session } from "../session.ts";
 import type { Sessions } from "../sessions.ts";
 import { invocationResult } from "./invocation-result.ts";

@@ -6,7 +6,7 @@ import {
   type MessageOf,
   Payload,
   workerIntroductionSchema,
-} from "@svc/protocol";
+} from "@svc-runtime/protocol";
 import type { Outcome } from "../call.ts";
 import type { Changes } from "../changes.ts";
 import type { Session } from "../session.ts";

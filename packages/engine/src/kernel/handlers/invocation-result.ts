@@ -1,4 +1,4 @@
-import { CallError, type MessageOf } from "@svc/protocol";
+import { CallError, type MessageOf } from "@svc-runtime/protocol";
 import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
 import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";

@@ -1,4 +1,4 @@
-import { CallError, type FunctionId, type InvocationId, type MessageOf, Payload } from "@svc/protocol";
+import { CallError, type FunctionId, type InvocationId, type MessageOf, Payload } from "@svc-runtime/protocol";
 import type { CallRequest, Outcome } from "../call.ts";
 import { metadataOfCaller } from "../call-metadata.ts";
 import type { Changes } from "../changes.ts";

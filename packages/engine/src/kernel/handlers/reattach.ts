@@ -1,4 +1,4 @@
-import { isUuid, type MessageOf } from "@svc/protocol";
+import { isUuid, type MessageOf } from "@svc-runtime/protocol";
 import { isSameSecret } from "../channels/channel.ts";
 import type { Session } from "../session.ts";
 import type { Sessions } from "../sessions.ts";

@@ -1,4 +1,4 @@
-import { CallError, type FunctionId, type MessageOf } from "@svc/protocol";
+import { CallError, type FunctionId, type MessageOf } from "@svc-runtime/protocol";
 import type { Quotas } from "../../access/quotas.ts";
 import type { Provider } from "../call.ts";
 import type { Changes } from "../changes.ts";

@@ -1,4 +1,4 @@
-import { CallError, type MessageOf, Payload } from "@svc/protocol";
+import { CallError, type MessageOf, Payload } from "@svc-runtime/protocol";
 import type { Quotas } from "../../access/quotas.ts";
 import type { Changes } from "../changes.ts";
 import type { FormatChecks } from "../format-check.ts";

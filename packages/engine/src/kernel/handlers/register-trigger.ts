@@ -1,4 +1,4 @@
-import { CallError, type MessageOf, type TriggerId } from "@svc/protocol";
+import { CallError, type MessageOf, type TriggerId } from "@svc-runtime/protocol";
 import type { Quota } from "../../access/quota.ts";
 import type { Quotas } from "../../access/quotas.ts";
 import type { WatchedTargets } from "../../access/watched-targets.ts";

@@ -1,4 +1,4 @@
-import { CallError, type FunctionId } from "@svc/protocol";
+import { CallError, type FunctionId } from "@svc-runtime/protocol";
 import type { Registry } from "../registry.ts";
 import type { Session } from "../session.ts";
 

@@ -1,4 +1,4 @@
-import type { MessageOf, TriggerTypeId } from "@svc/protocol";
+import type { MessageOf, TriggerTypeId } from "@svc-runtime/protocol";
 import type { Session } from "../session.ts";
 import type { TriggerRegistry } from "../trigger-registry.ts";
 

@@ -1,4 +1,4 @@
-import { CallError, type InvocationId, type UndecodableFrame } from "@svc/protocol";
+import { CallError, type InvocationId, type UndecodableFrame } from "@svc-runtime/protocol";
 import type { Session } from "../session.ts";
 
 /**

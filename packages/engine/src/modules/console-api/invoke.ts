@@ -8,7 +8,7 @@ import {
   memberTexts,
   nestsDeeperThan,
   Payload,
-} from "@svc/protocol";
+} from "@svc-runtime/protocol";
 import { z } from "zod";
 import { occasion } from "../../deliveries/in-span.ts";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";

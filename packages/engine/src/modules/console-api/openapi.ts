@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { InvokeRules } from "./invoke.ts";
 import { sendError, sendJson } from "./respond.ts";

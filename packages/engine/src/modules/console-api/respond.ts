@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type CallError, httpCodeOf } from "@svc/protocol";
+import { type CallError, httpCodeOf } from "@svc-runtime/protocol";
 
 /** Sends JSON. The content may be anything, so a browser must not guess its type. */
 export function sendJson(

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";

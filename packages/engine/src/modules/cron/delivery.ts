@@ -1,4 +1,4 @@
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import { DeliveryAttempt } from "../../deliveries/call-failure.ts";
 import { occasion } from "../../deliveries/in-span.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";

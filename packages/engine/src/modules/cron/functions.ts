@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { HandlerContext, ModuleContext } from "../../kernel/module.ts";
 import type { CronJobs, CronTrigger } from "./cron-jobs.ts";

@@ -1,4 +1,4 @@
-import { maskConfig } from "@svc/protocol";
+import { maskConfig } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { ModuleContext } from "../../kernel/module.ts";
 

@@ -1,4 +1,4 @@
-import { channelRefSchema } from "@svc/protocol";
+import { channelRefSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { defineModule, MAX_BUFFER_ITEMS, type Module, type ModuleContext } from "../../kernel/module.ts";
 import { provideAvailabilityTriggers } from "./availability.ts";

@@ -1,4 +1,4 @@
-import { CallError, nameProblem } from "@svc/protocol";
+import { CallError, nameProblem } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { TriggerView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";

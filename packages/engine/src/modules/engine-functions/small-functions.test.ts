@@ -1,4 +1,4 @@
-import { MASK } from "@svc/protocol";
+import { MASK } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { inMemoryEngine } from "../../testing/index.ts";
 import type { EffectiveConfig } from "./effective-config.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { TriggerTypeView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";

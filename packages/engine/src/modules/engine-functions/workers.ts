@@ -1,4 +1,4 @@
-import { CallError, workerIntroductionSchema } from "@svc/protocol";
+import { CallError, workerIntroductionSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { WorkerView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";

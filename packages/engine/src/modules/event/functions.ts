@@ -1,4 +1,4 @@
-import { CallError, nameProblem, Payload } from "@svc/protocol";
+import { CallError, nameProblem, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { HandlerContext, ModuleContext } from "../../kernel/module.ts";
 import type { PublishedEvent } from "./subscription.ts";

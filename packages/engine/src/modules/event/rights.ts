@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { SubscriptionSettings } from "./trigger-settings.ts";
 

@@ -1,4 +1,4 @@
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";

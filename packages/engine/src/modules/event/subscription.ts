@@ -1,4 +1,4 @@
-import type { Payload } from "@svc/protocol";
+import type { Payload } from "@svc-runtime/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { FailureNotes } from "../../deliveries/failure-notes.ts";
 import { inSpan, occasion } from "../../deliveries/in-span.ts";

@@ -1,4 +1,4 @@
-import { nameProblem } from "@svc/protocol";
+import { nameProblem } from "@svc-runtime/protocol";
 import { segmentOf, tokensOf } from "./topic-tokens.ts";
 
 /** Limits of a pattern, so that no pattern makes lookups expensive. */

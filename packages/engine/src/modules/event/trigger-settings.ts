@@ -1,4 +1,4 @@
-import { functionIdSchema } from "@svc/protocol";
+import { functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { parsePattern, patternProblem, type TopicPattern } from "./topic-pattern.ts";
 

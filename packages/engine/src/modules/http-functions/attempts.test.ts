@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { freePort } from "@svc/protocol/testing";
+import { freePort } from "@svc-runtime/protocol/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Endpoint, endpoint, json, type Respond } from "../../outbound-http/testing/endpoint.ts";
 import { manualClock } from "../../testing/index.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { isHeaderValue } from "./header-rules.ts";
 import type { HttpAuth } from "./invocation.ts";
 

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { overQuota, type Principal, type Quota } from "../../kernel/module.ts";
 
 /** Counts the bytes that one call uses of a quota: its body and the received part of the response. */

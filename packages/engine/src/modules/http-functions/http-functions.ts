@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type BackoffOptions, backoffMs, CallError, type Payload } from "@svc/protocol";
+import { type BackoffOptions, backoffMs, CallError, type Payload } from "@svc-runtime/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import {
   type DelegatedCall,

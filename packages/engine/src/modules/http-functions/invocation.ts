@@ -1,4 +1,4 @@
-import { CallError, MAX_TIMEOUT_MS } from "@svc/protocol";
+import { CallError, MAX_TIMEOUT_MS } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { headerProblem } from "./header-rules.ts";
 

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { CallError, MAX_DEPTH, nameProblem, nestsDeeperThan, Payload } from "@svc/protocol";
+import { CallError, MAX_DEPTH, nameProblem, nestsDeeperThan, Payload } from "@svc-runtime/protocol";
 import type { HttpResponse } from "../../outbound-http/exchange.ts";
 
 /** Maximum length of an error message from the function, in characters. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError, type FunctionId, type Payload } from "@svc/protocol";
+import { CallError, type FunctionId, type Payload } from "@svc-runtime/protocol";
 import { type CallOptions, type ModuleContext, TRUSTED } from "../../kernel/module.ts";
 import { ThrottledLog } from "../../kernel/throttled-log.ts";
 import { FileOffers } from "./body/file-offers.ts";

@@ -1,4 +1,4 @@
-import { CallError, factsOf, httpCodeOf } from "@svc/protocol";
+import { CallError, factsOf, httpCodeOf } from "@svc-runtime/protocol";
 
 /** Why a request does not get its function's result. */
 export interface Failure {

@@ -1,4 +1,4 @@
-import type { CallError } from "@svc/protocol";
+import type { CallError } from "@svc-runtime/protocol";
 import { occasion } from "../../deliveries/in-span.ts";
 import type { ActiveSpan, AttributeValue, SpanStart, Telemetry } from "../../kernel/telemetry-contract.ts";
 import type { TraceHeaders } from "./request.ts";

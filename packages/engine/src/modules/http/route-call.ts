@@ -1,4 +1,4 @@
-import { CallError, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
+import { CallError, MAX_TIMEOUT_MS, Payload } from "@svc-runtime/protocol";
 import { type Directory, isPublishedClient, type WorkerView } from "../../kernel/directory.ts";
 import type { CallOptions, ModuleContext, StartedCall } from "../../kernel/module.ts";
 import { atDeadline } from "./body/body-pace.ts";

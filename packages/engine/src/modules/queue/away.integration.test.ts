@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import type { QueueStore } from "./store/queue-store.ts";
 import { type QueueEngine, queueEngine } from "./testing/queue-engine.ts";

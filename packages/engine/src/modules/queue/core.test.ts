@@ -1,5 +1,5 @@
-import type { Job } from "@svc/protocol";
-import { CallError, Payload } from "@svc/protocol";
+import type { Job } from "@svc-runtime/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { type QueueEngine, queueEngine } from "./testing/queue-engine.ts";
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { CallError, type Payload } from "@svc/protocol";
+import { CallError, type Payload } from "@svc-runtime/protocol";
 import { restrictedProviderOf } from "../../deliveries/function-owner.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { ModuleContext } from "../../kernel/module.ts";

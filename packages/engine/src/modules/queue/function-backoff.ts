@@ -1,4 +1,4 @@
-import { backoffMs } from "@svc/protocol";
+import { backoffMs } from "@svc-runtime/protocol";
 import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 

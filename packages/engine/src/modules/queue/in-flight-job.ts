@@ -1,4 +1,4 @@
-import { backoffMs, CallError } from "@svc/protocol";
+import { backoffMs, CallError } from "@svc-runtime/protocol";
 import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import { DeliveryAttempt, type DeliveryFailure } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Directory } from "../../kernel/directory.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { JobRequest } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { NewJob } from "./store/job.ts";

@@ -1,4 +1,4 @@
-import type { Payload } from "@svc/protocol";
+import type { Payload } from "@svc-runtime/protocol";
 import type { DeliveryAttempt } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { CallOptions } from "../../kernel/module.ts";

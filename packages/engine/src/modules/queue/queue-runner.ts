@@ -1,4 +1,4 @@
-import { backoffMs, didYouMean, type Payload } from "@svc/protocol";
+import { backoffMs, didYouMean, type Payload } from "@svc-runtime/protocol";
 import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { ProviderOf } from "../../deliveries/function-owner.ts";
 import type { Clock } from "../../kernel/clock.ts";

@@ -1,4 +1,4 @@
-import type { BackoffOptions } from "@svc/protocol";
+import type { BackoffOptions } from "@svc-runtime/protocol";
 import type { KeepDone, QueueLimits } from "./store/job.ts";
 
 /** Settings of a queue. */

@@ -1,4 +1,4 @@
-import type { Job } from "@svc/protocol";
+import type { Job } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { type QueueEngine, queueEngine, temporaryFolder } from "./testing/queue-engine.ts";

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "@svc/protocol";
+import type { ErrorCode } from "@svc-runtime/protocol";
 import { type ProviderOf, takenRefusal } from "../../deliveries/function-owner.ts";
 import type { LeasedJob } from "./store/job.ts";
 import { subscriptionOfQueue } from "./topics/queue-name.ts";

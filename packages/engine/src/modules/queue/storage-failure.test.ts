@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import type { QueueStore } from "./store/queue-store.ts";
 import { type QueueEngine, queueEngine } from "./testing/queue-engine.ts";

@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { durabilityMember } from "../../items/entry-json.ts";
 import type { Durability, ItemUpdated, ItemWritten } from "../../items/item-store.ts";
 

@@ -1,4 +1,4 @@
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import { entryJson } from "../../items/entry-json.ts";
 import type { GroupSize, Item, ItemStore } from "../../items/item-store.ts";
 import { cursorOfKey, keyOfCursor } from "../../items/page-cursor.ts";

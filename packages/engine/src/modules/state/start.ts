@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { ExpirySweep } from "../../items/expiry-sweep.ts";
 import type { ExpiredItem, ItemStore } from "../../items/item-store.ts";
 import { openItems } from "../../items/open-items.ts";

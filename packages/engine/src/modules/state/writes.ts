@@ -1,4 +1,4 @@
-import { CallError, type Caller } from "@svc/protocol";
+import { CallError, type Caller } from "@svc-runtime/protocol";
 import {
   type BatchedWrite,
   type Conflict,

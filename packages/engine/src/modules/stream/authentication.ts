@@ -1,4 +1,4 @@
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";

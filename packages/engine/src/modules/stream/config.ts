@@ -1,4 +1,4 @@
-import { functionIdSchema } from "@svc/protocol";
+import { functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { tlsBlockSchema } from "../../config/tls-block.ts";
 import { type AdapterConfig, adapterConfigSchema } from "../../items/adapter-config.ts";

@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import type { StreamEvent } from "../../kernel/stream-contract.ts";
 
 /** Trace context of the cause of an event. It is passed to the functions that the event triggers. */

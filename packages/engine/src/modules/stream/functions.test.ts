@@ -1,4 +1,4 @@
-import { type FunctionId, Payload } from "@svc/protocol";
+import { type FunctionId, Payload } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type Collected,

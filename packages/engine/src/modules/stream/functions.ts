@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { itemNameSchema, prefixSchema } from "../../items/item-name.ts";
 import { RAW_OP_MEMBERS, updateOpsSchema } from "../../items/update-schema.ts";

@@ -1,4 +1,4 @@
-import { CallError, MAX_PAYLOAD_DEPTH, memberTexts, nestsDeeperThan, type Payload } from "@svc/protocol";
+import { CallError, MAX_PAYLOAD_DEPTH, memberTexts, nestsDeeperThan, type Payload } from "@svc-runtime/protocol";
 
 // Parses the results of hook functions. All functions throw `JSON_ERROR` for an unexpected result.
 

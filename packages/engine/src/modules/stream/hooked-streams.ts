@@ -1,4 +1,4 @@
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import { opsJson } from "../../items/update-op.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import { deletedByHook, groupsOfHook, listedByHook, valueOfHook, writtenByHook } from "./hook-answers.ts";

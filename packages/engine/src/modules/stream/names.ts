@@ -1,4 +1,4 @@
-import { nameProblem } from "@svc/protocol";
+import { nameProblem } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { loneSurrogate, UNPAIRED_SURROGATE } from "../../items/item-name.ts";
 

@@ -1,4 +1,4 @@
-import type { Payload } from "@svc/protocol";
+import type { Payload } from "@svc-runtime/protocol";
 import { openItems } from "../../items/open-items.ts";
 import type { CallOptions, ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";

@@ -1,4 +1,4 @@
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import { durabilityMember, entryJson } from "../../items/entry-json.ts";
 import { ExpirySweep } from "../../items/expiry-sweep.ts";
 import {

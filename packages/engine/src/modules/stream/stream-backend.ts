@@ -1,4 +1,4 @@
-import type { Payload } from "@svc/protocol";
+import type { Payload } from "@svc-runtime/protocol";
 import type { UpdateOp } from "../../items/update-op.ts";
 
 export interface GroupAddress {

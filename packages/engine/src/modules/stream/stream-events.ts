@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import type { StreamEvent, StreamPublisher } from "../../kernel/stream-contract.ts";
 import type { PublishedEvent } from "./event-message.ts";

@@ -1,4 +1,4 @@
-import { CallError, functionIdSchema } from "@svc/protocol";
+import { CallError, functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { Quota, type TriggerBinding } from "../../kernel/module.ts";
 

@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import type { StreamSnapshot } from "../../kernel/stream-contract.ts";
 import type { HookedStreams } from "./hooked-streams.ts";
 import type { Hooks } from "./hooks.ts";

@@ -1,5 +1,5 @@
 import { access } from "node:fs/promises";
-import { MASK, maskConfig, maskConfigText } from "@svc/protocol";
+import { MASK, maskConfig, maskConfigText } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { SupervisedEntry } from "../../config/types.ts";
 import { workerStateFolder } from "../../local-workers/install.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 
 /** Maximum bytes read from the disk per call. */
 const MAX_READ_BYTES = 32 * 1024 * 1024;

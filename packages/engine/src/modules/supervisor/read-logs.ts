@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { Clock } from "../../kernel/clock.ts";
 import type { LogFile } from "./log-file.ts";

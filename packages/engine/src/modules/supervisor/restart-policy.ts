@@ -1,4 +1,4 @@
-import { type BackoffOptions, backoffMs } from "@svc/protocol";
+import { type BackoffOptions, backoffMs } from "@svc-runtime/protocol";
 
 const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 60_000, jitter: 0.2 };
 /** Backoff for the first restart of a process that was ready: its start works, and its callers wait. */

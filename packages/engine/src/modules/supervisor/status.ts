@@ -1,11 +1,11 @@
-import type { WorkerState, WorkerStatus } from "@svc/protocol/listings";
+import type { WorkerState, WorkerStatus } from "@svc-runtime/protocol/listings";
 import { z } from "zod";
 import type { Directory, WorkerView } from "../../kernel/directory.ts";
 import type { Connections } from "./connections.ts";
 import type { Unit } from "./unit.ts";
 import type { UsageMeter } from "./usage.ts";
 
-export type { WorkerStatus } from "@svc/protocol/listings";
+export type { WorkerStatus } from "@svc-runtime/protocol/listings";
 
 export const DEFAULT_TAIL = 20;
 

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { CallError, didYouMean } from "@svc/protocol";
+import { CallError, didYouMean } from "@svc-runtime/protocol";
 import type { CommandEntry, LocalWorkerEntry, SupervisedEntry } from "../../config/types.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { WorkerClaims, WorkerStandby } from "../../kernel/worker-claims.ts";

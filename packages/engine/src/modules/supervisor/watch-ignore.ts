@@ -1,4 +1,4 @@
-import { compileGlob, fitsInOrder } from "@svc/protocol";
+import { compileGlob, fitsInOrder } from "@svc-runtime/protocol";
 
 /** Folders and files that tools create. `*` matches any characters within a name. */
 const DEFAULT_IGNORE: readonly string[] = [

@@ -1,6 +1,6 @@
-import type { WorkerState } from "@svc/protocol/listings";
+import type { WorkerState } from "@svc-runtime/protocol/listings";
 
-export type { WorkerState } from "@svc/protocol/listings";
+export type { WorkerState } from "@svc-runtime/protocol/listings";
 
 /** State of a worker or of one of its processes. `reason` explains it if needed. */
 export interface ProcessStatus {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Frame, MAX_FRAME_BYTES, TOKEN_SUBPROTOCOL_PREFIX } from "@svc/protocol";
+import { type Frame, MAX_FRAME_BYTES, TOKEN_SUBPROTOCOL_PREFIX } from "@svc-runtime/protocol";
 import type { FrameSocket, FrameSocketListener } from "../../kernel/frame-socket.ts";
 import { refuseUpgrade } from "../listener.ts";
 import {

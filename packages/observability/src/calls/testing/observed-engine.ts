@@ -1,5 +1,5 @@
-import { defineModule, type Telemetry } from "@svc/engine/module";
-import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "@svc/engine/testing";
+import { defineModule, type Telemetry } from "@svc-runtime/engine/module";
+import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "@svc-runtime/engine/testing";
 import { CompositeCollector } from "../../collector.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../../config.ts";
 import type { SpanRecord } from "../../model.ts";

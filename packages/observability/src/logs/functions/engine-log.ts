@@ -1,5 +1,5 @@
-import type { Attributes, AttributeValue, Directory, LogEntry, ModuleContext } from "@svc/engine/module";
-import { type Caller, Payload } from "@svc/protocol";
+import type { Attributes, AttributeValue, Directory, LogEntry, ModuleContext } from "@svc-runtime/engine/module";
+import { type Caller, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { DropCounter } from "../../model.ts";
 import type { RecordRate } from "../../otlp/record-rate.ts";

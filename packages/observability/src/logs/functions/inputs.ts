@@ -1,4 +1,4 @@
-import { channelRefSchema } from "@svc/protocol";
+import { channelRefSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { cursorSchema } from "../../query/cursor.ts";
 import { logFilterMembers } from "../log-filter-input.ts";

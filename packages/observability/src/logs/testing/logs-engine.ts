@@ -1,4 +1,4 @@
-import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "@svc/engine/testing";
+import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "@svc-runtime/engine/testing";
 import observability, { OBSERVABILITY } from "../../index.ts";
 
 /** Returns an engine with this module and the given config. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ModuleContext, Undo } from "@svc/engine/module";
+import type { ModuleContext, Undo } from "@svc-runtime/engine/module";
 import type { Resource } from "../../model.ts";
 import type { SeriesStore } from "../series-store.ts";
 import { snapshotOf } from "../snapshot.ts";

@@ -1,4 +1,4 @@
-import { type CallerAccess, isInfrastructure } from "@svc/engine/module";
+import { type CallerAccess, isInfrastructure } from "@svc-runtime/engine/module";
 import { z } from "zod";
 import { type BucketLayout, type HistogramCounts, percentileOf } from "../histogram.ts";
 import { OF_PROCESS } from "../names.ts";

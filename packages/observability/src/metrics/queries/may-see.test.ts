@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { CALLS_REFUSED, ENGINE_RSS } from "../names.ts";
 import { maySee, type SeenSeries } from "./inputs.ts";

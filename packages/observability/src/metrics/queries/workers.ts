@@ -1,4 +1,4 @@
-import type { Directory } from "@svc/engine/module";
+import type { Directory } from "@svc-runtime/engine/module";
 import type { WorkerCollector } from "../sources/worker-collector.ts";
 
 /** Implements `engine::metrics::workers`. Unknown values are null. */

@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import type { Directory } from "@svc/engine/module";
+import type { Directory } from "@svc-runtime/engine/module";
 import type { DropCounts } from "../../drop-counts.ts";
 import type { EventLoopLag } from "../../event-loop-lag.ts";
 import {

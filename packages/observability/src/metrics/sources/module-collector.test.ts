@@ -1,5 +1,5 @@
-import { every, type Measurement } from "@svc/engine/module";
-import { manualClock } from "@svc/engine/testing";
+import { every, type Measurement } from "@svc-runtime/engine/module";
+import { manualClock } from "@svc-runtime/engine/testing";
 import { expect, test } from "vitest";
 import { DropCounts } from "../../drop-counts.ts";
 import { metricReader } from "../reader.ts";

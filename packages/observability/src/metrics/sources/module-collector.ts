@@ -1,4 +1,4 @@
-import type { Clock, Measure, Measurement, Telemetry } from "@svc/engine/module";
+import type { Clock, Measure, Measurement, Telemetry } from "@svc-runtime/engine/module";
 import type { DropCounter } from "../../model.ts";
 import type { SeriesStore } from "../series-store.ts";
 

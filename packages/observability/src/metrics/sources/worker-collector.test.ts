@@ -1,5 +1,11 @@
-import { type Directory, type ProcessFigures, readProcess, type WorkerLoad, type WorkerView } from "@svc/engine/module";
-import { inMemoryEngine, manualClock } from "@svc/engine/testing";
+import {
+  type Directory,
+  type ProcessFigures,
+  readProcess,
+  type WorkerLoad,
+  type WorkerView,
+} from "@svc-runtime/engine/module";
+import { inMemoryEngine, manualClock } from "@svc-runtime/engine/testing";
 import { describe, expect, it } from "vitest";
 import { DropCounts } from "../../drop-counts.ts";
 import { NumberSeries } from "../series.ts";

@@ -5,7 +5,7 @@ import {
   readProcess,
   type WorkerLoad,
   type WorkerMetrics,
-} from "@svc/engine/module";
+} from "@svc-runtime/engine/module";
 import { WORKER_CPU, WORKER_HEAP, WORKER_LAG, WORKER_RSS, WORKER_UPTIME } from "../names.ts";
 import type { MetricInfo } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";

@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createLogger, type LogRecord, schemaOf, systemClock } from "@svc/engine/module";
-import { openDatabase } from "@svc/engine/store";
-import { manualClock } from "@svc/engine/testing";
-import { SecretMask } from "@svc/protocol";
+import { createLogger, type LogRecord, schemaOf, systemClock } from "@svc-runtime/engine/module";
+import { openDatabase } from "@svc-runtime/engine/store";
+import { manualClock } from "@svc-runtime/engine/testing";
+import { SecretMask } from "@svc-runtime/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { SpanStore } from "../span-store.ts";
 import { sampleSpan, spanIdOf, traceIdOf } from "../testing/sample-spans.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Logger } from "@svc/engine/module";
-import { openDatabase, openStore, type Store } from "@svc/engine/store";
+import type { Logger } from "@svc-runtime/engine/module";
+import { openDatabase, openStore, type Store } from "@svc-runtime/engine/store";
 import type { SpanProcedures } from "./procedures.ts";
 
 /** SQLite keeps its write-ahead log beside the file. */

@@ -1,5 +1,5 @@
-import type { Database } from "@svc/engine/store";
-import { type ProcedureTable, read, write } from "@svc/engine/store/procedures";
+import type { Database } from "@svc-runtime/engine/store";
+import { type ProcedureTable, read, write } from "@svc-runtime/engine/store/procedures";
 import type { TraceListRequest } from "../trace-query.ts";
 import { SPANS_PER_TRACE } from "./schema.ts";
 import { traceSelector } from "./select-traces.ts";

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { schemaOf } from "@svc/engine/module";
-import { type Database, openDatabase } from "@svc/engine/store";
+import { schemaOf } from "@svc-runtime/engine/module";
+import { type Database, openDatabase } from "@svc-runtime/engine/store";
 import { afterEach, expect, test } from "vitest";
 import { sampleSpan } from "../testing/sample-spans.ts";
 import { type TracePosition, traceFiltersSchema } from "../trace-query.ts";

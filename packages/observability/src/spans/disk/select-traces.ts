@@ -1,4 +1,4 @@
-import type { Database, SqlValue } from "@svc/engine/store";
+import type { Database, SqlValue } from "@svc-runtime/engine/store";
 import type { SpanRecord } from "../../model.ts";
 import { MAX_LISTED_SPANS } from "../span-store.ts";
 import { type SpanCondition, spanConditions, traceIdsOf } from "../trace-match.ts";

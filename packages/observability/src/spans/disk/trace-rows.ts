@@ -1,4 +1,4 @@
-import type { SqlValue } from "@svc/engine/store";
+import type { SqlValue } from "@svc-runtime/engine/store";
 import { PENDING_DURATION_US } from "../span-store.ts";
 import { durationUsOf, statusOf, type TraceFacts } from "../trace-facts.ts";
 

@@ -1,4 +1,4 @@
-import type { Database } from "@svc/engine/store";
+import type { Database } from "@svc-runtime/engine/store";
 import { SPANS_PER_TRACE } from "./schema.ts";
 
 /** Maximum number of pages returned to the file system in one step. */

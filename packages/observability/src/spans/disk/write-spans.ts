@@ -1,4 +1,4 @@
-import type { Database } from "@svc/engine/store";
+import type { Database } from "@svc-runtime/engine/store";
 import type { SpanRecord } from "../../model.ts";
 import { mayReplace } from "../span-store.ts";
 import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";

@@ -1,5 +1,5 @@
-import { defineModule } from "@svc/engine/module";
-import { inMemoryEngine } from "@svc/engine/testing";
+import { defineModule } from "@svc-runtime/engine/module";
+import { inMemoryEngine } from "@svc-runtime/engine/testing";
 import { expect, test } from "vitest";
 import { observabilityConfigSchema } from "../../config.ts";
 import type { SpanStore, TracePage } from "../span-store.ts";

@@ -1,4 +1,4 @@
-import { type ModuleContext, schemaOf } from "@svc/engine/module";
+import { type ModuleContext, schemaOf } from "@svc-runtime/engine/module";
 import { z } from "zod";
 import { readCursor, writeCursor } from "../../query/cursor.ts";
 import type { TracePage } from "../span-store.ts";

@@ -1,5 +1,5 @@
-import type { ModuleContext } from "@svc/engine/module";
-import { CallError } from "@svc/protocol";
+import type { ModuleContext } from "@svc-runtime/engine/module";
+import { CallError } from "@svc-runtime/protocol";
 import type { DropCounter } from "../../model.ts";
 import type { SpanStore } from "../span-store.ts";
 import { spansFor } from "../visible-spans.ts";

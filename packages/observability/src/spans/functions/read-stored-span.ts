@@ -1,4 +1,4 @@
-import { type AttributeValue, schemaOf } from "@svc/engine/module";
+import { type AttributeValue, schemaOf } from "@svc-runtime/engine/module";
 import { z } from "zod";
 import type { SpanRecord } from "../../model.ts";
 import { parseLine } from "../../transfer/line-channel.ts";

@@ -1,5 +1,5 @@
-import type { ModuleContext } from "@svc/engine/module";
-import { CallError } from "@svc/protocol";
+import type { ModuleContext } from "@svc-runtime/engine/module";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { SpanRecord } from "../../model.ts";
 import { textOfValue } from "../../query/attributes.ts";

@@ -1,4 +1,4 @@
-import type { CallerAccess } from "@svc/engine/module";
+import type { CallerAccess } from "@svc-runtime/engine/module";
 import type { SpanReader, SpanStore } from "../span-store.ts";
 
 export interface TraceFunctions {

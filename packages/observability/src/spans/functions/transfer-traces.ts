@@ -1,5 +1,5 @@
-import { type Clock, type ModuleContext, schemaOf } from "@svc/engine/module";
-import { CallError, channelRefSchema } from "@svc/protocol";
+import { type Clock, type ModuleContext, schemaOf } from "@svc-runtime/engine/module";
+import { CallError, channelRefSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { DropCounter, SpanRecord } from "../../model.ts";
 import { readLines, writeLines } from "../../transfer/line-channel.ts";

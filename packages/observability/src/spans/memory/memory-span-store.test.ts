@@ -1,4 +1,4 @@
-import { SecretMask } from "@svc/protocol";
+import { SecretMask } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { sampleSpan, traceIdOf } from "../testing/sample-spans.ts";
 import { traceFiltersSchema } from "../trace-query.ts";

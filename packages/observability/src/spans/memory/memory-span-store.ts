@@ -1,4 +1,4 @@
-import type { SecretMask } from "@svc/protocol";
+import type { SecretMask } from "@svc-runtime/protocol";
 import { type DropCounter, durationOf, type SpanRecord } from "../../model.ts";
 import { redactSpan } from "../redact-span.ts";
 import { mayReplace, type SpanStore, type SpanStoreStats, type TracePage } from "../span-store.ts";

@@ -1,6 +1,6 @@
-import { defineModule, type Module } from "@svc/engine/module";
-import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "@svc/engine/testing";
-import { SecretMask } from "@svc/protocol";
+import { defineModule, type Module } from "@svc-runtime/engine/module";
+import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "@svc-runtime/engine/testing";
+import { SecretMask } from "@svc-runtime/protocol";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../../config.ts";
 import type { SpanSink } from "../../model.ts";
 import { type RunningSpans, startSpans } from "../start-spans.ts";

@@ -1,5 +1,5 @@
-import { createLogger, systemClock } from "@svc/engine/module";
-import { SecretMask } from "@svc/protocol";
+import { createLogger, systemClock } from "@svc-runtime/engine/module";
+import { SecretMask } from "@svc-runtime/protocol";
 import { DiskSpanStore } from "../disk/disk-span-store.ts";
 import { sampleSpan } from "./sample-spans.ts";
 

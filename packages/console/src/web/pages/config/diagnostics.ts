@@ -1,4 +1,4 @@
-import { maskConfig } from "@svc/protocol/config-mask";
+import { maskConfig } from "@svc-runtime/protocol/config-mask";
 import type { Probe } from "../../../contract/api.ts";
 import { call, hello, probes } from "../../lib/api.ts";
 

@@ -1,4 +1,4 @@
-import { maskConfig } from "@svc/protocol/config-mask";
+import { maskConfig } from "@svc-runtime/protocol/config-mask";
 import type { ConsoleSetting } from "../../../contract/api.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { EffectiveConfig, Setting } from "./model.ts";

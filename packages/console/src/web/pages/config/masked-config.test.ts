@@ -1,5 +1,5 @@
-import { maskConfig } from "@svc/protocol/config-mask";
-import { selfEvidentForms, settingForms } from "@svc/protocol/testing/planted-secrets";
+import { maskConfig } from "@svc-runtime/protocol/config-mask";
+import { selfEvidentForms, settingForms } from "@svc-runtime/protocol/testing/planted-secrets";
 import { expect, it } from "vitest";
 import { effectiveYaml } from "./export-text.ts";
 

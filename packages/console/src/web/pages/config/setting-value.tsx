@@ -1,5 +1,5 @@
-import { maskConfig } from "@svc/protocol/config-mask";
-import { MASK } from "@svc/protocol/secrets";
+import { maskConfig } from "@svc-runtime/protocol/config-mask";
+import { MASK } from "@svc-runtime/protocol/secrets";
 import { useState } from "react";
 import { Badge } from "../../ui/badge.tsx";
 

@@ -1,4 +1,4 @@
-import type { QueueStats } from "@svc/protocol/listings";
+import type { QueueStats } from "@svc-runtime/protocol/listings";
 import type { GroupPage } from "../../model/state.ts";
 
 export interface Usage {

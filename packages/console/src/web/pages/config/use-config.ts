@@ -1,4 +1,4 @@
-import type { QueueStats } from "@svc/protocol/listings";
+import type { QueueStats } from "@svc-runtime/protocol/listings";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call, probeNow, probes } from "../../lib/api.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";

@@ -7,11 +7,18 @@ import { Section } from "./section.tsx";
 
 type Language = "typescript" | "python";
 
-function stepsOf(language: Language, bridge: string): readonly { readonly title: string; readonly code: string }[] {
+/** `version`: that of the SDK packages in the `sdk/` folder of a project. */
+function stepsOf(
+  language: Language,
+  { bridge, version }: { readonly bridge: string; readonly version: string },
+): readonly { readonly title: string; readonly code: string }[] {
   const call = `svc trigger --function-id=hello::greet --payload='{"name": "you"}'`;
   if (language === "python") {
     return [
-      { title: "Install the SDK", code: "pip install svc" },
+      {
+        title: "In the project's folder, install the SDK",
+        code: `pip install --find-links sdk svc-runtime==${version}+project`,
+      },
       {
         title: "Write a worker, worker.py",
         code: `import svc
@@ -28,10 +35,13 @@ worker.run()`,
     ];
   }
   return [
-    { title: "Install the SDK", code: "npm install @svc/sdk" },
+    {
+      title: "In the project's folder, install the SDK",
+      code: `npm install ./sdk/svc-runtime-sdk-${version}.tgz`,
+    },
     {
       title: "Write a worker, worker.mjs",
-      code: `import { connect } from "@svc/sdk";
+      code: `import { connect } from "@svc-runtime/sdk";
 
 const worker = connect("${bridge}", { name: "hello-worker" });
 
@@ -46,7 +56,8 @@ worker.registerFunction("hello::greet", async ({ name }) => ({ text: \`Hello \${
 /** Instructions for connecting the first worker. */
 export function ConnectSteps() {
   const [language, setLanguage] = useState<Language>("typescript");
-  const bridge = useHello()?.engine.bridge ?? "ws://localhost:49134";
+  const hello = useHello();
+  const facts = { bridge: hello?.engine.bridge ?? "ws://localhost:49134", version: hello?.console_version ?? "0.1.0" };
   return (
     <Section
       title="No worker is connected yet: connect one in three steps"
@@ -63,7 +74,7 @@ export function ConnectSteps() {
       }
     >
       <ol className="flex flex-col gap-3">
-        {stepsOf(language, bridge).map(({ title, code }, at) => (
+        {stepsOf(language, facts).map(({ title, code }, at) => (
           <li key={title}>
             <h3 className="mb-1 text-ink-2">
               {at + 1}. {title}

@@ -1,4 +1,4 @@
-import { maskText } from "@svc/protocol/secrets";
+import { maskText } from "@svc-runtime/protocol/secrets";
 import type { FunctionFigures } from "../../lib/function-figures.ts";
 import type { GoneWorker, Worker } from "../../lib/worker-history.ts";
 

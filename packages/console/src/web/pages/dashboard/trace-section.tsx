@@ -1,4 +1,4 @@
-import { maskText } from "@svc/protocol/secrets";
+import { maskText } from "@svc-runtime/protocol/secrets";
 import { Link } from "@tanstack/react-router";
 import { BY_CONSOLES } from "../../lib/by-consoles.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";

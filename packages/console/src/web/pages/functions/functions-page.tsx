@@ -22,7 +22,7 @@ import { useFunctionStats } from "./use-function-stats.ts";
 
 const route = getRouteApi("/functions/{-$functionId}");
 
-const SNIPPET = `import { connect } from "@svc/sdk";
+const SNIPPET = `import { connect } from "@svc-runtime/sdk";
 
 const worker = connect({ name: "my-worker" });
 worker.registerFunction("hello::greet", ({ name }) => ({ text: \`Hello \${name}\` }));`;

@@ -1,4 +1,4 @@
-import type { ListedJobState } from "@svc/protocol/listings";
+import type { ListedJobState } from "@svc-runtime/protocol/listings";
 import { Link } from "@tanstack/react-router";
 import { maskedPreview } from "../../lib/secrets.ts";
 import type { Column } from "../../ui/data-table.tsx";

@@ -1,4 +1,4 @@
-import type { JobFailure } from "@svc/protocol/listings";
+import type { JobFailure } from "@svc-runtime/protocol/listings";
 import { Link } from "@tanstack/react-router";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Timestamp } from "../../ui/time.tsx";

@@ -1,4 +1,4 @@
-import type { ListedJobState } from "@svc/protocol/listings";
+import type { ListedJobState } from "@svc-runtime/protocol/listings";
 import { useMemo, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";

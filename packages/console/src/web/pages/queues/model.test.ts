@@ -1,4 +1,4 @@
-import type { QueueStats } from "@svc/protocol/listings";
+import type { QueueStats } from "@svc-runtime/protocol/listings";
 import { expect, it } from "vitest";
 import { readJob, readJobPage, rowsOf, selectionOf, titleOf } from "./model.ts";
 

@@ -1,5 +1,5 @@
-import { elementTexts, memberTexts } from "@svc/protocol/json-text";
-import type { DoneJob, EndedJob, ListedJobState, QueueJob, QueueStats } from "@svc/protocol/listings";
+import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
+import type { DoneJob, EndedJob, ListedJobState, QueueJob, QueueStats } from "@svc-runtime/protocol/listings";
 import { jsonProblem } from "../../lib/json-text.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
 

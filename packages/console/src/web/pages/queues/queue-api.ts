@@ -1,4 +1,4 @@
-import type { EndedJob, ListedJobState, QueueStats } from "@svc/protocol/listings";
+import type { EndedJob, ListedJobState, QueueStats } from "@svc-runtime/protocol/listings";
 import { call, callText } from "../../lib/api.ts";
 import { type Job, type JobPage, readJob, readJobPage, type TopicRow } from "./model.ts";
 

@@ -1,4 +1,4 @@
-import type { ListedJobState, QueueStats } from "@svc/protocol/listings";
+import type { ListedJobState, QueueStats } from "@svc-runtime/protocol/listings";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { type TabSpec, Tabs } from "../../ui/tabs.tsx";

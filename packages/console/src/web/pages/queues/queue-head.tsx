@@ -1,4 +1,4 @@
-import type { QueueStats } from "@svc/protocol/listings";
+import type { QueueStats } from "@svc-runtime/protocol/listings";
 import { Link } from "@tanstack/react-router";
 import { Pause, Play, Trash2 } from "lucide-react";
 import { useState } from "react";

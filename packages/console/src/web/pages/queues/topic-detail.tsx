@@ -1,4 +1,4 @@
-import type { QueueStats } from "@svc/protocol/listings";
+import type { QueueStats } from "@svc-runtime/protocol/listings";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { useLiveState } from "../../lib/use-live.ts";

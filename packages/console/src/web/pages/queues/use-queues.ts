@@ -1,4 +1,4 @@
-import type { ListedJobState } from "@svc/protocol/listings";
+import type { ListedJobState } from "@svc-runtime/protocol/listings";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLiveState } from "../../lib/use-live.ts";

@@ -1,4 +1,4 @@
-import { isSecretName, MASK } from "@svc/protocol/secrets";
+import { isSecretName, MASK } from "@svc-runtime/protocol/secrets";
 import { maskedPreview } from "../../lib/secrets.ts";
 import { bytes } from "../../lib/time.ts";
 import type { Column } from "../../ui/data-table.tsx";

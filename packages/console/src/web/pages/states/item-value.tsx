@@ -1,4 +1,4 @@
-import { isSecretName } from "@svc/protocol/secrets";
+import { isSecretName } from "@svc-runtime/protocol/secrets";
 import { useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { JsonView } from "../../ui/json-view.tsx";

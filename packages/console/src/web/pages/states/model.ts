@@ -1,4 +1,4 @@
-import { elementTexts, memberTexts } from "@svc/protocol/json-text";
+import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
 
 /** A state item. Its value is JSON text exactly as the engine sent it, so that large numbers keep all digits. */
 export interface Entry {

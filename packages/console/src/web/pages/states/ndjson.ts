@@ -1,4 +1,4 @@
-import { memberTexts } from "@svc/protocol/json-text";
+import { memberTexts } from "@svc-runtime/protocol/json-text";
 import { formatJson, parseJson } from "../../lib/json.ts";
 import { isSameJson, jsonProblem } from "../../lib/json-text.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";

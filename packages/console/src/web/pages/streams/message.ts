@@ -1,4 +1,4 @@
-import { endOfValue } from "@svc/protocol/json-text";
+import { endOfValue } from "@svc-runtime/protocol/json-text";
 
 /** A message as reported by the stream `svc.stream.messages`. */
 export interface TappedMessage {

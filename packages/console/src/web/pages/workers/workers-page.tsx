@@ -19,7 +19,7 @@ const route = getRouteApi("/workers/{-$workerId}");
 
 const SNIPPET = `svc worker add ./workers/my-worker      # the engine starts it and keeps it running
 
-import { connect } from "@svc/sdk";     // or: connect a process of your own
+import { connect } from "@svc-runtime/sdk";     // or: connect a process of your own
 const worker = connect({ name: "my-worker" });
 worker.registerFunction("greet", async ({ name }) => \`Hello \${name}\`);`;
 

@@ -1,4 +1,4 @@
-import { type BackoffOptions, backoffMs, CallError } from "@svc/protocol";
+import { type BackoffOptions, backoffMs, CallError } from "@svc-runtime/protocol";
 import { Redis } from "ioredis";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";

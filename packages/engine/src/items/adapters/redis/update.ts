@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { Conflict, ItemUpdate, ItemUpdated, ItemWrite } from "../../item-store.ts";
 import { planWrite, tooLargeText } from "../../plan-write.ts";
 import type { RequestHandle, Settle } from "./connection.ts";

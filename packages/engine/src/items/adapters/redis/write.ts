@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { type BatchedWrite, type ItemUpdated, type ItemWrite, MAX_MANY_BYTES } from "../../item-store.ts";
 import { MAX_WAITING_DELIVERIES, outboxEntries, tooManyDeliveriesText } from "../../outbox.ts";
 import { manyTooLargeText, planWrite } from "../../plan-write.ts";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { findJsonFault, type JsonFault, MAX_DEPTH, nestsDeeperThan } from "@svc/protocol";
+import { findJsonFault, type JsonFault, MAX_DEPTH, nestsDeeperThan } from "@svc-runtime/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import { readUrlEncoded } from "../fields.ts";
 import { Refusal } from "../refusal.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ChannelRef } from "@svc/protocol";
+import type { ChannelRef } from "@svc-runtime/protocol";
 import type { ChannelOffer, ChannelReader, ChannelWriter } from "../../../kernel/module.ts";
 import { FileContent } from "./file-content.ts";
 

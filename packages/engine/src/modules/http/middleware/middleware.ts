@@ -1,4 +1,4 @@
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import type { CallOptions } from "../../../kernel/module.ts";
 import { emptyFields } from "../fields.ts";
 import type { Incoming } from "../incoming.ts";

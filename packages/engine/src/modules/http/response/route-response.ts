@@ -1,4 +1,4 @@
-import type { Payload } from "@svc/protocol";
+import type { Payload } from "@svc-runtime/protocol";
 import { type Failure, Refusal } from "../refusal.ts";
 import { type HeaderList, headerValue } from "./header-list.ts";
 

@@ -1,4 +1,4 @@
-import { functionIdSchema } from "@svc/protocol";
+import { functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { type CorsSettings, corsSchema } from "../response/cors.ts";
 import { parseRoutePattern } from "./route-pattern.ts";

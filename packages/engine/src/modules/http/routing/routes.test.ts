@@ -1,4 +1,4 @@
-import { character } from "@svc/protocol/testing/arbitraries";
+import { character } from "@svc-runtime/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Principal, restrictedPrincipal, TRUSTED } from "../../../access/principal.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { overQuota, type Principal, Quota, type QuotaLimits, TRUSTED } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import { keyOf, type RouteBinding, RouteClaim, type RouteHolder } from "./route-claim.ts";

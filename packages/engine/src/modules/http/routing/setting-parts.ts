@@ -1,4 +1,4 @@
-import { functionIdSchema, MAX_TIMEOUT_MS } from "@svc/protocol";
+import { functionIdSchema, MAX_TIMEOUT_MS } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { RateLimitSettings } from "../limits/rate-limit.ts";
 

@@ -1,4 +1,4 @@
-import type { FunctionId } from "@svc/protocol";
+import type { FunctionId } from "@svc-runtime/protocol";
 import { type Principal, TRUSTED } from "../../../access/principal.ts";
 import { type RouteSettings, routeSettingsSchema } from "../routing/route-settings.ts";
 import type { RouteBinding } from "../routing/routes.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { inSpan } from "../../../deliveries/in-span.ts";
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";

@@ -1,5 +1,5 @@
-import { CallError, Payload } from "@svc/protocol";
-import type { QueueStats } from "@svc/protocol/listings";
+import { CallError, Payload } from "@svc-runtime/protocol";
+import type { QueueStats } from "@svc-runtime/protocol/listings";
 import { z } from "zod";
 import type { CallerAccess, ModuleContext } from "../../../kernel/module.ts";
 import { type AwayReasonOf, awayReasons, reasonsAmong } from "../away-reasons.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import type { CallerAccess, HandlerContext, Principal } from "../../../kernel/module.ts";
 import type { JobRequest, QueueCore } from "../queue-core.ts";
 import type { QueueSettings } from "../queue-settings.ts";

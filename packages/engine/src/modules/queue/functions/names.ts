@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import type { FunctionSpec } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";
 import type { QueueCounts } from "../store/job.ts";

@@ -1,4 +1,4 @@
-import type { DoneJob, JobFailure, JobProgress, MadeBy, QueueJob, QueueStats } from "@svc/protocol/listings";
+import type { DoneJob, JobFailure, JobProgress, MadeBy, QueueJob, QueueStats } from "@svc-runtime/protocol/listings";
 import { z } from "zod";
 import { makerShape } from "../../../kernel/module.ts";
 import type { AwayReasonOf } from "../away-reasons.ts";

@@ -1,4 +1,4 @@
-import { CallError, Payload } from "@svc/protocol";
+import { CallError, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { inSpan } from "../../../deliveries/in-span.ts";
 import { rawJson } from "../../../items/raw-json.ts";

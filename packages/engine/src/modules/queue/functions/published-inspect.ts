@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";

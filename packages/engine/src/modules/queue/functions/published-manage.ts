@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { FunctionSpec, ModuleContext } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";

@@ -1,6 +1,6 @@
-import type { EndedJob, ListedJobState } from "@svc/protocol/listings";
+import type { EndedJob, ListedJobState } from "@svc-runtime/protocol/listings";
 
-export type { QueueCounts } from "@svc/protocol/listings";
+export type { QueueCounts } from "@svc-runtime/protocol/listings";
 /** State of a stored job. */
 export type JobState = ListedJobState;
 /**

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { DatabaseFailed, runBatch } from "../../../store/batch.ts";
 import { openDatabase } from "../../../store/driver.ts";
 import type { WriteBuffer } from "../../../store/procedures.ts";

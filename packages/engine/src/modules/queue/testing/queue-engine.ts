@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { defineModule } from "../../../kernel/module.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { type ManualClock, manualClock } from "../../../testing/manual-clock.ts";

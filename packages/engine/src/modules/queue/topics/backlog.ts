@@ -1,4 +1,4 @@
-import { CallError, type Payload } from "@svc/protocol";
+import { CallError, type Payload } from "@svc-runtime/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { Maker } from "../store/job.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { restrictedPrincipal, TRUSTED } from "../../../access/principal.ts";
 import { openDatabase } from "../../../store/driver.ts";

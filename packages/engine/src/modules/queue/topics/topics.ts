@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { backoffMs, CallError, type Payload } from "@svc/protocol";
+import { backoffMs, CallError, type Payload } from "@svc-runtime/protocol";
 import { UNAVAILABLE_BACKOFF } from "../../../deliveries/call-failure.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import { overQuota, type Principal } from "../../../kernel/module.ts";

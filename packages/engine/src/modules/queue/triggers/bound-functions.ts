@@ -1,4 +1,4 @@
-import type { Payload } from "@svc/protocol";
+import type { Payload } from "@svc-runtime/protocol";
 import type { DeliveryAttempt } from "../../../deliveries/call-failure.ts";
 import type { Directory } from "../../../kernel/directory.ts";
 import type { CallOptions, TriggerBinding } from "../../../kernel/module.ts";

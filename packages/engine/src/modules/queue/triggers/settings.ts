@@ -1,4 +1,4 @@
-import { nameProblem } from "@svc/protocol";
+import { nameProblem } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { type SubscriptionConfig, subscriptionConfigSchema } from "../topics/subscription-config.ts";
 import type { WithCondition } from "./bound-functions.ts";

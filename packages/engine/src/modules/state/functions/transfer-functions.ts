@@ -1,4 +1,4 @@
-import { CallError, channelRefSchema } from "@svc/protocol";
+import { CallError, channelRefSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { prefixSchema } from "../../../items/item-name.ts";
 import type { ModuleContext } from "../../../kernel/module.ts";

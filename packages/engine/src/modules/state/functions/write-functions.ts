@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { refuseDeepUpdate } from "../../../items/update-depth.ts";

@@ -1,4 +1,4 @@
-import { type FunctionId, Payload } from "@svc/protocol";
+import { type FunctionId, Payload } from "@svc-runtime/protocol";
 import type { ChannelReader } from "../../../kernel/module.ts";
 import { type InMemoryEngine, inMemoryEngine, type ManualClock } from "../../../testing/index.ts";
 import { state } from "../index.ts";

@@ -1,4 +1,4 @@
-import { CallError, type ChannelRef } from "@svc/protocol";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol";
 import { itemLine } from "../../../items/entry-json.ts";
 import type { ItemStore } from "../../../items/item-store.ts";
 import type { Clock } from "../../../kernel/clock.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { linesOf } from "../../../items/line-reader.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelReader } from "../../../kernel/module.ts";

@@ -1,4 +1,4 @@
-import { CallError, MAX_PAYLOAD_DEPTH, memberTexts, nestsDeeperThan, Payload } from "@svc/protocol";
+import { CallError, MAX_PAYLOAD_DEPTH, memberTexts, nestsDeeperThan, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { key, scope } from "../inputs.ts";

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
 
 /** Folder of snapshots in the data folder. */

@@ -1,4 +1,4 @@
-import type { ChannelRef } from "@svc/protocol";
+import type { ChannelRef } from "@svc-runtime/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ChannelWriter } from "../../../kernel/module.ts";
 import { type InMemoryEngine, type ManualClock, manualClock } from "../../../testing/index.ts";

@@ -1,4 +1,4 @@
-import { backoffMs, CallError } from "@svc/protocol";
+import { backoffMs, CallError } from "@svc-runtime/protocol";
 import { DeliveryAttempt, type DeliveryFailure, UNAVAILABLE_BACKOFF } from "../../../deliveries/call-failure.ts";
 import { occasion } from "../../../deliveries/in-span.ts";
 import type { Delivery, ItemChange, Outbox } from "../../../items/outbox.ts";

@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { Payload } from "@svc-runtime/protocol";
 import type { ItemChange } from "../../../items/outbox.ts";
 
 /** Maximum size of both values in an event, in bytes. A frame has 16 MiB; each value alone fits. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
-import { CallError } from "@svc/protocol";
+import { CallError } from "@svc-runtime/protocol";
 import { itemName } from "../../../items/item-cache.ts";
 import type { ItemStore, NumberedChange } from "../../../items/item-store.ts";
 import type { Notice, Watcher } from "../../../items/outbox.ts";

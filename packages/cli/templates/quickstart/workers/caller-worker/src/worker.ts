@@ -1,5 +1,5 @@
 /* caller-worker: provides math::add_two_numbers, which calls math::add in the Python worker. */
-import { connect } from "@svc/sdk";
+import { connect } from "@svc-runtime/sdk";
 
 interface Numbers {
   a: number;

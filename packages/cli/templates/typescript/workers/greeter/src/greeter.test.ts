@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { startTestEngine, type TestEngine } from "@svc/engine/test-kit";
-import { connect, silentLogger, type Worker } from "@svc/sdk";
+import { startTestEngine, type TestEngine } from "@svc-runtime/engine/test-kit";
+import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { provideGreeter } from "./greeter.js";
 
 let engine: TestEngine;

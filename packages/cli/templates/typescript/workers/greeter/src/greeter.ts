@@ -1,4 +1,4 @@
-import type { Worker } from "@svc/sdk";
+import type { Worker } from "@svc-runtime/sdk";
 import { z } from "zod";
 
 const person = z.object({ name: z.string().min(1) });

@@ -1,4 +1,4 @@
-import { connect } from "@svc/sdk";
+import { connect } from "@svc-runtime/sdk";
 import { provideGreeter } from "./greeter.js";
 
 provideGreeter(connect({ name: "greeter" }));

@@ -68,7 +68,7 @@ function typescript(functionId: string, draft: Draft, { bridge }: Addresses): Sn
     ...(draft.timeoutMs === "" || draft.mode === "enqueue" ? [] : [`timeoutMs: ${draft.timeoutMs}`]),
     ...(draft.metadata.trim() === "" ? [] : [`metadata: ${indent(formatJson(parseJson(draft.metadata)), 2)}`]),
   ];
-  const text = `import { connect } from "@svc/sdk";
+  const text = `import { connect } from "@svc-runtime/sdk";
 
 const worker = connect(${JSON.stringify(bridge)}, { kind: "cli" });
 console.log(

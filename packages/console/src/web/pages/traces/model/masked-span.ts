@@ -1,4 +1,4 @@
-import { isSecretName, MASK } from "@svc/protocol/secrets";
+import { isSecretName, MASK } from "@svc-runtime/protocol/secrets";
 import { maskedNamed } from "../../../lib/secrets.ts";
 import type { Attribute, StoredSpan } from "../../../model/trace-types.ts";
 

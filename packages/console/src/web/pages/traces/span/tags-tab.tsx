@@ -1,4 +1,4 @@
-import { isSecretName } from "@svc/protocol/secrets";
+import { isSecretName } from "@svc-runtime/protocol/secrets";
 import { Link } from "@tanstack/react-router";
 import { CircleMinus, CirclePlus } from "lucide-react";
 import { useState } from "react";
