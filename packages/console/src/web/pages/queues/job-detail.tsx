@@ -21,7 +21,7 @@ const STATES: Readonly<Record<string, { readonly tone: Tone; readonly label: str
 };
 
 /** Details of a job: state, actions, failed attempts and data. */
-export function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly onClose: () => void }) {
+export default function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly onClose: () => void }) {
   const query = useJob(jobId);
   const job = query.data;
   const isNotFound = query.error instanceof ApiFailure && query.error.code === "job_not_found";

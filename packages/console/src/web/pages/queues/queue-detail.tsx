@@ -1,11 +1,13 @@
 import type { ListedJobState, QueueStats } from "@svc-runtime/protocol/listings";
 import { getRouteApi } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
+import { SkeletonRows } from "../../ui/data-region.tsx";
 import { type TabSpec, Tabs } from "../../ui/tabs.tsx";
 import { EnqueueForm } from "./enqueue-form.tsx";
-import { JobDetail } from "./job-detail.tsx";
 import { JobsList } from "./jobs-list.tsx";
 import { QueueHead } from "./queue-head.tsx";
+
+const JobDetail = lazy(() => import("./job-detail.tsx"));
 
 const route = getRouteApi("/queues/{-$topic}");
 
@@ -43,7 +45,9 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
           onChange={(next) => void navigate({ search: (before) => ({ ...before, tab: next }), replace: true })}
         />
       ) : (
-        <JobDetail key={job} jobId={job} onClose={() => openJob(undefined)} />
+        <Suspense fallback={<SkeletonRows rows={6} />}>
+          <JobDetail key={job} jobId={job} onClose={() => openJob(undefined)} />
+        </Suspense>
       )}
     </div>
   );
