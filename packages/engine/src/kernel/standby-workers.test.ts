@@ -26,10 +26,23 @@ function bells() {
   return { module, log };
 }
 
-async function serve(worker: InMemoryWorker, id: string, handle: () => unknown): Promise<void> {
-  worker.serve(id, handle);
+/** Resolves when the engine has handled all frames of the worker. */
+async function handled(worker: InMemoryWorker): Promise<void> {
   worker.say({ type: "ping" });
   await worker.next((frame) => frame.type === "pong");
+}
+
+/** Registers a trigger whose result the worker gets when it is in service. */
+async function askForTrigger(worker: InMemoryWorker, functionId: string, config: unknown): Promise<string> {
+  const id = crypto.randomUUID();
+  worker.say({ type: "registertrigger", id, trigger_type: "bell", function_id: functionId, config });
+  await handled(worker);
+  return id;
+}
+
+async function serve(worker: InMemoryWorker, id: string, handle: () => unknown): Promise<void> {
+  worker.serve(id, handle);
+  await handled(worker);
 }
 
 describe("a worker on standby", () => {
@@ -59,7 +72,7 @@ describe("a worker on standby", () => {
     await bindTrigger(old, "bell", "both", { name: "same" });
     await bindTrigger(old, "bell", "before", { name: "front" });
     await bindTrigger(next, "bell", "both", { name: "same" });
-    const own = await bindTrigger(next, "bell", "after", { name: "front" });
+    const own = await askForTrigger(next, "after", { name: "front" });
     expect(engine.directory.triggerById(own)).toMatchObject({
       status: "inactive",
       reason: "another process of its worker is in service",
@@ -70,6 +83,31 @@ describe("a worker on standby", () => {
 
     expect(log).toEqual(["+ same both", "+ front before", "- front before withdrawn", "+ front after"]);
     expect(engine.directory.triggers().map(({ function_id }) => function_id)).toEqual(["both", "after"]);
+  });
+
+  it("gets the result of a trigger that only it registered when it comes into service, and none before", async () => {
+    const engine = await inMemoryEngine({ modules: [bells().module] });
+    const next = await engine.connectWorker();
+    engine.kernel.standby.assign({ standby: [next.id] });
+    const results = (): unknown[] =>
+      next.received
+        .map((frame) => JSON.parse(frame) as { type: string; function_id: string; status: string; reason: string })
+        .flatMap(({ type, function_id, status, reason }) =>
+          type === "triggerregistrationresult" ? [{ function_id, status, reason }] : [],
+        );
+    await serve(next, "f", () => null);
+    next.say({ type: "registertrigger", id: "t1", trigger_type: "bell", function_id: "f", config: { name: "a" } });
+    next.say({ type: "registertrigger", id: "t2", trigger_type: "none", function_id: "g", config: {} });
+    await serve(next, "g", () => null);
+    expect(results()).toEqual([]);
+
+    engine.kernel.standby.assign({ inService: [next.id] });
+
+    await serve(next, "g", () => null);
+    expect(results()).toMatchObject([
+      { function_id: "f", status: "active" },
+      { function_id: "g", status: "inactive", reason: expect.stringContaining("no one provides") as string },
+    ]);
   });
 
   it("serves a trigger type when it comes into service, and hands its triggers back if it never does", async () => {
@@ -110,7 +148,7 @@ describe("a worker on standby", () => {
     engine.kernel.standby.assign({ standby: [next.id] });
     await bindTrigger(old, "bell", "both", { name: "same" });
     await bindTrigger(next, "bell", "both", { name: "same" });
-    await bindTrigger(next, "bell", "after", { name: "front" });
+    await askForTrigger(next, "after", { name: "front" });
 
     next.close();
 

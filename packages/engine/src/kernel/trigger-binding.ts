@@ -178,6 +178,11 @@ export class Binding {
     return this.kept !== undefined;
   }
 
+  /** True if only the standby of its owners keeps it from being attached. The owners get no result until that ends. */
+  get isHeldBack(): boolean {
+    return !this.attached && this.#problem === undefined && this.isStandby;
+  }
+
   /**
    * Returns an error if none of its owners may see the function's result; undefined if one may, or if it is kept for an
    * unrestricted one.
@@ -252,8 +257,7 @@ export class Binding {
   get state(): { readonly status: TriggerStatus; readonly reason: string | undefined } {
     if (this.attached && this.isAway) return { status: "inactive", reason: "the worker that asked for it is away" };
     if (this.#problem !== undefined) return { status: "error", reason: this.#problem };
-    if (!this.attached && this.isStandby)
-      return { status: "inactive", reason: "another process of its worker is in service" };
+    if (this.isHeldBack) return { status: "inactive", reason: "another process of its worker is in service" };
     if (!this.attached) return { status: "inactive", reason: this.#host.whyUnattached(this) };
     if (!this.#host.functionIsLive(this.functionId))
       return { status: "inactive", reason: `no live worker provides ${this.functionId}` };

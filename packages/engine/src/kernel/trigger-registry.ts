@@ -166,7 +166,7 @@ export class TriggerRegistry implements WorkerClaims {
     this.#onChange(binding, "updated");
   }
 
-  /** Registers a worker's trigger and notifies the worker of its state. */
+  /** Registers a worker's trigger and notifies the worker of its state, on standby when it comes into service. */
   register(owner: TriggerOwner, request: TriggerRequest): BindingHold {
     const key = bindingKey(request);
     const ownerKey = `${owner.workerId} ${request.id}`;
@@ -200,7 +200,8 @@ export class TriggerRegistry implements WorkerClaims {
     // A worker that provides the type passes on the metadata itself, so it must receive changes.
     if (provider !== undefined && (!binding.attached || (metadataChanged && !provider.builtIn)))
       this.#attach(binding, provider);
-    else if (!binding.isUnconfirmed) owner.notify(request, { ...binding.state, error: undefined });
+    else if (!binding.isUnconfirmed && !binding.isHeldBack)
+      owner.notify(request, { ...binding.state, error: undefined });
     this.#onChange(binding, isNew ? "created" : "updated");
     const held = binding;
     return {
@@ -234,9 +235,10 @@ export class TriggerRegistry implements WorkerClaims {
     for (const binding of affected) if (binding.isStandby && binding.attached) this.#remove(binding, "withdrawn");
     this.#types.standbyChanged(new Set([...workers].map(({ workerId }) => workerId)));
     for (const binding of affected) {
-      const provider = binding.isStandby || binding.attached ? undefined : this.#providerFor(binding);
-      if (provider === undefined) continue;
-      this.#attach(binding, provider);
+      if (binding.isStandby || binding.attached) continue;
+      const provider = this.#providerFor(binding);
+      if (provider !== undefined) this.#attach(binding, provider);
+      else this.#notifyOwners(binding, undefined);
       this.#onChange(binding, "updated");
     }
   }
@@ -348,6 +350,7 @@ export class TriggerRegistry implements WorkerClaims {
 
   #notifyOwners(binding: Binding, error: Parameters<TriggerOwner["notify"]>[1]["error"]): void {
     this.#stopAwaiting(binding);
+    if (binding.isHeldBack) return;
     for (const { owner, request } of binding.owners.values()) owner.notify(request, { ...binding.state, error });
   }
 }
