@@ -127,7 +127,12 @@ export class Connections {
   async #findOwner(id: string): Promise<void> {
     const view = this.#options.directory.workerById(id);
     // Local workers have the token. A restricted connection is not one of them, whatever its name.
-    if (view === undefined || view.internal || view.principal !== null) return;
+    if (view === undefined || view.principal !== null) return;
+    if (view.internal) {
+      // Before its introduction a connection is internal too, and may still be a worker.
+      if (view.kind !== "worker") this.#decide(id, false);
+      return;
+    }
     const group = await groupOf(view);
     // The connection may have closed, or another call may have found its owner, while the process list was read.
     if (!this.#firstSeenMs.has(id) || this.#owners.has(id) || this.#options.directory.workerById(id) === undefined)

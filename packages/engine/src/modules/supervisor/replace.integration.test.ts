@@ -106,6 +106,20 @@ describe("a worker that is replaced (P-5)", () => {
     await isGone(former);
   });
 
+  it.each(["cli", "console"])("does not keep a connection of kind %s on standby", async (kind) => {
+    await project.writeWorker("w");
+    await project.start([project.entry("w")]);
+    await ready();
+    await save(edited("once"));
+    await replacing();
+    const other = await project.engine.connectWorker({ kind });
+    other.say({ type: "registertrigger", id: "t", trigger_type: "none", function_id: "f", config: {} });
+    await vi.waitFor(
+      () => expect(project.engine.directory.triggerById("t")?.reason).toContain("no one provides"),
+      TIMEOUT,
+    );
+  });
+
   it("is not ready while its former process finishes its calls", async () => {
     await project.writeWorker("w", {
       script: "trap '' TERM\necho up $$ here\nwhile [ ! -f go ]; do sleep 0.05; done\n",
