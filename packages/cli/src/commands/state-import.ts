@@ -21,7 +21,7 @@ export function stateImportCommand(shell: Shell): Command {
   const command = new Command("import")
     .summary("store items from lines of JSON")
     .description(
-      "Store items from NDJSON as `svc state export` writes it. An item gets the version of its line, or the next one if its key has had that already; expired lines are skipped. The first invalid line ends the import; the lines before it are stored.",
+      "Store items from NDJSON as `svc state export` writes it. An item gets the version of its line, or the next one if its key has had that already; one with the same value keeps its own. Expired lines are skipped. The first invalid line ends the import; the lines before it are stored.",
     )
     .argument("<file>", "file to read; - for standard input")
     .addOption(

@@ -160,6 +160,14 @@ describe("state::import", () => {
     expect(await call("list", { scope: "s" })).toEqual([3, 1, 2]);
   });
 
+  it("gives an item the version of its line, but not one that has its value already", async () => {
+    for (const key of ["other", "same"]) await call("set", { scope: "s", key, value: key });
+    const lines = ["other", "same"].map((key) => JSON.stringify({ scope: "s", key, value: "same", version: 7 }));
+    expect(await importText(lines.join("\n"))).toEqual({ imported: 2, skipped: 0 });
+    expect(await call("get_entry", { scope: "s", key: "other" })).toMatchObject({ version: 7 });
+    expect(await call("get_entry", { scope: "s", key: "same" })).toMatchObject({ version: 1 });
+  });
+
   it("overwrites values that are large together with small ones", async () => {
     await engine.stop();
     engine = await stateEngine({ clock });
