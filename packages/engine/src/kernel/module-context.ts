@@ -31,7 +31,7 @@ import type { Scope, Undo } from "./scope.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { TelemetryHub } from "./telemetry.ts";
 import type { ThrottledLog } from "./throttled-log.ts";
-import { parseTriggerConfig, withDescriptionMember } from "./trigger-config.ts";
+import { configRefusal, parseTriggerConfig, withDescriptionMember } from "./trigger-config.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
 
 /** The listener functions that modules use. */
@@ -219,12 +219,14 @@ function provideTrigger(
           schema: spec.settings,
           ignoresUnknown: binding.ignoresUnknown,
         });
-        if (ignored !== undefined)
+        if (ignored !== undefined) {
+          binding.strictRefusal = configRefusal(spec.type, ignored);
           throttledLog.warn(log, binding.lastPrincipal.id, "unknown members in the config of a trigger were ignored", {
             trigger_type: spec.type,
             function_id: binding.functionId,
             problem: ignored,
           });
+        }
         const seen: TriggerBinding<unknown> = {
           id: binding.id,
           key: binding.key,

@@ -86,8 +86,16 @@ export class Binding {
   ended: "withdrawn" | "lapsed" | undefined;
   /** The last trusted owner unregistered the trigger, and no trusted one has registered it since. */
   isGivenUp = false;
-  /** A published client registered it: unknown members of its config are ignored. */
+  /**
+   * A published client is among its owners, or was when they left: unknown members of its config are ignored. Known
+   * when it is attached.
+   */
   ignoresUnknown = false;
+  /**
+   * Why it is refused to owners other than published clients, although it is attached. The provider of the type sets
+   * it when it ignores members of the config.
+   */
+  strictRefusal: CallError | undefined;
   #id: TriggerId;
   #workerName: string;
   #detach: Undo | undefined;
@@ -276,6 +284,7 @@ export class Binding {
   /** Passes the binding to the provider of its type. A refusal is stored as its problem and returned. */
   attach(provider: TriggerTypeProvider): CallError | undefined {
     this.detach();
+    if (!this.isAway) this.ignoresUnknown = [...this.owners.values()].some(({ owner }) => owner.ignoresUnknown);
     this.#attaching = true;
     try {
       this.#detach = provider.attach(this);
@@ -300,6 +309,7 @@ export class Binding {
     this.#detach = undefined;
     this.#problem = undefined;
     this.#unconfirmedBy = undefined;
+    this.strictRefusal = undefined;
     this.needs([]);
     detach?.();
   }

@@ -26,11 +26,11 @@ export function parseTriggerConfig<Settings>(
   if (parsed.success) return { settings: parsed.data, ignored: undefined };
   const about = { whole: "config", schema, value };
   const unknown = parsed.error.issues.filter((issue) => issue.code === "unrecognized_keys");
-  if (!ignoresUnknown || unknown.length === 0) throw refusal(type, describeIssues(parsed.error, about));
+  if (!ignoresUnknown || unknown.length === 0) throw configRefusal(type, describeIssues(parsed.error, about));
   const known = structuredClone(value);
   for (const { path, keys } of unknown) removeMembers(known, path, keys);
   const again = schema.safeParse(known);
-  if (!again.success) throw refusal(type, describeIssues(again.error, { ...about, value: known }));
+  if (!again.success) throw configRefusal(type, describeIssues(again.error, { ...about, value: known }));
   return { settings: again.data, ignored: describeIssues({ issues: unknown }, about) };
 }
 
@@ -40,7 +40,8 @@ export function withDescriptionMember(schema: z.core.JSONSchema.BaseSchema): z.c
   return { ...schema, properties: { ...schema.properties, description: DESCRIPTION } };
 }
 
-function refusal(type: string, problem: string): CallError {
+/** Returns the error for a config of a trigger of the type. */
+export function configRefusal(type: string, problem: string): CallError {
   return new CallError("trigger_registration_failed", `${type} trigger: ${problem}`);
 }
 

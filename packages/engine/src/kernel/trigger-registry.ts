@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { FunctionId, TriggerId, TriggerTypeId } from "@svc-runtime/protocol";
+import type { CallError, FunctionId, TriggerId, TriggerTypeId } from "@svc-runtime/protocol";
 import { isSamePrincipal } from "../access/principal.ts";
 import { BindingsByFunction } from "./bindings-by-function.ts";
 import { BoundedBindings } from "./bounded-bindings.ts";
@@ -138,8 +138,26 @@ export class TriggerRegistry implements WorkerClaims {
   /** Attaches the binding and notifies its owners, at once or when the provider has responded. */
   #attach(binding: Binding, provider: TriggerTypeProvider): void {
     const error = binding.attach(provider);
+    if (error === undefined) this.#refuseStrictOwners(binding);
     if (binding.isUnconfirmed) this.#awaitAnswer(binding);
     else this.#notifyOwners(binding, error);
+  }
+
+  /** Ends what owners hold to which the config is refused, so that the binding ends with its other owners. */
+  #refuseStrictOwners(binding: Binding): void {
+    const { strictRefusal } = binding;
+    if (strictRefusal === undefined) return;
+    for (const [ownerKey, { owner, request }] of binding.owners) {
+      if (owner.ignoresUnknown) continue;
+      this.#disown(binding, ownerKey, request.id);
+      notifyRefused(owner, request, strictRefusal);
+    }
+    binding.ownersChanged();
+  }
+
+  #disown(binding: Binding, ownerKey: string, id: TriggerId): void {
+    binding.owners.delete(ownerKey);
+    if (id !== binding.id && this.#byId.get(id) === binding) this.#byId.delete(id);
   }
 
   #awaitAnswer(binding: Binding): void {
@@ -171,6 +189,10 @@ export class TriggerRegistry implements WorkerClaims {
     const key = bindingKey(request);
     const ownerKey = `${owner.workerId} ${request.id}`;
     let binding = this.#bindings.get(key);
+    if (binding?.attached && binding.strictRefusal !== undefined && !owner.ignoresUnknown) {
+      notifyRefused(owner, request, binding.strictRefusal);
+      return { key, remove: () => {}, leave: () => {} };
+    }
     const isNew = binding === undefined;
     if (binding === undefined) {
       const id = this.#byId.has(request.id) ? (randomUUID() as TriggerId) : request.id;
@@ -192,7 +214,6 @@ export class TriggerRegistry implements WorkerClaims {
     }
     const metadataChanged = updateMetadata(binding, owner, request);
     binding.owners.set(ownerKey, { owner, request });
-    if (owner.ignoresUnknown) binding.ignoresUnknown = true;
     binding.ownersChanged();
     if (owner.principal.isTrusted) for (const id of binding.needed) this.#onNeededByTrusted(id);
     const provider = this.#providerFor(binding);
@@ -281,9 +302,7 @@ export class TriggerRegistry implements WorkerClaims {
   #release(binding: Binding, ownerKey: string, owner: TriggerOwner, how: "explicit" | "gone"): void {
     const hold = binding.owners.get(ownerKey);
     if (hold?.owner !== owner) return;
-    binding.owners.delete(ownerKey);
-    const { id } = hold.request;
-    if (id !== binding.id && this.#byId.get(id) === binding) this.#byId.delete(id);
+    this.#disown(binding, ownerKey, hold.request.id);
     const builtIn = this.typeById(binding.type)?.provider.builtIn ?? false;
     const wasLastTrusted =
       owner.principal.isTrusted && ![...binding.owners.values()].some((other) => other.owner.principal.isTrusted);
@@ -353,6 +372,10 @@ export class TriggerRegistry implements WorkerClaims {
     if (binding.isHeldBack) return;
     for (const { owner, request } of binding.owners.values()) owner.notify(request, { ...binding.state, error });
   }
+}
+
+function notifyRefused(owner: TriggerOwner, request: TriggerRequest, error: CallError): void {
+  owner.notify(request, { status: "error", reason: error.message, error });
 }
 
 /**

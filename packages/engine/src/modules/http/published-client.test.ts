@@ -45,6 +45,36 @@ describe("the config of a trigger of a published client (decision 42)", () => {
     });
   });
 
+  it.each(["before", "after"])(
+    "is refused to a worker of ours that asks for it %s a published client",
+    async (when) => {
+      const { engine, url, worker } = await site();
+      const client = await engine.connectWorker({ features: [], version: "0.22.1" });
+      const refusal = {
+        status: "error",
+        error: { message: expect.stringContaining("unknown member `retries`") as string },
+      };
+      if (when === "before") expect(await bind(worker, "take", withExtras)).toMatchObject(refusal);
+      client.serve("take", () => ({ status_code: 201, body: "taken" }));
+      client.say({
+        type: "registertrigger",
+        id: "published",
+        trigger_type: "http",
+        function_id: "take",
+        config: withExtras,
+      });
+      expect((await post(`${url}/orders`, "{}")).status).toBe(201);
+      if (when === "after") expect(await bind(worker, "take", withExtras)).toMatchObject(refusal);
+      expect((await post(`${url}/orders`, "{}")).status).toBe(201);
+      client.say({ type: "unregistertrigger", id: "published", trigger_type: "http" });
+      client.say({ type: "ping" });
+      await client.next((frame) => frame.type === "pong");
+      expect(engine.directory.triggers()).toEqual([]);
+      expect((await post(`${url}/orders`, "{}")).status).toBe(404);
+      expect(await bind(worker, "take", withExtras)).toMatchObject(refusal);
+    },
+  );
+
   it("may have a description with every client, and no unknown members with ours", async () => {
     const { engine, worker } = await site();
     const described = { api_path: "/orders", description: "Takes an order" };
