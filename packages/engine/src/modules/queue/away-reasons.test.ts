@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { accessOfRole } from "../../testing/index.ts";
 import { type ModuleEngine, moduleEngine } from "./testing/module-engine.ts";
@@ -48,6 +49,29 @@ describe("a job that no worker can run", () => {
     const own = await start();
     await own.call("queue::enqueue", { queue: "default" });
     expect(await reasonsIn(own)).toEqual(["no trigger of queue default runs jobs that name no function"]);
+  });
+
+  it("names to a restricted caller no function of a trigger, nor its condition", async () => {
+    const own = await start();
+    await own.call("queue::enqueue", { queue: "default" });
+    const worker = await own.engine.connectWorker();
+    const config = { queue: "default", condition_function_id: "secret::check" };
+    worker.say({
+      type: "registertrigger",
+      id: randomUUID(),
+      trigger_type: "queue",
+      function_id: "secret::run",
+      config,
+    });
+    const named = "no connected worker provides the function secret::run or secret::check";
+    await own.until("the trigger is there", async () => (await reasonsIn(own))[0] === named);
+    const allowed = ["queue::peek", "queue::stats", "queue::list"];
+    const guest = await own.engine.connectWorker({ access: accessOfRole("guest", allowed) });
+    const reason = "no trigger of queue default can run jobs that name no function now";
+    const asked = { queue: "default" };
+    expect(await guest.call("queue::peek", asked)).toMatchObject({ result: { jobs: [{ reason }] } });
+    expect(await guest.call("queue::stats", asked)).toMatchObject({ result: { waiting_reasons: [reason] } });
+    expect(await guest.call("queue::list")).toMatchObject({ result: { queues: [{ waiting_reasons: [reason] }] } });
   });
 
   it("is reported in the log once it has waited for 10 s, once per reason", async () => {

@@ -6,16 +6,16 @@ const MAX_SUGGESTIONS = 10;
 /** Returns why no worker can run jobs of a queue for a function, or for its triggers; undefined if one can. */
 export type AwayReasonOf = (queue: string, functionId: string | undefined) => string | undefined;
 
-/**
- * Returns a function that finds each reason once. `mayNameOthers`: a reason may name a similar function, which not
- * every caller may see.
- */
+/** Returns a function that finds each reason once. `mayNameOthers`: see `AwayReasonOptions`. */
 export function awayReasons(core: Pick<QueueCore, "awayReason">, mayNameOthers: boolean): AwayReasonOf {
   const found = new Map<string, string | undefined>();
   return (queue, functionId) => {
     const key = JSON.stringify([queue, functionId]);
     if (!found.has(key))
-      found.set(key, core.awayReason(queue, functionId, mayNameOthers && found.size < MAX_SUGGESTIONS));
+      found.set(
+        key,
+        core.awayReason(queue, functionId, { mayNameOthers, withSuggestion: found.size < MAX_SUGGESTIONS }),
+      );
     return found.get(key);
   };
 }

@@ -8,7 +8,15 @@ import { DoneSweep } from "./done-sweep.ts";
 import { ExpiryTimer } from "./expiry-timer.ts";
 import { inSteps } from "./in-steps.ts";
 import { newJobOf, refuseTooLarge } from "./new-job.ts";
-import type { JobRequest, JobServer, Progress, ProgressReport, QueueCore, RedriveOptions } from "./queue-core.ts";
+import type {
+  AwayReasonOptions,
+  JobRequest,
+  JobServer,
+  Progress,
+  ProgressReport,
+  QueueCore,
+  RedriveOptions,
+} from "./queue-core.ts";
 import { LEASE_MS, QueueRunner } from "./queue-runner.ts";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
 import type { AddedJob, QueueCounts } from "./store/job.ts";
@@ -274,10 +282,10 @@ class Core implements QueueCore {
     return this.#runners.get(queue)?.isAway(functionId) ?? true;
   }
 
-  awayReason(queue: string, functionId: string | undefined, withSuggestion: boolean): string | undefined {
+  awayReason(queue: string, functionId: string | undefined, options: AwayReasonOptions): string | undefined {
     const runner = this.#runners.get(queue);
     if (runner === undefined) return `the config declares no queue ${queue}`;
-    return runner.awayReason(functionId, withSuggestion);
+    return runner.awayReason(functionId, options);
   }
 
   progressOf(queue: string, seq: number): Progress | undefined {

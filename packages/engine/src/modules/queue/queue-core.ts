@@ -71,6 +71,16 @@ export interface RedriveOptions {
   readonly mayRun?: ((functionId: string | undefined) => void) | undefined;
 }
 
+export interface AwayReasonOptions {
+  /**
+   * The reason may name functions that the job does not name: those of triggers, their conditions, and similar ones. Not
+   * every caller may see them.
+   */
+  readonly mayNameOthers: boolean;
+  /** Search for a function with a similar name. */
+  readonly withSuggestion: boolean;
+}
+
 /**
  * Durable jobs: stores, leases, runs and retries them, and moves them to dead letters. Functions, triggers and topics
  * build on it.
@@ -117,11 +127,8 @@ export interface QueueCore {
   counts(queue: string): Promise<QueueCounts>;
   /** True if such jobs of the queue currently cannot run, or if the queue is paused. */
   isAway(queue: string, functionId: string | undefined): boolean;
-  /**
-   * Returns why no worker can run such jobs of the queue, for people; undefined if one can. `withSuggestion`: may name a
-   * similar function, which not every caller may see.
-   */
-  awayReason(queue: string, functionId: string | undefined, withSuggestion: boolean): string | undefined;
+  /** Returns why no worker can run such jobs of the queue, for people; undefined if one can. */
+  awayReason(queue: string, functionId: string | undefined, options: AwayReasonOptions): string | undefined;
   /** Returns the progress that the running attempt of a job, by its number in the store, reported last. */
   progressOf(queue: string, seq: number): Progress | undefined;
   /**

@@ -16,7 +16,7 @@ import {
   storeCompletion,
 } from "./in-flight-job.ts";
 import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
-import type { JobServer } from "./queue-core.ts";
+import type { AwayReasonOptions, JobServer } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import { runRefusalOf } from "./run-refusal.ts";
 import type { LeasedJob } from "./store/job.ts";
@@ -112,15 +112,20 @@ export class QueueRunner {
   }
 
   /** Returns why no worker can run such jobs; undefined if one can. */
-  awayReason(functionId: string | undefined, withSuggestion: boolean): string | undefined {
+  awayReason(functionId: string | undefined, { mayNameOthers, withSuggestion }: AwayReasonOptions): string | undefined {
     if (!this.#isFunctionAway(functionId ?? "")) return undefined;
+    if (functionId === undefined && !mayNameOthers)
+      return `no trigger of queue ${this.#parts.name} can run jobs that name no function now`;
     const needed = functionId === undefined ? (this.#server?.functionIds ?? []) : [functionId];
     if (needed.length === 0) return `no trigger of queue ${this.#parts.name} runs jobs that name no function`;
     const { directory } = this.#parts;
     const missing = needed.filter((id) => directory.functionById(id) === undefined);
     if (missing.length === 0) return `no worker can run ${needed.join(" or ")} now`;
     const [first = "", ...others] = missing;
-    const known = withSuggestion && others.length === 0 ? directory.functions().map(({ function_id: id }) => id) : [];
+    const known =
+      mayNameOthers && withSuggestion && others.length === 0
+        ? directory.functions().map(({ function_id: id }) => id)
+        : [];
     return `no connected worker provides the function ${missing.join(" or ")}${didYouMean(first, known)}`;
   }
 
