@@ -246,6 +246,18 @@ describe("a queue", () => {
     expect(await core.store.call("job", id)).toEqual({ queue: "default", ended: "done" });
   });
 
+  it("keeps a done job and its result when the job is added again with its id and its dedupe key", async () => {
+    const { engine, core, until } = await start();
+    const worker = await engine.connectWorker();
+    worker.serve("work", () => ({ total: 3 }));
+    const job = { id: "j", queue: "default", functionId: "work", data: Payload.null, dedupeKey: "k" };
+    await core.add([job]);
+    await until("it is done", async () => (await core.counts("default")).done === 1);
+    expect(await core.add([job])).toEqual([{ id: "j", duplicate: true }]);
+    expect(await core.store.call("job", "j")).toMatchObject({ state: "done", outcome: { result: '{"total":3}' } });
+    expect(await core.counts("default")).toMatchObject({ kept: 1 });
+  });
+
   it("drops a job that was not begun in its time to live", async () => {
     const { core, clock, add, until } = await start();
     const id = await add("missing", 1, { expiresInMs: 1_000, dedupeKey: "k" });

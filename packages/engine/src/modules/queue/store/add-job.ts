@@ -27,8 +27,7 @@ export function openAddJob(database: Database, jobs: JobTable): AddJob {
 
   return (job, now) => {
     const before = jobs.byId(job.id);
-    if (before?.state === DONE) jobs.forget(before);
-    else if (before !== undefined) return { id: job.id, duplicate: true };
+    if (before !== undefined && before.state !== DONE) return { id: job.id, duplicate: true };
     const queue = jobs.queues.open(job.queue);
     // Dedupe keys are separate for each principal, so that no principal can occupy a key that another will use.
     const principal = storedPrincipal(job.maker?.principal);
@@ -52,6 +51,8 @@ export function openAddJob(database: Database, jobs: JobTable): AddJob {
     if (row.timed === AT_ONCE) queue.last_due = row.due;
     queue.added += 1;
     jobs.queues.changed(queue);
+    // Only now: a done job that is not replaced keeps its result.
+    if (before !== undefined) jobs.forget(before);
     jobs.put(row, job.data, now);
     return { id: job.id, duplicate: false };
   };
