@@ -20,6 +20,10 @@ function setUp() {
     lines,
     add: (text: string, timeMs: number, more: Partial<MergedLine> = {}) =>
       lines.add({ source: "a", timeMs, write: () => written.push(text), ...more }),
+    setBack(ms: number) {
+      nowMs -= ms;
+      if (timer !== undefined) timer = { ...timer, atMs: timer.atMs - ms };
+    },
     advance(ms: number) {
       nowMs += ms;
       while (timer !== undefined && timer.atMs <= nowMs) {
@@ -52,6 +56,18 @@ it("keeps the order of one source, whatever its times, and does not hold up line
   add("future", 90_000, { source: "b" });
   advance(250);
   expect(written).toEqual(["later", "earlier", "future"]);
+});
+
+it("does not hold up lines when the clock is set back, and keeps the order of one source", () => {
+  const { add, advance, setBack, written } = setUp();
+  advance(600_000);
+  add("before", 601_000);
+  setBack(600_000);
+  advance(10);
+  add("after", 1_010);
+  add("other", 1_005, { source: "b" });
+  advance(250);
+  expect(written).toEqual(["other", "before", "after"]);
 });
 
 it("writes an entry that comes twice once, the preferred line if it comes in time", () => {

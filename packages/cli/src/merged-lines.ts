@@ -41,6 +41,7 @@ export class MergedLines {
   #waiting: Waiting[] = [];
   readonly #latestMs = new Map<string, number>();
   readonly #ids = new Set<string>();
+  #lastNowMs = 0;
   #cancelTimer: (() => void) | undefined;
 
   constructor(clock: MergeClock = systemClock) {
@@ -50,8 +51,9 @@ export class MergedLines {
   add(line: MergedLine): void {
     if (line.id !== undefined && this.#isKnown(line.id, line)) return;
     const { source, timeMs } = line;
+    const nowMs = this.#now();
     // A clock that is ahead must not hold up a line.
-    const atMs = Math.max(this.#latestMs.get(source) ?? 0, Math.min(timeMs, this.#clock.now()));
+    const atMs = Math.max(this.#latestMs.get(source) ?? 0, Math.min(timeMs, nowMs));
     this.#latestMs.set(source, atMs);
     this.#waiting.push({ ...line, atMs });
     if (this.#waiting.length > MAX_WAITING) this.#write(this.#waiting.length / 2);
@@ -81,10 +83,25 @@ export class MergedLines {
 
   #writeDue(): void {
     this.#cancelTimer = undefined;
-    const untilMs = this.#clock.now() - HOLD_MS;
+    const untilMs = this.#now() - HOLD_MS;
     this.#write(this.#waiting.filter(({ atMs }) => atMs <= untilMs).length);
     const earliestMs = this.#waiting[0]?.atMs;
     if (earliestMs !== undefined) this.#cancelTimer = this.#clock.after(earliestMs - untilMs, () => this.#writeDue());
+  }
+
+  /**
+   * Returns the time. If the clock was set back, the times of earlier lines move back with it, because a line must not
+   * wait until the clock reaches them again.
+   */
+  #now(): number {
+    const nowMs = this.#clock.now();
+    const backMs = this.#lastNowMs - nowMs;
+    this.#lastNowMs = nowMs;
+    if (backMs > 0) {
+      this.#waiting = this.#waiting.map((line) => ({ ...line, atMs: line.atMs - backMs }));
+      for (const [source, atMs] of this.#latestMs) this.#latestMs.set(source, atMs - backMs);
+    }
+    return nowMs;
   }
 
   /** Writes the earliest lines. */
