@@ -42,12 +42,16 @@ async function jsonFromStdin(shell: Shell, source: JsonSource): Promise<string> 
 export async function textOfFile(shell: Shell, file: string): Promise<string> {
   // Read as a stream, because pipes and devices report a size of 0.
   const bytes = await readToEnd(createReadStream(resolve(shell.cwd, file)), MAX_BYTES).catch((error: unknown) => {
-    const { code } = error as NodeJS.ErrnoException;
-    const why =
-      code === "ENOENT" ? "there is no such file" : code === "EISDIR" ? "it is a folder" : (error as Error).message;
-    throw new CommandFailure(`${file} cannot be read: ${why}`, { cause: error });
+    throw readFailure(file, error);
   });
   return textOf(bytes, file);
+}
+
+/** Returns the failure to report for a file that cannot be read. */
+export function readFailure(file: string, error: unknown): CommandFailure {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const why = code === "ENOENT" ? "there is no such file" : code === "EISDIR" ? "it is a folder" : message;
+  return new CommandFailure(`${file} cannot be read: ${why}`, { cause: error });
 }
 
 /** Returns the text of standard input. */

@@ -1,10 +1,10 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
+import { readFailure } from "../json-input.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
@@ -59,15 +59,34 @@ async function linesOfStdin(shell: Shell): Promise<Lines> {
   return () => lines;
 }
 
-/**
- * Reports a file that cannot be read before the engine is asked. The lines must be read at once when the function is
- * called, because readline drops those that nobody takes.
- */
+/** Reports a file that cannot be opened before the engine is asked. */
 async function linesOfFile(path: string, shown: string): Promise<Lines> {
-  const handle = await open(path).catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === "ENOENT" ? "there is no such file" : error.message;
-    throw new CommandFailure(`${shown} cannot be read: ${why}`, { cause: error });
+  const handle = await open(path).catch((error: unknown) => {
+    throw readFailure(shown, error);
   });
   await handle.close();
-  return () => createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+  return () => linesOf(chunksOf(path, shown));
+}
+
+async function* chunksOf(path: string, shown: string): AsyncGenerator<Buffer, void, void> {
+  try {
+    yield* createReadStream(path);
+  } catch (error) {
+    throw readFailure(shown, error);
+  }
+}
+
+/** Splits the text at line ends. Not with node:readline, whose iterator does not pass on errors of the stream. */
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of chunks) {
+    const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
+    rest += first;
+    for (const next of others) {
+      yield rest;
+      rest = next;
+    }
+  }
+  yield rest + decoder.decode();
 }

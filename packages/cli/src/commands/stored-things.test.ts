@@ -153,6 +153,21 @@ describe("svc state", () => {
     });
   });
 
+  it("imports no folder", async () => {
+    expect(await svc("state", "import", ".")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining(". cannot be read: it is a folder"),
+    });
+  });
+
+  it("imports long lines, and lines that end with CR LF", async () => {
+    const long = "é".repeat(100_000);
+    const lines = ["a", "b"].map((key) => `{"scope":"long","key":"${key}","value":"${long}"}\r\n`);
+    writeFileSync(join(system.project.dir, "long.ndjson"), lines.join(""));
+    expect(await svc("state", "import", "long.ndjson")).toMatchObject({ notes: "Imported 2 items\n" });
+    expect((await svc("state", "get", "long", "b")).out).toBe(`"${long}"\n`);
+  });
+
   it("suggests the nearest scope and the nearest key", async () => {
     await svc("state", "set", "accounts", "running_total", "1");
     expect(await svc("state", "get", "accuonts", "x")).toMatchObject({
