@@ -60,10 +60,15 @@ export async function textOfStdin(shell: Shell, noun: string): Promise<string> {
   return textOf(await shell.readStdin({ maxBytes: MAX_BYTES }), "standard input");
 }
 
-/** Decodes UTF-8 without a byte order mark. Throws on invalid bytes instead of replacing them. */
+/** Decodes the bytes that were read; undefined if there were more than `MAX_BYTES`. */
 function textOf(bytes: Uint8Array | undefined, from: string): string {
   if (bytes === undefined)
     throw new CommandFailure(`${from} is longer than ${MAX_BYTES / 1024 / 1024} MiB, the maximum for one call.`);
+  return utf8Text(bytes, from);
+}
+
+/** Decodes UTF-8 without a byte order mark. Throws on invalid bytes instead of replacing them. */
+export function utf8Text(bytes: Uint8Array, from: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {

@@ -16,7 +16,7 @@ export interface RecordedShell extends Shell {
 export interface RecordedShellOptions
   extends Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns" | "onKey">> {
   /** Content of standard input. */
-  readonly stdin?: string | Uint8Array;
+  readonly stdin?: string | Uint8Array | Uint8Array;
   /** Answers to questions and choices, in order. If given, the shell can ask. */
   readonly answers?: readonly string[];
   /** Rows of the terminal. Undefined without a terminal. */

@@ -4,12 +4,13 @@ import { resolve } from "node:path";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { readFailure } from "../json-input.ts";
+import { readFailure, utf8Text } from "../json-input.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 /** Maximum size of standard input, which is read as a whole. A file may have any size. */
 const MAX_STDIN_BYTES = 256 * 1024 * 1024;
+const LINE_FEED = 0x0a;
 
 interface ImportOptions extends EngineOptions {
   readonly onExisting: "overwrite" | "skip" | "fail";
@@ -49,14 +50,13 @@ async function importItems(shell: Shell, command: Command, file: string, options
   shell.note(`${shell.paint.green("Imported")} ${imported} item${imported === 1 ? "" : "s"}${rest}\n`);
 }
 
-type Lines = () => Iterable<string> | AsyncIterable<string>;
+type Lines = () => AsyncIterable<string>;
 
 async function linesOfStdin(shell: Shell): Promise<Lines> {
   const bytes = await shell.readStdin({ maxBytes: MAX_STDIN_BYTES });
   if (bytes === undefined)
     throw new CommandFailure(`Standard input is longer than ${MAX_STDIN_BYTES / 1024 / 1024} MiB; import a file.`);
-  const lines = new TextDecoder().decode(bytes).split("\n");
-  return () => lines;
+  return () => linesOf([Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)], "standard input");
 }
 
 /** Reports a file that cannot be opened before the engine is asked. */
@@ -65,7 +65,7 @@ async function linesOfFile(path: string, shown: string): Promise<Lines> {
     throw readFailure(shown, error);
   });
   await handle.close();
-  return () => linesOf(chunksOf(path, shown));
+  return () => linesOf(chunksOf(path, shown), shown);
 }
 
 async function* chunksOf(path: string, shown: string): AsyncGenerator<Buffer, void, void> {
@@ -76,17 +76,24 @@ async function* chunksOf(path: string, shown: string): AsyncGenerator<Buffer, vo
   }
 }
 
-/** Splits the text at line ends. Not with node:readline, whose iterator does not pass on errors of the stream. */
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
-  const decoder = new TextDecoder();
-  let rest = "";
+/**
+ * Splits the text at line ends. Throws at a line that is not UTF-8. Not with node:readline, whose iterator does not pass
+ * on errors of the stream.
+ */
+async function* linesOf(chunks: AsyncIterable<Buffer> | Iterable<Buffer>, shown: string): AsyncGenerator<string> {
+  let number = 1;
+  let parts: Buffer[] = [];
+  const line = (): string => utf8Text(Buffer.concat(parts), `Line ${number} of ${shown}`);
   for await (const chunk of chunks) {
-    const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
-    rest += first;
-    for (const next of others) {
-      yield rest;
-      rest = next;
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      parts.push(chunk.subarray(start, end));
+      yield line();
+      parts = [];
+      number += 1;
+      start = end + 1;
     }
+    parts.push(chunk.subarray(start));
   }
-  yield rest + decoder.decode();
+  yield line();
 }

@@ -168,6 +168,24 @@ describe("svc state", () => {
     expect((await svc("state", "get", "long", "b")).out).toBe(`"${long}"\n`);
   });
 
+  it("imports no text that is not UTF-8, and names the line", async () => {
+    const line = '{"scope":"latin","key":"k","value":"é"}\n';
+    const bytes = Buffer.concat([
+      Buffer.from('{"scope":"latin","key":"a","value":"é"}\n'),
+      Buffer.from(line, "latin1"),
+    ]);
+    writeFileSync(join(system.project.dir, "latin.ndjson"), bytes);
+    expect(await svc("state", "import", "latin.ndjson")).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("Line 2 of latin.ndjson is not UTF-8 text."),
+    });
+    expect(await system.svc(["state", "import", "-"], { stdin: bytes })).toMatchObject({
+      status: EXIT.failed,
+      notes: expect.stringContaining("Line 2 of standard input is not UTF-8 text."),
+    });
+    expect((await svc("state", "get", "latin", "k")).status).toBe(EXIT.failed);
+  });
+
   it("suggests the nearest scope and the nearest key", async () => {
     await svc("state", "set", "accounts", "running_total", "1");
     expect(await svc("state", "get", "accuonts", "x")).toMatchObject({
