@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -55,9 +56,9 @@ async function exportItems(
 
 /** Writes beside the file first, so that a failed export leaves the previous file. Only the user may read it. */
 async function writeWhole(path: string, lines: AsyncIterable<string>, shown: string): Promise<void> {
-  const draft = `${path}.part`;
+  const draft = `${path}.${randomUUID()}.part`;
   try {
-    await pipeline(lines, createWriteStream(draft, { mode: 0o600 }));
+    await pipeline(lines, createWriteStream(draft, { mode: 0o600, flags: "wx" }));
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });

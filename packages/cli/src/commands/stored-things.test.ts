@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Ended, type TestSystem, testSystem } from "../data-commands.test-support.ts";
@@ -184,6 +184,18 @@ describe("svc state", () => {
       notes: expect.stringContaining("Line 2 of standard input is not UTF-8 text."),
     });
     expect((await svc("state", "get", "latin", "k")).status).toBe(EXIT.failed);
+  });
+
+  it("exports to a file that only its user may read, beside files of any name", async () => {
+    await svc("state", "set", "private", "k", "1");
+    const file = join(system.project.dir, "private.ndjson");
+    const other = `${file}.part`;
+    writeFileSync(file, "old", { mode: 0o644 });
+    writeFileSync(other, "of another program", { mode: 0o644 });
+    expect(await svc("state", "export", "private", "--file", "private.ndjson")).toMatchObject({ status: EXIT.done });
+    expect(readFileSync(other, "utf8")).toBe("of another program");
+    expect(readFileSync(file, "utf8")).toMatch(/^\{"scope":"private"/);
+    if (process.platform !== "win32") expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
   it("suggests the nearest scope and the nearest key", async () => {
