@@ -49,11 +49,12 @@ export async function importItems(calls: HelperCalls, items: Items, options: Imp
     throw error;
   });
   const { reader, writer } = calls.channels.created(created);
+  const failed = new AbortController();
   const answer = callForResult<ImportResult>(
     calls,
     "state::import",
     { lines: reader, on_existing: onExisting },
-    { signal, timeoutMs },
+    { signal: signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]), timeoutMs },
     OPTIONS.import,
   );
   // If the import ends early, for example with an error, it needs no more lines, and later errors of the items are
@@ -65,7 +66,10 @@ export async function importItems(calls: HelperCalls, items: Items, options: Imp
   const sending = sendAll(writer, source.items).catch((error: unknown) => {
     writer.abort("the items to import failed");
     // The engine's error about a line is more useful than the closed channel.
-    if (!isChannelClosed(error)) throw error;
+    if (isChannelClosed(error)) return;
+    // The reader of a channel that was never connected would wait for it.
+    failed.abort();
+    throw error;
   });
   await Promise.race([sending, over]);
   return answer;

@@ -296,6 +296,18 @@ describe("an import", () => {
     const end = await engine.end();
     expect((await end.closed)[0]).not.toBe(1000);
   });
+
+  it("cancels its call if the items fail before the first line is sent, so that a shutdown need not wait", async () => {
+    answers["engine::channels::create"] = channel;
+    engine.reply = withoutAnswerTo("state::import", engine.reply);
+    // biome-ignore lint/correctness/useYield: it fails before the first item
+    function* failing(): Generator<string> {
+      throw new RangeError("the disk");
+    }
+    await expect(worker.state.import(failing())).rejects.toThrow(new RangeError("the disk"));
+    const call = await engine.frame({ type: "invokefunction", function_id: "state::import" });
+    await engine.frame({ type: "cancelinvocation", invocation_id: call.invocation_id });
+  });
 });
 
 function withoutAnswerTo(
