@@ -317,7 +317,7 @@ async function waitUntilReady(url, signal) {
   const worker = connect(url, { name: "npm start", kind: "cli", handleSignals: false, logger: silentLogger });
   try {
     const waits = WORKERS.map((name) =>
-      worker.call({ function_id: "worker::wait", payload: { name, timeout_ms: 120_000 }, timeout_ms: 130_000 }),
+      worker.call({ function_id: "worker::wait", payload: { name, timeout_ms: 120_000 }, timeoutMs: 130_000 }),
     );
     const workers = await Promise.race([Promise.all(waits), timeLimit(130_000, signal)]);
     const late = workers.find(({ state }) => state !== "ready");
