@@ -25,7 +25,7 @@ export class LiveScreen {
     shell.out(ENTER);
   }
 
-  /** Shows the lines that fit, with the footerer below them. */
+  /** Shows the lines that fit, with the footer below them. */
   show(lines: readonly string[], footer: string): void {
     const room = Math.max(1, (this.#shell.outRows() ?? DEFAULT_ROWS) - 2);
     const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), "…"];

@@ -9,7 +9,10 @@ import type { WorkerLine } from "../worker-logs.ts";
 import { Prefixes } from "../worker-prefix.ts";
 import { workerRecordOf } from "../worker-record.ts";
 
-/** Prints the output of engine, console and workers on one terminal, in the order of time, each line prefixed with its source. */
+/**
+ * Prints the output of engine, console and workers on one terminal, in the order of time. Each line is prefixed with its
+ * source.
+ */
 export class DevOutput {
   readonly #shell: Shell;
   readonly #paint: Shell["paint"];

@@ -120,7 +120,8 @@ export class Replica {
 
   /**
    * Starts a new process. When it is ready, it gets all further calls, and the previous one is stopped after its last
-   * call. Resolves when the previous process has ended. If the new process does not become ready, resolves when it has ended; the previous one keeps running.
+   * call. Resolves when the previous process has ended. If the new process does not become ready, resolves when it has
+   * ended; the previous one keeps running.
    */
   async replace(plan: RunPlan, { graceMs, signal }: ReplaceOptions): Promise<ReplaceResult> {
     const next = this.#createProcess();

@@ -161,7 +161,7 @@ export class WorkerProcess {
     return this.#group?.pids() ?? Promise.resolve([]);
   }
 
-  /** Starts it with its restart history leftoversEnded. It must be stopped. */
+  /** Starts it with its restart history cleared. It must be stopped. */
   start(): void {
     this.#policy.forget();
     this.#spawn();
