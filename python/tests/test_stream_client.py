@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import queue
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -240,6 +242,55 @@ def test_names_are_checked_and_nothing_is_joined_after_close(streams: ScriptedSt
             join("todos", "g")
     with pytest.raises(svc.CallError, match="the client was shut down"):
         client.wait_connected(10)
+
+
+def thread_of_client() -> threading.Thread:
+    (thread,) = (thread for thread in threading.enumerate() if thread.name == "svc-streams")
+    return thread
+
+
+def test_a_second_thread_that_closes_returns_when_the_first_has_closed(
+    streams: ScriptedStreams, open_client: Open
+) -> None:
+    client, ending, released = open_client(), threading.Event(), threading.Event()
+    greeted(streams)
+    client.wait_connected(10)
+    thread = thread_of_client()
+
+    async def delay_the_end_of_the_loop() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ending.set()
+            released.wait(10)
+
+    client.on_connection_state(lambda _: asyncio.ensure_future(delay_the_end_of_the_loop()))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        first = pool.submit(client.close)
+        assert ending.wait(10)
+        second = pool.submit(client.close)
+        assert concurrent.futures.wait([second], 0.2).not_done == {second}
+        released.set()
+        second.result(20)
+        assert not thread.is_alive()
+        first.result(20)
+
+
+def test_a_close_that_times_out_ends_the_thread(
+    streams: ScriptedStreams, open_client: Open, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc.stream_client._CLOSE_TIMEOUT_S", 0.1)
+    client, released = open_client(), threading.Event()
+    greeted(streams)
+    client.wait_connected(10)
+    thread = thread_of_client()
+    client.on_connection_state(lambda _: released.wait(10))  # blocks the client's event loop
+    client.close()
+    client.close()
+    released.set()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert len([line for line in lines if "did not close in time" in line]) == 1
 
 
 def test_token_headers_and_query_are_sent_with_the_upgrade(streams: ScriptedStreams, open_client: Open) -> None:

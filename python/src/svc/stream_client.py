@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -73,6 +75,8 @@ class StreamClient:
         self._log = logger
         self._loop = LoopThread("svc-streams")
         self._bridge = LoopBridge(self._loop)
+        self._closing = threading.Lock()
+        self._closed = threading.Event()
         self._watch = ConnectionWatch(logger, "client")
         self._conversation = self._loop.do(
             lambda: StreamConversation(
@@ -175,15 +179,23 @@ class StreamClient:
     def close(self) -> None:
         """Leaves all subscriptions and closes the connection. Does nothing the second time.
 
+        Returns after 20 seconds at most. Waits until the client is closed, also if another thread closes it.
+
         Raises:
             RuntimeError: called on the client's event loop (inside a handler).
         """
         if self._loop.is_current():
             raise RuntimeError("close() ends the event loop of its client, so a handler cannot call it")
-        if not self._loop.is_running():
+        if not self._closing.acquire(blocking=False):
+            self._closed.wait(2 * _CLOSE_TIMEOUT_S)
             return
-        self._loop.start(self._conversation.close()).result(_CLOSE_TIMEOUT_S)
-        self._loop.stop(_CLOSE_TIMEOUT_S)
+        try:
+            self._loop.start(self._conversation.close()).result(_CLOSE_TIMEOUT_S)
+        except concurrent.futures.TimeoutError:
+            self._log.error("the client did not close in time; disconnecting", timeout_s=_CLOSE_TIMEOUT_S)
+        finally:
+            self._loop.stop(_CLOSE_TIMEOUT_S)
+            self._closed.set()
 
     async def close_async(self) -> None:
         """As ``close``, for event loops."""
