@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { npm, root, StepFailure } from "./steps.mjs";
+import { builtFile, projectOf, testFiles } from "./test-selection.mjs";
 
 /**
  * A release of each later version in long-term support, with the integrity of its package for each platform. Node 20 is
@@ -25,9 +26,24 @@ const INTEGRITY = {
 export const NODE_VERSIONS = Object.keys(INTEGRITY);
 
 /** All that runs in the engine's process and in workers. */
-export const ALL_FOLDERS = ["engine", "observability", "protocol", "sdk"].map((name) => `packages/${name}/dist/`);
+const ALL_FOLDERS = ["engine", "observability", "protocol", "sdk"].map((name) => `packages/${name}/src/`);
 /** What depends most on the version: SQLite is built into Node from 22.13, and sockets and streams differ. */
-export const MAIN_FOLDERS = ["packages/engine/dist/store/", "packages/engine/dist/transport/", "packages/sdk/dist/"];
+const MAIN_FOLDERS = ["packages/engine/src/store/", "packages/engine/src/transport/", "packages/sdk/src/"];
+
+/**
+ * Resolves with the test files to run on these versions, as the compiler wrote them: the unit and integration tests of
+ * store, transport and SDK.
+ *
+ * @param {{ allUnits?: boolean }} [options] `allUnits`: also the unit tests of all that runs in the engine and in
+ *   workers. Default: false.
+ */
+export async function testsForNodeVersions({ allUnits = false } = {}) {
+  const folders = { unit: allUnits ? ALL_FOLDERS : MAIN_FOLDERS, integration: MAIN_FOLDERS };
+  const files = await testFiles();
+  return files
+    .filter((file) => (folders[projectOf(file)] ?? []).some((folder) => file.startsWith(folder)))
+    .map(builtFile);
+}
 
 /** Returns the path of a version's program. `installNodeVersions` provides it. */
 export function nodeProgram(version) {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { lockProblems } from "./check-lock.mjs";
-import { NODE_VERSIONS, npmFiles } from "./node-versions.mjs";
+import { NODE_VERSIONS, npmFiles, testsForNodeVersions } from "./node-versions.mjs";
+import { projectOf, sourceFile } from "./test-selection.mjs";
 
 describe("npmFiles", () => {
   it.each(NODE_VERSIONS)("lets npm verify the program of Node %s", (version) => {
@@ -16,5 +17,29 @@ describe("npmFiles", () => {
     expect(() => npmFiles(NODE_VERSIONS[0], "sunos-x64")).toThrow(
       `the integrity of node-sunos-x64@${NODE_VERSIONS[0]} is unknown`,
     );
+  });
+});
+
+describe("testsForNodeVersions", () => {
+  it("has the unit and integration tests of the store, the transport and the SDK, compiled", async () => {
+    const files = await testsForNodeVersions();
+    expect(files).toEqual(
+      expect.arrayContaining([
+        "packages/engine/dist/store/driver.test.js",
+        "packages/engine/dist/store/session.integration.test.js",
+        "packages/engine/dist/transport/slow-heads.integration.test.js",
+        "packages/sdk/dist/process-signals.integration.test.js",
+      ]),
+    );
+    expect(files.filter((file) => !/^packages\/(?:engine\/dist\/(?:store|transport)|sdk\/dist)\//.test(file))).toEqual(
+      [],
+    );
+  });
+
+  it("adds the unit tests of all that runs in the engine and in workers", async () => {
+    const usual = await testsForNodeVersions();
+    const added = (await testsForNodeVersions({ allUnits: true })).filter((file) => !usual.includes(file));
+    expect(added).toContain("packages/protocol/dist/codec.test.js");
+    expect(new Set(added.map((file) => projectOf(sourceFile(file))))).toEqual(new Set(["unit"]));
   });
 });

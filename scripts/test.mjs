@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { ALL_FOLDERS, installNodeVersions, MAIN_FOLDERS, NODE_VERSIONS, nodeProgram } from "./node-versions.mjs";
+import { installNodeVersions, NODE_VERSIONS, nodeProgram, testsForNodeVersions } from "./node-versions.mjs";
 import { packSdks } from "./pack-sdks.mjs";
 import { installPublishedPython } from "./published-clients.mjs";
 import {
@@ -32,7 +32,8 @@ Runs all tests, or those of the files whose path contains a pattern. Without suc
 
   -t, --name <text>  run only tests whose name contains the text
   --node-versions    run only the unit tests of the engine and the SDK on later versions of Node
-                     (npm run test:node-versions); a run of all tests includes those of store, transport and SDK
+                     (npm run test:node-versions), and the integration tests of store, transport and SDK, which a
+                     run of all tests includes
   --unit             run only tests without processes, disk or real time (npm run test:unit)
   --no-install       skip the installation steps
   --help             print this`;
@@ -117,7 +118,7 @@ async function main() {
       runVitest(selection),
       needs(["pytest"]) ? runPytest(python, selection) : { passed: 0, failures: [] },
     ]);
-    for (const { version, folders } of onOtherNodes) reports.push(await runOnNode(version, folders));
+    for (const { version, files } of onOtherNodes) reports.push(await runOnNode(version, files));
     const failures = reports.flatMap((report) => report.failures);
     const passed = reports.reduce((sum, report) => sum + report.passed, 0);
     for (const line of ["", ...failureLines(failures)]) console.log(line);
@@ -143,11 +144,11 @@ async function planOf(options) {
   const isComplete = patterns.length === 0 && name === undefined && !unit;
   const needed = PROGRAMS.filter(([, , projects]) => projects.some((each) => selection.projects.includes(each)));
   if (isComplete) needed.push(["Installing other versions of Node", installNodeVersions]);
-  const folders = options["node-versions"] ? ALL_FOLDERS : MAIN_FOLDERS;
+  const files = await testsForNodeVersions({ allUnits: options["node-versions"] });
   return {
     selection,
     programs: options["no-install"] ? [] : needed,
-    onOtherNodes: isComplete ? NODE_VERSIONS.map((version) => ({ version, folders })) : [],
+    onOtherNodes: isComplete ? NODE_VERSIONS.map((version) => ({ version, files })) : [],
   };
 }
 
@@ -195,14 +196,22 @@ async function runVitest({ projects, files, name }) {
   return outcome("vitest", code, content.numPassedTests ?? 0, vitestFailures(content));
 }
 
-/** Runs the unit tests of folders on another version of Node. */
-async function runOnNode(version, folders) {
+/** Runs test files on another version of Node. */
+async function runOnNode(version, files) {
   const title = `Node ${version}`;
   const report = join(results, `vitest-node-${version}.json`);
-  const vitest = ["run", "--project", "unit", "--reporter=json", `--outputFile.json=${report}`];
+  const vitest = [
+    "run",
+    "--project",
+    "unit",
+    "--project",
+    "integration",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+  ];
   const { code } = await run(
     nodeProgram(version),
-    [join(root, "node_modules/vitest/vitest.mjs"), ...vitest, ...folders],
+    [join(root, "node_modules/vitest/vitest.mjs"), ...vitest, ...files],
     { stdio: "inherit" },
   );
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));

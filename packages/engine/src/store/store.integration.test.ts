@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   statSync,
@@ -206,15 +207,16 @@ describe("the store", () => {
   it("finds after an unclean stop that an index does not fit its table", async () => {
     const file = freshFile();
     const broken = openDatabase(file);
-    broken.exec(`PRAGMA journal_mode=WAL; ${schema.join(";")}; PRAGMA user_version=${schema.length}; INSERT INTO lines (text) VALUES ('a'), ('b');
-      PRAGMA writable_schema=ON; DELETE FROM sqlite_schema WHERE name='extra'`);
-    broken.exec(
-      "CREATE INDEX extra ON notes (line); INSERT INTO notes (line) VALUES (1); PRAGMA wal_checkpoint(TRUNCATE)",
-    );
-    broken.exec("UPDATE sqlite_schema SET sql='CREATE INDEX extra ON notes (line) WHERE line > 1' WHERE name='extra'");
+    broken.exec(`PRAGMA journal_mode=WAL; ${schema.join(";")}; PRAGMA user_version=${schema.length};
+      INSERT INTO lines (text) VALUES ('a'), ('b'); CREATE INDEX extra ON notes (line + 1);
+      PRAGMA wal_checkpoint(TRUNCATE); INSERT INTO notes (line) VALUES (1)`);
     const copy = freshFile();
     for (const end of ["", "-wal"]) copyFileSync(`${file}${end}`, `${copy}${end}`);
     broken.close();
+    // Newer versions of SQLite reject writes to sqlite_schema.
+    const pages = readFileSync(copy);
+    pages.write("line + 2", pages.indexOf("line + 1"));
+    writeFileSync(copy, pages);
     const store = await open({ file: copy });
     await expect.poll(() => store.damage()).toMatch(/is damaged: .*extra/);
     await store.close();
