@@ -70,6 +70,17 @@ describe("results of the engine", () => {
     expect(warnings).toEqual([]);
   });
 
+  it("have only their present names in copies and in what a handler returns", async () => {
+    const present = { oldValue: { job_id: 1 }, newValue: { some_key: 2 }, version: 3 };
+    expect(Object.keys({ ...(await worker.state.set("s", "k", 1)) })).toEqual(Object.keys(present));
+    worker.registerFunction("f", () => worker.state.set("s", "k", 1));
+    await engine.frame({ type: "registerfunction" });
+    const invocation_id = crypto.randomUUID();
+    engine.send({ type: "invokefunction", invocation_id, function_id: "f", data: null });
+    expect((await engine.frame({ type: "invocationresult", invocation_id })).result).toEqual(present);
+    expect(warnings).toEqual([]);
+  });
+
   it("still answer to their old names, which are not enumerable, with one warning for each", async () => {
     const first = await worker.state.set("s", "k", 1);
     const second = await worker.state.set("s", "k", 1);
