@@ -36,6 +36,7 @@ export function provideInspectFunctions(
     id: "queue::list",
     summary:
       "Lists queues with their counts: declared queues, queues of subscriptions, and other queues that still hold jobs",
+    polled: true,
     input: z.strictObject({}),
     output: z.object({ queues: z.array(statsShape) }),
     async handle(_, { access }) {
@@ -54,6 +55,7 @@ export function provideInspectFunctions(
   provideFunction({
     id: "queue::stats",
     summary: "Returns the counts of a queue",
+    polled: true,
     input: z.strictObject({ queue: queueName }),
     output: statsShape,
     async handle({ queue }, { access }) {
@@ -64,6 +66,7 @@ export function provideInspectFunctions(
   provideFunction({
     id: "queue::peek",
     summary: "Returns a page of a queue's jobs in one state, without removing them",
+    polled: true,
     input: peekInput,
     output: z.object({ jobs: z.array(z.union([jobShape, doneJobShape])), cursor: z.string().nullable() }),
     async handle({ queue, state, cursor, limit }, { access }) {
@@ -86,6 +89,7 @@ export function provideInspectFunctions(
     id: "queue::get_job",
     summary:
       "Returns a job: of one in flight also its progress, of a done one its result while it is kept. Of other ended jobs returns only the final state, while their dedupe key is remembered",
+    polled: true,
     input: z.strictObject({ job_id: jobId }),
     output: z.union([
       jobShape,

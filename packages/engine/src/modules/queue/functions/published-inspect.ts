@@ -24,6 +24,7 @@ export function providePublishedInspectFunctions(
   provideFunction({
     id: "engine::queue::list_topics",
     summary: "Lists topics with the number of their subscriptions, and queues with their concurrency",
+    polled: true,
     input: z.unknown(),
     output: z.array(z.object({ name: z.string(), broker_type: z.string(), subscriber_count: z.int() })),
     async handle() {
@@ -47,6 +48,7 @@ export function providePublishedInspectFunctions(
   provideFunction({
     id: "engine::queue::topic_stats",
     summary: "Returns the depth and the number of consumers of a topic or queue",
+    polled: true,
     input: z.object(named),
     output: z.object({
       depth: z.int().meta({ description: "Waiting, delayed and running jobs" }),
