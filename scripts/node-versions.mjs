@@ -23,7 +23,11 @@ const INTEGRITY = {
     "win-x64": "sha512-0ddSuAi9KnmYzfjJwKfFUO5YfljMVfa9smiGRQXmp5QGhm8KXk7xbqkFNeaPXVaL6sfZ5oGfCD7q8wWY/TnypA==",
   },
 };
-export const NODE_VERSIONS = Object.keys(INTEGRITY);
+const [NODE_VERSIONS, UNTESTED_VERSIONS] = [true, false].map((isHere) =>
+  Object.keys(INTEGRITY).filter((version) => Object.hasOwn(INTEGRITY[version], platform()) === isHere),
+);
+
+export { NODE_VERSIONS };
 
 /** All that runs in the engine's process and in workers. */
 const ALL_FOLDERS = ["engine", "observability", "protocol", "sdk"].map((name) => `packages/${name}/src/`);
@@ -59,7 +63,9 @@ export function nodeProgram(version) {
 /** @param {{ signal: AbortSignal, outcome: (text: string) => void }} context */
 export async function installNodeVersions({ signal, outcome }) {
   const missing = NODE_VERSIONS.filter((version) => !existsSync(nodeProgram(version)));
-  if (missing.length === 0) outcome("up to date");
+  if (UNTESTED_VERSIONS.length > 0)
+    outcome(`no package of Node ${UNTESTED_VERSIONS.join(", ")} for ${platform()}: not tested`);
+  else if (missing.length === 0) outcome("up to date");
   for (const version of missing) {
     const cwd = folderOf(version);
     await mkdir(cwd, { recursive: true });
