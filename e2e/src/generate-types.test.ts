@@ -114,7 +114,7 @@ describe("svc generate types --lang typescript", () => {
   };
 
   beforeAll(async () => {
-    await mkdir(join(dir, "node_modules/@svc"), { recursive: true });
+    await mkdir(join(dir, "node_modules/@svc-runtime"), { recursive: true });
     symlinkSync(join(root, "packages/sdk"), join(dir, "node_modules/@svc-runtime/sdk"));
     writeFileSync(join(dir, "package.json"), `{"type": "module"}`);
     writeFileSync(

@@ -245,7 +245,7 @@ describe("the packages by themselves", () => {
   it("provide a project with the SDK and the engine's test kit", async () => {
     const folder = join(work, "own");
     // npm installed each with its own dependencies below it.
-    const modules = join(folder, "node_modules/@svc");
+    const modules = join(folder, "node_modules/@svc-runtime");
     mkdirSync(modules, { recursive: true });
     await runToEnd(
       "cp",

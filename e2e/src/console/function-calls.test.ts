@@ -29,7 +29,7 @@ beforeAll(async () => {
   worker.registerFunction("calls::fail", () => Promise.reject(new TypeError("no stock")));
   worker.registerFunction("calls::noted", (input) => noted.push(input));
   project = mkdtempSync(join(tmpdir(), "svc-project-"));
-  mkdirSync(join(project, "node_modules/@svc"), { recursive: true });
+  mkdirSync(join(project, "node_modules/@svc-runtime"), { recursive: true });
   symlinkSync(join(root, "packages/sdk"), join(project, "node_modules/@svc-runtime/sdk"));
   mkdirSync(join(project, "bin"));
   writeFileSync(

@@ -25,12 +25,12 @@ describe("the guide to testing", () => {
   it("has it pass with the packages as projects install them", async () => {
     const project = mkdtempSync(join(tmpdir(), "svc-packages-"));
     const modules = join(project, "node_modules");
-    mkdirSync(join(modules, "@svc"), { recursive: true });
+    mkdirSync(join(modules, "@svc-runtime"), { recursive: true });
     // Packages that npm would download. svc's own come from their archives.
     for (const name of readdirSync(join(root, "node_modules")))
-      if (name !== "@svc") symlinkSync(join(root, "node_modules", name), join(modules, name));
+      if (name !== "@svc-runtime") symlinkSync(join(root, "node_modules", name), join(modules, name));
     for (const name of ["engine", "sdk"]) {
-      const target = join(modules, "@svc", name);
+      const target = join(modules, "@svc-runtime", name);
       mkdirSync(target);
       await run("tar", [
         "xzf",
