@@ -45,6 +45,15 @@ describe("a job that no worker can run", () => {
     expect(result).toMatchObject({ jobs: [{ reason: "no connected worker provides the function secret::snd" }] });
   });
 
+  it("names to a restricted caller that sees only counts no function of a job", async () => {
+    const own = await start();
+    await own.call("queue::enqueue", { queue: "default", function_id: "secret::run" });
+    const guest = await own.engine.connectWorker({ access: accessOfRole("guest", ["queue::stats", "queue::list"]) });
+    const waiting_reasons = ["no worker can run some of these jobs now"];
+    expect(await guest.call("queue::stats", { queue: "default" })).toMatchObject({ result: { waiting_reasons } });
+    expect(await guest.call("queue::list")).toMatchObject({ result: { queues: [{ waiting_reasons }] } });
+  });
+
   it("waits for a trigger if it names no function", async () => {
     const own = await start();
     await own.call("queue::enqueue", { queue: "default" });

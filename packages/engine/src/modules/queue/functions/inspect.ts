@@ -18,6 +18,8 @@ export function provideInspectFunctions(
   core: QueueCore,
 ): void {
   const reasonsFor = (access: CallerAccess | undefined): AwayReasonOf => awayReasons(core, access === undefined);
+  const reasonsForCounts = (access: CallerAccess | undefined): AwayReasonOf =>
+    access === undefined ? reasonsFor(access) : withoutFunctionIds(reasonsFor(access));
 
   async function statsOf(counts: QueueCounts, reasonOf: AwayReasonOf): Promise<QueueStats> {
     const { queue, waiting, paused } = counts;
@@ -47,7 +49,7 @@ export function provideInspectFunctions(
       );
       const byName = new Map(used.map((counts) => [counts.queue, counts]));
       const declared = await Promise.all(core.names().map(async (name) => byName.get(name) ?? core.counts(name)));
-      const reasonOf = reasonsFor(access);
+      const reasonOf = reasonsForCounts(access);
       const shown = [...declared, ...holding];
       return { queues: await Promise.all(shown.map((counts) => statsOf(counts, reasonOf))) };
     },
@@ -60,7 +62,7 @@ export function provideInspectFunctions(
     output: statsShape,
     async handle({ queue }, { access }) {
       await refuseUnknown(core, queue);
-      return statsOf(await core.counts(queue), reasonsFor(access));
+      return statsOf(await core.counts(queue), reasonsForCounts(access));
     },
   });
   provideFunction({
@@ -104,6 +106,14 @@ export function provideInspectFunctions(
       return Payload.fromText(jobJson(found, { core, reasonOf: reasonsFor(access) }));
     },
   });
+}
+
+/** A restricted caller may see the counts of a queue without its jobs, so the reasons must not name their functions. */
+function withoutFunctionIds(reasonOf: AwayReasonOf): AwayReasonOf {
+  return (queue, functionId) => {
+    const reason = reasonOf(queue, functionId);
+    return reason === undefined || functionId === undefined ? reason : "no worker can run some of these jobs now";
+  };
 }
 
 /** Rejects with CallError `queue_not_found` for a queue that is not declared and was never used. */
