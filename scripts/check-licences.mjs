@@ -191,21 +191,21 @@ const LIST_PYTHON_PACKAGES = `
 import json, importlib.metadata as metadata
 from pip._vendor.packaging.requirements import Requirement
 from pip._vendor.packaging.utils import canonicalize_name
-found, queue = {}, [("svc", [])]
+found, queue = {}, [("svc-runtime", [])]
 while queue:
     name, chain = queue.pop(0)
     if name in found:
         continue
     distribution = metadata.distribution(name)
     facts = distribution.metadata
-    chain = [*chain, name if name == "svc" else f"{name}@{distribution.version}"]
+    chain = [*chain, name if name == "svc-runtime" else f"{name}@{distribution.version}"]
     found[name] = {"name": name, "version": distribution.version, "chain": chain,
                    "licence": facts.get("License-Expression") or facts.get("License")}
     for line in distribution.requires or []:
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
             queue.append((canonicalize_name(requirement.name), chain))
-del found["svc"]
+del found["svc-runtime"]
 print(json.dumps(list(found.values())))
 `;
 

@@ -90,7 +90,7 @@ describe("npmPackages", () => {
       devDependencies: { mock: "1.0.0" },
     },
     "packages/console": {
-      name: "svc-console",
+      name: "@svc-runtime/console",
       dependencies: { "@svc-runtime/engine": "0.1.0" },
       devDependencies: { ui: "1.0.0", bundler: "1.0.0" },
     },
@@ -135,7 +135,7 @@ describe("npmPackages", () => {
   it("names the dependants", () => {
     expect(named("helper").chain).toEqual(["@svc-runtime/engine", "server@1.0.0", "helper@1.0.0"]);
     expect(named("helper", "2.0.0").chain).toEqual(["bundler@1.0.0", "helper@2.0.0"]);
-    expect(named("paint").chain).toEqual(["svc-console", "ui@1.0.0", "paint@1.0.0"]);
+    expect(named("paint").chain).toEqual(["@svc-runtime/console", "ui@1.0.0", "paint@1.0.0"]);
   });
 });
 
