@@ -181,9 +181,12 @@ export class RouteTable {
 
   #placeTrusted(holder: RouteHolder): void {
     const claim = this.#trusted.get(keyOf(holder)) ?? this.#claimTrusted(holder);
+    const previousLead = claim.lead;
     claim.add(holder, "last");
     if (claim.lead === holder) {
       claim.leadChanged();
+      // Its worker is away, so the new member stands in.
+      if (previousLead !== undefined) claim.report(previousLead);
       for (const covered of this.#restrictedTree.all("is covered by", claim.pattern)) this.#displace(covered, claim);
     } else claim.report(holder);
     this.#reserve(claim, holder);
