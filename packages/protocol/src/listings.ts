@@ -52,7 +52,7 @@ export interface WorkerListing {
   readonly active_invocations: number;
   /** The principal of a restricted connection, e.g. `role reader`. Null: an unrestricted connection, or a module. */
   readonly principal: string | null;
-  /** The config entry for which the engine started this process; null if there is none. */
+  /** Name of the config entry that the engine started this process for. Null: the engine did not start it. */
   readonly configured_worker: string | null;
 }
 
@@ -243,4 +243,15 @@ export interface QueueStats extends QueueCounts {
   readonly topic: string | null;
   /** Why no worker can run some of the oldest waiting jobs. Absent on older engines. */
   readonly waiting_reasons?: readonly string[];
+}
+
+/** Calls of one function, or of all, in a period. From `engine::metrics::functions`. */
+export interface CallFigures {
+  readonly calls: number;
+  readonly errors: number;
+  readonly error_rate: number;
+  readonly rate_per_second: number;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+  readonly p99_ms: number | null;
 }

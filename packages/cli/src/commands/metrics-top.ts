@@ -1,3 +1,4 @@
+import type { CallFigures } from "@svc-runtime/protocol/listings";
 import type { Worker } from "@svc-runtime/sdk";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
@@ -30,14 +31,7 @@ interface TopOptions extends EngineOptions {
   readonly json?: true;
 }
 
-interface Statistics {
-  readonly calls: number;
-  readonly errors: number;
-  readonly error_rate: number;
-  readonly rate_per_second: number;
-  readonly p50_ms: number | null;
-  readonly p95_ms: number | null;
-  readonly p99_ms: number | null;
+interface Statistics extends CallFigures {
   readonly max_ms: number | null;
 }
 

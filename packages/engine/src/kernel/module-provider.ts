@@ -202,8 +202,8 @@ function readInput(payload: Payload, { id, rawMembers }: FunctionSpec<unknown>):
 }
 
 /**
- * Returns one clause for each member of `value` that is unknown to `schema` and close to a known name; undefined if
- * there is none.
+ * Returns one clause for each member of `value` that is unknown to `schema` and close to a known name; undefined
+ * without such a member.
  */
 function misspeltMembers(schema: z.ZodType, value: unknown): string | undefined {
   const shape = (schema as { readonly shape?: object }).shape;
