@@ -10,7 +10,7 @@ import { scenarios } from "./scenarios/index.ts";
 import type { Scenario } from "./scenarios/scenario.ts";
 import { renderBars, renderMeasurements } from "./table.ts";
 
-const BINDING_ROWS: ReadonlySet<number> = new Set([1, 2, 3, 4, 11, 16, 26, 27, 29]);
+const BINDING_ROWS: ReadonlySet<number> = new Set([1, 2, 3, 4, 11, 16, 26, 27, 29, 30, 31]);
 const RESULTS_FOLDER = fileURLToPath(new URL("../results", import.meta.url));
 /** On the disk of the repository, because the folder for temporary files may be in memory. */
 const WORK_FOLDER = fileURLToPath(new URL(`../../.cache/bench/run-${process.pid}`, import.meta.url));

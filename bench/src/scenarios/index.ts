@@ -1,3 +1,4 @@
+import { callAndEchoes } from "./call-and-echoes.ts";
 import { channelStream } from "./channel-stream.ts";
 import { collectorOutage } from "./collector-outage.ts";
 import { consoleLogs } from "./console-logs.ts";
@@ -8,6 +9,7 @@ import { cronTriggers } from "./cron-triggers.ts";
 import { eventFanOut } from "./event-fan-out.ts";
 import { footprint } from "./footprint.ts";
 import { httpCalls } from "./http-calls.ts";
+import { httpRelay } from "./http-relay.ts";
 import { largeState } from "./large-state.ts";
 import { observedCalls } from "./observed-calls.ts";
 import { payloadSizes } from "./payload-sizes.ts";
@@ -26,9 +28,11 @@ import { waitingJobs } from "./waiting-jobs.ts";
 export const scenarios: readonly Scenario[] = [
   smallCalls,
   singleCall,
+  callAndEchoes,
   payloadSizes,
   sdkCalls,
   httpCalls,
+  httpRelay,
   footprint,
   stateCalls,
   channelStream,

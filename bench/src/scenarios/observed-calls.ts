@@ -3,7 +3,7 @@ import { placeApart } from "../pinning.ts";
 import type { Server } from "../processes.ts";
 import { interleave } from "../rounds.ts";
 import { ratio } from "../statistics.ts";
-import { echoCalls, engineFor, measurementsOf, type Scenario, type ScenarioContext, withServers } from "./scenario.ts";
+import { echoCalls, engineFor, measurementsOf, OBSERVABILITY_OFF, type Scenario, withServers } from "./scenario.ts";
 
 const CONCURRENCY = 16;
 const PAYLOAD_BYTES = 100;
@@ -15,9 +15,10 @@ export const observedCalls: Scenario = {
   run(context) {
     const { options, generator } = context;
     const starting = {
-      on: () => engineWith(context, "observed", {}),
-      tenth: () => engineWith(context, "observed-tenth", { sampling_ratio: 0.1 }),
-      off: () => engineWith(context, "unobserved", { enabled: false, metrics_enabled: false, logs_enabled: false }),
+      on: () => engineFor(context, "observed"),
+      tenth: () =>
+        engineFor(context, "observed-tenth", [{ name: "svc-observability", config: { sampling_ratio: 0.1 } }]),
+      off: () => engineFor(context, "unobserved", [OBSERVABILITY_OFF]),
     };
     return withServers(starting, async ({ on, tenth, off }) => {
       const notes = placeApart(generator.pid, [on.pid, tenth.pid, off.pid]);
@@ -52,7 +53,3 @@ export const observedCalls: Scenario = {
     });
   },
 };
-
-function engineWith(context: ScenarioContext, name: string, config: object): ReturnType<typeof engineFor> {
-  return engineFor(context, name, [{ name: "svc-observability", config }]);
-}

@@ -11,6 +11,8 @@ import { ratio } from "../statistics.ts";
 import { engineFor, measurementsOf, type Scenario, type ScenarioContext, withServers } from "./scenario.ts";
 
 const IN_FLIGHT = [1, 128] as const;
+/** Least rate, compared with BullMQ. */
+const LEAST_RATE = { 1: 1, 128: 1.2 } as const;
 const PAYLOAD_BYTES = 100;
 const QUEUE = "bench";
 const SYNC_TIMEOUT_MS = 30_000;
@@ -70,7 +72,7 @@ export const queuedJobs: Scenario = {
   },
 };
 
-function barsOf(of: (name: string) => readonly Window[], concurrency: number): Bar[] {
+function barsOf(of: (name: string) => readonly Window[], concurrency: (typeof IN_FLIGHT)[number]): Bar[] {
   const compared = (value: (window: Window) => number) =>
     ratio(of(`svc-queue, ${concurrency}`).map(value), of(`BullMQ, ${concurrency}`).map(value));
   const quoted = { row: 21, unit: "x", standing: "quoted" } as const;
@@ -79,8 +81,9 @@ function barsOf(of: (name: string) => readonly Window[], concurrency: number): B
       ...quoted,
       what: `jobs/s, ${concurrency} in flight, vs BullMQ`,
       measured: compared(operationsPerSecond),
-      limit: 1,
+      limit: LEAST_RATE[concurrency],
       sense: "at least",
+      standing: "binding",
     },
     {
       ...quoted,

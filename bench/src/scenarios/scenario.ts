@@ -30,6 +30,12 @@ export interface Scenario {
   run(context: ScenarioContext): Promise<ScenarioResult>;
 }
 
+/** Turns off what every engine otherwise records: spans, metrics and logs. */
+export const OBSERVABILITY_OFF: ModuleEntry = {
+  name: "svc-observability",
+  config: { enabled: false, metrics_enabled: false, logs_enabled: false },
+};
+
 /** Starts an engine for this scenario. `name` distinguishes several. */
 export function engineFor(
   context: ScenarioContext,
