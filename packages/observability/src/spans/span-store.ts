@@ -1,5 +1,6 @@
 import type { Awaitable } from "@svc-runtime/engine/module";
 import type { SpanRecord, SpanSink } from "../model.ts";
+import type { FacetValues } from "./trace-facets.ts";
 import { durationUsOf, type TraceFacts } from "./trace-facts.ts";
 import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "./trace-query.ts";
 
@@ -12,6 +13,8 @@ export interface TraceRow {
   readonly facts: TraceFacts;
   /** Empty, the root span, or all spans, depending on the request. */
   readonly spans: readonly SpanRecord[];
+  /** Mostly the same object for traces with the same values, if the store has computed it already. */
+  readonly facets?: FacetValues;
 }
 
 export interface TracePage {
@@ -21,6 +24,14 @@ export interface TracePage {
   readonly totalIsExact: boolean;
   /** Where the next page begins; undefined on the last page. A short or empty page may still have a next one. */
   readonly next: TracePosition | undefined;
+}
+
+/** A search of all matching traces. */
+export interface TraceScan {
+  readonly filters: TraceFilters;
+  readonly spans: TraceListRequest["spans"];
+  /** Maximum number of traces. */
+  readonly max: number;
 }
 
 export interface SpanStoreStats {
@@ -39,6 +50,11 @@ export interface SpanStoreStats {
 export interface SpanStore extends SpanSink {
   readonly storage: "memory" | "disk";
   list(request: TraceListRequest): Promise<TracePage>;
+  /**
+   * Passes on matching traces, in any order; with more than `max`, mostly the newest. The rows are valid only during
+   * `onRow`. Returns false if there are more.
+   */
+  scan(request: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean>;
   /** Returns the spans of a trace by start time, each once, MAX_READ_SPANS at most. */
   spansOf(traceId: string): Promise<readonly SpanRecord[]>;
   span(traceId: string, spanId: string): Promise<SpanRecord | undefined>;
@@ -49,7 +65,7 @@ export interface SpanStore extends SpanSink {
   close(): Promise<void>;
 }
 
-export type SpanReader = Pick<SpanStore, "storage" | "list" | "spansOf" | "span">;
+export type SpanReader = Pick<SpanStore, "storage" | "list" | "scan" | "spansOf" | "span">;
 
 /**
  * True if `span` may replace `stored`, which has the same ids. A restricted sender may replace only its own spans:
@@ -87,7 +103,7 @@ const PAGE_WITH_SPANS = 100;
 
 /** Yields every trace that matches, newest first, page by page. */
 export async function* allTraces(
-  store: SpanReader,
+  store: Pick<SpanReader, "list">,
   filters: TraceFilters,
   spans: TraceListRequest["spans"],
 ): AsyncGenerator<TraceRow> {
@@ -98,4 +114,19 @@ export async function* allTraces(
     yield* page.rows;
     after = page.next;
   } while (after !== undefined);
+}
+
+/** Scans a store page by page. */
+export async function scanPages(
+  store: Pick<SpanReader, "list">,
+  { filters, spans, max }: TraceScan,
+  onRow: (row: TraceRow) => void,
+): Promise<boolean> {
+  let count = 0;
+  for await (const row of allTraces(store, filters, spans)) {
+    if (count >= max) return false;
+    count += 1;
+    onRow(row);
+  }
+  return true;
 }

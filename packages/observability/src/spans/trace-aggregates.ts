@@ -1,7 +1,8 @@
 import type { SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { allTraces, type SpanReader, type TraceRow } from "./span-store.ts";
-import { durationUsOf, statusOf } from "./trace-facts.ts";
+import { DEFAULT_FACETS, type FacetValues, facetValuesOf } from "./trace-facets.ts";
+import { durationUsOf } from "./trace-facts.ts";
 import type { TraceFilters } from "./trace-query.ts";
 
 /** Maximum number of counted traces, newest first; fewer if spans must be read. With more, `exact` is false. */
@@ -11,38 +12,38 @@ const MAX_COUNTED_WITH_SPANS = 5_000;
 const MAX_VALUES = 100;
 /** Maximum number of different values of one facet while counting. */
 const MAX_DISTINCT = 10_000;
-
-const FACTS: Readonly<Record<string, (row: TraceRow) => readonly (string | undefined)[]>> = {
-  status: ({ facts }) => [statusOf(facts)],
-  service: ({ facts }) => facts.services,
-  function_id: ({ facts }) => facts.functions,
-  trigger_type: ({ facts }) => [facts.triggerType],
-  name: ({ facts }) => [facts.rootName],
-};
-
-export const DEFAULT_FACETS = ["status", "service", "function_id", "trigger_type"];
+/** Facet of the root span's name. */
+const ROOT_NAME = "name";
 
 /** Counts traces by value. A name that is no fact of a trace refers to an attribute of any of its spans. */
 export async function traceFacets(store: SpanReader, filters: TraceFilters, names: readonly string[]) {
   const counts = new Map(names.map((name) => [name, new Map<string, number>()]));
-  const needsSpans = names.some((name) => !Object.hasOwn(FACTS, name));
+  const usual = DEFAULT_FACETS.filter((name) => counts.has(name));
+  const others = names.filter((name) => !usual.some((each) => each === name));
+  const readers = others.map((name) => ({ counts: counts.get(name) ?? new Map(), valuesOf: valuesOf(name) }));
+  const combinations = new Map<FacetValues, number>();
+  const needsSpans = others.some((name) => name !== ROOT_NAME);
+  const scan = needsSpans
+    ? ({ filters, spans: "all", max: MAX_COUNTED_WITH_SPANS } as const)
+    : ({ filters, spans: "none", max: MAX_COUNTED } as const);
   let total = 0;
-  let exact = true;
-  for await (const row of allTraces(store, filters, needsSpans ? "all" : "none")) {
-    if (total >= (needsSpans ? MAX_COUNTED_WITH_SPANS : MAX_COUNTED)) {
-      exact = false;
-      break;
-    }
+  const exact = await store.scan(scan, (row) => {
     total += 1;
-    for (const [name, values] of counts) countValues(values, new Set(valuesOf(row, name)));
-  }
+    const values = row.facets ?? facetValuesOf(row.facts);
+    combinations.set(values, (combinations.get(values) ?? 0) + 1);
+    for (const reader of readers)
+      for (const value of reader.valuesOf(row)) if (value !== undefined) countValue(reader.counts, value, 1);
+  });
+  for (const [values, count] of combinations)
+    for (const name of usual) for (const value of values[name]) countValue(counts.get(name) ?? new Map(), value, count);
   const facets = Object.fromEntries([...counts].map(([name, values]) => [name, mostFrequent(values)]));
   return { facets, total, exact };
 }
 
-function valuesOf(row: TraceRow, name: string): readonly (string | undefined)[] {
-  const own = Object.hasOwn(FACTS, name) ? FACTS[name] : undefined;
-  return own === undefined ? row.spans.map((span) => attributeText(span, name)) : own(row);
+/** Returns a function that yields each value of a trace once. */
+function valuesOf(name: string): (row: TraceRow) => Iterable<string | undefined> {
+  if (name === ROOT_NAME) return ({ facts }) => [facts.rootName];
+  return ({ spans }) => new Set(spans.map((span) => attributeText(span, name)));
 }
 
 export function attributeText(span: SpanRecord, name: string): string | undefined {
@@ -50,12 +51,9 @@ export function attributeText(span: SpanRecord, name: string): string | undefine
   return value === undefined ? undefined : textOfValue(value);
 }
 
-function countValues(counts: Map<string, number>, values: ReadonlySet<string | undefined>): void {
-  for (const value of values) {
-    if (value === undefined) continue;
-    const before = counts.get(value);
-    if (before !== undefined || counts.size < MAX_DISTINCT) counts.set(value, (before ?? 0) + 1);
-  }
+function countValue(counts: Map<string, number>, value: string, by: number): void {
+  const before = counts.get(value);
+  if (before !== undefined || counts.size < MAX_DISTINCT) counts.set(value, (before ?? 0) + by);
 }
 
 function mostFrequent(counts: ReadonlyMap<string, number>): { value: string; count: number }[] {
@@ -65,20 +63,18 @@ function mostFrequent(counts: ReadonlyMap<string, number>): { value: string; cou
 
 /** Counts traces over time in equal buckets, and by duration in buckets that grow by a constant factor. */
 export async function traceHistogram(store: SpanReader, filters: TraceFilters, buckets: number) {
-  const starts: { readonly ms: number; readonly error: boolean }[] = [];
+  const starts: number[] = [];
+  const failedStarts: number[] = [];
   const durations: number[] = [];
-  let exact = true;
-  for await (const { facts } of allTraces(store, filters, "none")) {
-    if (starts.length >= MAX_COUNTED) {
-      exact = false;
-      break;
-    }
-    starts.push({ ms: facts.startUs / 1_000, error: facts.errorCount > 0 });
+  const exact = await store.scan({ filters, spans: "none", max: MAX_COUNTED }, ({ facts }) => {
+    const startMs = facts.startUs / 1_000;
+    starts.push(startMs);
+    if (facts.errorCount > 0) failedStarts.push(startMs);
     const durationUs = durationUsOf(facts);
     if (durationUs !== undefined) durations.push(durationUs / 1_000);
-  }
+  });
   return {
-    time: overTime(starts, filters, buckets),
+    time: overTime({ starts, failedStarts }, filters, buckets),
     duration: overDurations(durations, buckets),
     total: starts.length,
     exact,
@@ -86,14 +82,14 @@ export async function traceHistogram(store: SpanReader, filters: TraceFilters, b
 }
 
 function overTime(
-  starts: readonly { readonly ms: number; readonly error: boolean }[],
+  { starts, failedStarts }: { readonly starts: readonly number[]; readonly failedStarts: readonly number[] },
   { start_time, end_time }: TraceFilters,
   buckets: number,
 ) {
   if (starts.length === 0) return [];
-  // The list is newest first, so the last is the oldest. A trace may have begun before the requested time.
-  const first = Math.max(start_time ?? -Infinity, starts.at(-1)?.ms ?? 0);
-  const last = Math.min(end_time ?? Infinity, Math.max(starts[0]?.ms ?? first, first));
+  // A trace may have begun before the requested time.
+  const first = Math.max(start_time ?? -Infinity, least(starts));
+  const last = Math.min(end_time ?? Infinity, Math.max(greatest(starts), first));
   const width = Math.max(1, (last - first) / buckets);
   const time = Array.from({ length: buckets }, (_, index) => ({
     start_ms: first + index * width,
@@ -101,11 +97,14 @@ function overTime(
     count: 0,
     errors: 0,
   }));
-  for (const { ms, error } of starts) {
-    const bucket = time[clampIndex((ms - first) / width, buckets)];
-    if (bucket === undefined) continue;
-    bucket.count += 1;
-    if (error) bucket.errors += 1;
+  const bucketAt = (ms: number) => time[clampIndex((ms - first) / width, buckets)];
+  for (const ms of starts) {
+    const bucket = bucketAt(ms);
+    if (bucket !== undefined) bucket.count += 1;
+  }
+  for (const ms of failedStarts) {
+    const bucket = bucketAt(ms);
+    if (bucket !== undefined) bucket.errors += 1;
   }
   return time;
 }
@@ -113,14 +112,8 @@ function overTime(
 /** The buckets are logarithmic, because durations differ by orders of magnitude. */
 function overDurations(durations: readonly number[], buckets: number) {
   if (durations.length === 0) return [];
-  const low = Math.max(
-    0.001,
-    durations.reduce((a, b) => Math.min(a, b)),
-  );
-  const high = Math.max(
-    low * 1.001,
-    durations.reduce((a, b) => Math.max(a, b)),
-  );
+  const low = Math.max(0.001, least(durations));
+  const high = Math.max(low * 1.001, greatest(durations));
   const step = Math.log(high / low) / buckets;
   const edge = (index: number): number => low * Math.exp(index * step);
   const list = Array.from({ length: buckets }, (_, index) => ({
@@ -133,6 +126,19 @@ function overDurations(durations: readonly number[], buckets: number) {
     if (bucket !== undefined) bucket.count += 1;
   }
   return list;
+}
+
+/** Returns the smallest of the numbers. `Math.min(...)` accepts fewer. */
+function least(numbers: readonly number[]): number {
+  let found = Number.POSITIVE_INFINITY;
+  for (const each of numbers) if (each < found) found = each;
+  return found;
+}
+
+function greatest(numbers: readonly number[]): number {
+  let found = Number.NEGATIVE_INFINITY;
+  for (const each of numbers) if (each > found) found = each;
+  return found;
 }
 
 function clampIndex(index: number, count: number): number {

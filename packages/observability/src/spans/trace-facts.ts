@@ -16,7 +16,7 @@ export interface TraceFacts {
   rootStartUs: number;
   rootName: string;
   service: string;
-  services: string[];
+  services: readonly string[];
   /** The root span is the engine's own work. */
   internal: boolean;
   triggerType: string | undefined;
@@ -24,7 +24,7 @@ export interface TraceFacts {
   functionId: string | undefined;
   functionStartUs: number;
   /** Functions of all spans, each once, in order of arrival. A filter by function uses them. */
-  functions: string[];
+  functions: readonly string[];
   startUs: number;
   endUs: number;
   spanCount: number;
@@ -86,15 +86,19 @@ export function addToFacts(
   const startUs = microsOf(span.startUnixNano);
   facts.startUs = Math.min(facts.startUs, startUs);
   if (span.endUnixNano !== undefined) facts.endUs = Math.max(facts.endUs, microsOf(span.endUnixNano));
-  if (!facts.services.includes(span.resource.service) && facts.services.length < MAX_SERVICES)
-    facts.services.push(span.resource.service);
+  facts.services = withName(facts.services, span.resource.service, MAX_SERVICES);
   if (isBetterRoot(facts, span, startUs)) Object.assign(facts, rootPart(span));
   const functionId = functionOf(span);
   if (functionId === undefined) return;
-  if (!facts.functions.includes(functionId) && facts.functions.length < MAX_FUNCTIONS) facts.functions.push(functionId);
+  facts.functions = withName(facts.functions, functionId, MAX_FUNCTIONS);
   if (startUs >= facts.functionStartUs) return;
   facts.functionId = functionId;
   facts.functionStartUs = startUs;
+}
+
+/** A new array, because one that grows has room for 17 items, which most traces never have. */
+function withName(names: readonly string[], name: string, max: number): readonly string[] {
+  return names.includes(name) || names.length >= max ? names : [...names, name];
 }
 
 function count(facts: TraceFacts, span: Pick<SpanRecord, "endUnixNano" | "status">, by: 1 | -1): void {

@@ -2,7 +2,14 @@ import { type CallerAccess, isInfrastructure } from "@svc-runtime/engine/module"
 import type { SpanRecord } from "../model.ts";
 import { attributeOf } from "../query/attributes.ts";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";
-import { MAX_READ_SPANS, type SpanReader, type SpanStore, type TracePage, type TraceRow } from "./span-store.ts";
+import {
+  MAX_READ_SPANS,
+  type SpanReader,
+  type SpanStore,
+  type TracePage,
+  type TraceRow,
+  type TraceScan,
+} from "./span-store.ts";
 import { factsOf } from "./trace-facts.ts";
 import { factsMatcher, matchesSpans, spanConditions, traceIdsOf } from "./trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition } from "./trace-query.ts";
@@ -114,14 +121,18 @@ class VisibleSpans implements SpanReader {
     return (await this.spansOf(traceId)).find((span) => span.spanId === spanId);
   }
 
-  /**
-   * Applies the filters to the visible spans: otherwise a filter could reveal what hidden spans contain. Totals count
-   * the rows of this page and of those before it.
-   */
+  scan({ filters, spans, max }: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean> {
+    const visible = this.#visibleRow(filters, spans);
+    return this.#store.scan({ filters: shared(filters), spans: "all", max }, (row) => {
+      const shown = visible(row);
+      if (shown !== undefined) onRow(shown);
+    });
+  }
+
+  /** Totals count the rows of this page and of those before it. */
   async list(request: TraceListRequest): Promise<TracePage> {
     const { filters, limit, offset } = request;
-    const matchesFacts = factsMatcher(filters);
-    const conditions = spanConditions(filters);
+    const visible = this.#visibleRow(filters, request.spans);
     const rows: TraceRow[] = [];
     let skipped = 0;
     let after: TracePosition | undefined = request.after;
@@ -137,11 +148,10 @@ class VisibleSpans implements SpanReader {
         spans: "all",
       });
       for (const row of page.rows) {
-        const visible = visibleSpans(row.spans, this.#sees, row.facts.spanCount <= row.spans.length);
-        const facts = factsOf(visible);
-        if (facts === undefined || !matchesFacts(facts) || !matchesSpans(conditions, visible)) continue;
+        const shown = visible(row);
+        if (shown === undefined) continue;
         if (skipped < offset) skipped += 1;
-        else rows.push({ facts, spans: spansAsked(request.spans, visible, facts.rootSpanId) });
+        else rows.push(shown);
       }
       after = page.next;
       pages += 1;
@@ -151,6 +161,21 @@ class VisibleSpans implements SpanReader {
       total: skipped + rows.length,
       totalIsExact: after === undefined && request.after === undefined,
       next: after,
+    };
+  }
+
+  /**
+   * Returns a function that reduces a trace to the visible part, or returns undefined if that does not match. The
+   * filters apply to the visible spans only: otherwise a filter could reveal what hidden spans contain.
+   */
+  #visibleRow(filters: TraceFilters, wanted: TraceListRequest["spans"]): (row: TraceRow) => TraceRow | undefined {
+    const matchesFacts = factsMatcher(filters);
+    const conditions = spanConditions(filters);
+    return (row) => {
+      const visible = visibleSpans(row.spans, this.#sees, row.facts.spanCount <= row.spans.length);
+      const facts = factsOf(visible);
+      if (facts === undefined || !matchesFacts(facts) || !matchesSpans(conditions, visible)) return undefined;
+      return { facts, spans: spansAsked(wanted, visible, facts.rootSpanId) };
     };
   }
 }

@@ -5,7 +5,16 @@ import type { SecretMask } from "@svc-runtime/protocol";
 import type { DropCounter, SpanRecord } from "../../model.ts";
 import { MAX_SPAN_BYTES } from "../memory/memory-span-store.ts";
 import { redactSpan } from "../redact-span.ts";
-import { bySpanStart, MAX_READ_SPANS, type SpanStore, type SpanStoreStats, type TracePage } from "../span-store.ts";
+import {
+  bySpanStart,
+  MAX_READ_SPANS,
+  type SpanStore,
+  type SpanStoreStats,
+  scanPages,
+  type TracePage,
+  type TraceRow,
+  type TraceScan,
+} from "../span-store.ts";
 import type { TraceListRequest } from "../trace-query.ts";
 import { openSpanFile } from "./open-span-file.ts";
 import type { SpanProcedures } from "./procedures.ts";
@@ -104,6 +113,10 @@ export class DiskSpanStore implements SpanStore {
       ...rest,
       rows: rows.map(({ row, spans }) => ({ facts: factsOf(row), spans: spans.map(shown).sort(bySpanStart) })),
     };
+  }
+
+  scan(request: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean> {
+    return scanPages(this, request, onRow);
   }
 
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {

@@ -10,6 +10,7 @@ async function answerFor(page: Omit<TracePage, "rows" | "total" | "totalIsExact"
   const store: SpanStore = {
     storage: "disk",
     list: async () => ({ rows: [], total: 0, totalIsExact: false, ...page }),
+    scan: async () => true,
     spansOf: async () => [],
     span: async () => undefined,
     stats: () => ({

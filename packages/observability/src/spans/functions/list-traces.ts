@@ -3,7 +3,8 @@ import { z } from "zod";
 import { readCursor, writeCursor } from "../../query/cursor.ts";
 import type { TracePage } from "../span-store.ts";
 import { storedSpan, traceSummary } from "../stored-span.ts";
-import { DEFAULT_FACETS, groupTraces, traceFacets, traceHistogram } from "../trace-aggregates.ts";
+import { groupTraces, traceFacets, traceHistogram } from "../trace-aggregates.ts";
+import { DEFAULT_FACETS } from "../trace-facets.ts";
 import { type TracePosition, traceFiltersSchema, traceListSchema, traceSortSchema } from "../trace-query.ts";
 import type { TraceFunctions } from "./trace-functions.ts";
 
@@ -55,7 +56,11 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
     input: () =>
       z.object({
         ...schemaOf(traceFiltersSchema).shape,
-        facets: z.array(attributeName).min(1).max(20).default(DEFAULT_FACETS),
+        facets: z
+          .array(attributeName)
+          .min(1)
+          .max(20)
+          .default([...DEFAULT_FACETS]),
       }),
     async handle({ facets, ...filters }, { access }) {
       const { exact, ...counted } = await traceFacets(functions.spansFor(access), filters, facets);

@@ -1,125 +1,149 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import type { SecretMask } from "@svc-runtime/protocol";
 import type { SpanRecord } from "../../model.ts";
+import { redactSpan } from "../redact-span.ts";
 import {
   bySpanStart,
   MAX_LISTED_SPANS,
   MAX_READ_SPANS,
-  mayReplace,
   sortValueOf,
   type TracePage,
   type TraceRow,
+  type TraceScan,
 } from "../span-store.ts";
-import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";
-import { factsMatcher, matchesSpans, spanConditions } from "../trace-match.ts";
-import type { TraceListRequest, TracePosition } from "../trace-query.ts";
+import { SharedFacetValues } from "../trace-facets.ts";
+import { factsMatcher, matchesSpans, type SpanCondition, spanConditions, traceIdsOf } from "../trace-match.ts";
+import type { TraceFilters, TraceListRequest, TracePosition } from "../trace-query.ts";
+import { ConditionBits } from "./condition-bits.ts";
+import { FirstOf } from "./first-of.ts";
+import type { PendingSpans } from "./pending-spans.ts";
+import type { SpanRing } from "./span-ring.ts";
+import { type Trace, TraceIndex } from "./trace-index.ts";
+import { Turn } from "./turn.ts";
 
-/** Spans that are searched in one turn of the event loop, so that calls are not delayed. */
-const TURN_SPANS = 2_000;
+const NONE: readonly SpanRecord[] = [];
 
-interface Trace {
-  readonly facts: TraceFacts;
-  readonly spans: Map<string, SpanRecord>;
+interface FoundTrace {
+  readonly trace: Trace;
+  readonly position: TracePosition;
 }
 
-type Redact = (span: SpanRecord) => SpanRecord;
+/**
+ * Queries of the spans in memory. The caller must not reuse evicted records while one runs. Masked values are not
+ * found.
+ */
+export class MemoryQueries {
+  readonly #index: TraceIndex;
+  readonly #bits: ConditionBits;
+  readonly #redactor: () => SecretMask;
+  readonly #facets = new SharedFacetValues();
 
-/** Searches all traces. `all` must be a copy that belongs to the callee. Masked values are not found. */
-export async function listTraces(
-  all: readonly SpanRecord[],
-  request: TraceListRequest,
-  redact: Redact,
-): Promise<TracePage> {
-  const matched = await search(await group(restrictedLast(all)), request, redact);
-  const sign = request.descending ? -1 : 1;
-  const compare = (a: TracePosition, b: TracePosition): number =>
-    sign * (order(a.value, b.value) || order(a.tie, b.tie));
-  matched.sort((a, b) => compare(a.position, b.position));
-  const { after } = request;
-  const from =
-    after === undefined ? request.offset : firstIndex(matched, ({ position }) => compare(position, after) > 0);
-  const rows = matched.slice(from, from + request.limit);
-  return {
-    rows: rows.map(({ trace }) => rowOf(trace, request.spans, redact)),
-    total: matched.length,
-    totalIsExact: true,
-    next: from + rows.length < matched.length ? rows.at(-1)?.position : undefined,
-  };
-}
-
-export function spansOfTrace(all: readonly SpanRecord[], traceId: string): SpanRecord[] {
-  const spans = new Map<string, SpanRecord>();
-  for (const span of all) {
-    if (span.traceId !== traceId) continue;
-    const before = spans.get(span.spanId);
-    if (before === undefined || mayReplace(span, before)) spans.set(span.spanId, span);
+  constructor(parts: {
+    readonly ring: SpanRing;
+    readonly reserve: SpanRing;
+    readonly pending: PendingSpans;
+    /** Uses the current config. */
+    readonly redactor: () => SecretMask;
+  }) {
+    this.#index = new TraceIndex(parts);
+    this.#bits = new ConditionBits(this.#index);
+    this.#redactor = parts.redactor;
   }
-  return [...spans.values()].sort(bySpanStart).slice(0, MAX_READ_SPANS);
-}
 
-/** Puts spans of restricted senders last: those that may not replace others must not change the facts of a trace. */
-function restrictedLast(all: readonly SpanRecord[]): readonly SpanRecord[] {
-  const restricted = all.filter(isRestricted);
-  return restricted.length === 0 ? all : [...all.filter((span) => !isRestricted(span)), ...restricted];
-}
+  async list({ filters, sortBy, descending, after, offset, limit, spans }: TraceListRequest): Promise<TracePage> {
+    const sign = descending ? -1 : 1;
+    const compare = (a: TracePosition, b: TracePosition): number =>
+      sign * (order(a.value, b.value) || order(a.tie, b.tie));
+    const skipped = after === undefined ? offset : 0;
+    const first = new FirstOf<FoundTrace>(skipped + limit + 1, (a, b) => compare(a.position, b.position));
+    let total = 0;
+    await this.#search(filters, (trace) => {
+      total += 1;
+      const position = { value: sortValueOf(trace.facts, sortBy), tie: trace.facts.traceId };
+      if (after === undefined || compare(position, after) > 0) first.add({ trace, position });
+      return true;
+    });
+    const sorted = first.sorted();
+    const page = sorted.slice(skipped, skipped + limit);
+    const redact = this.#masker();
+    return {
+      rows: page.map(({ trace }) => rowOf(trace, spans, redact)),
+      total,
+      totalIsExact: true,
+      next: skipped + page.length < sorted.length ? page.at(-1)?.position : undefined,
+    };
+  }
 
-function isRestricted({ resource }: SpanRecord): boolean {
-  return resource.restrictedTo !== undefined;
-}
+  async scan({ filters, spans, max }: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean> {
+    const redact = this.#masker();
+    let count = 0;
+    return this.#search(filters, (trace) => {
+      if (count >= max) return false;
+      count += 1;
+      const facets = trace.facets(this.#facets);
+      onRow(
+        spans === "none" ? { facts: trace.facts, spans: NONE, facets } : { ...rowOf(trace, spans, redact), facets },
+      );
+      return true;
+    });
+  }
 
-async function group(all: readonly SpanRecord[]): Promise<Map<string, Trace>> {
-  const traces = new Map<string, Trace>();
-  for (const [index, span] of all.entries()) {
-    if (index % TURN_SPANS === TURN_SPANS - 1) await nextTurn();
-    let trace = traces.get(span.traceId);
-    if (trace === undefined) {
-      trace = { facts: newFacts(span), spans: new Map() };
-      traces.set(span.traceId, trace);
+  async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
+    const [trace] = await this.#index.traces([traceId]);
+    if (trace === undefined) return [];
+    return trace.spans().toSorted(bySpanStart).slice(0, MAX_READ_SPANS).map(this.#masker());
+  }
+
+  async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
+    const [trace] = await this.#index.traces([traceId]);
+    const found = trace?.spans().find((span) => span.spanId === spanId);
+    return found === undefined ? undefined : this.#masker()(found);
+  }
+
+  /** Passes on each trace that matches, newest first for the most part. Returns false if `onTrace` ended the search. */
+  async #search(filters: TraceFilters, onTrace: (trace: Trace) => boolean): Promise<boolean> {
+    const matchesFacts = factsMatcher(filters);
+    const conditions = spanConditions(filters);
+    const turn = new Turn();
+    const traces = await this.#index.traces(traceIdsOf(filters));
+    for (let at = traces.length - 1; at >= 0; at -= 1) {
+      if (turn.isOver()) await turn.next();
+      const trace = traces[at] as Trace;
+      if (!matchesFacts(trace.facts)) continue;
+      if (conditions.length > 0 && !this.#meets(trace, filters, conditions)) continue;
+      if (!onTrace(trace)) return false;
     }
-    const before = trace.spans.get(span.spanId);
-    if (before !== undefined && !mayReplace(span, before)) continue;
-    addToFacts(trace.facts, span, before);
-    trace.spans.set(span.spanId, span);
+    return true;
   }
-  return traces;
-}
 
-async function search(
-  traces: ReadonlyMap<string, Trace>,
-  { filters, sortBy }: TraceListRequest,
-  redact: Redact,
-): Promise<{ trace: Trace; position: TracePosition }[]> {
-  const factsMatch = factsMatcher(filters);
-  const conditions = spanConditions(filters);
-  const matched: { trace: Trace; position: TracePosition }[] = [];
-  let searched = 0;
-  for (const trace of traces.values()) {
-    if (!factsMatch(trace.facts)) continue;
-    if (conditions.length > 0) {
-      searched += trace.spans.size;
-      if (searched > TURN_SPANS) {
-        searched = 0;
-        await nextTurn();
-      }
-      if (!matchesSpans(conditions, [...trace.spans.values()], redact)) continue;
+  /** Reads the spans only if the trace has changed since the condition was last tested. */
+  #meets(trace: Trace, filters: TraceFilters, conditions: readonly SpanCondition[]): boolean {
+    const redactor = this.#redactor();
+    const bit = this.#bits.bitOf(filters, redactor);
+    if ((trace.known & bit) === 0) {
+      const meets = matchesSpans(conditions, trace.spans(), (span) => redactSpan(span, redactor));
+      trace.met = meets ? trace.met | bit : trace.met & ~bit;
+      trace.known |= bit;
     }
-    matched.push({ trace, position: { value: sortValueOf(trace.facts, sortBy), tie: trace.facts.traceId } });
+    return (trace.met & bit) !== 0;
   }
-  return matched;
+
+  /** Masks spans with the keys that are configured now. */
+  #masker(): (span: SpanRecord) => SpanRecord {
+    const redactor = this.#redactor();
+    return (span) => redactSpan(span, redactor);
+  }
 }
 
-function rowOf({ facts, spans }: Trace, wanted: TraceListRequest["spans"], redact: Redact): TraceRow {
-  const root = wanted === "root" ? spans.get(facts.rootSpanId) : undefined;
+function rowOf(trace: Trace, wanted: TraceListRequest["spans"], redact: (span: SpanRecord) => SpanRecord): TraceRow {
+  const { facts } = trace;
+  if (wanted === "none") return { facts, spans: NONE };
   if (wanted === "all")
-    return { facts, spans: [...spans.values()].sort(bySpanStart).slice(0, MAX_LISTED_SPANS).map(redact) };
+    return { facts, spans: trace.spans().toSorted(bySpanStart).slice(0, MAX_LISTED_SPANS).map(redact) };
+  const root = trace.spans().find(({ spanId }) => spanId === facts.rootSpanId);
   return { facts, spans: root === undefined ? [] : [redact(root)] };
 }
 
 function order(a: string | number, b: string | number): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
-}
-
-function firstIndex<T>(list: readonly T[], wanted: (one: T) => boolean): number {
-  const index = list.findIndex(wanted);
-  return index === -1 ? list.length : index;
 }

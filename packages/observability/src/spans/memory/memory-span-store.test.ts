@@ -1,10 +1,12 @@
 import { SecretMask } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { sampleSpan, traceIdOf } from "../testing/sample-spans.ts";
+import { traceFacets, traceHistogram } from "../trace-aggregates.ts";
 import { traceFiltersSchema } from "../trace-query.ts";
 import { MemorySpanStore } from "./memory-span-store.ts";
 
-const redactor = (): SecretMask => new SecretMask([]);
+const mask = new SecretMask([]);
+const redactor = (): SecretMask => mask;
 
 function newStore(limits: { maxSpans?: number; maxBytes?: number; keepSlowMs?: number }) {
   const dropped: string[] = [];
@@ -73,6 +75,62 @@ describe("spans in memory", () => {
     expect(released).toEqual([0, 1]);
     come(14, 15);
     expect(released).toEqual([0, 1, 4]);
+  });
+
+  it("are read once: a repeated query reads only spans that have arrived since", async () => {
+    const { store } = newStore({ maxSpans: 2_000 });
+    let reads = 0;
+    const arrive = (from: number, to: number): void => {
+      for (let id = from; id < to; id += 1) {
+        const span = sampleSpan({ trace: id, id });
+        store.ended({
+          ...span,
+          get attributes() {
+            reads += 1;
+            return span.attributes;
+          },
+        });
+      }
+    };
+    const ask = async (): Promise<void> => {
+      const filters = traceFiltersSchema().parse({ exclude_attributes: [["customer", "c77"]] });
+      for (const sortBy of ["start_time", "duration"] as const)
+        await store.list({
+          ...{ filters, sortBy, descending: true, after: undefined, offset: 0, limit: 5, spans: "none" },
+        });
+      await traceFacets(store, traceFiltersSchema().parse({}), ["status", "function_id"]);
+      await traceHistogram(store, filters, 60);
+    };
+    arrive(0, 2_000);
+    await ask();
+    reads = 0;
+    await ask();
+    expect(reads).toBe(0);
+    arrive(2_000, 2_010);
+    await ask();
+    // Once for the facts of the trace, and once or twice for the condition.
+    expect(reads).toBeGreaterThanOrEqual(10);
+    expect(reads).toBeLessThan(60);
+  });
+
+  it("counts exactly what is stored, whether or not it was asked before", async () => {
+    const asked = newStore({ maxSpans: 200 });
+    const silent = newStore({ maxSpans: 200 });
+    const filters = traceFiltersSchema().parse({});
+    const facets = ["status", "service", "function_id", "trigger_type", "name"];
+    for (let id = 1; id <= 1_000; id += 1) {
+      for (const { store } of [asked, silent])
+        store.ended(
+          sampleSpan({
+            ...{ trace: Math.floor(id / 3), id, service: `s${id % 7}`, tookMs: id % 90, startMs: id },
+            status: id % 40 === 0 ? "error" : "ok",
+            attributes: { "svc.function_id": `f::${id % 5}` },
+          }),
+        );
+      if (id % 30 === 0) await traceFacets(asked.store, filters, facets);
+    }
+    expect(await traceFacets(asked.store, filters, facets)).toEqual(await traceFacets(silent.store, filters, facets));
+    expect(await traceHistogram(asked.store, filters, 20)).toEqual(await traceHistogram(silent.store, filters, 20));
   });
 
   it("that never end are bounded as well, and are stored when they do end", async () => {

@@ -1,14 +1,19 @@
 import type { SecretMask } from "@svc-runtime/protocol";
 import { type DropCounter, durationOf, type SpanRecord } from "../../model.ts";
-import { redactSpan } from "../redact-span.ts";
-import { mayReplace, type SpanStore, type SpanStoreStats, type TracePage } from "../span-store.ts";
+import type { SpanStore, SpanStoreStats, TracePage, TraceRow, TraceScan } from "../span-store.ts";
 import { microsOf } from "../trace-facts.ts";
 import type { TraceListRequest } from "../trace-query.ts";
+import type { MemoryQueries } from "./memory-queries.ts";
 import { PendingSpans } from "./pending-spans.ts";
 import { SpanRing } from "./span-ring.ts";
 
 /** Share of the limits that is reserved for evicted spans of failed or slow traces. */
 const RESERVED_SHARE = 0.25;
+/**
+ * Share of the maximum number of spans that may be evicted between two queries. After more, the index of the traces is
+ * dropped: it refers to evicted spans until the next query, and nobody may be asking any more.
+ */
+const UNINDEXED_SHARE = 0.5;
 /** Maximum number of remembered failed or slow traces. */
 const MAX_KEPT_TRACES = 10_000;
 /** Larger spans are not stored; bytes. */
@@ -36,6 +41,10 @@ export class MemorySpanStore implements SpanStore {
   readonly #keptTraces = new Set<string>();
   /** Number of running searches. While there are any, evicted records must not be reused for other calls. */
   #searches = 0;
+  /** Undefined until the first query. */
+  #queries: MemoryQueries | undefined;
+  /** Number of spans that were evicted since the last query. */
+  #evictedSinceQuery = 0;
 
   /** `redactor` uses the current config. */
   constructor(
@@ -70,28 +79,20 @@ export class MemorySpanStore implements SpanStore {
     this.#makeRoom();
   }
 
-  async list(request: TraceListRequest): Promise<TracePage> {
-    this.#searches += 1;
-    try {
-      const { listTraces } = await import("./memory-queries.ts");
-      return await listTraces(this.#all(), request, this.#masker());
-    } finally {
-      this.#searches -= 1;
-    }
+  list(request: TraceListRequest): Promise<TracePage> {
+    return this.#search((queries) => queries.list(request));
   }
 
-  async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
-    const { spansOfTrace } = await import("./memory-queries.ts");
-    return spansOfTrace(this.#all(), traceId).map(this.#masker());
+  scan(request: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean> {
+    return this.#search((queries) => queries.scan(request, onRow));
   }
 
-  async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
-    let found: SpanRecord | undefined;
-    for (const span of this.#all()) {
-      if (span.spanId !== spanId || span.traceId !== traceId) continue;
-      if (found === undefined || mayReplace(span, found)) found = span;
-    }
-    return found === undefined ? undefined : this.#masker()(found);
+  spansOf(traceId: string): Promise<readonly SpanRecord[]> {
+    return this.#search((queries) => queries.spansOf(traceId));
+  }
+
+  span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
+    return this.#search((queries) => queries.span(traceId, spanId));
   }
 
   async clear(): Promise<void> {
@@ -127,15 +128,21 @@ export class MemorySpanStore implements SpanStore {
     return this.#ring.bytes + this.#reserve.bytes;
   }
 
-  /** Pending spans come first, so that the end of a span replaces them. */
-  #all(): SpanRecord[] {
-    return [...this.#pending, ...this.#reserve.toArray(), ...this.#ring.toArray()];
-  }
-
-  /** Masks spans with the keys that are configured now. */
-  #masker(): (span: SpanRecord) => SpanRecord {
-    const redactor = this.#redactor();
-    return (span) => redactSpan(span, redactor);
+  async #search<Result>(run: (queries: MemoryQueries) => Promise<Result>): Promise<Result> {
+    this.#searches += 1;
+    try {
+      const { MemoryQueries: Queries } = await import("./memory-queries.ts");
+      this.#queries ??= new Queries({
+        ring: this.#ring,
+        reserve: this.#reserve,
+        pending: this.#pending,
+        redactor: this.#redactor,
+      });
+      this.#evictedSinceQuery = 0;
+      return await run(this.#queries);
+    } finally {
+      this.#searches -= 1;
+    }
   }
 
   #isSlow(span: SpanRecord): boolean {
@@ -157,7 +164,9 @@ export class MemorySpanStore implements SpanStore {
     while (this.#count > this.#limits.maxSpans || this.#bytes > this.#limits.maxBytes) {
       if (this.#isReserveFull()) this.#releaseSpan(this.#reserve.shift());
       else this.#evictOldest();
+      this.#evictedSinceQuery += 1;
     }
+    if (this.#evictedSinceQuery > UNINDEXED_SHARE * this.#limits.maxSpans) this.#queries = undefined;
   }
 
   #releaseSpan(span: SpanRecord | undefined): void {
@@ -173,7 +182,7 @@ export class MemorySpanStore implements SpanStore {
   }
 
   #evictOldest(): void {
-    const bytes = this.#ring.bytes;
+    const { bytes, first } = this.#ring;
     const span = this.#ring.shift();
     // Checks the set first, because most records compute their trace id at each read.
     if (span === undefined || this.#keptTraces.size === 0 || !this.#keptTraces.has(span.traceId)) {
@@ -181,6 +190,6 @@ export class MemorySpanStore implements SpanStore {
       return;
     }
     span.unpack?.();
-    this.#reserve.push(span, bytes - this.#ring.bytes);
+    this.#reserve.push(span, bytes - this.#ring.bytes, first);
   }
 }
