@@ -7,8 +7,8 @@ import type { LogOrder, LogPosition, LogSource, LogStore, TallyRequest } from ".
 import { positionOf, Tally } from "./log-tally.ts";
 import type { StoredLog } from "./stored-log.ts";
 
-/** Entries that are searched in one turn of the event loop. */
-const ROWS_PER_SLICE = 2_000;
+/** Entries that are searched in one turn of the event loop, and by one request to the store's thread. */
+const ROWS_PER_SLICE = { memory: 250, disk: 2_000 } as const;
 /** Maximum time of one query in milliseconds; then it returns a partial result. */
 const QUERY_LIMIT_MS = 10_000;
 
@@ -55,7 +55,7 @@ export class LogQueries {
         order,
         after,
         limit: skip + limit - entries.length,
-        rows: ROWS_PER_SLICE,
+        rows: ROWS_PER_SLICE[this.#store.kind],
       });
       entries.push(...slice.entries.slice(skip));
       skip = Math.max(0, skip - slice.entries.length);
@@ -74,7 +74,12 @@ export class LogQueries {
   ): Promise<{ readonly tally: Tally; readonly isWhole: boolean }> {
     const from = source ?? (await this.#store.open());
     const until = this.#clock.monotonic() + QUERY_LIMIT_MS;
-    const request = { filter, facets: options.facets ?? [], histogram: options.histogram, rows: ROWS_PER_SLICE };
+    const request = {
+      filter,
+      facets: options.facets ?? [],
+      histogram: options.histogram,
+      rows: ROWS_PER_SLICE[this.#store.kind],
+    };
     const tally = new Tally(request);
     let after: LogPosition | undefined;
     for (;;) {

@@ -1,4 +1,5 @@
 import { manualClock } from "@svc-runtime/engine/testing";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sizeOf } from "./bounded-record.ts";
 import { NO_FILTER } from "./log-filter.ts";
@@ -78,5 +79,49 @@ describe("log entries in memory", () => {
     const { add, store } = memory({ maxCount: 1_000 });
     add(...Array.from({ length: 100_000 }, (_, index) => logRecord({ service: `service ${index}` })));
     expect(store.stats().stored).toBe(1_000);
+  });
+
+  it("are in time order and complete, whenever queries are made", () => {
+    const arrivals = fc.record({
+      atMs: fc.integer({ min: 0, max: 20 }),
+      service: fc.constantFrom("a", "b", "c"),
+      isQueried: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(arrivals, { maxLength: 400 }), fc.integer({ min: 1, max: 60 }), (all, maxCount) => {
+        const asked = memory({ maxCount });
+        const silent = memory({ maxCount });
+        for (const { isQueried, ...record } of all) {
+          for (const { add } of [asked, silent]) add(logRecord(record));
+          if (isQueried) asked.held();
+        }
+        const ids = asked.held().map(({ id }) => id);
+        expect(ids).toEqual(silent.held().map(({ id }) => id));
+        const timeOf = (id: number): number => all[id - 1]?.atMs ?? 0;
+        expect(ids).toEqual(ids.toSorted((a, b) => timeOf(a) - timeOf(b) || a - b));
+        expect(ids).toHaveLength(Math.min(maxCount, all.length));
+      }),
+    );
+  });
+
+  it("are sorted once: a repeated query does not read the order of earlier entries again", () => {
+    const { add, held } = memory({});
+    let reads = 0;
+    const counted = (atMs: number) => {
+      const log = logRecord({ atMs });
+      return {
+        ...log,
+        get timeUnixNano() {
+          reads += 1;
+          return log.timeUnixNano;
+        },
+      };
+    };
+    add(...Array.from({ length: 5_000 }, (_, at) => counted(at)));
+    held();
+    add(counted(5_000));
+    reads = 0;
+    held();
+    expect(reads).toBeLessThan(10);
   });
 });

@@ -25,10 +25,14 @@ export interface MemoryLimits {
 
 /** Maximum number of sources with their own queue; further ones share one. */
 const MAX_SOURCES = 64;
+/** Minimum number of evicted entries that is worth a pass over all entries. */
+const MIN_EVICTED = 256;
 const OTHER_SOURCES = Symbol("other sources");
 
 interface Held {
-  readonly entry: StoredLog;
+  /** Undefined after its eviction, so that what still refers to it keeps no memory. */
+  entry: StoredLog | undefined;
+  readonly id: number;
   readonly size: number;
   /** Monotonic milliseconds. */
   readonly arrivedMs: number;
@@ -66,7 +70,10 @@ class Source {
   }
 
   *entries(): Generator<StoredLog> {
-    for (let index = this.#head; index < this.#held.length; index++) yield (this.#held[index] as Held).entry;
+    for (let index = this.#head; index < this.#held.length; index++) {
+      const { entry } = this.#held[index] as Held;
+      if (entry !== undefined) yield entry;
+    }
   }
 }
 
@@ -82,8 +89,12 @@ export class MemoryLogs implements LogStore {
   readonly #sources = new Map<string | symbol, Source>();
   #count = 0;
   #bytes = 0;
-  /** Entries in time order; computed on demand after a change. */
-  #ordered: readonly StoredLog[] | undefined;
+  /** The entries of the last query in time order. A query adds the entries that arrived since, and sorts only those. */
+  #ordered: readonly Held[] = [];
+  /** Entries that arrived since then. */
+  #arrived: Held[] = [];
+  /** Number of evicted entries that the two lists still refer to, or more. */
+  #evicted = 0;
 
   constructor(options: { readonly clock: Clock; readonly limits: MemoryLimits }) {
     this.#clock = options.clock;
@@ -96,20 +107,34 @@ export class MemoryLogs implements LogStore {
   }
 
   add(entry: StoredLog): void {
-    const held: Held = { entry, size: sizeOf(entry.log), arrivedMs: this.#clock.monotonic() };
+    const held: Held = { entry, id: entry.id, size: sizeOf(entry.log), arrivedMs: this.#clock.monotonic() };
     this.#sourceOf(entry).push(held);
     this.#count += 1;
     this.#bytes += held.size;
-    this.#ordered = undefined;
+    this.#arrived.push(held);
     this.#evict();
+    // Without queries the lists must not grow either.
+    if (this.#evicted > Math.max(MIN_EVICTED, this.#count)) this.#order();
   }
 
   open(): LogSource {
     this.#evict();
-    this.#ordered ??= [...this.#sources.values()]
-      .flatMap((source) => [...source.entries()])
-      .sort((a, b) => comparePositions(positionOf(a), positionOf(b)));
-    return new OrderedLogs(this.#ordered);
+    this.#order();
+    const entries: StoredLog[] = [];
+    for (const { entry } of this.#ordered) if (entry !== undefined) entries.push(entry);
+    return new OrderedLogs(entries);
+  }
+
+  #order(): void {
+    const before = this.#evicted > 0 ? this.#ordered.filter(isKept) : this.#ordered;
+    const arrived = this.#arrived.filter(isKept).sort(byTime);
+    const [first] = arrived;
+    const last = before.at(-1);
+    this.#ordered = [...before, ...arrived];
+    if (first !== undefined && last !== undefined && byTime(first, last) < 0)
+      this.#ordered = this.#ordered.toSorted(byTime);
+    this.#arrived = [];
+    this.#evicted = 0;
   }
 
   get(id: number): StoredLog | undefined {
@@ -123,19 +148,21 @@ export class MemoryLogs implements LogStore {
     this.#sources.clear();
     this.#count = 0;
     this.#bytes = 0;
-    this.#ordered = undefined;
+    this.#ordered = [];
+    this.#arrived = [];
+    this.#evicted = 0;
   }
 
   stats(): LogStoreStats {
     this.#evict();
-    const oldest = this.#oldest()?.oldest;
+    const oldest = this.#oldest()?.oldest?.entry;
     return {
       stored: this.#count,
       limit: this.#limits.maxCount,
       bytes: this.#bytes,
       maxBytes: this.#limits.maxBytes,
       diskBytes: undefined,
-      oldestMs: oldest === undefined ? undefined : millisOf(oldest.entry.log.timeUnixNano),
+      oldestMs: oldest === undefined ? undefined : millisOf(oldest.log.timeUnixNano),
       unwritten: 0,
     };
   }
@@ -169,7 +196,8 @@ export class MemoryLogs implements LogStore {
     if (held === undefined) return;
     this.#count -= 1;
     this.#bytes -= held.size;
-    this.#ordered = undefined;
+    held.entry = undefined;
+    this.#evicted += 1;
     if (source?.count === 0) for (const [key, other] of this.#sources) if (other === source) this.#sources.delete(key);
   }
 
@@ -183,15 +211,21 @@ export class MemoryLogs implements LogStore {
   #oldest(): Source | undefined {
     let oldest: Source | undefined;
     for (const source of this.#sources.values())
-      if (
-        (source.oldest?.entry.id ?? Number.POSITIVE_INFINITY) < (oldest?.oldest?.entry.id ?? Number.POSITIVE_INFINITY)
-      )
+      if ((source.oldest?.id ?? Number.POSITIVE_INFINITY) < (oldest?.oldest?.id ?? Number.POSITIVE_INFINITY))
         oldest = source;
     return oldest;
   }
 }
 
-export class OrderedLogs implements LogSource {
+function isKept({ entry }: Held): boolean {
+  return entry !== undefined;
+}
+
+function byTime({ entry: a }: Held, { entry: b }: Held): number {
+  return a === undefined || b === undefined ? 0 : comparePositions(positionOf(a), positionOf(b));
+}
+
+class OrderedLogs implements LogSource {
   readonly #entries: readonly StoredLog[];
 
   constructor(entries: readonly StoredLog[]) {
