@@ -1,7 +1,9 @@
 import { isBefore, type Log } from "./log.ts";
 
-/** Maximum number of entries. The buffer may exceed it by 2 % between evictions. */
+/** Maximum number of entries. The buffer may exceed its limit by a tenth between evictions. */
 export const MAX_LOGS = 100_000;
+/** Maximum number of entries while the list follows the newest: a page that stays open must not grow all day. */
+export const MAX_FOLLOWED_LOGS = 5_000;
 
 /** Entries sorted by time, without duplicates, in whatever order they arrive. */
 export class LogBuffer {
@@ -11,6 +13,7 @@ export class LogBuffer {
   #listeners = new Set<() => void>();
   #received = 0;
   #dropped = 0;
+  #limit = MAX_FOLLOWED_LOGS;
 
   readonly listen = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -33,6 +36,10 @@ export class LogBuffer {
     return this.#dropped;
   }
 
+  get oldest(): Log | undefined {
+    return this.#logs[0];
+  }
+
   get newest(): Log | undefined {
     return this.#logs[this.#logs.length - 1];
   }
@@ -47,14 +54,22 @@ export class LogBuffer {
       if (newest === undefined || isBefore(newest, log)) this.#logs.push(log);
       else this.#logs.splice(this.#indexOf(log), 0, log);
     }
-    const over = this.#logs.length - MAX_LOGS;
-    // Evicts in large steps, because each eviction copies the whole array.
-    if (over > MAX_LOGS / 50) {
-      for (const log of this.#logs.slice(0, over)) this.#ids.delete(log.id);
-      this.#logs = this.#logs.slice(over);
-      this.#dropped += over;
-    }
+    this.#evict();
     this.#notify();
+  }
+
+  /** `isFollowing`: the reader follows the newest entries, and reads no older ones. */
+  follow(isFollowing: boolean): void {
+    this.#limit = isFollowing ? MAX_FOLLOWED_LOGS : MAX_LOGS;
+  }
+
+  #evict(): void {
+    const over = this.#logs.length - this.#limit;
+    // Evicts in large steps, because each eviction copies the whole array.
+    if (over <= this.#limit / 10) return;
+    for (const log of this.#logs.slice(0, over)) this.#ids.delete(log.id);
+    this.#logs = this.#logs.slice(over);
+    this.#dropped += over;
   }
 
   /** Adds a page of stored entries, newest first and mostly older than those in the buffer. */
@@ -65,6 +80,8 @@ export class LogBuffer {
     const last = fresh[fresh.length - 1];
     if (oldest === undefined || last === undefined || isBefore(last, oldest)) this.#logs = [...fresh, ...this.#logs];
     else for (const log of fresh) this.#logs.splice(this.#indexOf(log), 0, log);
+    // What the reader asked for stays until the list follows the newest entries again.
+    this.#limit = Math.min(MAX_LOGS, Math.max(this.#limit, this.#logs.length));
     this.#notify();
   }
 

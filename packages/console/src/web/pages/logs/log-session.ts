@@ -48,6 +48,8 @@ export class LogSession {
     tail: "joining",
   };
   #cursor: string | null = null;
+  /** Older entries were evicted since the last page: the next page begins at the oldest entry instead of the cursor. */
+  #hasEvicted = false;
   readonly #listeners = new Set<() => void>();
   readonly #abort = new AbortController();
   #unsubscribe: (() => void) | undefined;
@@ -79,7 +81,12 @@ export class LogSession {
     const add = (logs: readonly Log[]): void => {
       const matches = logMatcher(this.#query.filter, this.#query.window(Date.now()));
       const matching = logs.filter(matches);
-      if (matching.length > 0) this.buffer.addLive(matching);
+      if (matching.length === 0) return;
+      const { dropped } = this.buffer;
+      this.buffer.addLive(matching);
+      if (this.buffer.dropped === dropped) return;
+      this.#hasEvicted = true;
+      if (!this.#state.hasMore) this.#set({ hasMore: true });
     };
     this.#unsubscribe = live.subscribe("svc.logs", "all", {
       // A sync contains the latest entries, which fill the gap after a lost connection.
@@ -111,26 +118,32 @@ export class LogSession {
 
   /** Loads the next page of older entries. */
   async loadMore(): Promise<void> {
-    if (this.#cursor === null || this.#state.isLoadingMore || this.buffer.size >= MAX_LOGS) return;
+    if (!this.#state.hasMore || this.#state.isLoadingMore || this.buffer.size >= MAX_LOGS) return;
     this.#set({ isLoadingMore: true });
+    const { oldest } = this.buffer;
+    const cutAt = this.#hasEvicted ? oldest : undefined;
+    this.#hasEvicted = false;
     try {
-      const answer = await this.#list(NEXT_PAGE, this.#cursor);
+      const answer = await this.#list(NEXT_PAGE, cutAt === undefined ? (this.#cursor ?? undefined) : undefined, cutAt);
       this.buffer.addHistory(answer.logs);
       this.#cursor = answer.cursor;
       this.#set({
         isLoadingMore: false,
         error: undefined,
-        hasMore: answer.cursor !== null && this.buffer.size < MAX_LOGS,
+        hasMore: (answer.cursor !== null || this.#hasEvicted) && this.buffer.size < MAX_LOGS,
       });
     } catch (error) {
+      this.#hasEvicted ||= cutAt !== undefined;
       this.#fail(error as Error);
     }
   }
 
-  #list(limit: number, cursor: string | undefined): Promise<ListAnswer> {
+  /** `upTo`: the newest entry of the page; those of the same millisecond may be newer. */
+  #list(limit: number, cursor: string | undefined, upTo?: Log): Promise<ListAnswer> {
     const payload = {
       ...this.#query.filter,
       ...windowMembers(this.#query.window(Date.now())),
+      ...(upTo === undefined ? {} : { end_time: Math.ceil(upTo.timestamp_ms) }),
       limit,
       ...(cursor === undefined ? {} : { cursor }),
     };

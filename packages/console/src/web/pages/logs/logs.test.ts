@@ -3,7 +3,7 @@ import { parseFilter } from "../../lib/filter-grammar.ts";
 import { ansiParts, plainText } from "./ansi.ts";
 import { chipTerms, searchOfChips } from "./filter-terms.ts";
 import type { Log } from "./log.ts";
-import { LogBuffer, MAX_LOGS } from "./log-buffer.ts";
+import { LogBuffer, MAX_FOLLOWED_LOGS, MAX_LOGS } from "./log-buffer.ts";
 import { logFilterOf } from "./log-filter.ts";
 import { logMatcher } from "./log-match.ts";
 import { findRows, markedParts, rowsOf } from "./rows.ts";
@@ -123,11 +123,38 @@ describe("the log buffer", () => {
 
   it("stays within its bound, and counts evicted entries", () => {
     const buffer = new LogBuffer();
+    buffer.follow(false);
     for (let at = 0; at < 240; at++) buffer.addLive(Array.from({ length: 500 }, (_, index) => log(at * 500 + index)));
-    expect(buffer.size).toBeLessThanOrEqual(MAX_LOGS * 1.02);
+    expect(buffer.size).toBeLessThanOrEqual(MAX_LOGS * 1.1);
     expect(buffer.received).toBe(120_000);
     expect(buffer.size + buffer.dropped).toBe(120_000);
     expect(buffer.find("0")).toBeUndefined();
+  });
+});
+
+describe("a buffer that follows the newest entries", () => {
+  const live = (buffer: LogBuffer, from: number, count: number): void =>
+    buffer.addLive(Array.from({ length: count }, (_, index) => log(from + index)));
+
+  it("stays small, whatever arrives", () => {
+    const buffer = new LogBuffer();
+    for (let at = 0; at < 100; at++) live(buffer, at * 500, 500);
+    expect(buffer.size).toBeLessThanOrEqual(MAX_FOLLOWED_LOGS * 1.1);
+    expect(buffer.newest?.id).toBe("49999");
+  });
+
+  it("keeps what is loaded or held back, until it follows again", () => {
+    const buffer = new LogBuffer();
+    live(buffer, 50_000, 10);
+    buffer.addHistory(Array.from({ length: 20_000 }, (_, index) => log(40_000 - index)));
+    live(buffer, 50_010, 100);
+    expect(buffer.size).toBe(20_110);
+    buffer.follow(false);
+    for (let at = 0; at < 40; at++) live(buffer, 51_000 + at * 500, 500);
+    expect(buffer.size).toBe(40_110);
+    buffer.follow(true);
+    live(buffer, 80_000, 1);
+    expect(buffer.size).toBe(MAX_FOLLOWED_LOGS);
   });
 });
 

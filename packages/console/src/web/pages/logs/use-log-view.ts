@@ -20,7 +20,10 @@ export function useLogView(session: LogSession) {
     pause.current = null;
     setPaused(false);
   }, [session]);
-  useEffect(() => setHeldAt(isHeld ? session.buffer.newest : undefined), [isHeld, session]);
+  useEffect(() => {
+    setHeldAt(isHeld ? session.buffer.newest : undefined);
+    session.buffer.follow(!isHeld);
+  }, [isHeld, session]);
   const logs = useLogRows(session, heldAt);
   const togglePause = (): void => {
     const { received, dropped } = session.buffer;

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { call } from "../../lib/api.ts";
+import { answerOf, type Timed, timed, untilNextPoll } from "../../lib/poll-delay.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import type { Log } from "./log.ts";
 import { LogSession, type SessionState } from "./log-session.ts";
@@ -56,9 +57,13 @@ const REFRESH_MS = 5_000;
 /** Counts of all matching entries, not only of loaded ones. Polled every 5 s while new entries can match. */
 export function useLogCounts(query: LogQuery, isPaused: boolean, epoch: number) {
   const { phase, generation } = useLiveState();
-  const refetchInterval = phase === "live" && query.isOpen && !isPaused ? REFRESH_MS : (false as const);
-  const fetchCounts = <Result>(functionId: string, more: object, signal: AbortSignal): Promise<Result> =>
-    call<Result>(functionId, { ...query.filter, ...windowMembers(query.window(Date.now())), ...more }, { signal });
+  const isPolled = phase === "live" && query.isOpen && !isPaused;
+  const refetchInterval = ({ state }: { readonly state: { readonly data: Timed<unknown> | undefined } }) =>
+    isPolled && untilNextPoll(state.data, REFRESH_MS);
+  const fetchCounts = <Result>(functionId: string, more: object, signal: AbortSignal): Promise<Timed<Result>> =>
+    timed(() =>
+      call<Result>(functionId, { ...query.filter, ...windowMembers(query.window(Date.now())), ...more }, { signal }),
+    );
   const facets = useQuery({
     queryKey: ["logs", "facets", query.key, generation, epoch],
     queryFn: ({ signal }) =>
@@ -66,6 +71,7 @@ export function useLogCounts(query: LogQuery, isPaused: boolean, epoch: number) 
         readonly facets: Readonly<Partial<Record<FacetName, readonly FacetCount[]>>>;
         readonly total: number;
       }>("engine::logs::facets", {}, signal),
+    select: answerOf,
     refetchInterval,
     placeholderData: (before) => before,
   });
@@ -77,6 +83,7 @@ export function useLogCounts(query: LogQuery, isPaused: boolean, epoch: number) 
         { buckets: 80 },
         signal,
       ),
+    select: answerOf,
     refetchInterval,
     placeholderData: (before) => before,
   });

@@ -36,7 +36,8 @@ export default function TracesList() {
   const [selected, setSelected] = useState<readonly string[]>([]);
   const [activeId, setActiveId] = useState<string>();
   const traces = useTraces(search, isPaused || !isAtTop);
-  const { facets, histogram } = useTraceStats(search, isPaused, traces.total);
+  const { facets, histogram } = useTraceStats(search, isPaused, traces.changedAtMs);
+  const total = totalOf(traces, facets);
   const change = (next: Partial<TraceSearch>, replace = false): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace });
   const open = (traceId: string, compare?: string): void =>
@@ -68,7 +69,7 @@ export default function TracesList() {
   return (
     <Page
       title="Traces"
-      count={traces.loaded ? traces.total : undefined}
+      count={traces.loaded ? total : undefined}
       controls={
         <>
           <SearchBox
@@ -179,11 +180,11 @@ export default function TracesList() {
                   onSort={({ key, dir }) =>
                     change({ sort: key === "timestamp" ? undefined : key, dir: dir === "desc" ? undefined : dir })
                   }
-                  total={traces.total}
+                  total={total}
                   // A search that was cut short continues only on request.
                   onEnd={traces.isCutShort ? undefined : traces.loadMore}
                 />
-                <ListStatus traces={traces} />
+                <ListStatus traces={{ ...traces, total }} />
               </div>
             </div>
           </div>
@@ -191,6 +192,12 @@ export default function TracesList() {
       )}
     </Page>
   );
+}
+
+/** Returns the counted total, if it is that of the current filters: the list's own total does not follow evictions. */
+function totalOf(traces: Traces, facets: ReturnType<typeof useTraceStats>["facets"]): number {
+  const counted = facets.isPlaceholderData ? undefined : facets.data?.total;
+  return Math.max(counted ?? traces.total, traces.rows.length);
 }
 
 /** Shows how many rows are loaded, with a button that continues a search that the engine cut short. */

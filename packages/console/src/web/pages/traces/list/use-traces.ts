@@ -2,10 +2,12 @@ import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@t
 import { useEffect, useMemo, useRef, useState } from "react";
 import { call } from "../../../lib/api.ts";
 import { live } from "../../../lib/live-connection.ts";
+import { answerOf, timed, untilNextPoll } from "../../../lib/poll-delay.ts";
 import { rangeMs } from "../../../lib/time-range.ts";
 import type { FacetsAnswer, HistogramAnswer, TraceListAnswer, TraceSummary } from "../../../model/trace-types.ts";
 import { FALLBACK_RANGE, filtersOf, sortOf, type TraceSearch } from "../model/list-query.ts";
-import { mergeRows, orderOf } from "../model/live-rows.ts";
+import { MAX_ROWS, mergeRows, orderOf } from "../model/live-rows.ts";
+import { summaryMatcher } from "../model/summary-match.ts";
 
 const PAGE = 100;
 /** Changed traces are fetched in batches, this long after the first change, in milliseconds. */
@@ -13,8 +15,10 @@ const FETCH_DELAY_MS = 400;
 /** Maximum number of changed traces in a batch. */
 const MAX_WAITING = 1_000;
 const STATS_EVERY_MS = 5_000;
-/** Polling interval of facets that do not match the list's total yet, in milliseconds. */
-const STALE_STATS_EVERY_MS = 1_000;
+/** Polling interval of facets while the list has changes that they do not count yet, in milliseconds. */
+const CHANGED_STATS_EVERY_MS = 1_000;
+/** Maximum number of changed traces that the list holds, as many as it shows. */
+const MAX_CHANGED = MAX_ROWS;
 
 export interface Traces {
   readonly rows: readonly TraceSummary[];
@@ -27,6 +31,8 @@ export interface Traces {
   readonly retry: () => void;
   readonly loadMore: (() => void) | undefined;
   readonly isLoadingMore: boolean;
+  /** Time of the last change that the engine reported, by the page's clock; 0: none. */
+  readonly changedAtMs: number;
   /** Number of new or changed traces that are not in `rows` yet. */
   readonly waiting: number;
   /** Adds the waiting traces to `rows`. */
@@ -39,8 +45,8 @@ function keyOf(search: TraceSearch): readonly unknown[] {
 }
 
 /**
- * Loads the list and keeps it up to date: the engine reports changed traces, and the page fetches those that match.
- * While `isHeld` (paused, or scrolled away from the newest), changes wait until `showWaiting` is called.
+ * Loads the list and keeps it up to date: the engine sends summaries of changed traces. If the summary does not tell
+ * whether a trace matches, the page fetches those that match. While `isHeld` (paused, or scrolled away from the newest), changes wait until `showWaiting` is called.
  */
 export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
   const client = useQueryClient();
@@ -81,26 +87,29 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
     retry: () => void client.resetQueries({ queryKey: key }),
     loadMore: query.hasNextPage && !query.isFetching ? () => void query.fetchNextPage() : undefined,
     isLoadingMore: query.isFetchingNextPage,
+    changedAtMs: overlay.changedAtMs,
     waiting: overlay.waiting,
     showWaiting: overlay.showWaiting,
   };
 }
 
 interface Overlay {
-  /** Ids of the traces that changed. */
+  /** Ids of the fetched traces that changed. */
   readonly changed: ReadonlySet<string>;
   /** The changed traces that match the filters. */
   readonly found: ReadonlyMap<string, TraceSummary>;
+  /** Time of the last change, by the page's clock; 0: none. */
+  readonly changedAtMs: number;
 }
-const NOTHING: Overlay = { changed: new Set(), found: new Map() };
+const NOTHING: Overlay = { changed: new Set(), found: new Map(), changedAtMs: 0 };
 
 /** Applies the changes since the pages were fetched to their rows. */
 function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isReady: boolean, isHeld: boolean) {
   const [overlay, setOverlay] = useState<Overlay>(NOTHING);
   const [shown, setShown] = useState<Overlay>(NOTHING);
   const [error, setError] = useState<Error | null>(null);
-  const latest = useRef(search);
-  latest.current = search;
+  const latest = useRef({ search, fetched });
+  latest.current = { search, fetched };
   const identity = JSON.stringify(keyOf(search));
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new list starts without changes
   useEffect(() => {
@@ -108,20 +117,36 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
     setShown(NOTHING);
     setError(null);
     if (!isReady) return;
+    const apply = (ids: readonly string[], found: readonly TraceSummary[]): void => {
+      const { sort_by, sort_order } = sortOf(latest.current.search);
+      const known = new Set(latest.current.fetched.map(({ trace_id }) => trace_id));
+      setOverlay((before) => withChanges(before, { ids, found, known, compare: orderOf(sort_by, sort_order) }));
+    };
+    const filters = (): ReturnType<typeof filtersOf> => filtersOf(latest.current.search, Date.now());
+    if (summaryMatcher(filters()) !== undefined)
+      return live.subscribe("svc.traces", "all", {
+        onEvent(event) {
+          const matches = summaryMatcher(filters());
+          const changed = tracesIn(event.data);
+          if (matches !== undefined)
+            apply(
+              changed.map(({ trace_id }) => trace_id),
+              changed.filter(matches),
+            );
+        },
+      });
     return followChanges(async (ids, signal) => {
       try {
         const answer = await call<TraceListAnswer>(
           "engine::traces::list",
-          { ...filtersOf(latest.current, Date.now()), trace_ids: ids, limit: MAX_WAITING },
+          { ...filters(), trace_ids: ids, limit: MAX_WAITING },
           { signal },
         );
         setError(null);
-        setOverlay((before) => {
-          const found = new Map(before.found);
-          for (const id of ids) found.delete(id);
-          for (const { trace } of answer.spans) found.set(trace.trace_id, trace);
-          return { changed: new Set([...before.changed, ...ids]), found };
-        });
+        apply(
+          ids,
+          answer.spans.map(({ trace }) => trace),
+        );
       } catch (failure) {
         if (!signal.aborted) setError(failure as Error);
       }
@@ -131,11 +156,46 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
     if (!isHeld) setShown(overlay);
   }, [isHeld, overlay]);
   const merged = useMemo(() => {
-    const { sort_by, sort_order } = sortOf(latest.current);
+    const { sort_by, sort_order } = sortOf(latest.current.search);
     return mergeRows(fetched, shown.changed, [...shown.found.values()], orderOf(sort_by, sort_order));
   }, [fetched, shown]);
   const waiting = overlay === shown ? 0 : [...overlay.found].filter(([id, row]) => shown.found.get(id) !== row).length;
-  return { rows: merged.rows, added: merged.added, waiting, error, showWaiting: () => setShown(overlay) };
+  return {
+    rows: merged.rows,
+    added: merged.added,
+    waiting,
+    error,
+    changedAtMs: overlay.changedAtMs,
+    showWaiting: () => setShown(overlay),
+  };
+}
+
+/** Adds changed traces; `found` are those of them that match. Holds a limited number, the first by `compare`. */
+function withChanges(
+  before: Overlay,
+  {
+    ids,
+    found,
+    known,
+    compare,
+  }: {
+    readonly ids: readonly string[];
+    readonly found: readonly TraceSummary[];
+    /** Ids of the fetched traces. */
+    readonly known: ReadonlySet<string>;
+    readonly compare: (a: TraceSummary, b: TraceSummary) => number;
+  },
+): Overlay {
+  const all = new Map(before.found);
+  for (const id of ids) all.delete(id);
+  for (const trace of found) all.set(trace.trace_id, trace);
+  const isOver = all.size > MAX_CHANGED;
+  const held = isOver ? [...all.values()].sort(compare).slice(0, MAX_CHANGED) : undefined;
+  return {
+    changed: new Set([...before.changed, ...ids.filter((id) => known.has(id))]),
+    found: held === undefined ? all : new Map(held.map((trace) => [trace.trace_id, trace])),
+    changedAtMs: Date.now(),
+  };
 }
 
 /** Calls `fetchChanged` with the ids of changed traces, one call at a time. Returns a function that stops it. */
@@ -161,7 +221,7 @@ export function followChanges(
   };
   const leave = live.subscribe("svc.traces", "all", {
     onEvent(event) {
-      for (const id of changedIn(event.data)) if (changed.size < MAX_WAITING) changed.add(id);
+      for (const { trace_id: id } of tracesIn(event.data)) if (changed.size < MAX_WAITING) changed.add(id);
       schedule();
     },
   });
@@ -172,32 +232,31 @@ export function followChanges(
   };
 }
 
-/** Returns the ids in an event of the form `{traces: [summary, …]}`, with or without its envelope. */
-function changedIn(data: unknown): readonly string[] {
+/** Returns the summaries in an event of the form `{traces: [summary, …]}`, with or without its envelope. */
+function tracesIn(data: unknown): readonly TraceSummary[] {
   const body = data as {
     readonly traces?: readonly TraceSummary[];
     readonly data?: { readonly traces?: readonly TraceSummary[] };
   } | null;
-  return (body?.traces ?? body?.data?.traces ?? []).map(({ trace_id }) => trace_id);
+  return body?.traces ?? body?.data?.traces ?? [];
 }
 
 /**
- * Loads counts over all matching traces. Polls them while the range ends now, and faster while they differ from the
- * list's `total`.
+ * Loads counts over all matching traces. Polls them while the range ends now, and faster after a change of the list
+ * (`changedAtMs`, by the page's clock).
  */
-export function useTraceStats(search: TraceSearch, isPaused: boolean, total: number) {
+export function useTraceStats(search: TraceSearch, isPaused: boolean, changedAtMs: number) {
   const filtersKey = keyOf(search)[0];
   const isRolling = search.to === undefined && !isPaused;
-  const options = {
-    staleTime: STATS_EVERY_MS,
-    refetchInterval: isRolling ? STATS_EVERY_MS : (false as const),
-    placeholderData: keepPreviousData,
-  };
+  const options = { staleTime: STATS_EVERY_MS, placeholderData: keepPreviousData };
   const facets = useQuery({
     queryKey: ["trace-facets", filtersKey, search.range],
-    queryFn: ({ signal }) => call<FacetsAnswer>("engine::traces::facets", filtersOf(search, Date.now()), { signal }),
+    queryFn: ({ signal }) =>
+      timed(() => call<FacetsAnswer>("engine::traces::facets", filtersOf(search, Date.now()), { signal })),
     ...options,
-    refetchInterval: ({ state }) => isRolling && (state.data?.total === total ? STATS_EVERY_MS : STALE_STATS_EVERY_MS),
+    select: answerOf,
+    refetchInterval: ({ state: { data } }) =>
+      isRolling && untilNextPoll(data, (data?.askedAtMs ?? 0) < changedAtMs ? CHANGED_STATS_EVERY_MS : STATS_EVERY_MS),
   });
   const histogram = useQuery({
     queryKey: ["trace-histogram", filtersKey, search.range],
@@ -205,19 +264,17 @@ export function useTraceStats(search: TraceSearch, isPaused: boolean, total: num
       const now = Date.now();
       const filters = filtersOf(search, now);
       // A rolling range is drawn up to the current time, also if the last traces are older.
-      return call<HistogramAnswer>(
-        "engine::traces::histogram",
-        {
-          ...filters,
-          buckets: 60,
-          ...(rangeMs(search.range ?? FALLBACK_RANGE) === undefined || filters.end_time !== undefined
-            ? {}
-            : { end_time: now }),
-        },
-        { signal },
+      const end =
+        rangeMs(search.range ?? FALLBACK_RANGE) === undefined || filters.end_time !== undefined
+          ? {}
+          : { end_time: now };
+      return timed(() =>
+        call<HistogramAnswer>("engine::traces::histogram", { ...filters, buckets: 60, ...end }, { signal }),
       );
     },
     ...options,
+    select: answerOf,
+    refetchInterval: ({ state: { data } }) => isRolling && untilNextPoll(data, STATS_EVERY_MS),
   });
   return { facets, histogram };
 }

@@ -17,7 +17,7 @@ export type TraceSearch = SearchOf<"traces">;
 export const FALLBACK_RANGE = "all";
 
 /** Payload of engine::traces::list and related functions. */
-interface TraceFilters {
+export interface TraceFilters {
   readonly [name: string]: unknown;
   readonly filters?: readonly EngineFilter[];
 }

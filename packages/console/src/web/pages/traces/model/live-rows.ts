@@ -1,7 +1,7 @@
 import type { TraceSummary } from "../../../model/trace-types.ts";
 
 /** Maximum number of rows in the list. */
-const MAX_ROWS = 5_000;
+export const MAX_ROWS = 5_000;
 
 interface Merged {
   readonly rows: readonly TraceSummary[];
