@@ -5,7 +5,7 @@ export const ROWS = [
   1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24, 25, 29, 30, 31,
 ] as const;
 /** Rows of the console, which need a browser: measured only on request. */
-export const CONSOLE_ROWS = [26, 27, 28] as const;
+export const CONSOLE_ROWS = [26, 27, 28, 32] as const;
 const ALL_ROWS: readonly number[] = [...ROWS, ...CONSOLE_ROWS];
 
 export interface Options {

@@ -14,6 +14,7 @@ export interface ConsoleSystem {
   readonly browser: Browser;
   /** Fills the engine before anything is measured. */
   readonly worker: Worker;
+  readonly enginePid: number;
   /** Address of the engine's streams. */
   readonly realtimePort: number;
 }
@@ -40,7 +41,7 @@ export async function withConsole<Result>(
     await worker.connected();
     const browser = await startBrowser();
     undo.push(() => browser.close());
-    return await use({ url: console.url, browser, worker, realtimePort: engine.realtimePort });
+    return await use({ url: console.url, browser, worker, enginePid: engine.pid, realtimePort: engine.realtimePort });
   } finally {
     for (const each of undo.reverse()) await each();
   }

@@ -2,6 +2,7 @@ import { callAndEchoes } from "./call-and-echoes.ts";
 import { channelStream } from "./channel-stream.ts";
 import { collectorOutage } from "./collector-outage.ts";
 import { consoleLogs } from "./console-logs.ts";
+import { consoleOpenPages } from "./console-open-pages.ts";
 import { consoleStreams } from "./console-streams.ts";
 import { consoleTrace } from "./console-trace.ts";
 import { crashLoop } from "./crash-loop.ts";
@@ -49,5 +50,6 @@ export const scenarios: readonly Scenario[] = [
   consoleTrace,
   consoleLogs,
   consoleStreams,
+  consoleOpenPages,
   crashLoop,
 ];

@@ -1,0 +1,160 @@
+import { type ConsoleSystem, fill, loadNow, withConsole } from "../console/console-system.ts";
+import { MeasuredPage } from "../console/measured-page.ts";
+import { cpuTimeUs } from "../cpu.ts";
+import { placeApart } from "../pinning.ts";
+import { pause } from "../ports.ts";
+import { Latencies, ratio, spread } from "../statistics.ts";
+import { formatNumber } from "../table.ts";
+import type { Scenario } from "./scenario.ts";
+
+const SPANS = 50_000;
+/** Calls per second. Each creates one trace and one log entry. */
+const RATE = 200;
+const WINDOW_MS = 10_000;
+const QUICK_WINDOW_MS = 2_000;
+/** Time for a page to load what it needs, before it is measured. */
+const SETTLE_MS = 2_000;
+const OPEN_TIMEOUT_MS = 60_000;
+/** By default the engine keeps 10,000 spans and 16 MiB. */
+const OBSERVABILITY = {
+  name: "svc-observability",
+  config: {
+    memory_max_spans: SPANS,
+    memory_max_bytes: 512 * 1024 * 1024,
+    logs_max_count: SPANS,
+    logs_max_bytes: 512 * 1024 * 1024,
+    logs_console_output: false,
+  },
+} as const;
+const FUNCTIONS = ["shop::order", "shop::stock", "shop::price"] as const;
+/** One call in this number fails. */
+const FAILS_EVERY = 100;
+
+const PAGES = {
+  Traces: {
+    path: "/traces",
+    isThere: `document.querySelector('[role="grid"][aria-label="Traces"] [role="row"]') !== null`,
+  },
+  Logs: {
+    path: "/logs",
+    isThere: `document.querySelector('[role="grid"][aria-label="Log entries"] [aria-selected]') !== null`,
+  },
+  Dashboard: { path: "/", isThere: `document.body.innerText.includes("Slowest traces")` },
+} as const;
+
+interface Measured {
+  /** Share of a core, in percent. */
+  readonly cpu: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** Row 32: what an open page of the console costs an engine that keeps many spans and runs calls. */
+export const consoleOpenPages: Scenario = {
+  title: `The console: an open page, ${SPANS} spans kept, ${RATE} calls per second`,
+  rows: [32],
+  run(context) {
+    return withConsole(context, "console-open-pages", [OBSERVABILITY], async (system) => {
+      const windowMs = context.options.quick ? QUICK_WINDOW_MS : WINDOW_MS;
+      const pinning = placeApart(process.pid, [system.enginePid]);
+      system.worker.registerFunction("shop::order", order(system));
+      system.worker.registerFunction("shop::stock", order(system));
+      system.worker.registerFunction("shop::price", order(system));
+      await fill(SPANS, (at) => callNumber(system, at));
+      const none: Measured[] = [];
+      const open: Record<keyof typeof PAGES, Measured[]> = { Traces: [], Logs: [], Dashboard: [] };
+      for (let round = 0; round < context.options.rounds; round++) {
+        none.push(await underLoad(system, windowMs));
+        for (const [name, page] of Object.entries(PAGES) as [keyof typeof PAGES, (typeof PAGES)["Traces"]][])
+          open[name].push(await withPage(system, page, () => underLoad(system, windowMs)));
+      }
+      const names = Object.keys(PAGES) as (keyof typeof PAGES)[];
+      return {
+        measurements: [],
+        notes: [
+          ...pinning,
+          `without a page: ${summary(none)}`,
+          ...names.map((name) => `with the ${name} page: ${summary(open[name])}`),
+          `load of the machine: ${loadNow().toFixed(1)}`,
+        ],
+        bars: names.flatMap((name) => [
+          {
+            row: 32,
+            what: `share of a core that an open ${name} page costs the engine`,
+            measured: spread(open[name].map(({ cpu }, round) => cpu - (none[round]?.cpu ?? 0))),
+            unit: "%",
+            limit: 5,
+            sense: "at most",
+            standing: "binding",
+          } as const,
+          {
+            row: 32,
+            what: `p99 of calls with an open ${name} page vs without`,
+            measured: ratio(
+              open[name].map(({ p99Ms }) => p99Ms),
+              none.map(({ p99Ms }) => p99Ms),
+            ),
+            unit: "x",
+            limit: 1.1,
+            sense: "at most",
+            standing: "quoted",
+          } as const,
+        ]),
+      };
+    });
+  },
+};
+
+function order({ worker }: ConsoleSystem) {
+  return ({ at }: { readonly at: number }): { readonly at: number } => {
+    worker.log.info(`order ${at} was taken`, { at });
+    if (at % FAILS_EVERY === 0) throw new Error("out of stock");
+    return { at };
+  };
+}
+
+async function callNumber({ worker }: ConsoleSystem, at: number): Promise<void> {
+  const function_id = FUNCTIONS[at % FUNCTIONS.length] as string;
+  await worker.call({ function_id, payload: { at } }).catch(() => undefined);
+}
+
+async function withPage<Result>(
+  { browser, url }: ConsoleSystem,
+  { path, isThere }: { readonly path: string; readonly isThere: string },
+  use: () => Promise<Result>,
+): Promise<Result> {
+  const measured = await MeasuredPage.open(browser);
+  try {
+    await measured.visit(`${url}${path}`, isThere, OPEN_TIMEOUT_MS);
+    await pause(SETTLE_MS);
+    return await use();
+  } finally {
+    await measured.close();
+  }
+}
+
+/** Calls at a fixed rate, whether or not earlier calls have returned. */
+async function underLoad(system: ConsoleSystem, windowMs: number): Promise<Measured> {
+  const latencies = new Latencies();
+  const pending = new Set<Promise<void>>();
+  const begunMs = performance.now();
+  const begunCpuUs = cpuTimeUs(system.enginePid);
+  for (let at = 1; at * (1_000 / RATE) < windowMs; at++) {
+    const dueMs = begunMs + at * (1_000 / RATE);
+    await pause(Math.max(0, dueMs - performance.now()));
+    const sentMs = performance.now();
+    const call = callNumber(system, at).then(() => latencies.add((performance.now() - sentMs) * 1_000));
+    pending.add(call);
+    void call.then(() => pending.delete(call));
+  }
+  const cpuUs = cpuTimeUs(system.enginePid) - begunCpuUs;
+  const tookUs = (performance.now() - begunMs) * 1_000;
+  await Promise.all(pending);
+  const { p50Us, p99Us } = latencies.summary();
+  return { cpu: (100 * cpuUs) / tookUs, p50Ms: p50Us / 1_000, p99Ms: p99Us / 1_000 };
+}
+
+function summary(measured: readonly Measured[]): string {
+  const of = (value: (one: Measured) => number): string => formatNumber(spread(measured.map(value)).median);
+  return `engine ${of(({ cpu }) => cpu)} % of a core, calls p50 ${of(({ p50Ms }) => p50Ms)} ms, p99 ${of(({ p99Ms }) => p99Ms)} ms`;
+}
