@@ -107,7 +107,7 @@ describe("svc state", () => {
     for (const key of ["a1", "a2", "b1"]) await svc("state", "set", "listed", key, '{"n": 9007199254740993}');
     expect((await svc("state", "list")).out).toMatch(/^listed +3 +\d+ B$/m);
     expect((await svc("state", "list", "listed", "--prefix", "a")).out).toMatch(
-      /^a1 +1 +now +\{"n":9007199254740993\}\na2 .*\n$/m,
+      /^a1 +1 +(?:now|\d+ s ago) +\{"n":9007199254740993\}\na2 .*\n$/m,
     );
     const first = await svc("state", "list", "listed", "--limit", "2");
     const [, cursor = ""] = /2 of 3 shown; next page: --cursor (\S+)/.exec(first.notes) ?? [];
