@@ -29,9 +29,9 @@ const [NODE_VERSIONS, UNTESTED_VERSIONS] = [true, false].map((isHere) =>
 
 export { NODE_VERSIONS };
 
-/** All that runs in the engine's process and in workers. */
+/** Code that runs in the engine's process and in workers. */
 const ALL_FOLDERS = ["engine", "observability", "protocol", "sdk"].map((name) => `packages/${name}/src/`);
-/** What depends most on the version: SQLite is built into Node from 22.13, and sockets and streams differ. */
+/** Code that depends most on the version: SQLite is built into Node from 22.13, and sockets and streams differ. */
 const MAIN_FOLDERS = ["packages/engine/src/store/", "packages/engine/src/transport/", "packages/sdk/src/"];
 
 /**

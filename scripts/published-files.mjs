@@ -7,7 +7,7 @@ import { StepFailure } from "./steps.mjs";
 
 /** Sources whose output is not published: tests and what only they import. */
 const TEST_SOURCE = /\.test\.|\.test[-.]support\.|(?:^|\/)testing\//;
-/** What running a template in place creates, and the note of the SDKs' sources. */
+/** Files that running a template in place creates, and the note of the SDKs' sources. */
 const GENERATED = /(?:^|\/)(?:node_modules|\.venv|__pycache__|\.pytest_cache|\.svc)\/|\.sha256$/;
 /** Files that the build of the page compresses. */
 const COMPRESSED = /\.(?:css|js|svg)$/;

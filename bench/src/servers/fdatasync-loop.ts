@@ -3,7 +3,7 @@
 import { closeSync, fdatasyncSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** The request is the duration in milliseconds, the answer the syncs per second. */
+/** The request is the duration in milliseconds, the response the syncs per second. */
 export interface SyncRate {
   readonly perSecond: number;
 }

@@ -9,7 +9,7 @@ export interface MergedLine {
   readonly source: string;
   /** Milliseconds since 1970. */
   readonly timeMs: number;
-  /** Id of the log entry. Of two lines with the same id one is written. */
+  /** Id of the log entry. If two lines have the same id, one is written. */
   readonly id?: string | undefined;
   /** True if another line with this id is preferred. */
   readonly isCopy?: boolean;

@@ -1,5 +1,5 @@
 /**
- * What a module in a package of its own may use of the engine: the module contract, and the code that modules share.
+ * The part of the engine that modules in other packages may use: the module contract, and the code that modules share.
  * `@svc-runtime/engine/store` has the database.
  */
 

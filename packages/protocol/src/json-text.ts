@@ -193,7 +193,7 @@ interface FaultyToken {
   readonly offset: number;
   /** Index at which the faulty token begins. Smaller than `offset` only for a fault inside a string. */
   readonly tokenStart: number;
-  /** What is allowed at `tokenStart`, e.g. `a JSON value`. */
+  /** Description of the tokens that are allowed at `tokenStart`, e.g. `a JSON value`. */
   readonly expected: string;
 }
 
@@ -213,7 +213,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
   return { ...token, line, column: offset - lineStart + 1, found };
 }
 
-/** What the next token may be. */
+/** The tokens that are allowed next. */
 interface Expected {
   /** First characters of the tokens; `0` for numbers and words. */
   readonly tokens: string;

@@ -16,14 +16,14 @@ import { readBaggage } from "./telemetry/baggage.ts";
 import type { Span, SpanOptions } from "./telemetry/span.ts";
 import type { TraceHeaders } from "./telemetry/trace-context.ts";
 
-/** What runs at the moment: a handler's call or a span. It is the parent of the calls and spans started meanwhile. */
+/** The handler call or span that runs now. It is the parent of the calls and spans that start during it. */
 export interface Active extends TraceHeaders {
   readonly activeCall: ActiveCall | undefined;
   /** Whether its call is still in flight. */
   readonly running: boolean;
 }
 
-/** What an active call needs from its worker. */
+/** The services of the worker that an active call uses. */
 export interface ActiveCallHost {
   loggerOf(call: ActiveCall): Logger;
   span<Result>(call: ActiveCall, name: string, body: (span: Span) => Result, options: SpanOptions): Result;

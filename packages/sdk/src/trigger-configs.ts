@@ -62,7 +62,7 @@ export interface HttpRouteSettings {
 }
 
 interface DescribedConfig {
-  /** What the trigger is for. Shown in lists, has no effect. */
+  /** Purpose of the trigger. Shown in lists, has no effect. */
   readonly description?: string | undefined;
 }
 
@@ -162,9 +162,9 @@ export interface CronTriggerConfig extends CommonConfig {
   readonly expression: string;
   /** IANA name, e.g. `Europe/Berlin`. Default `UTC`. */
   readonly timezone?: string | undefined;
-  /** What happens to a tick while the previous run is in progress. Default `skip`. */
+  /** Handling of a tick while the previous run is in progress. Default `skip`. */
   readonly overlap?: "skip" | "allow" | "queue_one" | undefined;
-  /** What happens to ticks that could not start in time. Default `skip`. */
+  /** Handling of ticks that could not start in time. Default `skip`. */
   readonly misfire?: "skip" | "once" | "all" | undefined;
   /** Ticks become jobs of this queue instead of calls. */
   readonly queue?: string | undefined;

@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 
 
 class ChannelRef(TypedDict):
-    """One end of a channel in a payload. Whoever has the ref can use that end, once."""
+    """One end of a channel in a payload. The ref is enough to use that end, once."""
 
     channel_id: str
     access_key: str
@@ -20,7 +20,7 @@ class NamedByRef:
     __slots__ = ("ref",)
 
     def __init__(self, ref: ChannelRef) -> None:
-        #: What others need to use this end.
+        #: The ref with which others can use this end.
         self.ref = ref
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, TypedDict
 
-#: What happens to a tick during the previous run: it is skipped (default), it starts too, or one run starts when the
+#: Handling of a tick during the previous run: it is skipped (default), it starts too, or one run starts when the
 #: previous run ends.
 CronOverlap: TypeAlias = Literal["skip", "allow", "queue_one"]
-#: What happens to ticks that could not start for more than 60 s: they are skipped (default), one run starts for all of
+#: Handling of ticks that could not start for more than 60 s: they are skipped (default), one run starts for all of
 #: them, or one run for each, at most 100.
 CronMisfire: TypeAlias = Literal["skip", "once", "all"]
 CronOutcome: TypeAlias = Literal["ok", "error", "skipped", "enqueued"]

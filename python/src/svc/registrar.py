@@ -86,7 +86,7 @@ class Registrar:
         self._link = link
         self._log = log
         self._is_ending = is_ending
-        #: What this worker provides, functions and trigger types.
+        #: Functions and trigger types that this worker provides.
         self._provided: set[tuple[str, str]] = set()
 
     @property

@@ -12,7 +12,7 @@ interface DoctorOptions {
   readonly json?: true;
 }
 
-/** `svc doctor`: finds problems of this machine, this project and its engine, and tells how to fix them. */
+/** `svc doctor`: finds problems of this machine, this project and its engine, and shows how to fix them. */
 export function doctorCommand(shell: Shell): Command {
   return new Command("doctor")
     .summary("find problems and tell how to fix them")

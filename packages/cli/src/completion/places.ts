@@ -18,7 +18,7 @@ export const NAMED = [
 export type Named = (typeof NAMED)[number];
 
 /**
- * What a position on the command line accepts: `@` and a kind of names, `file`, `folder`, `,` and the choices, or a
+ * The values that a position on the command line accepts: `@` and a kind of names, `file`, `folder`, `,` and choices, or a
  * folder and choices. Empty if only the user knows the value.
  */
 export type Place = `@${Named}` | "file" | "folder" | `,${string}` | `folder,${string}` | "";

@@ -9,7 +9,7 @@ const MAX_DEPTH = 32;
 const MAX_NODES = 5000;
 
 /**
- * Returns the types of a JSON Schema, or undefined for no format. What cannot be expressed becomes unknown with a note.
+ * Returns the types of a JSON Schema, or undefined for no format. Parts that cannot be expressed become unknown, with a note.
  */
 export function readFormat(format: unknown): FormatTypes | undefined {
   if (format === null || format === undefined) return undefined;

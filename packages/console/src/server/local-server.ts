@@ -1,4 +1,4 @@
-/** What a server for this machine alone needs, for others of ours that serve one. */
+/** The parts that other local servers of this repository (`svc mcp`) reuse. */
 export { isSameSecret } from "./access.ts";
 export { refusalOf } from "./guards.ts";
 export { ConsoleListener } from "./listener.ts";

@@ -32,9 +32,9 @@ export function refusalToCall(id: string, access: SessionAccess, registry: Provi
 }
 
 /**
- * Returns whether a call of the function goes through the connection's middleware. Without rules, only the middleware
+ * Returns true if a call of the function passes the connection's middleware. Without rules, only the middleware
  * protects the functions that administer the engine. With rules, the connection may call engine functions only where a
- * rule allows it. A job calls its function through the queue, so enqueueing always goes through the middleware.
+ * rule allows it. A job calls its function through the queue, so enqueueing always passes the middleware.
  */
 export function goesThroughMiddleware(id: string, { policy }: SessionAccess): boolean {
   if (policy.middlewareFunctionId === undefined) return false;

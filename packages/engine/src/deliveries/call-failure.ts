@@ -2,7 +2,7 @@ import type { BackoffOptions, CallError } from "@svc-runtime/protocol";
 import type { CallFailureCause, CallOptions } from "../kernel/module.ts";
 
 /**
- * What a failed attempt means for its delivery.
+ * Kind of failure of a delivery attempt; it decides about the retry.
  * - `failed`: counts as an attempt; retried after the backoff.
  * - `permanent`: counts as an attempt; a retry would fail in the same way.
  * - `missing`: the function has no provider. Does not count; retried when it gets one.
@@ -11,7 +11,7 @@ import type { CallFailureCause, CallOptions } from "../kernel/module.ts";
  */
 export type DeliveryFailure = "failed" | "permanent" | "missing" | "unavailable" | "interrupted";
 
-/** Delay before a delivery is attempted again that failed through no fault of its own. */
+/** Delay before a retry when the function, not the delivery, caused the failure. */
 export const UNAVAILABLE_BACKOFF: BackoffOptions = { firstMs: 200, maxMs: 30_000, jitter: 0.2 };
 
 /** The calls of one attempt of a delivery: of the condition, then of the function. */

@@ -18,7 +18,7 @@ export interface Item {
 }
 
 /**
- * What an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose
+ * Failures that an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose
  * up to 1 s. `memory`: neither.
  */
 export type Durability = "durable" | "relaxed" | "memory";
@@ -177,7 +177,7 @@ export interface ExpiredItem {
  * - Deliveries for the watchers of a write are stored in the same transaction as the write.
  * - Paging by key lists an item that exists throughout exactly once, whatever is written between two pages.
  * - Results come in the order in which the store ran the requests, and each promise settles in the event loop turn of
- *   its result. Of two calls on one key, the first reaction (`.then`) to the first call runs first. So publishing a
+ *   its result. For two calls on one key, the first reaction (`.then`) to the earlier call runs first. So publishing a
  *   write in that reaction keeps the order of versions.
  * - A write that rejects with CallError `overloaded`, `draining` or `payload_too_large` changes nothing. After
  *   `storage_failed` and `call_timeout` the write may have happened, unless `details.outcome` is `not_written`

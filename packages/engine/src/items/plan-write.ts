@@ -22,10 +22,10 @@ export interface ItemAddress {
   readonly key: string;
 }
 
-/** What a write does to an item, and its result. */
+/** Effect of a write on an item, and its result. */
 export interface WritePlan {
   readonly status: "written" | "unchanged";
-  /** What happens to the stored item: it is kept, replaced by `item`, or removed. */
+  /** Whether the stored item is kept, replaced by `item`, or removed. */
   readonly row: "keep" | "put" | "remove";
   readonly item: Item | undefined;
   readonly previous: string | undefined;

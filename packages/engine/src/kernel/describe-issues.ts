@@ -48,8 +48,8 @@ function valueAt(value: unknown, path: Path): unknown {
 }
 
 /**
- * Returns the members that the schema allows at a path. Of a discriminated union, only those of the alternative that
- * the value selects.
+ * Returns the members that the schema allows at a path. In a discriminated union these are only the members of the
+ * alternative that the value selects.
  */
 function membersAt(root: JsonSchema, path: Path, value: unknown): string[] {
   let schemas = alternatives(root);

@@ -17,8 +17,8 @@ export interface TriggerTypeEntry {
 export type TriggerTypeEntries = readonly [TriggerTypeEntry, ...TriggerTypeEntry[]];
 
 /**
- * The providers of each trigger type. Of several the latest serves and the others wait, but a module always serves, and
- * one on standby only if there is no other. When the serving one leaves, the next takes over.
+ * The providers of each trigger type. The latest provider serves and the others wait, but a module always serves, and a
+ * standby provider serves only if there is no other. When the serving provider disconnects, the next one takes over.
  */
 export class TriggerTypes {
   readonly #entries = new Map<TriggerTypeId, TriggerTypeEntries>();

@@ -28,7 +28,7 @@ export function concernsInstall(kind: RuntimeKind | undefined, path: string): bo
   return isDependencyFile(path) || (kind !== undefined && kindRules[kind].isCompiled);
 }
 
-/** What an install of a folder depends on. All paths are absolute. */
+/** Files that an install of a folder depends on. All paths are absolute. */
 export interface DependencySources {
   /** Files that list what to install. */
   readonly files: readonly string[];

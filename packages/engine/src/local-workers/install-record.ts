@@ -10,7 +10,7 @@ const recordSchema = z.object({
   installed_at: z.string(),
 });
 
-/** What was installed for a worker, and when. */
+/** Record of the last install of a worker. */
 export type InstallRecord = z.infer<typeof recordSchema>;
 
 interface Place {

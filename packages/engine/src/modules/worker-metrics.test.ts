@@ -32,7 +32,7 @@ test("listings of workers tell how their processes do as whoever knows it tells,
   expect(await engine.call("engine::workers::info", { name: "math" })).toMatchObject({
     worker: { latest_metrics: { memory_rss: 5 } },
   });
-  // Of the module that samples them nothing is known of a worker that has told nothing.
+  // Nothing is known about a worker that has sent no metrics.
   await engine.applyModules([
     { name: "engine-functions", config: {} },
     { name: OBSERVABILITY, config: {} },

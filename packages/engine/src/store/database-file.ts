@@ -17,7 +17,7 @@ export interface OpenFileOptions {
 }
 
 /**
- * What an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose
+ * Failures that an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose
  * up to 1 s.
  */
 export type StoreDurability = "durable" | "relaxed";

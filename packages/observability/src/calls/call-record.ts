@@ -77,7 +77,7 @@ export class CallRecord implements SpanRecord, CallSpan {
   facts: FunctionFacts;
   caller: Caller | undefined;
   job: Job | undefined;
-  /** What made the call: `call`, `http`, `queue`, `cli`, … */
+  /** Origin of the call: `call`, `http`, `queue`, `cli`, … */
   source = "";
   failure: CallFailure | undefined;
   #anchor: TimeAnchor;

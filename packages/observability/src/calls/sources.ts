@@ -2,7 +2,7 @@ import type { Directory } from "@svc-runtime/engine/module";
 import type { Caller } from "@svc-runtime/protocol";
 
 /**
- * What caused a call: `call` (a worker), `http`, `cron`, `event`, `queue`, `state`, `stream`, `console`, `cli`,
+ * Origin of a call: `call` (a worker), `http`, `cron`, `event`, `queue`, `state`, `stream`, `console`, `cli`,
  * `engine`.
  */
 export type Source = string;

@@ -55,7 +55,7 @@ export function spanIdOf(traceparent: string): string {
 /** Reads the lowest bit of the flags. */
 export function isSampled(traceparent: string): boolean {
   const digit = traceparent.charCodeAt(54);
-  // Of the digits `0` to `9` and `a` to `f`, the odd ones are 1, 3, 5, 7, 9 and b, d, f.
+  // The odd hex digits are 1, 3, 5, 7, 9 (odd character codes) and b, d, f (even character codes).
   return digit <= 0x39 ? (digit & 1) === 1 : (digit & 1) === 0;
 }
 

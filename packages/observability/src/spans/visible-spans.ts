@@ -27,8 +27,8 @@ export function spansFor(store: SpanStore, access: CallerAccess | undefined): Sp
  * names, or else to that of the nearest span above it that names one. A span that belongs to no call (an HTTP request,
  * an external span) is visible if the caller may see every call of the trace, except calls of functions that every
  * client may call, which reveal nothing about the trace. That requires `isWhole`: `spans` are all spans of the trace.
- * What a restricted sender says about a span decides about the spans below only if it sent them too: their true parent
- * may be hidden, or no longer stored. Spans that name no function are hidden if their parent is missing.
+ * The attributes that a restricted sender sets on a span decide about the spans below it only if it sent those too:
+ * their true parent may be hidden, or no longer stored. Spans that name no function are hidden if their parent is missing.
  */
 export function visibleSpans(
   spans: readonly SpanRecord[],

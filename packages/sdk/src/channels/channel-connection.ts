@@ -9,7 +9,7 @@ import {
 } from "./channel-socket.ts";
 import { HANDSHAKE_TIMEOUT_MS, IDLE_LIMIT_MS, PING_EVERY_MS } from "./limits.ts";
 
-/** What channel ends need from their worker. */
+/** The services of the worker that channel ends use. */
 export interface ChannelHost {
   /** The engine's address, as given to `connect`. */
   readonly address: string;

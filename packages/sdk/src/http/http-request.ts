@@ -43,7 +43,7 @@ export interface HttpRequest<Body = unknown> {
   readonly host?: string | null;
   readonly request_id: string;
   readonly trigger: { readonly type: "http"; readonly path: string; readonly method: string };
-  /** What middleware functions added. */
+  /** Members that middleware functions added. */
   readonly context?: Readonly<Record<string, unknown>>;
   /** Files of a `multipart/form-data` body. */
   readonly files?: readonly HttpFile[];

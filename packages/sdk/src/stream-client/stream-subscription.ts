@@ -17,7 +17,7 @@ import type {
  */
 export const JOIN_DEADLINE_MS = 60_000;
 
-/** What a subscription needs from its client. */
+/** The services of the client that a subscription uses. */
 export interface SubscriptionHost {
   readonly clock: Clock;
   readonly logger: Logger;

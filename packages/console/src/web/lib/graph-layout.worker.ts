@@ -1,6 +1,6 @@
 import { Graph, layout } from "@dagrejs/dagre";
 
-/** Request of a layout. The answer has the positions of the nodes' corners. */
+/** Request of a layout. The response has the positions of the nodes' corners. */
 export interface LayoutRequest {
   readonly nodes: readonly { readonly id: string; readonly width: number; readonly height: number }[];
   readonly edges: readonly { readonly from: string; readonly to: string }[];

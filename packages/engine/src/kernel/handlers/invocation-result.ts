@@ -3,7 +3,7 @@ import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
 import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
 
-/** A worker returns the result of a call. Only calls that were sent to this connection are accepted. */
+/** Handles the result of a call that a worker ran. Accepts only calls that were sent to this connection. */
 export function invocationResult(
   message: MessageOf<"invocationresult">,
   session: Session,

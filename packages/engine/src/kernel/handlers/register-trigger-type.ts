@@ -21,8 +21,8 @@ export interface TriggerTypePorts {
 }
 
 /**
- * A worker registers a trigger type. A type that the engine provides cannot be taken over. Of several workers the
- * latest serves.
+ * Registers a worker's trigger type. A type that the engine provides cannot be taken over. If several workers register
+ * a type, the latest one serves it.
  */
 export function registerTriggerType(
   message: MessageOf<"registertriggertype">,

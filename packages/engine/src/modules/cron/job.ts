@@ -37,7 +37,7 @@ const SKIPPED: Readonly<Record<SkippedTicks["reason"], { readonly outcome: Outco
   absent: { outcome: "error", error: "its function or its worker was not available" },
 };
 
-/** What all jobs share. */
+/** The services that all jobs share. */
 export interface JobHost {
   readonly clock: Clock;
   readonly log: Logger;

@@ -47,7 +47,7 @@ function decodePart(part: string): string | undefined {
   }
 }
 
-/** Headers that may occur once only. Of repeated ones the first is used, as in Node. */
+/** Headers that may occur only once. If one is repeated, the first is used, as in Node. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   "age",
   "authorization",

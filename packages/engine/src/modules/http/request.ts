@@ -26,7 +26,7 @@ export function requestMembers(
       ? NO_QUERY
       : `"query_params":${JSON.stringify(query.single)},"query":${JSON.stringify(query.all)}`;
   const { cookie } = headers.single;
-  // Of a repeated name the first is used: browsers send the cookie of the longest path first.
+  // If a name is repeated, the first is used: browsers send the cookie of the longest path first.
   const cookies = cookie === undefined ? undefined : parseCookie(cookie);
   refuseRefLookalike("headers", headers.single);
   refuseRefLookalike("query parameters", query.single);

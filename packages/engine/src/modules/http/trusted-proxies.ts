@@ -79,7 +79,7 @@ export function clientOf(
     cameByProxy: false,
   };
   if (proxies.isEmpty || peer === undefined || !proxies.has(peer)) return direct;
-  // Of several values, the proxy nearest to the engine wrote the last one.
+  // If there are several values, the proxy nearest to the engine wrote the last one.
   const protocol = lastOf(headers["x-forwarded-proto"])?.toLowerCase();
   const host = lastOf(headers["x-forwarded-host"]);
   return {

@@ -5,7 +5,7 @@ import { missingTsx } from "../../local-workers/inferred-commands.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
 import { ManifestError, readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
 
-/** What to run, and how. */
+/** A command with its folder, its variables and its watched files. */
 export interface RunPlan {
   /** Shell command. */
   readonly command: string;

@@ -43,7 +43,7 @@ export interface FrameHeader {
   readonly bytes: number;
 }
 
-/** What the parser is in the middle of. */
+/** State of the parser that decides which headers are valid. */
 export interface HeaderContext {
   /** Whether a message in several frames has begun. */
   readonly isFragmented: boolean;

@@ -42,7 +42,7 @@ export class FrameParser {
   /** The frame whose payload arrives. */
   #frame: FrameHeader | undefined;
   #payloadLeft = 0;
-  /** What came of the frame's payload, if it is a control frame. */
+  /** Received part of the payload, if the frame is a control frame. */
   #control: PayloadPieces | undefined;
   /** Kind of the message whose frames arrive. */
   #kind: MessageKind | undefined;

@@ -43,7 +43,7 @@ export function handshakeProblem({ method, headers }: IncomingMessage): Handshak
   return undefined;
 }
 
-/** The answer that accepts the handshake, without extensions. RFC 6455, section 4.2.2. */
+/** Returns the response that accepts the handshake, without extensions. RFC 6455, section 4.2.2. */
 export function handshakeAnswer({ headers }: IncomingMessage, isAcceptable: (protocol: string) => boolean): string {
   const protocol = offeredProtocols(headers["sec-websocket-protocol"])?.find(isAcceptable);
   const accept = createHash("sha1").update(`${headers["sec-websocket-key"]}${KEY_SUFFIX}`).digest("base64");

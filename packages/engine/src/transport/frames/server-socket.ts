@@ -107,7 +107,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   #unansweredPing: Buffer | undefined;
   #isPongQueued = false;
   #isOpen = true;
-  /** What the connection ended with, once that is known. */
+  /** Close code and reason of the connection, once they are known. */
   #closeCode: number = CLOSE_CODE.abnormal;
   #closeReason = "";
   #hasSentClose = false;

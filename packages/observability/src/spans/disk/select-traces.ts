@@ -203,7 +203,7 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
   return { list };
 }
 
-/** SQL for one window of traces in order, with a column that tells if each matches. */
+/** SQL for one window of traces in order, with a column that is 1 if the trace matches. */
 function windowSql(query: {
   readonly sortBy: TraceSort;
   readonly descending: boolean;

@@ -1,4 +1,4 @@
-"""What this worker provides. Apart from the connection, so that tests can hand in theirs."""
+"""Functions that this worker provides. Separate from the connection, so that tests can pass their own."""
 
 from dataclasses import dataclass
 from typing import Any, TypedDict

@@ -17,7 +17,7 @@ export function sendWhole(writer: ChannelWriter, bytes: Buffer | undefined): voi
 export interface BodyListener {
   /** The client sent nothing for too long; the channel was aborted. */
   idle(): void;
-  /** The body keeps moving: the timeout of the route restarts. */
+  /** Part of the body was received or read: the timeout of the route restarts. */
   moved(): void;
 }
 
@@ -28,7 +28,7 @@ export interface BodyStreamOptions extends BodyListener {
 
 /**
  * Passes a body on as it arrives, with backpressure while the channel is full. If the client disconnects, the channel
- * is aborted. If the reader leaves, the rest stays unread, and the end of the exchange handles it.
+ * is aborted. If the reader disconnects, the rest stays unread; the end of the exchange discards it.
  */
 export function streamBody(
   request: IncomingMessage,

@@ -48,7 +48,7 @@ export async function readHead(reader: ChannelReader): Promise<StreamHead | unde
     for (const name of Object.keys(given)) headers = withoutHeader(headers, name);
     const read = readResponseHeaders(given);
     headers.push(...read.headers);
-    // Of the framing headers only the length is kept, because it is checked.
+    // The length is the only framing header that is kept, because it is checked.
     dropped.push(...read.dropped.filter((name) => name.toLowerCase() !== "content-length" || length === undefined));
   }
 }

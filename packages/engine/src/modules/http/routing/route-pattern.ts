@@ -83,8 +83,8 @@ export function liesBelow(pattern: RoutePattern, prefix: string): boolean {
 }
 
 /**
- * What two segments at the same position say about their patterns: unrelated, related in any case, or dependent on the
- * next segments.
+ * Result of comparing two segments at the same position: the patterns are unrelated, related in any case, or it depends
+ * on the next segments.
  */
 export type Step = "no" | "yes" | "next";
 

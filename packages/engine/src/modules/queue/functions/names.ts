@@ -34,7 +34,7 @@ export function messageIn({ message_id: id }: { readonly message_id?: string | n
 export interface ResolvedName {
   readonly name: string;
   readonly kind: "queue" | "topic";
-  /** Of a topic: the queues of its subscriptions, and of former subscriptions with dead letters. */
+  /** For a topic: the queues of its subscriptions, and of former subscriptions with dead letters. */
   readonly queues: readonly string[];
 }
 

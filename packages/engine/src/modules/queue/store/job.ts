@@ -138,7 +138,7 @@ export interface JobView {
   readonly createdAt: number;
   /** Set for delayed jobs: when the job is due. */
   readonly runAt: number | undefined;
-  /** When the job is deleted if it has not started. Of a done job: until when it is kept. */
+  /** Time at which the job is deleted if it has not started. For a done job: the time until which it is kept. */
   readonly expiresAt: number | undefined;
   readonly group: string | undefined;
   readonly dedupeKey: string | undefined;

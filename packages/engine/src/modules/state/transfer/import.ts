@@ -5,7 +5,7 @@ import type { ChannelReader } from "../../../kernel/module.ts";
 import type { SetRequest, WriteOrigin, Writes } from "../writes.ts";
 import { parseLine } from "./line.ts";
 
-/** What to do with a line whose item exists: replace the item, skip the line, or stop the import. */
+/** Handling of a line whose item exists: replace the item, skip the line, or stop the import. */
 export type OnExisting = "overwrite" | "skip" | "fail";
 
 export interface ImportCounts {

@@ -4,7 +4,7 @@ import { z } from "zod";
 const person = z.object({ name: z.string().min(1) });
 const greeting = z.object({ text: z.string(), times: z.int() });
 
-/** What this worker provides. Apart from the connection, so that tests can hand in theirs. */
+/** Functions that this worker provides. Separate from the connection, so that tests can pass their own. */
 export function provideGreeter(worker: Worker): void {
   const greeted = worker.state.scope<Record<string, { times: number }>>("greetings");
 
