@@ -1,7 +1,8 @@
+import { formatBytes } from "./format-bytes.ts";
 import type { TriggerRow } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";
 import type { Shell } from "./shell.ts";
-import { ago, dayAndTime, formatBytes } from "./times.ts";
+import { ago, dayAndTime } from "./times.ts";
 import { conditionOf } from "./trigger-condition.ts";
 import { hangingIndent } from "./word-wrap.ts";
 import type { WorkerReport, WorkerState } from "./worker-functions.ts";

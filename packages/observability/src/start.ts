@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type Attributes, type ModuleContext, type RunningModule, systemClock } from "@svc-runtime/engine/module";
 import { provideAlerts } from "./alerts/functions.ts";
 import { observeCalls } from "./calls/observe-calls.ts";
-import { CompositeCollector } from "./collector.ts";
+import { CompositeCollector } from "./composite-collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import { DropCounts } from "./drop-counts.ts";
 import { EventLoopLag } from "./event-loop-lag.ts";

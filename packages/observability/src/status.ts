@@ -3,7 +3,7 @@ import { maskText } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { ObservabilityConfig } from "./config.ts";
 import type { DropCounts } from "./drop-counts.ts";
-import { protocolOf } from "./export/collector.ts";
+import { protocolOf } from "./export/collector-address.ts";
 import type { Export } from "./export/start-export.ts";
 import type { Otlp } from "./otlp/start-otlp.ts";
 

@@ -255,3 +255,51 @@ export interface CallFigures {
   readonly p95_ms: number | null;
   readonly p99_ms: number | null;
 }
+
+/** An invocation, as `engine::invocations::list` returns it. */
+export interface InvocationListing {
+  readonly invocation_id: string;
+  readonly function_id: string;
+  /** Null if no worker got the call. */
+  readonly worker: { readonly id: string; readonly name: string } | null;
+  readonly caller: { readonly worker_id: string; readonly name: string } | null;
+  /** Origin of the call: `call`, `http`, `queue`, `cli`, … */
+  readonly source: string;
+  readonly status: "ok" | "error" | "pending" | "cancelled" | "timeout";
+  readonly started_at_ms: number;
+  readonly duration_ms: number | null;
+  readonly input_bytes: number;
+  readonly output_bytes: number;
+  readonly trace_id: string;
+  readonly span_id: string;
+  readonly job?: { readonly queue: string; readonly id: string; readonly attempt: number };
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** A message of a stream connection, as the stream `svc.stream.messages` reports it. */
+export interface TappedMessage {
+  readonly direction: "inbound" | "outbound";
+  /** When the message passed, in milliseconds. Messages of one batch have different times. */
+  readonly timestamp: number;
+  readonly connection_id: string;
+  /** The stream that the message is about; null if there is none. */
+  readonly stream: string | null;
+  readonly group: string | null;
+  /** `join`, `heartbeat`, …; for stream messages the kind of event, e.g. `update`. */
+  readonly type: string;
+  /** Size of the whole message, even if `payload` is truncated. */
+  readonly bytes: number;
+  readonly payload: string;
+  readonly truncated: boolean;
+}
+
+/** Totals of all messages while there was a watcher, in this run of the engine, shown or dropped. */
+export interface TapTotals {
+  readonly inbound: number;
+  readonly outbound: number;
+  /** Size of the whole messages. */
+  readonly inbound_bytes: number;
+  readonly outbound_bytes: number;
+  /** Messages that were dropped from their batch. Absent on older engines. */
+  readonly dropped?: number;
+}

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
-import { listQueues, queueTable } from "../queue-names.ts";
+import { queueTable } from "../queue-table.ts";
+import { listQueues } from "../queues.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
-import { withQueue } from "../queue-names.ts";
+import { withQueue } from "../queues.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 

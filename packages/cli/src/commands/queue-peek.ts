@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { jobTable, readJobs } from "../job-table.ts";
 import { formatResult } from "../json-format.ts";
-import { withQueue } from "../queue-names.ts";
+import { withQueue } from "../queues.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, limitOption, withEngineOptions } from "./options.ts";
 

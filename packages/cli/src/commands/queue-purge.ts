@@ -2,7 +2,7 @@ import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
 import { confirm } from "../confirm.ts";
 import { askEngine } from "../engine-request.ts";
-import { type QueueCounts, withQueue } from "../queue-names.ts";
+import { type QueueCounts, withQueue } from "../queues.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 

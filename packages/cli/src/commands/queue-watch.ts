@@ -4,7 +4,8 @@ import { askEngine } from "../engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
 import { jobTable, readJobs } from "../job-table.ts";
 import { watchPage } from "../live-screen.ts";
-import { listQueues, queueTable, withQueue } from "../queue-names.ts";
+import { queueTable } from "../queue-table.ts";
+import { listQueues, withQueue } from "../queues.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 

@@ -1,11 +1,12 @@
 import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
+import { formatBytes } from "../format-bytes.ts";
 import { formatJson, formatResult } from "../json-format.ts";
 import type { Shell } from "../shell.ts";
 import { nearestItem } from "../state-items.ts";
 import { table } from "../table.ts";
-import { ago, formatBytes } from "../times.ts";
+import { ago } from "../times.ts";
 import { allOptions, type EngineOptions, jsonOption, limitOption, withEngineOptions } from "./options.ts";
 
 interface ListOptions extends EngineOptions {

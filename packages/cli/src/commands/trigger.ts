@@ -20,7 +20,7 @@ import {
 } from "../json-input.ts";
 import { listFunctions } from "../listings.ts";
 import { addModule, moduleOf, notFound } from "../missing-module.ts";
-import { listQueues } from "../queue-names.ts";
+import { listQueues } from "../queues.ts";
 import type { Shell } from "../shell.ts";
 import { textMembersOf } from "../text-members.ts";
 import { unreadyWorkers } from "../unready-workers.ts";

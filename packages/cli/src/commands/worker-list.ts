@@ -1,10 +1,11 @@
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
+import { formatBytes } from "../format-bytes.ts";
 import { sayReason } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { outPaint } from "../terminal-text.ts";
-import { formatBytes, span } from "../times.ts";
+import { span } from "../times.ts";
 import { listWorkers, type WorkerReport } from "../worker-functions.ts";
 import { stateColor } from "../worker-page.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";

@@ -2,7 +2,7 @@ import type { Worker } from "@svc-runtime/sdk";
 import { listCronTriggers } from "../cron-triggers.ts";
 import { listConnected, listFunctions, triggerTypeIds } from "../listings.ts";
 import { servicesOf } from "../nearest-filter.ts";
-import { listQueues } from "../queue-names.ts";
+import { listQueues } from "../queues.ts";
 import { keysOf, scopeNames } from "../state-items.ts";
 import type { Named } from "./places.ts";
 

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { shownPath } from "../config-check.ts";
-import { formatBytes } from "../times.ts";
+import { formatBytes } from "../format-bytes.ts";
 import type { Check, Finding } from "./finding.ts";
 
 const MIB = 1_048_576;

@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
-import { listQueues, type QueueCounts } from "../queue-names.ts";
+import { listQueues, type QueueCounts } from "../queues.ts";
 import type { Finding } from "./finding.ts";
 
 /** Returns a finding for each reason why jobs of a queue cannot run. None if the engine does not run svc-queue. */

@@ -74,7 +74,7 @@ export interface SupervisedEntry {
 
 /** One `workers:` entry with a `path`: a process that the engine starts and supervises. */
 export interface LocalWorkerEntry extends SupervisedEntry {
-  /** Path as written in the file. */
+  /** Path as written in the file. If only the spelling changes, a reload reports the entry as changed. */
   readonly configuredPath: string;
   /** Env files. The process environment overrides them; a later file overrides an earlier one. */
   readonly envFiles: readonly EnvFile[];

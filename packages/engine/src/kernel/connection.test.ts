@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { inMemoryPair } from "../testing/in-memory-socket.ts";
 import { type InMemoryWorker, inMemoryEngine, manualClock } from "../testing/index.ts";
-import { inMemoryPair } from "../transport/in-memory.ts";
 import { Connection } from "./connection.ts";
 
 const errorOf = (frame: Record<string, unknown>): Record<string, unknown> => frame.error as Record<string, unknown>;

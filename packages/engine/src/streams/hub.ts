@@ -9,9 +9,10 @@ import type {
   SystemStream,
   SystemStreamSpec,
 } from "../kernel/stream-contract.ts";
+import { CLOSE } from "./close-codes.ts";
+import { HEARTBEAT_MS } from "./limits.ts";
 import type { RealtimeSocket } from "./outbox.ts";
 import { Resyncs } from "./resyncs.ts";
-import { CLOSE, HEARTBEAT_MS } from "./stream-codes.ts";
 import { StreamConnection } from "./stream-connection.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { readStreamPath, SYSTEM_GROUP, SYSTEM_PREFIX } from "./stream-path.ts";

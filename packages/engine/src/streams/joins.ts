@@ -1,8 +1,9 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { StreamJoin, StreamSource } from "../kernel/stream-contract.ts";
+import { CLOSE } from "./close-codes.ts";
+import { MAX_SUBSCRIPTIONS } from "./limits.ts";
 import type { Outbox } from "./outbox.ts";
 import { left, problem, unauthorized } from "./server-messages.ts";
-import { CLOSE, MAX_SUBSCRIPTIONS } from "./stream-codes.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { SYSTEM_GROUP, SYSTEM_PREFIX } from "./stream-path.ts";
 import { type Since, Synchronizer } from "./synchronizer.ts";

@@ -1,7 +1,7 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { READ_DEADLINE_MS } from "./stream-codes.ts";
+import { READ_DEADLINE_MS } from "./limits.ts";
 import type { Subscription, Topic } from "./topic.ts";
 import { withTimeout } from "./with-timeout.ts";
 

@@ -1,11 +1,11 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { StreamSnapshot } from "../kernel/stream-contract.ts";
+import { MAX_SUBSCRIPTIONS, READ_DEADLINE_MS } from "./limits.ts";
 import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
 import type { Outbox } from "./outbox.ts";
 import { isTransient } from "./resyncs.ts";
 import { type Gap, gapNotice, joined, sync } from "./server-messages.ts";
 import { snapshotOverlap } from "./snapshot-overlap.ts";
-import { MAX_SUBSCRIPTIONS, READ_DEADLINE_MS } from "./stream-codes.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { SYSTEM_PREFIX } from "./stream-path.ts";
 import type { Subscription, Topic } from "./topic.ts";

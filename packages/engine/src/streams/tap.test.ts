@@ -1,6 +1,6 @@
+import type { TapTotals } from "@svc-runtime/protocol/listings";
 import { describe, expect, it } from "vitest";
 import { inMemoryEngine, manualClock } from "../testing/index.ts";
-import type { TapTotals } from "./tap.ts";
 import { memoryStreams } from "./testing/memory-streams.ts";
 
 interface Batch {

@@ -1,4 +1,5 @@
 import { type Frame, frameBytes, frameText } from "@svc-runtime/protocol";
+import type { TappedMessage, TapTotals } from "@svc-runtime/protocol/listings";
 import type { Clock } from "../kernel/clock.ts";
 import type { SystemStream, SystemStreamSpec } from "../kernel/stream-contract.ts";
 import { SYSTEM_GROUP } from "./stream-path.ts";
@@ -24,36 +25,8 @@ const FACTS_SIZE = 200;
 /** Maximum number of UTF-8 bytes shown of each message. */
 const MAX_PAYLOAD_BYTES = 4 * 1024;
 
-/** The stream that a message is about; null if there is none. */
-export interface MessageFacts {
-  readonly stream: string | null;
-  readonly group: string | null;
-  /** `join`, `heartbeat`, …; for stream messages the kind of event, e.g. `update`. */
-  readonly type: string;
-}
-
-interface TappedMessage extends MessageFacts {
-  readonly direction: "inbound" | "outbound";
-  /** When the message passed, in milliseconds. Messages of one batch have different times. */
-  readonly timestamp: number;
-  readonly connection_id: string;
-  /** Size of the whole message. */
-  readonly bytes: number;
-  /** The text, possibly truncated. */
-  readonly payload: string;
-  readonly truncated: boolean;
-}
-
-/** Totals of all messages while there was a watcher, in this run of the engine, shown or dropped. */
-export interface TapTotals {
-  readonly inbound: number;
-  readonly outbound: number;
-  /** Size of the whole messages. */
-  readonly inbound_bytes: number;
-  readonly outbound_bytes: number;
-  /** Messages that were dropped from their batch. */
-  readonly dropped: number;
-}
+/** Facts about a message that its sender knows. */
+export type MessageFacts = Pick<TappedMessage, "stream" | "group" | "type">;
 
 /** Publishes the messages of stream connections, except the messages that it causes itself. */
 export class Tap {
@@ -66,7 +39,7 @@ export class Tap {
   #dropped = 0;
   readonly #totals = { inbound: 0, outbound: 0, inbound_bytes: 0, outbound_bytes: 0, dropped: 0 };
   /** Totals at the last flush. Later messages are part of the next flush. */
-  #flushedTotals: TapTotals = { ...this.#totals };
+  #flushedTotals: Required<TapTotals> = { ...this.#totals };
   #tokens = { ...BURST };
   #refilledAt = 0;
   #cancel: (() => void) | undefined;

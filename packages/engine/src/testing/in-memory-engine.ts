@@ -16,8 +16,8 @@ import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module } from "../kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
 import type { WorkerLimits } from "../kernel/worker-limits.ts";
-import { type InMemoryClient, inMemoryPair } from "../transport/in-memory.ts";
 import { openModuleListener } from "../transport/module-listener.ts";
+import { type InMemoryClient, inMemoryPair } from "./in-memory-socket.ts";
 import { openStreamSocket, type StreamSocket, type StreamSocketOptions } from "./stream-socket.ts";
 
 /** A worker on the in-memory transport that sends and receives frames as plain objects. */

@@ -3,7 +3,7 @@ import { CallError, type Payload } from "@svc-runtime/protocol";
 import type { Principal } from "../access/principal.ts";
 import type { FormatCheck, FormatChecks, FormatRequest } from "../kernel/format-check.ts";
 import { compileSchema, validator } from "./compiler.ts";
-import { inspectFormat } from "./limits.ts";
+import { inspectFormat } from "./inspect-format.ts";
 import { mismatchOf } from "./mismatch.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { TimeLimitError, withinTime } from "./time-limit.ts";

@@ -1,4 +1,5 @@
 import { CallError, type SecretMask } from "@svc-runtime/protocol";
+import type { InvocationListing } from "@svc-runtime/protocol/listings";
 import type { SeesCall } from "../query/sees-call.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { InvocationHistory } from "./history.ts";
@@ -6,32 +7,15 @@ import type { InvocationsQuery } from "./invocation-input.ts";
 
 const DEFAULT_LIMIT = 50;
 
-export interface InvocationRow {
-  readonly invocation_id: string;
-  readonly function_id: string;
-  readonly worker: { readonly id: string; readonly name: string } | null;
-  readonly caller: { readonly worker_id: string; readonly name: string } | null;
-  readonly source: string;
-  readonly status: "ok" | "error" | "pending" | "cancelled" | "timeout";
-  readonly started_at_ms: number;
-  readonly duration_ms: number | null;
-  readonly input_bytes: number;
-  readonly output_bytes: number;
-  readonly trace_id: string;
-  readonly span_id: string;
-  readonly job?: { readonly queue: string; readonly id: string; readonly attempt: number };
-  readonly error?: { readonly code: string; readonly message: string };
-}
-
 /** Returns `{invocations, cursor, total}`. A cursor stays valid while further calls arrive. */
 export function listInvocations(
   history: InvocationHistory,
   query: InvocationsQuery,
   sees: SeesCall,
-): { readonly invocations: readonly InvocationRow[]; readonly cursor: string | null; readonly total: number } {
+): { readonly invocations: readonly InvocationListing[]; readonly cursor: string | null; readonly total: number } {
   const before = query.cursor ? sequenceOf(query.cursor) : Number.POSITIVE_INFINITY;
   const limit = query.limit ?? DEFAULT_LIMIT;
-  const invocations: InvocationRow[] = [];
+  const invocations: InvocationListing[] = [];
   let cursor: string | null = null;
   let last = 0;
   let total = 0;
@@ -94,12 +78,12 @@ function matches(record: CallRecord, query: InvocationsQuery): boolean {
   return typeof query.end_time !== "number" || record.startedAtMs <= query.end_time;
 }
 
-function statusOf({ result }: CallRecord): InvocationRow["status"] {
+function statusOf({ result }: CallRecord): InvocationListing["status"] {
   if (result === undefined) return "pending";
   return result === "refused" ? "error" : result;
 }
 
-function rowOf(record: CallRecord): InvocationRow {
+function rowOf(record: CallRecord): InvocationListing {
   const { resource, caller, failure, job } = record;
   return {
     invocation_id: record.invocationId,

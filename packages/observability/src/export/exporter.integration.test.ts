@@ -7,7 +7,7 @@ import { readMessage } from "../otlp/protobuf.ts";
 import { REQUESTS } from "../otlp/schema.ts";
 import { CollectedTelemetry } from "../otlp/testing/collected-telemetry.ts";
 import { someLog, someMetric, someSpan } from "../otlp/testing/records.ts";
-import { collectorAddress } from "./collector.ts";
+import { collectorAddress } from "./collector-address.ts";
 import { ExportQueue, type SendResult } from "./export-queue.ts";
 import { Exporter } from "./exporter.ts";
 

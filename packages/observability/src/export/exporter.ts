@@ -3,7 +3,7 @@ import { maskText } from "@svc-runtime/protocol";
 import { isExported, type ObservabilityConfig } from "../config.ts";
 import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSink } from "../model.ts";
 import { encodeLogs, encodeMetrics, encodeTraces, type ShowAttributes } from "../otlp/encode.ts";
-import { collectorAddress } from "./collector.ts";
+import { collectorAddress } from "./collector-address.ts";
 import { ExportQueue, type ExportState, type Sender } from "./export-queue.ts";
 
 /** Enough for the spans of a minute without a collector, at 500 per second. */

@@ -10,7 +10,7 @@ import {
 import type { Signal } from "@svc-runtime/engine/module";
 import { readMessage, writeMessage } from "../otlp/protobuf.ts";
 import { REJECTED, REQUESTS, RESPONSES } from "../otlp/schema.ts";
-import type { CollectorAddress } from "./collector.ts";
+import type { CollectorAddress } from "./collector-address.ts";
 import type { Sender, SendResult } from "./export-queue.ts";
 
 /** Maximum time of one request, including the library's own retries, in milliseconds. */

@@ -50,8 +50,6 @@ export class LogTriggers {
   readonly #parts: LogTriggersParts;
   readonly #queues = new Set<LogTriggerQueue>();
   readonly #traces = new RecentIds(MAX_TRACES);
-  /** Number of failed handler calls. Not logged, because that would create another entry. */
-  failures = 0;
 
   constructor(parts: LogTriggersParts) {
     this.#parts = parts;
@@ -119,7 +117,7 @@ export class LogTriggers {
       if (await binding.passes(payload, { traceparent })) await binding.fire(payload, { traceparent });
       span.end();
     } catch (error) {
-      this.failures += 1;
+      // Not logged, because that would create another entry.
       span.end({ error: error instanceof Error ? error.message : String(error) });
     }
   }

@@ -33,8 +33,6 @@ export interface LogsPart {
   log(entry: LogEntry): void;
   /** Undefined if entries are not stored. */
   stats(): LogStoreStats | undefined;
-  /** Number of failed handler calls of `log` triggers. */
-  readonly triggerFailures: number;
   reconfigure(next: ObservabilityConfig): "restart" | undefined;
   stop(): Promise<void>;
 }
@@ -116,9 +114,6 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
       else intake.add(record);
     },
     stats: () => store?.stats(),
-    get triggerFailures() {
-      return triggers.failures;
-    },
     reconfigure(next) {
       if (!isDeepStrictEqual(fixedIn(config), fixedIn(next))) return "restart";
       config = next;

@@ -1,7 +1,5 @@
 import type { Streams, SystemStream } from "@svc-runtime/engine/module";
 import { DURATION_LAYOUT } from "../calls/duration-histogram.ts";
-import { type HistogramCounts, mergeHistograms, percentileOf } from "./histogram.ts";
-import { periodOf, SAMPLES } from "./levels.ts";
 import {
   CALL_DURATION,
   CALLS,
@@ -12,7 +10,9 @@ import {
   ENGINE_LAG,
   ENGINE_RSS,
   WORKERS,
-} from "./names.ts";
+} from "./builtin-metrics.ts";
+import { type HistogramCounts, mergeHistograms, percentileOf } from "./histogram.ts";
+import { periodOf, SAMPLES } from "./levels.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 

@@ -11,11 +11,14 @@ export interface HelperCalls {
   readonly channels: Pick<Channels, "created" | "end">;
 }
 
-export const CONDITION_OPTIONS = ["ifVersion"] as const;
-export const WRITE_OPTIONS = ["ifVersion", "expiresInMs"] as const;
-export const UPDATE_OPTIONS = ["ifVersion", "expiresInMs", "atomic"] as const;
-export const PAGE_OPTIONS = ["prefix", "cursor", "limit"] as const;
-export const ITERATE_OPTIONS = ["prefix", "pageSize"] as const;
+/** Options of methods, by what they do. */
+export const ITEM_OPTIONS = {
+  condition: ["ifVersion"],
+  write: ["ifVersion", "expiresInMs"],
+  update: ["ifVersion", "expiresInMs", "atomic"],
+  page: ["prefix", "cursor", "limit"],
+  iterate: ["prefix", "pageSize"],
+} as const;
 
 /** Returns the options of each method of a helper. `own` are those besides the options of every helper. */
 export function helperOptions<const Method extends string>(

@@ -1,14 +1,10 @@
 import {
-  CONDITION_OPTIONS,
   callEngine,
   callForResult,
   type HelperCalls,
   helperOptions,
-  ITERATE_OPTIONS,
+  ITEM_OPTIONS,
   itemsOfPages,
-  PAGE_OPTIONS,
-  UPDATE_OPTIONS,
-  WRITE_OPTIONS,
   wireMembers,
 } from "../items/call-engine.ts";
 import type {
@@ -43,21 +39,21 @@ import type {
 const OPTIONS = helperOptions("state", {
   get: [],
   getEntry: [],
-  set: WRITE_OPTIONS,
-  update: UPDATE_OPTIONS,
-  delete: CONDITION_OPTIONS,
+  set: ITEM_OPTIONS.write,
+  update: ITEM_OPTIONS.update,
+  delete: ITEM_OPTIONS.condition,
   getMany: [],
   setMany: [],
   deleteMany: [],
   list: [],
-  entries: ITERATE_OPTIONS,
-  entriesPage: PAGE_OPTIONS,
+  entries: ITEM_OPTIONS.iterate,
+  entriesPage: ITEM_OPTIONS.page,
   listGroups: [],
-  groups: ITERATE_OPTIONS,
-  groupsPage: PAGE_OPTIONS,
+  groups: ITEM_OPTIONS.iterate,
+  groupsPage: ITEM_OPTIONS.page,
   snapshot: ["name"],
 });
-const writeMembers = optionNames("an item of state.setMany", ["scope", "key", "value", ...WRITE_OPTIONS]);
+const writeMembers = optionNames("an item of state.setMany", ["scope", "key", "value", ...ITEM_OPTIONS.write]);
 const selectionMembers = optionNames("the selection of state.deleteMany", ["keys", "prefix"]);
 
 /**
@@ -90,7 +86,7 @@ export class WorkerState {
   }
 
   set<Value>(scope: string, key: string, value: Value, options?: WriteOptions): Promise<SetResult<Value>> {
-    const payload = { scope, key, ...wireMembers(options, WRITE_OPTIONS), value };
+    const payload = { scope, key, ...wireMembers(options, ITEM_OPTIONS.write), value };
     return callForResult(this.#calls, "state::set", payload, options, OPTIONS.set);
   }
 
@@ -104,13 +100,13 @@ export class WorkerState {
     ops: readonly UpdateOp[],
     options?: UpdateOptions,
   ): Promise<UpdateResult<Value>> {
-    const payload = { scope, key, ...wireMembers(options, UPDATE_OPTIONS), ops };
+    const payload = { scope, key, ...wireMembers(options, ITEM_OPTIONS.update), ops };
     return callForResult(this.#calls, "state::update", payload, options, OPTIONS.update, { errors: {} });
   }
 
   /** Deletes an item. Returns its value, or null. */
   delete<Value = unknown>(scope: string, key: string, options?: ConditionOptions): Promise<Value | null> {
-    const payload = { scope, key, ...wireMembers(options, CONDITION_OPTIONS) };
+    const payload = { scope, key, ...wireMembers(options, ITEM_OPTIONS.condition) };
     return callEngine(this.#calls, "state::delete", payload, options, OPTIONS.delete);
   }
 
@@ -135,7 +131,7 @@ export class WorkerState {
   async setMany(items: readonly StateWrite[], options?: HelperOptions): Promise<SetManyResult> {
     const writes = items.map((item) => {
       const { scope, key, value } = checkedOptions(item, writeMembers);
-      return { scope, key, ...wireMembers(item, WRITE_OPTIONS), value };
+      return { scope, key, ...wireMembers(item, ITEM_OPTIONS.write), value };
     });
     return callForResult(this.#calls, "state::set_many", { items: writes }, options, OPTIONS.setMany, { items: {} });
   }
@@ -165,7 +161,7 @@ export class WorkerState {
   }
 
   entriesPage<Value = unknown>(scope: string, options?: PageOptions): Promise<Page<StateEntry<Value>>> {
-    const payload = { scope, ...wireMembers(options, PAGE_OPTIONS) };
+    const payload = { scope, ...wireMembers(options, ITEM_OPTIONS.page) };
     return callForResult(this.#calls, "state::entries", payload, options, OPTIONS.entriesPage, { items: {} });
   }
 
@@ -183,7 +179,7 @@ export class WorkerState {
   }
 
   groupsPage(options?: PageOptions): Promise<Page<StateGroup>> {
-    const payload = wireMembers(options, PAGE_OPTIONS);
+    const payload = wireMembers(options, ITEM_OPTIONS.page);
     return callForResult(this.#calls, "state::groups", payload, options, OPTIONS.groupsPage, { items: {} });
   }
 

@@ -1,14 +1,10 @@
 import {
-  CONDITION_OPTIONS,
   callEngine,
   callForResult,
   type HelperCalls,
   helperOptions,
-  ITERATE_OPTIONS,
+  ITEM_OPTIONS,
   itemsOfPages,
-  PAGE_OPTIONS,
-  UPDATE_OPTIONS,
-  WRITE_OPTIONS,
   wireMembers,
 } from "../items/call-engine.ts";
 import type {
@@ -32,15 +28,15 @@ import type {
 } from "./stream-types.ts";
 
 const OPTIONS = helperOptions("stream", {
-  set: WRITE_OPTIONS,
+  set: ITEM_OPTIONS.write,
   get: [],
   getEntry: [],
-  delete: CONDITION_OPTIONS,
-  update: UPDATE_OPTIONS,
+  delete: ITEM_OPTIONS.condition,
+  update: ITEM_OPTIONS.update,
   send: [],
   list: [],
-  entries: ITERATE_OPTIONS,
-  entriesPage: PAGE_OPTIONS,
+  entries: ITEM_OPTIONS.iterate,
+  entriesPage: ITEM_OPTIONS.page,
   listGroups: [],
   listAll: [],
 });
@@ -71,7 +67,7 @@ export class WorkerStream {
     data: Item,
     options?: WriteOptions,
   ): Promise<StreamSetResult<Item>> {
-    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, WRITE_OPTIONS), data };
+    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, ITEM_OPTIONS.write), data };
     return callForResult(this.#calls, "stream::set", payload, options, OPTIONS.set);
   }
 
@@ -102,7 +98,7 @@ export class WorkerStream {
     itemId: string,
     options?: ConditionOptions,
   ): Promise<StreamDeleteResult<Item>> {
-    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, CONDITION_OPTIONS) };
+    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, ITEM_OPTIONS.condition) };
     return callForResult(this.#calls, "stream::delete", payload, options, OPTIONS.delete);
   }
 
@@ -117,7 +113,7 @@ export class WorkerStream {
     ops: readonly UpdateOp[],
     options?: UpdateOptions,
   ): Promise<StreamUpdateResult<Item>> {
-    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, UPDATE_OPTIONS), ops };
+    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, ITEM_OPTIONS.update), ops };
     return callForResult(this.#calls, "stream::update", payload, options, OPTIONS.update, { errors: {} });
   }
 
@@ -148,7 +144,7 @@ export class WorkerStream {
     groupId: string,
     options?: PageOptions,
   ): Promise<Page<StreamEntry<Item>>> {
-    const payload = { stream_name: streamName, group_id: groupId, ...wireMembers(options, PAGE_OPTIONS) };
+    const payload = { stream_name: streamName, group_id: groupId, ...wireMembers(options, ITEM_OPTIONS.page) };
     return callForResult(this.#calls, "stream::entries", payload, options, OPTIONS.entriesPage, { items: {} });
   }
 

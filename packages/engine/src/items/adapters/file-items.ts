@@ -23,8 +23,8 @@ import type {
   PageRequest,
 } from "../item-store.ts";
 import type { ItemAddress } from "../plan-write.ts";
-import { deleteAnswer, setAnswer, updateAnswer } from "./file-answers.ts";
 import { FileOutbox, noticeInput } from "./file-outbox.ts";
+import { deleteResult, setResult, updateResult } from "./file-results.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 import type { ManyOutput, OneInput, SetInput, WriteInput } from "./file-thread/writes.ts";
 
@@ -106,7 +106,7 @@ export class FileItems implements ItemStore {
       () => this.#call("set", setInput(address, value, write), { bytes: writeBytes(address, write) + value.bytes }),
       (output, remember) => {
         if (output.status === "conflict") return output;
-        const answer = setAnswer(address, value, write, output);
+        const answer = setResult(address, value, write, output);
         remember(scope, key, answer.item);
         return answer;
       },
@@ -134,7 +134,7 @@ export class FileItems implements ItemStore {
       () => this.#call("update", input, { bytes: writeBytes(address, write) + 2 * opsJson.length }),
       (output, remember) => {
         if (output.status === "conflict") return output;
-        const answer = updateAnswer(address, write, output);
+        const answer = updateResult(address, write, output);
         remember(scope, key, answer.item);
         return answer;
       },
@@ -150,7 +150,7 @@ export class FileItems implements ItemStore {
       (output, remember) => {
         if (output.status === "conflict") return output;
         remember(scope, key, undefined);
-        return deleteAnswer(address, write, output);
+        return deleteResult(address, write, output);
       },
     );
   }
@@ -260,7 +260,7 @@ function manyAnswer(
   if (output.status === "conflict") return output;
   const answers = writes.map((one, index) => {
     const done = output.writes[index] ?? { status: "unchanged" as const };
-    const answer = one.type === "set" ? setAnswer(one, one.value, one.write, done) : deleteAnswer(one, one.write, done);
+    const answer = one.type === "set" ? setResult(one, one.value, one.write, done) : deleteResult(one, one.write, done);
     remember(one.scope, one.key, answer.item);
     return answer;
   });

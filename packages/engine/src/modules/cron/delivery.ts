@@ -1,6 +1,6 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { DeliveryAttempt } from "../../deliveries/call-failure.ts";
-import { occasion } from "../../deliveries/in-span.ts";
+import { triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { CronSettings } from "./settings.ts";
 import type { Outcome, Run } from "./store/rows.ts";
@@ -34,7 +34,7 @@ export async function deliver(
     name: `cron ${binding.functionId}`,
     kind: "internal",
     attributes: {
-      ...occasion("cron", { type: "cron", id: binding.id }),
+      ...triggerAttributes("cron", { type: "cron", id: binding.id }),
       "svc.cron.schedule": binding.settings.expression,
       "svc.cron.scheduled_time": new Date(run.scheduledAt).toISOString(),
       "svc.cron.manual": run.manual,

@@ -100,38 +100,9 @@ function workerRow(
   dialect: Dialect,
   metrics: WorkerMetrics | null,
 ): Readonly<Record<string, unknown>> {
-  const {
-    id,
-    name,
-    description,
-    version,
-    runtime,
-    os,
-    status,
-    function_count,
-    connected_at_ms,
-    active_invocations,
-    isolation,
-    ip_address,
-  } = view;
-  if (dialect === "0.22") {
-    return {
-      name,
-      description,
-      version,
-      id,
-      runtime,
-      os,
-      status,
-      function_count,
-      connected_at_ms,
-      active_invocations,
-      isolation,
-      ip_address,
-    };
-  }
   if (dialect === "svc") return { ...view, latest_metrics: metrics };
-  const { internal, functions, pid } = view;
+  const { id, name, runtime, version, os, ip_address, status, connected_at_ms, function_count, active_invocations } =
+    view;
   const published = {
     id,
     name,
@@ -139,12 +110,13 @@ function workerRow(
     version,
     os,
     ip_address,
-    internal,
     status,
     connected_at_ms,
     function_count,
-    functions,
     active_invocations,
   };
-  return { ...published, latest_metrics: metrics, pid, isolation };
+  const { description, internal, functions, isolation, pid } = view;
+  return dialect === "0.22"
+    ? { ...published, description, isolation }
+    : { ...published, internal, functions, latest_metrics: metrics, pid, isolation };
 }

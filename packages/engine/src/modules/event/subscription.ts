@@ -1,7 +1,7 @@
 import type { Payload } from "@svc-runtime/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { FailureNotes } from "../../deliveries/failure-notes.ts";
-import { inSpan, occasion } from "../../deliveries/in-span.ts";
+import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { CallOptions, ModuleContext, Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { EventConfig } from "./config.ts";
 import { subscribeRefusal } from "./rights.ts";
@@ -50,7 +50,7 @@ export class Subscription {
     this.pattern = binding.settings.pattern;
     const notes = new FailureNotes(binding, type, context);
     this.#notes = notes;
-    const facts = occasion("event", { type, id: binding.id });
+    const facts = triggerAttributes("event", { type, id: binding.id });
     this.#queue = new DeliveryQueue<PublishedEvent>({
       deliver: async ({ topic, data, call, isState }) => {
         // Events are not delivered while the subscriber is disconnected. Its rights are checked again, because they may

@@ -1,5 +1,5 @@
 import type { CallError } from "@svc-runtime/protocol";
-import { occasion } from "../../deliveries/in-span.ts";
+import { triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { ActiveSpan, AttributeValue, SpanStart, Telemetry } from "../../kernel/telemetry-contract.ts";
 import type { TraceHeaders } from "./request.ts";
 import type { Exchange } from "./response/exchanges.ts";
@@ -58,7 +58,7 @@ function attributesOf(
   const trigger = match?.kind === "found" ? { type: "http", id: match.holder.binding.id } : undefined;
   // Assigned one by one: V8 stores a literal that begins with a spread and has this many members as a hash table of
   // 2 KB.
-  const attributes: Record<string, AttributeValue | undefined> = occasion("http", trigger);
+  const attributes: Record<string, AttributeValue | undefined> = triggerAttributes("http", trigger);
   attributes["http.request.method"] = method;
   // Without the query, which may contain secrets.
   attributes["url.path"] = (request.url ?? "").split("?", 1)[0]?.slice(0, MAX_TEXT) ?? "";

@@ -1,4 +1,4 @@
-import { occasion } from "../../deliveries/in-span.ts";
+import { triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { SpanStart } from "../../kernel/telemetry-contract.ts";
 import type { LeasedJob } from "./store/job.ts";
 
@@ -35,7 +35,7 @@ export function publishSpan(topic: string, { traceparent, baggage }: Trace): Spa
 /** Span of one attempt of a job: `queue <queue>`, in the trace of the job's maker. */
 export function attemptSpan({ queue, id, traceparent, baggage, functionId }: LeasedJob, attempt: number): SpanStart {
   const attributes = {
-    ...occasion("queue"),
+    ...triggerAttributes("queue"),
     ...messaging("process", queue),
     "messaging.message.id": id,
     "svc.job.queue": queue,

@@ -1,7 +1,7 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { FailureNotes } from "../../deliveries/failure-notes.ts";
-import { inSpan, occasion } from "../../deliveries/in-span.ts";
+import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Quota, TriggerBinding } from "../../kernel/module.ts";
@@ -55,7 +55,11 @@ interface Leave {
 }
 
 function spanOf(type: "stream:join" | "stream:leave", { id }: Binding, { stream, group }: StreamJoin): SpanStart {
-  const attributes = { ...occasion("stream", { type, id }), "svc.stream.name": stream, "svc.stream.group": group };
+  const attributes = {
+    ...triggerAttributes("stream", { type, id }),
+    "svc.stream.name": stream,
+    "svc.stream.group": group,
+  };
   return { name: `${type} ${stream}`, kind: "internal", attributes };
 }
 

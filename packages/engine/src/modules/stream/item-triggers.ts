@@ -1,6 +1,6 @@
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
 import { FailureNotes } from "../../deliveries/failure-notes.ts";
-import { inSpan, occasion } from "../../deliveries/in-span.ts";
+import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Quota, TriggerBinding } from "../../kernel/module.ts";
@@ -61,7 +61,7 @@ export class ItemTriggers {
     refuseWithoutRights(binding);
     needCondition(binding);
     const notes = new FailureNotes(binding, "stream", { clock: this.#clock, log: this.#log });
-    const facts = occasion("stream", { type: "stream", id: binding.id });
+    const facts = triggerAttributes("stream", { type: "stream", id: binding.id });
     const queue = new DeliveryQueue<Delivery>({
       deliver: async ({ published, message }) => {
         // Events are not delivered while the worker is disconnected. Rights are checked again, because the owner may

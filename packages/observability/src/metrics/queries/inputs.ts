@@ -1,7 +1,7 @@
 import { type CallerAccess, isInfrastructure } from "@svc-runtime/engine/module";
 import { z } from "zod";
+import { OF_PROCESS } from "../builtin-metrics.ts";
 import { type BucketLayout, type HistogramCounts, percentileOf } from "../histogram.ts";
-import { OF_PROCESS } from "../names.ts";
 import type { Series } from "../series.ts";
 
 /** Milliseconds since 1970. */

@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
-import { CALLS_REFUSED, ENGINE_RSS } from "../names.ts";
+import { CALLS_REFUSED, ENGINE_RSS } from "../builtin-metrics.ts";
 import { maySee, type SeenSeries } from "./inputs.ts";
 
 const accessTo = (functions: readonly string[]) => ({

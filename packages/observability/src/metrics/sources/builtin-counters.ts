@@ -1,6 +1,6 @@
 import type { CallStats } from "../../calls/call-stats.ts";
 import type { WorkerCounts } from "../../calls/worker-counts.ts";
-import { CALLS_DEFERRED, CALLS_REFUSED, WORKER_DEATHS, WORKER_SPAWNS } from "../names.ts";
+import { CALLS_DEFERRED, CALLS_REFUSED, WORKER_DEATHS, WORKER_SPAWNS } from "../builtin-metrics.ts";
 import type { SeriesStore } from "../series-store.ts";
 
 /** Samples published counters that no other source has, so that alerts can compare them within a window. */

@@ -1,7 +1,7 @@
 import type { CallStats, FunctionStats } from "../../calls/call-stats.ts";
 import { DURATION_LAYOUT, durationsBetween } from "../../calls/duration-histogram.ts";
+import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT } from "../builtin-metrics.ts";
 import { type HistogramCounts, NOTHING_COUNTED } from "../histogram.ts";
-import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT } from "../names.ts";
 import type { SeriesStore } from "../series-store.ts";
 
 /** Outcomes of a call, as in the label. */

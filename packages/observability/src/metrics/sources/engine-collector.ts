@@ -15,7 +15,7 @@ import {
   TELEMETRY_SERIES,
   WORKER_IN_FLIGHT,
   WORKERS,
-} from "../names.ts";
+} from "../builtin-metrics.ts";
 import type { SeriesStore } from "../series-store.ts";
 
 /** File descriptors are counted every 12 samples, i.e. every minute. */

@@ -6,7 +6,7 @@ import {
   type WorkerLoad,
   type WorkerMetrics,
 } from "@svc-runtime/engine/module";
-import { WORKER_CPU, WORKER_HEAP, WORKER_LAG, WORKER_RSS, WORKER_UPTIME } from "../names.ts";
+import { WORKER_CPU, WORKER_HEAP, WORKER_LAG, WORKER_RSS, WORKER_UPTIME } from "../builtin-metrics.ts";
 import type { MetricInfo } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
 

@@ -1,6 +1,7 @@
+import type { TappedMessage, TapTotals } from "@svc-runtime/protocol/listings";
 import { z } from "zod/mini";
 import { maskedText } from "../../lib/secrets.ts";
-import type { MonitorRow, TappedMessage, TapTotals } from "./message.ts";
+import type { MonitorRow } from "./message.ts";
 
 /** Maximum length of an imported file, in characters. */
 const MAX_FILE = 64 * 1024 * 1024;

@@ -1,6 +1,7 @@
+import type { TappedMessage, TapTotals } from "@svc-runtime/protocol/listings";
 import { describe, expect, it } from "vitest";
 import { FilteredRows } from "./filtered-rows.ts";
-import type { MonitorMessage, TappedMessage, TapTotals } from "./message.ts";
+import type { MonitorMessage } from "./message.ts";
 import { messageTest } from "./message-filter.ts";
 import { MAX_ROWS, MessageLog } from "./message-log.ts";
 

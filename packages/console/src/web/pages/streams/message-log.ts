@@ -1,4 +1,5 @@
-import type { Marker, MarkerFacts, MonitorRow, TappedBatch, TappedMessage, TapTotals } from "./message.ts";
+import type { TappedMessage, TapTotals } from "@svc-runtime/protocol/listings";
+import type { Marker, MarkerFacts, MonitorRow, TappedBatch } from "./message.ts";
 
 /** Limits of the log, in rows and in characters of their payloads. The oldest rows are evicted first. */
 export const MAX_ROWS = 20_000;

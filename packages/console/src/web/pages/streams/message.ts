@@ -1,26 +1,5 @@
 import { endOfValue } from "@svc-runtime/protocol/json-text";
-
-/** A message as reported by the stream `svc.stream.messages`. */
-export interface TappedMessage {
-  readonly direction: "inbound" | "outbound";
-  readonly timestamp: number;
-  readonly connection_id: string;
-  readonly stream: string | null;
-  readonly group: string | null;
-  readonly type: string;
-  /** Size of the whole message, even if `payload` is truncated. */
-  readonly bytes: number;
-  readonly payload: string;
-  readonly truncated: boolean;
-}
-
-/** The engine's counts of messages while it had a subscriber. */
-export interface TapTotals {
-  readonly inbound: number;
-  readonly outbound: number;
-  readonly inbound_bytes: number;
-  readonly outbound_bytes: number;
-}
+import type { TappedMessage, TapTotals } from "@svc-runtime/protocol/listings";
 
 export interface TappedBatch {
   readonly messages: readonly TappedMessage[];

@@ -1,5 +1,6 @@
+import type { TapTotals } from "@svc-runtime/protocol/listings";
 import { live } from "../../lib/live-connection.ts";
-import type { Marker, TappedBatch, TapTotals } from "./message.ts";
+import type { Marker, TappedBatch } from "./message.ts";
 import { MessageLog } from "./message-log.ts";
 
 /** State of the monitor's subscription. */

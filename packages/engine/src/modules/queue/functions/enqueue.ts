@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
-import { inSpan } from "../../../deliveries/in-span.ts";
+import { inSpan } from "../../../deliveries/trigger-span.ts";
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import type { JobRequest, QueueCore } from "../queue-core.ts";
 import { enqueueSpan } from "../spans.ts";

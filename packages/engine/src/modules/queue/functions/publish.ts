@@ -1,6 +1,6 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
-import { inSpan } from "../../../deliveries/in-span.ts";
+import { inSpan } from "../../../deliveries/trigger-span.ts";
 import { rawJson } from "../../../items/raw-json.ts";
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import { publishSpan } from "../spans.ts";

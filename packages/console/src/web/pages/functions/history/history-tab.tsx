@@ -1,3 +1,4 @@
+import type { InvocationListing } from "@svc-runtime/protocol/listings";
 import { useMemo } from "react";
 import type { SearchOf } from "../../../app/search.ts";
 import { Badge } from "../../../ui/badge.tsx";
@@ -8,9 +9,9 @@ import { INPUT } from "../../../ui/input.ts";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 import { statusLabel } from "../model.ts";
 import { InvocationPane } from "./invocation-pane.tsx";
-import { INVOCATION_TONES, type Invocation, SOURCES, STATUSES, useHistory } from "./use-history.ts";
+import { INVOCATION_TONES, SOURCES, STATUSES, useHistory } from "./use-history.ts";
 
-const columns: readonly Column<Invocation>[] = [
+const columns: readonly Column<InvocationListing>[] = [
   {
     key: "at",
     header: "Started",

@@ -1,24 +1,8 @@
+import type { InvocationListing } from "@svc-runtime/protocol/listings";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call } from "../../../lib/api.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import type { Tone } from "../../../ui/badge.tsx";
-
-/** An invocation of `engine::invocations::list`. */
-export interface Invocation {
-  readonly invocation_id: string;
-  readonly function_id: string;
-  readonly worker: { readonly id: string; readonly name: string } | null;
-  readonly caller: { readonly worker_id: string; readonly name: string } | null;
-  readonly source: string;
-  readonly status: "ok" | "error" | "pending" | "cancelled" | "timeout";
-  readonly started_at_ms: number;
-  readonly duration_ms: number | null;
-  readonly input_bytes: number | null;
-  readonly output_bytes: number | null;
-  readonly trace_id: string | null;
-  readonly span_id: string | null;
-  readonly error?: { readonly code: string; readonly message: string } | null;
-}
 
 export interface Preview {
   /** JSON; only its beginning if `truncated`. */
@@ -27,7 +11,7 @@ export interface Preview {
 }
 
 /** An invocation of `engine::invocations::get`, with input and output. */
-export interface InvocationDetail extends Omit<Invocation, "error"> {
+export interface InvocationDetail extends Omit<InvocationListing, "error"> {
   readonly input: Preview | null;
   readonly output: Preview | null;
   readonly error?: {
@@ -38,7 +22,7 @@ export interface InvocationDetail extends Omit<Invocation, "error"> {
   } | null;
 }
 
-export const STATUSES: readonly Invocation["status"][] = ["ok", "error", "pending", "cancelled", "timeout"];
+export const STATUSES: readonly InvocationListing["status"][] = ["ok", "error", "pending", "cancelled", "timeout"];
 export const SOURCES: readonly string[] = [
   "call",
   "http",
@@ -51,7 +35,7 @@ export const SOURCES: readonly string[] = [
   "cli",
 ];
 
-export const INVOCATION_TONES: Readonly<Record<Invocation["status"], Tone>> = {
+export const INVOCATION_TONES: Readonly<Record<InvocationListing["status"], Tone>> = {
   ok: "ok",
   error: "danger",
   pending: "info",
@@ -63,7 +47,7 @@ const EVERY_MS = 3_000;
 const PAGE = 50;
 
 interface Page {
-  readonly invocations: readonly Invocation[];
+  readonly invocations: readonly InvocationListing[];
   readonly cursor: string | null;
   readonly total: number;
 }

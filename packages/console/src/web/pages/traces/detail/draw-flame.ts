@@ -1,6 +1,6 @@
 import type { Frame } from "../model/flame-layout.ts";
 import { selfTimeMs, type TraceForest } from "../model/span-forest.ts";
-import { colorToken } from "./span-colors.ts";
+import { colorToken } from "./service-colors.ts";
 import { shareOf, type ViewWindow } from "./time-window.ts";
 
 /** Height of a lane, in pixels. */

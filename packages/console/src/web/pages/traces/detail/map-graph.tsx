@@ -15,7 +15,7 @@ import type { LayoutAnswer, LayoutRequest } from "../../../lib/graph-layout.work
 import { duration } from "../../../lib/time.ts";
 import { cn } from "../../../ui/cn.ts";
 import type { GraphEdge, GraphNode } from "../model/trace-graph.ts";
-import { barClass } from "./span-colors.ts";
+import { barClass } from "./service-colors.ts";
 
 const WIDTH = 190;
 const HEIGHT = 58;

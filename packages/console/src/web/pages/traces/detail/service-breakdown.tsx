@@ -5,7 +5,7 @@ import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Duration } from "../../../ui/time.tsx";
 import { type ServiceStats, serviceStatsOf } from "../model/service-stats.ts";
 import type { TraceForest } from "../model/span-forest.ts";
-import { barClass } from "./span-colors.ts";
+import { barClass } from "./service-colors.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 type Numbers = "count" | "errors" | "totalMs" | "selfMs" | "avgMs" | "p50Ms" | "p95Ms" | "p99Ms";

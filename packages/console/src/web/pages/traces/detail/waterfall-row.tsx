@@ -4,7 +4,7 @@ import { cn } from "../../../ui/cn.ts";
 import type { Segment } from "../model/critical-path.ts";
 import { endOf, type TraceForest } from "../model/span-forest.ts";
 import type { Row } from "../model/visible-rows.ts";
-import { barClass } from "./span-colors.ts";
+import { barClass } from "./service-colors.ts";
 import { shareOf, type ViewWindow } from "./time-window.ts";
 
 const MAX_MARKS = 40;

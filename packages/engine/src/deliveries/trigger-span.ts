@@ -5,7 +5,7 @@ import type { ActiveSpan, SpanStart, Telemetry } from "../kernel/telemetry-contr
 export type Source = "http" | "cron" | "event" | "queue" | "state" | "stream" | "console";
 
 /** Attributes of every span of a delivery: the source and the trigger. */
-export function occasion(source: Source, trigger?: { readonly type: string; readonly id: string }) {
+export function triggerAttributes(source: Source, trigger?: { readonly type: string; readonly id: string }) {
   return { "svc.source": source, "svc.trigger.type": trigger?.type, "svc.trigger.id": trigger?.id };
 }
 

@@ -8,7 +8,7 @@ const NOBODY: readonly string[] = [];
 const NOTHING: readonly never[] = [];
 
 /** Combines the input of a set with the store thread's output to the full result. */
-export function setAnswer(address: ItemAddress, value: ItemValue, write: ItemWrite, output: WriteOutput): ItemWritten {
+export function setResult(address: ItemAddress, value: ItemValue, write: ItemWrite, output: WriteOutput): ItemWritten {
   const { json, bytes, expiresAt } = value;
   const { status, version = 0, updatedAt = write.now } = output;
   const previous = status === "unchanged" ? json : output.previous;
@@ -16,13 +16,13 @@ export function setAnswer(address: ItemAddress, value: ItemValue, write: ItemWri
   return { status, item, previous, changes: changesOf(address, write, output, json) };
 }
 
-export function updateAnswer(address: ItemAddress, write: ItemWrite, output: WriteOutput): ItemUpdated {
+export function updateResult(address: ItemAddress, write: ItemWrite, output: WriteOutput): ItemUpdated {
   const { status, previous, updated, version = 0, updatedAt = write.now, errors = NOTHING } = output;
   const item = updated === undefined ? undefined : { key: address.key, version, updatedAt, ...updated };
   return { status, item, previous, changes: changesOf(address, write, output, updated?.json), errors };
 }
 
-export function deleteAnswer(address: ItemAddress, write: ItemWrite, output: WriteOutput): ItemWritten {
+export function deleteResult(address: ItemAddress, write: ItemWrite, output: WriteOutput): ItemWritten {
   return {
     status: output.status,
     item: undefined,
