@@ -2,16 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { foreignLines } from "./foreign-names.mjs";
 import { root } from "./steps.mjs";
-
-/** The names `svc` on npm and PyPI belong to others, so these commands would run foreign code. */
-const FOREIGN = [
-  /\bnpx (?:--yes )?svc\b(?!-)/,
-  /\b(?:npm (?:install|i|add|exec|create)|pnpm (?:add|dlx)|yarn add|bun add)\b[^`\n]*\s["']?svc["']?(?=[\s`"'@]|$)/,
-  /\b(?:pip3?|uv|poetry|pipx)\b (?:pip )?(?:install|add|run)\b[^`\n]*\s["']?svc["']?(?=[\s`"'=<>[~]|$)/,
-  /^svc(?:\s*[=<>~]=|\[)/,
-  /@svc\//,
-];
 
 /** Where users read or copy commands and names of packages. */
 const READ_BY_USERS =
@@ -26,9 +18,7 @@ it("no text for users names a package that belongs to somebody else", () => {
     .filter((file) => READ_BY_USERS.test(file) && !/\.test\.[a-z]+$/.test(file) && file !== NAMES_FORMER_PACKAGES);
   expect(files.length).toBeGreaterThan(500);
   const found = files.flatMap((file) =>
-    readFileSync(join(root, file), "utf8")
-      .split("\n")
-      .flatMap((line, at) => (FOREIGN.some((pattern) => pattern.test(line)) ? [`${file}:${at + 1}: ${line}`] : [])),
+    foreignLines(readFileSync(join(root, file), "utf8")).map((line) => `${file}:${line}`),
   );
   expect(found).toEqual([]);
 });
@@ -44,7 +34,7 @@ it("finds the foreign forms", () => {
     "svc==0.1.0",
     'import { connect } from "@svc/sdk"',
   ])
-    expect([text, FOREIGN.some((pattern) => pattern.test(text))]).toEqual([text, true]);
+    expect(foreignLines(text)).toEqual([`1: ${text}`]);
   for (const text of ["npx --no svc dev", "npm install ./sdk/svc-runtime-sdk-0.1.0.tgz", "svc create", "import svc"])
-    expect([text, FOREIGN.some((pattern) => pattern.test(text))]).toEqual([text, false]);
+    expect(foreignLines(text)).toEqual([]);
 });

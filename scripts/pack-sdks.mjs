@@ -33,7 +33,7 @@ export async function packSdks({ signal, note, outcome }) {
       await stageWith(["protocol", "observability"], "engine", staging),
     ];
     const packages = [
-      ...(await npmPack(stages, staging, { signal })),
+      ...(await npmPack(stages, staging, { signal })).map(({ path }) => path),
       await packPython(staging, { signal, note, label: "+project" }),
     ];
     // Old versions must not reach new projects. The hash is deleted first, so that an interrupted run is repeated.
@@ -74,6 +74,9 @@ async function sourcesHash() {
     "scripts/pack-sdks.mjs",
     "scripts/stage-package.mjs",
     "scripts/published-files.mjs",
+    "scripts/published-readme.mjs",
+    "packages/engine/README.md",
+    "packages/sdk/README.md",
   ];
   const hash = createHash("sha256");
   for (const file of (await Promise.all(roots.map(filesOf))).flat()) {
@@ -148,6 +151,15 @@ async function importByPath(folder, packages) {
   }
 }
 
+/** Copies what the Python package is built from into a folder. */
+export async function stagePython(target) {
+  for (const name of ["src", "pyproject.toml", "README.md", "LICENSE"])
+    await cp(join(root, "python", name), join(target, name), {
+      recursive: true,
+      filter: (file) => !/__pycache__|\.egg-info/.test(file),
+    });
+}
+
 /**
  * Builds the wheel of python/ in `staging`. Resolves with its path. `label` is added to the version of the package:
  * registries accept no version with `+`, so pip cannot take a package of a registry in its place.
@@ -156,11 +168,7 @@ export async function packPython(staging, { signal, note, label = "" }) {
   const python = await ensureVenv({ signal, note });
   const out = join(staging, "wheel");
   const source = join(staging, "python");
-  for (const name of ["src", "pyproject.toml", "README.md", "LICENSE"])
-    await cp(join(root, "python", name), join(source, name), {
-      recursive: true,
-      filter: (file) => !/__pycache__/.test(file),
-    });
+  await stagePython(source);
   const versionFile = join(source, "src/svc/version.py");
   const [, version] = /VERSION = "([^"]+)"/.exec(await readFile(versionFile, "utf8"));
   const config = join(source, "pyproject.toml");

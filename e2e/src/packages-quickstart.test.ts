@@ -242,7 +242,7 @@ describe("deploy/", () => {
 });
 
 describe("the packages by themselves", () => {
-  it("provide a project with the SDK and the engine's test kit", async () => {
+  it("provide a project with the SDK and the engine's test kit, as the engine's README shows", async () => {
     const folder = join(work, "own");
     // npm installed each with its own dependencies below it.
     const modules = join(folder, "node_modules/@svc-runtime");
@@ -257,17 +257,10 @@ describe("the packages by themselves", () => {
       ],
       { cwd: work },
     );
-    const script = `
-      import { connect, silentLogger } from "@svc-runtime/sdk";
-      import { startTestEngine } from "@svc-runtime/engine/test-kit";
-      const engine = await startTestEngine();
-      const worker = connect(engine.url, { handleSignals: false, logger: silentLogger });
-      worker.registerFunction("greet", ({ name }) => "hello " + name);
-      console.log(await worker.call({ function_id: "greet", payload: { name: "you" } }));
-      await worker.shutdown();
-      await engine.stop();`;
-    expect(await runToEnd(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, env })).toBe(
-      "hello you\n",
+    const readme = readFileSync(join(folderOf("@svc-runtime/engine"), "README.md"), "utf8");
+    const [, sample = ""] = /```js\n(.*?)```/s.exec(readme) ?? [];
+    expect(await runToEnd(process.execPath, ["--input-type=module", "--eval", sample], { cwd: folder, env })).toBe(
+      "Hello Ada\n",
     );
   });
 

@@ -1,5 +1,5 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
@@ -7,6 +7,8 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+const root = fileURLToPath(new URL("./src/web", import.meta.url));
 const outDir = fileURLToPath(new URL("./dist/web", import.meta.url));
 
 /** Compresses what the browser loads once, here, so that the server never does. Fonts are compressed already; index.html is filled in for each request. */
@@ -29,10 +31,33 @@ const precompressed: Plugin = {
   },
 };
 
+/** Folders of the packages of which the page contains copies, relative to the repository. */
+const bundled = new Set<string>();
+/**
+ * Writes these folders to packages.json, for scripts/third-party-notices.mjs. Vite's own list (`build.license`) lacks the
+ * packages of the page's workers, which are bundled apart, and fonts.
+ */
+const listPackages = (): Plugin => ({
+  name: "list-packages",
+  generateBundle: {
+    order: "post",
+    handler(_, bundle) {
+      for (const output of Object.values(bundle)) {
+        for (const file of output.type === "chunk" ? output.moduleIds : output.originalFileNames) {
+          const [, folder] = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(resolve(root, file)) ?? [];
+          if (folder !== undefined) bundled.add(relative(repository, folder));
+        }
+      }
+      this.emitFile({ type: "asset", fileName: "packages.json", source: JSON.stringify([...bundled].sort()) });
+    },
+  },
+});
+
 // `npm run build:web` makes dist/web, which the server serves. `vite` alone serves the page for work on it, with a console server behind it (CONSOLE, default port 3113).
 export default defineConfig({
-  root: fileURLToPath(new URL("./src/web", import.meta.url)),
-  plugins: [react(), tailwindcss(), precompressed],
+  root,
+  plugins: [react(), tailwindcss(), precompressed, listPackages()],
+  worker: { plugins: () => [listPackages()] },
   build: {
     outDir,
     emptyOutDir: true,

@@ -1,0 +1,2 @@
+// Importing the program runs it: it has no exports.
+export {};

@@ -1,0 +1,17 @@
+// Finds names of packages that belong to others: `svc` on npm and PyPI, and the scope `@svc`. Commands with them would
+// run foreign code.
+
+const FOREIGN = [
+  /\bnpx (?:--yes )?svc\b(?!-)/,
+  /\b(?:npm (?:install|i|add|exec|create)|pnpm (?:add|dlx)|yarn add|bun add)\b[^`\n]*\s["']?svc["']?(?=[\s`"'@]|$)/,
+  /\b(?:pip3?|uv|poetry|pipx)\b (?:pip )?(?:install|add|run)\b[^`\n]*\s["']?svc["']?(?=[\s`"'=<>[~]|$)/,
+  /^svc(?:\s*[=<>~]=|\[)/,
+  /@svc\//,
+];
+
+/** Returns the lines of a text that name a foreign package, with their numbers: `12: npx svc dev`. */
+export function foreignLines(text) {
+  return text
+    .split("\n")
+    .flatMap((line, at) => (FOREIGN.some((pattern) => pattern.test(line)) ? [`${at + 1}: ${line}`] : []));
+}
