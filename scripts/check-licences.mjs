@@ -167,7 +167,7 @@ export function declaredLicence(manifest) {
 }
 
 /** Returns the packages in `names` that the sources in a folder import. Ignores tests. */
-function importedPackages(folder, names) {
+export function importedPackages(folder, names) {
   const imported = new Set();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !/\.(tsx?|css)$/.test(entry.name) || /\.test(-support)?\.tsx?$/.test(entry.name)) continue;
@@ -235,7 +235,8 @@ async function main() {
         throw error;
       }
     };
-    const { packages: entries } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+    const entriesIn = (folder) => JSON.parse(readFileSync(join(root, folder, "package-lock.json"), "utf8")).packages;
+    const entries = entriesIn("");
     const page = "packages/console";
     const { dependencies, devDependencies } = readManifest(page);
     const pageImports = importedPackages(
@@ -244,6 +245,8 @@ async function main() {
     );
     const packages = [
       ...npmPackages(entries, { page, pageImports, readManifest }),
+      // Installed by a release only; the lock file has their licences.
+      ...npmPackages(entriesIn("scripts/release-tools"), { page: "", pageImports: [], readManifest: () => undefined }),
       ...(await pythonPackages(interruptSignal())),
     ];
     const problems = licenceProblems(packages);

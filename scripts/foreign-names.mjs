@@ -9,6 +9,11 @@ const FOREIGN = [
   /@svc\//,
 ];
 
+/** Returns true for the name of an npm package that belongs to others. */
+export function isForeignPackage(name) {
+  return name === "svc" || name.startsWith("@svc/");
+}
+
 /** Returns the lines of a text that name a foreign package, with their numbers: `12: npx svc dev`. */
 export function foreignLines(text) {
   return text

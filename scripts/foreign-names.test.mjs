@@ -7,7 +7,7 @@ import { root } from "./steps.mjs";
 
 /** Where users read or copy commands and names of packages. */
 const READ_BY_USERS =
-  /^(?:README\.md|docs\/.*\.(?:md|json)|deploy\/.*|packages\/[^/]+\/(?:README\.md|templates\/.*|src\/.*\.tsx?)|python\/README\.md|scripts\/[^/]*\.mjs)$/;
+  /^(?:README\.md|docs\/.*\.(?:md|json)|deploy\/.*|packages\/[^/]+\/(?:README\.md|templates\/.*|src\/.*\.tsx?)|python\/README\.md|scripts\/(?!foreign-names)[^/]*\.mjs)$/;
 
 /** The guide to upgrading names the former packages, because projects may still use them. */
 const NAMES_FORMER_PACKAGES = "docs/guide/upgrading.md";
