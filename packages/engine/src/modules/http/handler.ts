@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { CallError, type FunctionId, type Payload } from "@svc-runtime/protocol";
 import { type CallOptions, type ModuleContext, TRUSTED } from "../../kernel/module.ts";
@@ -6,33 +5,32 @@ import { ThrottledLog } from "../../kernel/throttled-log.ts";
 import { FileOffers } from "./body/file-offers.ts";
 import { FormSpools } from "./body/form-spool.ts";
 import { type HttpConfig, REQUEST_ID_HEADER } from "./config.ts";
-import { type Fields, readHeaders, readUrlEncoded } from "./fields.ts";
-import { givenRequestId, type Incoming, isEncrypted } from "./incoming.ts";
+import { type Fields, readUrlEncoded } from "./fields.ts";
+import { givenRequestId, type Incoming } from "./incoming.ts";
+import { headOf } from "./known-head.ts";
 import { Limits, limitReached, REQUEST_LIMIT } from "./limits/limits.ts";
 import { inOrder } from "./middleware/middleware.ts";
-import { type Failure, failureOf, publicFailure, Refusal, unavailable } from "./refusal.ts";
+import { failureOf, Refusal, unavailable } from "./refusal.ts";
 import { NO_FIELDS, traceHeaders } from "./request.ts";
-import type { Destination, RequestContext } from "./request-context.ts";
+import { type Destination, RequestContext } from "./request-context.ts";
 import { RequestCounts } from "./request-counts.ts";
 import { beginRequestSpan } from "./request-span.ts";
-import { compressed } from "./response/compression.ts";
 import { preflightHeaders, preflightOf, withCors } from "./response/cors.ts";
+import { Delivery } from "./response/delivery.ts";
 import { type Exchange, Exchanges } from "./response/exchanges.ts";
-import { headerValue } from "./response/header-list.ts";
-import { sendStream } from "./response/response-stream.ts";
 import { type RouteResponse, responseOfFailure } from "./response/route-response.ts";
 import { sendResponse } from "./response/send.ts";
-import { RouteCall, type RouteOutcome } from "./route-call.ts";
+import { RouteCall, type RouteCallParts, type RouteOutcome } from "./route-call.ts";
 import { type RequestTarget, readTarget } from "./routing/path.ts";
 import { type RouteSettings, routeSettingsSchema } from "./routing/route-settings.ts";
 import type { RouteMatch, RouteTable } from "./routing/routes.ts";
-import { clientOf, type TrustedProxies, trustedProxies } from "./trusted-proxies.ts";
-
-/** Maximum number of dropped headers remembered per function, so that each is logged once. */
-const MAX_REMEMBERED_NAMES = 64;
+import type { MiddlewareEntry } from "./routing/setting-parts.ts";
+import { type TrustedProxies, trustedProxies } from "./trusted-proxies.ts";
 
 /** Settings for calling the function for unknown paths: a route's defaults. */
 const NOT_FOUND_SETTINGS: RouteSettings = routeSettingsSchema.parse({ api_path: "/" });
+
+const NO_MIDDLEWARE: readonly MiddlewareEntry[] = [];
 
 /** Handles HTTP requests with the functions bound to their routes. */
 export class RequestHandler {
@@ -43,7 +41,7 @@ export class RequestHandler {
   readonly #fileOffers: FileOffers;
   readonly #limits: Limits;
   readonly #refusals: ThrottledLog;
-  readonly #droppedHeaders = new WeakMap<object, Set<string>>();
+  readonly #delivery: Delivery;
   #config: HttpConfig;
   #proxies: TrustedProxies;
   #stopping = false;
@@ -52,9 +50,10 @@ export class RequestHandler {
     this.#routes = routes;
     this.#context = context;
     this.#limits = new Limits(context.clock);
+    this.#delivery = new Delivery(context, this.#counts);
     this.#refusals = new ThrottledLog(context.clock);
     this.#fileOffers = new FileOffers(new FormSpools(context));
-    context.resolveChannels((id) => this.#exchanges.byId(id)?.channels ?? this.#fileOffers.find(id));
+    context.resolveChannels((id) => this.#exchanges.channelsOf(id) ?? this.#fileOffers.find(id));
     context.telemetry.provideMeasurements(() => this.#counts.measure(this.#exchanges.open));
     this.#config = context.config;
     this.#proxies = trustedProxies(context.config.trustedProxies);
@@ -88,13 +87,13 @@ export class RequestHandler {
       requestContext.span.responded(outcome.routeResponse.status);
     } catch (thrown) {
       const failure = failureOf(thrown, requestContext.ownFunctions);
-      outcome = { routeResponse: this.#responseOfFailure(requestContext, failure), stream: undefined };
+      outcome = { routeResponse: this.#delivery.responseOfFailure(requestContext, failure), stream: undefined };
       requestContext.span.responded(
         failure.status,
         CallError.is(failure.cause) ? failure.cause : `${failure.code}: ${failure.message}`,
       );
     }
-    await this.#deliver(requestContext, outcome);
+    await this.#delivery.deliver(requestContext, outcome);
   }
 
   /**
@@ -124,13 +123,8 @@ export class RequestHandler {
   #requestContext(exchange: Exchange): RequestContext {
     const { request } = exchange;
     const config = this.#config;
-    const headers = readHeaders(request.rawHeaders);
-    const connection = {
-      remoteAddress: request.socket.remoteAddress,
-      isEncrypted: isEncrypted(request),
-      host: headers.single.host,
-    };
-    const client = clientOf(connection, headers.single, this.#proxies);
+    const head = headOf(request, this.#proxies, exchange.connection);
+    const { client, headers } = head;
     // By default only trusted proxies set the request id, since a forged id in the log is misleading.
     const idHeader = config.requestIdHeader ?? (client.cameByProxy ? REQUEST_ID_HEADER : undefined);
     const requestId = (idHeader === undefined ? undefined : givenRequestId(headers, idHeader)) ?? exchange.id;
@@ -138,39 +132,34 @@ export class RequestHandler {
     const match = target === undefined ? undefined : this.#match(request.method ?? "", target.path);
     const given = traceHeaders(headers);
     const trustsTrace = config.trustTraceparent;
-    const userAgent = headers.single["user-agent"];
     const span = beginRequestSpan(this.#context.telemetry, {
       exchange,
       match,
       client,
-      userAgent,
+      userAgent: headers.single["user-agent"],
       requestId,
       trace: given,
       trustsTrace,
     });
     const trace = { traceparent: span.traceparent, baggage: trustsTrace ? given.baggage : undefined };
-    return {
-      exchange,
-      config,
-      headers,
-      client,
-      requestId,
-      span,
-      trace,
-      target,
-      match,
-      destination: undefined,
-      cors: config.cors,
-      ownFunctions: [],
-    };
+    return new RequestContext({ exchange, config, head, requestId, span, trace, target, match });
   }
 
-  async #respond(requestContext: RequestContext): Promise<RouteOutcome> {
-    const { exchange, config } = requestContext;
+  /** Returns the response, or a promise if the request must wait. Throws or rejects if it is refused. */
+  #respond(requestContext: RequestContext): RouteOutcome | Promise<RouteOutcome> {
     if (this.#stopping)
       throw new Refusal(unavailable("draining", "the engine is shutting down or svc-http is being removed"));
-    const whole = this.#limits.admit(requestContext);
-    if (whole !== undefined) await whole;
+    const admitted = this.#limits.admit(requestContext);
+    // After waiting in the queue, match again, since routes may have changed.
+    if (admitted !== undefined) return admitted.then(() => this.#respondAdmitted(requestContext, undefined));
+    return this.#respondAdmitted(requestContext, requestContext.match);
+  }
+
+  #respondAdmitted(
+    requestContext: RequestContext,
+    known: RouteMatch | undefined,
+  ): RouteOutcome | Promise<RouteOutcome> {
+    const { exchange, config } = requestContext;
     const { request } = exchange;
     const method = request.method ?? "";
     const target = requestContext.target ?? readTarget(request.url ?? "/");
@@ -179,11 +168,7 @@ export class RequestHandler {
       const routeResponse = this.#preflightResponse(requestContext, preflight, target);
       if (routeResponse !== undefined) return { routeResponse, stream: undefined };
     }
-    // After waiting in the queue, match again, since routes may have changed.
-    const match =
-      whole === undefined && requestContext.match !== undefined
-        ? requestContext.match
-        : this.#match(method, target.path);
+    const match = known ?? this.#match(method, target.path);
     const destination = match.kind === "found" ? destinationOf(match) : this.#notFoundDestination(match, config);
     if (destination === undefined && match.kind === "none") this.#refuseWhileStarting(method, target);
     if (destination === undefined)
@@ -199,7 +184,7 @@ export class RequestHandler {
       throw new Refusal(unavailable("function_not_found", `the worker that serves ${destination.path} is away`));
     const middleware =
       config.middleware.length === 0 && settings.middleware.length === 0
-        ? []
+        ? NO_MIDDLEWARE
         : inOrder([config.middleware, settings.middleware]);
     requestContext.ownFunctions = [
       binding.functionId,
@@ -207,11 +192,19 @@ export class RequestHandler {
       ...middleware.map(({ functionId }) => functionId),
     ];
     this.#limits.admitForPrincipal(requestContext, binding.principal);
+    if (middleware.length > 0) requestContext.ownHead();
     const admitted = this.#limits.admitToRoute(requestContext, binding, settings);
-    if (admitted !== undefined) await admitted;
+    const run = () => this.#run(requestContext, { destination, target, middleware });
+    return admitted === undefined ? run() : admitted.then(run);
+  }
+
+  async #run(
+    requestContext: RequestContext,
+    { destination, target, middleware }: Pick<RouteCallParts, "destination" | "middleware"> & { target: RequestTarget },
+  ): Promise<RouteOutcome> {
     const incoming: Incoming = {
       requestId: requestContext.requestId,
-      method,
+      method: requestContext.exchange.request.method ?? "",
       target,
       client: requestContext.client,
       headers: requestContext.headers,
@@ -228,7 +221,8 @@ export class RequestHandler {
     });
     try {
       const outcome = await call.run();
-      if (outcome.routeResponse.dropped.length > 0) this.#warnOfDropped(destination, outcome.routeResponse.dropped);
+      if (outcome.routeResponse.dropped.length > 0)
+        this.#delivery.warnOfDropped(destination, outcome.routeResponse.dropped);
       if (outcome.stream === undefined) call.release();
       return outcome;
     } catch (error) {
@@ -305,85 +299,9 @@ export class RequestHandler {
       path: "*",
       method: "*",
       pathParams: Object.create(null) as Record<string, string>,
+      members: "",
       defaultStatus: 404,
     };
-  }
-
-  async #deliver(requestContext: RequestContext, { routeResponse, stream }: RouteOutcome): Promise<void> {
-    const { exchange, config, headers } = requestContext;
-    const { clock } = this.#context;
-    const complete = this.#withCommonHeaders(requestContext, routeResponse);
-    this.#counts.responded(complete.status);
-    if (stream !== undefined) {
-      await sendStream(exchange, { status: complete.status, headers: complete.headers, ...stream }, clock);
-      if (stream.reader.ended === "aborted") requestContext.span.aborted("the response was aborted before its end");
-      return;
-    }
-    const compresses = requestContext.destination?.binding.settings.compression ?? config.compression;
-    const mayCompress = compresses && exchange.request.method !== "HEAD" && !exchange.isOver;
-    sendResponse(exchange, mayCompress ? await compressed(complete, headers.single["accept-encoding"]) : complete, {
-      clock,
-      bodyLimitBytes: config.bodyLimitBytes,
-    });
-  }
-
-  /** Adds the headers that every response has. */
-  #withCommonHeaders(requestContext: RequestContext, routeResponse: RouteResponse): RouteResponse {
-    let { headers } = routeResponse;
-    if (requestContext.cors !== undefined)
-      headers = withCors(headers, requestContext.cors, requestContext.headers.single.origin);
-    if (headerValue(headers, REQUEST_ID_HEADER) === undefined)
-      headers = [...headers, "X-Request-Id", requestContext.requestId];
-    return { ...routeResponse, headers };
-  }
-
-  #warnOfDropped(destination: Destination, dropped: readonly string[]): void {
-    const { binding } = destination;
-    let known = this.#droppedHeaders.get(binding);
-    if (known === undefined) {
-      known = new Set();
-      this.#droppedHeaders.set(binding, known);
-    }
-    const names = known;
-    const fresh = dropped.filter((name) => !names.has(name));
-    if (fresh.length === 0 || names.size >= MAX_REMEMBERED_NAMES) return;
-    for (const name of fresh) names.add(name);
-    this.#context.log.warn("headers of a function's response were dropped", {
-      function_id: binding.functionId,
-      route: `${destination.method} ${destination.path}`,
-      headers: fresh,
-    });
-  }
-
-  #responseOfFailure(requestContext: RequestContext, given: Failure): RouteResponse {
-    const failure = this.#context.production ? publicFailure(given) : given;
-    const errorId = randomBytes(6).toString("hex");
-    const { status, code, message, cause } = failure;
-    const { exchange } = requestContext;
-    const facts = {
-      error_id: errorId,
-      request_id: requestContext.requestId,
-      method: exchange.request.method,
-      // Without the query, which may contain secrets.
-      path: exchange.request.url?.split("?", 1)[0],
-      function_id: requestContext.destination?.binding.functionId,
-      status,
-      code,
-    };
-    const { log } = this.#context;
-    if (exchange.isOver) log.debug("a client disconnected before its response", facts);
-    else if (status < 500 || cause === undefined)
-      log.debug("a request was refused", { ...facts, message_sent: message });
-    else if (CallError.is(cause))
-      log.warn("a request failed", {
-        ...facts,
-        reason: given.message,
-        message_sent: message,
-        stacktrace: cause.stacktrace,
-        cause: cause.cause,
-      });
-    else log.error("the HTTP module failed to handle a request", { ...facts, cause });
-    return responseOfFailure(failure, errorId, requestContext.config.errorFormat);
   }
 }
 
@@ -397,7 +315,14 @@ function targetOf(request: IncomingMessage): RequestTarget | undefined {
 }
 
 function destinationOf({ holder, pathParams }: Extract<RouteMatch, { kind: "found" }>): Destination {
-  return { binding: holder.binding, path: holder.pattern.path, method: holder.method, pathParams, defaultStatus: 200 };
+  return {
+    binding: holder.binding,
+    path: holder.pattern.path,
+    method: holder.method,
+    pathParams,
+    members: holder.members,
+    defaultStatus: 200,
+  };
 }
 
 function readQuery({ rawQuery }: RequestTarget): Fields {

@@ -24,6 +24,6 @@ export function givenRequestId(headers: Fields, name: string): string | undefine
 }
 
 /** Returns true if the request's connection is encrypted. */
-export function isEncrypted(request: IncomingMessage): boolean {
+export function isEncrypted(request: Pick<IncomingMessage, "socket">): boolean {
   return "encrypted" in request.socket && request.socket.encrypted === true;
 }

@@ -1,6 +1,7 @@
 import type { CallOptions, TriggerBinding } from "../../kernel/module.ts";
 import type { HttpConfig } from "./config.ts";
 import type { Fields } from "./fields.ts";
+import { KnownHead } from "./known-head.ts";
 import type { RequestSpan } from "./request-span.ts";
 import type { CorsSettings } from "./response/cors.ts";
 import type { Exchange } from "./response/exchanges.ts";
@@ -21,17 +22,19 @@ export interface Destination {
   readonly path: string;
   readonly method: string;
   readonly pathParams: Record<string, string>;
+  /** `path`, `method` and `trigger` of requests with this method, as JSON members. */
+  readonly members: string;
   /** Status of a response that sets none. */
   readonly defaultStatus: number;
 }
 
 /** A request being handled. */
-export interface RequestContext {
+export class RequestContext {
   readonly exchange: Exchange;
   /** The config when the request arrived. */
   readonly config: HttpConfig;
-  readonly headers: Fields;
-  readonly client: Client;
+  /** Shared by requests with the same head, unless `ownHead` was called. */
+  head: KnownHead;
   readonly requestId: string;
   readonly span: RequestSpan;
   /** Trace context of the calls that the request causes. */
@@ -45,5 +48,35 @@ export interface RequestContext {
   /** The CORS settings; the route's, if it has its own. */
   cors: CorsSettings | undefined;
   /** If one of these functions has no provider, the route is out of service. */
-  ownFunctions: readonly (string | undefined)[];
+  ownFunctions: readonly (string | undefined)[] = [];
+
+  constructor(facts: RequestContextFacts) {
+    this.exchange = facts.exchange;
+    this.config = facts.config;
+    this.head = facts.head;
+    this.requestId = facts.requestId;
+    this.span = facts.span;
+    this.trace = facts.trace;
+    this.target = facts.target;
+    this.match = facts.match;
+    this.cors = facts.config.cors;
+  }
+
+  get headers(): Fields {
+    return this.head.headers;
+  }
+
+  get client(): Client {
+    return this.head.client;
+  }
+
+  /** Replaces the head by a copy, since middleware may change it. */
+  ownHead(): void {
+    this.head = new KnownHead(this.exchange.request, this.head.proxies);
+  }
 }
+
+export type RequestContextFacts = Pick<
+  RequestContext,
+  "exchange" | "config" | "head" | "requestId" | "span" | "trace" | "target" | "match"
+>;

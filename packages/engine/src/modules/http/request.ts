@@ -1,7 +1,8 @@
-import { parseCookie } from "cookie";
 import type { Fields } from "./fields.ts";
 import type { Incoming } from "./incoming.ts";
-import { Refusal } from "./refusal.ts";
+import { clientMembers, headerMembers } from "./known-head.ts";
+import { refuseRefLookalike } from "./ref-lookalike.ts";
+import type { RequestTarget } from "./routing/path.ts";
 
 /** The route that a request matched. */
 export interface MatchedTrigger {
@@ -19,26 +20,31 @@ export function requestMembers(
   { requestId, method, target, client, pathParams, query, headers }: Incoming,
   trigger: MatchedTrigger,
 ): string {
-  const path = JSON.stringify(trigger.path);
-  const url = target.rawQuery === "" ? target.rawPath : `${target.rawPath}?${target.rawQuery}`;
+  return (
+    `${parameterMembers(pathParams, query)},${headerMembers(headers)},${triggerMembers(method, trigger)},` +
+    `"url":${JSON.stringify(urlOf(target))},"request_id":"${requestId}",${clientMembers(client)}`
+  );
+}
+
+/** Throws 400 for names that only the ref of a channel may have. */
+export function parameterMembers(pathParams: Readonly<Record<string, string>>, query: Fields): string {
+  refuseRefLookalike("query parameters", query.single);
+  refuseRefLookalike("path parameters", pathParams);
   const queryText =
     query === NO_FIELDS
       ? NO_QUERY
       : `"query_params":${JSON.stringify(query.single)},"query":${JSON.stringify(query.all)}`;
-  const { cookie } = headers.single;
-  // If a name is repeated, the first is used: browsers send the cookie of the longest path first.
-  const cookies = cookie === undefined ? undefined : parseCookie(cookie);
-  refuseRefLookalike("headers", headers.single);
-  refuseRefLookalike("query parameters", query.single);
-  refuseRefLookalike("path parameters", pathParams);
-  if (cookies !== undefined) refuseRefLookalike("cookies", cookies);
-  return (
-    `"path_params":${JSON.stringify(pathParams)},${queryText},"headers":${JSON.stringify(headers.single)},"headers_all":${JSON.stringify(headers.all)},` +
-    `"cookies":${cookies === undefined ? "{}" : JSON.stringify(cookies)},` +
-    `"path":${path},"url":${JSON.stringify(url)},"method":${JSON.stringify(method)},` +
-    `"trigger":{"type":"http","path":${path},"method":${JSON.stringify(trigger.method)}},"request_id":"${requestId}",` +
-    `"client_address":${JSON.stringify(client.address)},"protocol":"${client.protocol}","host":${JSON.stringify(client.host)}`
-  );
+  return `"path_params":${JSON.stringify(pathParams)},${queryText}`;
+}
+
+export function triggerMembers(method: string, trigger: MatchedTrigger): string {
+  const path = JSON.stringify(trigger.path);
+  return `"path":${path},"method":${JSON.stringify(method)},"trigger":{"type":"http","path":${path},"method":${JSON.stringify(trigger.method)}}`;
+}
+
+/** Returns the target as sent. */
+export function urlOf({ rawPath, rawQuery }: RequestTarget): string {
+  return rawQuery === "" ? rawPath : `${rawPath}?${rawQuery}`;
 }
 
 /** The fields of an absent query. Must not be modified. */
@@ -67,15 +73,4 @@ export function traceHeaders(headers: Fields): TraceHeaders {
     // Header values have one byte per character here.
     baggage: baggage !== undefined && baggage !== "" && baggage.length <= MAX_BAGGAGE_BYTES ? baggage : undefined,
   };
-}
-
-/**
- * Refuses names that make a map look like the ref of a channel: clients would pass a reader or writer to the function
- * instead of its headers or parameters. `what` names the map. Throws 400.
- */
-function refuseRefLookalike(what: string, fields: Readonly<Record<string, string | undefined>>): void {
-  const { access_key, channel_id, direction } = fields;
-  if (access_key === undefined || channel_id === undefined || direction === undefined) return;
-  const message = `the ${what} hold channel_id, access_key and direction together, which only the ref of a channel may`;
-  throw new Refusal({ status: 400, code: "invalid_request", message });
 }

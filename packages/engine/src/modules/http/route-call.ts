@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { CallError, MAX_TIMEOUT_MS, Payload } from "@svc-runtime/protocol";
 import { type Directory, isPublishedClient, type WorkerView } from "../../kernel/directory.ts";
 import type { CallOptions, ModuleContext, StartedCall } from "../../kernel/module.ts";
@@ -8,9 +9,9 @@ import type { HttpConfig } from "./config.ts";
 import type { Incoming } from "./incoming.ts";
 import { type MiddlewareContext, type MiddlewareRun, runAfter, runBefore } from "./middleware/middleware.ts";
 import { Refusal, unavailable } from "./refusal.ts";
-import { requestMembers } from "./request.ts";
+import { parameterMembers, requestMembers, triggerMembers, urlOf } from "./request.ts";
 import type { Destination, RequestContext } from "./request-context.ts";
-import { ExchangeChannels } from "./response/exchange-channels.ts";
+import { channelMembers, ExchangeChannels } from "./response/exchange-channels.ts";
 import type { StreamHead } from "./response/response-head.ts";
 import type { StreamedResponse } from "./response/response-stream.ts";
 import { type RouteResponse, responseOfResult } from "./response/route-response.ts";
@@ -35,8 +36,8 @@ export interface RouteCallParts {
 export class RouteCall {
   readonly #parts: RouteCallParts;
   readonly #timeoutMs: number;
-  readonly #plainOptions: Pick<CallOptions, "timeoutMs" | "traceparent" | "baggage">;
-  readonly #middlewareContext: MiddlewareContext = Object.create(null) as MiddlewareContext;
+  /** Created for the first middleware. */
+  #middlewareContext: MiddlewareContext | undefined;
   #body: Promise<RequestBody> | undefined;
   #channels: ExchangeChannels | undefined;
   #started: StartedCall | undefined;
@@ -49,11 +50,11 @@ export class RouteCall {
     this.#parts = parts;
     const { requestContext, destination } = parts;
     this.#timeoutMs = destination.binding.settings.timeoutMs ?? requestContext.config.defaultTimeoutMs;
-    this.#plainOptions = { timeoutMs: this.#timeoutMs, ...requestContext.trace };
   }
 
   get #options(): CallOptions {
-    return { ...this.#plainOptions, signal: this.#parts.requestContext.exchange.signal };
+    const { exchange, trace } = this.#parts.requestContext;
+    return { timeoutMs: this.#timeoutMs, ...trace, signal: exchange.signal };
   }
 
   async run(): Promise<RouteOutcome> {
@@ -75,17 +76,19 @@ export class RouteCall {
 
   /** Closes channels and discards a body that is still being received. */
   release(): void {
+    this.#parts.requestContext.exchange.offerChannels = undefined;
     this.#channels?.close();
     this.#releaseBody();
   }
 
   async #call(): Promise<RouteOutcome> {
-    const { incoming, destination, requestContext } = this.#parts;
+    const { destination, requestContext } = this.#parts;
     const { binding } = destination;
     const body = await this.#bodyOnce();
     const form = body.text.form === undefined ? "" : `,"form":${body.text.form}`;
     const files = body.files === undefined ? "" : `,"files":${body.files}`;
-    const members = `${requestMembers(incoming, destination)},"context":${JSON.stringify(this.#middlewareContext)},"body":${body.text.json}${form}${files}`;
+    const context = this.#middlewareContext === undefined ? "{}" : JSON.stringify(this.#middlewareContext);
+    const members = `${this.#requestMembers()},"context":${context},"body":${body.text.json}${form}${files}`;
     const { conditionFunctionId, streaming } = binding.settings;
     if (conditionFunctionId !== undefined && !(await binding.passes(Payload.fromText(`{${members}}`), this.#options))) {
       throw new Refusal({
@@ -99,29 +102,70 @@ export class RouteCall {
     return this.#whole(await binding.fire(Payload.fromText(`{${members}}`), this.#options));
   }
 
+  /** Middleware may have changed the request. Without middleware, what requests have in common is not written again. */
+  #requestMembers(): string {
+    const { incoming, destination, middleware, requestContext } = this.#parts;
+    if (middleware.length > 0) return requestMembers(incoming, destination);
+    const { method, pathParams, query, requestId, target } = incoming;
+    const trigger = method === destination.method ? destination.members : triggerMembers(method, destination);
+    return `${parameterMembers(pathParams, query)},${requestContext.head.members},${trigger},"url":${JSON.stringify(urlOf(target))},"request_id":"${requestId}"`;
+  }
+
   /**
-   * Calls the handler with channels for body and response. The first event decides: a result is the response; the first
-   * piece of a body starts a streamed response, and the call's result is then ignored. Returning nothing means that the
-   * response will be streamed.
+   * Calls the handler, which may open channels for body and response. Most handlers open none: the channels are created
+   * on demand.
    */
   async #callWithChannels(members: string, body: RequestBody): Promise<RouteOutcome> {
     const { requestContext, destination, context } = this.#parts;
-    const { exchange } = requestContext;
-    const { binding } = destination;
-    const channels = new ExchangeChannels(exchange, (writer) =>
-      body.fill(writer, { idle: () => this.#bodyStalled(channels), moved: () => this.#bodyMoved() }),
-    );
-    this.#channels = channels;
+    const { exchange, trace } = requestContext;
+    const key = randomUUID();
     exchange.onEnd(() => this.release());
     exchange.onWithdrawn(() => this.#started?.cancel("the client disconnected"));
     this.#deadlineAt = context.clock.monotonic() + this.#timeoutMs;
-    const call = binding.fire(Payload.fromText(`{${members}${channels.members}}`), {
-      ...this.#plainOptions,
+    const call = destination.binding.fire(Payload.fromText(`{${members}${channelMembers(exchange.id, key)}}`), {
+      timeoutMs: this.#timeoutMs,
+      traceparent: trace.traceparent,
+      baggage: trace.baggage,
       onStarted: (started) => {
         this.#started = started;
       },
     });
-    call.catch(ignore);
+    const first = await this.#resultOrChannels(call, key, body);
+    if (first instanceof ExchangeChannels) return this.#firstOf(call, first);
+    if (this.#channels === undefined && first !== Payload.absent) return this.#whole(first);
+    return this.#firstOf(call, this.#channels ?? this.#openChannels(key, body));
+  }
+
+  /**
+   * A separate function: closures of its caller live until the response is sent, and would keep the call's result in
+   * memory.
+   */
+  #resultOrChannels(call: Promise<Payload>, key: string, body: RequestBody): Promise<Payload | ExchangeChannels> {
+    return new Promise((resolve, reject) => {
+      this.#parts.requestContext.exchange.offerChannels = () => {
+        const channels = this.#openChannels(key, body);
+        resolve(channels);
+        return channels;
+      };
+      call.then(resolve, reject);
+    });
+  }
+
+  #openChannels(key: string, body: RequestBody): ExchangeChannels {
+    const { exchange } = this.#parts.requestContext;
+    exchange.offerChannels = undefined;
+    const channels: ExchangeChannels = new ExchangeChannels(exchange, key, (writer) =>
+      body.fill(writer, { idle: () => this.#bodyStalled(channels), moved: () => this.#bodyMoved() }),
+    );
+    this.#channels = channels;
+    return channels;
+  }
+
+  /**
+   * The first event decides: a result is the response; the first piece of a body starts a streamed response, and the
+   * call's result is then ignored. Returning nothing means that the response will be streamed.
+   */
+  async #firstOf(call: Promise<Payload>, channels: ExchangeChannels): Promise<RouteOutcome> {
     const first = await Promise.race([call, channels.begun]);
     if (first instanceof Payload) {
       if (!meansStream(first, channels)) return this.#whole(first);
@@ -192,11 +236,11 @@ export class RouteCall {
 
   async #readBody(): Promise<RequestBody> {
     const { requestContext, destination, context, fileOffers } = this.#parts;
-    const { exchange, config, headers } = requestContext;
+    const { exchange, config, head } = requestContext;
     const { settings } = destination.binding;
-    const body = await readRequestBody({
+    const reading = readRequestBody({
       request: exchange.request,
-      headers: headers.all,
+      head,
       settings,
       config,
       timeoutMs: this.#timeoutMs,
@@ -205,6 +249,8 @@ export class RouteCall {
       takesRawForms: () => isOfPublishedClients(destination.binding.functionId, context.directory),
       onFileRead: () => this.#bodyMoved(),
     });
+    if (!(reading instanceof Promise)) return reading;
+    const body = await reading;
     this.#releaseBody = () => body.discard();
     exchange.onEnd(() => body.discard());
     return body;
@@ -231,6 +277,7 @@ export class RouteCall {
   #middlewareRun(): MiddlewareRun {
     const { incoming, destination, context } = this.#parts;
     const { binding } = destination;
+    this.#middlewareContext ??= Object.create(null) as MiddlewareContext;
     return {
       incoming,
       trigger: destination,

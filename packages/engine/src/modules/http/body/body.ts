@@ -4,8 +4,7 @@ import { findJsonFault, type JsonFault, MAX_DEPTH, nestsDeeperThan } from "@svc-
 import type { Clock } from "../../../kernel/clock.ts";
 import { readUrlEncoded } from "../fields.ts";
 import { Refusal } from "../refusal.ts";
-
-const READ_HERE = "application/json (and +json types), application/x-www-form-urlencoded, text/*";
+import type { ReadKind } from "./body-kind.ts";
 
 /** Returns the declared length, in bytes; undefined for a chunked body. */
 export function declaredLength(request: IncomingMessage): number | undefined {
@@ -47,46 +46,105 @@ export async function readBody(request: IncomingMessage, options: BodyReading): 
   const length = declaredLength(request);
   if (length === 0) return undefined;
   if (length !== undefined && length > options.limit.bytes) throw tooLarge(options.limit);
-  const body = await collect(request, options);
+  const { body: arriving } = new BodyRead(request, length, options);
+  const body = await arriving;
   return body.byteLength === 0 ? undefined : body;
 }
 
-function collect(request: IncomingMessage, { limit, timeoutMs, clock }: BodyReading): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const cancelTimer = clock.after(timeoutMs, () => {
-      fail(
-        new Refusal({
-          status: 408,
-          code: "request_timeout",
-          message: `the body did not arrive within ${timeoutMs} ms`,
-        }),
-      );
-    });
+/** Reads that began in this turn of the event loop. */
+let begun: BodyRead[] = [];
 
-    function onData(chunk: Buffer): void {
-      bytes += chunk.byteLength;
-      if (bytes > limit.bytes) fail(tooLarge(limit));
-      else chunks.push(chunk);
+/** What does not arrive in the turn of its head is read with a deadline. */
+function superviseBegun(): void {
+  const reads = begun;
+  begun = [];
+  for (const read of reads) read.supervise();
+}
+
+/**
+ * One body that is read completely. A small one mostly arrives with its head, so its end is known by the declared
+ * length, and it needs neither a timer nor further listeners.
+ */
+class BodyRead {
+  readonly body: Promise<Buffer>;
+  readonly #request: IncomingMessage;
+  readonly #declared: number | undefined;
+  readonly #options: BodyReading;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #isOver = false;
+  #cancelTimer = (): void => {};
+  #resolve!: (body: Buffer) => void;
+  #reject!: (reason: Refusal) => void;
+
+  /** `declared`: the length, or undefined for a chunked body. */
+  constructor(request: IncomingMessage, declared: number | undefined, options: BodyReading) {
+    this.#request = request;
+    this.#declared = declared;
+    this.#options = options;
+    this.body = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    request.on("data", this.#onData);
+    if (begun.push(this) === 1) setImmediate(superviseBegun);
+  }
+
+  supervise(): void {
+    if (this.#isOver) return;
+    const request = this.#request;
+    if (request.readableEnded) {
+      this.#ended();
+      return;
     }
-    function onEnd(): void {
-      cleanUp();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+    if (request.destroyed) {
+      this.#closed();
+      return;
     }
-    function onClose(): void {
-      fail(new Refusal({ status: 400, code: "invalid_request", message: "the body ended before it was complete" }));
+    const { clock, timeoutMs } = this.#options;
+    this.#cancelTimer = clock.after(timeoutMs, () => {
+      const message = `the body did not arrive within ${timeoutMs} ms`;
+      this.#fail(new Refusal({ status: 408, code: "request_timeout", message }));
+    });
+    request
+      .on("end", () => this.#ended())
+      .on("close", () => this.#closed())
+      .on("error", ignoreError);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > this.#options.limit.bytes) {
+      this.#fail(tooLarge(this.#options.limit));
+      return;
     }
-    function fail(reason: Refusal): void {
-      cleanUp();
-      reject(reason);
-    }
-    function cleanUp(): void {
-      cancelTimer();
-      request.off("data", onData).off("close", onClose);
-    }
-    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", ignoreError);
-  });
+    this.#chunks.push(chunk);
+    if (this.#bytes === this.#declared) this.#ended();
+  };
+
+  #ended(): void {
+    if (this.#isOver) return;
+    this.#end();
+    const chunks = this.#chunks;
+    this.#resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, this.#bytes));
+  }
+
+  #closed(): void {
+    const message = "the body ended before it was complete";
+    this.#fail(new Refusal({ status: 400, code: "invalid_request", message }));
+  }
+
+  #fail(reason: Refusal): void {
+    if (this.#isOver) return;
+    this.#end();
+    this.#request.off("data", this.#onData);
+    this.#reject(reason);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#cancelTimer();
+  }
 }
 
 // The client disconnected. The `close` event follows and reports it.
@@ -153,7 +211,8 @@ function checkedJson(text: string): string {
       cause,
     });
   }
-  if (nestsDeeperThan(json, MAX_DEPTH)) {
+  // Each level takes two characters.
+  if (json.length > 2 * MAX_DEPTH && nestsDeeperThan(json, MAX_DEPTH)) {
     throw new Refusal({
       status: 400,
       code: "invalid_json",
@@ -161,70 +220,4 @@ function checkedJson(text: string): string {
     });
   }
   return json;
-}
-
-/** Kinds that are read completely. */
-export type ReadKind = "json" | "form" | "text";
-/** `raw` and `multipart` reach the function over channels. */
-export type BodyKind = ReadKind | "multipart" | "raw";
-
-const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
-
-/** Returns the content type of an existing body. Throws 415 if there is none. */
-export function contentTypeOf(headers: Readonly<Record<string, string[]>>): string {
-  const types = headers["content-type"] ?? [];
-  if (types.length > 1)
-    throw new Refusal({ status: 400, code: "invalid_request", message: "the request has more than one Content-Type" });
-  // A page of another site can send an untyped body without a preflight, but not one with a JSON type.
-  const [type] = types;
-  if (type === undefined) throw untyped();
-  return type;
-}
-
-export function untyped(): Refusal {
-  return unsupported(
-    `the body has no Content-Type; name one: ${READ_HERE} and multipart/form-data are read, any other (such as application/octet-stream) streams to the function`,
-  );
-}
-
-/**
- * Returns how an existing body must be read. A form is raw if `takesRawForms` returns true; called for forms only.
- * Throws 415 for unsupported encodings and charsets.
- */
-export function bodyKindOf(headers: Readonly<Record<string, string[]>>, takesRawForms: () => boolean): BodyKind {
-  const type = contentTypeOf(headers);
-  const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
-  const kind = kindOfType(essence);
-  if (kind === "raw" || (kind === "multipart" && takesRawForms())) return "raw";
-  // Decompression would turn a few bytes into many. Streamed bodies are passed on unchanged.
-  const encoding = headers["content-encoding"]?.join(", ") ?? "identity";
-  if (encoding.toLowerCase() !== "identity") {
-    throw unsupported(
-      `the content encoding ${JSON.stringify(encoding.slice(0, 100))} is not understood; send the body uncompressed`,
-    );
-  }
-  const charset = CHARSET.exec(type)?.[1]?.toLowerCase();
-  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
-    throw unsupported(`the charset ${JSON.stringify(charset.slice(0, 100))} is not understood; send UTF-8`);
-  }
-  return kind;
-}
-
-function kindOfType(essence: string): BodyKind {
-  if (/[/+.-]json$/.test(essence)) return "json";
-  if (essence === "application/x-www-form-urlencoded") return "form";
-  if (essence === "multipart/form-data") return "multipart";
-  return essence.startsWith("text/") ? "text" : "raw";
-}
-
-/** Returns the refusal for a type that needs a channel, on a route without streaming. */
-export function refuseUnread(headers: Readonly<Record<string, string[]>>): Refusal {
-  const type = headers["content-type"]?.[0] ?? "";
-  return unsupported(
-    `the content type ${JSON.stringify(type.slice(0, 100))} is not understood by this route, which has streaming: false; read here are ${READ_HERE}`,
-  );
-}
-
-function unsupported(message: string): Refusal {
-  return new Refusal({ status: 415, code: "unsupported_media_type", message });
 }

@@ -2,20 +2,19 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelWriter } from "../../../kernel/module.ts";
 import type { HttpConfig } from "../config.ts";
+import type { KnownHead } from "../known-head.ts";
 import type { RouteSettings } from "../routing/route-settings.ts";
 import {
+  type BodyReading,
   type BodyText,
-  bodyKindOf,
   bodyText,
-  contentTypeOf,
   declaredLength,
   isEmpty,
   limitOf,
   NO_BODY,
   readBody,
-  refuseUnread,
-  untyped,
 } from "./body.ts";
+import { contentTypeOf, refuseUnread, untyped } from "./body-kind.ts";
 import type { FileOffers } from "./file-offers.ts";
 import { type BodyListener, sendWhole, streamBody } from "./request-stream.ts";
 
@@ -32,7 +31,7 @@ export interface RequestBody {
 
 export interface RequestBodyOptions {
   readonly request: IncomingMessage;
-  readonly headers: Readonly<Record<string, string[]>>;
+  readonly head: KnownHead;
   readonly settings: RouteSettings;
   readonly config: HttpConfig;
   readonly timeoutMs: number;
@@ -44,9 +43,11 @@ export interface RequestBodyOptions {
   onFileRead(): void;
 }
 
-/** Reads a body completely, or prepares streaming. Throws 400, 408, 413 or 415. */
-export async function readRequestBody(taking: RequestBodyOptions): Promise<RequestBody> {
-  const { request, headers, settings, config, timeoutMs, clock } = taking;
+/**
+ * Reads a body completely, or prepares streaming. Throws or rejects with 400, 408, 413 or 415.
+ */
+export function readRequestBody(taking: RequestBodyOptions): RequestBody | Promise<RequestBody> {
+  const { request, head, settings, config, timeoutMs, clock } = taking;
   if (declaredLength(request) === 0) return whole(NO_BODY, undefined);
   const options = {
     limit: limitOf("body_limit_bytes", settings.bodyLimitBytes, config.bodyLimitBytes),
@@ -54,27 +55,31 @@ export async function readRequestBody(taking: RequestBodyOptions): Promise<Reque
     clock,
   };
   if (settings.streamsBody) {
-    contentTypeOf(headers);
+    contentTypeOf(head.headers.all);
     return streamed(taking);
   }
-  if (headers["content-type"] === undefined) {
-    // An empty body needs no type.
-    if (await isEmpty(request, options)) return whole(NO_BODY, undefined);
-    throw untyped();
-  }
-  const kind = bodyKindOf(headers, () => taking.takesRawForms());
+  if (head.headers.all["content-type"] === undefined) return refuseUnlessEmpty(taking);
+  const kind = head.bodyKind(() => taking.takesRawForms());
   if (kind === "raw" || kind === "multipart") {
-    if (!settings.streaming) throw refuseUnread(headers);
-    if (kind === "raw") return streamed(taking);
-    const formLimit = limitOf("form_limit_bytes", settings.formLimitBytes, config.formLimitBytes);
-    const { fileOffers, onFileRead } = taking;
-    // Loaded with the first form: many engines never receive one.
-    const { readMultipart } = await import("./multipart.ts");
-    const { text, files, discard } = await readMultipart({ ...options, formLimit, request, fileOffers, onFileRead });
-    return { text, files, fill: (writer) => writer.end(), discard };
+    if (!settings.streaming) throw refuseUnread(head.headers.all);
+    return kind === "raw" ? streamed(taking) : readForm(taking, options);
   }
-  const bytes = await readBody(request, options);
-  return whole(bodyText(bytes, kind), bytes);
+  return readBody(request, options).then((bytes) => whole(bodyText(bytes, kind), bytes));
+}
+
+/** An empty body needs no type. */
+async function refuseUnlessEmpty({ request, timeoutMs, clock }: RequestBodyOptions): Promise<RequestBody> {
+  if (await isEmpty(request, { timeoutMs, clock })) return whole(NO_BODY, undefined);
+  throw untyped();
+}
+
+async function readForm(taking: RequestBodyOptions, options: BodyReading): Promise<RequestBody> {
+  const { request, settings, config, fileOffers, onFileRead } = taking;
+  const formLimit = limitOf("form_limit_bytes", settings.formLimitBytes, config.formLimitBytes);
+  // Loaded with the first form: many engines never receive one.
+  const { readMultipart } = await import("./multipart.ts");
+  const { text, files, discard } = await readMultipart({ ...options, formLimit, request, fileOffers, onFileRead });
+  return { text, files, fill: (writer) => writer.end(), discard };
 }
 
 function whole(text: BodyText, bytes: Buffer | undefined): RequestBody {

@@ -11,6 +11,12 @@ const MIN_BYTES = 1024;
 /** Above this quality, brotli takes ten times as long for little gain. */
 const BROTLI_QUALITY = 4;
 
+/** Whether the body may have the size from which it is compressed. */
+export function isLongEnough({ body }: Pick<RouteResponse, "body">): boolean {
+  // A character is at most 3 bytes.
+  return body !== undefined && body.length * 3 >= MIN_BYTES;
+}
+
 const COMPRESSIBLE =
   /^(?:text\/|application\/(?:json|javascript|xml|graphql|wasm|x-ndjson|x-www-form-urlencoded)$|image\/svg\+xml$)|[+](?:json|xml|yaml|text)$/;
 

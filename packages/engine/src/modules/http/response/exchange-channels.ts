@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { ChannelOffer, ChannelReader, ChannelWriter } from "../../../kernel/module.ts";
 import type { Exchange } from "./exchanges.ts";
 import { readHead, type StreamHead } from "./response-head.ts";
@@ -10,7 +9,7 @@ import { readHead, type StreamHead } from "./response-head.ts";
  * function opens it.
  */
 export class ExchangeChannels implements ChannelOffer {
-  readonly key = randomUUID();
+  readonly key: string;
   /**
    * The start of the function's response; undefined if the function aborted before. Settles only if the function opens
    * the channel.
@@ -24,8 +23,9 @@ export class ExchangeChannels implements ChannelOffer {
   #begin: (head: Promise<StreamHead | undefined> | undefined) => void = () => {};
   #fail: (reason: Error) => void = () => {};
 
-  constructor(exchange: Exchange, fill: (writer: ChannelWriter) => void) {
+  constructor(exchange: Exchange, key: string, fill: (writer: ChannelWriter) => void) {
     this.#exchange = exchange;
+    this.key = key;
     this.#fill = fill;
     this.begun = new Promise((resolve, reject) => {
       this.#begin = resolve;
@@ -34,12 +34,6 @@ export class ExchangeChannels implements ChannelOffer {
     // It may reject when its result is no longer awaited.
     this.begun.catch(() => {});
     exchange.channels = this;
-  }
-
-  /** The refs as JSON members, with a leading comma. Ids and keys are UUIDs, which need no escaping. */
-  get members(): string {
-    const ref = `{"channel_id":"${this.#exchange.id}","access_key":"${this.key}","direction":`;
-    return `,"request_body":${ref}"read"},"response":${ref}"write"}`;
   }
 
   onReader(writer: ChannelWriter, close: (reason: string) => void): void {
@@ -65,4 +59,10 @@ export class ExchangeChannels implements ChannelOffer {
     this.#begin(undefined);
     for (const close of this.#closers.splice(0)) close("the request is over");
   }
+}
+
+/** Returns the refs of both channels as JSON members, with a leading comma. Both are UUIDs, which need no escaping. */
+export function channelMembers(id: string, key: string): string {
+  const ref = `{"channel_id":"${id}","access_key":"${key}","direction":`;
+  return `,"request_body":${ref}"read"},"response":${ref}"write"}`;
 }

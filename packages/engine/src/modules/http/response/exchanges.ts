@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ChannelOffer } from "../../../kernel/module.ts";
+import type { KnownHead } from "../known-head.ts";
 
 /** A request and its response, until the response is sent or the client disconnects. */
 export interface Exchange {
@@ -13,8 +14,11 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** True when the response is sent or the client has disconnected. */
   readonly isOver: boolean;
+  readonly connection: ExchangeConnection;
   /** The channels with the exchange's id, while they can be opened. */
   channels: ChannelOffer | undefined;
+  /** Creates `channels` when they are first looked up. */
+  offerChannels: (() => ChannelOffer) | undefined;
   /** Calls `listener` once when the exchange is over. */
   onEnd(listener: () => void): void;
   /**
@@ -23,21 +27,38 @@ export interface Exchange {
   onWithdrawn(listener: () => void): void;
 }
 
+/** A client's connection. */
+export interface ExchangeConnection {
+  head: KnownHead | undefined;
+}
+
+class OpenConnection implements ExchangeConnection {
+  // An array instead of a Set: a long-lived Set that is written at each request leaves old tables that keep young
+  // objects alive.
+  readonly exchanges: OpenExchange[] = [];
+  head: KnownHead | undefined;
+}
+
+const NO_LISTENERS: readonly (() => void)[] = [];
+
 class OpenExchange implements Exchange {
   readonly id = randomUUID();
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly connection: OpenConnection;
   isOver = false;
   channels: ChannelOffer | undefined;
+  offerChannels: (() => ChannelOffer) | undefined;
   #isWithdrawn = false;
   readonly #endListeners: (() => void)[] = [];
-  readonly #withdrawnListeners: (() => void)[] = [];
+  #withdrawnListeners: (() => void)[] | undefined;
   /** Created on demand: most exchanges do not need it. */
   #abort: AbortController | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse, connection: OpenConnection) {
     this.request = request;
     this.response = response;
+    this.connection = connection;
   }
 
   get signal(): AbortSignal {
@@ -56,19 +77,23 @@ class OpenExchange implements Exchange {
 
   onWithdrawn(listener: () => void): void {
     if (this.#isWithdrawn) listener();
+    else if (this.#withdrawnListeners === undefined) this.#withdrawnListeners = [listener];
     else this.#withdrawnListeners.push(listener);
   }
 
   withdraw(): void {
     this.#isWithdrawn = true;
-    for (const listener of this.#withdrawnListeners.splice(0)) listener();
+    const listeners = this.#withdrawnListeners ?? NO_LISTENERS;
+    this.#withdrawnListeners = undefined;
+    for (const listener of listeners) listener();
   }
 
   end(): void {
     this.isOver = true;
     // After its response was sent, a function may continue to run.
     if (!this.response.writableFinished) this.withdraw();
-    this.#withdrawnListeners.length = 0;
+    this.#withdrawnListeners = undefined;
+    this.offerChannels = undefined;
     for (const listener of this.#endListeners.splice(0)) listener();
   }
 }
@@ -76,10 +101,8 @@ class OpenExchange implements Exchange {
 /** The open exchanges. */
 export class Exchanges {
   #open = 0;
-  // Pipelined responses get no event when their connection closes, so the sockets are watched. Mostly one per
-  // socket. An array instead of a Set: a long-lived Set that is written at each request leaves old tables that keep
-  // young objects alive.
-  readonly #connections = new Map<Socket, OpenExchange[]>();
+  // Pipelined responses get no event when their connection closes, so the sockets are watched.
+  readonly #connections = new Map<Socket, OpenConnection>();
   readonly #idle: (() => void)[] = [];
 
   /** The number of open exchanges. */
@@ -89,22 +112,25 @@ export class Exchanges {
 
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const connection = this.#connectionOf(request.socket);
-    const exchange = new OpenExchange(request, response);
+    const exchange = new OpenExchange(request, response, connection);
     this.#open++;
-    connection.push(exchange);
-    response.on("close", () => this.#end(connection, exchange));
+    connection.exchanges.push(exchange);
+    response.on("close", () => this.#end(exchange));
     return exchange;
   }
 
   /** Cancels all calls; their exchanges respond with an error. */
   abortAll(): void {
-    for (const exchanges of this.#connections.values()) for (const exchange of [...exchanges]) exchange.withdraw();
+    for (const { exchanges } of this.#connections.values()) for (const exchange of [...exchanges]) exchange.withdraw();
   }
 
-  /** Searches all exchanges: lookups are rare, so an index for every request would cost more. */
-  byId(id: string): Exchange | undefined {
-    for (const exchanges of this.#connections.values())
-      for (const exchange of exchanges) if (exchange.id === id) return exchange;
+  /**
+   * Returns the channels of the exchange with this id. Searches all exchanges: lookups are rare, so an index for every
+   * request would cost more.
+   */
+  channelsOf(id: string): ChannelOffer | undefined {
+    for (const { exchanges } of this.#connections.values())
+      for (const exchange of exchanges) if (exchange.id === id) return exchange.channels ?? exchange.offerChannels?.();
     return undefined;
   }
 
@@ -114,21 +140,22 @@ export class Exchanges {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  #connectionOf(socket: Socket): OpenExchange[] {
+  #connectionOf(socket: Socket): OpenConnection {
     const known = this.#connections.get(socket);
     if (known !== undefined) return known;
-    const exchanges: OpenExchange[] = [];
-    this.#connections.set(socket, exchanges);
+    const connection = new OpenConnection();
+    this.#connections.set(socket, connection);
     socket.once("close", () => {
       this.#connections.delete(socket);
-      for (const exchange of [...exchanges]) this.#end(exchanges, exchange);
+      for (const exchange of [...connection.exchanges]) this.#end(exchange);
     });
-    return exchanges;
+    return connection;
   }
 
-  #end(connection: OpenExchange[], exchange: OpenExchange): void {
+  #end(exchange: OpenExchange): void {
     if (exchange.isOver) return;
-    connection.splice(connection.indexOf(exchange), 1);
+    const { exchanges } = exchange.connection;
+    exchanges.splice(exchanges.indexOf(exchange), 1);
     this.#open--;
     exchange.end();
     if (this.#open > 0) return;

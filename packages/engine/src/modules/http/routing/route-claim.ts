@@ -11,6 +11,8 @@ export interface RouteHolder {
   readonly binding: RouteBinding;
   readonly pattern: RoutePattern;
   readonly method: RouteMethod;
+  /** See `Destination.members`. */
+  readonly members: string;
   /** The principal when the holder was last placed. */
   principal: Principal;
   /** Undefined while the holder is refused. */

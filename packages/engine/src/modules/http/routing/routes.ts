@@ -1,6 +1,7 @@
 import { CallError } from "@svc-runtime/protocol";
 import { overQuota, type Principal, Quota, type QuotaLimits, TRUSTED } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
+import { triggerMembers } from "../request.ts";
 import { keyOf, type RouteBinding, RouteClaim, type RouteHolder } from "./route-claim.ts";
 import { liesBelow, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
 import type { RouteMethod } from "./route-settings.ts";
@@ -125,6 +126,7 @@ export class RouteTable {
       binding,
       pattern,
       method,
+      members: triggerMembers(method, { path: pattern.path, method }),
       principal: binding.principal,
       claim: undefined,
       namedIn: undefined,
