@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations, checkAccessibility } from "./support/axe.ts";
 import { clipboard } from "./support/clipboard.ts";
 import { holdCalls } from "./support/held-calls.ts";
+import { sendLiveLogs } from "./support/live-logs.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { checkEach, visit } from "./support/visit.ts";
 import { openLive, openPage } from "./support/watched-page.ts";
@@ -83,6 +84,24 @@ describe("the Logs page", () => {
         for (const chip of chips) await page.getByLabel("Filters").getByText(chip).waitFor();
       },
     );
+  });
+
+  it("holds a limited amount of memory, however many entries arrive while it is open", async () => {
+    const { page } = await openPage("about:blank");
+    const logs = await sendLiveLogs(page, "flood");
+    const inspector = await page.context().newCDPSession(page);
+    const heapBytes = async (): Promise<number> => {
+      await inspector.send("HeapProfiler.collectGarbage");
+      return (await inspector.send("Runtime.getHeapUsage")).usedSize;
+    };
+    await page.goto(`${system.console.url}/logs?source=flood`);
+    await page.getByText("Nothing matches").waitFor();
+    await logs.send(0, 10_000);
+    await page.getByRole("row").nth(1).filter({ hasText: "entry 9999" }).waitFor();
+    const before = await heapBytes();
+    await logs.send(10_000, 40_000);
+    await page.getByRole("row").nth(1).filter({ hasText: "entry 39999" }).waitFor();
+    expect((await heapBytes()) - before).toBeLessThan(4 * 1024 * 1024);
   });
 
   it("turns typed filters into chips, disables a chip, and excludes a source in the breakdown", async () => {
