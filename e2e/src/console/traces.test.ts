@@ -253,9 +253,13 @@ describe("the list of traces", () => {
     await row(page, "math::add_later").first().waitFor();
   });
 
-  it("has facets that add up to the total", async () => {
+  it("has facets that add up to the total, and states how far back it reaches", async () => {
     const { page } = await openLive(`${system.console.url}/traces`);
     await row(page, "orders::sum").first().waitFor();
+    await page.getByText("No trace has been evicted yet").waitFor();
+    await page.getByRole("button", { name: "Keep longer" }).click();
+    await page.getByRole("dialog", { name: "How to keep traces longer" }).getByText("trace_storage").waitFor();
+    await page.keyboard.press("Escape");
     const facets = page.getByRole("complementary", { name: "Facets" });
     const statuses = facets.getByRole("button", { name: /^(?:OK|Error|Pending)/ });
     for (let calls = 0; calls < 3; calls++) {

@@ -66,7 +66,7 @@ export async function startObservability(
     const stored: Pick<StatusParts, "spans" | "logs"> = {
       spans: () => {
         const stats = spans.store?.stats();
-        return stats instanceof Promise ? stats.then(statsOf) : statsOf(stats);
+        return stats instanceof Promise ? stats.then(spanStatsOf) : spanStatsOf(stats);
       },
       logs: () => statsOf(logs.stats()),
     };
@@ -128,6 +128,11 @@ function engineResource({ service_name, service_version, service_namespace }: Ob
   if (service_version !== undefined) attributes["service.version"] = service_version;
   if (service_namespace !== undefined) attributes["service.namespace"] = service_namespace;
   return { service: service_name, workerId: undefined, attributes: attributes satisfies Attributes };
+}
+
+function spanStatsOf(stats: SpanStoreStats | undefined): StoreStats | undefined {
+  const shown = statsOf(stats);
+  return shown && { ...shown, complete_since_ms: stats?.completeSinceMs ?? null };
 }
 
 function statsOf(stats: LogStoreStats | SpanStoreStats | undefined): StoreStats | undefined {

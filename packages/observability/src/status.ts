@@ -14,6 +14,8 @@ export interface StoreStats {
   readonly max_bytes: number;
   readonly disk_bytes?: number | undefined;
   readonly oldest_ms: number | null;
+  /** Spans only. Since when all are stored; older ones are of failed or slow traces. Null: none was evicted. */
+  readonly complete_since_ms?: number | null;
   /** Stored records that are not on disk yet and would be lost if the engine were killed. */
   readonly unwritten: number;
 }

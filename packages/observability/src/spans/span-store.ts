@@ -42,6 +42,11 @@ export interface SpanStoreStats {
   readonly diskBytes: number | undefined;
   /** Start of the oldest span, in milliseconds since 1970. */
   readonly oldestMs: number | undefined;
+  /**
+   * Since when all spans are stored, in milliseconds since 1970. Older ones are of failed or slow traces only. Undefined:
+   * none was evicted.
+   */
+  readonly completeSinceMs: number | undefined;
   /** Stored spans that are not on disk yet and would be lost if the engine were killed now. */
   readonly unwritten: number;
 }

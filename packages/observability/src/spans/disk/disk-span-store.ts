@@ -146,13 +146,16 @@ export class DiskSpanStore implements SpanStore {
     const store = await this.#opened;
     const { spans, usedBytes, fileBytes, oldestUs } = await store.call("stats", null);
     const unwritten = this.#queue.count + this.#inFlight;
+    const oldestMs = oldestUs === undefined ? undefined : oldestUs / 1_000;
     return {
       stored: spans + unwritten,
       limit: undefined,
       bytes: usedBytes,
       maxBytes: this.#limits.maxBytes,
       diskBytes: fileBytes,
-      oldestMs: oldestUs === undefined ? undefined : oldestUs / 1_000,
+      oldestMs,
+      // The file does not record evictions.
+      completeSinceMs: oldestMs,
       unwritten,
     };
   }

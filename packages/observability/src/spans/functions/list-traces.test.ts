@@ -20,6 +20,7 @@ async function answerFor(page: Omit<TracePage, "rows" | "total" | "totalIsExact"
       maxBytes: 0,
       diskBytes: 0,
       oldestMs: undefined,
+      completeSinceMs: undefined,
       unwritten: 0,
     }),
     started: () => {},

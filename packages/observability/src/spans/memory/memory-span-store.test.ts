@@ -1,6 +1,6 @@
 import { SecretMask } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
-import { sampleSpan, traceIdOf } from "../testing/sample-spans.ts";
+import { BASE, sampleSpan, traceIdOf } from "../testing/sample-spans.ts";
 import { traceFacets, traceHistogram } from "../trace-aggregates.ts";
 import { traceFiltersSchema } from "../trace-query.ts";
 import { MemorySpanStore } from "./memory-span-store.ts";
@@ -75,6 +75,16 @@ describe("spans in memory", () => {
     expect(released).toEqual([0, 1]);
     come(14, 15);
     expect(released).toEqual([0, 1, 4]);
+  });
+
+  it("are complete since the oldest that is not kept for an error, once one was evicted", () => {
+    const { store } = newStore({ maxSpans: 100 });
+    for (let id = 1; id <= 100; id += 1)
+      store.ended(sampleSpan({ trace: id, id, startMs: id, status: id === 1 ? "error" : "ok" }));
+    expect(store.stats().completeSinceMs).toBeUndefined();
+    for (let id = 101; id <= 150; id += 1) store.ended(sampleSpan({ trace: id, id, startMs: id }));
+    const { oldestMs, completeSinceMs } = store.stats();
+    expect([oldestMs, completeSinceMs]).toEqual([1, 52].map((ms) => Number(BASE) / 1e6 + ms));
   });
 
   it("are read once: a repeated query reads only spans that have arrived since", async () => {

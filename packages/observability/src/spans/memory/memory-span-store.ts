@@ -41,6 +41,8 @@ export class MemorySpanStore implements SpanStore {
   readonly #keptTraces = new Set<string>();
   /** Number of running searches. While there are any, evicted records must not be reused for other calls. */
   #searches = 0;
+  /** True: a span has left the ring of the newest spans since it was last empty. */
+  #hasEvicted = false;
   /** Undefined until the first query. */
   #queries: MemoryQueries | undefined;
   /** Number of spans that were evicted since the last query. */
@@ -99,19 +101,19 @@ export class MemorySpanStore implements SpanStore {
     this.#ring.clear();
     this.#reserve.clear();
     this.#keptTraces.clear();
+    this.#hasEvicted = false;
   }
 
   stats(): SpanStoreStats {
-    const oldest = [this.#reserve.oldest, this.#ring.oldest]
-      .filter((span) => span !== undefined)
-      .map((span) => microsOf(span.startUnixNano) / 1_000);
+    const [reserved, oldest] = [startMsOf(this.#reserve.oldest), startMsOf(this.#ring.oldest)];
     return {
       stored: this.#count,
       limit: this.#limits.maxSpans,
       bytes: this.#bytes,
       maxBytes: this.#limits.maxBytes,
       diskBytes: undefined,
-      oldestMs: oldest.length === 0 ? undefined : Math.min(...oldest),
+      oldestMs: reserved === undefined || oldest === undefined ? (reserved ?? oldest) : Math.min(reserved, oldest),
+      completeSinceMs: this.#hasEvicted ? oldest : undefined,
       unwritten: 0,
     };
   }
@@ -182,6 +184,7 @@ export class MemorySpanStore implements SpanStore {
   }
 
   #evictOldest(): void {
+    this.#hasEvicted = true;
     const { bytes, first } = this.#ring;
     const span = this.#ring.shift();
     // Checks the set first, because most records compute their trace id at each read.
@@ -192,4 +195,8 @@ export class MemorySpanStore implements SpanStore {
     span.unpack?.();
     this.#reserve.push(span, bytes - this.#ring.bytes, first);
   }
+}
+
+function startMsOf(span: SpanRecord | undefined): number | undefined {
+  return span === undefined ? undefined : microsOf(span.startUnixNano) / 1_000;
 }

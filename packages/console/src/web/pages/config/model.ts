@@ -1,4 +1,5 @@
 import type { ConsoleSetting } from "../../../contract/api.ts";
+import type { StoreFigures } from "../../model/telemetry.ts";
 
 // Results of the engine functions that the Config page calls.
 
@@ -39,15 +40,6 @@ export interface EngineInfo {
   };
   readonly features: readonly string[];
   readonly modules: readonly { readonly name: string; readonly state: string; readonly reason: string | null }[];
-}
-
-export interface StoreFigures {
-  readonly stored: number;
-  readonly limit: number | null;
-  readonly bytes: number;
-  readonly max_bytes: number;
-  readonly disk_bytes?: number;
-  readonly oldest_ms: number | null;
 }
 
 /** Result of `engine::telemetry::status`. */

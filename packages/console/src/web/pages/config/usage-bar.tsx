@@ -1,6 +1,6 @@
 import { bytes } from "../../lib/time.ts";
+import type { StoreFigures } from "../../model/telemetry.ts";
 import { Ago } from "../../ui/time.tsx";
-import type { StoreFigures } from "./model.ts";
 
 /** Usage of a store. The bar shows the higher share of the count limit and the byte limit. */
 export function UsageBar({

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useLiveState } from "../../../lib/use-live.ts";
 import type { LeanSpan } from "../../../model/trace-types.ts";
 import { useNow } from "../../../ui/time.tsx";
-import { followChanges } from "../list/use-traces.ts";
+import { followChanges } from "../model/follow-changes.ts";
 import { buildForest, type TraceForest } from "../model/span-forest.ts";
 import { spanPages } from "./read-spans.ts";
 

@@ -17,6 +17,7 @@ import { statusText } from "../model/live-rows.ts";
 import { DurationFields } from "./duration-fields.tsx";
 import { FacetsPlaceholder, FacetsRail } from "./facets-rail.tsx";
 import { FilterChips } from "./filter-chips.tsx";
+import { RetentionNote } from "./retention-note.tsx";
 import { ChartsPlaceholder, TraceCharts } from "./trace-charts.tsx";
 import { traceColumns } from "./trace-columns.tsx";
 import { GROUPS, TraceGroups } from "./trace-groups.tsx";
@@ -205,6 +206,7 @@ function ListStatus({ traces }: { readonly traces: Traces }) {
   return (
     <div className="flex flex-wrap items-center gap-2 border-line border-t px-4 py-1 text-[12px] text-ink-3">
       <p role="status">{statusText({ ...traces, shown: traces.rows.length })}</p>
+      <RetentionNote />
       {traces.isCutShort && traces.loadMore !== undefined && (
         <Button onClick={traces.loadMore} title="Continue where the search stopped">
           Continue search

@@ -5,15 +5,12 @@ import { live } from "../../../lib/live-connection.ts";
 import { answerOf, timed, untilNextPoll } from "../../../lib/poll-delay.ts";
 import { rangeMs } from "../../../lib/time-range.ts";
 import type { FacetsAnswer, HistogramAnswer, TraceListAnswer, TraceSummary } from "../../../model/trace-types.ts";
+import { followChanges, MAX_BATCH, tracesIn } from "../model/follow-changes.ts";
 import { FALLBACK_RANGE, filtersOf, sortOf, type TraceSearch } from "../model/list-query.ts";
 import { MAX_ROWS, mergeRows, orderOf } from "../model/live-rows.ts";
 import { summaryMatcher } from "../model/summary-match.ts";
 
 const PAGE = 100;
-/** Changed traces are fetched in batches, this long after the first change, in milliseconds. */
-const FETCH_DELAY_MS = 400;
-/** Maximum number of changed traces in a batch. */
-const MAX_WAITING = 1_000;
 const STATS_EVERY_MS = 5_000;
 /** Polling interval of facets while the list has changes that they do not count yet, in milliseconds. */
 const CHANGED_STATS_EVERY_MS = 1_000;
@@ -139,7 +136,7 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
       try {
         const answer = await call<TraceListAnswer>(
           "engine::traces::list",
-          { ...filters(), trace_ids: ids, limit: MAX_WAITING },
+          { ...filters(), trace_ids: ids, limit: MAX_BATCH },
           { signal },
         );
         setError(null);
@@ -196,49 +193,6 @@ function withChanges(
     found: held === undefined ? all : new Map(held.map((trace) => [trace.trace_id, trace])),
     changedAtMs: Date.now(),
   };
-}
-
-/** Calls `fetchChanged` with the ids of changed traces, one call at a time. Returns a function that stops it. */
-export function followChanges(
-  fetchChanged: (ids: readonly string[], signal: AbortSignal) => Promise<void>,
-): () => void {
-  const abort = new AbortController();
-  let changed = new Set<string>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isFetching = false;
-  const schedule = (): void => {
-    if (timer !== undefined || isFetching || changed.size === 0 || abort.signal.aborted) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      isFetching = true;
-      const ids = [...changed];
-      changed = new Set();
-      void fetchChanged(ids, abort.signal).finally(() => {
-        isFetching = false;
-        schedule();
-      });
-    }, FETCH_DELAY_MS);
-  };
-  const leave = live.subscribe("svc.traces", "all", {
-    onEvent(event) {
-      for (const { trace_id: id } of tracesIn(event.data)) if (changed.size < MAX_WAITING) changed.add(id);
-      schedule();
-    },
-  });
-  return () => {
-    leave();
-    clearTimeout(timer);
-    abort.abort();
-  };
-}
-
-/** Returns the summaries in an event of the form `{traces: [summary, …]}`, with or without its envelope. */
-function tracesIn(data: unknown): readonly TraceSummary[] {
-  const body = data as {
-    readonly traces?: readonly TraceSummary[];
-    readonly data?: { readonly traces?: readonly TraceSummary[] };
-  } | null;
-  return body?.traces ?? body?.data?.traces ?? [];
 }
 
 /**

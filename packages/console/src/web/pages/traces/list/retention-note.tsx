@@ -1,0 +1,48 @@
+import { usePolledCall } from "../../../lib/use-polled-call.ts";
+import type { StoreFigures } from "../../../model/telemetry.ts";
+import { PopoverButton } from "../../../ui/popover.tsx";
+import { Ago, Timestamp } from "../../../ui/time.tsx";
+import { type Retention, retentionOf } from "../model/retention.ts";
+
+const EVERY_MS = 30_000;
+
+/** States how far back the stored traces reach, and what extends it. */
+export function RetentionNote() {
+  const { data } = usePolledCall<{ readonly spans: StoreFigures | null }>("engine::telemetry::status", [], () => ({}), {
+    everyMs: EVERY_MS,
+  });
+  const retention = retentionOf(data?.spans);
+  if (retention === undefined) return null;
+  return (
+    <>
+      <p>
+        <Reach {...retention} />
+      </p>
+      <PopoverButton
+        look="ghost"
+        className="h-6 text-[12px]"
+        opens={{
+          label: "How to keep traces longer",
+          className: "max-w-sm p-3 text-[13px] text-ink-2",
+          content: () => <p>{retention.extension}</p>,
+        }}
+      >
+        Keep longer
+      </PopoverButton>
+    </>
+  );
+}
+
+function Reach({ sinceMs, failedSinceMs }: Retention) {
+  if (sinceMs === undefined) return "No trace has been evicted yet";
+  return (
+    <>
+      All traces since <Timestamp ms={sinceMs} withMs={false} /> (<Ago ms={sinceMs} />)
+      {failedSinceMs !== undefined && (
+        <>
+          , failed and slow ones since <Timestamp ms={failedSinceMs} withMs={false} />
+        </>
+      )}
+    </>
+  );
+}
