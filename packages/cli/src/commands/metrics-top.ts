@@ -42,6 +42,8 @@ interface FunctionStatistics extends Statistics {
 interface Top {
   readonly functions: readonly FunctionStatistics[];
   readonly totals: Statistics;
+  /** Why the engine keeps no metrics at present. */
+  readonly problem?: string;
 }
 
 const SORTS = {
@@ -50,6 +52,10 @@ const SORTS = {
   p95: ({ p95_ms }: Statistics) => p95_ms ?? 0,
   max: ({ max_ms }: Statistics) => max_ms ?? 0,
 } as const;
+
+const NO_CALLS = `No function was called in this window.
+Not counted: the engine's own functions (--all shows them), and commands that wait or poll.
+`;
 
 /** `svc metrics top`: lists the functions with the most calls. */
 export function metricsTopCommand(shell: Shell): Command {
@@ -90,7 +96,7 @@ function parseWindow(text: string): number {
 }
 
 async function readTop(engine: Worker, { window, sort, limit, all }: TopOptions): Promise<Top> {
-  const { functions, totals } = await engine.call<Top>({
+  const { functions, ...others } = await engine.call<Top>({
     function_id: "engine::metrics::functions",
     payload: { window_seconds: Math.round(window / 1_000) },
     timeoutMs: POLL_TIMEOUT_MS,
@@ -99,12 +105,13 @@ async function readTop(engine: Worker, { window, sort, limit, all }: TopOptions)
   const shown = functions
     .filter(({ function_id, calls }) => calls > 0 && (all || !function_id.startsWith("engine::")))
     .sort((a, b) => weight(b) - weight(a));
-  return { functions: shown.slice(0, limit), totals };
+  return { functions: shown.slice(0, limit), ...others };
 }
 
 async function print(shell: Shell, top: Top, { json }: TopOptions): Promise<void> {
   if (json) shell.out(`${JSON.stringify(top)}\n`);
-  else if (top.functions.length === 0) shell.note("No function was called in this window.\n");
+  else if (top.problem !== undefined) shell.note(`No figures: ${top.problem}.\n`);
+  else if (top.functions.length === 0) shell.note(NO_CALLS);
   else shell.out(page(shell, top));
 }
 

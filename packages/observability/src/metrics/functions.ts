@@ -10,6 +10,7 @@ import {
   seriesInput,
   workersInput,
 } from "./queries/inputs.ts";
+import type { MetricReader } from "./reader.ts";
 import type { SeriesStore } from "./series-store.ts";
 import type { WorkerCollector } from "./sources/worker-collector.ts";
 
@@ -18,12 +19,13 @@ interface Parts {
   readonly stats: CallStats;
   readonly workers: WorkerCollector;
   readonly totals: Pick<WorkerCounts, "spawns" | "deaths" | "active">;
+  readonly reader: Pick<MetricReader, "refresh" | "problem">;
 }
 
 /** Provides `engine::metrics::*` and `engine::rollups::list`. The implementation is loaded at the first call. */
 export function provideMetricFunctions(
   { provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">,
-  { store, stats, workers, totals }: Parts,
+  { store, stats, workers, totals, reader }: Parts,
 ): void {
   function visibilityFor({ access }: HandlerContext): (series: SeenSeries) => boolean {
     const visible = access?.visible(directory);
@@ -64,11 +66,16 @@ export function provideMetricFunctions(
     summary:
       "Rate, errors and durations of calls per function in a window up to now; the maximum is exact, percentiles are within 5 % and never above it",
     input: functionsInput,
-    handle: async ({ window_seconds }, context) =>
-      (await import("./queries/functions.ts")).functionStatistics(window_seconds, store, {
-        stats,
-        sees: visibilityFor(context),
-      }),
+    async handle({ window_seconds }, context) {
+      const { functionStatistics } = await import("./queries/functions.ts");
+      // Samples are taken every 5 s. A user who has just made a call looks for it.
+      reader.refresh();
+      const problem = reader.problem();
+      return {
+        ...functionStatistics(window_seconds, store, { stats, sees: visibilityFor(context) }),
+        ...(problem === undefined ? {} : { problem }),
+      };
+    },
   });
   provideFunction({
     id: "engine::metrics::workers",

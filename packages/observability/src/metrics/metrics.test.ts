@@ -96,11 +96,6 @@ describe("metrics of the engine", () => {
     await calls(engine, "math::add", 5);
     await calls(engine, "math::fail", 2);
     clock.advance(5_000);
-    const [add] = await series({ names: ["svc.calls"], labels: { function_id: "math::add" }, aggregate: "sum" });
-    expect(add?.labels).toEqual({ function_id: "math::add", outcome: "ok" });
-    expect(add?.points.slice(-3).map(([, value]) => value)).toEqual([10, 5, 0]);
-    const [rate] = await series({ names: ["svc.calls"], labels: { function_id: "math::add" }, step_seconds: 10 });
-    expect(rate?.points.at(-2)?.[1]).toBe(1.5);
     expect(await ask("engine::metrics::functions")).toMatchObject({
       functions: [
         { function_id: "math::add", calls: 15, errors: 0, error_rate: 0, last_call: { status: "ok" } },
@@ -108,6 +103,40 @@ describe("metrics of the engine", () => {
       ],
       totals: { calls: 17, errors: 2 },
       window_seconds: 900,
+    });
+    const [add] = await series({ names: ["svc.calls"], labels: { function_id: "math::add" }, aggregate: "sum" });
+    expect(add?.labels).toEqual({ function_id: "math::add", outcome: "ok" });
+    expect(add?.points.slice(-3).map(([, value]) => value)).toEqual([10, 5, 0]);
+    const [rate] = await series({ names: ["svc.calls"], labels: { function_id: "math::add" }, step_seconds: 10 });
+    expect(rate?.points.at(-2)?.[1]).toBe(1.5);
+  });
+
+  it("count calls up to now in the figures of functions, each once", async () => {
+    const { clock, engine, ask, series } = await start();
+    interface Figures {
+      readonly functions: readonly { readonly function_id: string; readonly calls: number }[];
+    }
+    const countedCalls = async (): Promise<number | undefined> => {
+      const { functions } = await ask<Figures>("engine::metrics::functions", { window_seconds: 60 });
+      return functions.find(({ function_id }) => function_id === "math::add")?.calls;
+    };
+    clock.advance(7_000);
+    await calls(engine, "math::add", 2);
+    expect(await countedCalls()).toBe(2);
+    await calls(engine, "math::add", 1);
+    expect(await countedCalls()).toBe(3);
+    clock.advance(5_000);
+    expect(await countedCalls()).toBe(3);
+    const [add] = await series({ names: ["svc.calls"], labels: { function_id: "math::add" }, aggregate: "sum" });
+    expect(add?.points.slice(-2).map(([, value]) => value)).toEqual([3, 0]);
+  });
+
+  it("say why there are no figures of functions while metrics are off", async () => {
+    const { engine, ask } = await start({ metrics_enabled: false });
+    await calls(engine, "math::add", 1);
+    expect(await ask("engine::metrics::functions")).toMatchObject({
+      functions: [],
+      problem: "metrics are off: metrics_enabled of svc-observability is false",
     });
   });
 
@@ -184,7 +213,6 @@ describe("metrics of the engine", () => {
       start_time: clock.now() - 3_000_000,
     });
     expect(hour?.points.reduce((sum, [, value]) => sum + (value ?? 0), 0)).toBe(6);
-    expect(await ask("engine::metrics::functions", { window_seconds: 3_600 })).toMatchObject({ totals: { calls: 6 } });
     for (const [level, stepMs] of [60_000, 300_000, 3_600_000].entries()) {
       const { rollups } = await ask<{ rollups: readonly object[] }>("engine::rollups::list", {
         level,
@@ -206,6 +234,9 @@ describe("metrics of the engine", () => {
     expect(histogram_rollups).toMatchObject([
       { count: 6, percentiles: { p50: expect.any(Number), p99: expect.any(Number) } },
     ]);
+    expect(await ask("engine::metrics::functions", { window_seconds: 3_600 })).toMatchObject({
+      functions: expect.arrayContaining([expect.objectContaining({ function_id: "math::add", calls: 6 })]),
+    });
   });
 
   it("sample what modules measure, gauges and counters, and do without one that fails or is late", async () => {

@@ -88,7 +88,17 @@ export async function startMetrics(
     const { source, ...metrics } = latest;
     return metrics;
   });
-  provideMetricFunctions(context, { store, stats, workers, totals });
+  const reader = metricReader({
+    store,
+    catchUp() {
+      const at = sampler.running();
+      calls.sampleEnded(at);
+      counts.sample(at);
+    },
+    problem: () =>
+      config.metrics_enabled ? undefined : "metrics are off: metrics_enabled of svc-observability is false",
+  });
+  provideMetricFunctions(context, { store, stats, workers, totals, reader });
 
   let closePrometheus: Undo = () => {};
 
@@ -115,16 +125,7 @@ export async function startMetrics(
   if (config.metrics_enabled) start();
   return {
     sink: { add: (metric) => (config.metrics_enabled ? external.add(metric) : undefined) },
-    reader: metricReader({
-      store,
-      catchUp() {
-        const at = sampler.running();
-        calls.sampleEnded(at);
-        counts.sample(at);
-      },
-      problem: () =>
-        config.metrics_enabled ? undefined : "metrics are off: metrics_enabled of svc-observability is false",
-    }),
+    reader,
     snapshot: () => snapshotOf(store, resource),
     counts: () => ({ series: store.size, limit: store.limit }),
     async reconfigure(next) {
