@@ -23,11 +23,15 @@ const INTEGRITY = {
     "win-x64": "sha512-0ddSuAi9KnmYzfjJwKfFUO5YfljMVfa9smiGRQXmp5QGhm8KXk7xbqkFNeaPXVaL6sfZ5oGfCD7q8wWY/TnypA==",
   },
 };
-const [NODE_VERSIONS, UNTESTED_VERSIONS] = [true, false].map((isHere) =>
-  Object.keys(INTEGRITY).filter((version) => Object.hasOwn(INTEGRITY[version], platform()) === isHere),
-);
+const NODE_VERSIONS = versionsFor(platform());
+const UNTESTED_VERSIONS = Object.keys(INTEGRITY).filter((version) => !NODE_VERSIONS.includes(version));
 
 export { NODE_VERSIONS };
+
+/** Returns the versions whose programs npm has for a platform, e.g. `linux-x64`. */
+export function versionsFor(platform) {
+  return Object.keys(INTEGRITY).filter((version) => Object.hasOwn(INTEGRITY[version], platform));
+}
 
 /** Code that runs in the engine's process and in workers. */
 const ALL_FOLDERS = ["engine", "observability", "protocol", "sdk"].map((name) => `packages/${name}/src/`);

@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { lockProblems } from "./check-lock.mjs";
-import { NODE_VERSIONS, npmFiles, testsForNodeVersions } from "./node-versions.mjs";
+import { NODE_VERSIONS, npmFiles, testsForNodeVersions, versionsFor } from "./node-versions.mjs";
+import { root } from "./steps.mjs";
 import { projectOf, sourceFile } from "./test-selection.mjs";
 
 describe("npmFiles", () => {
@@ -17,6 +20,19 @@ describe("npmFiles", () => {
     expect(() => npmFiles(NODE_VERSIONS[0], "sunos-x64")).toThrow(
       `the integrity of node-sunos-x64@${NODE_VERSIONS[0]} is unknown`,
     );
+  });
+});
+
+describe("docs/guide/platforms.md", () => {
+  const page = readFileSync(join(root, "docs/guide/platforms.md"), "utf8");
+
+  it("names the versions that tests run on, and the platforms without them", () => {
+    const named = (line) => /^\| Node \|.*/m.exec(page)[0].includes(line);
+    for (const version of versionsFor("linux-x64")) expect([version, named(version)]).toEqual([version, true]);
+    const rows = ["linux-x64", "linux-arm64", "win-x64", "darwin-x64", "darwin-arm64"].map(
+      (platform) => `| ${platform} | ${versionsFor(platform).join(", ") || "none"} |`,
+    );
+    expect(rows.filter((row) => !page.includes(row))).toEqual([]);
   });
 });
 
