@@ -25,11 +25,13 @@ export interface SpanStart {
   /** W3C `traceparent` of the cause. Without one a new trace begins. */
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
-  /** Undefined values are omitted. */
-  readonly attributes?: Readonly<Record<string, AttributeValue | undefined>> | undefined;
+  /** Undefined values are omitted. A function is called only if the span is recorded. */
+  readonly attributes?: SpanAttributes | (() => SpanAttributes) | undefined;
   /** `traceparent`s of further causes, e.g. of the caller that enqueued the job. */
   readonly links?: readonly string[] | undefined;
 }
+
+export type SpanAttributes = Readonly<Record<string, AttributeValue | undefined>>;
 
 export interface ActiveSpan {
   /** The context to pass to called functions. Without a collector it is the incoming one. */

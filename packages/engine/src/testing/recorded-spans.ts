@@ -30,8 +30,8 @@ export function recordedSpans() {
     const [, traceId = randomBytes(16).toString("hex"), parentSpanId] = traceparent?.split("-") ?? [];
     const spanId = randomBytes(8).toString("hex");
     const attributes: Record<string, AttributeValue> = {};
-    for (const [key, value] of Object.entries(start?.attributes ?? {}))
-      if (value !== undefined) attributes[key] = value;
+    const given = typeof start?.attributes === "function" ? start.attributes() : start?.attributes;
+    for (const [key, value] of Object.entries(given ?? {})) if (value !== undefined) attributes[key] = value;
     let isOver = false;
     return {
       traceparent: `00-${traceId}-${spanId}-01`,

@@ -73,11 +73,18 @@ export class HttpApi {
     // Also without a mount: the body of a request with an immediate response may still be arriving.
     if (mount?.boundsBodies !== true) boundBody(request, response);
     if (mount === undefined) return;
-    this.#handle(mount, request, response, path).catch((error: unknown) => {
-      this.#log.error("an HTTP handler failed", { path, error });
-      if (response.headersSent) response.destroy();
-      else sendError(response, 500, "invocation_error", "the engine failed to respond; its log has the reason");
-    });
+    try {
+      const handled = mount.handle(request, response, path);
+      if (handled instanceof Promise) handled.catch((error: unknown) => this.#failed(error, response, path));
+    } catch (error) {
+      this.#failed(error, response, path);
+    }
+  }
+
+  #failed(error: unknown, response: ServerResponse, path: string): void {
+    this.#log.error("an HTTP handler failed", { path, error });
+    if (response.headersSent) response.destroy();
+    else sendError(response, 500, "invocation_error", "the engine failed to respond; its log has the reason");
   }
 
   /** Returns the mount for the request, or undefined if a response was already sent. */
@@ -126,10 +133,6 @@ export class HttpApi {
     return mount;
   }
 
-  async #handle(mount: HttpMount, request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    await mount.handle(request, response, path);
-  }
-
   #health(request: IncomingMessage, response: ServerResponse, path: "/healthz" | "/readyz"): void {
     if (request.method !== "GET" && request.method !== "HEAD") {
       sendError(response, 405, "method_not_allowed", `${path} takes GET`, { allow: "GET, HEAD" });
@@ -176,6 +179,10 @@ function boundBody(request: IncomingMessage, response: ServerResponse): void {
 
 /** Returns the path as sent, without query; for an absolute-form target, its path. */
 function pathOf(target: string): string {
+  if (target.startsWith("/") && !target.includes("#")) {
+    const mark = target.indexOf("?");
+    return mark === -1 ? target : target.slice(0, mark);
+  }
   const absolute = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target);
   const rest = absolute === null ? target : target.slice(absolute[0].length);
   const path = rest.split(/[?#]/, 1)[0] ?? "";

@@ -69,8 +69,9 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
     const startedAt = host.clock.monotonic();
     this.#anchor = host.clock.anchorAt(startedAt);
     this.#start = this.#anchor.micros(startedAt);
-    for (const name in start.attributes) {
-      const value = start.attributes[name];
+    const attributes = typeof start.attributes === "function" ? start.attributes() : start.attributes;
+    for (const name in attributes) {
+      const value = attributes[name];
       if (value !== undefined) this.setAttribute(name, value);
     }
   }

@@ -1,6 +1,6 @@
 import type { CallError } from "@svc-runtime/protocol";
 import { triggerAttributes } from "../../deliveries/trigger-span.ts";
-import type { ActiveSpan, AttributeValue, SpanStart, Telemetry } from "../../kernel/telemetry-contract.ts";
+import type { ActiveSpan, AttributeValue, SpanAttributes, Telemetry } from "../../kernel/telemetry-contract.ts";
 import type { TraceHeaders } from "./request.ts";
 import type { Exchange } from "./response/exchanges.ts";
 import type { RouteMatch } from "./routing/routes.ts";
@@ -44,7 +44,7 @@ export function beginRequestSpan(telemetry: Pick<Telemetry, "startSpan">, facts:
     traceparent: trustsTrace ? trace.traceparent : undefined,
     baggage: trustsTrace ? trace.baggage : undefined,
     links: trustsTrace || trace.traceparent === undefined ? undefined : [trace.traceparent],
-    attributes: attributesOf(facts, method, route),
+    attributes: () => attributesOf(facts, method, route),
   });
   return new OpenRequestSpan(span, exchange);
 }
@@ -53,7 +53,7 @@ function attributesOf(
   { exchange, match, client, userAgent, requestId }: RequestFacts,
   method: string,
   route: string | undefined,
-): SpanStart["attributes"] {
+): SpanAttributes {
   const { request } = exchange;
   const trigger = match?.kind === "found" ? { type: "http", id: match.holder.binding.id } : undefined;
   // Assigned one by one: V8 stores a literal that begins with a spread and has this many members as a hash table of

@@ -38,13 +38,13 @@ export class RouteCall {
   readonly #timeoutMs: number;
   /** Created for the first middleware. */
   #middlewareContext: MiddlewareContext | undefined;
-  #body: Promise<RequestBody> | undefined;
+  #body: RequestBody | Promise<RequestBody> | undefined;
   #channels: ExchangeChannels | undefined;
   #started: StartedCall | undefined;
   /** Deadline for the start of a response that the handler streams, in milliseconds on the monotonic clock. */
   #deadlineAt = 0;
   #hasBegun = false;
-  #releaseBody = (): void => {};
+  #discardBody: (() => void) | undefined;
 
   constructor(parts: RouteCallParts) {
     this.#parts = parts;
@@ -57,9 +57,12 @@ export class RouteCall {
     return { timeoutMs: this.#timeoutMs, ...trace, signal: exchange.signal };
   }
 
-  async run(): Promise<RouteOutcome> {
+  run(): Promise<RouteOutcome> {
     const { middleware } = this.#parts;
-    if (middleware.length === 0) return this.#call();
+    return middleware.length === 0 ? this.#call() : this.#runWith(middleware);
+  }
+
+  async #runWith(middleware: readonly MiddlewareEntry[]): Promise<RouteOutcome> {
     const before = middleware.filter(({ phase }) => phase === "preHandler");
     const responded = await runBefore(before, this.#middlewareRun());
     if (responded !== undefined) return { routeResponse: responded, stream: undefined };
@@ -78,13 +81,14 @@ export class RouteCall {
   release(): void {
     this.#parts.requestContext.exchange.offerChannels = undefined;
     this.#channels?.close();
-    this.#releaseBody();
+    this.#discardBody?.();
   }
 
   async #call(): Promise<RouteOutcome> {
     const { destination, requestContext } = this.#parts;
     const { binding } = destination;
-    const body = await this.#bodyOnce();
+    const reading = this.#body ?? this.#readBody();
+    const body = reading instanceof Promise ? await reading : reading;
     const form = body.text.form === undefined ? "" : `,"form":${body.text.form}`;
     const files = body.files === undefined ? "" : `,"files":${body.files}`;
     const context = this.#middlewareContext === undefined ? "{}" : JSON.stringify(this.#middlewareContext);
@@ -229,12 +233,8 @@ export class RouteCall {
     return { routeResponse: { status, headers, dropped, body: undefined }, stream: { first, length, reader, release } };
   }
 
-  #bodyOnce(): Promise<RequestBody> {
-    this.#body ??= this.#readBody();
-    return this.#body;
-  }
-
-  async #readBody(): Promise<RequestBody> {
+  /** Reads the body, once. A promise, unless there is nothing to wait for. */
+  #readBody(): RequestBody | Promise<RequestBody> {
     const { requestContext, destination, context, fileOffers } = this.#parts;
     const { exchange, config, head } = requestContext;
     const { settings } = destination.binding;
@@ -249,10 +249,14 @@ export class RouteCall {
       takesRawForms: () => isOfPublishedClients(destination.binding.functionId, context.directory),
       onFileRead: () => this.#bodyMoved(),
     });
-    if (!(reading instanceof Promise)) return reading;
-    const body = await reading;
-    this.#releaseBody = () => body.discard();
-    exchange.onEnd(() => body.discard());
+    this.#body = reading instanceof Promise ? reading.then((body) => this.#keepBody(body)) : this.#keepBody(reading);
+    return this.#body;
+  }
+
+  #keepBody(body: RequestBody): RequestBody {
+    if (body.discard === undefined) return body;
+    this.#discardBody = body.discard;
+    this.#parts.requestContext.exchange.onEnd(body.discard);
     return body;
   }
 
@@ -288,7 +292,7 @@ export class RouteCall {
         binding.settings.middleware.some((entry) => entry.functionId === functionId)
           ? binding.call(functionId, payload, options)
           : context.call(functionId, payload, options),
-      body: async () => (await this.#bodyOnce()).text.json,
+      body: async () => (await (this.#body ?? this.#readBody())).text.json,
     };
   }
 }

@@ -25,8 +25,8 @@ export interface RequestBody {
   readonly files: string | undefined;
   /** Fills the request's channel when the function reads it: with the complete body, or as it arrives. */
   fill(writer: ChannelWriter, listener: BodyListener): void;
-  /** Closes the channels of files. */
-  discard(): void;
+  /** Closes the channels of files. Undefined without files. */
+  readonly discard: (() => void) | undefined;
 }
 
 export interface RequestBodyOptions {
@@ -83,7 +83,7 @@ async function readForm(taking: RequestBodyOptions, options: BodyReading): Promi
 }
 
 function whole(text: BodyText, bytes: Buffer | undefined): RequestBody {
-  return { text, files: undefined, fill: (writer) => sendWhole(writer, bytes), discard: nothing };
+  return { text, files: undefined, fill: (writer) => sendWhole(writer, bytes), discard: undefined };
 }
 
 function streamed({ request, clock, timeoutMs }: RequestBodyOptions): RequestBody {
@@ -91,8 +91,6 @@ function streamed({ request, clock, timeoutMs }: RequestBodyOptions): RequestBod
     text: NO_BODY,
     files: undefined,
     fill: (writer, listener) => streamBody(request, writer, { clock, timeoutMs, ...listener }),
-    discard: nothing,
+    discard: undefined,
   };
 }
-
-function nothing(): void {}

@@ -24,6 +24,8 @@ interface Change {
 function changePart(entry: MiddlewareEntry, part: string, { name, values }: Change, incoming: Incoming): void {
   switch (part) {
     case "path_params":
+      // Requests of a route without parameters share one object.
+      incoming.pathParams = Object.assign(emptyFields().single, incoming.pathParams);
       setOrDelete(incoming.pathParams, name, values.at(-1));
       return;
     case "query_params":

@@ -47,13 +47,12 @@ export class Delivery {
   }
 
   /** Adds the headers that every response has. */
-  #withCommonHeaders(requestContext: RequestContext, routeResponse: RouteResponse): RouteResponse {
+  #withCommonHeaders({ cors, headers: given, requestId }: RequestContext, routeResponse: RouteResponse): RouteResponse {
     let { headers } = routeResponse;
-    if (requestContext.cors !== undefined)
-      headers = withCors(headers, requestContext.cors, requestContext.headers.single.origin);
-    if (headerValue(headers, REQUEST_ID_HEADER) === undefined)
-      headers = [...headers, "X-Request-Id", requestContext.requestId];
-    return { ...routeResponse, headers };
+    if (cors !== undefined) headers = withCors(headers, cors, given.single.origin);
+    if (headerValue(headers, REQUEST_ID_HEADER) === undefined) headers = headers.concat("X-Request-Id", requestId);
+    const { status, body, dropped } = routeResponse;
+    return { status, headers, body, dropped };
   }
 
   /** Logs headers of a function's response that were omitted, each once. */

@@ -75,8 +75,8 @@ async function sendLong(exchange: Exchange, routeResponse: RouteResponse, clock:
 }
 
 function headersOf(routeResponse: RouteResponse): string[] {
-  if (routeResponse.body === undefined) return [...routeResponse.headers];
-  return [...routeResponse.headers, "Content-Length", String(Buffer.byteLength(routeResponse.body))];
+  const { headers, body } = routeResponse;
+  return body === undefined ? headers.slice() : headers.concat("Content-Length", String(Buffer.byteLength(body)));
 }
 
 function restIsSmall({ request }: Exchange, limitBytes: number): boolean {
