@@ -110,8 +110,8 @@ function variantName(name, member) {
   return tag === undefined ? name : name + pascal(tag);
 }
 
-function errorRow([code, facts]) {
-  const row = `(${facts.retryable ? "True" : "False"}, ${facts.httpStatus}, ${python(facts.executed)}, ${python(facts.summary)})`;
+function errorRow([code, facts], summary) {
+  const row = `(${facts.retryable ? "True" : "False"}, ${facts.httpStatus}, ${python(facts.executed)}, ${python(summary)})`;
   const line = `    ${python(code)}: ${row},`;
   if (line.length <= MAX_LINE) return line;
   const inner = row
@@ -159,7 +159,9 @@ ${protocol.FEATURES.map((feature) => `    ${python(feature)},`).join("\n")}
 
 #: code -> (retryable, http_status, executed, summary)
 ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
-${Object.entries(protocol.errorCodes).map(errorRow).join("\n")}
+${Object.entries(protocol.errorCodes)
+  .map((entry) => errorRow(entry, protocol.errorSummaries[entry[0]]))
+  .join("\n")}
 }
 
 

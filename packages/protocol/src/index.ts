@@ -23,6 +23,7 @@ export { maskConfig, maskConfigText } from "./config-mask.ts";
 export { ENGINE_PROOF_PATH, engineProofKey, engineProofText, PROOF_NONCE } from "./engine-proof.ts";
 export { MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./envelope.ts";
 export { type ErrorCode, type ErrorCodeFacts, type Executed, errorCodes, factsOf, httpCodeOf } from "./error-codes.ts";
+export { errorSummaries } from "./error-summaries.ts";
 export { FEATURES, type Feature } from "./features.ts";
 export {
   type FunctionId,
