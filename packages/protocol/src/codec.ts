@@ -1,7 +1,7 @@
 import { CallError } from "./call-error.ts";
-import { type Envelope, MAX_PAYLOAD_DEPTH, scanEnvelope } from "./envelope.ts";
+import { type Envelope, scanEnvelope } from "./envelope.ts";
 import { memberTexts, nestsDeeperThan } from "./json-text.ts";
-import { MAX_TIMEOUT_MS } from "./limits.ts";
+import { MAX_PAYLOAD_DEPTH, MAX_TIMEOUT_MS } from "./limits.ts";
 import {
   actionSchema,
   type Message,
@@ -241,13 +241,6 @@ function nameProblemOf(members: Record<string, unknown>): string | undefined {
     if (problem !== undefined) return problem;
   }
   return undefined;
-}
-
-/** Encodes a message of plain values. The two messages with payloads have their own functions below. */
-export function encodeMessage(
-  message: Exclude<Message, MessageOf<"invokefunction"> | MessageOf<"invocationresult">>,
-): string {
-  return JSON.stringify(message);
 }
 
 /** A frame to send: text, or UTF-8 chunks if a large payload is forwarded as the received bytes. */

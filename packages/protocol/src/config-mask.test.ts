@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { maskConfig } from "./config-mask.ts";
-import { MASK } from "./secret-mask.ts";
+import { MASK } from "./mask.ts";
 
 it.each([
   ["an address without credentials", "http://localhost:3111/a?b=c", "http://localhost:3111/a?b=c"],

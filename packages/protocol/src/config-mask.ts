@@ -1,4 +1,5 @@
-import { MASK, SecretMask } from "./secret-mask.ts";
+import { MASK } from "./mask.ts";
+import { SecretMask } from "./secret-mask.ts";
 
 const mask = new SecretMask();
 

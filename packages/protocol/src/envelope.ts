@@ -1,4 +1,5 @@
 import { closingQuote, endOfValue, skipSpace } from "./json-text.ts";
+import { MAX_PAYLOAD_DEPTH } from "./limits.ts";
 
 /**
  * The members of a frame, found without parsing the payload. The fast path for the two messages of every call. For any
@@ -29,14 +30,6 @@ const COMMA = 44;
 const COLON = 58;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
-
-/** Maximum nesting of a user's JSON value: a request's body, an item, the data of an event or job. */
-export const MAX_DEPTH = 128;
-/**
- * Maximum nesting of a payload, which may contain such a value within a request, an event or the input of a built-in
- * function.
- */
-export const MAX_PAYLOAD_DEPTH = MAX_DEPTH + 8;
 
 /**
  * Returns the string between the quotes at `start` and `end - 1`, or undefined if it has escapes or control characters.

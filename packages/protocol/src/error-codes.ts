@@ -82,6 +82,7 @@ export const errorCodes = {
   http_error: row(502, "unknown", false),
   invalid_response: row(502, "yes", false),
   topic_not_set: row(400, "no", false),
+  part_not_loaded: row(503, "no", true),
   worker_not_found: row(404, "no", false),
 } as const satisfies Record<string, ErrorCodeFacts>;
 

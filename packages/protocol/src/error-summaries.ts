@@ -66,5 +66,6 @@ export const errorSummaries: Readonly<Record<ErrorCode, string>> = {
   http_error: "A function called over HTTP responded with an error status.",
   invalid_response: "A function called over HTTP responded with a body that is not JSON.",
   topic_not_set: "A message was published without a topic.",
+  part_not_loaded: "A page could not load the part of the SDK that the call needs.",
   worker_not_found: "No worker of this name is configured.",
 };

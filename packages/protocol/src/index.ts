@@ -9,7 +9,6 @@ export {
   decodeFrameBytes,
   encodeGuardedInvoke,
   encodeGuardedResult,
-  encodeMessage,
   encodePublishedInvoke,
   encodePublishedResult,
   type Frame,
@@ -20,8 +19,8 @@ export {
   type UndecodableFrame,
 } from "./codec.ts";
 export { maskConfig, maskConfigText } from "./config-mask.ts";
+export { encodeMessage } from "./encode-message.ts";
 export { ENGINE_PROOF_PATH, engineProofKey, engineProofText, PROOF_NONCE } from "./engine-proof.ts";
-export { MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./envelope.ts";
 export { type ErrorCode, type ErrorCodeFacts, type Executed, errorCodes, factsOf, httpCodeOf } from "./error-codes.ts";
 export { errorSummaries } from "./error-summaries.ts";
 export { FEATURES, type Feature } from "./features.ts";
@@ -45,7 +44,9 @@ export {
 } from "./json-text.ts";
 export {
   DEFAULT_TIMEOUT_MS,
+  MAX_DEPTH,
   MAX_FRAME_BYTES,
+  MAX_PAYLOAD_DEPTH,
   MAX_TIMEOUT_MS,
   PUBLISHED_PYTHON_MAX_FRAME_BYTES,
 } from "./limits.ts";

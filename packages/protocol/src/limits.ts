@@ -9,3 +9,10 @@ export const PUBLISHED_PYTHON_MAX_FRAME_BYTES = 1024 * 1024;
 export const MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000;
 /** Default timeout of a call, in milliseconds, if the caller declared `deadlines`. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
+/** Maximum nesting of a user's JSON value: a request's body, an item, the data of an event or job. */
+export const MAX_DEPTH = 128;
+/**
+ * Maximum nesting of a payload, which may contain such a value within a request, an event or the input of a built-in
+ * function.
+ */
+export const MAX_PAYLOAD_DEPTH = MAX_DEPTH + 8;

@@ -1,7 +1,5 @@
 import { closingQuote } from "./json-text.ts";
-
-/** Replaces a secret. */
-export const MASK = "***";
+import { MASK } from "./mask.ts";
 
 /**
  * Parts of names whose values are secrets. Comparison ignores case and `-`, `_`, `.` and spaces: `api_key` matches

@@ -147,6 +147,7 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "http_error": (False, 502, "unknown", "A function called over HTTP responded with an error status."),
     "invalid_response": (False, 502, "yes", "A function called over HTTP responded with a body that is not JSON."),
     "topic_not_set": (False, 400, "no", "A message was published without a topic."),
+    "part_not_loaded": (True, 503, "no", "A page could not load the part of the SDK that the call needs."),
     "worker_not_found": (False, 404, "no", "No worker of this name is configured."),
 }
 

@@ -1,0 +1,17 @@
+// What clients need. Pages load it, so it imports neither the schema library nor code for the engine's side.
+
+export { type BackoffOptions, backoffMs } from "./backoff.ts";
+export { CallError, type CallErrorOptions, type WireError } from "./call-error.ts";
+export { channelPath } from "./channel-path.ts";
+export type { ChannelRef } from "./channel-ref.ts";
+export { encodeMessage } from "./encode-message.ts";
+export type { ErrorCode } from "./error-codes.ts";
+export { FEATURES } from "./features.ts";
+export type { FunctionId, InvocationId, TriggerId, TriggerTypeId } from "./ids.ts";
+export { DEFAULT_TIMEOUT_MS, MAX_DEPTH, MAX_FRAME_BYTES, MAX_TIMEOUT_MS } from "./limits.ts";
+export { MASK } from "./mask.ts";
+export type { Caller, Job, MessageOf, WorkerIntroduction } from "./messages.ts";
+export { nameProblem } from "./names.ts";
+export { didYouMean } from "./nearest-name.ts";
+export { tokenSubprotocols } from "./token-subprotocol.ts";
+export { isUuid } from "./uuid.ts";
