@@ -137,6 +137,54 @@ describe("a page of an allowed origin", () => {
   });
 });
 
+describe("parts of the SDK", () => {
+  it("are loaded at their first use, and a part that cannot be loaded fails the call with part_not_loaded", async () => {
+    const other = await browser.newPage();
+    const loaded: string[] = [];
+    await other.route("**/parts/*", (route) => {
+      loaded.push(new URL(route.request().url()).pathname);
+      return loaded.length === 1 ? route.abort() : route.continue();
+    });
+    await other.goto(`${allowed.origin}/`);
+    const { readerRef, writer } = await worker.createChannel();
+    const sent = writer.send("here").then(() => writer.end());
+    const code = await other.evaluate(
+      async ([url, ref]) => {
+        page = svc.connect(url, { name: "parts" });
+        await page.connected();
+        await page.call({ function_id: "engine::info", payload: {} });
+        return page
+          .openChannel(ref)
+          .read()
+          .catch((error: { code: string }) => error.code);
+      },
+      [address, readerRef] as const,
+    );
+    expect(code).toBe("part_not_loaded");
+    expect(loaded).toEqual(["/parts/browser-channels.js"]);
+    // Another page has no failed load in its memory.
+    await other.reload();
+    const read = await other.evaluate(
+      async ([url, ref]) => {
+        page = svc.connect(url, { name: "parts" });
+        const text = await page.openChannel(ref).text();
+        const json = await page.callJson({ function_id: "engine::info", payload: "{}" });
+        page.registerFunction("parts::f", () => "handled");
+        const handled = await page.call({ function_id: "parts::f" });
+        await page.shutdown();
+        return [text, json.startsWith("{"), handled];
+      },
+      [address, readerRef] as const,
+    );
+    await sent;
+    expect(read).toEqual(["here", true, "handled"]);
+    expect(loaded.slice(1).toSorted()).toEqual(
+      expect.arrayContaining(["/parts/browser-channels.js", "/parts/provider.js"]),
+    );
+    await other.close();
+  });
+});
+
 describe("a token", () => {
   it("is offered by a real browser as a subprotocol, and the connection opens if `svc` is selected", async () => {
     const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });

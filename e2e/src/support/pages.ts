@@ -10,15 +10,19 @@ export interface PageServer {
   stop(): Promise<void>;
 }
 
-/** Serves an empty page with the SDK, bundled as users bundle it for browsers, as the global `svc`. */
+/**
+ * Serves an empty page with the SDK, bundled as users bundle it for browsers, as the global `svc`. The parts that pages
+ * load on demand are files of their own, below `/parts/`.
+ */
 export async function servePage(): Promise<PageServer> {
-  const script = await bundledSdk();
+  const scripts = await bundledSdk();
   const server = createServer((request, response) => {
-    if (request.url === "/svc.js") response.setHeader("content-type", "text/javascript").end(script);
+    const script = scripts.get(request.url ?? "");
+    if (script !== undefined) response.setHeader("content-type", "text/javascript").end(script);
     else if (request.url === "/")
       response
         .setHeader("content-type", "text/html")
-        .end('<!doctype html><title>page</title><script src="/svc.js"></script>');
+        .end('<!doctype html><title>page</title><script type="module" src="/svc.js"></script>');
     else response.writeHead(404).end();
   });
   server.listen(0, "127.0.0.1");
@@ -33,20 +37,33 @@ export async function servePage(): Promise<PageServer> {
   };
 }
 
-async function bundledSdk(): Promise<string> {
+/** Returns the scripts by their paths. */
+async function bundledSdk(): Promise<ReadonlyMap<string, string>> {
   const bundle = await rolldown({
-    input: "@svc-runtime/sdk",
+    input: "page",
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     platform: "browser",
     resolve: { conditionNames: ["browser", "import", "default"] },
+    plugins: [
+      {
+        name: "page",
+        resolveId: (id) => (id === "page" ? id : undefined),
+        load: (id) => (id === "page" ? 'import * as svc from "@svc-runtime/sdk"; globalThis.svc = svc;' : undefined),
+      },
+    ],
     // A warning reports something that a browser does not have.
     onLog(_level, log) {
       throw new Error(log.message);
     },
   });
   try {
-    const { output } = await bundle.generate({ format: "iife", name: "svc", minify: true });
-    return output[0].code;
+    const { output } = await bundle.generate({
+      format: "esm",
+      entryFileNames: "svc.js",
+      chunkFileNames: "parts/[name].js",
+      minify: true,
+    });
+    return new Map(output.flatMap((file) => (file.type === "chunk" ? [[`/${file.fileName}`, file.code]] : [])));
   } finally {
     await bundle.close();
   }

@@ -1,4 +1,5 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
+import type { Active } from "./async-context.ts";
 import type { CallContext, Caller } from "./call-context.ts";
 import type { CallRequest, Inferred, ResultType } from "./call-request.ts";
 import type { Channels } from "./channels/channels.ts";
@@ -7,27 +8,21 @@ import { WorkerEvent } from "./event/worker-event.ts";
 import type { Logger } from "./logger.ts";
 import { deprecated } from "./names/deprecation.ts";
 import { engineResult } from "./names/engine-result.ts";
+import type { Part } from "./on-demand.ts";
 import { RunningJob } from "./queue/running-job.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
 import type { AcceptedCall } from "./session.ts";
-import { WorkerState } from "./state/worker-state.ts";
+import { type StateTransfer, WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
 import { readBaggage } from "./telemetry/baggage.ts";
 import type { Span, SpanOptions } from "./telemetry/span.ts";
-import type { TraceHeaders } from "./telemetry/trace-context.ts";
-
-/** The handler call or span that runs now. It is the parent of the calls and spans that start during it. */
-export interface Active extends TraceHeaders {
-  readonly activeCall: ActiveCall | undefined;
-  /** Whether its call is still in flight. */
-  readonly running: boolean;
-}
 
 /** The services of the worker that an active call uses. */
 export interface ActiveCallHost {
   loggerOf(call: ActiveCall): Logger;
   span<Result>(call: ActiveCall, name: string, body: (span: Span) => Result, options: SpanOptions): Result;
   readonly channels: Pick<Channels, "created" | "end">;
+  readonly stateTransfer: Part<StateTransfer>;
   startCall(request: CallRequest, parent: ActiveCall, signal: AbortSignal): Promise<unknown>;
   /** Makes a call without an answer. Drops it if it cannot be sent. */
   notify(request: CallRequest, parent: ActiveCall): void;
@@ -136,7 +131,7 @@ export class ActiveCall implements CallContext, Active {
   }
 
   get state(): WorkerState {
-    this.#state ??= new WorkerState({ call: this.call, channels: this.#host.channels });
+    this.#state ??= new WorkerState({ call: this.call, channels: this.#host.channels }, this.#host.stateTransfer);
     return this.#state;
   }
 
@@ -187,17 +182,3 @@ export class ActiveCall implements CallContext, Active {
     this.onEnd?.();
   }
 }
-
-/** Passes the active call or span through asynchronous code, where the platform supports it. */
-export interface AsyncContext {
-  run<Args extends readonly unknown[], Result>(active: Active, body: (...args: Args) => Result, ...args: Args): Result;
-  current(): Active | undefined;
-  /** Trace context for a new child of `active`: that of `active`, or that of an external tracer's span below it. */
-  headers(active: Active | undefined): TraceHeaders | undefined;
-}
-
-export const noAsyncContext: AsyncContext = {
-  run: (_active, body, ...args) => body(...args),
-  current: () => undefined,
-  headers: (active) => active,
-};

@@ -1,4 +1,4 @@
-import { MASK } from "@svc-runtime/protocol";
+import { MASK } from "@svc-runtime/protocol/client";
 
 export const DEFAULT_ADDRESS = "ws://localhost:49134";
 /** Default address of the engine's stream listener. */

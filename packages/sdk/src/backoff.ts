@@ -1,4 +1,4 @@
-import { backoffMs } from "@svc-runtime/protocol";
+import { backoffMs } from "@svc-runtime/protocol/client";
 import { checkedOptions, optionNames } from "./names/option-names.ts";
 
 export interface ReconnectOptions {

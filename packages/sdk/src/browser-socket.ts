@@ -1,4 +1,4 @@
-import { tokenSubprotocols } from "@svc-runtime/protocol";
+import { tokenSubprotocols } from "@svc-runtime/protocol/client";
 import type { OpenSocket, Socket, SocketEvents } from "./socket.ts";
 
 /** The parts of the platform's WebSocket that this package uses. Declared here, so that it builds without DOM types. */

@@ -1,17 +1,33 @@
-import { noAsyncContext } from "./active-call.ts";
 import { resolveAddress, streamsAddress } from "./address.ts";
+import { noAsyncContext } from "./async-context.ts";
 import { browserSockets } from "./browser-socket.ts";
-import { browserChannelSockets } from "./channels/browser-channel-socket.ts";
 import { systemClock } from "./clock.ts";
+import { type Http, requestHandler } from "./http/http.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { checkedOptions } from "./names/option-names.ts";
 import { type WorkerOptions, workerOptions } from "./options.ts";
 import { StreamClient, type StreamClientOptions, streamClientOptions } from "./stream-client/stream-client.ts";
+import { TelemetryOnDemand } from "./telemetry/telemetry-on-demand.ts";
+import type { CreateTelemetrySink } from "./telemetry/telemetry-sink.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
 // Exported with `*`, because a project can only merge its declarations into exports that use `*` all the way.
 export * from "./exports.ts";
+
+// Parts that a page loads at their first use.
+const requests = () => import("./http/handle-request.ts");
+const telemetry = async (): Promise<CreateTelemetrySink> => {
+  const { WorkerTelemetry } = await import("./telemetry/worker-telemetry.ts");
+  return (options) => new WorkerTelemetry(options);
+};
+
+/**
+ * Wraps a handler with request and response as a handler for `http` triggers. When the handler returns, a written
+ * response is ended. When it throws, a written response is aborted, so that the client sees that it is incomplete. A
+ * handler that returns and writes nothing responds with 204. An unread body is cancelled.
+ */
+export const http: Http = (handler) => requestHandler(requests, () => handler);
 
 export interface BrowserWorkerOptions extends WorkerOptions {
   /**
@@ -40,7 +56,11 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
   };
   return new Worker(resolveAddress(typeof first === "string" ? first : undefined, undefined), options, {
     openSocket: browserSockets(options.token),
-    openChannelSocket: browserChannelSockets,
+    channels: async () => (await import("./channels/browser-channels.ts")).browserChannels,
+    provider: () => import("./provider.ts"),
+    http: requests,
+    stateTransfer: () => import("./state/state-transfer.ts"),
+    jsonText: () => import("@svc-runtime/protocol/json-text"),
     asyncContext: noAsyncContext,
     clock: systemClock,
     newId: newUuid,
@@ -52,7 +72,11 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
       framework: "svc-browser",
     },
     logger: consoleLogger(),
-    telemetry: { byDefault: false, variable: undefined },
+    telemetry: {
+      byDefault: false,
+      variable: undefined,
+      createSink: (given) => new TelemetryOnDemand(telemetry, given),
+    },
   });
 }
 

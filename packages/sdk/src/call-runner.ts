@@ -1,8 +1,9 @@
-import { CallError } from "@svc-runtime/protocol";
-import { ActiveCall, type ActiveCallHost, type AsyncContext } from "./active-call.ts";
+import { CallError } from "@svc-runtime/protocol/client";
+import { ActiveCall, type ActiveCallHost } from "./active-call.ts";
+import type { AsyncContext } from "./async-context.ts";
 import type { Handler } from "./call-context.ts";
 import { takeFailedCall } from "./call-site.ts";
-import { parseBySchema } from "./schema/schema.ts";
+import { parseBySchema } from "./schema/parse-by-schema.ts";
 import type { StandardSchema } from "./schema/standard-schema.ts";
 import type { AcceptedCall } from "./session.ts";
 import { callErrorFrom } from "./thrown.ts";
@@ -29,7 +30,6 @@ export class CallRunner {
   readonly #host: ActiveCallHost;
   readonly #asyncContext: AsyncContext;
   readonly #answers: Answers;
-  readonly #entries = new Map<string, FunctionEntry>();
   readonly #active = new Map<string, ActiveCall>();
 
   constructor(options: {
@@ -42,17 +42,8 @@ export class CallRunner {
     this.#answers = options.answers;
   }
 
-  add(functionId: string, entry: FunctionEntry): void {
-    this.#entries.set(functionId, entry);
-  }
-
-  /** Removes this registration only, not a later one with the same id. */
-  remove(functionId: string, entry: FunctionEntry): boolean {
-    return this.#entries.get(functionId) === entry && this.#entries.delete(functionId);
-  }
-
-  run(call: AcceptedCall): void {
-    const entry = this.#entries.get(call.functionId);
+  /** `entry` is undefined if the function was unregistered. */
+  run(call: AcceptedCall, entry: FunctionEntry | undefined): void {
     if (entry === undefined) {
       this.#answers.fail(
         call.invocationId,

@@ -1,4 +1,4 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
 import { redactAddress } from "./address.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Clock } from "./clock.ts";

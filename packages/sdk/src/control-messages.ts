@@ -1,4 +1,4 @@
-import { isUuid, type MessageOf, nameProblem } from "@svc-runtime/protocol";
+import { isUuid, type MessageOf, nameProblem } from "@svc-runtime/protocol/client";
 
 // Messages of the engine besides calls and results. They are checked by hand and not by the protocol's schemas, because
 // a page that bundles this package would bundle the schema library too. control-messages.test.ts compares both.

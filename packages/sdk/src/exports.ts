@@ -1,7 +1,7 @@
 // Exports of every platform besides its own `connect`.
 
-export type { ChannelRef } from "@svc-runtime/protocol";
-export { CallError, type ErrorCode, type Job } from "@svc-runtime/protocol";
+export type { ChannelRef } from "@svc-runtime/protocol/client";
+export { CallError, type ErrorCode, type Job } from "@svc-runtime/protocol/client";
 export type { ReconnectOptions } from "./backoff.ts";
 export type { CallContext, Caller, Handler } from "./call-context.ts";
 export type {
@@ -13,9 +13,10 @@ export type {
   PayloadOf,
   ResultOf,
 } from "./call-request.ts";
-export { ChannelReader, type CollectOptions, type ReadRef } from "./channels/channel-reader.ts";
+export type { CollectOptions, ReadRef, WriteRef } from "./channels/channel-host.ts";
+export { ChannelReader } from "./channels/channel-reader.ts";
 export type { ChannelItem } from "./channels/channel-socket.ts";
-export { ChannelWriter, type WriteRef } from "./channels/channel-writer.ts";
+export { ChannelWriter } from "./channels/channel-writer.ts";
 export type { Channel, ChannelOptions } from "./channels/channels.ts";
 export type { ConnectionState } from "./connection.ts";
 export type { CronEvent, CronOutcome, CronRun, CronSchedule, CronTriggered } from "./cron/cron-types.ts";
@@ -24,11 +25,12 @@ export type { EventMetadata, EventTopic } from "./event/event-types.ts";
 export type { WorkerEvent } from "./event/worker-event.ts";
 // Exported with `*`, because a module can only merge its declarations into exports of this form (or its own).
 export * from "./functions.ts";
-export { type HttpHandler, type HttpRequestHandler, http } from "./http/http.ts";
+export type { HttpHandler, HttpRequestHandler } from "./http/http-handler.ts";
 export type { HttpFile, HttpRequest, HttpTriggerPayload } from "./http/http-request.ts";
 export { type HttpHeaders, type HttpResponse, json, type ResponseOptions, redirect } from "./http/http-response.ts";
 export type { ResponseWriter } from "./http/response-writer.ts";
-export type { RequestIssue, RequestPart } from "./http/route-request.ts";
+export type { RequestPart } from "./http/route-format.ts";
+export type { RequestIssue } from "./http/route-request.ts";
 export type {
   BodyOption,
   HttpRoute,

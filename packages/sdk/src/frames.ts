@@ -1,4 +1,4 @@
-import { CallError, isUuid, MAX_FRAME_BYTES, type WireError } from "@svc-runtime/protocol";
+import { CallError, isUuid, MAX_FRAME_BYTES, type WireError } from "@svc-runtime/protocol/client";
 
 // Frames of an SDK: the envelope comes first and the payload last (feature `payload_last`), so that the engine can read
 // the envelope and forward the payload without parsing it.

@@ -1,4 +1,4 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
 import { snakeCase } from "./names/case.ts";
 import { checkedOptions, optionNames } from "./names/option-names.ts";
 import { timeoutProblem } from "./refusals.ts";

@@ -1,4 +1,4 @@
-import { type Caller, isUuid, type Job, type WireError } from "@svc-runtime/protocol";
+import { type Caller, isUuid, type Job, type WireError } from "@svc-runtime/protocol/client";
 import { mayHoldChannelRefs } from "./channels/channel-refs.ts";
 import { type ControlMessage, isControlType, readControlMessage } from "./control-messages.ts";
 import { type MalformedFrame, readMalformedFrame } from "./frames.ts";

@@ -1,4 +1,4 @@
-import { FEATURES } from "@svc-runtime/protocol";
+import { FEATURES } from "@svc-runtime/protocol/client";
 import type { RuntimeInfo, WorkerOptions } from "./options.ts";
 import { VERSION } from "./version.ts";
 

@@ -1,4 +1,4 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
 import type { CallOptions, FunctionChoice } from "./call-request.ts";
 
 // Calls with payload and result as JSON text: parsing and rewriting the text would round long numbers.
@@ -10,7 +10,7 @@ export type JsonCallRequest = CallOptions &
     readonly payload?: string | undefined;
   };
 
-/** A payload as JSON text. The call then resolves to the JSON text of its result. */
+/** A payload as JSON text. The call then resolves to the frame with its result. */
 export class JsonPayload {
   readonly text: string;
 

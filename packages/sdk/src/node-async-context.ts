@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Active, AsyncContext } from "./active-call.ts";
+import type { Active, AsyncContext } from "./async-context.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
 
 const active = new AsyncLocalStorage<Active>();

@@ -1,5 +1,5 @@
 import type { Socket as TcpSocket } from "node:net";
-import { MAX_FRAME_BYTES } from "@svc-runtime/protocol";
+import { MAX_FRAME_BYTES } from "@svc-runtime/protocol/client";
 import { type RawData, WebSocket } from "ws";
 import { CheckedSocket } from "./checked-socket.ts";
 import { describeRefusal, readRefusal } from "./refused-upgrade.ts";

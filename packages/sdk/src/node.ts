@@ -1,20 +1,37 @@
 import { arch, hostname, platform, release } from "node:os";
+import * as jsonText from "@svc-runtime/protocol/json-text";
 import { resolveAddress, streamsAddress } from "./address.ts";
-import { nodeChannelSockets } from "./channels/node-channel-socket.ts";
+import { nodeChannels } from "./channels/node-channels.ts";
 import { systemClock } from "./clock.ts";
+import * as requests from "./http/handle-request.ts";
+import { type Http, requestHandler } from "./http/http.ts";
 import { createLogger, jsonLine, type Logger, logLevelFrom } from "./logger.ts";
 import { checkedOptions } from "./names/option-names.ts";
 import { nodeAsyncContext } from "./node-async-context.ts";
 import { nodeSockets } from "./node-socket.ts";
 import { type WorkerOptions, workerOptions } from "./options.ts";
 import { processIsEnding, shutDownOnSignals } from "./process-signals.ts";
+import * as provider from "./provider.ts";
+import * as stateTransfer from "./state/state-transfer.ts";
 import { StreamClient, type StreamClientOptions, streamClientOptions } from "./stream-client/stream-client.ts";
 import { nodeProcessStats } from "./telemetry/node-process-stats.ts";
+import { WorkerTelemetry } from "./telemetry/worker-telemetry.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
 // Exported with `*`, because a project can only merge its declarations into exports that use `*` all the way.
 export * from "./exports.ts";
+
+/**
+ * Wraps a handler with request and response as a handler for `http` triggers. When the handler returns, a written
+ * response is ended. When it throws, a written response is aborted, so that the client sees that it is incomplete. A
+ * handler that returns and writes nothing responds with 204. An unread body is cancelled.
+ */
+export const http: Http = (handler) =>
+  requestHandler(
+    () => requests,
+    () => handler,
+  );
 
 export interface NodeWorkerOptions extends WorkerOptions {
   /**
@@ -53,7 +70,11 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
   const address = resolveAddress(typeof first === "string" ? first : undefined, process.env.SVC_URL);
   const worker = new Worker(address, options, {
     openSocket: nodeSockets({ ...tokenHeader(address), ...options.headers }, options.beforeConnect),
-    openChannelSocket: nodeChannelSockets,
+    channels: () => nodeChannels,
+    provider: () => provider,
+    http: () => requests,
+    stateTransfer: () => stateTransfer,
+    jsonText: () => jsonText,
     asyncContext: nodeAsyncContext,
     clock: systemClock,
     newId: newUuid,
@@ -67,7 +88,11 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
       framework: "svc-node",
     },
     logger: stderrLogger(),
-    telemetry: { byDefault: true, variable: process.env.SVC_TELEMETRY },
+    telemetry: {
+      byDefault: true,
+      variable: process.env.SVC_TELEMETRY,
+      createSink: (given) => new WorkerTelemetry(given),
+    },
     stats: nodeProcessStats,
     processIsEnding,
   });

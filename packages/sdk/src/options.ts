@@ -1,4 +1,4 @@
-import type { WorkerIntroduction } from "@svc-runtime/protocol";
+import type { WorkerIntroduction } from "@svc-runtime/protocol/client";
 import type { ReconnectOptions } from "./backoff.ts";
 import type { Logger } from "./logger.ts";
 import { type OptionNames, optionNames } from "./names/option-names.ts";

@@ -1,4 +1,4 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
 import { encodeCall, oversizeError } from "./frames.ts";
 import { JsonPayload } from "./json-call.ts";
 import { jsonTextOf } from "./json-text.ts";
@@ -8,7 +8,7 @@ import { MAX_QUEUED_CALLS } from "./pending-calls.ts";
 export interface OutboundCall {
   readonly action?: { readonly type: "void" } | { readonly type: "enqueue"; readonly queue: string } | undefined;
   readonly functionId: string;
-  /** A value, or a JsonPayload. With a JsonPayload the call resolves to the JSON text of its result. */
+  /** A value, or a JsonPayload. With a JsonPayload the call resolves to the frame with its result. */
   readonly payload?: unknown;
   readonly metadata?: unknown;
   /** The caller's deadline. If absent, the worker's options decide. */

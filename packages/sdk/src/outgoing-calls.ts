@@ -1,6 +1,6 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
 import { AbortWatch } from "./abort-watch.ts";
-import type { Active, AsyncContext } from "./active-call.ts";
+import type { Active, AsyncContext } from "./async-context.ts";
 import { type CallRequest, functionIdOf } from "./call-request.ts";
 import { type CallSite, CallSites, failedCall } from "./call-site.ts";
 import type { Clock } from "./clock.ts";

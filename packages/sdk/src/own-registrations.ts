@@ -1,6 +1,6 @@
 import type { Handler } from "./call-context.ts";
-import type { CallRunner, FunctionEntry } from "./call-runner.ts";
-import { isHttpHandler } from "./http/http.ts";
+import type { FunctionEntry } from "./call-runner.ts";
+import { isHttpHandler } from "./http/http-handler.ts";
 import { checkedHttpFunction, type HttpFunction, notInvokable, wireHttpFunction } from "./http-function.ts";
 import { checkedOptions } from "./names/option-names.ts";
 import { timeoutProblem } from "./refusals.ts";
@@ -14,32 +14,32 @@ import {
 import { type Format, toJsonSchema } from "./schema/schema.ts";
 import { isStandardSchema, type StandardSchema } from "./schema/standard-schema.ts";
 import type { Session } from "./session.ts";
-import type { ProvidedType, TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
+import type { ProvidedType, TriggerHandlers } from "./trigger-providers.ts";
 
-interface Parts {
-  readonly session: Session;
-  readonly runner: CallRunner;
-  readonly providers: TriggerProviders;
-}
-
-/**
- * Registers the functions and trigger types that a worker provides: announces them to the engine and keeps their
- * handlers.
- */
+/** The functions and trigger types that a worker provides: announces them to the engine and keeps their handlers. */
 export class OwnRegistrations {
-  readonly #parts: Parts;
+  readonly #session: Session;
+  readonly #functions = new Map<string, FunctionEntry>();
+  readonly #types = new Map<string, ProvidedType>();
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  functionOf(id: string): FunctionEntry | undefined {
+    return this.#functions.get(id);
+  }
+
+  typeOf(id: string): ProvidedType | undefined {
+    return this.#types.get(id);
   }
 
   addFunction(id: string, handler: Handler<never> | HttpFunction, given: FunctionOptions): Registration {
-    const { session, runner } = this.#parts;
     const options = checkedOptions(given, functionOptions);
     const httpFunction = typeof handler === "function" ? undefined : checkedHttpFunction(handler, id);
     const problem = timeoutProblem(options.timeoutMs, `timeoutMs of function ${id}`);
     if (problem !== undefined) throw new TypeError(problem);
-    session.registerFunction({
+    this.#session.registerFunction({
       id,
       description: options.description,
       request_format: requestFormatOf(id, options),
@@ -56,11 +56,14 @@ export class OwnRegistrations {
       schema: schemaIn(options.requestFormat),
       keepsUnknownMembers: isHttpHandler(handler),
     };
-    runner.add(id, entry);
+    this.#functions.set(id, entry);
     return {
       id,
       unregister: () => {
-        if (runner.remove(id, entry)) session.unregisterFunction(id);
+        // Removes this registration only, not a later one with the same id.
+        if (this.#functions.get(id) !== entry) return;
+        this.#functions.delete(id);
+        this.#session.unregisterFunction(id);
       },
     };
   }
@@ -70,10 +73,9 @@ export class OwnRegistrations {
    * is no schema.
    */
   addTriggerType(given: TriggerTypeInput, handlers: TriggerHandlers): () => void {
-    const { session, providers } = this.#parts;
     const type = checkedOptions(given, triggerTypeMembers);
     const { id } = type;
-    session.registerTriggerType({
+    this.#session.registerTriggerType({
       id,
       description: type.description,
       trigger_request_format: toJsonSchema(type.triggerRequestFormat, `triggerRequestFormat of trigger type ${id}`),
@@ -84,9 +86,11 @@ export class OwnRegistrations {
       handlers,
       schema: schemaIn(type.triggerRequestFormat),
     };
-    providers.add(id, provided);
+    this.#types.set(id, provided);
     return () => {
-      if (providers.remove(id, provided)) session.unregisterTriggerType(id);
+      if (this.#types.get(id) !== provided) return;
+      this.#types.delete(id);
+      this.#session.unregisterTriggerType(id);
     };
   }
 }

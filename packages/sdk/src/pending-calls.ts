@@ -1,4 +1,4 @@
-import { CallError, MAX_TIMEOUT_MS } from "@svc-runtime/protocol";
+import { CallError, MAX_TIMEOUT_MS } from "@svc-runtime/protocol/client";
 
 /** Maximum number of calls that wait for the connection. Further calls fail. */
 export const MAX_QUEUED_CALLS = 1000;
@@ -8,8 +8,8 @@ export class PendingCall {
   readonly functionId: string;
   /** Undefined for a void call, which ends when it is sent. */
   readonly invocationId: string | undefined;
-  /** Whether the caller wants the JSON text of the result. */
-  readonly wantsText: boolean;
+  /** Whether the caller wants the whole frame, to read the text of the result in it. */
+  readonly wantsFrame: boolean;
   readonly #hasOwnDeadline: boolean;
   #timeoutMs: number;
   #deadlineMs: number;
@@ -29,7 +29,7 @@ export class PendingCall {
       /** Whether the caller or the worker's options set the deadline. */
       readonly hasOwnDeadline: boolean;
       readonly deadlineMs: number;
-      readonly wantsText?: boolean;
+      readonly wantsFrame?: boolean;
     },
     resolve: (result: unknown) => void,
     reject: (error: CallError) => void,
@@ -39,7 +39,7 @@ export class PendingCall {
     this.#timeoutMs = fields.timeoutMs;
     this.#deadlineMs = fields.deadlineMs;
     this.#hasOwnDeadline = fields.hasOwnDeadline;
-    this.wantsText = fields.wantsText ?? false;
+    this.wantsFrame = fields.wantsFrame ?? false;
     this.#resolve = resolve;
     this.#reject = reject;
   }

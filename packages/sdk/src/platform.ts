@@ -1,15 +1,23 @@
-import type { AsyncContext } from "./active-call.ts";
-import type { OpenChannelSocket } from "./channels/channel-socket.ts";
+import type { AsyncContext } from "./async-context.ts";
+import type { ChannelStreams } from "./channels/channel-host.ts";
 import type { Clock } from "./clock.ts";
+import type { HttpPart } from "./http/http.ts";
 import type { Logger } from "./logger.ts";
+import type { Part } from "./on-demand.ts";
 import type { RuntimeInfo } from "./options.ts";
 import type { OpenSocket } from "./socket.ts";
+import type { StateTransfer } from "./state/worker-state.ts";
+import type { CreateTelemetrySink } from "./telemetry/telemetry-sink.ts";
 import type { ProcessStats } from "./telemetry/worker-gauges.ts";
 
 /** Platform-specific parts of a worker. */
 export interface Platform {
   readonly openSocket: OpenSocket;
-  readonly openChannelSocket: OpenChannelSocket;
+  readonly channels: Part<ChannelStreams>;
+  readonly provider: Part<typeof import("./provider.ts")>;
+  readonly http: Part<HttpPart>;
+  readonly stateTransfer: Part<StateTransfer>;
+  readonly jsonText: Part<typeof import("@svc-runtime/protocol/json-text")>;
   readonly asyncContext: AsyncContext;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -17,8 +25,13 @@ export interface Platform {
   readonly runtimeInfo: RuntimeInfo;
   readonly name: string;
   readonly logger: Logger;
-  /** Whether telemetry is sent by default, and the value of the variable `SVC_TELEMETRY`. */
-  readonly telemetry: { readonly byDefault: boolean; readonly variable: string | undefined };
+  readonly telemetry: {
+    /** Whether telemetry is sent by default. */
+    readonly byDefault: boolean;
+    /** Value of the variable `SVC_TELEMETRY`. */
+    readonly variable: string | undefined;
+    readonly createSink: CreateTelemetrySink;
+  };
   /** Absent if the platform cannot measure its process. */
   readonly stats?: ProcessStats | undefined;
   /** Whether the workers shut down because the process ends. Default: never. */

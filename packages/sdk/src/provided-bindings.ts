@@ -1,4 +1,4 @@
-import { encodeMessage, type MessageOf, type TriggerId, type WireError } from "@svc-runtime/protocol";
+import { encodeMessage, type MessageOf, type TriggerId, type WireError } from "@svc-runtime/protocol/client";
 
 /** A trigger that the engine asks the provider of its type to bind. */
 export interface WireBinding {

@@ -1,4 +1,4 @@
-import { CallError, MAX_TIMEOUT_MS, nameProblem } from "@svc-runtime/protocol";
+import { CallError, MAX_TIMEOUT_MS, nameProblem } from "@svc-runtime/protocol/client";
 
 /** Returns why a timeout is invalid, or undefined. `what` begins the message. */
 export function timeoutProblem(value: unknown, what: string): string | undefined {

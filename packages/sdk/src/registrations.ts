@@ -5,7 +5,7 @@ import {
   nameProblem,
   type TriggerId,
   type TriggerTypeId,
-} from "@svc-runtime/protocol";
+} from "@svc-runtime/protocol/client";
 import type { WireHttpFunction } from "./http-function.ts";
 
 export interface FunctionRegistration {

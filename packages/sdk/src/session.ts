@@ -6,9 +6,8 @@ import {
   encodeMessage,
   type InvocationId,
   type MessageOf,
-  memberTexts,
   type WireError,
-} from "@svc-runtime/protocol";
+} from "@svc-runtime/protocol/client";
 import { encodeCall, encodeFailure, encodeResult, oversizeError } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import { JsonPayload } from "./json-call.ts";
@@ -284,7 +283,7 @@ export class Session {
     const named = request.timeoutMs ?? this.#callTimeoutMs;
     const timeoutMs = named ?? DEFAULT_TIMEOUT_MS;
     const frame = encodeOutbound(request, invocationId, named);
-    const wantsText = request.payload instanceof JsonPayload;
+    const wantsFrame = request.payload instanceof JsonPayload;
     const call = new PendingCall(
       {
         functionId: request.functionId,
@@ -292,7 +291,7 @@ export class Session {
         timeoutMs,
         hasOwnDeadline: named !== undefined,
         deadlineMs: nowMs + timeoutMs,
-        wantsText,
+        wantsFrame,
       },
       resolve,
       reject,
@@ -455,7 +454,7 @@ export class Session {
   #onResult(invocationId: string, result: unknown, error: WireError | undefined, frame: string): void {
     const call = this.#pending.take(invocationId);
     if (call === undefined) return;
-    if (error === undefined) call.resolve(call.wantsText ? (memberTexts(frame).get("result") ?? "null") : result);
+    if (error === undefined) call.resolve(call.wantsFrame ? frame : result);
     else call.reject(CallError.fromWire(error));
   }
 

@@ -30,7 +30,7 @@ it("the browser entry imports neither `ws` nor Node's modules", () => {
   };
   visit(new URL("../src/browser.ts", import.meta.url));
   expect(seen.size).toBeGreaterThan(15);
-  expect([...foreign].sort()).toEqual(["@svc-runtime/protocol"]);
+  expect([...foreign].sort()).toEqual(["@svc-runtime/protocol/client"]);
 });
 
 describe("the address", () => {

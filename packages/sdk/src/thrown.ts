@@ -1,4 +1,4 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
 
 /**
  * Converts a thrown value to a CallError. The message of an Error subclass begins with its name, e.g. `TypeError: x is

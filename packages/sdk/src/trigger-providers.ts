@@ -1,8 +1,8 @@
-import type { WireError } from "@svc-runtime/protocol";
+import type { WireError } from "@svc-runtime/protocol/client";
 import type { Logger } from "./logger.ts";
 import { engineResult } from "./names/engine-result.ts";
 import type { WireBinding } from "./provided-bindings.ts";
-import { parseBySchema } from "./schema/schema.ts";
+import { parseBySchema } from "./schema/parse-by-schema.ts";
 import type { StandardSchema } from "./schema/standard-schema.ts";
 import { callErrorFrom } from "./thrown.ts";
 
@@ -39,7 +39,6 @@ export interface ProvidedType {
 export class TriggerProviders {
   readonly #answer: (binding: WireBinding, error?: WireError) => void;
   readonly #logger: Logger;
-  readonly #types = new Map<string, ProvidedType>();
   /** Bindings whose handler succeeded, as passed to the handler, and the handlers that must unbind them. */
   readonly #bound = new Map<WireBinding, { readonly given: Binding; readonly handlers: TriggerHandlers }>();
   readonly #tails = new Map<string, Promise<void>>();
@@ -52,17 +51,8 @@ export class TriggerProviders {
     this.#logger = options.logger;
   }
 
-  add(type: string, provided: ProvidedType): void {
-    this.#types.set(type, provided);
-  }
-
-  /** Removes this registration only, not a later one of the same type. */
-  remove(type: string, provided: ProvidedType): boolean {
-    return this.#types.get(type) === provided && this.#types.delete(type);
-  }
-
-  bind(binding: WireBinding): void {
-    const provided = this.#types.get(binding.trigger_type);
+  /** `provided` is undefined if the type was unregistered. */
+  bind(binding: WireBinding, provided: ProvidedType | undefined): void {
     if (provided === undefined) {
       this.#answer(binding, {
         code: "trigger_type_not_found",

@@ -1,6 +1,7 @@
+import { HEX } from "./telemetry/random-hex.ts";
+
 const UUID_BYTES = 16;
 const BATCH = 256;
-const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 const pool = new Uint8Array(UUID_BYTES * BATCH);
 let used = pool.length;

@@ -1,5 +1,5 @@
-import { CallError, type ChannelRef } from "@svc-runtime/protocol";
-import type { Active, ActiveCall, AsyncContext } from "./active-call.ts";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol/client";
+import type { AsyncContext } from "./async-context.ts";
 import { Backoff } from "./backoff.ts";
 import type { Handler } from "./call-context.ts";
 import {
@@ -12,16 +12,16 @@ import {
   type ResultOf,
   type ResultType,
 } from "./call-request.ts";
-import { CallRunner } from "./call-runner.ts";
-import type { ChannelReader, ReadRef } from "./channels/channel-reader.ts";
-import type { ChannelWriter, WriteRef } from "./channels/channel-writer.ts";
+import type { ReadRef, WriteRef } from "./channels/channel-host.ts";
+import type { ChannelReader } from "./channels/channel-reader.ts";
+import type { ChannelWriter } from "./channels/channel-writer.ts";
 import { type Channel, type ChannelOptions, Channels, channelOptions } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
 import { WorkerCron } from "./cron/worker-cron.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
 import type { Functions } from "./functions.ts";
-import type { BodyIn, HttpRequestHandler } from "./http/http.ts";
+import type { BodyIn, HttpRequestHandler } from "./http/http-handler.ts";
 import { WorkerHttp } from "./http/worker-http.ts";
 import type { HttpFunction } from "./http-function.ts";
 import { introductionOf } from "./introduction.ts";
@@ -29,10 +29,12 @@ import { type JsonCallRequest, JsonPayload } from "./json-call.ts";
 import { Listeners } from "./listeners.ts";
 import { type Logger, safeLogger } from "./logger.ts";
 import { checkedOptions } from "./names/option-names.ts";
+import { OnDemand } from "./on-demand.ts";
 import { type WaitOptions, type WorkerOptions, waitOptions } from "./options.ts";
 import { enqueueMembers, MAX_BACKLOG_BYTES, OutgoingCalls } from "./outgoing-calls.ts";
 import { OwnRegistrations } from "./own-registrations.ts";
 import type { Platform } from "./platform.ts";
+import type { Provider, ProviderOptions } from "./provider.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
 import { nameRefusal, timeoutProblem } from "./refusals.ts";
 import type {
@@ -45,15 +47,16 @@ import type {
 } from "./registration-options.ts";
 import type { Format } from "./schema/schema.ts";
 import type { OutputOf, StandardSchema } from "./schema/standard-schema.ts";
-import { Session } from "./session.ts";
+import { type AcceptedCall, Session } from "./session.ts";
 import { whenIdle, within } from "./shutdown.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
 import type { Span, SpanOptions } from "./telemetry/span.ts";
+import { Spans } from "./telemetry/spans.ts";
 import { telemetryOf } from "./telemetry/telemetry-options.ts";
+import type { TelemetrySink, TelemetrySinkOptions } from "./telemetry/telemetry-sink.ts";
 import { workerLogger } from "./telemetry/worker-logger.ts";
-import { WorkerTelemetry } from "./telemetry/worker-telemetry.ts";
-import { type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
+import type { TriggerHandlers } from "./trigger-providers.ts";
 import { type TriggerTypeRef, triggerTypeRef } from "./trigger-type-ref.ts";
 import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.ts";
 import { waitConnected } from "./wait-connected.ts";
@@ -66,6 +69,9 @@ const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
  * longer.
  */
 const DRAIN_TIMEOUT_MS = 3_000;
+
+type ProviderPart = typeof import("./provider.ts");
+type JsonText = typeof import("@svc-runtime/protocol/json-text");
 
 /** A worker's connection to the engine. Created by `connect`. */
 export class Worker {
@@ -83,14 +89,15 @@ export class Worker {
   /** Routes with checked and typed requests (module `svc-http`). */
   readonly http: WorkerHttp;
   readonly #logger: Logger;
-  readonly #telemetry: WorkerTelemetry;
+  readonly #telemetry: TelemetrySink | undefined;
+  readonly #spans: Spans;
   readonly #clock: Clock;
   readonly #asyncContext: AsyncContext;
   readonly #processIsEnding: () => boolean;
   readonly #session: Session;
   readonly #connection: Connection;
-  readonly #runner: CallRunner;
-  readonly #providers: TriggerProviders;
+  readonly #provider: OnDemand<ProviderPart, Provider>;
+  readonly #jsonText: OnDemand<JsonText, JsonText>;
   readonly #triggers: Triggers;
   readonly #channels: Channels;
   readonly #own: OwnRegistrations;
@@ -114,11 +121,11 @@ export class Worker {
       platform.telemetry.variable,
       platform.telemetry.byDefault && (options.kind ?? "worker") === "worker",
     );
-    this.#telemetry = new WorkerTelemetry({
+    const sendsTelemetry = on.logs || on.spans || on.metrics;
+    const telemetryOptions: TelemetrySinkOptions = {
       name,
       on,
       clock,
-      asyncContext,
       framework: runtimeInfo.framework,
       language: runtimeInfo.runtime === "node" ? "nodejs" : "webjs",
       pid: runtimeInfo.pid,
@@ -129,8 +136,12 @@ export class Worker {
         send: (frame) => this.#connection.send(frame),
         bufferedBytes: () => this.#connection.bufferedBytes,
       },
-    });
-    const { logEntries } = this.#telemetry;
+    };
+    const telemetry = sendsTelemetry ? platform.telemetry.createSink(telemetryOptions) : undefined;
+    this.#telemetry = telemetry;
+    const logEntries = on.logs && telemetry !== undefined ? telemetry.log.bind(telemetry) : undefined;
+    const record = on.spans && telemetry !== undefined ? telemetry.span.bind(telemetry) : undefined;
+    this.#spans = new Spans(asyncContext, clock, record);
     this.#logger = workerLogger(
       logger,
       { worker: name, traceparent: () => asyncContext.headers(asyncContext.current())?.traceparent },
@@ -146,13 +157,18 @@ export class Worker {
         registered: (workerId, takesTelemetry) => {
           this.#id = workerId;
           this.#connection.confirmed();
-          if (takesTelemetry) this.#telemetry.registered(workerId);
+          if (takesTelemetry) this.#telemetry?.registered(workerId);
         },
-        run: (call) =>
-          this.#runner.run(call.mayHoldChannels ? { ...call, ...this.#channels.revive(call.payload) } : call),
-        cancel: (invocationId, reason) => this.#runner.cancel(invocationId, reason),
-        bind: (binding) => this.#providers.bind(binding),
-        unbind: (binding) => this.#providers.unbind(binding),
+        run: (call) => this.#run(call),
+        cancel: (invocationId, reason) => this.#provider.whenCreated(({ calls }) => calls.cancel(invocationId, reason)),
+        bind: (binding) => {
+          const type = this.#own.typeOf(binding.trigger_type);
+          this.#provider.run(
+            ({ triggers }) => triggers.bind(binding, type),
+            (error) => this.#session.answerBinding(binding, error.toWire()),
+          );
+        },
+        unbind: (binding) => this.#provider.whenCreated(({ triggers }) => triggers.unbind(binding)),
         triggerResult: (id, result) => this.#triggers.settle(id, result),
         log: (level, message, fields) => this.#logger[level](message, fields),
       },
@@ -167,45 +183,16 @@ export class Worker {
         opened: () => this.#session.opened(this.#clock.monotonicMs()),
         message: (text) => this.#session.received(text),
         lost: () => {
-          this.#telemetry.disconnected();
+          this.#telemetry?.disconnected();
           this.#session.closed();
         },
         state: (state) => this.#onState(state),
       },
     });
-    this.#channels = new Channels({ address, openSocket: platform.openChannelSocket, clock: platform.clock });
-    this.#runner = new CallRunner({
-      asyncContext: platform.asyncContext,
-      host: {
-        loggerOf: (call) => {
-          const traceparent = (): string | undefined => asyncContext.headers(this.#within(call))?.traceparent;
-          return workerLogger(
-            logger,
-            { worker: name, functionId: call.functionId, invocationId: call.invocationId, traceparent },
-            logEntries,
-          );
-        },
-        channels: this.#channels,
-        startCall: (request, call, signal) => this.#calls.start(request, undefined, this.#within(call), signal),
-        notify: (request, call) => {
-          this.#calls.start(request, { type: "void" }, this.#within(call), undefined).catch((error: unknown) => {
-            this.#logger.debug("a report could not be sent", { functionId: request.function_id, error });
-          });
-        },
-        span: (call, spanName, body, spanOptions) =>
-          this.#telemetry.span(spanName, body, spanOptions, this.#within(call)),
-      },
-      answers: {
-        answer: (invocationId, result) => this.#session.answer(invocationId, result),
-        fail: (invocationId, error) => this.#session.fail(invocationId, error.toWire()),
-      },
-    });
-    this.#providers = new TriggerProviders({
-      logger: this.#logger,
-      answer: (binding, error) => this.#session.answerBinding(binding, error),
-    });
+    this.#channels = new Channels({ address, streams: platform.channels, clock: platform.clock });
+    this.#jsonText = new OnDemand(platform.jsonText, (part) => part);
     this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
-    this.#own = new OwnRegistrations({ session: this.#session, runner: this.#runner, providers: this.#providers });
+    this.#own = new OwnRegistrations(this.#session);
     this.#calls = new OutgoingCalls({
       session: this.#session,
       connection: this.#connection,
@@ -213,13 +200,26 @@ export class Worker {
       clock,
       isShuttingDown: () => this.#shutdown !== undefined,
     });
+    const provided: ProviderOptions = {
+      name,
+      userLogger: logger,
+      logger: this.#logger,
+      logEntries,
+      asyncContext,
+      stateTransfer: platform.stateTransfer,
+      session: this.#session,
+      channels: this.#channels,
+      calls: this.#calls,
+      spans: this.#spans,
+    };
+    this.#provider = new OnDemand(platform.provider, (part) => new part.Provider(provided));
     const helpers = { call: (request: CallRequest) => this.call<unknown>(request), channels: this.#channels };
-    this.state = new WorkerState(helpers);
+    this.state = new WorkerState(helpers, platform.stateTransfer);
     this.stream = new WorkerStream(helpers);
     this.event = new WorkerEvent(helpers);
     this.queue = new WorkerQueue(helpers);
     this.cron = new WorkerCron(helpers);
-    this.http = new WorkerHttp(this);
+    this.http = new WorkerHttp(this, platform.http);
     this.#connection.start();
   }
 
@@ -294,7 +294,9 @@ export class Worker {
   registerFunction(id: string, handler: HttpFunction, options?: FunctionOptions): Registration;
   registerFunction(id: string, handler: Handler<never> | HttpFunction, options: FunctionOptions = {}): Registration {
     this.#requireOpen();
-    return this.#own.addFunction(id, handler, options);
+    const registration = this.#own.addFunction(id, handler, options);
+    this.#provider.load();
+    return registration;
   }
 
   /**
@@ -320,7 +322,9 @@ export class Worker {
     const Call extends Format | undefined = undefined,
   >(type: TriggerTypeInput<Config, Call>, handlers: TriggerHandlers<ConfigFor<Config>>): TriggerTypeRef<Config, Call> {
     this.#requireOpen();
-    return triggerTypeRef(this, type.id, this.#own.addTriggerType(type, handlers as TriggerHandlers));
+    const unregister = this.#own.addTriggerType(type, handlers as TriggerHandlers);
+    this.#provider.load();
+    return triggerTypeRef(this, type.id, unregister);
   }
 
   /**
@@ -343,7 +347,11 @@ export class Worker {
    */
   async callJson({ payload = "null", ...request }: JsonCallRequest): Promise<string> {
     const call = { ...request, payload: new JsonPayload(payload, functionIdOf(request)) };
-    return (await this.#calls.start(call, undefined, this.#asyncContext.current(), request.signal)) as string;
+    const parent = this.#asyncContext.current();
+    return this.#jsonText.use(async ({ memberTexts }) => {
+      const frame = (await this.#calls.start(call, undefined, parent, request.signal)) as string;
+      return memberTexts(frame).get("result") ?? "null";
+    });
   }
 
   /**
@@ -414,7 +422,7 @@ export class Worker {
    * browsers, calls made inside are not linked to it.
    */
   span<Result>(name: string, body: (span: Span) => Result, options: SpanOptions = {}): Result {
-    return this.#telemetry.span(name, body, options, this.#asyncContext.current());
+    return this.#spans.run(name, body, options, this.#asyncContext.current());
   }
 
   /**
@@ -437,17 +445,35 @@ export class Worker {
       this.#session.failAll(notConnected(this.#connection, "the worker was shut down while it was not connected to"));
     const timeUp = new AbortController();
     const finished = within(this.#clock, DRAIN_TIMEOUT_MS, drained).then(() =>
-      whenIdle(() => [...this.#runner.ends(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
+      whenIdle(() => [...this.#providerEnds(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
     );
     await within(this.#clock, timeoutMs, finished);
     timeUp.abort();
     this.#session.failAll(new CallError("disconnected", "the worker was shut down before the call was answered"));
     this.#channels.close();
-    this.#telemetry.flush();
+    await within(this.#clock, timeoutMs, this.#telemetry?.flush() ?? Promise.resolve());
     await this.#connection.stop();
     this.#triggers.close();
     this.#calls.stop();
-    await within(this.#clock, timeoutMs, this.#providers.settled());
+    await within(this.#clock, timeoutMs, this.#provider.value?.triggers.settled() ?? Promise.resolve());
+  }
+
+  #run(call: AcceptedCall): void {
+    // A call in flight is finished even if its function is unregistered before the part is loaded.
+    const entry = this.#own.functionOf(call.functionId);
+    const given = call.mayHoldChannels ? { ...call, ...this.#channels.revive(call.payload) } : call;
+    this.#provider.run(
+      ({ calls }) => calls.run(given, entry),
+      (error) => {
+        this.#logger.error("a function cannot run", { function_id: call.functionId, error });
+        this.#session.fail(call.invocationId, error.toWire());
+      },
+    );
+  }
+
+  #providerEnds(): readonly Promise<void>[] {
+    const { value, loading } = this.#provider;
+    return value?.calls.ends() ?? (loading === undefined ? [] : [loading]);
   }
 
   #requireOpen(): void {
@@ -456,12 +482,6 @@ export class Worker {
         "draining",
         "the worker is shutting down or was shut down; nothing can be registered any more",
       );
-  }
-
-  /** Returns the running span of a call, or the call itself. */
-  #within(call: ActiveCall): Active {
-    const current = this.#asyncContext.current();
-    return current?.activeCall === call ? current : call;
   }
 
   #send(frame: string): void {

@@ -1,5 +1,5 @@
-import { CallError, type ChannelRef, channelPath } from "@svc-runtime/protocol";
-import type { Clock } from "../clock.ts";
+import { CallError, type ChannelRef, channelPath } from "@svc-runtime/protocol/client";
+import type { ChannelHost, OpenEnd } from "./channel-host.ts";
 import {
   type ChannelItem,
   type ChannelSocket,
@@ -8,26 +8,6 @@ import {
   type OpenChannelSocket,
 } from "./channel-socket.ts";
 import { HANDSHAKE_TIMEOUT_MS, IDLE_LIMIT_MS, PING_EVERY_MS } from "./limits.ts";
-
-/** The services of the worker that channel ends use. */
-export interface ChannelHost {
-  /** The engine's address, as given to `connect`. */
-  readonly address: string;
-  readonly openSocket: OpenChannelSocket;
-  readonly clock: Clock;
-  /** Returns why no end may be connected any more, or undefined. */
-  refusal(): CallError | undefined;
-  /**
-   * Tracks a connected end until the returned function is called. The shutdown of the worker aborts the remaining ends.
-   */
-  track(end: OpenEnd): () => void;
-}
-
-/** The worker's view of a connected end. */
-export interface OpenEnd {
-  readonly closed: Promise<void>;
-  breakOff(error: CallError): void;
-}
 
 export interface ChannelConnectionEvents {
   opened?(): void;
@@ -41,6 +21,7 @@ export class ChannelConnection implements OpenEnd {
   readonly ref: ChannelRef;
   #closed: Promise<void> | undefined;
   readonly #host: ChannelHost;
+  readonly #openSocket: OpenChannelSocket;
   readonly #events: ChannelConnectionEvents;
   #resolveClosed: () => void = () => {};
   #state: "idle" | "connecting" | "open" | "ended" = "idle";
@@ -50,8 +31,9 @@ export class ChannelConnection implements OpenEnd {
   #lastReceivedMs = 0;
   #isPaused = false;
 
-  constructor(host: ChannelHost, ref: ChannelRef, events: ChannelConnectionEvents) {
+  constructor(host: ChannelHost, openSocket: OpenChannelSocket, ref: ChannelRef, events: ChannelConnectionEvents) {
     this.#host = host;
+    this.#openSocket = openSocket;
     this.ref = ref;
     this.#events = events;
   }
@@ -84,7 +66,7 @@ export class ChannelConnection implements OpenEnd {
       this.breakOff(this.closedError(`the handshake took longer than ${HANDSHAKE_TIMEOUT_MS} ms`)),
     );
     try {
-      this.#socket = this.#host.openSocket(channelAddress(this.#host.address, this.ref), {
+      this.#socket = this.#openSocket(channelAddress(this.#host.address, this.ref), {
         opened: () => this.#onOpened(),
         item: (item) => {
           this.#received();

@@ -1,4 +1,4 @@
-import { type ChannelRef, MAX_DEPTH } from "@svc-runtime/protocol";
+import { type ChannelRef, MAX_DEPTH } from "@svc-runtime/protocol/client";
 
 /** Whether the value is an object with its own string members `channel_id` and `access_key` and a direction. */
 export function isChannelRef(value: unknown): value is ChannelRef {

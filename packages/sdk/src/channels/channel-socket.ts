@@ -1,6 +1,13 @@
 /** One item of a channel. Strings and bytes keep their type and their boundaries. */
 export type ChannelItem = string | Uint8Array;
 
+const encoder = new TextEncoder();
+
+/** Returns the item as bytes, strings as UTF-8. */
+export function bytesOf(item: ChannelItem): Uint8Array {
+  return typeof item === "string" ? encoder.encode(item) : item;
+}
+
 /** Close codes of a channel whose stream is complete. Every other code means that it failed. */
 export const CLOSE_NORMAL = 1000;
 export const CLOSE_WITHOUT_CODE = 1005;

@@ -1,11 +1,11 @@
-import { CallError, type ChannelRef } from "@svc-runtime/protocol";
+import { CallError, type ChannelRef } from "@svc-runtime/protocol/client";
 import type { Clock } from "../clock.ts";
 import { optionNames } from "../names/option-names.ts";
-import type { ChannelHost, OpenEnd } from "./channel-connection.ts";
-import { ChannelReader, type ReadRef } from "./channel-reader.ts";
+import { OnDemand, type Part } from "../on-demand.ts";
+import type { ChannelHost, ChannelStreams, OpenEnd, ReadRef, WriteRef } from "./channel-host.ts";
+import { ChannelReader } from "./channel-reader.ts";
 import { isChannelRef, replaceChannelRefs } from "./channel-refs.ts";
-import type { OpenChannelSocket } from "./channel-socket.ts";
-import { ChannelWriter, type WriteRef } from "./channel-writer.ts";
+import { ChannelWriter } from "./channel-writer.ts";
 
 export interface ChannelOptions {
   /** Maximum number of items buffered in the engine between writer and reader, 1 to 1,024. Default 64. */
@@ -25,15 +25,28 @@ export interface Channel {
 /** Creates and tracks the channel ends of a worker. */
 export class Channels implements ChannelHost {
   readonly address: string;
-  readonly openSocket: OpenChannelSocket;
   readonly clock: Clock;
+  readonly #streams: Part<ChannelStreams>;
   readonly #open = new Set<OpenEnd>();
+  /** Resolve when the first actions of ends whose part of the SDK is being loaded have run. */
+  readonly #loading = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(options: { readonly address: string; readonly openSocket: OpenChannelSocket; readonly clock: Clock }) {
+  constructor(options: {
+    readonly address: string;
+    readonly streams: Part<ChannelStreams>;
+    readonly clock: Clock;
+  }) {
     this.address = options.address;
-    this.openSocket = options.openSocket;
+    this.#streams = options.streams;
     this.clock = options.clock;
+  }
+
+  streamOf<Stream>(create: (streams: ChannelStreams) => Stream): OnDemand<ChannelStreams, Stream> {
+    return new OnDemand(this.#streams, create, (loading) => {
+      this.#loading.add(loading);
+      void loading.then(() => this.#loading.delete(loading));
+    });
   }
 
   refusal(): CallError | undefined {
@@ -94,9 +107,9 @@ export class Channels implements ChannelHost {
       : new ChannelWriter(this, { channel_id, access_key, direction });
   }
 
-  /** Returns one promise per connected end, which resolves when it is closed. */
+  /** Returns one promise per connected end, which resolves when it is closed, and per end that is about to connect. */
   ends(): readonly Promise<void>[] {
-    return [...this.#open].map(({ closed }) => closed);
+    return [...[...this.#open].map(({ closed }) => closed), ...this.#loading];
   }
 
   /** Aborts all connected ends. No end can be connected from now on. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ManualClock } from "../manual-clock.test.support.ts";
 import type { ChannelReader } from "./channel-reader.ts";
 import type { ChannelItem, ChannelSocket, ChannelSocketEvents } from "./channel-socket.ts";
+import { channelStreams } from "./channel-streams.ts";
 import type { ChannelWriter } from "./channel-writer.ts";
 import { Channels } from "./channels.ts";
 import {
@@ -73,7 +74,7 @@ function setUp(kind: new (events: ChannelSocketEvents) => MemorySocket = MemoryS
     sockets.push(socket);
     return socket;
   };
-  const channels = new Channels({ address: "ws://engine:1", openSocket, clock });
+  const channels = new Channels({ address: "ws://engine:1", streams: () => channelStreams(openSocket), clock });
   const ref = { channel_id: "c", access_key: "k" };
   return {
     clock,

@@ -1,4 +1,4 @@
-import { MAX_FRAME_BYTES } from "@svc-runtime/protocol";
+import { MAX_FRAME_BYTES } from "@svc-runtime/protocol/client";
 import { type ClientOptions, type RawData, WebSocket } from "ws";
 import type { ChannelItem, ChannelSocket, ChannelSocketEvents, OpenChannelSocket } from "./channel-socket.ts";
 import { STALL_LIMIT_MS } from "./limits.ts";

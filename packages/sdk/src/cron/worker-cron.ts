@@ -1,8 +1,8 @@
-import { callEngine, callForResult, type HelperCalls, helperOptions } from "../items/call-engine.ts";
+import { type HelperCalls, HelperMethods } from "../items/helper-methods.ts";
 import type { HelperOptions } from "../items/item-types.ts";
 import type { CronRun, CronSchedule, CronTriggered } from "./cron-types.ts";
 
-const OPTIONS = helperOptions("cron", { list: [], history: ["limit"], triggerNow: [], pause: [], resume: [] });
+const METHODS = /* @__PURE__ */ new HelperMethods("cron", { history: ["limit"] });
 
 interface SchedulePage {
   readonly triggers: readonly CronSchedule[];
@@ -28,14 +28,7 @@ export class WorkerCron {
     let cursor: string | null | undefined;
     do {
       const shape = { triggers: { last_run: {} } };
-      const page: SchedulePage = await callForResult(
-        this.#calls,
-        "cron::list",
-        { cursor },
-        options,
-        OPTIONS.list,
-        shape,
-      );
+      const page: SchedulePage = await METHODS.result(this.#calls, "list", { cursor }, options, shape);
       listed.push(...page.triggers);
       cursor = page.cursor;
     } while (cursor !== null && cursor !== undefined);
@@ -47,12 +40,11 @@ export class WorkerCron {
     triggerId: string,
     options?: HelperOptions & { readonly limit?: number | undefined },
   ): Promise<readonly CronRun[]> {
-    const { runs } = await callForResult<{ readonly runs: readonly CronRun[] }>(
+    const { runs } = await METHODS.result<{ readonly runs: readonly CronRun[] }>(
       this.#calls,
-      "cron::history",
+      "history",
       { trigger_id: triggerId, limit: options?.limit },
       options,
-      OPTIONS.history,
       { runs: {} },
     );
     return runs;
@@ -60,15 +52,15 @@ export class WorkerCron {
 
   /** Runs the trigger once, now. Resolves when the run has ended. */
   triggerNow(triggerId: string, options?: HelperOptions): Promise<CronTriggered> {
-    return callForResult(this.#calls, "cron::trigger_now", { trigger_id: triggerId }, options, OPTIONS.triggerNow);
+    return METHODS.result(this.#calls, "triggerNow", { trigger_id: triggerId }, options);
   }
 
   /** Starts no runs until `resume`, even after a restart of the engine. */
   async pause(triggerId: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "cron::pause", { trigger_id: triggerId }, options, OPTIONS.pause);
+    await METHODS.call(this.#calls, "pause", { trigger_id: triggerId }, options);
   }
 
   async resume(triggerId: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "cron::resume", { trigger_id: triggerId }, options, OPTIONS.resume);
+    await METHODS.call(this.#calls, "resume", { trigger_id: triggerId }, options);
   }
 }

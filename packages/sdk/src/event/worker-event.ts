@@ -1,8 +1,8 @@
-import { callEngine, callForResult, type HelperCalls, helperOptions } from "../items/call-engine.ts";
+import { type HelperCalls, HelperMethods } from "../items/helper-methods.ts";
 import type { HelperOptions } from "../items/item-types.ts";
 import type { EventTopic } from "./event-types.ts";
 
-const OPTIONS = helperOptions("event", { emit: [], publish: [], list: [] });
+const METHODS = /* @__PURE__ */ new HelperMethods("event", {});
 
 /**
  * Events by topic, for the present subscribers (module `svc-event`). Nothing is stored. A topic has 1 to 256 bytes. All
@@ -21,29 +21,27 @@ export class WorkerEvent {
    * wait for handlers.
    */
   async emit(topic: string, data: unknown = null, options?: HelperOptions): Promise<number> {
-    const { delivered_to } = await callEngine<{ readonly delivered_to: number }>(
+    const { delivered_to } = await METHODS.call<{ readonly delivered_to: number }>(
       this.#calls,
-      "event::emit",
+      "emit",
       { event: topic, data },
       options,
-      OPTIONS.emit,
     );
     return delivered_to;
   }
 
   /** Publishes an event with the function that published clients use, without a result. */
   async publish(topic: string, data: unknown = null, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "publish", { topic, data }, options, OPTIONS.publish);
+    await METHODS.call(this.#calls, "publish", { topic, data }, options, "publish");
   }
 
   /** Lists the topics with an event since the engine started and the subscribed topics and patterns, sorted by name. */
   async list(options?: HelperOptions): Promise<readonly EventTopic[]> {
-    const { topics } = await callForResult<{ readonly topics: readonly EventTopic[] }>(
+    const { topics } = await METHODS.result<{ readonly topics: readonly EventTopic[] }>(
       this.#calls,
-      "event::list",
+      "list",
       {},
       options,
-      OPTIONS.list,
       { topics: {} },
     );
     return topics;

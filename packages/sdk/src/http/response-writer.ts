@@ -1,4 +1,4 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
 import type { ChannelWriter } from "../channels/channel-writer.ts";
 import { checkedStatus, type HttpHeaders, type HttpResponse } from "./http-response.ts";
 import { eventText, type ServerSentEvent } from "./server-sent-event.ts";

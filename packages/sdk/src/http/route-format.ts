@@ -1,6 +1,16 @@
 import { shownJsonSchema } from "../schema/schema.ts";
 import { isStandardSchema, type StandardSchema } from "../schema/standard-schema.ts";
-import { type PartSchemas, REQUEST_PARTS, type RequestPart } from "./route-request.ts";
+
+/** Parts of a request that a route has schemas for. */
+export const REQUEST_PARTS = ["params", "query", "headers", "body"] as const;
+export type RequestPart = (typeof REQUEST_PARTS)[number];
+
+/** A part's schema, and the query parameters that are always lists. */
+export interface PartSchema {
+  readonly schema: StandardSchema;
+  readonly lists: ReadonlySet<string>;
+}
+export type PartSchemas = Partial<Readonly<Record<RequestPart, PartSchema>>>;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

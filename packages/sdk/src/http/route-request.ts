@@ -1,18 +1,8 @@
-import { type Issue, issuesOf, issuesText, MAX_ISSUES } from "../schema/schema.ts";
-import type { StandardResult, StandardSchema } from "../schema/standard-schema.ts";
+import { type Issue, issuesOf, issuesText, MAX_ISSUES } from "../schema/parse-by-schema.ts";
+import type { StandardResult } from "../schema/standard-schema.ts";
 import type { HttpRequest } from "./http-request.ts";
 import type { HttpResponse } from "./http-response.ts";
-
-/** Parts of a request that a route has schemas for. */
-export const REQUEST_PARTS = ["params", "query", "headers", "body"] as const;
-export type RequestPart = (typeof REQUEST_PARTS)[number];
-
-/** A part's schema, and the query parameters that are always lists. */
-export interface PartSchema {
-  readonly schema: StandardSchema;
-  readonly lists: ReadonlySet<string>;
-}
-export type PartSchemas = Partial<Readonly<Record<RequestPart, PartSchema>>>;
+import { type PartSchemas, REQUEST_PARTS, type RequestPart } from "./route-format.ts";
 
 /** A problem of a request: the part and the place within it. */
 export interface RequestIssue extends Issue {

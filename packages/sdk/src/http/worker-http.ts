@@ -1,9 +1,9 @@
 import { checkedOptions, optionNames } from "../names/option-names.ts";
+import type { Part } from "../on-demand.ts";
 import type { HttpMethod, HttpRouteSettings } from "../trigger-configs.ts";
 import { type Registrar, triggerTypeRef } from "../trigger-type-ref.ts";
-import { http } from "./http.ts";
+import { type HttpPart, requestHandler } from "./http.ts";
 import { responseFormat, routeFormat } from "./route-format.ts";
-import { badRequest, checkedParts } from "./route-request.ts";
 import type { HttpRoute, RegisterRoute, RouteHandler, RouteInput, RouteOptions } from "./route-types.ts";
 
 const SETTINGS = [
@@ -39,12 +39,12 @@ export class WorkerHttp {
   readonly options: RegisterRoute;
 
   /** Internal: available as a member of a worker. */
-  constructor(worker: Registrar) {
+  constructor(worker: Registrar, part: Part<HttpPart>) {
     const register = (method: HttpMethod): RegisterRoute =>
       ((path: string, options: RouteOptions | AnyHandler, handler?: AnyHandler) =>
         typeof options === "function"
-          ? registerRoute(worker, method, path, {}, options)
-          : registerRoute(worker, method, path, options, handler)) as RegisterRoute;
+          ? registerRoute(worker, part, method, path, {}, options)
+          : registerRoute(worker, part, method, path, options, handler)) as RegisterRoute;
     this.get = register("GET");
     this.head = register("HEAD");
     this.post = register("POST");
@@ -57,6 +57,7 @@ export class WorkerHttp {
 
 function registerRoute(
   worker: Registrar,
+  part: Part<HttpPart>,
   method: HttpMethod,
   path: string,
   given: RouteOptions,
@@ -77,7 +78,7 @@ function registerRoute(
   for (const name of SETTINGS) config[name] = options[name];
   return triggerTypeRef(worker, "http", () => {}).registerFunction(
     options.functionId ?? `http::${route}`,
-    http(async (request, writer, context) => {
+    requestHandler(part, ({ checkedParts, badRequest }) => async (request, writer, context) => {
       const checked = await checkedParts(request, schemas);
       if ("issues" in checked) return badRequest(route, checked.issues);
       return handler({ ...checked.parts, request } as AnyInput, writer, context);

@@ -1,4 +1,4 @@
-import { didYouMean } from "@svc-runtime/protocol";
+import { didYouMean } from "@svc-runtime/protocol/client";
 import { deprecated } from "./deprecation.ts";
 
 /** Options of one method, or members of one object that a method takes. */

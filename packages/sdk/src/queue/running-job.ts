@@ -1,4 +1,4 @@
-import type { Job } from "@svc-runtime/protocol";
+import type { Job } from "@svc-runtime/protocol/client";
 import type { CallRequest } from "../call-request.ts";
 
 /** Maximum length of a progress note, in characters. */

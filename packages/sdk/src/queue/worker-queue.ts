@@ -1,4 +1,4 @@
-import { callEngine, callForResult, type HelperCalls, helperOptions, wireMembers } from "../items/call-engine.ts";
+import { type HelperCalls, HelperMethods, wireMembers } from "../items/helper-methods.ts";
 import type { HelperOptions } from "../items/item-types.ts";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import type {
@@ -20,20 +20,10 @@ import type {
 const JOB_OPTIONS = ["delayMs", "runAt", "priority", "dedupeKey", "expiresInMs", "group", "maxAttempts"] as const;
 const PEEK_OPTIONS = ["state", "cursor", "limit"] as const;
 const REDRIVE_OPTIONS = ["jobIds", "payload"] as const;
-const OPTIONS = helperOptions("queue", {
+const METHODS = /* @__PURE__ */ new HelperMethods("queue", {
   enqueue: JOB_OPTIONS,
-  enqueueMany: [],
-  publish: [],
-  list: [],
-  stats: [],
   peek: PEEK_OPTIONS,
-  getJob: [],
-  pause: [],
-  resume: [],
-  purge: [],
-  cancel: [],
   redrive: REDRIVE_OPTIONS,
-  discard: [],
 });
 const jobMembers = optionNames("a job of queue.enqueueMany", ["queue", "functionId", "data", ...JOB_OPTIONS]);
 /** Members of a job whose values are the engine's. */
@@ -63,17 +53,16 @@ export class WorkerQueue {
     options?: EnqueueOptions,
   ): Promise<EnqueuedJob> {
     const job = jobOf({ ...options, queue, functionId, data });
-    return callForResult(this.#calls, "queue::enqueue", job, options, OPTIONS.enqueue);
+    return METHODS.result(this.#calls, "enqueue", job, options);
   }
 
   /** Adds all jobs or none. */
   async enqueueMany(jobs: readonly JobToEnqueue[], options?: HelperOptions): Promise<readonly EnqueuedJob[]> {
-    const { jobs: enqueued } = await callForResult<{ readonly jobs: readonly EnqueuedJob[] }>(
+    const { jobs: enqueued } = await METHODS.result<{ readonly jobs: readonly EnqueuedJob[] }>(
       this.#calls,
-      "queue::enqueue_many",
+      "enqueueMany",
       { jobs: jobs.map((job) => jobOf(checkedOptions(job, jobMembers))) },
       options,
-      OPTIONS.enqueueMany,
       { jobs: {} },
     );
     return enqueued;
@@ -84,23 +73,22 @@ export class WorkerQueue {
    * disconnected. Resolves when the jobs are stored on disk.
    */
   async publish(topic: string, data: unknown = null, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "svc::durable::publish", { topic, data }, options, OPTIONS.publish);
+    await METHODS.call(this.#calls, "publish", { topic, data }, options, "svc::durable::publish");
   }
 
   async list(options?: HelperOptions): Promise<readonly QueueStats[]> {
-    const { queues } = await callForResult<{ readonly queues: readonly QueueStats[] }>(
+    const { queues } = await METHODS.result<{ readonly queues: readonly QueueStats[] }>(
       this.#calls,
-      "queue::list",
+      "list",
       {},
       options,
-      OPTIONS.list,
       { queues: {} },
     );
     return queues;
   }
 
   stats(queue: string, options?: HelperOptions): Promise<QueueStats> {
-    return callForResult(this.#calls, "queue::stats", { queue }, options, OPTIONS.stats);
+    return METHODS.result(this.#calls, "stats", { queue }, options);
   }
 
   /** Returns a page of the jobs in one state, without removing them. */
@@ -111,7 +99,7 @@ export class WorkerQueue {
   peek<Data = unknown>(queue: string, options?: PeekOptions): Promise<JobPage<Data>>;
   peek(queue: string, options?: PeekOptions<ListedJobState>): Promise<unknown> {
     const payload = { queue, ...wireMembers(options, PEEK_OPTIONS) };
-    return callForResult(this.#calls, "queue::peek", payload, options, OPTIONS.peek, { jobs: JOB });
+    return METHODS.result(this.#calls, "peek", payload, options, { jobs: JOB });
   }
 
   /**
@@ -122,38 +110,35 @@ export class WorkerQueue {
     jobId: string,
     options?: HelperOptions,
   ): Promise<QueueJob<Data> | DoneJob<Result> | EndedJob> {
-    return callForResult(this.#calls, "queue::get_job", { job_id: jobId }, options, OPTIONS.getJob, JOB);
+    return METHODS.result(this.#calls, "getJob", { job_id: jobId }, options, JOB);
   }
 
   /** Starts no jobs until `resume`, even after a restart of the engine. Jobs are still accepted. */
   async pause(queue: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "queue::pause", { queue }, options, OPTIONS.pause);
+    await METHODS.call(this.#calls, "pause", { queue }, options);
   }
 
   async resume(queue: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "queue::resume", { queue }, options, OPTIONS.resume);
+    await METHODS.call(this.#calls, "resume", { queue }, options);
   }
 
   /** Deletes the waiting and delayed jobs. Returns their number. */
   async purge(queue: string, options?: HelperOptions): Promise<number> {
-    const known = OPTIONS.purge;
-    return (await callEngine<{ readonly purged: number }>(this.#calls, "queue::purge", { queue }, options, known))
-      .purged;
+    return (await METHODS.call<{ readonly purged: number }>(this.#calls, "purge", { queue }, options)).purged;
   }
 
   /** Deletes a job. If it is running, its call is cancelled. */
   async cancel(jobId: string, options?: HelperOptions): Promise<void> {
-    await callEngine(this.#calls, "queue::cancel", { job_id: jobId }, options, OPTIONS.cancel);
+    await METHODS.call(this.#calls, "cancel", { job_id: jobId }, options);
   }
 
   /** Moves jobs from the dead-letter queue back to their queue. Returns their number. */
   async redrive(queue: string, options?: RedriveOptions): Promise<number> {
-    const { redriven } = await callEngine<{ readonly redriven: number }>(
+    const { redriven } = await METHODS.call<{ readonly redriven: number }>(
       this.#calls,
-      "queue::redrive",
+      "redrive",
       { queue, ...wireMembers(options, REDRIVE_OPTIONS) },
       options,
-      OPTIONS.redrive,
     );
     return redriven;
   }
@@ -161,13 +146,7 @@ export class WorkerQueue {
   /** Deletes jobs from the dead-letter queue. Returns their number. */
   async discard(queue: string, jobIds: readonly string[], options?: HelperOptions): Promise<number> {
     return (
-      await callEngine<{ readonly discarded: number }>(
-        this.#calls,
-        "queue::discard",
-        { queue, job_ids: jobIds },
-        options,
-        OPTIONS.discard,
-      )
+      await METHODS.call<{ readonly discarded: number }>(this.#calls, "discard", { queue, job_ids: jobIds }, options)
     ).discarded;
   }
 }

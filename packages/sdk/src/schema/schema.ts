@@ -1,11 +1,8 @@
-import { CallError } from "@svc-runtime/protocol";
 import {
   type InputOf,
   isStandardSchema,
   type OutputOf,
-  type StandardIssue,
   type StandardJsonSchemaOptions,
-  type StandardResult,
   type StandardSchema,
 } from "./standard-schema.ts";
 
@@ -83,60 +80,4 @@ export function withJsonSchema<Schema extends StandardSchema>(
       jsonSchema: { input: convert, output: convert },
     },
   };
-}
-
-/** One problem of a value. */
-export interface Issue {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-}
-
-/** Maximum number of issues of a value in an error, and of those in its message. */
-export const MAX_ISSUES = 100;
-const MAX_ISSUES_IN_MESSAGE = 20;
-
-/** Returns the issues as one line, each with its place. */
-export function issuesText(issues: readonly Issue[]): string {
-  const clauses = issues
-    .slice(0, MAX_ISSUES_IN_MESSAGE)
-    .map(({ path, message }) => (path.length === 0 ? message : `\`${path.join(".")}\`: ${message}`));
-  const more = issues.length - clauses.length;
-  return clauses.concat(more === 0 ? [] : `and ${more} more`).join("; ");
-}
-
-export function issuesOf(result: { readonly issues: readonly StandardIssue[] }): readonly Issue[] {
-  return result.issues.slice(0, MAX_ISSUES).map(({ path = [], message }) => ({
-    path: path.map((part) => {
-      const key = typeof part === "object" ? part.key : part;
-      return typeof key === "number" ? key : String(key);
-    }),
-    message,
-  }));
-}
-
-/** Describes a value that does not match its schema, for the error. */
-export interface Mismatch {
-  /** e.g. `the payload does not fit function math::add`. */
-  readonly text: string;
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-/**
- * Returns the schema's output for the value: defaults filled in, transforms applied. Returns a promise if the schema
- * has asynchronous checks. Throws or rejects with `invalid_input`, which names the field.
- */
-export function parseBySchema(schema: StandardSchema, value: unknown, mismatch: () => Mismatch): unknown {
-  const parsed = schema["~standard"].validate(value);
-  return parsed instanceof Promise
-    ? parsed.then((result) => outputOf(result, mismatch))
-    : outputOf(parsed, mismatch);
-}
-
-function outputOf(result: StandardResult<unknown>, mismatch: () => Mismatch): unknown {
-  if (result.issues === undefined) return result.value;
-  const { text, details } = mismatch();
-  const issues = issuesOf(result);
-  throw new CallError("invalid_input", `${text}: ${issuesText(issues)}`, {
-    details: { ...details, issues: issues.map(({ path, message }) => ({ path: path.join("."), message })) },
-  });
 }

@@ -1,11 +1,12 @@
-import type { ReadRef } from "../channels/channel-reader.ts";
+import type { ReadRef } from "../channels/channel-host.ts";
 import type { ChannelItem } from "../channels/channel-socket.ts";
 import type { ChannelWriter } from "../channels/channel-writer.ts";
-import { callEngine, callForResult, type HelperCalls, helperOptions } from "../items/call-engine.ts";
+import { type HelperCalls, HelperMethods } from "../items/helper-methods.ts";
 import { checkedOptions } from "../names/option-names.ts";
-import type { ExportOptions, ImportItem, ImportOptions, ImportResult } from "./state-types.ts";
+import type { Items, OpenItems } from "./open-items.ts";
+import type { ExportOptions, ImportOptions, ImportResult } from "./state-types.ts";
 
-const OPTIONS = helperOptions("state", { export: ["scope", "prefix"], import: ["onExisting"] });
+const METHODS = /* @__PURE__ */ new HelperMethods("state", { export: ["scope", "prefix"], import: ["onExisting"] });
 
 /** Default timeout of an import, in milliseconds. It is long because an import ends when its last line is stored. */
 const IMPORT_TIMEOUT_MS = 3_600_000;
@@ -18,7 +19,7 @@ const BATCH_BYTES = 32 * 1024;
  */
 export async function* exportedLines(calls: HelperCalls, options: ExportOptions): AsyncGenerator<string, void, void> {
   const payload = { scope: options.scope, prefix: options.prefix };
-  const answer = callEngine<{ readonly lines: ReadRef }>(calls, "state::export", payload, options, OPTIONS.export);
+  const answer = METHODS.call<{ readonly lines: ReadRef }>(calls, "export", payload, options);
   const { lines } = await answer;
   const reader = calls.channels.end(lines) as AsyncIterable<ChannelItem>;
   yield* linesOf(reader);
@@ -40,22 +41,21 @@ async function* linesOf(items: AsyncIterable<ChannelItem>): AsyncGenerator<strin
  * Sends items to `state::import`, as fast as it accepts them. If the iterator of the items throws, the import is
  * aborted and the error is rethrown.
  */
-export async function importItems(calls: HelperCalls, items: Items, options: ImportOptions): Promise<ImportResult> {
-  const { onExisting, signal, timeoutMs = IMPORT_TIMEOUT_MS } = checkedOptions(options, OPTIONS.import);
-  const source = openIterator(items);
-  const opening = callEngine(calls, "engine::channels::create", {}, { signal }, OPTIONS.import);
-  const created = await opening.catch(async (error: unknown) => {
-    await source.close();
-    throw error;
-  });
+export async function importItems(
+  calls: HelperCalls,
+  source: OpenItems,
+  options: ImportOptions,
+): Promise<ImportResult> {
+  const { onExisting, signal, timeoutMs = IMPORT_TIMEOUT_MS } = checkedOptions(options, METHODS.options("import"));
+  const created = await METHODS.call(calls, "import", {}, { signal }, "engine::channels::create");
   const { reader, writer } = calls.channels.created(created);
+  source.hasBegun = true;
   const failed = new AbortController();
-  const answer = callForResult<ImportResult>(
+  const answer = METHODS.result<ImportResult>(
     calls,
-    "state::import",
+    "import",
     { lines: reader, on_existing: onExisting },
     { signal: signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]), timeoutMs },
-    OPTIONS.import,
   );
   // If the import ends early, for example with an error, it needs no more lines, and later errors of the items are
   // ignored.
@@ -73,23 +73,6 @@ export async function importItems(calls: HelperCalls, items: Items, options: Imp
   });
   await Promise.race([sending, over]);
   return answer;
-}
-
-type Items = Iterable<ImportItem> | AsyncIterable<ImportItem>;
-
-/**
- * Gets the iterator before the first await: node:readline emits lines from the start, and lines without a listener are
- * lost.
- */
-function openIterator(items: Items): { readonly items: Items; close(): Promise<void> } {
-  if (!(Symbol.asyncIterator in items)) return { items, close: async () => {} };
-  const iterator = items[Symbol.asyncIterator]();
-  return {
-    items: { [Symbol.asyncIterator]: () => iterator },
-    close: async () => {
-      await iterator.return?.();
-    },
-  };
 }
 
 async function sendAll(writer: ChannelWriter, items: Items): Promise<void> {

@@ -1,12 +1,4 @@
-import {
-  callEngine,
-  callForResult,
-  type HelperCalls,
-  helperOptions,
-  ITEM_OPTIONS,
-  itemsOfPages,
-  wireMembers,
-} from "../items/call-engine.ts";
+import { type HelperCalls, HelperMethods, ITEM_OPTIONS, itemsOfPages, wireMembers } from "../items/helper-methods.ts";
 import type {
   ConditionOptions,
   HelperOptions,
@@ -20,7 +12,8 @@ import type {
 } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
-import { exportedLines, importItems } from "./state-transfer.ts";
+import { loadPart, type Part } from "../on-demand.ts";
+import { openItems } from "./open-items.ts";
 import type {
   ExportedItem,
   ExportOptions,
@@ -36,25 +29,21 @@ import type {
   StateWrite,
 } from "./state-types.ts";
 
-const OPTIONS = helperOptions("state", {
-  get: [],
-  getEntry: [],
+const METHODS = /* @__PURE__ */ new HelperMethods("state", {
   set: ITEM_OPTIONS.write,
   update: ITEM_OPTIONS.update,
   delete: ITEM_OPTIONS.condition,
-  getMany: [],
-  setMany: [],
-  deleteMany: [],
-  list: [],
   entries: ITEM_OPTIONS.iterate,
   entriesPage: ITEM_OPTIONS.page,
-  listGroups: [],
   groups: ITEM_OPTIONS.iterate,
   groupsPage: ITEM_OPTIONS.page,
   snapshot: ["name"],
 });
 const writeMembers = optionNames("an item of state.setMany", ["scope", "key", "value", ...ITEM_OPTIONS.write]);
 const selectionMembers = optionNames("the selection of state.deleteMany", ["keys", "prefix"]);
+
+/** The part of the SDK that exports and imports state. */
+export type StateTransfer = typeof import("./state-transfer.ts");
 
 /**
  * Durable values by scope and key, shared by all workers (module `svc-state`). Scopes and keys are any strings of 1 to
@@ -64,10 +53,12 @@ const selectionMembers = optionNames("the selection of state.deleteMany", ["keys
  */
 export class WorkerState {
   readonly #calls: HelperCalls;
+  readonly #transfer: Part<StateTransfer>;
 
   /** Internal: available as a member of a worker and of a handler's context. */
-  constructor(calls: HelperCalls) {
+  constructor(calls: HelperCalls, transfer: Part<StateTransfer>) {
     this.#calls = calls;
+    this.#transfer = transfer;
   }
 
   /** Returns one scope, with the types of its values: `worker.state.scope<{ total: number }>("math")`. */
@@ -77,17 +68,17 @@ export class WorkerState {
 
   /** Returns the value, or null. */
   get<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<Value | null> {
-    return callEngine(this.#calls, "state::get", { scope, key }, options, OPTIONS.get);
+    return METHODS.call(this.#calls, "get", { scope, key }, options);
   }
 
   /** Returns the value with its version, or null. */
   getEntry<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<StateEntry<Value> | null> {
-    return callForResult(this.#calls, "state::get_entry", { scope, key }, options, OPTIONS.getEntry);
+    return METHODS.result(this.#calls, "getEntry", { scope, key }, options);
   }
 
   set<Value>(scope: string, key: string, value: Value, options?: WriteOptions): Promise<SetResult<Value>> {
     const payload = { scope, key, ...wireMembers(options, ITEM_OPTIONS.write), value };
-    return callForResult(this.#calls, "state::set", payload, options, OPTIONS.set);
+    return METHODS.result(this.#calls, "set", payload, options);
   }
 
   /**
@@ -101,13 +92,13 @@ export class WorkerState {
     options?: UpdateOptions,
   ): Promise<UpdateResult<Value>> {
     const payload = { scope, key, ...wireMembers(options, ITEM_OPTIONS.update), ops };
-    return callForResult(this.#calls, "state::update", payload, options, OPTIONS.update, { errors: {} });
+    return METHODS.result(this.#calls, "update", payload, options, { errors: {} });
   }
 
   /** Deletes an item. Returns its value, or null. */
   delete<Value = unknown>(scope: string, key: string, options?: ConditionOptions): Promise<Value | null> {
     const payload = { scope, key, ...wireMembers(options, ITEM_OPTIONS.condition) };
-    return callEngine(this.#calls, "state::delete", payload, options, OPTIONS.delete);
+    return METHODS.call(this.#calls, "delete", payload, options);
   }
 
   /** Returns the items in the order of `keys` (1 to 1,000), with null for missing items. */
@@ -116,12 +107,11 @@ export class WorkerState {
     keys: readonly string[],
     options?: HelperOptions,
   ): Promise<readonly (StateEntry<Value> | null)[]> {
-    const { items } = await callForResult<{ readonly items: readonly (StateEntry<Value> | null)[] }>(
+    const { items } = await METHODS.result<{ readonly items: readonly (StateEntry<Value> | null)[] }>(
       this.#calls,
-      "state::get_many",
+      "getMany",
       { scope, keys },
       options,
-      OPTIONS.getMany,
       { items: {} },
     );
     return items;
@@ -133,7 +123,7 @@ export class WorkerState {
       const { scope, key, value } = checkedOptions(item, writeMembers);
       return { scope, key, ...wireMembers(item, ITEM_OPTIONS.write), value };
     });
-    return callForResult(this.#calls, "state::set_many", { items: writes }, options, OPTIONS.setMany, { items: {} });
+    return METHODS.result(this.#calls, "setMany", { items: writes }, options, { items: {} });
   }
 
   async deleteMany(
@@ -142,14 +132,14 @@ export class WorkerState {
     options?: HelperOptions,
   ): Promise<{ readonly deleted: number }> {
     const payload = { scope, ...checkedOptions(which, selectionMembers) };
-    return callForResult(this.#calls, "state::delete_many", payload, options, OPTIONS.deleteMany);
+    return METHODS.result(this.#calls, "deleteMany", payload, options);
   }
 
   /**
    * Returns all values of a scope, sorted by key. Rejects with `payload_too_large` if they do not fit into one result.
    */
   list<Value = unknown>(scope: string, options?: HelperOptions): Promise<readonly Value[]> {
-    return callEngine(this.#calls, "state::list", { scope }, options, OPTIONS.list);
+    return METHODS.call(this.#calls, "list", { scope }, options);
   }
 
   /**
@@ -157,45 +147,52 @@ export class WorkerState {
    * even with concurrent writes.
    */
   entries<Value = unknown>(scope: string, options: IterateOptions = {}): AsyncGenerator<StateEntry<Value>, void, void> {
-    return itemsOfPages((page) => this.entriesPage<Value>(scope, page), options, OPTIONS.entries);
+    return itemsOfPages((page) => this.entriesPage<Value>(scope, page), options, METHODS.options("entries"));
   }
 
   entriesPage<Value = unknown>(scope: string, options?: PageOptions): Promise<Page<StateEntry<Value>>> {
     const payload = { scope, ...wireMembers(options, ITEM_OPTIONS.page) };
-    return callForResult(this.#calls, "state::entries", payload, options, OPTIONS.entriesPage, { items: {} });
+    return METHODS.result(this.#calls, "entriesPage", payload, options, { items: {} }, "state::entries");
   }
 
   /** Returns the non-empty scopes, sorted. */
   async listGroups(options?: HelperOptions): Promise<readonly string[]> {
-    const known = OPTIONS.listGroups;
-    return (
-      await callEngine<{ readonly groups: readonly string[] }>(this.#calls, "state::list_groups", {}, options, known)
-    ).groups;
+    return (await METHODS.call<{ readonly groups: readonly string[] }>(this.#calls, "listGroups", {}, options)).groups;
   }
 
   /** Yields the non-empty scopes with their sizes, sorted. */
   groups(options: IterateOptions = {}): AsyncGenerator<StateGroup, void, void> {
-    return itemsOfPages((page) => this.groupsPage(page), options, OPTIONS.groups);
+    return itemsOfPages((page) => this.groupsPage(page), options, METHODS.options("groups"));
   }
 
   groupsPage(options?: PageOptions): Promise<Page<StateGroup>> {
     const payload = wireMembers(options, ITEM_OPTIONS.page);
-    return callForResult(this.#calls, "state::groups", payload, options, OPTIONS.groupsPage, { items: {} });
+    return METHODS.result(this.#calls, "groupsPage", payload, options, { items: {} }, "state::groups");
   }
 
   /** Yields all items, or those of one scope. `exportLines` keeps numbers beyond 2^53 exact. */
   async *export<Value = unknown>(options: ExportOptions = {}): AsyncGenerator<ExportedItem<Value>, void, void> {
-    for await (const line of exportedLines(this.#calls, options)) yield JSON.parse(line) as ExportedItem<Value>;
+    for await (const line of this.exportLines(options)) yield JSON.parse(line) as ExportedItem<Value>;
   }
 
   /** As `export`, but yields NDJSON lines, without line ends. */
-  exportLines(options: ExportOptions = {}): AsyncGenerator<string, void, void> {
-    return exportedLines(this.#calls, options);
+  async *exportLines(options: ExportOptions = {}): AsyncGenerator<string, void, void> {
+    const { exportedLines } = await loadPart(this.#transfer);
+    yield* exportedLines(this.#calls, options);
   }
 
   /** Stores the lines or items of an export. Resolves when all are stored. The default timeout is one hour. */
-  import(items: Iterable<ImportItem> | AsyncIterable<ImportItem>, options: ImportOptions = {}): Promise<ImportResult> {
-    return importItems(this.#calls, items, options);
+  async import(
+    items: Iterable<ImportItem> | AsyncIterable<ImportItem>,
+    options: ImportOptions = {},
+  ): Promise<ImportResult> {
+    const source = openItems(items);
+    try {
+      const { importItems } = await loadPart(this.#transfer);
+      return await importItems(this.#calls, source, options);
+    } finally {
+      await source.close();
+    }
   }
 
   /**
@@ -204,7 +201,7 @@ export class WorkerState {
    */
   snapshot(options?: SnapshotOptions): Promise<SnapshotResult> {
     const payload = wireMembers(options, ["name"]);
-    return callForResult(this.#calls, "state::snapshot", payload, options, OPTIONS.snapshot);
+    return METHODS.result(this.#calls, "snapshot", payload, options);
   }
 }
 

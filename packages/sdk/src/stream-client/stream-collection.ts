@@ -1,4 +1,4 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
 import { Listeners } from "../listeners.ts";
 import type {
   GroupHandlers,

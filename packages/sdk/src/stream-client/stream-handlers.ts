@@ -1,4 +1,4 @@
-import type { CallError } from "@svc-runtime/protocol";
+import type { CallError } from "@svc-runtime/protocol/client";
 
 /** The group to join. */
 export interface StreamChoice {

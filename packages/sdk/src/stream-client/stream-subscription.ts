@@ -1,4 +1,4 @@
-import { CallError } from "@svc-runtime/protocol";
+import { CallError } from "@svc-runtime/protocol/client";
 import { Backoff } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";

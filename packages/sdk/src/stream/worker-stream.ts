@@ -1,12 +1,4 @@
-import {
-  callEngine,
-  callForResult,
-  type HelperCalls,
-  helperOptions,
-  ITEM_OPTIONS,
-  itemsOfPages,
-  wireMembers,
-} from "../items/call-engine.ts";
+import { type HelperCalls, HelperMethods, ITEM_OPTIONS, itemsOfPages, wireMembers } from "../items/helper-methods.ts";
 import type {
   ConditionOptions,
   HelperOptions,
@@ -27,18 +19,12 @@ import type {
   StreamUpdateResult,
 } from "./stream-types.ts";
 
-const OPTIONS = helperOptions("stream", {
+const METHODS = /* @__PURE__ */ new HelperMethods("stream", {
   set: ITEM_OPTIONS.write,
-  get: [],
-  getEntry: [],
   delete: ITEM_OPTIONS.condition,
   update: ITEM_OPTIONS.update,
-  send: [],
-  list: [],
   entries: ITEM_OPTIONS.iterate,
   entriesPage: ITEM_OPTIONS.page,
-  listGroups: [],
-  listAll: [],
 });
 const noticeMembers = optionNames("the notice of stream.send", ["id", "type", "data"]);
 
@@ -68,7 +54,7 @@ export class WorkerStream {
     options?: WriteOptions,
   ): Promise<StreamSetResult<Item>> {
     const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, ITEM_OPTIONS.write), data };
-    return callForResult(this.#calls, "stream::set", payload, options, OPTIONS.set);
+    return METHODS.result(this.#calls, "set", payload, options);
   }
 
   /** Returns the item, or null. */
@@ -78,7 +64,7 @@ export class WorkerStream {
     itemId: string,
     options?: HelperOptions,
   ): Promise<Item | null> {
-    return callEngine(this.#calls, "stream::get", address(streamName, groupId, itemId), options, OPTIONS.get);
+    return METHODS.call(this.#calls, "get", address(streamName, groupId, itemId), options);
   }
 
   /** Returns the item with its version, or null. */
@@ -89,7 +75,7 @@ export class WorkerStream {
     options?: HelperOptions,
   ): Promise<StreamEntry<Item> | null> {
     const payload = address(streamName, groupId, itemId);
-    return callForResult(this.#calls, "stream::get_entry", payload, options, OPTIONS.getEntry);
+    return METHODS.result(this.#calls, "getEntry", payload, options);
   }
 
   delete<Item = unknown>(
@@ -99,7 +85,7 @@ export class WorkerStream {
     options?: ConditionOptions,
   ): Promise<StreamDeleteResult<Item>> {
     const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, ITEM_OPTIONS.condition) };
-    return callForResult(this.#calls, "stream::delete", payload, options, OPTIONS.delete);
+    return METHODS.result(this.#calls, "delete", payload, options);
   }
 
   /**
@@ -114,20 +100,20 @@ export class WorkerStream {
     options?: UpdateOptions,
   ): Promise<StreamUpdateResult<Item>> {
     const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, ITEM_OPTIONS.update), ops };
-    return callForResult(this.#calls, "stream::update", payload, options, OPTIONS.update, { errors: {} });
+    return METHODS.result(this.#calls, "update", payload, options, { errors: {} });
   }
 
   /** Sends a notice to the subscribers of the group. Not stored. */
   async send(streamName: string, groupId: string, notice: StreamNotice, options?: HelperOptions): Promise<void> {
     const { id, type, data = null } = checkedOptions(notice, noticeMembers);
     const payload = { stream_name: streamName, group_id: groupId, id, type, data };
-    await callEngine(this.#calls, "stream::send", payload, options, OPTIONS.send);
+    await METHODS.call(this.#calls, "send", payload, options);
   }
 
   /** Returns all items of a group, sorted by id. */
   list<Item = unknown>(streamName: string, groupId: string, options?: HelperOptions): Promise<readonly Item[]> {
     const payload = { stream_name: streamName, group_id: groupId };
-    return callEngine(this.#calls, "stream::list", payload, options, OPTIONS.list);
+    return METHODS.call(this.#calls, "list", payload, options);
   }
 
   /** Yields all items of a group with ids and versions, sorted by id, page by page. */
@@ -136,7 +122,11 @@ export class WorkerStream {
     groupId: string,
     options: IterateOptions = {},
   ): AsyncGenerator<StreamEntry<Item>, void, void> {
-    return itemsOfPages((page) => this.entriesPage<Item>(streamName, groupId, page), options, OPTIONS.entries);
+    return itemsOfPages(
+      (page) => this.entriesPage<Item>(streamName, groupId, page),
+      options,
+      METHODS.options("entries"),
+    );
   }
 
   entriesPage<Item = unknown>(
@@ -145,17 +135,17 @@ export class WorkerStream {
     options?: PageOptions,
   ): Promise<Page<StreamEntry<Item>>> {
     const payload = { stream_name: streamName, group_id: groupId, ...wireMembers(options, ITEM_OPTIONS.page) };
-    return callForResult(this.#calls, "stream::entries", payload, options, OPTIONS.entriesPage, { items: {} });
+    return METHODS.result(this.#calls, "entriesPage", payload, options, { items: {} }, "stream::entries");
   }
 
   /** Returns the non-empty groups of a stream. */
   listGroups(streamName: string, options?: HelperOptions): Promise<readonly string[]> {
-    return callEngine(this.#calls, "stream::list_groups", { stream_name: streamName }, options, OPTIONS.listGroups);
+    return METHODS.call(this.#calls, "listGroups", { stream_name: streamName }, options);
   }
 
   /** Returns all non-empty streams with their groups. */
   listAll(options?: HelperOptions): Promise<StreamListing> {
-    return callForResult(this.#calls, "stream::list_all", {}, options, OPTIONS.listAll, { stream: {} });
+    return METHODS.result(this.#calls, "listAll", {}, options, { stream: {} });
   }
 }
 

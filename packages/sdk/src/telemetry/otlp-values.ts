@@ -1,3 +1,5 @@
+import { MAX_ATTRIBUTES } from "./span-record.ts";
+
 /** A value in OTLP/JSON. An empty object is null. */
 export type OtlpValue =
   | { readonly stringValue: string }
@@ -14,7 +16,6 @@ export interface OtlpAttribute {
 }
 
 /** Limits of one entry, in case a program logs very large data by mistake. */
-export const MAX_ATTRIBUTES = 128;
 const MAX_TEXT_CHARS = 16_384;
 const MAX_ENTRY_CHARS = 32_768;
 const MAX_LIST_ITEMS = 128;

@@ -5,7 +5,7 @@ import { connect as connectBrowser } from "../browser.ts";
 import { FakeEngine, type Frame, plainAttributes, type TelemetryFrame } from "../fake-engine.test.support.ts";
 import { createLogger, type LogRecord, silentLogger } from "../logger.ts";
 import { type CallContext, connect, type NodeWorkerOptions, type Worker } from "../node.ts";
-import { MAX_UNSAMPLED_PER_SECOND } from "./worker-telemetry.ts";
+import { MAX_UNSAMPLED_PER_SECOND } from "./spans.ts";
 
 const ID = "11111111-1111-4111-8111-111111111111";
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";

@@ -1,0 +1,4 @@
+import { channelStreams } from "./channel-streams.ts";
+import { nodeChannelSockets } from "./node-channel-socket.ts";
+
+export const nodeChannels = /* @__PURE__ */ channelStreams(nodeChannelSockets);
