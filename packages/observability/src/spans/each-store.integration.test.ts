@@ -6,9 +6,9 @@ import { SecretMask } from "@svc-runtime/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { DiskSpanStore } from "./disk/disk-span-store.ts";
 import { MemorySpanStore } from "./memory/memory-span-store.ts";
-import type { SpanStore } from "./span-store.ts";
-import { sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
-import { traceFacets } from "./trace-aggregates.ts";
+import { type SpanReader, type SpanStore, scanPages } from "./span-store.ts";
+import { BASE, sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
+import { traceFacets, traceHistogram } from "./trace-aggregates.ts";
 import { statusOf } from "./trace-facts.ts";
 import { type TraceListRequest, traceFiltersSchema } from "./trace-query.ts";
 
@@ -339,4 +339,46 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     expect((await numbers(store))[0]).toBe(9);
     expect(await store.stats()).toMatchObject({ stored: 1 });
   });
+
+  it("are counted without reading pages of traces, with the same result", async () => {
+    const store = newStore();
+    for (let id = 1; id <= 500; id += 1)
+      store.ended(
+        sampleSpan({
+          ...{ trace: Math.floor(id / 2), id, startMs: id, tookMs: id % 50 === 0 ? null : id % 40 },
+          ...{ service: `s${id % 3}`, status: id % 25 === 0 ? "error" : "ok" },
+          attributes: { "svc.function_id": `f::${id % 4}`, ...(id % 5 === 0 ? { "svc.trigger.type": "http" } : {}) },
+        }),
+      );
+    const reader = readerOf(store);
+    const pages: SpanReader = { ...reader, scan: (scan, onRow) => scanPages(reader, scan, onRow) };
+    const counted: SpanReader = {
+      ...readerOf(store),
+      scan: store.scan.bind(store),
+      ...(store.tally === undefined ? {} : { tally: store.tally.bind(store) }),
+    };
+    store.list = () => Promise.reject(new Error("a page was read"));
+    for (const wanted of [
+      {},
+      { status: "error" },
+      { min_duration_ms: 10, start_time: Number(BASE) / 1e6 + 200 },
+      { name: "span 1", service_name: "S1" },
+    ]) {
+      const filters = schemaOf(traceFiltersSchema).parse(wanted);
+      const names = ["status", "service", "function_id", "trigger_type"];
+      const facets = await traceFacets(pages, filters, names);
+      expect(facets.total).toBeGreaterThan(0);
+      expect(await traceFacets(counted, filters, names)).toEqual(facets);
+      expect(await traceHistogram(counted, filters, 12)).toEqual(await traceHistogram(pages, filters, 12));
+    }
+  });
 });
+
+function readerOf(store: SpanStore): Omit<SpanReader, "scan"> {
+  return {
+    storage: store.storage,
+    list: store.list.bind(store),
+    spansOf: store.spansOf.bind(store),
+    span: store.span.bind(store),
+  };
+}

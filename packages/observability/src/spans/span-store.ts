@@ -34,6 +34,18 @@ export interface TraceScan {
   readonly max: number;
 }
 
+/** What counts need of the matching traces. Times are in milliseconds. */
+export interface TraceTally {
+  readonly combinations: readonly { readonly values: FacetValues; readonly count: number }[];
+  readonly starts: readonly number[];
+  /** Starts of traces with errors. */
+  readonly failedStarts: readonly number[];
+  /** Of ended traces. */
+  readonly durations: readonly number[];
+  /** False: there are more than `max`. */
+  readonly exact: boolean;
+}
+
 export interface SpanStoreStats {
   readonly stored: number;
   readonly limit: number | undefined;
@@ -60,6 +72,11 @@ export interface SpanStore extends SpanSink {
    * `onRow`. Returns false if there are more.
    */
   scan(request: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean>;
+  /**
+   * Counts matching traces without reading them one by one, the newest `max` or somewhat more. Undefined if the store
+   * cannot do that for these filters.
+   */
+  tally?(filters: TraceFilters, max: number): Promise<TraceTally | undefined>;
   /** Returns the spans of a trace by start time, each once, MAX_READ_SPANS at most. */
   spansOf(traceId: string): Promise<readonly SpanRecord[]>;
   span(traceId: string, spanId: string): Promise<SpanRecord | undefined>;
@@ -70,7 +87,7 @@ export interface SpanStore extends SpanSink {
   close(): Promise<void>;
 }
 
-export type SpanReader = Pick<SpanStore, "storage" | "list" | "scan" | "spansOf" | "span">;
+export type SpanReader = Pick<SpanStore, "storage" | "list" | "scan" | "tally" | "spansOf" | "span">;
 
 /**
  * True if `span` may replace `stored`, which has the same ids. A restricted sender may replace only its own spans:

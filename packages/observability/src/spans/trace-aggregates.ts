@@ -1,6 +1,6 @@
 import type { SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
-import { allTraces, type SpanReader, type TraceRow } from "./span-store.ts";
+import { allTraces, type SpanReader, type TraceRow, type TraceTally } from "./span-store.ts";
 import { DEFAULT_FACETS, type FacetValues, facetValuesOf } from "./trace-facets.ts";
 import { durationUsOf } from "./trace-facts.ts";
 import type { TraceFilters } from "./trace-query.ts";
@@ -26,14 +26,18 @@ export async function traceFacets(store: SpanReader, filters: TraceFilters, name
   const scan = needsSpans
     ? ({ filters, spans: "all", max: MAX_COUNTED_WITH_SPANS } as const)
     : ({ filters, spans: "none", max: MAX_COUNTED } as const);
-  let total = 0;
-  const exact = await store.scan(scan, (row) => {
-    total += 1;
-    const values = row.facets ?? facetValuesOf(row.facts);
-    combinations.set(values, (combinations.get(values) ?? 0) + 1);
-    for (const reader of readers)
-      for (const value of reader.valuesOf(row)) if (value !== undefined) countValue(reader.counts, value, 1);
-  });
+  const tally = others.length === 0 ? await store.tally?.(filters, MAX_COUNTED) : undefined;
+  let total = tally?.starts.length ?? 0;
+  for (const { values, count } of tally?.combinations ?? []) combinations.set(values, count);
+  const exact =
+    tally?.exact ??
+    (await store.scan(scan, (row) => {
+      total += 1;
+      const values = row.facets ?? facetValuesOf(row.facts);
+      combinations.set(values, (combinations.get(values) ?? 0) + 1);
+      for (const reader of readers)
+        for (const value of reader.valuesOf(row)) if (value !== undefined) countValue(reader.counts, value, 1);
+    }));
   for (const [values, count] of combinations)
     for (const name of usual) for (const value of values[name]) countValue(counts.get(name) ?? new Map(), value, count);
   const facets = Object.fromEntries([...counts].map(([name, values]) => [name, mostFrequent(values)]));
@@ -63,6 +67,17 @@ function mostFrequent(counts: ReadonlyMap<string, number>): { value: string; cou
 
 /** Counts traces over time in equal buckets, and by duration in buckets that grow by a constant factor. */
 export async function traceHistogram(store: SpanReader, filters: TraceFilters, buckets: number) {
+  const { starts, failedStarts, durations, exact } =
+    (await store.tally?.(filters, MAX_COUNTED)) ?? (await scannedTimes(store, filters));
+  return {
+    time: overTime({ starts, failedStarts }, filters, buckets),
+    duration: overDurations(durations, buckets),
+    total: starts.length,
+    exact,
+  };
+}
+
+async function scannedTimes(store: SpanReader, filters: TraceFilters): Promise<Omit<TraceTally, "combinations">> {
   const starts: number[] = [];
   const failedStarts: number[] = [];
   const durations: number[] = [];
@@ -73,12 +88,7 @@ export async function traceHistogram(store: SpanReader, filters: TraceFilters, b
     const durationUs = durationUsOf(facts);
     if (durationUs !== undefined) durations.push(durationUs / 1_000);
   });
-  return {
-    time: overTime({ starts, failedStarts }, filters, buckets),
-    duration: overDurations(durations, buckets),
-    total: starts.length,
-    exact,
-  };
+  return { starts, failedStarts, durations, exact };
 }
 
 function overTime(

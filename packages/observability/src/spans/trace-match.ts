@@ -40,6 +40,11 @@ function isTraceId(text: string | undefined): text is string {
   return text !== undefined && TRACE_ID.test(text.trim());
 }
 
+/** True if the facts of a trace decide whether it matches: none of its spans needs to be read. */
+export function isDecidedByFacts(filters: TraceFilters): boolean {
+  return traceIdsOf(filters) === undefined && spanConditions(filters).length === 0;
+}
+
 export function factsMatcher(filters: TraceFilters): (facts: TraceFacts) => boolean {
   const ids = traceIdsOf(filters);
   const wanted = ids === undefined ? undefined : new Set(ids);

@@ -14,12 +14,16 @@ import {
   type TracePage,
   type TraceRow,
   type TraceScan,
+  type TraceTally,
 } from "../span-store.ts";
-import type { TraceListRequest } from "../trace-query.ts";
+import type { FacetValues } from "../trace-facets.ts";
+import { isDecidedByFacts } from "../trace-match.ts";
+import type { TraceFilters, TraceListRequest } from "../trace-query.ts";
 import { openSpanFile } from "./open-span-file.ts";
 import type { SpanProcedures } from "./procedures.ts";
 import { readSpan, writeSpan } from "./span-json.ts";
 import { SpanQueue } from "./span-queue.ts";
+import type { Combination, TallySlice } from "./tally-traces.ts";
 import { factsOf } from "./trace-rows.ts";
 
 /** Spans are written after this time, in milliseconds, or at this number. */
@@ -117,6 +121,27 @@ export class DiskSpanStore implements SpanStore {
 
   scan(request: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean> {
     return scanPages(this, request, onRow);
+  }
+
+  async tally(filters: TraceFilters, max: number): Promise<TraceTally | undefined> {
+    if (!isDecidedByFacts(filters)) return undefined;
+    const store = await this.#flushedStore();
+    const tally = { combinations: [], starts: [], failedStarts: [], durations: [] } as {
+      readonly combinations: { readonly values: FacetValues; readonly count: number }[];
+      readonly starts: number[];
+      readonly failedStarts: number[];
+      readonly durations: number[];
+    };
+    let before: number | undefined;
+    do {
+      const slice: TallySlice = await store.call("tally", { filters, before });
+      for (const each of slice.combinations) tally.combinations.push({ values: valuesOf(each), count: each.count });
+      for (const us of slice.startsUs) tally.starts.push(us / 1_000);
+      for (const us of slice.failedStartsUs) tally.failedStarts.push(us / 1_000);
+      for (const us of slice.durationsUs) tally.durations.push(us / 1_000);
+      before = slice.next;
+    } while (before !== undefined && tally.starts.length < max);
+    return { ...tally, exact: before === undefined };
   }
 
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
@@ -288,4 +313,13 @@ export class DiskSpanStore implements SpanStore {
       if (!this.#isClosed) this.#parts.log.warn("old spans could not be removed", { error });
     });
   }
+}
+
+function valuesOf({ status, services, functions, triggerType }: Combination): FacetValues {
+  return {
+    status: [status],
+    service: JSON.parse(services) as string[],
+    function_id: JSON.parse(functions) as string[],
+    trigger_type: triggerType === null ? [] : [triggerType],
+  };
 }

@@ -3,6 +3,7 @@ import { type ProcedureTable, read, write } from "@svc-runtime/engine/store/proc
 import type { TraceListRequest } from "../trace-query.ts";
 import { SPANS_PER_TRACE } from "./schema.ts";
 import { traceSelector } from "./select-traces.ts";
+import { type TallyRequest, traceTally } from "./tally-traces.ts";
 import { traceTrimmer } from "./trim-traces.ts";
 import { spanWriter } from "./write-spans.ts";
 
@@ -13,6 +14,7 @@ export function openProcedures(database: Database) {
   const writer = spanWriter(database);
   const trimmer = traceTrimmer(database);
   const selector = traceSelector(database);
+  const tally = traceTally(database);
   const numberOf = database.prepare<{ readonly no: number }>("SELECT no FROM traces WHERE trace_id = ?");
   const spansOf = database.prepare<{ readonly data: string }>(
     "SELECT data FROM spans WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
@@ -34,6 +36,7 @@ export function openProcedures(database: Database) {
     ),
     trim: write(trimmer.trim),
     list: read((request: TraceListRequest) => selector.list(request)),
+    tally: read((request: TallyRequest) => tally(request)),
     spansOf: read(({ traceId, limit }: { readonly traceId: string; readonly limit: number }): string[] => {
       const no = numberOf.get(traceId)?.no;
       if (no === undefined) return [];

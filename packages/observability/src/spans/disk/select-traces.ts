@@ -285,7 +285,8 @@ class Search {
 const NO_WORD = '"_"';
 const NOT_INTERNAL = "internal = 0";
 
-function factsWhere(filters: TraceFilters): Where {
+/** The filters that the facts of a trace decide, except trace ids. */
+export function factsWhere(filters: TraceFilters): Where {
   const where: Where = { sql: [], parameters: [] };
   if (!filters.include_internal) add(where, NOT_INTERNAL);
   if (filters.status !== undefined) add(where, "status = ?", filters.status.toLowerCase());
