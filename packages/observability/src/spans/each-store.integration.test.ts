@@ -26,7 +26,7 @@ const stores: Record<string, () => SpanStore> = {
     files += 1;
     return new DiskSpanStore({
       file: join(root, String(files), "spans.db"),
-      limits: { maxBytes: 1e9, retentionMs: 1e9 },
+      limits: { maxBytes: 1e9, retentionMs: 1e9, keepSlowMs: 1_000 },
       log,
       clock: systemClock,
       drops,

@@ -86,10 +86,17 @@ async function openSpanStore(
   if (config.trace_storage?.enabled === true) {
     const { DiskSpanStore } = await import("./disk/disk-span-store.ts");
     const file = join(storageFolder(config.trace_storage, context.dataDir), "spans.db");
-    const store = new DiskSpanStore({ file, limits: diskLimits(config.trace_storage), log, clock, drops, redactor });
+    const store = new DiskSpanStore({
+      file,
+      limits: diskLimits(config.trace_storage, config),
+      log,
+      clock,
+      drops,
+      redactor,
+    });
     return {
       store,
-      setLimits: ({ trace_storage }) => trace_storage !== undefined && store.setLimits(diskLimits(trace_storage)),
+      setLimits: (next) => next.trace_storage !== undefined && store.setLimits(diskLimits(next.trace_storage, next)),
     };
   }
   const store = new MemorySpanStore(memoryLimits(config), { drops, redactor });
@@ -100,11 +107,15 @@ function memoryLimits({ memory_max_spans, memory_max_bytes, sampling }: Observab
   return { maxSpans: memory_max_spans, maxBytes: memory_max_bytes, keepSlowMs: keepOptionsOf(sampling).keepSlowMs };
 }
 
-function diskLimits({
-  max_disk_bytes,
-  retention_seconds,
-}: NonNullable<ObservabilityConfig["trace_storage"]>): DiskSpanLimits {
-  return { maxBytes: SPANS_SHARE * max_disk_bytes, retentionMs: 1_000 * retention_seconds };
+function diskLimits(
+  { max_disk_bytes, retention_seconds }: NonNullable<ObservabilityConfig["trace_storage"]>,
+  { sampling }: Pick<ObservabilityConfig, "sampling">,
+): DiskSpanLimits {
+  return {
+    maxBytes: SPANS_SHARE * max_disk_bytes,
+    retentionMs: 1_000 * retention_seconds,
+    keepSlowMs: keepOptionsOf(sampling).keepSlowMs,
+  };
 }
 
 /** Settings that decide where spans are stored. A change requires a restart of the module. */

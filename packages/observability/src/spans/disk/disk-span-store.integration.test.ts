@@ -10,7 +10,7 @@ import { manualClock } from "@svc-runtime/engine/testing";
 import { SecretMask } from "@svc-runtime/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { SpanStore } from "../span-store.ts";
-import { sampleSpan, spanIdOf, traceIdOf } from "../testing/sample-spans.ts";
+import { BASE, sampleSpan, spanIdOf, traceIdOf } from "../testing/sample-spans.ts";
 import { statusOf } from "../trace-facts.ts";
 import { traceFiltersSchema } from "../trace-query.ts";
 import { DiskSpanStore, type DiskSpanStoreParts } from "./disk-span-store.ts";
@@ -29,7 +29,7 @@ function freshFile(): string {
   return join(root, String(folders), "spans.db");
 }
 
-const NO_LIMITS = { maxBytes: 1e9, retentionMs: 1e9 };
+const NO_LIMITS = { maxBytes: 1e9, retentionMs: 1e9, keepSlowMs: 1_000 };
 
 function open(file: string, parts: Partial<DiskSpanStoreParts> = {}): DiskSpanStore {
   const log = createLogger({ level: "error", now: () => 0, write: () => {} });
@@ -74,20 +74,28 @@ describe("spans on disk", () => {
     });
   });
 
-  it("of a file from before traces had all their functions are kept, each with the one that was known", async () => {
+  it("of a file of an earlier version are there, each with the function that was known", async () => {
     const file = freshFile();
     const before = open(file);
     before.ended(sampleSpan({ trace: 1, id: 1, attributes: { "svc.function_id": "a::b" } }));
     before.ended(sampleSpan({ trace: 2, id: 2 }));
+    before.ended(sampleSpan({ trace: 9, id: 9, startMs: 9, status: "error" }));
     await before.flush();
     await before.close();
     const database = openDatabase(file);
-    database.exec("ALTER TABLE traces DROP COLUMN functions; PRAGMA user_version=1");
+    database.exec(`ALTER TABLE traces DROP COLUMN functions; DROP INDEX traces_kept; ALTER TABLE traces DROP COLUMN kept;
+      ALTER TABLE totals DROP COLUMN kept_spans; CREATE INDEX traces_updated ON traces (updated_ms, no);
+      PRAGMA user_version=1`);
     database.close();
     const after = open(file);
     after.ended(sampleSpan({ trace: 2, id: 3, parent: 2, attributes: { "svc.function_id": "c::d" } }));
     await after.flush();
-    expect((await list(after)).rows.map(({ facts }) => facts.functions)).toEqual([["a::b"], ["c::d"]]);
+    expect((await list(after)).rows.map(({ facts }) => facts.functions)).toEqual([["a::b"], ["c::d"], []]);
+    // The failed trace is known as one that is kept longer.
+    await after.close();
+    const migrated = openDatabase(file);
+    expect(migrated.prepare("SELECT kept_spans FROM totals").get()).toEqual({ kept_spans: 1 });
+    migrated.close();
   });
 
   it("are there after kill -9, but for the last second's (L-3)", async () => {
@@ -136,7 +144,7 @@ describe("spans on disk", () => {
   });
 
   it("are held to the limit while they come, not only from time to time", async () => {
-    const limits = { maxBytes: 1024 * 1024, retentionMs: 1e9 };
+    const limits = { ...NO_LIMITS, maxBytes: 1024 * 1024 };
     const store = open(freshFile(), { clock: manualClock(), limits });
     for (let id = 1; id <= 1_500; id += 1)
       store.ended(sampleSpan({ trace: id, id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
@@ -154,7 +162,7 @@ describe("spans on disk", () => {
     for (let id = 1; id <= 1_500; id += 1)
       store.ended(sampleSpan({ trace: id, id, attributes: { iban: "DE02", filler: `${id} ${"x".repeat(1_000)}` } }));
     await store.flush();
-    store.setLimits({ maxBytes: 1024 * 1024, retentionMs: 1e9 });
+    store.setLimits({ ...NO_LIMITS, maxBytes: 1024 * 1024 });
     await store.trim();
     expect((await store.stats()).bytes).toBeLessThanOrEqual(1024 * 1024);
     keys = ["iban"];
@@ -192,6 +200,32 @@ describe("spans on disk", () => {
     expect((await store.stats()).bytes).toBeLessThanOrEqual(1024 * 1024);
     const { rows } = await list(store);
     for (const { facts } of rows) expect(await store.spansOf(facts.traceId)).not.toHaveLength(0);
+  });
+
+  it("of failed and slow traces outlive others, in a quarter of the room", async () => {
+    const store = open(freshFile(), { limits: { ...NO_LIMITS, maxBytes: 1024 * 1024 } });
+    const add = (id: number, more: Partial<Parameters<typeof sampleSpan>[0]> = {}): void =>
+      store.ended(
+        sampleSpan({ trace: id, id, startMs: id, attributes: { filler: `${id} ${"x".repeat(1_000)}` }, ...more }),
+      );
+    add(1, { status: "error" });
+    add(2, { tookMs: 1_500 });
+    add(3);
+    // A trace that fails later is kept as well.
+    add(4);
+    add(100_004, { trace: 4, parent: 4, status: "error" });
+    for (let id = 5; id <= 900; id += 1) add(id);
+    await store.flush();
+    await store.trim();
+    expect((await roots(store)).slice(0, 4)).toEqual(["span 1", "span 2", "span 4", expect.stringMatching(/\d{3,}$/)]);
+    for (let id = 1_001; id <= 1_900; id += 1) add(id, { status: "error" });
+    for (let id = 1_901; id <= 2_100; id += 1) add(id);
+    await store.flush();
+    await store.trim();
+    expect(await roots(store)).not.toContain("span 1");
+    // Failed traces had all the room, and make way for others.
+    expect(await roots(store, { start_time: Number(BASE) / 1e6 + 1_902 })).toHaveLength(200);
+    expect((await store.stats()).bytes).toBeLessThanOrEqual(2 * 1024 * 1024);
   });
 
   it("start empty when the file is damaged, which is renamed and logged (1.4)", async () => {

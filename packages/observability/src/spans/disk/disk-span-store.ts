@@ -25,6 +25,7 @@ import { readSpan, writeSpan } from "./span-json.ts";
 import { SpanQueue } from "./span-queue.ts";
 import type { Combination, TallySlice } from "./tally-traces.ts";
 import { factsOf } from "./trace-rows.ts";
+import type { WriteTime } from "./write-spans.ts";
 
 /** Spans are written after this time, in milliseconds, or at this number. */
 const FLUSH_MS = 1_000;
@@ -44,6 +45,8 @@ export interface DiskSpanLimits {
   /** Maximum size of the file without its free pages, in bytes. */
   readonly maxBytes: number;
   readonly retentionMs: number;
+  /** Traces of at least this duration outlive others, like failed ones; 0: off. */
+  readonly keepSlowMs: number;
 }
 
 export interface DiskSpanStoreParts {
@@ -222,7 +225,7 @@ export class DiskSpanStore implements SpanStore {
   async #open(): Promise<Store<SpanProcedures>> {
     const { file, log, clock } = this.#parts;
     const store = await openSpanFile({ file, log, nowMs: clock.now() });
-    while (await store.call("interrupt", { limit: STEP_SPANS, nowMs: clock.now() }));
+    while (await store.call("interrupt", { limit: STEP_SPANS, ...this.#written() }));
     this.#trimInBackground();
     return store;
   }
@@ -287,19 +290,24 @@ export class DiskSpanStore implements SpanStore {
   }
 
   async #append(store: Store<SpanProcedures>, spans: readonly SpanRecord[]): Promise<void> {
-    const { clock, drops, log, redactor } = this.#parts;
+    const { drops, log, redactor } = this.#parts;
     const keys = redactor();
     const texts = spans.map((span) => writeSpan(redactSpan(span, keys)));
     const bytes = texts.reduce((sum, text) => sum + text.length, 0);
     this.#untrimmedBytes += bytes;
     try {
-      const { refused, foreign } = await store.call("append", { spans: texts, nowMs: clock.now() }, { bytes });
+      const { refused, foreign } = await store.call("append", { spans: texts, ...this.#written() }, { bytes });
       if (refused > 0) drops.dropped("spans", "trace_too_large", refused);
       if (foreign > 0) drops.dropped("spans", "span_of_other_sender", foreign);
     } catch (error) {
       drops.dropped("spans", "disk_write_failed", spans.length);
       log.warn("spans could not be written to disk and are lost", { spans: spans.length, error });
     }
+  }
+
+  #written(): WriteTime {
+    const { keepSlowMs } = this.#limits;
+    return { nowMs: this.#parts.clock.now(), keepSlowUs: keepSlowMs > 0 ? 1_000 * keepSlowMs : undefined };
   }
 
   async #remove(limits: { readonly beforeMs: number; readonly maxBytes: number }): Promise<void> {

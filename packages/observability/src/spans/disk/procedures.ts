@@ -5,7 +5,7 @@ import { SPANS_PER_TRACE } from "./schema.ts";
 import { traceSelector } from "./select-traces.ts";
 import { type TallyRequest, traceTally } from "./tally-traces.ts";
 import { traceTrimmer } from "./trim-traces.ts";
-import { spanWriter } from "./write-spans.ts";
+import { spanWriter, type WriteTime } from "./write-spans.ts";
 
 export { schema } from "./schema.ts";
 
@@ -28,12 +28,10 @@ export function openProcedures(database: Database) {
   );
 
   return {
-    append: write(({ spans, nowMs }: { readonly spans: readonly string[]; readonly nowMs: number }) =>
-      writer.append(spans, nowMs),
+    append: write(({ spans, ...time }: WriteTime & { readonly spans: readonly string[] }) =>
+      writer.append(spans, time),
     ),
-    interrupt: write(({ limit, nowMs }: { readonly limit: number; readonly nowMs: number }) =>
-      writer.interrupt(limit, nowMs),
-    ),
+    interrupt: write(({ limit, ...time }: WriteTime & { readonly limit: number }) => writer.interrupt(limit, time)),
     trim: write(trimmer.trim),
     list: read((request: TraceListRequest) => selector.list(request)),
     tally: read((request: TallyRequest) => tally(request)),

@@ -49,4 +49,11 @@ export const schema: readonly string[] = [
   // Existing traces get only the one function that their row has: reading all spans would delay the start.
   `ALTER TABLE traces ADD COLUMN functions TEXT NOT NULL DEFAULT '[]';
    UPDATE traces SET functions = json_array(function_id) WHERE function_id IS NOT NULL`,
+  // Failed and slow traces outlive others. Of existing traces, only failed ones are known by an index.
+  `ALTER TABLE traces ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE totals ADD COLUMN kept_spans INTEGER NOT NULL DEFAULT 0;
+   UPDATE traces SET kept = 1 WHERE error_count > 0 AND status <> 'ok';
+   UPDATE totals SET kept_spans = (SELECT coalesce(sum(span_count), 0) FROM traces WHERE error_count > 0 AND status <> 'ok');
+   DROP INDEX traces_updated;
+   CREATE INDEX traces_kept ON traces (kept, updated_ms, no)`,
 ];

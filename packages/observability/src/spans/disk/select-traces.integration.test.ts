@@ -24,7 +24,7 @@ test("a search that exceeds its time returns a short page, and continues until a
   const spans = Array.from({ length: 50 }, (_, index) =>
     sampleSpan({ trace: index + 1, id: index + 1, attributes: { shop: index % 10 === 0 ? "mine" : "other" } }),
   );
-  spanWriter(database).append(spans.map(writeSpan), 0);
+  spanWriter(database).append(spans.map(writeSpan), { nowMs: 0, keepSlowUs: undefined });
   const selector = traceSelector(database, { budgetMs: 0 });
   const filters = schemaOf(traceFiltersSchema).parse({ filters: [{ key: "shop", op: "contains", value: "in" }] });
   let after: TracePosition | undefined;

@@ -4,7 +4,7 @@ import { durationUsOf, statusOf, type TraceFacts } from "../trace-facts.ts";
 
 export const COLUMNS =
   "trace_id, root_span_id, partial, root_start_us, root_name, root_lower, service, services, functions, internal, trigger_type, function_id, " +
-  "function_start_us, status, start_us, end_us, duration_us, span_count, error_count, pending_count, next_seq, updated_ms";
+  "function_start_us, status, start_us, end_us, duration_us, span_count, error_count, pending_count, next_seq, updated_ms, kept";
 
 export type TraceSqlRow = {
   readonly no: number;
@@ -26,6 +26,7 @@ export type TraceSqlRow = {
   readonly error_count: number;
   readonly pending_count: number;
   readonly next_seq: number;
+  readonly kept: number;
 };
 
 export function factsOf(row: TraceSqlRow): TraceFacts {
@@ -50,7 +51,10 @@ export function factsOf(row: TraceSqlRow): TraceFacts {
   };
 }
 
-export function parametersOf(facts: TraceFacts, nextSeq: number, nowMs: number): SqlValue[] {
+export function parametersOf(
+  facts: TraceFacts,
+  more: { readonly nextSeq: number; readonly nowMs: number; readonly isKept: boolean },
+): SqlValue[] {
   return [
     facts.traceId,
     facts.rootSpanId,
@@ -72,7 +76,8 @@ export function parametersOf(facts: TraceFacts, nextSeq: number, nowMs: number):
     facts.spanCount,
     facts.errorCount,
     facts.pendingCount,
-    nextSeq,
-    nowMs,
+    more.nextSeq,
+    more.nowMs,
+    more.isKept ? 1 : 0,
   ];
 }

@@ -6,7 +6,10 @@ const VACUUM_PAGES = 512;
 /** Free pages that stay for new data. */
 const SPARE_PAGES = 1_024;
 
-/** Removes the least recently written traces in small steps. */
+/** Share of the spans up to which those of failed and slow traces outlive others. */
+const RESERVED_SHARE = 0.25;
+
+/** Removes the least recently written traces in small steps; failed and slow ones outlive others. */
 export function traceTrimmer(database: Database) {
   const oldest = database.prepare<{
     readonly no: number;
@@ -14,18 +17,34 @@ export function traceTrimmer(database: Database) {
     readonly span_count: number;
     readonly internal: number;
     readonly updated_ms: number;
-  }>("SELECT no, next_seq, span_count, internal, updated_ms FROM traces ORDER BY updated_ms, no LIMIT 1");
+    readonly kept: number;
+  }>(
+    "SELECT no, next_seq, span_count, internal, updated_ms, kept FROM traces WHERE kept = ? ORDER BY updated_ms, no LIMIT 1",
+  );
+  const totals = database.prepare<{ readonly spans: number; readonly kept_spans: number }>(
+    "SELECT spans, kept_spans FROM totals",
+  );
   const dropTrace = database.prepare("DELETE FROM traces WHERE no = ?");
   const dropSpans = database.prepare("DELETE FROM spans WHERE id BETWEEN ? AND ?");
   const dropWords = database.prepare("DELETE FROM words WHERE rowid BETWEEN ? AND ?");
   const shrink = database.prepare("UPDATE traces SET next_seq = ? WHERE no = ?");
   const addTotals = database.prepare(
-    "UPDATE totals SET spans = spans - ?, traces = traces - ?, internal = internal - ?",
+    "UPDATE totals SET spans = spans - ?, traces = traces - ?, internal = internal - ?, kept_spans = kept_spans - ?",
   );
   const pragma = (name: string): number =>
     Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
   const pageSize = pragma("page_size");
   const usedBytes = (): number => (pragma("page_count") - pragma("freelist_count")) * pageSize;
+
+  /** Returns the trace to remove next; undefined if all may stay. */
+  function surplus(beforeMs: number, maxBytes: number) {
+    const [other, kept] = [oldest.get(0), oldest.get(1)];
+    const first = other === undefined || (kept !== undefined && kept.updated_ms < other.updated_ms) ? kept : other;
+    if (first === undefined || first.updated_ms < beforeMs) return first;
+    if (usedBytes() <= maxBytes) return undefined;
+    const { spans, kept_spans } = totals.get() ?? { spans: 0, kept_spans: 0 };
+    return kept !== undefined && kept_spans > RESERVED_SHARE * spans ? kept : (other ?? kept);
+  }
 
   /** Removes up to `maxSpans` spans older than `beforeMs` or over `maxBytes`. Returns if another step may be needed. */
   function trim({
@@ -39,8 +58,8 @@ export function traceTrimmer(database: Database) {
   }) {
     let removed = 0;
     while (removed < maxSpans) {
-      const trace = oldest.get();
-      if (trace === undefined || (trace.updated_ms >= beforeMs && usedBytes() <= maxBytes)) {
+      const trace = surplus(beforeMs, maxBytes);
+      if (trace === undefined) {
         shrinkFile();
         return { removed, more: false };
       }
@@ -54,7 +73,7 @@ export function traceTrimmer(database: Database) {
       const isWhole = from === 0;
       if (isWhole) dropTrace.run(trace.no);
       else shrink.run(from, trace.no);
-      addTotals.run(changes, isWhole ? 1 : 0, isWhole ? trace.internal : 0);
+      addTotals.run(changes, isWhole ? 1 : 0, isWhole ? trace.internal : 0, trace.kept === 1 ? changes : 0);
     }
     shrinkFile();
     return { removed, more: true };

@@ -1,7 +1,7 @@
 import type { Database } from "@svc-runtime/engine/store";
 import type { SpanRecord } from "../../model.ts";
 import { mayReplace } from "../span-store.ts";
-import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";
+import { addToFacts, durationUsOf, newFacts, type TraceFacts } from "../trace-facts.ts";
 import { SPANS_PER_TRACE } from "./schema.ts";
 import { readSpan, writeSpan } from "./span-json.ts";
 import { indexedWords } from "./span-words.ts";
@@ -11,12 +11,26 @@ const MAX_TRACE_SPANS = 200_000;
 /** Maximum number of service names that searches can use. */
 const MAX_SERVICES = 10_000;
 
+/** When spans are written, and what counts as slow. */
+export interface WriteTime {
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Traces of at least this duration are kept longer; undefined: no slow ones. */
+  readonly keepSlowUs: number | undefined;
+}
+
 interface OpenTrace {
   readonly no: number;
   readonly facts: TraceFacts;
   readonly isNew: boolean;
   readonly wasInternal: boolean;
+  /** Number of its spans that counted as kept before. */
+  readonly keptBefore: number;
   nextSeq: number;
+}
+
+function outlivesOthers(facts: TraceFacts, keepSlowUs: number | undefined): boolean {
+  return facts.errorCount > 0 || (keepSlowUs !== undefined && (durationUsOf(facts) ?? 0) >= keepSlowUs);
 }
 
 const INTERRUPTED = "the engine stopped before this span ended";
@@ -38,12 +52,12 @@ export function spanWriter(database: Database) {
   const pendingSpans = database.prepare<{ readonly data: string }>("SELECT data FROM spans WHERE pending = 1 LIMIT ?");
   const totals = database.prepare<{ readonly last_no: number }>("SELECT last_no FROM totals");
   const addTotals = database.prepare(
-    "UPDATE totals SET spans = spans + ?, traces = traces + ?, internal = internal + ?, last_no = ?",
+    "UPDATE totals SET spans = spans + ?, traces = traces + ?, internal = internal + ?, kept_spans = kept_spans + ?, last_no = ?",
   );
   const addService = database.prepare("INSERT OR IGNORE INTO services (name) VALUES (?)");
   const countServices = database.prepare<{ readonly count: number }>("SELECT count(*) AS count FROM services");
 
-  function append(texts: readonly string[], nowMs: number): { refused: number; foreign: number } {
+  function append(texts: readonly string[], { nowMs, keepSlowUs }: WriteTime): { refused: number; foreign: number } {
     const traces = new Map<string, OpenTrace>();
     const services = new Set<string>();
     let lastNo = totals.get()?.last_no ?? 0;
@@ -69,21 +83,27 @@ export function spanWriter(database: Database) {
     }
     let newTraces = 0;
     let newInternal = 0;
+    let newKept = 0;
     for (const trace of traces.values()) {
-      putTrace.run(trace.no, ...parametersOf(trace.facts, trace.nextSeq, nowMs));
+      const { facts, nextSeq } = trace;
+      const isKept = outlivesOthers(facts, keepSlowUs);
+      putTrace.run(trace.no, ...parametersOf(facts, { nextSeq, nowMs, isKept }));
+      newKept += Number(isKept) * nextSeq - trace.keptBefore;
       if (trace.isNew) newTraces += 1;
       newInternal += Number(trace.facts.internal) - Number(trace.wasInternal);
     }
-    addTotals.run(added, newTraces, newInternal, lastNo);
+    addTotals.run(added, newTraces, newInternal, newKept, lastNo);
     if ((countServices.get()?.count ?? 0) < MAX_SERVICES) for (const name of services) addService.run(name);
     return { refused, foreign };
   }
 
   function openTrace(span: SpanRecord, nextNo: () => number): OpenTrace {
     const row = findTrace.get(span.traceId);
-    if (row === undefined) return { no: nextNo(), facts: newFacts(span), isNew: true, wasInternal: false, nextSeq: 0 };
+    if (row === undefined)
+      return { no: nextNo(), facts: newFacts(span), isNew: true, wasInternal: false, keptBefore: 0, nextSeq: 0 };
+    const { no, next_seq: nextSeq, kept } = row;
     const facts = factsOf(row);
-    return { no: row.no, facts, isNew: false, wasInternal: facts.internal, nextSeq: row.next_seq };
+    return { no, facts, isNew: false, wasInternal: facts.internal, keptBefore: kept === 1 ? nextSeq : 0, nextSeq };
   }
 
   /** Returns `full` if the trace has too many spans, `foreign` if another sender's span has the same ids. */
@@ -115,12 +135,12 @@ export function spanWriter(database: Database) {
   return {
     append,
     /** Ends spans that an earlier engine process left pending. Returns true if there may be more. */
-    interrupt(limit: number, nowMs: number): boolean {
+    interrupt(limit: number, time: WriteTime): boolean {
       const texts = pendingSpans.all(limit).map(({ data }) => {
         const span = readSpan(data);
         return writeSpan({ ...span, endUnixNano: span.startUnixNano, status: "error", statusDescription: INTERRUPTED });
       });
-      append(texts, nowMs);
+      append(texts, time);
       return texts.length === limit;
     },
   };

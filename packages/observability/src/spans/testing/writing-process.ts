@@ -9,7 +9,7 @@ const drops = { dropped: () => {} };
 const store = new DiskSpanStore({
   ...{
     file: process.argv[2] ?? "",
-    limits: { maxBytes: 1e9, retentionMs: 1e9 },
+    limits: { maxBytes: 1e9, retentionMs: 1e9, keepSlowMs: 1_000 },
     log,
     clock: systemClock,
     drops,
