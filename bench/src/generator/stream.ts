@@ -64,7 +64,7 @@ function createChannel(worker: WebSocket): Promise<{ readonly writer: Ref; reado
   });
 }
 
-/** Operations are MiB. */
+/** One operation is 1 MiB. */
 async function measure(load: StreamLoad, sender: WebSocket, receiver: WebSocket): Promise<Window> {
   const { observe } = load;
   const item = Buffer.alloc(load.itemBytes, 0x61);

@@ -49,8 +49,8 @@ export class OwnRegistrations {
       validate: options.validate,
       invocation: httpFunction === undefined ? undefined : wireHttpFunction(httpFunction),
     });
-    // Every overload of the worker's method ties the handler's input to the schema's output or to the type that the
-    // author declares.
+    // The overloads of the worker's method guarantee that the handler takes the schema's output, or the type that the
+    // caller declares.
     const entry: FunctionEntry = {
       handler: typeof handler === "function" ? (handler as Handler<unknown>) : notInvokable(id),
       schema: schemaIn(options.requestFormat),

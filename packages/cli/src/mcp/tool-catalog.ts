@@ -24,7 +24,7 @@ export class ToolCatalog {
   readonly #names = new ToolNames();
   readonly #listeners = new Set<() => void>();
   #tools: ReadonlyMap<string, FunctionTool> = new Map();
-  /** Compiled outputs by the JSON of their format, because each refresh meets the same formats. */
+  /** Compiled outputs by the JSON of their format, because most formats are the same at each refresh. */
   #outputs: ReadonlyMap<string, ToolOutput> = new Map();
   #text = "";
   #current: Promise<void> = Promise.resolve();

@@ -32,7 +32,7 @@ function meet(a: TypeNode, b: TypeNode, depth: number, context: IntersectionCont
 
 type Reference = Extract<TypeNode, { kind: "reference" }>;
 
-/** Stays a reference if the other type adds nothing. */
+/** Returns the reference itself if the other type adds nothing. */
 function referred(a: Reference, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
   const target = context.resolved(a);
   if (target === undefined) return isAnyObject(b) ? a : unknown("combination of several formats");

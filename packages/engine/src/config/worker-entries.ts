@@ -17,13 +17,13 @@ import {
   moduleNameOfClass,
   replacementOf,
 } from "./compatibility-names.ts";
+import { dependencyProblems } from "./dependency-problems.ts";
 import type { AddressBlock } from "./engine-settings.ts";
 import { commandsOf, execBlockSchema } from "./exec-block.ts";
 import { folderSchema } from "./folder-path.ts";
 import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
-import { orderProblems } from "./start-order.ts";
 import { limitsOf, watchOf } from "./supervision-block.ts";
 import type { CommandEntry, LocalWorkerEntry, ModuleEntry, SupervisedEntry, WorkerFolder } from "./types.ts";
 
@@ -138,7 +138,8 @@ class EntryReader implements ReadEntries {
       path,
     }));
     const others = [...this.modules.map(({ name }) => name), ...this.#namesWithProblems];
-    for (const { of, index, message } of orderProblems(ordered, others)) this.#refuse([...of.path, index], message);
+    for (const { of, index, message } of dependencyProblems(ordered, others))
+      this.#refuse([...of.path, index], message);
   }
 
   #readEntry(entry: unknown, path: KeyPath): void {

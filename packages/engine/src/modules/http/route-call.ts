@@ -260,7 +260,7 @@ export class RouteCall {
     return body;
   }
 
-  /** Restarts the handler's timeout while an upload keeps moving. A response that is being streamed has no timeout. */
+  /** Restarts the handler's timeout while more of an upload arrives. A response that is being streamed has no timeout. */
   #bodyMoved(): void {
     if (this.#hasBegun) return;
     this.#deadlineAt = this.#parts.context.clock.monotonic() + this.#timeoutMs;
@@ -298,8 +298,8 @@ export class RouteCall {
 }
 
 /**
- * Returns whether a result means that the response comes over the channel. Returning nothing means that. Null is a
- * normal result, unless the handler has begun to write: published clients may end like this.
+ * Returns true if the result says that the response comes over the channel: the handler returned nothing, or null after
+ * it has begun to write, as published clients do. Otherwise null is a normal result.
  */
 function meansStream(result: Payload, channels: ExchangeChannels): boolean {
   return result === Payload.absent || (channels.reader !== undefined && result.text().trim() === "null");

@@ -23,9 +23,10 @@ import {
   type WorkerStatus,
 } from "./status.ts";
 import { StatusStream } from "./status-stream.ts";
-import { STOP_GRACE_MS, Unit, type UnitParts } from "./unit.ts";
+import { Unit, type UnitParts } from "./unit.ts";
 import { UsageMeter } from "./usage.ts";
 import { WaitList } from "./wait-list.ts";
+import { STOP_GRACE_MS } from "./worker-process.ts";
 import type { WorkerState } from "./worker-state.ts";
 
 /** States of a worker that becomes ready without outside help. */

@@ -9,11 +9,14 @@ import { type Recipe, RecipeError, type RunPlan } from "./recipe.ts";
 import type { ReplicaParts } from "./replica.ts";
 import { isManifest, UnitFiles } from "./unit-files.ts";
 import { UnitProcesses } from "./unit-processes.ts";
-import { type LastExit, type ProcessKind, READY_TIMEOUT_MS, type WorkerProcess } from "./worker-process.ts";
+import {
+  type LastExit,
+  type ProcessKind,
+  READY_TIMEOUT_MS,
+  STOP_GRACE_MS,
+  type WorkerProcess,
+} from "./worker-process.ts";
 import { type ProcessStatus, worstStatusOf } from "./worker-state.ts";
-
-/** Time between SIGTERM and SIGKILL. */
-export const STOP_GRACE_MS = 10_000;
 
 export interface UnitParts extends ReplicaParts {
   readonly logsDir: string;

@@ -6,6 +6,8 @@ import type { ProcessStatus } from "./worker-state.ts";
 /** If there is no registration for this time, the worker has registered everything (decision 29). */
 const QUIET_MS = 300;
 export const READY_TIMEOUT_MS = 120_000;
+/** Time between SIGTERM and SIGKILL. */
+export const STOP_GRACE_MS = 10_000;
 
 /** Maximum length of a quoted error message, so that a reason is one line. */
 const MAX_QUOTED_LENGTH = 200;

@@ -2,9 +2,12 @@ import { getRouteApi } from "@tanstack/react-router";
 import { ChevronsLeft } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
-import { type ItemPage, PAGE_SIZES } from "./model.ts";
+import type { ItemPage } from "./model.ts";
 
 const route = getRouteApi("/states/{-$group}/{-$key}");
+
+/** Numbers of rows per page. */
+const PAGE_SIZES = [50, 100, 500] as const;
 
 /**
  * Pages through the items. The server's cursor only moves forward: the browser's Back button or `First page` goes back.

@@ -58,8 +58,6 @@ export function readEntries(text: string): readonly (Entry | null)[] {
   return elementTexts(memberTexts(text).get("items") ?? "[]").map(readEntryOrNull);
 }
 
-export const PAGE_SIZES = [50, 100, 500] as const;
-
 /** The edited text and the item that the edit started from, null for a new item. */
 export interface Draft {
   readonly base: Entry | null;

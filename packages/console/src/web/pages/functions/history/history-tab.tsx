@@ -9,7 +9,10 @@ import { INPUT } from "../../../ui/input.ts";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 import { statusLabel } from "../model.ts";
 import { InvocationPane } from "./invocation-pane.tsx";
-import { INVOCATION_TONES, SOURCES, STATUSES, useHistory } from "./use-history.ts";
+import { INVOCATION_TONES, useHistory } from "./use-history.ts";
+
+const STATUSES: readonly InvocationListing["status"][] = ["ok", "error", "pending", "cancelled", "timeout"];
+const SOURCES: readonly string[] = ["call", "http", "cron", "event", "queue", "state", "stream", "console", "cli"];
 
 const columns: readonly Column<InvocationListing>[] = [
   {

@@ -22,19 +22,6 @@ export interface InvocationDetail extends Omit<InvocationListing, "error"> {
   } | null;
 }
 
-export const STATUSES: readonly InvocationListing["status"][] = ["ok", "error", "pending", "cancelled", "timeout"];
-export const SOURCES: readonly string[] = [
-  "call",
-  "http",
-  "cron",
-  "event",
-  "queue",
-  "state",
-  "stream",
-  "console",
-  "cli",
-];
-
 export const INVOCATION_TONES: Readonly<Record<InvocationListing["status"], Tone>> = {
   ok: "ok",
   error: "danger",
