@@ -147,7 +147,7 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
       to: {
-        path: "^packages/engine/src/(access|streams)/|^packages/engine/src/kernel/(?!(module|stream-contract|lazy-schema|telemetry-contract|health-contract|clock|interval-clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
+        path: "^packages/engine/src/(access|streams)/|^packages/engine/src/kernel/(?!(module|store-contract|stream-contract|lazy-schema|telemetry-contract|health-contract|clock|interval-clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
       },
     },
     {
@@ -156,7 +156,7 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/engine/src/items/", pathNot: tests },
       to: {
-        path: "^packages/engine/src/(?!(collections|files|items|store)/|kernel/(clock|interval-clock|logger)[.]ts$)",
+        path: "^packages/engine/src/(?!(collections|files|items|store)/|kernel/(clock|interval-clock|logger|scope|store-contract)[.]ts$)",
       },
     },
     {
@@ -193,6 +193,13 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/engine/src/files/", pathNot: tests },
       to: { path: "^packages/engine/src/(?!files/)" },
+    },
+    {
+      name: "stores-come-from-the-context",
+      comment: "Modules open stores with ModuleContext.openStore, so that the engine decides how their data is kept.",
+      severity: "error",
+      from: { path: "^packages/(engine/src/(items|kernel|modules)|observability/src)/", pathNot: tests },
+      to: { path: "^packages/engine/src/store/(open-store|memory-store|thread-store|thread|session|batch)[.]ts$" },
     },
     {
       name: "modules-read-no-config",

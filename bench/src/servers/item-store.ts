@@ -1,6 +1,7 @@
 // The store of items without an engine, in the folder given as argument: shows what a call through the engine costs in
 // addition to its write.
 import { type BatchedWrite, type ItemStore, openFileItems, silentLogger, systemClock } from "@svc-runtime/engine/items";
+import { openStore } from "@svc-runtime/engine/testing";
 import { ClosedLoop } from "../generator/closed-loop.ts";
 import type { Window } from "../generator/load.ts";
 import { LARGE_SCOPE, largeKey } from "../large-scope.ts";
@@ -37,6 +38,7 @@ function openIn(dataDir: string, file: string, durability: StoreDurability): Pro
     durability,
     log: silentLogger,
     clock: systemClock,
+    openStore,
   });
 }
 

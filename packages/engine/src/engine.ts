@@ -34,6 +34,7 @@ import { loadModules, OBSERVABILITY } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
 import { createSupervisor } from "./modules/supervisor/index.ts";
 import { type DataFolderLock, lockDataFolder } from "./store/data-folder.ts";
+import { openStore } from "./store/open-store.ts";
 import { SavedSet } from "./store/saved-set.ts";
 import { EngineProof } from "./transport/engine-proof.ts";
 import { fetchSiteIsSafe, originIsAllowed } from "./transport/guards.ts";
@@ -220,6 +221,7 @@ class Engine implements RunningEngine {
       directory: kernel.directory,
       mounts: this.#listeners.mounts,
       dataDir: parts.config.engine.dataDir,
+      openStore,
       production: () => isExposed(this.#config),
       outboundRules: () => settings().httpFunctions,
       // Observability measures real time. A test clock that jumps by days must not make its sampler run once for

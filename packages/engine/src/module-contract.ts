@@ -12,6 +12,7 @@ export * from "./kernel/lazy-schema.ts";
 export * from "./kernel/logger.ts";
 export * from "./kernel/module.ts";
 export * from "./kernel/scope.ts";
+export * from "./kernel/store-contract.ts";
 export * from "./kernel/stream-contract.ts";
 export * from "./kernel/telemetry-contract.ts";
 export { type ProcessFigures, readProcess } from "./local-workers/process-figures.ts";

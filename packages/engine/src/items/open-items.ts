@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
+import type { OpenStore } from "../kernel/store-contract.ts";
 import type { AdapterConfig } from "./adapter-config.ts";
 import { openFileItems } from "./adapters/file.ts";
 import { memoryItems } from "./adapters/memory.ts";
@@ -10,18 +11,22 @@ export interface OpenItemsOptions {
   readonly dataDir: string;
   readonly log: Logger;
   readonly clock: Clock;
+  readonly openStore: OpenStore;
 }
 
 /**
  * Opens the configured adapter. Rejects with an Error with a user message if it cannot be used; there is no fallback.
  */
-export async function openItems(adapter: AdapterConfig, { dataDir, log, clock }: OpenItemsOptions): Promise<ItemStore> {
+export async function openItems(
+  adapter: AdapterConfig,
+  { dataDir, log, clock, openStore }: OpenItemsOptions,
+): Promise<ItemStore> {
   switch (adapter.name) {
     case "in_memory":
       return memoryItems({ maxBytes: adapter.config.max_bytes, clock });
     case "file_based": {
       const { file_path: filePath, cache_bytes: cacheBytes, durability } = adapter.config;
-      return openFileItems({ dataDir, filePath, cacheBytes, durability, log, clock });
+      return openFileItems({ dataDir, filePath, cacheBytes, durability, log, clock, openStore });
     }
     case "redis": {
       const { redis_url: url, key_prefix: keyPrefix } = adapter.config;

@@ -28,6 +28,7 @@ import type { ModuleProvider, ModuleProviderPorts } from "./module-provider.ts";
 import { moduleStreams } from "./module-streams.ts";
 import type { Registry } from "./registry.ts";
 import type { Scope, Undo } from "./scope.ts";
+import type { OpenStore } from "./store-contract.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { TelemetryHub } from "./telemetry.ts";
 import type { ThrottledLog } from "./throttled-log.ts";
@@ -61,6 +62,7 @@ export interface ModuleEnvironment {
   readonly directory: Directory;
   readonly mounts: MountPoints;
   readonly dataDir: string;
+  readonly openStore: OpenStore;
   /** See `ModuleContext.production`. */
   readonly production: () => boolean;
   /** See `ModuleContext.outboundRules`. Default: strict. */
@@ -98,7 +100,7 @@ export class ModuleContexts {
 
   create({ config, scope, signal, provider, log, clock }: ModuleParts): ModuleContext<unknown> {
     const ports = this.#ports;
-    const { directory, mounts, dataDir, production, outboundRules = strictRules } = this.#environment;
+    const { directory, mounts, dataDir, openStore, production, outboundRules = strictRules } = this.#environment;
     const caller = { worker_id: provider.workerId, name: provider.name };
     return {
       config,
@@ -111,6 +113,7 @@ export class ModuleContexts {
         return outboundRules();
       },
       dataDir,
+      openStore: (options) => openStore({ log, clock, ...options }),
       get production() {
         return production();
       },

@@ -10,6 +10,7 @@ import type { ComponentReport, HealthProbe } from "./health-contract.ts";
 import type { LazySchema } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
 import type { Undo } from "./scope.ts";
+import type { OpenStore } from "./store-contract.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { Telemetry } from "./telemetry-contract.ts";
 
@@ -401,6 +402,11 @@ export interface ModuleContext<Config> {
   readonly outboundRules: OutboundRules;
   /** Absolute path of the data folder, e.g. `/project/.svc/data`. Exists. */
   readonly dataDir: string;
+  /**
+   * Opens a store for data that must survive. The engine decides how it is kept. The module must close it when it
+   * stops.
+   */
+  readonly openStore: OpenStore;
   /**
    * True in production mode, and while a listener is reachable from other machines: error details may be read by
    * strangers then. Read at each use, since the config may change.

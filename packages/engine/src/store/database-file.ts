@@ -1,5 +1,6 @@
 import { constants, copyFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import type { StoreDurability } from "../kernel/store-contract.ts";
 import { DatabaseRefused, damageText, refuseDamage } from "./damage.ts";
 import { type Database, type DriverName, openDatabase, resultCodes, SqlError } from "./driver.ts";
 import { folderProblem } from "./folder-problem.ts";
@@ -15,12 +16,6 @@ export interface OpenFileOptions {
   /** `durable` (default): each commit syncs the log. `relaxed`: log-sync.ts syncs the log. */
   readonly durability?: StoreDurability | undefined;
 }
-
-/**
- * Failures that an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose
- * up to 1 s.
- */
-export type StoreDurability = "durable" | "relaxed";
 
 /** synchronous=FULL syncs the write-ahead log at each commit; NORMAL syncs it only before a checkpoint. */
 const SYNCHRONOUS = { durable: "PRAGMA synchronous=FULL", relaxed: "PRAGMA synchronous=NORMAL" } as const;

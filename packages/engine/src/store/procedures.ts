@@ -1,23 +1,7 @@
+import type { Procedure, ProcedureTable } from "../kernel/store-contract.ts";
 import type { Database } from "./driver.ts";
 
-/**
- * An operation of the store, run in the store thread. It is synchronous and may change only the database, because it is
- * rolled back and run again if another request of its batch fails. Input and output are copied between threads.
- */
-export interface Procedure<Input, Output> {
-  /**
-   * A `write` runs in the batch's transaction and is acknowledged after the commit. A batch with only reads has no
-   * transaction.
-   */
-  readonly kind: "read" | "write";
-  run(input: Input): Output;
-}
-
-/** Procedures by name. The input type is `never` because each procedure has its own. */
-export type ProcedureTable = Readonly<Record<string, Procedure<never, unknown>>>;
-
-export type InputOf<P> = P extends Procedure<infer Input, unknown> ? Input : never;
-export type OutputOf<P> = P extends Procedure<never, infer Output> ? Output : never;
+export type { InputOf, OutputOf, Procedure, ProcedureTable } from "../kernel/store-contract.ts";
 
 /**
  * Buffer for changes that procedures collect over the requests of a transaction, e.g. counts. `flush` writes them; it

@@ -1,6 +1,7 @@
+import type { StoreDurability } from "../kernel/store-contract.ts";
 import { answersTo, DatabaseFailed, isRead, runAlone, runBatch } from "./batch.ts";
 import { DatabaseRefused } from "./damage.ts";
-import { closeDatabaseFile, closeQuietly, openDatabaseFile, type StoreDurability } from "./database-file.ts";
+import { closeDatabaseFile, closeQuietly, openDatabaseFile } from "./database-file.ts";
 import { type Database, type DriverName, SqlError } from "./driver.ts";
 import { FileIdentity } from "./file-identity.ts";
 import type { ProceduresModule, ProcedureTable, WriteBuffer } from "./procedures.ts";

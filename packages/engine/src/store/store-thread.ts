@@ -11,7 +11,7 @@ const PROBE_MS = 500;
 const PLACE_CHECK_MS = 1_000;
 
 const port = parentPort;
-if (port === null) throw new Error("store-thread.ts is the entry of a worker thread; use openStore of store.ts");
+if (port === null) throw new Error("store-thread.ts is the entry of a worker thread; use openStore of open-store.ts");
 const start = workerData as ThreadStart;
 
 let session: Session | undefined;

@@ -15,10 +15,11 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { createLogger, type LogRecord, silentLogger } from "../kernel/logger.ts";
+import type { Store } from "../kernel/store-contract.ts";
 import { openDatabase } from "./driver.ts";
 import { snapshotDatabase } from "./snapshot.ts";
-import { openStore, type Store, type StoreOptions } from "./store.ts";
 import { type LedgerProcedures, schema } from "./testing/ledger-procedures.ts";
+import { openThreadStore, type ThreadStoreOptions } from "./thread-store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-store-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -29,8 +30,8 @@ function freshFile(): string {
   return join(root, `${files}.db`);
 }
 
-function open(options: Partial<StoreOptions> = {}): Promise<Store<LedgerProcedures>> {
-  return openStore<LedgerProcedures>({
+function open(options: Partial<ThreadStoreOptions> = {}): Promise<Store<LedgerProcedures>> {
+  return openThreadStore<LedgerProcedures>({
     file: freshFile(),
     procedures: new URL("./testing/ledger-procedures.js", import.meta.url),
     log: silentLogger,

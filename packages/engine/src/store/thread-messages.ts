@@ -1,4 +1,4 @@
-import type { StoreDurability } from "./database-file.ts";
+import type { StoreDurability } from "../kernel/store-contract.ts";
 import type { DriverName } from "./driver.ts";
 
 /** Data that the thread is started with. */

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
-import type { StoreDurability } from "./database-file.ts";
+import type { StoreDurability } from "../kernel/store-contract.ts";
 import type { DriverName } from "./driver.ts";
 import type { Answer, FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
 

@@ -16,6 +16,7 @@ import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module } from "../kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
 import type { WorkerLimits } from "../kernel/worker-limits.ts";
+import { openStore } from "../store/open-store.ts";
 import { openModuleListener } from "../transport/module-listener.ts";
 import { type InMemoryClient, inMemoryPair } from "./in-memory-socket.ts";
 import { openStreamSocket, type StreamSocket, type StreamSocketOptions } from "./stream-socket.ts";
@@ -113,6 +114,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       reportReadiness: () => () => {},
     },
     dataDir,
+    openStore,
     production: () => options.production ?? false,
   });
   kernel.directory.setModuleHost(host);

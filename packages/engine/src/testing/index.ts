@@ -1,6 +1,7 @@
 export { restrictedPrincipal } from "../access/principal.ts";
 export { startRedis } from "../items/testing/redis-server.ts";
 export { endpoint, json } from "../outbound-http/testing/endpoint.ts";
+export { openStore } from "../store/open-store.ts";
 export { bindTrigger } from "./bind-trigger.ts";
 export { Collected } from "./collected.ts";
 export {

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, type LogRecord as Line, silentLogger, systemClock } from "@svc-runtime/engine/module";
-import { manualClock } from "@svc-runtime/engine/testing";
+import { manualClock, openStore } from "@svc-runtime/engine/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { type DiskLimits, DiskLogs, type DiskLogsParts } from "./disk-logs.ts";
 import { NO_FILTER } from "./log-filter.ts";
@@ -22,6 +22,7 @@ async function open(file: string, more: Partial<DiskLogsParts> = {}): Promise<Di
     clock: systemClock,
     log: silentLogger,
     drops: { dropped: () => {} },
+    openStore,
     redact: (shown) => shown,
     limits: NO_LIMITS,
     ...more,

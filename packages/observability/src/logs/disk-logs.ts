@@ -1,7 +1,6 @@
 import { mkdirSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
-import { ageClock, type Clock, every, type Logger } from "@svc-runtime/engine/module";
-import { openStore, type Store } from "@svc-runtime/engine/store";
+import { ageClock, type Clock, every, type Logger, type OpenStore, type Store } from "@svc-runtime/engine/module";
 import type { DropCounter } from "../model.ts";
 import { sizeOf } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";
@@ -219,12 +218,13 @@ export interface DiskLogsParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly drops: DropCounter;
+  readonly openStore: OpenStore;
   /** Applied before anything is written. */
   readonly redact: RedactAttributes;
   readonly limits: DiskLimits;
 }
 
-async function openOrReplaceDamaged({ file, log, clock }: DiskLogsParts): Promise<Store<LogProcedures>> {
+async function openOrReplaceDamaged({ file, log, clock, openStore }: DiskLogsParts): Promise<Store<LogProcedures>> {
   const open = (): Promise<Store<LogProcedures>> =>
     openStore<LogProcedures>({
       file,

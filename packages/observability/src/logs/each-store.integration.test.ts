@@ -2,6 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger, systemClock } from "@svc-runtime/engine/module";
+import { openStore } from "@svc-runtime/engine/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { LogRecord } from "../model.ts";
 import { DiskLogs } from "./disk-logs.ts";
@@ -26,6 +27,7 @@ const STORES = {
       clock: systemClock,
       log: silentLogger,
       drops: { dropped: (signal, reason, count) => expect.unreachable(`${signal} ${reason} ${count}`) },
+      openStore,
       redact: (shown) => shown,
       limits: { maxBytes: 1e9, maxAgeMs: 1e15 },
     }),

@@ -152,7 +152,7 @@ async function openLogStore(
   drops: DropCounter,
   redact: RedactAttributes,
 ): Promise<OpenedStore> {
-  const { config, clock, log } = context;
+  const { config, clock, log, openStore } = context;
   if (!enabledIn(config) || (config.logs_exporter ?? config.exporter) === "otlp")
     return { store: undefined, setLimits: () => {}, lastId: 0 };
   const storage = config.trace_storage;
@@ -166,6 +166,7 @@ async function openLogStore(
     clock,
     log,
     drops,
+    openStore,
     redact,
     limits: diskLimits(config),
   });

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogger, schemaOf, systemClock } from "@svc-runtime/engine/module";
+import { openStore } from "@svc-runtime/engine/testing";
 import { SecretMask } from "@svc-runtime/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { DiskSpanStore } from "./disk/disk-span-store.ts";
@@ -30,6 +31,7 @@ const stores: Record<string, () => SpanStore> = {
       log,
       clock: systemClock,
       drops,
+      openStore,
       redactor,
     });
   },

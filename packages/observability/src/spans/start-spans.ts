@@ -81,7 +81,7 @@ async function openSpanStore(
   context: ModuleContext<ObservabilityConfig>,
   { drops, redactor }: SpansParts,
 ): Promise<OpenedStore | undefined> {
-  const { config, log, clock } = context;
+  const { config, log, clock, openStore } = context;
   if (config.exporter === "otlp") return undefined;
   if (config.trace_storage?.enabled === true) {
     const { DiskSpanStore } = await import("./disk/disk-span-store.ts");
@@ -92,6 +92,7 @@ async function openSpanStore(
       log,
       clock,
       drops,
+      openStore,
       redactor,
     });
     return {

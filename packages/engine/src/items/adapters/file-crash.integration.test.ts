@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
+import { openStore } from "../../store/open-store.ts";
 import type { Delivery, Outbox } from "../outbox.ts";
 import { openFileItems } from "./file.ts";
 
@@ -31,6 +32,7 @@ describe.each(["durable", "relaxed"] as const)("a %s file adapter whose process 
       durability,
       log: silentLogger,
       clock: systemClock,
+      openStore,
     });
     const last = new Map(acknowledged.map(({ key, version }) => [key, version]));
     for (const [key, version] of last) {

@@ -2,8 +2,8 @@ import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { Store } from "../../kernel/store-contract.ts";
 import { snapshotDatabase } from "../../store/snapshot.ts";
-import type { Store } from "../../store/store.ts";
 import { CachedItems } from "../cached-items.ts";
 import type {
   BatchedWrite,

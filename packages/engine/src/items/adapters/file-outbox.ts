@@ -1,4 +1,4 @@
-import type { Store } from "../../store/store.ts";
+import type { Store } from "../../kernel/store-contract.ts";
 import type { Delivery, Notice, Outbox } from "../outbox.ts";
 import type { NoticeInput } from "./file-thread/deliveries.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";

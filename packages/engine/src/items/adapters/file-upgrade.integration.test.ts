@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { openDatabase } from "../../store/driver.ts";
+import { openStore } from "../../store/open-store.ts";
 import type { ItemStore } from "../item-store.ts";
 import { newValue, newWrite } from "../testing/suite/harness.ts";
 import { openFileItems } from "./file.ts";
@@ -14,7 +15,7 @@ const root = mkdtempSync(join(tmpdir(), "svc-items-upgrade-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 function open(dataDir: string, filePath = "state.db"): Promise<ItemStore> {
-  return openFileItems({ dataDir, filePath, cacheBytes: 0, log: silentLogger, clock: systemClock });
+  return openFileItems({ dataDir, filePath, cacheBytes: 0, log: silentLogger, clock: systemClock, openStore });
 }
 
 describe("a file of items of version 1", () => {

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { lockDataFolder } from "../../store/data-folder.ts";
 import { openDatabase } from "../../store/driver.ts";
+import { openStore } from "../../store/open-store.ts";
 import type { ItemStore } from "../item-store.ts";
 import { itemStoreSuite } from "../testing/item-store-suite.ts";
 import { newValue, newWrite } from "../testing/suite/harness.ts";
@@ -38,6 +39,7 @@ function openIn(
     log: silentLogger,
     clock: options.clock ?? systemClock,
     durability: options.durability ?? "durable",
+    openStore,
   });
 }
 

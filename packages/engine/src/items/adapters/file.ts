@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { OpenStore } from "../../kernel/store-contract.ts";
 import { claimFile } from "../../store/file-claim.ts";
-import { openStore } from "../../store/store.ts";
 import type { ItemStore } from "../item-store.ts";
 import { FileItems } from "./file-items.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
@@ -19,11 +19,12 @@ export interface FileItemsOptions {
   readonly log: Logger;
   /** Clock for expiry and deadlines. */
   readonly clock: Clock;
+  readonly openStore: OpenStore;
 }
 
 /** Opens an item store in a SQLite file. Rejects with an Error that says why the file cannot be used. */
 export async function openFileItems(options: FileItemsOptions): Promise<ItemStore> {
-  const { dataDir, log, clock, durability = "durable", cacheBytes } = options;
+  const { dataDir, log, clock, openStore, durability = "durable", cacheBytes } = options;
   const file = resolve(dataDir, options.filePath);
   const release = claimFile(file, { dataDir, what: "items" });
   try {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
+import { openStore } from "../../store/open-store.ts";
 import { openFileItems } from "../adapters/file.ts";
 import type { ChangeKind } from "../outbox.ts";
 
@@ -18,6 +19,7 @@ const items = await openFileItems({
   durability: durability === "relaxed" ? "relaxed" : "durable",
   log: silentLogger,
   clock: systemClock,
+  openStore,
 });
 const kinds: ReadonlySet<ChangeKind> = new Set(["created", "updated", "deleted"]);
 const notice = { watchers: [{ id: "watcher", kinds }], origin: "" };

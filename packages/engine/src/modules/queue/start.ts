@@ -19,10 +19,10 @@ import { QueueTriggers } from "./triggers/queue-triggers.ts";
 
 /** Opens the store and starts the module. */
 export async function startQueue(context: ModuleContext<QueueConfig>): Promise<RunningModule<QueueConfig>> {
-  const { config, dataDir, log, clock, directory } = context;
+  const { config, dataDir, openStore, directory } = context;
   if (runsAlready(directory))
     throw new Error("svc-queue is configured twice; list it once, with all queues under its queue_configs");
-  const store = await openQueueStore(config.adapter, { dataDir, log, clock });
+  const store = await openQueueStore(config.adapter, { dataDir, openStore });
   try {
     return await run(context, store);
   } catch (error) {

@@ -6,6 +6,7 @@ import { openItems } from "../../items/open-items.ts";
 import { type RedisServer, startRedisServer } from "../../items/testing/redis-server.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
+import { openStore } from "../../store/open-store.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../testing/index.ts";
 import { type StateConfig, stateConfigSchema } from "./config.ts";
 import { state } from "./index.ts";
@@ -222,7 +223,7 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
 
   it("notifies its listener of every change of a key in the order of versions, whatever caused it", async () => {
     await engine.stop();
-    const store = await openItems(config.adapter, { dataDir, log: silentLogger, clock: systemClock });
+    const store = await openItems(config.adapter, { dataDir, log: silentLogger, clock: systemClock, openStore });
     const versions: number[] = [];
     const listener: ChangeListener = {
       notice: () => undefined,

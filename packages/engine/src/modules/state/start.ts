@@ -16,8 +16,8 @@ import { Writes } from "./writes.ts";
 
 /** Opens the store and starts the module. */
 export async function startState(context: ModuleContext<StateConfig>): Promise<RunningModule<StateConfig>> {
-  const { config, dataDir, log, clock } = context;
-  const store = await openItems(config.adapter, { dataDir, log, clock });
+  const { config, dataDir, log, clock, openStore } = context;
+  const store = await openItems(config.adapter, { dataDir, log, clock, openStore });
   try {
     return await run(context, store);
   } catch (error) {

@@ -131,8 +131,8 @@ function provideTriggers(
   });
 }
 
-async function openStores({ config, dataDir, log, clock }: ModuleContext<StreamConfig>): Promise<Stores> {
-  const options = { dataDir, log, clock };
+async function openStores({ config, dataDir, log, clock, openStore }: ModuleContext<StreamConfig>): Promise<Stores> {
+  const options = { dataDir, log, clock, openStore };
   const { adapter, memoryStreams } = config;
   const store = await openItems(adapter, options);
   // Opening an in-memory store cannot fail, so `store` need not be closed on an error.

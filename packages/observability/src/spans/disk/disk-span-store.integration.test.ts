@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLogger, type LogRecord, schemaOf, systemClock } from "@svc-runtime/engine/module";
 import { openDatabase } from "@svc-runtime/engine/store";
-import { manualClock } from "@svc-runtime/engine/testing";
+import { manualClock, openStore } from "@svc-runtime/engine/testing";
 import { SecretMask } from "@svc-runtime/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { SpanStore } from "../span-store.ts";
@@ -34,7 +34,7 @@ const NO_LIMITS = { maxBytes: 1e9, retentionMs: 1e9, keepSlowMs: 1_000 };
 function open(file: string, parts: Partial<DiskSpanStoreParts> = {}): DiskSpanStore {
   const log = createLogger({ level: "error", now: () => 0, write: () => {} });
   const drops = { dropped: () => {} };
-  const defaults = { limits: NO_LIMITS, log, clock: systemClock, drops, redactor: () => new SecretMask([]) };
+  const defaults = { limits: NO_LIMITS, log, clock: systemClock, drops, redactor: () => new SecretMask([]), openStore };
   const store = new DiskSpanStore({ file, ...defaults, ...parts });
   opened.push(store);
   return store;

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ageClock, type Clock, every, type Logger } from "@svc-runtime/engine/module";
-import type { Store } from "@svc-runtime/engine/store";
+import { ageClock, type Clock, every, type Logger, type OpenStore, type Store } from "@svc-runtime/engine/module";
 import type { SecretMask } from "@svc-runtime/protocol";
 import type { DropCounter, SpanRecord } from "../../model.ts";
 import { MAX_SPAN_BYTES } from "../memory/memory-span-store.ts";
@@ -57,6 +56,7 @@ export interface DiskSpanStoreParts {
   /** The clock for the age of spans. */
   readonly clock: Clock;
   readonly drops: DropCounter;
+  readonly openStore: OpenStore;
   /** Uses the current config. */
   readonly redactor: () => SecretMask;
 }
@@ -223,8 +223,8 @@ export class DiskSpanStore implements SpanStore {
   }
 
   async #open(): Promise<Store<SpanProcedures>> {
-    const { file, log, clock } = this.#parts;
-    const store = await openSpanFile({ file, log, nowMs: clock.now() });
+    const { file, log, clock, openStore } = this.#parts;
+    const store = await openSpanFile({ file, log, nowMs: clock.now(), openStore });
     while (await store.call("interrupt", { limit: STEP_SPANS, ...this.#written() }));
     this.#trimInBackground();
     return store;

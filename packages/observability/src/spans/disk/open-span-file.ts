@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Logger } from "@svc-runtime/engine/module";
-import { openDatabase, openStore, type Store } from "@svc-runtime/engine/store";
+import { type Logger, type OpenStore, type Store, systemClock } from "@svc-runtime/engine/module";
+import { openDatabase } from "@svc-runtime/engine/store";
 import type { SpanProcedures } from "./procedures.ts";
 
 /** SQLite keeps its write-ahead log beside the file. */
@@ -12,27 +12,28 @@ interface SpanFile {
   readonly file: string;
   readonly log: Logger;
   readonly nowMs: number;
+  readonly openStore: OpenStore;
 }
 
 /** Opens the file. Renames a damaged file and creates a new one: only history is lost, and the engine must start. */
-export async function openSpanFile({ file, log, nowMs }: SpanFile): Promise<Store<SpanProcedures>> {
+export async function openSpanFile({ file, log, nowMs, openStore }: SpanFile): Promise<Store<SpanProcedures>> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    return await open(file, log);
+    return await open(file, openStore);
   } catch (error) {
     const aside = `${file}.damaged-${nowMs}`;
     log.error("the span file cannot be opened; it was renamed and a new one created", { file, aside, error });
     for (const part of PARTS) if (existsSync(file + part)) renameSync(file + part, aside + part);
-    return open(file, log);
+    return open(file, openStore);
   }
 }
 
-async function open(file: string, log: Logger): Promise<Store<SpanProcedures>> {
+async function open(file: string, openStore: OpenStore): Promise<Store<SpanProcedures>> {
   if (!existsSync(file)) makeShrinkable(file);
   return openStore<SpanProcedures>({
     file,
     procedures: new URL("./procedures.js", import.meta.url),
-    log,
+    clock: systemClock,
     durability: "relaxed",
   });
 }

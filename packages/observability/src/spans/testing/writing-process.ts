@@ -1,4 +1,5 @@
 import { createLogger, systemClock } from "@svc-runtime/engine/module";
+import { openStore } from "@svc-runtime/engine/testing";
 import { SecretMask } from "@svc-runtime/protocol";
 import { DiskSpanStore } from "../disk/disk-span-store.ts";
 import { sampleSpan } from "./sample-spans.ts";
@@ -13,6 +14,7 @@ const store = new DiskSpanStore({
     log,
     clock: systemClock,
     drops,
+    openStore,
     redactor: () => new SecretMask([]),
   },
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { Logger } from "../../../kernel/logger.ts";
-import { openStore, type Store } from "../../../store/store.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import type { OpenStore, Store } from "../../../kernel/store-contract.ts";
 import type { HandledTicks } from "./handled-ticks.ts";
 import type { CronProcedures } from "./procedures.ts";
 import type { Adoption, Entry, OwnerChange, Retirement, Rewind, Run, StoredJob, UndoneStart } from "./rows.ts";
@@ -15,6 +15,11 @@ interface Waiting {
   readonly change: Adoption | OwnerChange | Retirement | Rewind;
   readonly resolve: (job: StoredJob | undefined) => void;
   readonly reject: (error: unknown) => void;
+}
+
+export interface CronStoreOptions {
+  readonly dataDir: string;
+  readonly openStore: OpenStore;
 }
 
 /**
@@ -32,13 +37,12 @@ export class CronStore {
   }
 
   /** Opens the store. Its timeouts always use real time, because the disk does. */
-  static async open(options: { readonly dataDir: string; readonly log: Logger }): Promise<CronStore> {
-    const { dataDir, log } = options;
+  static async open({ dataDir, openStore }: CronStoreOptions): Promise<CronStore> {
     return new CronStore(
       await openStore<CronProcedures>({
         file: join(dataDir, FILE),
         procedures: new URL("./procedures.js", import.meta.url),
-        log,
+        clock: systemClock,
       }),
     );
   }

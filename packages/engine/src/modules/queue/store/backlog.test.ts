@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openDatabase } from "../../../store/driver.ts";
+import { openStore } from "../../../store/open-store.ts";
 import { openBacklog } from "./backlog.ts";
-import { openMemoryStore } from "./memory-store.ts";
+import { openQueueStore } from "./open-queue-store.ts";
 import type { QueueStore } from "./queue-store.ts";
 import { schema } from "./schema.ts";
 import type { BacklogBounds } from "./topic.ts";
@@ -14,6 +15,7 @@ const unlimited = {
 };
 
 let store: QueueStore;
+const inMemory = () => openQueueStore({ name: "in_memory" }, { dataDir: "", openStore });
 afterEach(() => store.close());
 
 async function keep(topic: string, data: number, now: number, bounds: Partial<BacklogBounds> = {}, principal?: string) {
@@ -47,7 +49,7 @@ async function taken(topic: string, now: number): Promise<string[]> {
 
 describe("messages that nobody subscribed to", () => {
   it("are kept up to the topic's bounds, the latest of them (gap 1)", async () => {
-    store = openMemoryStore();
+    store = await inMemory();
     for (let n = 1; n <= 5; n++) await keep("a", n, n, { messages: 3 });
     expect(await keep("b", 1, 6, { bytes: 20 })).toEqual({ old: 0, dropped: 0 });
     await keep("b", 2, 6, { bytes: 20 });
@@ -64,7 +66,7 @@ describe("messages that nobody subscribed to", () => {
   });
 
   it("are bounded together, and the oldest of all go first", async () => {
-    store = openMemoryStore();
+    store = await inMemory();
     for (const [topic, n] of [
       ["a", 1],
       ["b", 1],
@@ -75,7 +77,7 @@ describe("messages that nobody subscribed to", () => {
   });
 
   it("are a restricted principal's up to an eighth of a bound, and displace none of trusted callers", async () => {
-    store = openMemoryStore();
+    store = await inMemory();
     for (let n = 1; n <= 15; n++) await keep("a", n, 1, { messages: 16 });
     for (let n = 16; n <= 40; n++) await keep("a", n, 1, { messages: 16 }, "role guest");
     expect(await store.call("backlogs", null)).toEqual([{ topic: "a", messages: 16, bytes: 160 }]);
@@ -92,7 +94,7 @@ describe("messages that nobody subscribed to", () => {
   });
 
   it("are dropped after their time, when the next one comes, somebody subscribes or it is asked for", async () => {
-    store = openMemoryStore();
+    store = await inMemory();
     await keep("a", 1, 0);
     expect(await keep("b", 2, 1_000)).toEqual({ old: 1, dropped: 0 });
     expect(await taken("b", 2_000)).toEqual([]);

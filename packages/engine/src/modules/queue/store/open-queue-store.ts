@@ -1,9 +1,6 @@
 import { resolve } from "node:path";
-import type { Clock } from "../../../kernel/clock.ts";
-import type { Logger } from "../../../kernel/logger.ts";
+import type { OpenStore } from "../../../kernel/store-contract.ts";
 import { claimFile } from "../../../store/file-claim.ts";
-import { openStore } from "../../../store/store.ts";
-import { openMemoryStore } from "./memory-store.ts";
 import type { JobProcedures, QueueStore } from "./queue-store.ts";
 
 export type QueueAdapter =
@@ -13,27 +10,15 @@ export type QueueAdapter =
 /** Opens the store. Rejects with an Error that explains why the file cannot be used. */
 export async function openQueueStore(
   adapter: QueueAdapter,
-  { dataDir, log, clock }: { readonly dataDir: string; readonly log: Logger; readonly clock: Clock },
+  { dataDir, openStore }: { readonly dataDir: string; readonly openStore: OpenStore },
 ): Promise<QueueStore> {
-  if (adapter.name === "in_memory") return openMemoryStore();
+  const procedures = new URL("./procedures.js", import.meta.url);
+  // The limits of the queues bound a database in memory.
+  if (adapter.name === "in_memory") return openStore<JobProcedures>({ file: undefined, procedures });
   const file = resolve(dataDir, adapter.config.file_path);
   const release = claimFile(file, { dataDir, what: "jobs" });
   try {
-    const store = await openStore<JobProcedures>({
-      file,
-      procedures: new URL("./procedures.js", import.meta.url),
-      log,
-      clock,
-    });
-    return {
-      call: (name, input, options) => store.call(name, input, options),
-      problem: () => store.problem(),
-      damage: () => store.damage(),
-      async close() {
-        await store.close();
-        release();
-      },
-    };
+    return await openStore<JobProcedures>({ file, procedures, onClosed: release });
   } catch (error) {
     release();
     throw error;

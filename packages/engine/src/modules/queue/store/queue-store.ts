@@ -1,5 +1,4 @@
-import type { Procedure } from "../../../store/procedures.ts";
-import type { Store } from "../../../store/store.ts";
+import type { Procedure, Store } from "../../../kernel/store-contract.ts";
 import type {
   AddedJob,
   EndedState,

@@ -2,29 +2,21 @@ import { statSync } from "node:fs";
 import { CallError } from "@svc-runtime/protocol";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
+import type { InputOf, OutputOf, ProcedureTable, Store, StoreDurability } from "../kernel/store-contract.ts";
 import { damageText } from "./damage.ts";
-import type { StoreDurability } from "./database-file.ts";
 import { type DriverName, defaultDriver } from "./driver.ts";
-import type { InputOf, OutputOf, ProcedureTable } from "./procedures.ts";
 import { integrityProblem } from "./query-thread.ts";
 import { startThread, type Thread } from "./thread.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
-export interface StoreOptions {
-  /**
-   * Absolute path of the database. Its folder must exist. The caller must prevent use by other processes
-   * (`lockDataFolder`).
-   */
+export interface ThreadStoreOptions {
+  /** As in the contract's `StoreOptions`. */
   readonly file: string;
-  /**
-   * URL of the file that exports `schema` and `openProcedures`, e.g. `new URL("./file-procedures.js",
-   * import.meta.url)`.
-   */
   readonly procedures: URL;
+  readonly durability?: StoreDurability | undefined;
+  readonly onClosed?: () => void;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** `relaxed`: writes resolve before they are synced; the sync follows within a second. Default `durable`. */
-  readonly durability?: StoreDurability | undefined;
   /** Maximum number of pending requests. Default 10,000. */
   readonly maxRequests?: number;
   /** Maximum size of pending requests, in bytes (`bytes` of `call`). Default 64 MiB. */
@@ -35,33 +27,6 @@ export interface StoreOptions {
   readonly openTimeoutMs?: number;
   /** Default: `defaultDriver()`. */
   readonly driver?: DriverName;
-}
-
-/**
- * A SQLite database in its own thread, accessed through procedures. A write resolves after it is synced, unless the
- * store is `relaxed`. All requests of an event loop turn are sent as one message and committed as one transaction.
- * Later requests wait for the next batch.
- */
-export interface Store<Procedures extends ProcedureTable> {
-  /**
-   * Runs a procedure. Requests run in call order, and their promises settle in that order.
-   *
-   * Rejects with CallError: the procedure's own code (Refusal), `storage_failed` if the disk or the thread failed,
-   * `overloaded` above the limits, `call_timeout`, or `draining` after `close`. For `storage_failed` and
-   * `call_timeout`, `details.outcome` is `unknown` if a write may have happened or may still happen, else
-   * `not_written`.
-   */
-  call<Name extends keyof Procedures & string>(
-    name: Name,
-    input: InputOf<Procedures[Name]>,
-    options?: { readonly bytes?: number },
-  ): Promise<OutputOf<Procedures[Name]>>;
-  /** Returns the reason why writes fail at present, or undefined if they work. */
-  problem(): string | undefined;
-  /** Returns what is lost or damaged although the store works, or undefined if nothing is known. */
-  damage(): string | undefined;
-  /** Finishes pending requests, checkpoints the log and ends the thread. */
-  close(): Promise<void>;
 }
 
 /**
@@ -91,18 +56,17 @@ type State =
   | { readonly name: "down"; readonly reason: string; readonly retryAt: number }
   | { readonly name: "closed" };
 
-/**
- * Opens the store. Rejects with an Error with a user message if the file is damaged, has a newer version, or cannot be
- * used.
- */
-export async function openStore<Procedures extends ProcedureTable>(options: StoreOptions): Promise<Store<Procedures>> {
+/** Opens a database in its own thread. Rejects as `OpenStore` does. */
+export async function openThreadStore<Procedures extends ProcedureTable>(
+  options: ThreadStoreOptions,
+): Promise<Store<Procedures>> {
   const store = new ThreadStore<Procedures>(options);
   await store.open();
   return store;
 }
 
 class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures> {
-  readonly #options: StoreOptions;
+  readonly #options: ThreadStoreOptions;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #maxRequests: number;
@@ -123,7 +87,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #closing: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
 
-  constructor(options: StoreOptions) {
+  constructor(options: ThreadStoreOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
@@ -200,7 +164,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   close(): Promise<void> {
     this.#abort.abort();
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#close().finally(() => this.#options.onClosed?.());
     return this.#closing;
   }
 

@@ -1,0 +1,81 @@
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+
+/**
+ * An operation of a store, run in the store's thread. It is synchronous and may change only the database, because it is
+ * rolled back and run again if another request of its batch fails. Input and output are copied between threads.
+ */
+export interface Procedure<Input, Output> {
+  /**
+   * A `write` runs in the batch's transaction and is acknowledged after the commit. A batch with only reads has no
+   * transaction.
+   */
+  readonly kind: "read" | "write";
+  run(input: Input): Output;
+}
+
+/** Procedures by name. The input type is `never` because each procedure has its own. */
+export type ProcedureTable = Readonly<Record<string, Procedure<never, unknown>>>;
+
+export type InputOf<P> = P extends Procedure<infer Input, unknown> ? Input : never;
+export type OutputOf<P> = P extends Procedure<never, infer Output> ? Output : never;
+
+/**
+ * Failures that an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut
+ * may lose up to 1 s.
+ */
+export type StoreDurability = "durable" | "relaxed";
+
+/**
+ * A SQLite database that is accessed through procedures. A write resolves after it is synced, unless the store is
+ * `relaxed` or in memory. All requests of an event loop turn are committed as one transaction. Later requests wait for
+ * the next batch.
+ */
+export interface Store<Procedures extends ProcedureTable> {
+  /**
+   * Runs a procedure. Requests run in call order, and their promises settle in that order.
+   *
+   * Rejects with CallError: the procedure's own code (Refusal), `storage_failed` if the disk or the thread failed,
+   * `overloaded` above the limits, `call_timeout`, or `draining` after `close`. For `storage_failed` and
+   * `call_timeout`, `details.outcome` is `unknown` if a write may have happened or may still happen, else
+   * `not_written`.
+   */
+  call<Name extends keyof Procedures & string>(
+    name: Name,
+    input: InputOf<Procedures[Name]>,
+    options?: { readonly bytes?: number },
+  ): Promise<OutputOf<Procedures[Name]>>;
+  /** Returns the reason why writes fail at present, or undefined if they work. */
+  problem(): string | undefined;
+  /** Returns what is lost or damaged although the store works, or undefined if nothing is known. */
+  damage(): string | undefined;
+  /** Finishes pending requests, checkpoints the log and ends the thread. */
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  /**
+   * Absolute path of the database. Its folder must exist. The caller must prevent use by other processes
+   * (`lockDataFolder`). Undefined: the database is in memory, and ends with the store.
+   */
+  readonly file: string | undefined;
+  /**
+   * URL of the file that exports `schema` and `openProcedures`, e.g. `new URL("./file-procedures.js",
+   * import.meta.url)`.
+   */
+  readonly procedures: URL;
+  /** `relaxed`: writes resolve before they are synced; the sync follows within a second. Default `durable`. */
+  readonly durability?: StoreDurability | undefined;
+  /** Called once, when the store has closed its file. */
+  readonly onClosed?: () => void;
+  /** Default: the module's. */
+  readonly log?: Logger;
+  /** Clock of the timeouts. Default: the module's. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Opens a store. Rejects with an Error with a user message if the file is damaged, has a newer version, or cannot be
+ * used.
+ */
+export type OpenStore = <Procedures extends ProcedureTable>(options: StoreOptions) => Promise<Store<Procedures>>;

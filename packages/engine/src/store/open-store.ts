@@ -1,0 +1,14 @@
+import { silentLogger } from "../kernel/logger.ts";
+import type { ProcedureTable, Store, StoreOptions } from "../kernel/store-contract.ts";
+import { openMemoryStore } from "./memory-store.ts";
+import { openThreadStore } from "./thread-store.ts";
+
+/** Opens a store as modules get it (`OpenStore`): a file in a thread of its own, or a database in memory. */
+export function openStore<Procedures extends ProcedureTable>({
+  file,
+  procedures,
+  ...options
+}: StoreOptions): Promise<Store<Procedures>> {
+  if (file === undefined) return openMemoryStore(procedures);
+  return openThreadStore({ log: silentLogger, ...options, file, procedures });
+}
