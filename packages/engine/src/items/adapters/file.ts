@@ -30,6 +30,10 @@ export async function openFileItems(options: FileItemsOptions): Promise<ItemStor
   try {
     const procedures = new URL("./file-thread/procedures.js", import.meta.url);
     const store = await openStore<ItemProcedures>({ file, procedures, durability, log, clock });
+    // Later requests run after it. If the disk is full, reads must work nevertheless.
+    store
+      .call("foldEmptyScopes", null)
+      .catch((error: unknown) => log.warn("failed to fold empty scopes", { file, error }));
     return new FileItems({ file, store, durability, cacheBytes, clock, log, onClosed: release });
   } catch (error) {
     release();

@@ -3,19 +3,19 @@ import type { Database } from "../../../store/driver.ts";
 import type { ProcedureTable, WriteBuffer } from "../../../store/procedures.ts";
 import { openChangeLog, openDeliveryProcedures } from "./deliveries.ts";
 import { openListingProcedures } from "./listing.ts";
-import { foldEmptyScopes, openScopeTable } from "./scope-table.ts";
+import { openScopeProcedures, openScopeTable } from "./scope-table.ts";
 import { openWriteProcedures } from "./writes.ts";
 
 export { schema } from "./schema.ts";
 
 export function openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void) {
-  foldEmptyScopes(database);
   const scopes = openScopeTable(database);
   useBuffer(scopes);
   return {
     ...openWriteProcedures(database, scopes, openChangeLog(database)),
     ...openListingProcedures(database, scopes),
     ...openDeliveryProcedures(database),
+    ...openScopeProcedures(database, scopes),
   } satisfies ProcedureTable;
 }
 

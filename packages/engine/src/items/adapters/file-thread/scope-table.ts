@@ -1,7 +1,7 @@
 import type { Database } from "../../../store/driver.ts";
-import type { WriteBuffer } from "../../../store/procedures.ts";
+import { type WriteBuffer, write } from "../../../store/procedures.ts";
 
-/** Maximum number of empty scopes with their own row. Above it, opening the store merges them into `shared_floor`. */
+/** Maximum number of empty scopes with their own row. Above it, `foldEmptyScopes` merges them into `shared_floor`. */
 const MAX_EMPTY_SCOPES = 10_000;
 
 /** Change of a scope's row by one write. */
@@ -73,12 +73,23 @@ export function openScopeTable(database: Database): ScopeTable {
   };
 }
 
-/** Deletes the rows of empty scopes if there are too many, so that the table does not grow without limit. */
-export function foldEmptyScopes(database: Database): void {
-  const empty = Number(database.prepare("SELECT count(*) AS empty FROM scopes WHERE items = 0").get()?.empty);
-  if (empty <= MAX_EMPTY_SCOPES) return;
-  database.exec(`BEGIN IMMEDIATE;
-    UPDATE shared_floor SET version = max(version, (SELECT max(floor) FROM scopes WHERE items = 0));
-    DELETE FROM scopes WHERE items = 0;
-    COMMIT`);
+export function openScopeProcedures(database: Database, scopes: ScopeTable) {
+  const empty = database.prepare<{ readonly scopes: number }>("SELECT count(*) AS scopes FROM scopes WHERE items = 0");
+  const raise = database.prepare(
+    "UPDATE shared_floor SET version = max(version, (SELECT max(floor) FROM scopes WHERE items = 0))",
+  );
+  const remove = database.prepare("DELETE FROM scopes WHERE items = 0");
+  return {
+    /**
+     * Deletes the rows of empty scopes if there are too many, so that the table does not grow without limit. Returns
+     * their number. It changes the versions of items that are created later, so it is a request like any other: two
+     * databases that ran the same requests are equal, whenever they were opened.
+     */
+    foldEmptyScopes: write((_: null): number => {
+      scopes.flush();
+      if ((empty.get()?.scopes ?? 0) <= MAX_EMPTY_SCOPES) return 0;
+      raise.run();
+      return remove.run().changes;
+    }),
+  };
 }
