@@ -1,4 +1,4 @@
-import { CallError } from "@svc-runtime/protocol";
+import type { Undo } from "../kernel/scope.ts";
 import type { ItemChange, Notice, Outbox } from "./outbox.ts";
 import type { UpdateOp, UpdateOpError } from "./update-op.ts";
 
@@ -33,6 +33,8 @@ export interface ItemWrite {
   readonly leastVersion?: number | undefined;
   /** Watchers to notify of the change. */
   readonly notice: Notice | undefined;
+  /** Passed to the listeners of `onApplied` with this write. Never stored. */
+  readonly mark?: unknown;
 }
 
 export interface ItemValue {
@@ -83,6 +85,15 @@ export interface NumberedChange extends ItemChange {
   readonly seq: number | undefined;
   /** Ids of the notice's watchers that want this kind of change. */
   readonly watchers: readonly string[];
+}
+
+/** A stored write of one item: each write of a batch is one. */
+export interface AppliedItem {
+  readonly written: ItemWritten;
+  /** `origin` of the write's notice; undefined if it had none. */
+  readonly origin: string | undefined;
+  /** `mark` of the write. Undefined if another engine made the write, or without a mark. */
+  readonly mark: unknown;
 }
 
 export interface ItemUpdated extends ItemWritten {
@@ -198,6 +209,12 @@ export interface ItemStore {
    * `MAX_MANY_BYTES`.
    */
   writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult>;
+  /**
+   * Calls the listener for each stored write that had no conflict, in the order of the writes and before the write's
+   * promise settles; also for a write that was rejected before because of its timeout. With `file_based`, writes of
+   * every engine that uses the store are reported; else only those of this object. The listener must not throw.
+   */
+  onApplied(listener: (applied: AppliedItem) => void): Undo;
   /** Returns all values of a scope, unless their total size exceeds `maxBytes`. */
   list(scope: string, options: { readonly maxBytes: number }): Promise<Listing>;
   page(scope: string, request: PageRequest): Promise<ItemPage>;
@@ -222,14 +239,4 @@ export interface ItemStore {
   damage(): string | undefined;
   /** Finishes pending requests, then closes. Later calls reject with `draining`. */
   close(): Promise<void>;
-}
-
-/**
- * True if a write that failed with this error may have happened or may still happen: after `call_timeout`,
- * `storage_failed` and unknown errors, unless `details.outcome` is `not_written`. After other errors nothing was
- * written.
- */
-export function mayBeStored(error: unknown): boolean {
-  if (!CallError.is(error)) return true;
-  return (error.code === "call_timeout" || error.code === "storage_failed") && error.details?.outcome !== "not_written";
 }

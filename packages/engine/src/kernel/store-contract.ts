@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
+import type { Undo } from "./scope.ts";
 
 /**
  * An operation of a store, run in the store's thread. It is synchronous and may change only the database, because it is
@@ -26,12 +27,36 @@ export type OutputOf<P> = P extends Procedure<never, infer Output> ? Output : ne
  */
 export type StoreDurability = "durable" | "relaxed";
 
+export interface CallStoreOptions {
+  /** Size of the input's data, in bytes. Counts against the limit of pending requests. Default 0. */
+  readonly bytes?: number;
+  /** Passed to the listeners of `onApplied` with this write. Never leaves the process. */
+  readonly mark?: unknown;
+}
+
+/** A committed write. Input and output must not be changed. */
+export type AppliedWrite<Procedures extends ProcedureTable> = {
+  [Name in keyof Procedures & string]: {
+    readonly procedure: Name;
+    readonly input: InputOf<Procedures[Name]>;
+    readonly output: OutputOf<Procedures[Name]>;
+    /** True if this run made the write. */
+    readonly isOwn: boolean;
+    /** The mark of an own write; undefined if it has none. */
+    readonly mark: unknown;
+  };
+}[keyof Procedures & string];
+
 /**
  * A SQLite database that is accessed through procedures. A write resolves after it is synced, unless the store is
  * `relaxed` or in memory. All requests of an event loop turn are committed as one transaction. Later requests wait for
  * the next batch.
  */
 export interface Store<Procedures extends ProcedureTable> {
+  /** Id of this run: the time from the opening of the store to its end. Leases and claims in the store name it. */
+  readonly run: string;
+  /** Runs that use the database now, this one included. What any other run holds in it is orphaned. */
+  members(): readonly string[];
   /**
    * Runs a procedure. Requests run in call order, and their promises settle in that order.
    *
@@ -43,8 +68,15 @@ export interface Store<Procedures extends ProcedureTable> {
   call<Name extends keyof Procedures & string>(
     name: Name,
     input: InputOf<Procedures[Name]>,
-    options?: { readonly bytes?: number },
+    options?: CallStoreOptions,
   ): Promise<OutputOf<Procedures[Name]>>;
+  /**
+   * Calls the listener for each committed write, in the order in which the writes ran, whichever run made them. A write
+   * of this run is reported before its promise settles, and also if the promise was rejected before because of the
+   * timeout. Writes without a known outcome (`storage_failed` with `outcome: unknown`) are not reported. The listener
+   * must not throw.
+   */
+  onApplied(listener: (applied: AppliedWrite<Procedures>) => void): Undo;
   /** Returns the reason why writes fail at present, or undefined if they work. */
   problem(): string | undefined;
   /** Returns what is lost or damaged although the store works, or undefined if nothing is known. */

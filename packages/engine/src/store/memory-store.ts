@@ -1,5 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { CallError } from "@svc-runtime/protocol";
+import type { Logger } from "../kernel/logger.ts";
 import type { ProcedureTable, Store } from "../kernel/store-contract.ts";
+import { AppliedListeners } from "./applied-listeners.ts";
 import { DatabaseFailed, runBatch } from "./batch.ts";
 import { openDatabase } from "./driver.ts";
 import type { ProceduresModule, WriteBuffer } from "./procedures.ts";
@@ -9,17 +12,22 @@ import type { Answer, Request } from "./thread-messages.ts";
  * Runs procedures on a database in memory, each call at once and as its own transaction. The database's size has no
  * limit of its own: the procedures bound it.
  */
-export async function openMemoryStore<Procedures extends ProcedureTable>(procedures: URL): Promise<Store<Procedures>> {
-  return memoryStore<Procedures>((await import(procedures.href)) as ProceduresModule);
+export async function openMemoryStore<Procedures extends ProcedureTable>(
+  procedures: URL,
+  log: Logger,
+): Promise<Store<Procedures>> {
+  return memoryStore<Procedures>((await import(procedures.href)) as ProceduresModule, log);
 }
 
-function memoryStore<Procedures extends ProcedureTable>(module: ProceduresModule): Store<Procedures> {
+function memoryStore<Procedures extends ProcedureTable>(module: ProceduresModule, log: Logger): Store<Procedures> {
   const database = openDatabase(":memory:");
   database.exec(module.schema.join(";\n"));
   let buffer: WriteBuffer = { flush: () => {}, discard: () => {} };
   const procedures = module.openProcedures(database, (given) => {
     buffer = given;
   });
+  const run = randomUUID();
+  const listeners = new AppliedListeners<Procedures>(log);
   let closed = false;
 
   function runOne(request: Request): Answer | undefined {
@@ -32,11 +40,16 @@ function memoryStore<Procedures extends ProcedureTable>(module: ProceduresModule
   }
 
   return {
-    async call(name, input) {
+    run,
+    members: () => [run],
+    onApplied: (listener) => listeners.add(listener),
+    async call(name, input, options) {
       if (closed) throw new CallError("draining", "the store is closed and accepts no more requests");
-      const answer = runOne({ procedure: name, input });
+      const request = { procedure: name, input };
+      const answer = runOne(request);
       if (answer?.status === "refused") throw new CallError(answer.code, answer.message, { details: answer.details });
       if (answer?.status !== "done") throw storageFailed(answer?.message ?? "no answer");
+      if (procedures[name]?.kind === "write") listeners.reportOwn(request, answer.output, options?.mark);
       // The output type is that of the named procedure.
       return answer.output as never;
     },

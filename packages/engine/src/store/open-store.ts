@@ -7,8 +7,9 @@ import { openThreadStore } from "./thread-store.ts";
 export function openStore<Procedures extends ProcedureTable>({
   file,
   procedures,
+  log = silentLogger,
   ...options
 }: StoreOptions): Promise<Store<Procedures>> {
-  if (file === undefined) return openMemoryStore(procedures);
-  return openThreadStore({ log: silentLogger, ...options, file, procedures });
+  if (file === undefined) return openMemoryStore(procedures, log);
+  return openThreadStore({ log, ...options, file, procedures });
 }

@@ -68,6 +68,13 @@ export class Session {
     return this.#wasUnclean;
   }
 
+  /** Names of the procedures that write. */
+  get writes(): readonly string[] {
+    return Object.entries(this.#connection?.procedures ?? {}).flatMap(([name, { kind }]) =>
+      kind === "write" ? [name] : [],
+    );
+  }
+
   /**
    * True if the new file is ready. The thread must then end, which closes all connections to the old file. The next
    * opening replaces it.

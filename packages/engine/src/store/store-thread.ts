@@ -89,6 +89,6 @@ if (session !== undefined) {
   // After a sync that failed before the last stop, renew the file at once, because the modules write when they start.
   if (current.problem !== undefined) current.probe();
   if (current.isRenewed) end();
-  post({ kind: "open", wasUnclean: current.wasUnclean, damage: current.damage });
+  post({ kind: "open", wasUnclean: current.wasUnclean, damage: current.damage, writes: current.writes });
   reportHealth(current);
 }

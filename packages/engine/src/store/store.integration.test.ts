@@ -16,8 +16,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { createLogger, type LogRecord, silentLogger } from "../kernel/logger.ts";
 import type { Store } from "../kernel/store-contract.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import { openDatabase } from "./driver.ts";
 import { snapshotDatabase } from "./snapshot.ts";
+import { appliedSuite } from "./testing/applied-suite.ts";
 import { type LedgerProcedures, schema } from "./testing/ledger-procedures.ts";
 import { openThreadStore, type ThreadStoreOptions } from "./thread-store.ts";
 
@@ -49,6 +51,8 @@ function openFiles(): string[] {
     }
   });
 }
+
+appliedSuite("a store in a file", () => open());
 
 describe("the store", () => {
   it("keeps its files for their owner alone, whatever the modes of the folder and of the files that it finds", async () => {
@@ -92,6 +96,29 @@ describe("the store", () => {
     });
     await Promise.all(calls);
     expect(settled).toEqual(Array.from({ length: 200 }, (_, index) => String(index)));
+    await store.close();
+  });
+
+  it("reports a write whose caller was told that it timed out, when it is committed", async () => {
+    const clock = manualClock();
+    const store = await open({ clock });
+    const seen: unknown[] = [];
+    const reported = new Promise<void>((resolve) => {
+      store.onApplied(({ procedure, input, mark }) => {
+        seen.push([procedure, input, mark]);
+        resolve();
+      });
+    });
+    const late = expect(store.call("add", "late", { mark: 1 })).rejects.toMatchObject({
+      code: "call_timeout",
+      details: { outcome: "unknown" },
+    });
+    // The store sends the request in this turn, and its thread cannot answer before the next one.
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(30_000);
+    await late;
+    await reported;
+    expect(seen).toEqual([["add", "late", 1]]);
     await store.close();
   });
 

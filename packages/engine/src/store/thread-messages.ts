@@ -32,8 +32,16 @@ export type Answer =
 export type ToThread = { readonly kind: "batch"; readonly requests: readonly Request[] } | { readonly kind: "close" };
 
 export type FromThread =
-  /** `damage` describes data that was found to be lost. If `wasUnclean`, the content should be checked. */
-  | { readonly kind: "open"; readonly wasUnclean: boolean; readonly damage: string | undefined }
+  /**
+   * `damage` describes data that was found to be lost. If `wasUnclean`, the content should be checked. `writes` names
+   * the procedures that write.
+   */
+  | {
+      readonly kind: "open";
+      readonly wasUnclean: boolean;
+      readonly damage: string | undefined;
+      readonly writes: readonly string[];
+    }
   | { readonly kind: "refused"; readonly message: string }
   /**
    * Answers in the order of the requests. If they are large, only to the first requests; the others were not started.

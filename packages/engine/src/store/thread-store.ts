@@ -1,8 +1,19 @@
+import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { CallError } from "@svc-runtime/protocol";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { InputOf, OutputOf, ProcedureTable, Store, StoreDurability } from "../kernel/store-contract.ts";
+import type { Undo } from "../kernel/scope.ts";
+import type {
+  AppliedWrite,
+  CallStoreOptions,
+  InputOf,
+  OutputOf,
+  ProcedureTable,
+  Store,
+  StoreDurability,
+} from "../kernel/store-contract.ts";
+import { AppliedListeners } from "./applied-listeners.ts";
 import { damageText } from "./damage.ts";
 import { type DriverName, defaultDriver } from "./driver.ts";
 import { integrityProblem } from "./query-thread.ts";
@@ -41,6 +52,7 @@ const RESTART_DELAY_MS = 1_000;
 
 interface Pending {
   readonly request: Request;
+  readonly mark: unknown;
   readonly bytes: number;
   readonly deadline: number;
   readonly resolve: (output: unknown) => void;
@@ -66,12 +78,16 @@ export async function openThreadStore<Procedures extends ProcedureTable>(
 }
 
 class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures> {
+  readonly run = randomUUID();
   readonly #options: ThreadStoreOptions;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #maxRequests: number;
   readonly #maxBytes: number;
   readonly #requestTimeoutMs: number;
+  readonly #listeners: AppliedListeners<Procedures>;
+  /** Names of the procedures that write. */
+  #writes: ReadonlySet<string> = new Set();
 
   #state: State = { name: "starting" };
   #waiting: Pending[] = [];
@@ -91,6 +107,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
+    this.#listeners = new AppliedListeners(options.log);
     this.#maxRequests = options.maxRequests ?? 10_000;
     this.#maxBytes = options.maxBytes ?? 64 * 1024 * 1024;
     this.#requestTimeoutMs = options.requestTimeoutMs ?? 30_000;
@@ -102,6 +119,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   #onStarted(thread: Thread): void {
     this.#state = { name: "ready", thread };
+    this.#writes = thread.writes;
     if (thread.damage !== undefined) this.#noteDamage(thread.damage);
     if (thread.wasUnclean && statSync(this.#options.file).size <= MAX_CHECKED_BYTES) this.#checkContent();
   }
@@ -130,7 +148,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   call<Name extends keyof Procedures & string>(
     name: Name,
     input: InputOf<Procedures[Name]>,
-    options?: { readonly bytes?: number },
+    options?: CallStoreOptions,
   ): Promise<OutputOf<Procedures[Name]>> {
     const bytes = REQUEST_OVERHEAD_BYTES + (options?.bytes ?? 0);
     const refusal = this.#refusalFor(bytes);
@@ -143,6 +161,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       this.#bytes += bytes;
       this.#waiting.push({
         request: { procedure: name, input },
+        mark: options?.mark,
         bytes,
         deadline,
         resolve: settle,
@@ -152,6 +171,15 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       this.#cancelSweep ??= this.#clock.after(this.#requestTimeoutMs, () => this.#expire());
       this.#scheduleFlush();
     });
+  }
+
+  onApplied(listener: (applied: AppliedWrite<Procedures>) => void): Undo {
+    return this.#listeners.add(listener);
+  }
+
+  /** Only this run: the lock of the data folder excludes others. */
+  members(): readonly string[] {
+    return [this.run];
   }
 
   problem(): string | undefined {
@@ -218,6 +246,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     batch.forEach((pending, index) => {
       this.#release(pending);
       const answer = answers[index];
+      if (answer?.status === "done" && this.#writes.has(pending.request.procedure))
+        this.#listeners.reportOwn(pending.request, answer.output, pending.mark);
       if (pending.expired) return;
       if (answer === undefined)
         pending.reject(storageFailed("the store thread gave no answer; this is a bug in the engine", "unknown"));

@@ -31,6 +31,8 @@ export interface Thread {
   readonly wasUnclean: boolean;
   /** User message about data that was found to be lost on opening; else undefined. */
   readonly damage: string | undefined;
+  /** Names of the procedures that write. */
+  readonly writes: ReadonlySet<string>;
   post(message: ToThread): void;
   /** Closes the database. Resolves when the thread has ended, with a problem or undefined. */
   close(): Promise<string | undefined>;
@@ -71,6 +73,7 @@ class WorkerThread implements Thread {
   #state: "opening" | "open" | "renewed" | "closing" | "ended" = "opening";
   wasUnclean = false;
   damage: string | undefined;
+  writes: ReadonlySet<string> = new Set();
 
   constructor(worker: Worker, options: ThreadOptions, events: ThreadEvents) {
     this.#worker = worker;
@@ -130,6 +133,7 @@ class WorkerThread implements Thread {
           this.#state = "open";
           this.wasUnclean = message.wasUnclean;
           this.damage = message.damage;
+          this.writes = new Set(message.writes);
           cancel();
           resolve("open");
         } else if (message.kind === "renewed") {

@@ -2,10 +2,13 @@ import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { Undo } from "../../kernel/scope.ts";
 import type { Store } from "../../kernel/store-contract.ts";
 import { snapshotDatabase } from "../../store/snapshot.ts";
 import { CachedItems } from "../cached-items.ts";
+import { ItemListeners } from "../item-listeners.ts";
 import type {
+  AppliedItem,
   BatchedWrite,
   BatchResult,
   Conflict,
@@ -24,7 +27,7 @@ import type {
 } from "../item-store.ts";
 import type { ItemAddress } from "../plan-write.ts";
 import { FileOutbox, noticeInput } from "./file-outbox.ts";
-import { deleteResult, setResult, updateResult } from "./file-results.ts";
+import { appliedItems, deleteResult, setResult, updateResult } from "./file-results.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 import type { ManyOutput, OneInput, SetInput, WriteInput } from "./file-thread/writes.ts";
 
@@ -53,6 +56,7 @@ export class FileItems implements ItemStore {
   readonly #store: Store<ItemProcedures>;
   readonly #call: Store<ItemProcedures>["call"];
   readonly #cached: CachedItems;
+  readonly #listeners = new ItemListeners();
   /** Shifts the expiry times if the wall clock was set. Every method that uses expiry times must read it first. */
   readonly #clock: IntervalClock;
   readonly #log: Logger;
@@ -67,6 +71,10 @@ export class FileItems implements ItemStore {
     this.#call = (name, input, options) =>
       this.#closing === undefined ? store.call(name, input, options) : Promise.reject(closingError());
     this.outbox = new FileOutbox(this.#call);
+    store.onApplied((applied) => {
+      if (this.#listeners.isEmpty) return;
+      for (const one of appliedItems(applied)) this.#listeners.report(one);
+    });
     this.#file = file;
     this.#store = store;
     this.#clock = new IntervalClock(clock, (byMs) => this.#shiftExpiries(byMs));
@@ -103,7 +111,11 @@ export class FileItems implements ItemStore {
     const address = { scope, key };
     return this.#cached.write(
       [address],
-      () => this.#call("set", setInput(address, value, write), { bytes: writeBytes(address, write) + value.bytes }),
+      () =>
+        this.#call("set", setInput(address, value, write), {
+          bytes: writeBytes(address, write) + value.bytes,
+          mark: write.mark,
+        }),
       (output, remember) => {
         if (output.status === "conflict") return output;
         const answer = setResult(address, value, write, output);
@@ -131,7 +143,7 @@ export class FileItems implements ItemStore {
     };
     return this.#cached.write(
       [address],
-      () => this.#call("update", input, { bytes: writeBytes(address, write) + 2 * opsJson.length }),
+      () => this.#call("update", input, { bytes: writeBytes(address, write) + 2 * opsJson.length, mark: write.mark }),
       (output, remember) => {
         if (output.status === "conflict") return output;
         const answer = updateResult(address, write, output);
@@ -146,7 +158,7 @@ export class FileItems implements ItemStore {
     const address = { scope, key };
     return this.#cached.write(
       [address],
-      () => this.#call("delete", writeInput(address, write), { bytes: writeBytes(address, write) }),
+      () => this.#call("delete", writeInput(address, write), { bytes: writeBytes(address, write), mark: write.mark }),
       (output, remember) => {
         if (output.status === "conflict") return output;
         remember(scope, key, undefined);
@@ -163,9 +175,13 @@ export class FileItems implements ItemStore {
     );
     return this.#cached.write(
       writes,
-      () => this.#call("writeMany", writes.map(oneInput), { bytes }),
+      () => this.#call("writeMany", writes.map(oneInput), { bytes, mark: writes.map(({ write }) => write.mark) }),
       (output, remember) => manyAnswer(writes, output, remember),
     );
+  }
+
+  onApplied(listener: (applied: AppliedItem) => void): Undo {
+    return this.#listeners.add(listener);
   }
 
   list(scope: string, { maxBytes }: { readonly maxBytes: number }): Promise<Listing> {

@@ -1,14 +1,27 @@
-import type { Item, ItemUpdated, ItemValue, ItemWrite, ItemWritten, NumberedChange } from "../item-store.ts";
+import type { AppliedWrite } from "../../kernel/store-contract.ts";
+import type {
+  AppliedItem,
+  Item,
+  ItemUpdated,
+  ItemValue,
+  ItemWrite,
+  ItemWritten,
+  NumberedChange,
+} from "../item-store.ts";
 import type { ItemChange } from "../outbox.ts";
 import type { ItemAddress } from "../plan-write.ts";
 import type { LoggedChange } from "./file-thread/deliveries.ts";
-import type { WriteOutput } from "./file-thread/writes.ts";
+import type { ItemProcedures } from "./file-thread/procedures.ts";
+import type { SetInput, WriteInput, WriteOutput } from "./file-thread/writes.ts";
+
+/** Time of a write, in milliseconds since 1970. */
+type At = Pick<ItemWrite, "now">;
 
 const NOBODY: readonly string[] = [];
 const NOTHING: readonly never[] = [];
 
 /** Combines the input of a set with the store thread's output to the full result. */
-export function setResult(address: ItemAddress, value: ItemValue, write: ItemWrite, output: WriteOutput): ItemWritten {
+export function setResult(address: ItemAddress, value: ItemValue, write: At, output: WriteOutput): ItemWritten {
   const { json, bytes, expiresAt } = value;
   const { status, version = 0, updatedAt = write.now } = output;
   const previous = status === "unchanged" ? json : output.previous;
@@ -16,13 +29,13 @@ export function setResult(address: ItemAddress, value: ItemValue, write: ItemWri
   return { status, item, previous, changes: changesOf(address, write, output, json) };
 }
 
-export function updateResult(address: ItemAddress, write: ItemWrite, output: WriteOutput): ItemUpdated {
+export function updateResult(address: ItemAddress, write: At, output: WriteOutput): ItemUpdated {
   const { status, previous, updated, version = 0, updatedAt = write.now, errors = NOTHING } = output;
   const item = updated === undefined ? undefined : { key: address.key, version, updatedAt, ...updated };
   return { status, item, previous, changes: changesOf(address, write, output, updated?.json), errors };
 }
 
-export function deleteResult(address: ItemAddress, write: ItemWrite, output: WriteOutput): ItemWritten {
+export function deleteResult(address: ItemAddress, write: At, output: WriteOutput): ItemWritten {
   return {
     status: output.status,
     item: undefined,
@@ -31,10 +44,42 @@ export function deleteResult(address: ItemAddress, write: ItemWrite, output: Wri
   };
 }
 
+/** Returns the writes of items in a committed request to the store, in order: of this run, or of another one. */
+export function appliedItems({ procedure, input, output, mark }: AppliedWrite<ItemProcedures>): readonly AppliedItem[] {
+  switch (procedure) {
+    case "set":
+      return output.status === "conflict" ? NOTHING : [applied(input, setOf(input, output), mark)];
+    case "update":
+      return output.status === "conflict" ? NOTHING : [applied(input, updateResult(input, input, output), mark)];
+    case "delete":
+      return output.status === "conflict" ? NOTHING : [applied(input, deleteResult(input, input, output), mark)];
+    case "writeMany": {
+      if (output.status === "conflict") return NOTHING;
+      const { writes } = output;
+      // The marks of a batch, in the order of its writes.
+      const marks = (mark ?? NOTHING) as readonly unknown[];
+      return input.map((one, index) => {
+        const done = writes[index] ?? { status: "unchanged" as const };
+        return applied(one, one.type === "set" ? setOf(one, done) : deleteResult(one, one, done), marks[index]);
+      });
+    }
+    default:
+      return NOTHING;
+  }
+}
+
+function setOf(input: SetInput, output: WriteOutput): ItemWritten {
+  return setResult(input, { json: input.json, bytes: input.bytes, expiresAt: input.expiresAt }, input, output);
+}
+
+function applied({ notice }: WriteInput, written: ItemWritten, mark: unknown): AppliedItem {
+  return { written, origin: notice?.origin, mark };
+}
+
 /** `json` is the item's new value; undefined if the item was deleted. */
 function changesOf(
   address: ItemAddress,
-  { now }: ItemWrite,
+  { now }: At,
   output: WriteOutput,
   json: string | undefined,
 ): readonly NumberedChange[] {

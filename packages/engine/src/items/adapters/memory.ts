@@ -1,7 +1,9 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
+import type { Undo } from "../../kernel/scope.ts";
 import { itemName } from "../item-cache.ts";
+import { ItemListeners } from "../item-listeners.ts";
 import type * as Items from "../item-store.ts";
 import { type ItemStore, MAX_MANY_BYTES } from "../item-store.ts";
 import { type OutboxEntry, outboxEntries } from "../outbox.ts";
@@ -46,6 +48,7 @@ class MemoryItems implements ItemStore {
   /** Shifts the expiry times if the wall clock was set. Every method that uses expiry times must read it first. */
   readonly #clock: IntervalClock;
   readonly #scopes = new MemoryScopes();
+  readonly #listeners = new ItemListeners();
   #closed = false;
 
   constructor({ maxBytes, clock }: MemoryItemsOptions) {
@@ -119,7 +122,13 @@ class MemoryItems implements ItemStore {
       all.push(planned);
     }
     refuseTooMany(replaced);
-    return { status: "written", writes: this.#commit(all) };
+    const written = this.#commit(all);
+    for (const [index, { write }] of writes.entries()) this.#report(written[index], write);
+    return { status: "written", writes: written };
+  }
+
+  onApplied(listener: (applied: Items.AppliedItem) => void): Undo {
+    return this.#listeners.add(listener);
   }
 
   async list(scope: string, options: { readonly maxBytes: number }): Promise<Items.Listing> {
@@ -219,6 +228,7 @@ class MemoryItems implements ItemStore {
     if ("status" in planned) return planned;
     const [written] = this.#commit([planned]);
     if (written === undefined) throw new Error("a write was planned and not done");
+    this.#report(written, write);
     return written;
   }
 
@@ -232,6 +242,10 @@ class MemoryItems implements ItemStore {
       const changes = entries.map((one) => numbered(one, this.outbox.put(one)));
       return { status, item, previous, changes, errors };
     });
+  }
+
+  #report(written: Items.ItemWritten | undefined, write: Items.ItemWrite): void {
+    if (written !== undefined) this.#listeners.reportOwn(written, write);
   }
 
   #refuseOverLimit(growth: number): void {

@@ -2,7 +2,9 @@ import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { Undo } from "../../kernel/scope.ts";
 import { itemName } from "../item-cache.ts";
+import { ItemListeners } from "../item-listeners.ts";
 import type * as Items from "../item-store.ts";
 import { type ItemStore, MAX_MANY_BYTES } from "../item-store.ts";
 import { compareKeys, endOfPrefix } from "../key-order.ts";
@@ -72,6 +74,7 @@ class RedisItems implements ItemStore {
    */
   #setByMs = 0;
   readonly #locks = new KeyedLocks();
+  readonly #listeners = new ItemListeners();
 
   constructor(connection: RedisConnection, prefix: string, owner: string, clock: Clock) {
     this.#connection = connection;
@@ -138,7 +141,21 @@ class RedisItems implements ItemStore {
       2 * (scope.length + key.length),
       (request, settle) =>
         this.#locks.acquire([itemName(scope, key)], (release) =>
-          updateItem({ scope, key, update, write }, { ...this.#writeContext(), request, settle, release }),
+          updateItem(
+            { scope, key, update, write },
+            {
+              ...this.#writeContext(),
+              request,
+              settle: {
+                resolve: (outcome) => {
+                  if (outcome.status !== "conflict") this.#listeners.reportOwn(outcome, write);
+                  settle.resolve(outcome);
+                },
+                reject: settle.reject,
+              },
+              release,
+            },
+          ),
         ),
     );
   }
@@ -149,8 +166,14 @@ class RedisItems implements ItemStore {
       if (reply[0] === "conflict") return { status: "conflict", index: Number(reply[1]), actual: Number(reply[2]) };
       if (reply[0] !== "done") throw refusalOf(reply);
       const [, ...replies] = reply;
-      return { status: "written", writes: replies.map((one, index) => writtenOf(nth(writes, index), one, setByMs)) };
+      const written = replies.map((one, index) => writtenOf(nth(writes, index), one, setByMs));
+      for (const [index, one] of written.entries()) this.#listeners.reportOwn(one, nth(writes, index).write);
+      return { status: "written", writes: written };
     });
+  }
+
+  onApplied(listener: (applied: Items.AppliedItem) => void): Undo {
+    return this.#listeners.add(listener);
   }
 
   list(scope: string, options: { readonly maxBytes: number }): Promise<Items.Listing> {
@@ -235,6 +258,7 @@ class RedisItems implements ItemStore {
       if (reply[0] === "conflict") return { status: "conflict", actual: Number(reply[2]) };
       if (reply[0] !== "done") throw refusalOf(reply);
       const { errors: _, ...written } = writtenOf(one, reply[1], setByMs);
+      this.#listeners.reportOwn(written, one.write);
       return written;
     });
   }

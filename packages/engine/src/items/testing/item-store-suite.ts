@@ -1,6 +1,7 @@
 import { describe } from "vitest";
 import type { Clock } from "../../kernel/clock.ts";
 import type { ItemStore } from "../item-store.ts";
+import { appliedTests } from "./suite/applied.ts";
 import { closingTests } from "./suite/closing.ts";
 import { expiryTests } from "./suite/expiry.ts";
 import { Suite } from "./suite/harness.ts";
@@ -25,6 +26,7 @@ export function itemStoreSuite(name: string, open: (clock: Clock) => Promise<Ite
     expiryTests(suite);
     manyTests(suite);
     outboxTests(suite);
+    appliedTests(suite);
     closingTests(suite);
   });
 }

@@ -13,14 +13,13 @@ afterEach(async () => {
 async function startOnFailingDisk() {
   const disk = { isBroken: false, refused: 0 };
   const around = (store: QueueStore): QueueStore => ({
+    ...store,
     call(name, input, options) {
       if (!disk.isBroken || name === "countsOf") return store.call(name, input, options);
       disk.refused += 1;
       return Promise.reject(new CallError("storage_failed", "database or disk is full"));
     },
     problem: () => (disk.isBroken ? "database or disk is full" : undefined),
-    damage: () => undefined,
-    close: () => store.close(),
   });
   running = await queueEngine({}, { around });
   return { ...running, disk };

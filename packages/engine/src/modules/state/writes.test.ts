@@ -12,15 +12,10 @@ it("hands each change over with the notice that was made for its write, so that 
       origin: `notice ${++notices}`,
     }),
     unclear: () => {},
-    changed: (changes, notice) =>
-      told.push(...changes.map(({ key, version }) => [key, version, notice?.origin] as const)),
+    changed: (changes, origin) => told.push(...changes.map(({ key, version }) => [key, version, origin] as const)),
   };
-  const writes = new Writes({
-    store: memoryItems({ maxBytes: 1_000_000, clock: systemClock }),
-    clock: systemClock,
-    listener,
-    onExpiry: () => {},
-  });
+  const store = memoryItems({ maxBytes: 1_000_000, clock: systemClock });
+  const writes = new Writes({ store, clock: systemClock, listener, onExpiry: () => {} });
   const origin: WriteOrigin = {};
   const set = (key: string, json: string) => ({
     scope: "s",
@@ -32,10 +27,19 @@ it("hands each change over with the notice that was made for its write, so that 
   await writes.set(set("a", "1"), origin);
   await writes.setMany([set("a", "2"), set("a", "2"), set("b", "1")], origin);
   await writes.deleteMany("s", ["never", "b"], origin);
+  // A write that another one makes to the same store, e.g. another engine.
+  const others = new Writes({
+    store,
+    clock: systemClock,
+    listener: { ...listener, changed: () => {} },
+    onExpiry: () => {},
+  });
+  await others.set(set("c", "1"), origin);
   expect(told).toEqual([
     ["a", 1, "notice 1"],
     ["a", 2, "notice 2"],
     ["b", 1, "notice 4"],
     ["b", 2, "notice 6"],
+    ["c", 3, "notice 7"],
   ]);
 });

@@ -1,21 +1,21 @@
 import { CallError, type Caller } from "@svc-runtime/protocol";
-import {
-  type BatchedWrite,
-  type Conflict,
-  type Durability,
-  type ItemStore,
-  type ItemUpdated,
-  type ItemValue,
-  type ItemWrite,
-  type ItemWritten,
-  mayBeStored,
-  type NumberedChange,
+import type {
+  BatchedWrite,
+  Conflict,
+  Durability,
+  ItemStore,
+  ItemUpdated,
+  ItemValue,
+  ItemWrite,
+  ItemWritten,
+  NumberedChange,
 } from "../../items/item-store.ts";
 import type { Notice } from "../../items/outbox.ts";
 import type { ItemAddress } from "../../items/plan-write.ts";
 import type { StoredJson } from "../../items/stored-json.ts";
 import type { UpdateOp } from "../../items/update-op.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { mayBeStored } from "../../store/may-be-stored.ts";
 
 /** Trace context and caller of a write. */
 export interface WriteOrigin {
@@ -34,8 +34,11 @@ export interface ChangeListener {
   notice(scope: string, key: string, origin: WriteOrigin): Notice | undefined;
   /** Called if it is unknown whether the writes with these notices were stored, and with them their deliveries. */
   unclear(notices: readonly Notice[]): void;
-  /** Called after a write is stored. `notice` is the result of `notice()` for it. Changes of a key come in order. */
-  changed(changes: readonly NumberedChange[], notice: Notice | undefined): void;
+  /**
+   * Called for each stored write that changed an item, whichever engine made it. `origin` is that of the write's
+   * notice. Changes of a key come in order.
+   */
+  changed(changes: readonly NumberedChange[], origin: string | undefined): void;
 }
 
 export interface WriteRequest extends ItemAddress {
@@ -80,6 +83,11 @@ export class Writes {
     this.#clock = options.clock;
     this.#listener = options.listener;
     this.#onExpiry = options.onExpiry;
+    // Until the store closes. Before a write's promise settles, so that the caller sees its effects.
+    this.#store.onApplied(({ written: { changes, item }, origin }) => {
+      if (item?.expiresAt !== undefined) this.#onExpiry(item.expiresAt);
+      if (changes.length > 0) this.#listener.changed(changes, origin);
+    });
   }
 
   get durability(): Durability {
@@ -91,21 +99,21 @@ export class Writes {
     const write = this.#write(request, origin);
     return this.#store
       .set(scope, key, itemValue(request), write)
-      .then((written) => this.#settled(request, written, write), this.#failed([write], [request]));
+      .then((written) => this.#unlessConflict(request, written), this.#failed([write], [request]));
   }
 
   async update(request: UpdateRequest, origin: WriteOrigin): Promise<ItemUpdated> {
     const { scope, key, ops, atomic, maxBytes, expiresAt } = request;
     const write = this.#write(request, origin);
     const updated = this.#store.update(scope, key, { ops, atomic, maxBytes, expiresAt }, write);
-    return updated.then((outcome) => this.#settled(request, outcome, write), this.#failed([write], [request]));
+    return updated.then((outcome) => this.#unlessConflict(request, outcome), this.#failed([write], [request]));
   }
 
   async delete(request: WriteRequest, origin: WriteOrigin): Promise<ItemWritten> {
     const write = this.#write(request, origin);
     return this.#store
       .delete(request.scope, request.key, write)
-      .then((removed) => this.#settled(request, removed, write), this.#failed([write], []));
+      .then((removed) => this.#unlessConflict(request, removed), this.#failed([write], []));
   }
 
   /** Writes all items or none. Throws `state_conflict` with `details.index`. */
@@ -117,7 +125,7 @@ export class Writes {
     return this.#store.writeMany(writes).then(
       (written) => {
         if (written.status === "conflict") throw conflictAt(written.index, requests[written.index], written.actual);
-        return this.#allSettled(writes, written.writes);
+        return written.writes;
       },
       this.#failed(
         writes.map(({ write }) => write),
@@ -143,7 +151,7 @@ export class Writes {
             "storage_failed",
             "the store reported a version conflict for a write without a version; this is a bug in the engine",
           );
-        return this.#allSettled(writes, written.writes).filter(({ previous }) => previous !== undefined).length;
+        return written.writes.filter(({ previous }) => previous !== undefined).length;
       },
       this.#failed(
         writes.map(({ write }) => write),
@@ -170,20 +178,9 @@ export class Writes {
     };
   }
 
-  #settled<Written extends ItemWritten>(request: WriteRequest, written: Written | Conflict, write: ItemWrite): Written {
+  #unlessConflict<Written extends ItemWritten>(request: WriteRequest, written: Written | Conflict): Written {
     if (written.status === "conflict") throw conflict(request, written.actual);
-    this.#publish(written, write);
     return written;
-  }
-
-  #allSettled(asked: readonly BatchedWrite[], writes: readonly ItemWritten[]): readonly ItemWritten[] {
-    for (const [index, written] of writes.entries()) this.#publish(written, asked[index]?.write);
-    return writes;
-  }
-
-  #publish({ changes, item }: ItemWritten, write: ItemWrite | undefined): void {
-    if (item?.expiresAt !== undefined) this.#onExpiry(item.expiresAt);
-    if (changes.length > 0) this.#listener.changed(changes, write?.notice);
   }
 }
 

@@ -1,13 +1,7 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { durabilityMember, entryJson } from "../../items/entry-json.ts";
 import { ExpirySweep } from "../../items/expiry-sweep.ts";
-import {
-  type Conflict,
-  type ItemStore,
-  type ItemWritten,
-  mayBeStored,
-  type NumberedChange,
-} from "../../items/item-store.ts";
+import type { AppliedItem, Conflict, ItemStore, ItemWritten } from "../../items/item-store.ts";
 import type { ChangeKind } from "../../items/outbox.ts";
 import { cursorOfKey, keyOfCursor } from "../../items/page-cursor.ts";
 import { storedJson } from "../../items/stored-json.ts";
@@ -15,6 +9,7 @@ import { refuseDeepUpdate } from "../../items/update-depth.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { StreamEvent, StreamSnapshot } from "../../kernel/stream-contract.ts";
+import { mayBeStored } from "../../store/may-be-stored.ts";
 import { namesOfScope, scopeOf, scopePrefixOf } from "./names.ts";
 import type { Stores } from "./stores.ts";
 import type {
@@ -41,6 +36,32 @@ const EVENT_TYPES: Readonly<Record<ChangeKind, StreamEvent["type"]>> = {
   deleted: "delete",
 };
 const NO_CAUSE: Cause = { traceparent: undefined, baggage: undefined };
+
+/** A write of this module, from its request to its answer. */
+class OwnWrite {
+  readonly cause: Cause;
+  #seq: number | undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(cause: Cause) {
+    this.cause = cause;
+  }
+
+  /** Keeps what `publish` returns or throws for the answer. */
+  publish(publish: () => number | undefined): void {
+    try {
+      this.#seq = publish();
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+
+  /** Returns the sequence number of the last event, or undefined if nothing changed. Throws if publishing failed. */
+  publishedSeq(): number | undefined {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return this.#seq;
+  }
+}
 
 export interface StoredStreamsOptions {
   readonly stores: Stores;
@@ -71,6 +92,8 @@ export class StoredStreams implements StreamBackend {
         return [store, new ExpirySweep({ store, clock, log, remove })];
       }),
     );
+    // Until the stores close.
+    for (const store of stores.all) store.onApplied((applied) => this.#applied(store, applied));
   }
 
   /** Starts to delete expired items. */
@@ -107,16 +130,16 @@ export class StoredStreams implements StreamBackend {
     const store = this.#stores.of(address.stream);
     const now = this.#clock.now();
     const expiresAt = expiresInMs === undefined ? undefined : now + expiresInMs;
+    const own = new OwnWrite(cause);
     const write = store.set(
       scopeOf(address.stream, address.group),
       address.id,
       { json, bytes, expiresAt },
-      { now, ifVersion, notice: undefined },
+      { now, ifVersion, notice: undefined, mark: own },
     );
-    // Publish in the event loop turn of the store's result, so that events keep the order of versions.
     return write.then(
       (outcome) => {
-        const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
+        const { written, members } = this.#settle(store, address, outcome, { ifVersion, own });
         return Payload.fromText(`{"old_value":${written.previous ?? "null"},"new_value":${json}${members}}`);
       },
       this.#failed(store, address, expiresAt),
@@ -129,11 +152,14 @@ export class StoredStreams implements StreamBackend {
     const expiresAt = expiresInMs === undefined ? "keep" : now + expiresInMs;
     refuseDeepUpdate(ops);
     const update = { ops, atomic, maxBytes: this.#maxValueBytes(), expiresAt } as const;
+    const own = new OwnWrite(cause);
     return store
-      .update(scopeOf(address.stream, address.group), address.id, update, { now, ifVersion, notice: undefined })
+      .update(scopeOf(address.stream, address.group), address.id, update, {
+        ...{ now, ifVersion, notice: undefined, mark: own },
+      })
       .then(
         (outcome) => {
-          const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
+          const { written, members } = this.#settle(store, address, outcome, { ifVersion, own });
           const errors = written.errors.length === 0 ? "" : `,"errors":${JSON.stringify(written.errors)}`;
           return Payload.fromText(
             `{"old_value":${written.previous ?? "null"},"new_value":${written.item?.json ?? "null"}${members}${errors}}`,
@@ -145,15 +171,17 @@ export class StoredStreams implements StreamBackend {
 
   async delete(address: ItemAddress, { ifVersion }: Pick<WriteChoices, "ifVersion">, cause: Cause): Promise<Payload> {
     const store = this.#stores.of(address.stream);
+    const own = new OwnWrite(cause);
     const write = store.delete(scopeOf(address.stream, address.group), address.id, {
       now: this.#clock.now(),
       ifVersion,
       notice: undefined,
+      mark: own,
     });
     return write.then(
       (outcome) => {
         if (outcome.status === "conflict") throw conflict(address, ifVersion, outcome);
-        const seq = this.#publish(outcome.changes, cause);
+        const seq = own.publishedSeq();
         return Payload.fromText(
           `{"old_value":${outcome.previous ?? "null"}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store.durability)}}`,
         );
@@ -239,11 +267,10 @@ export class StoredStreams implements StreamBackend {
     store: ItemStore,
     address: ItemAddress,
     outcome: Written | Conflict,
-    { ifVersion, cause }: { readonly ifVersion: number | undefined; readonly cause: Cause },
+    { ifVersion, own }: { readonly ifVersion: number | undefined; readonly own: OwnWrite },
   ): { readonly written: Written; readonly members: string } {
     if (outcome.status === "conflict") throw conflict(address, ifVersion, outcome);
-    const seq = this.#publish(outcome.changes, cause);
-    if (outcome.item?.expiresAt !== undefined) this.#sweeps.get(store)?.note(outcome.item.expiresAt);
+    const seq = own.publishedSeq();
     const members = `,"version":${outcome.item?.version ?? 0}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store.durability)}`;
     return { written: outcome, members };
   }
@@ -262,30 +289,31 @@ export class StoredStreams implements StreamBackend {
     };
   }
 
-  /** Publishes changes. Returns the sequence number of the last event, or undefined if nothing changed. */
-  #publish(changes: readonly NumberedChange[], cause: Cause): number | undefined {
-    let seq: number | undefined;
-    for (const { kind, scope, key, version, previous, json } of changes) {
-      const data = (kind === "deleted" ? previous : json) ?? "null";
-      seq = this.#events.publish(
-        { ...namesOfScope(scope), id: key, type: EVENT_TYPES[kind], json: data, version },
-        cause,
-      );
-    }
-    return seq;
+  /** Publishes the changes of a stored write, whichever engine made it. Called in the order of the writes. */
+  #applied(store: ItemStore, { written, mark }: AppliedItem): void {
+    if (written.item?.expiresAt !== undefined) this.#sweeps.get(store)?.note(written.item.expiresAt);
+    const own = mark instanceof OwnWrite ? mark : new OwnWrite(NO_CAUSE);
+    own.publish(() => {
+      let seq: number | undefined;
+      for (const { kind, scope, key, version, previous, json } of written.changes) {
+        const data = (kind === "deleted" ? previous : json) ?? "null";
+        seq = this.#events.publish(
+          { ...namesOfScope(scope), id: key, type: EVENT_TYPES[kind], json: data, version },
+          own.cause,
+        );
+      }
+      return seq;
+    });
   }
 
   #removeExpired(
     store: ItemStore,
     { scope, key, version }: { readonly scope: string; readonly key: string; readonly version: number },
   ): Promise<void> {
-    return store.delete(scope, key, { now: this.#clock.now(), ifVersion: version, notice: undefined }).then(
-      (outcome) => {
-        // On a conflict the item was written meanwhile, and that write also published the deletion of the expired item.
-        if (outcome.status !== "conflict") this.#publish(outcome.changes, NO_CAUSE);
-      },
-      this.#failed(store, namesOfScope(scope), undefined),
-    );
+    // On a conflict the item was written meanwhile, and that write also published the deletion of the expired item.
+    return store
+      .delete(scope, key, { now: this.#clock.now(), ifVersion: version, notice: undefined })
+      .then(() => {}, this.#failed(store, namesOfScope(scope), undefined));
   }
 }
 

@@ -113,13 +113,13 @@ export class StateTriggers implements ChangeListener {
     return { watchers, origin: text };
   }
 
-  changed(changes: readonly NumberedChange[], notice: Notice | undefined): void {
+  changed(changes: readonly NumberedChange[], origin: string | undefined): void {
     // Fast path: most writes have no watchers, and copying their changes would be the slowest part.
-    if (notice === undefined) return;
+    if (origin === undefined) return;
     for (const { seq, watchers, ...change } of changes) {
       if (seq === undefined) continue;
       for (const watcher of watchers) {
-        this.#bound.get(watcher)?.add({ seq, watcher, change, origin: notice.origin });
+        this.#bound.get(watcher)?.add({ seq, watcher, change, origin });
         this.#orphans.addedTo(watcher);
       }
     }

@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
-import { mayBeStored } from "./item-store.ts";
+import { mayBeStored } from "./may-be-stored.ts";
 
 describe("a write that was rejected", () => {
   it.each([
