@@ -33,6 +33,7 @@ export const errorCodes = {
   topic_required: row(400, "no", false),
   queue_full: row(503, "no", true),
   job_not_found: row(404, "no", false),
+  lease_lost: row(409, "no", true),
   role_removed: row(403, "no", false),
   function_taken: row(403, "no", false),
   FORBIDDEN: row(403, "no", false),

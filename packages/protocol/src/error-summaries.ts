@@ -16,6 +16,7 @@ export const errorSummaries: Readonly<Record<ErrorCode, string>> = {
   topic_required: "The request has no topic.",
   queue_full: "The queue has reached its limit of jobs, bytes or dead-letter entries.",
   job_not_found: "The queue has no job with this id in the requested state.",
+  lease_lost: "Another engine runs the job now.",
   role_removed: "The role that made the job, or its last token, was removed from the config.",
   function_taken: "Another principal provides the function now than when a restricted caller made the job or alert.",
   FORBIDDEN: "The caller is not permitted to do this.",

@@ -43,6 +43,7 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "topic_required": (False, 400, "no", "The request has no topic."),
     "queue_full": (True, 503, "no", "The queue has reached its limit of jobs, bytes or dead-letter entries."),
     "job_not_found": (False, 404, "no", "The queue has no job with this id in the requested state."),
+    "lease_lost": (True, 409, "no", "Another engine runs the job now."),
     "role_removed": (False, 403, "no", "The role that made the job, or its last token, was removed from the config."),
     "function_taken": (
         False,

@@ -1,9 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { CallError, type Payload } from "@svc-runtime/protocol";
+import { backoffMs, CallError, type Payload } from "@svc-runtime/protocol";
+import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import { restrictedProviderOf } from "../../deliveries/function-owner.ts";
+import { every } from "../../kernel/clock.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
+import type { AppliedWrite } from "../../kernel/store-contract.ts";
 import { DoneSweep } from "./done-sweep.ts";
 import { ExpiryTimer } from "./expiry-timer.ts";
 import { inSteps } from "./in-steps.ts";
@@ -17,13 +19,14 @@ import type {
   QueueCore,
   RedriveOptions,
 } from "./queue-core.ts";
-import { LEASE_MS, QueueRunner } from "./queue-runner.ts";
+import { QueueRunner } from "./queue-runner.ts";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
-import type { AddedJob, QueueCounts } from "./store/job.ts";
-import type { QueueStore } from "./store/queue-store.ts";
+import type { AddedJob, NewJob, QueueCounts } from "./store/job.ts";
+import type { JobProcedures, QueueStore } from "./store/queue-store.ts";
 import { subscriptionOfQueue } from "./topics/queue-name.ts";
 
-const RENEW_MS = 10_000;
+/** How often the core checks whether the clock was set. */
+const CLOCK_CHECK_MS = 10_000;
 
 /**
  * Time that handlers get to finish when the module stops while the engine runs. The engine waits twice as long for the
@@ -51,47 +54,49 @@ class Core implements QueueCore {
   readonly #context: CoreContext;
   readonly clock: IntervalClock;
   readonly #clockListeners = new Set<(byMs: number) => void>();
-  readonly #run = randomUUID();
   readonly #runners = new Map<string, QueueRunner>();
   /** Runners of removed declarations that still have jobs in flight. */
   readonly #retiring = new Set<QueueRunner>();
   readonly #paused = new Set<string>();
   readonly #expiry: ExpiryTimer;
   readonly #doneSweep: DoneSweep;
-  #cancelRenewal: () => void = () => {};
+  #takes = 0;
+  /** Cancels the next try to undo a take, by its number. */
+  readonly #undoing = new Map<number, () => void>();
   #unlisten: Undo = () => {};
-  #stopped = false;
-  /** Monotonic time until which the store may hold leases that no runner knows, after a failed take. */
-  #checkOrphansUntil = 0;
 
   constructor(context: CoreContext, store: QueueStore) {
     this.#context = context;
     this.store = store;
     this.clock = new IntervalClock(context.clock, (byMs) => this.#clockJumped(byMs));
     this.#doneSweep = new DoneSweep({ store, clock: this.clock, log: context.log });
-    this.#expiry = new ExpiryTimer({ store, clock: this.clock, log: context.log, onExpired: () => this.#wakeAll() });
+    this.#expiry = new ExpiryTimer({ store, clock: this.clock, log: context.log });
   }
 
   async start(): Promise<void> {
     const { draining, directory, log } = this.#context;
     const found = await this.store.call("recover", {
-      run: this.#run,
+      members: this.store.members(),
       now: this.clock.now(),
       maxDelayMs: LONGEST_BACKOFF_MS,
     });
     if (found > 0) log.info("jobs of an earlier run returned to the queue", { jobs: found });
     for (const { queue, paused } of await this.store.call("counts", null)) if (paused) this.#paused.add(queue);
     await this.#expiry.start();
+    const unlistenStore = this.store.onApplied((applied) => this.#applied(applied));
     const unlistenDirectory = directory.onChange(({ kind, id }) => {
       if (kind === "function") for (const runner of this.#runners.values()) runner.functionChanged(id);
     });
     const onDraining = (): void => this.#stopFetching();
     draining.addEventListener("abort", onDraining);
+    // Detects a jump of the clock.
+    const cancelCheck = every(this.#context.clock, CLOCK_CHECK_MS, () => this.clock.now());
     this.#unlisten = () => {
+      cancelCheck();
+      unlistenStore();
       unlistenDirectory();
       draining.removeEventListener("abort", onDraining);
     };
-    this.#scheduleRenewal();
     this.#doneSweep.start();
   }
 
@@ -109,16 +114,14 @@ class Core implements QueueCore {
       store: this.store,
       clock: this.clock,
       log,
-      run: this.#run,
+      nextTake: () => ++this.#takes,
       directory,
       telemetry,
       call: (functionId, payload, options) => this.#context.call(functionId, payload, options),
       isRoleInForce: (role) => this.#context.isRoleInForce(role),
       providerOf: this.#context.providerOf,
       isPaused: this.#paused.has(name),
-      onMayBeOrphaned: () => {
-        this.#checkOrphansUntil = this.clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
-      },
+      onTakeUnclear: (take) => this.#undoTake(name, take, 1),
       onDone: () => this.#doneSweep.noteDone(),
       // The job was released, or the next one of its group may run. The queue may have a new runner by now.
       onRetiredJobEnded: () => this.#runners.get(name)?.wake(),
@@ -154,14 +157,7 @@ class Core implements QueueCore {
         request.maker && request.functionId && restrictedProviderOf(request.functionId, this.#context.providerOf),
     }));
     const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
-    const added = await this.store.call("add", { jobs, now }, { bytes });
-    for (const { queue, runAt, expiresAt } of jobs) {
-      if (expiresAt !== undefined) this.#expiry.note(expiresAt);
-      const runner = this.#runners.get(queue);
-      if (runAt === undefined || runAt <= now) runner?.wake();
-      else runner?.noteDue(runAt);
-    }
-    return added;
+    return this.store.call("add", { jobs, now }, { bytes });
   }
 
   wake(queue: string): void {
@@ -169,17 +165,13 @@ class Core implements QueueCore {
   }
 
   async pause(queue: string): Promise<void> {
-    const runner = this.#runnerOf(queue);
+    this.#runnerOf(queue);
     await this.store.call("setPaused", { queue, paused: true });
-    this.#paused.add(queue);
-    runner.setPaused(true);
   }
 
   async resume(queue: string): Promise<void> {
-    const runner = this.#runnerOf(queue);
+    this.#runnerOf(queue);
     await this.store.call("setPaused", { queue, paused: false });
-    this.#paused.delete(queue);
-    runner.setPaused(false);
   }
 
   purge(queue: string): Promise<number> {
@@ -199,18 +191,25 @@ class Core implements QueueCore {
     }
     if (found.state === "done")
       throw new CallError("job_not_found", `job ${jobId} has already succeeded`, { details: { job_id: jobId } });
-    const runner = this.#runners.get(found.queue);
-    if (found.state !== "active") {
-      if (found.unblocked) runner?.wake();
-      return;
-    }
-    if (!(await this.#cancelInFlight(found.seq))) {
-      if ((await this.store.call("drop", { seq: found.seq })).unblocked) runner?.wake();
-      return;
-    }
+    if (found.state !== "active") return;
+    const isEnded = (await this.#cancelInFlight(found.seq)) || (await this.#drop(found.seq));
     // The handler may have failed before it was cancelled. The job then waits for a retry, so cancel it again.
     const left = await this.store.call("cancel", { id: jobId });
-    if (left?.unblocked) runner?.wake();
+    if (!isEnded && left?.state === "active")
+      throw new CallError("lease_lost", `job ${jobId} is running on another engine; cancel it there`, {
+        details: { job_id: jobId },
+      });
+  }
+
+  /** Deletes a job that this run leases without running it. Returns false if another run leases it, or it has ended. */
+  async #drop(seq: number): Promise<boolean> {
+    try {
+      await this.store.call("drop", { seq, run: this.store.run });
+      return true;
+    } catch (error) {
+      if (CallError.is(error) && error.code === "lease_lost") return false;
+      throw error;
+    }
   }
 
   async redrive(queue: string, { ids, data, maker, mayRun }: RedriveOptions = {}): Promise<number> {
@@ -239,9 +238,7 @@ class Core implements QueueCore {
         });
       }
     };
-    const redriven = ids === undefined ? await inSteps(step) : await step(ids.length);
-    if (redriven > 0) this.#runners.get(queue)?.wake();
-    return redriven;
+    return ids === undefined ? inSteps(step) : step(ids.length);
   }
 
   /** Checks the data that replaces the data of dead letters against the limits of a job. */
@@ -316,12 +313,12 @@ class Core implements QueueCore {
     if (!this.#context.draining.aborted) await this.#within(STOP_GRACE_MS, idle);
     for (const runner of runners) runner.abortAll();
     await idle;
-    this.#cancelRenewal();
+    for (const cancel of this.#undoing.values()) cancel();
+    this.#undoing.clear();
     await this.store.close();
   }
 
   #stopFetching(): void {
-    this.#stopped = true;
     this.#expiry.stop();
     this.#doneSweep.stop();
     for (const runner of this.#allRunners()) runner.stopFetching();
@@ -352,31 +349,80 @@ class Core implements QueueCore {
     for (const runner of this.#runners.values()) runner.wake();
   }
 
-  #scheduleRenewal(): void {
-    this.#cancelRenewal = this.#context.clock.after(RENEW_MS, () => {
-      void this.#renew().finally(() => {
-        if (!this.#stopped || this.#allRunners().some(({ seqs }) => seqs.length > 0)) this.#scheduleRenewal();
-      });
-    });
+  /** Wakes the runners for which a write brings jobs, whichever run made it. */
+  #applied(applied: AppliedWrite<JobProcedures>): void {
+    switch (applied.procedure) {
+      case "add":
+        for (const job of applied.input.jobs) this.#added(job, applied.input.now);
+        break;
+      case "done":
+      case "drop":
+      case "deadLetter":
+        if (applied.output.unblocked) this.#runners.get(applied.output.queue)?.wake();
+        break;
+      case "retry":
+        this.#runners.get(applied.output.queue)?.noteDue(applied.input.runAt);
+        break;
+      case "release":
+        // This run released the job because it cannot run it now; another run may have released it for any run.
+        if (!applied.isOwn) this.#runners.get(applied.output.queue)?.wake();
+        break;
+      case "cancel":
+        if (applied.output?.unblocked === true) this.#runners.get(applied.output.queue)?.wake();
+        break;
+      case "redrive":
+        this.#runners.get(applied.input.queue)?.wake();
+        break;
+      case "subscribe":
+        if (applied.output > 0) this.wake(applied.input.job.queue);
+        break;
+      case "setPaused":
+        this.#setPaused(applied.input);
+        break;
+      case "expire":
+        if (applied.output.expired > 0) this.#wakeAll();
+        break;
+      case "recover":
+      case "undoTake":
+        if (applied.output > 0) this.#wakeAll();
+        break;
+    }
   }
 
-  /** Extends the leases of jobs in flight. Writes nothing while no job is in flight. */
-  async #renew(): Promise<void> {
-    // Detects a jump of the clock.
-    this.clock.now();
-    const seqs = this.#allRunners().flatMap((runner) => runner.seqs);
-    const now = Math.round(this.clock.monotonic());
-    if (seqs.length === 0 && this.#checkOrphansUntil < now) return;
-    try {
-      const queues = await this.store.call("renew", { seqs, run: this.#run, now, leaseUntil: now + LEASE_MS });
-      for (const queue of queues) {
-        this.#context.log.warn("orphaned jobs returned to the queue", { queue });
-        this.#runners.get(queue)?.wake();
-      }
-    } catch (error) {
-      // Jobs in flight stay safe: they are renewed before expired leases are released.
-      this.#context.log.warn("leases of jobs cannot be renewed", { error });
-    }
+  #added({ queue, runAt, expiresAt }: NewJob, now: number): void {
+    if (expiresAt !== undefined) this.#expiry.note(expiresAt);
+    const runner = this.#runners.get(queue);
+    if (runAt === undefined || runAt <= now) runner?.wake();
+    else runner?.noteDue(runAt);
+  }
+
+  #setPaused({ queue, paused }: { readonly queue: string; readonly paused: boolean }): void {
+    if (paused) this.#paused.add(queue);
+    else this.#paused.delete(queue);
+    this.#runners.get(queue)?.setPaused(paused);
+  }
+
+  /**
+   * Returns the jobs of a take to the queue, if it was stored although it failed. Tries until that works: the jobs have
+   * no runner. The next start returns them otherwise.
+   */
+  #undoTake(queue: string, take: number, attempt: number): void {
+    this.#undoing.set(take, () => {});
+    this.store.call("undoTake", { run: this.store.run, take }).then(
+      (jobs) => {
+        this.#undoing.delete(take);
+        if (jobs === 0) return;
+        this.#context.log.warn("orphaned jobs returned to the queue", { queue, jobs });
+      },
+      () => {
+        if (!this.#undoing.has(take)) return;
+        const pauseMs = Math.min(5_000, backoffMs(UNAVAILABLE_BACKOFF, attempt));
+        this.#undoing.set(
+          take,
+          this.#context.clock.after(pauseMs, () => this.#undoTake(queue, take, attempt + 1)),
+        );
+      },
+    );
   }
 
   #clockJumped(byMs: number): void {

@@ -10,7 +10,6 @@ export class ExpiryTimer {
   readonly #store: QueueStore;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #onExpired: () => void;
   #next = Number.POSITIVE_INFINITY;
   #cancel: () => void = () => {};
   #sweeping = false;
@@ -20,12 +19,10 @@ export class ExpiryTimer {
     readonly store: QueueStore;
     readonly clock: Clock;
     readonly log: Logger;
-    readonly onExpired: () => void;
   }) {
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#log = parts.log;
-    this.#onExpired = parts.onExpired;
   }
 
   start(): Promise<void> {
@@ -63,10 +60,7 @@ export class ExpiryTimer {
     this.#next = Number.POSITIVE_INFINITY;
     try {
       const { expired, next } = await this.#store.call("expire", { now: this.#clock.now() });
-      if (expired > 0) {
-        this.#log.info("expired jobs deleted", { jobs: expired });
-        this.#onExpired();
-      }
+      if (expired > 0) this.#log.info("expired jobs deleted", { jobs: expired });
       if (next !== undefined) this.note(next);
     } catch (error) {
       this.#log.warn("expired jobs cannot be deleted", { error });

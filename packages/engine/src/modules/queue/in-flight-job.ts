@@ -7,7 +7,7 @@ import type { Progress } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { RunRefusal } from "./run-refusal.ts";
 import type { LeasedJob } from "./store/job.ts";
-import type { CompleteOutput, QueueStore } from "./store/queue-store.ts";
+import type { QueueStore } from "./store/queue-store.ts";
 
 /** A leased job that has been neither released nor completed. */
 export interface InFlightJob {
@@ -24,7 +24,7 @@ export interface InFlightJob {
 }
 
 /** Stores the outcome of a job. */
-export type Completion = (job: LeasedJob) => Promise<CompleteOutput>;
+export type Completion = (job: LeasedJob) => Promise<unknown>;
 
 interface CompletionParts {
   readonly name: string;
@@ -40,7 +40,6 @@ export function completionAfterFailure(
   parts: CompletionParts & {
     readonly inFlight: InFlightJob;
     readonly isStopping: boolean;
-    readonly noteDue: (at: number) => void;
   },
 ): Completion {
   const { inFlight, store, clock, settings, name, log } = parts;
@@ -58,14 +57,10 @@ export function completionAfterFailure(
       problem: error.message,
     };
     log.error("job moved to dead letters: attempts exhausted", fields);
-    return ({ seq }) => store.call("deadLetter", { seq, failure });
+    return ({ seq }) => store.call("deadLetter", { seq, run: store.run, failure });
   }
   const runAt = clock.now() + (kind === "interrupted" ? 0 : backoffMs(settings.backoff, failure.attempt));
-  return async ({ seq }) => {
-    const output = await store.call("retry", { seq, failure, runAt });
-    parts.noteDue(runAt);
-    return output;
-  };
+  return ({ seq }) => store.call("retry", { seq, run: store.run, failure, runAt });
 }
 
 /** Moves a job to the dead letters without running it. */
@@ -83,31 +78,37 @@ export function deadLetterUnrun(
     worker: undefined,
     traceId: undefined,
   };
-  return ({ seq }) => store.call("deadLetter", { seq, failure });
+  return ({ seq }) => store.call("deadLetter", { seq, run: store.run, failure });
 }
 
 export function release(store: QueueStore): Completion {
-  return ({ seq }) => store.call("release", { seq });
+  return ({ seq }) => store.call("release", { seq, run: store.run });
 }
 
 /**
  * Stores the outcome of a job and retries until this works. The job keeps its lease meanwhile, so no other run gets it.
+ * Gives up if this run has lost the lease: another run decides about the job then.
  * `onSlotFreed` is called before the first try, when the job's slot is free.
  */
 export async function storeCompletion(
   inFlight: InFlightJob,
   completion: Completion,
-  parts: CompletionParts & { readonly onSlotFreed: () => void; readonly onUnblocked: () => void },
+  parts: CompletionParts & { readonly onSlotFreed: () => void },
 ): Promise<void> {
   for (let failures = 1; ; failures++) {
     try {
       inFlight.isCompleting = failures === 1;
       if (inFlight.isCompleting) parts.onSlotFreed();
-      const { unblocked } = await completion(inFlight.job);
-      if (unblocked) parts.onUnblocked();
+      await completion(inFlight.job);
       return;
     } catch (error) {
       inFlight.isCompleting = false;
+      if (CallError.is(error) && error.code === "lease_lost") {
+        // An earlier try whose answer was lost may have stored the outcome.
+        if (failures === 1)
+          parts.log.warn("outcome of a job discarded: its lease was lost", { queue: parts.name, job: inFlight.job.id });
+        return;
+      }
       if (failures === 1)
         parts.log.warn("the outcome of a job cannot be stored", { queue: parts.name, job: inFlight.job.id, error });
       // The job stays active in the store, and the next start returns it to the queue.

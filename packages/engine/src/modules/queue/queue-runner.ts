@@ -6,6 +6,7 @@ import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
+import { mayBeStored } from "../../store/may-be-stored.ts";
 import { FunctionBackoff } from "./function-backoff.ts";
 import {
   type Completion,
@@ -23,9 +24,6 @@ import type { LeasedJob } from "./store/job.ts";
 import type { QueueStore, TakeOutput } from "./store/queue-store.ts";
 import { UnrunJobsLog } from "./unrun-jobs-log.ts";
 
-/** Duration of a lease. The core renews the leases of jobs in flight. */
-export const LEASE_MS = 30_000;
-
 /** Maximum bytes of data of the jobs that one call takes. */
 const TAKE_BYTES = 16 * 1024 * 1024;
 
@@ -38,8 +36,8 @@ export interface RunnerParts {
   readonly store: QueueStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Id of this run of the engine. */
-  readonly run: string;
+  /** Returns a number for a take that no other take of this run has. */
+  readonly nextTake: () => number;
   readonly directory: Pick<Directory, "functionById" | "functions" | "workerById">;
   readonly telemetry: Pick<Telemetry, "startSpan">;
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<Payload>;
@@ -49,8 +47,8 @@ export interface RunnerParts {
   readonly isPaused: boolean;
   /** A job that succeeded was stored. */
   readonly onDone: () => void;
-  /** A job may be leased without a runner: a take failed, or its result was lost. */
-  readonly onMayBeOrphaned: () => void;
+  /** It is unknown whether a take with this number was stored: its jobs, if any, must return to the queue. */
+  readonly onTakeUnclear: (take: number) => void;
   /** A job that was in flight when fetching stopped has ended, so the queue's current runner may have jobs to take. */
   readonly onRetiredJobEnded: () => void;
 }
@@ -280,8 +278,8 @@ export class QueueRunner {
   }
 
   async #take(): Promise<void> {
-    const { name, store, clock, run, log } = this.#parts;
-    const leaseUntil = Math.round(clock.monotonic() + LEASE_MS);
+    const { name, store, clock, log } = this.#parts;
+    const take = this.#parts.nextTake();
     try {
       const now = clock.now();
       const except = this.#backoff.keys();
@@ -298,8 +296,8 @@ export class QueueRunner {
         only,
         restrictedAfter,
         now,
-        run,
-        leaseUntil,
+        run: store.run,
+        take,
       };
       const { jobs, more, isHeldBack, nextDue, ...rest } = await store.call("take", wanted);
       this.#failures = 0;
@@ -313,7 +311,7 @@ export class QueueRunner {
     } catch (error) {
       this.#mayHave = true;
       this.#failures += 1;
-      this.#parts.onMayBeOrphaned();
+      if (mayBeStored(error)) this.#parts.onTakeUnclear(take);
       if (this.#failures === 1) log.warn("jobs cannot be taken", { queue: name, error });
       this.#pauseFor(Math.min(5_000, backoffMs(UNAVAILABLE_BACKOFF, this.#failures)));
     }
@@ -367,22 +365,19 @@ export class QueueRunner {
 
   /** Never rejects. */
   async #runAndComplete(inFlight: InFlightJob): Promise<void> {
-    const { log, name } = this.#parts;
-    try {
-      const completion = await this.#completionOf(inFlight);
-      await storeCompletion(inFlight, completion, {
-        ...this.#parts,
-        // Schedule the next take first, so that it joins the same batch. The store frees the slot before it runs the
-        // take.
-        onSlotFreed: () =>
-          this.#mayHave || inFlight.job.group !== undefined || this.#freesHeldBack(inFlight) ? this.wake() : undefined,
-        onUnblocked: () => this.wake(),
-      });
-    } catch (error) {
-      // The lease expires, and the job is retried.
-      this.#parts.onMayBeOrphaned();
+    const completion = await this.#completionOf(inFlight).catch((error: unknown) => {
+      const { log, name, store } = this.#parts;
       log.error("job failed in the engine", { queue: name, job: inFlight.job.id, error });
-    }
+      this.#backoff.start(inFlight.job.functionId ?? "");
+      return release(store);
+    });
+    await storeCompletion(inFlight, completion, {
+      ...this.#parts,
+      // Schedule the next take first, so that it joins the same batch. The store frees the slot before it runs the
+      // take.
+      onSlotFreed: () =>
+        this.#mayHave || inFlight.job.group !== undefined || this.#freesHeldBack(inFlight) ? this.wake() : undefined,
+    });
   }
 
   /** Runs the job and returns how to complete it. */
@@ -415,14 +410,14 @@ export class QueueRunner {
     });
     if ("outcome" in ended) {
       this.#backoff.reset(key);
-      const input = { ...ended.outcome, seq: job.seq, keep: settings.keepDone };
+      const input = { ...ended.outcome, seq: job.seq, run: store.run, keep: settings.keepDone };
       return async () => {
         const output = await store.call("done", input, { bytes: input.result?.length ?? 0 });
         this.#parts.onDone();
         return output;
       };
     }
-    if (inFlight.abortReason === "cancelled") return ({ seq }) => store.call("drop", { seq });
+    if (inFlight.abortReason === "cancelled") return ({ seq }) => store.call("drop", { seq, run: store.run });
     return this.#completionAfterFailure(ended.failed, inFlight, key);
   }
 
@@ -434,7 +429,6 @@ export class QueueRunner {
       ...this.#parts,
       inFlight,
       isStopping: this.#stopped,
-      noteDue: (at) => this.noteDue(at),
     });
   }
 

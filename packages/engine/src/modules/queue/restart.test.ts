@@ -1,6 +1,7 @@
-import type { Job } from "@svc-runtime/protocol";
+import { CallError, type Job } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../testing/manual-clock.ts";
+import type { QueueStore, TakeOutput } from "./store/queue-store.ts";
 import { type QueueEngine, queueEngine, temporaryFolder } from "./testing/queue-engine.ts";
 
 const folder = temporaryFolder();
@@ -82,7 +83,7 @@ describe("queues over a restart", () => {
       except: [],
       now: clock.now(),
       run: "another",
-      leaseUntil: 1e12,
+      take: 1,
     });
     expect(taken.jobs).toHaveLength(1);
     await stop();
@@ -154,50 +155,89 @@ describe("queues while the clock is set", () => {
   });
 });
 
-describe("leases", () => {
-  it("go on while the call runs, however long that is", async () => {
-    const { engine, core, add, until } = await start();
-    const worker = await engine.connectWorker();
-    let finish = (): void => {};
-    let runs = 0;
-    worker.serve("work", () => {
-      runs += 1;
-      return new Promise<void>((resolve) => {
-        finish = resolve;
-      });
+describe("a take whose result is lost", () => {
+  it.each([
+    ["its jobs return to their queue and run", "unknown"],
+    ["nothing is returned if the store says that it did not happen", "not_written"],
+  ])("%s", async (_, outcome) => {
+    const lost: string[] = [];
+    const undone: unknown[] = [];
+    const around = (store: QueueStore): QueueStore => ({
+      ...store,
+      async call(name, input, options) {
+        const answer = store.call(name, input, options);
+        if (name === "undoTake") undone.push(input);
+        if (name !== "take" || lost.length > 0) return answer;
+        const { jobs } = (await answer) as TakeOutput;
+        if (jobs.length === 0) return answer;
+        lost.push(...jobs.map(({ id }) => id));
+        if (outcome === "not_written")
+          await store.call("undoTake", input as { readonly run: string; readonly take: number });
+        throw new CallError("storage_failed", "a test", { details: { outcome } });
+      },
     });
-    await add("work", 1);
-    await until("it runs", () => runs === 1);
-    for (let n = 0; n < 12; n++) {
-      clock.advance(10_000);
-      await core.counts("default");
-    }
-    finish();
+    running = await queueEngine({}, { clock, around });
+    const { engine, core, add, until } = running;
+    const worker = await engine.connectWorker();
+    const attempts: unknown[] = [];
+    worker.serve("work", (_data, frame) => attempts.push((frame.job as Job).attempt));
+    const id = await add("work", 1);
+    await until("its take is lost", () => lost.length > 0);
+    clock.advance(5_000);
     await until("it is done", async () => (await core.counts("default")).done === 1);
-    expect(runs).toBe(1);
+    expect(lost).toEqual([id]);
+    expect(attempts).toEqual([1]);
+    expect(undone).toHaveLength(outcome === "unknown" ? 1 : 0);
   });
 
-  it("give back a job that was taken for nobody: within a lease and the time to look", async () => {
-    const { core, add } = await start();
-    await add("missing", 1);
-    const input = {
-      queue: "default",
-      limit: 1,
-      restrictedLimit: 1,
-      maxBytes: 1_000,
-      except: [],
-      now: clock.now(),
-      run: "this",
-      leaseUntil: 30_000,
-    };
-    await core.store.call("take", input);
+  it("is undone when the store works again, without another job", async () => {
+    const disk = { isBroken: false, refused: 0 };
+    const around = (store: QueueStore): QueueStore => ({
+      ...store,
+      async call(name, input, options) {
+        if (name === "take" && disk.refused === 0) {
+          const answer = await store.call(name, input, options);
+          disk.isBroken = (answer as TakeOutput).jobs.length > 0;
+          if (!disk.isBroken) return answer;
+        }
+        if (!disk.isBroken || name === "countsOf") return store.call(name, input, options);
+        disk.refused += 1;
+        throw new CallError("storage_failed", "a test");
+      },
+    });
+    running = await queueEngine({}, { clock, around });
+    const { engine, core, add, until } = running;
+    const worker = await engine.connectWorker();
+    worker.serve("work", () => null);
+    await add("work", 1);
+    await until("the take and its undoing failed", () => disk.refused > 1);
     expect(await core.counts("default")).toMatchObject({ active: 1 });
-    expect(await core.store.call("renew", { seqs: [], run: "this", now: 29_999, leaseUntil: 60_000 })).toEqual([]);
-    expect(await core.store.call("renew", { seqs: [], run: "this", now: 30_000, leaseUntil: 60_000 })).toEqual([
-      "default",
-    ]);
-    expect(await core.counts("default")).toMatchObject({ active: 0, waiting: 1 });
+    disk.isBroken = false;
+    await until("it is done", async () => {
+      clock.advance(100);
+      return (await core.counts("default")).done === 1;
+    });
   });
+});
+
+it("a job whose lease another run took is not completed by the run that lost it", async () => {
+  running = await queueEngine({}, { clock });
+  const { engine, core, add, until } = running;
+  const worker = await engine.connectWorker();
+  const finish: (() => void)[] = [];
+  worker.serve("work", () => new Promise<void>((resolve) => finish.push(resolve)));
+  await add("work", 1);
+  await until("it runs", () => finish.length === 1);
+  // Another run holds this one for gone, and takes the job.
+  await core.store.call("recover", { members: ["other"], now: clock.now(), maxDelayMs: 1_000 });
+  const wanted = { queue: "default", limit: 1, restrictedLimit: 1, maxBytes: 1_000, except: [], now: clock.now() };
+  const { jobs } = await core.store.call("take", { ...wanted, run: "other", take: 1 });
+  finish[0]?.();
+  await until("it gives up", () => engine.logs.some(({ message }) => message.startsWith("outcome of a job discarded")));
+  expect(await core.counts("default")).toMatchObject({ active: 1, done: 0 });
+  const id = String(jobs[0]?.id);
+  await expect(core.cancel(id)).rejects.toMatchObject({ code: "lease_lost" });
+  expect(await core.store.call("job", id)).toMatchObject({ state: "active" });
 });
 
 describe("draining", () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { systemClock } from "../../../kernel/clock.ts";
 import type { OpenStore, Store } from "../../../kernel/store-contract.ts";
@@ -27,8 +26,6 @@ export interface CronStoreOptions {
  * on disk when its call resolves.
  */
 export class CronStore {
-  /** Id of this run of the engine. */
-  readonly #engine = randomUUID();
   readonly #store: Store<CronProcedures>;
   #waiting: Waiting[] = [];
 
@@ -74,7 +71,7 @@ export class CronStore {
 
   /** Stores a start. Resolves with false if the tick was already decided and must not start. */
   start(entry: Entry & { readonly decidedUntil: number }): Promise<boolean> {
-    return this.#store.call("start", { entry, engine: this.#engine });
+    return this.#store.call("start", { entry, engine: this.#store.run });
   }
 
   /** Undoes a start. Resolves with false if this is not possible. */
@@ -83,7 +80,7 @@ export class CronStore {
   }
 
   record(entry: Entry): Promise<void> {
-    return this.#store.call("record", { entry, engine: this.#engine });
+    return this.#store.call("record", { entry, engine: this.#store.run });
   }
 
   /**
@@ -151,7 +148,9 @@ export class CronStore {
     this.#waiting = [];
     for (let at = 0; at < waiting.length; at += BATCH) {
       const batch = waiting.slice(at, at + BATCH);
-      this.#store.call("register", { changes: batch.map(({ change }) => change), engine: this.#engine }).then(
+      const changes = batch.map(({ change }) => change);
+      const { run: engine } = this.#store;
+      this.#store.call("register", { changes, engine, members: this.#store.members() }).then(
         (jobs) => {
           for (const [index, { resolve }] of batch.entries()) resolve(jobs[index]);
         },

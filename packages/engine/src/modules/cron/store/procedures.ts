@@ -93,8 +93,8 @@ export function openProcedures(database: Database) {
     "SELECT id FROM jobs WHERE seen_at < ? ORDER BY seen_at LIMIT ?",
   );
   const deleteJob = database.prepare("DELETE FROM jobs WHERE id = ?");
-  const unfinished = database.prepare<RunRow>(
-    `SELECT ${COLUMNS} FROM runs WHERE job = ? AND outcome IS NULL AND engine <> ?`,
+  const unfinished = database.prepare<RunRow & { readonly engine: string }>(
+    `SELECT ${COLUMNS}, engine FROM runs WHERE job = ? AND outcome IS NULL`,
   );
   const interrupt = database.prepare(
     "UPDATE runs SET finished_at = ?, outcome = 'error', error = ? WHERE job = ? AND seq = ?",
@@ -121,7 +121,10 @@ export function openProcedures(database: Database) {
     trim.run(id, seq - KEPT_RUNS);
   }
 
-  function adopt({ id, functionId, config, now, redeliverFrom, isTrusted }: Adoption, engine: string): StoredJob {
+  function adopt(
+    { id, functionId, config, now, redeliverFrom, isTrusted }: Adoption,
+    { engine, members }: RegisterInput,
+  ): StoredJob {
     insertJob.run(id, functionId, config, now, now + 1, now, isTrusted ? 1 : 0);
     const known = job.get(id);
     if (known?.retired === 1) {
@@ -133,7 +136,8 @@ export function openProcedures(database: Database) {
       }
     }
     const toRedeliver: Run[] = [];
-    for (const row of unfinished.all(id, engine)) {
+    for (const row of unfinished.all(id)) {
+      if (members.includes(row.engine)) continue;
       if (redeliverFrom === undefined || (row.started_at ?? 0) < redeliverFrom) {
         interrupt.run(now, INTERRUPTED, id, row.seq);
       } else {
@@ -154,27 +158,20 @@ export function openProcedures(database: Database) {
 
   return {
     /**
-     * Applies changes in order. Returns the stored job for adoptions, otherwise undefined. `engine` is the id of this
-     * run of the engine.
+     * Applies changes in order. Returns the stored job for adoptions, otherwise undefined. An adoption takes over the
+     * unfinished starts of runs that are not in `members`; those of members go on.
      */
-    register: write(
-      ({
-        changes,
-        engine,
-      }: {
-        readonly changes: readonly (Adoption | OwnerChange | Retirement | Rewind)[];
-        readonly engine: string;
-      }) =>
-        changes.map((change) => {
-          if (change.kind === "adopt") return adopt(change, engine);
-          if (change.kind === "own") own.run(change.isTrusted ? 1 : 0, change.id);
-          else if (change.kind === "retire") retire.run(change.now, change.id, change.isTrusted ? 1 : 0);
-          else {
-            handle(change.id, change.handled);
-            redecide.run(change.decidedUntil, change.id);
-          }
-          return undefined;
-        }),
+    register: write((input: RegisterInput) =>
+      input.changes.map((change) => {
+        if (change.kind === "adopt") return adopt(change, input);
+        if (change.kind === "own") own.run(change.isTrusted ? 1 : 0, change.id);
+        else if (change.kind === "retire") retire.run(change.now, change.id, change.isTrusted ? 1 : 0);
+        else {
+          handle(change.id, change.handled);
+          redecide.run(change.decidedUntil, change.id);
+        }
+        return undefined;
+      }),
     ),
     /** Stores the start of a tick. Returns false, and stores nothing, if the tick was already decided. */
     start: write(
@@ -232,6 +229,13 @@ export function openProcedures(database: Database) {
       return { jobs: ids.length, mayBeMore: ids.length === PURGE_JOBS };
     }),
   } satisfies ProcedureTable;
+}
+
+interface RegisterInput {
+  readonly changes: readonly (Adoption | OwnerChange | Retirement | Rewind)[];
+  /** The run that makes the changes. */
+  readonly engine: string;
+  readonly members: readonly string[];
 }
 
 interface PauseInput {

@@ -1,25 +1,17 @@
 import type { Database } from "../../../store/driver.ts";
 import { write } from "../../../store/procedures.ts";
-import {
-  ACTIVE,
-  AFTER_A_DURATION,
-  DEAD,
-  DELAYED,
-  JOB_COLUMNS,
-  type JobRow,
-  type JobTable,
-  READY,
-} from "./job-table.ts";
-import type { CompleteOutput, JobProcedures } from "./queue-store.ts";
+import { AFTER_A_DURATION, DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, READY } from "./job-table.ts";
+import type { CompleteOutput, JobProcedures, LeaseInput } from "./queue-store.ts";
 
 /** Maximum jobs expired per call. */
 const MAX_EXPIRED = 1_000;
 
+type Leased = JobRow & { readonly lease_run: string; readonly lease_take: number };
+
 export function openCompleteProcedures(database: Database, jobs: JobTable) {
-  const leased = database.prepare<JobRow & { readonly lease_run: string; readonly lease_until: number }>(
-    `SELECT ${JOB_COLUMNS}, lease_run, lease_until FROM jobs WHERE queue = ? AND state = 3`,
+  const leased = database.prepare<Leased>(
+    `SELECT ${JOB_COLUMNS}, lease_run, lease_take FROM jobs WHERE queue = ? AND state = 3`,
   );
-  const extend = database.prepare("UPDATE jobs SET lease_until = ? WHERE seq = ? AND state = 3 AND lease_run = ?");
   const cutDelays = database.prepare(
     "UPDATE jobs SET due = ?1 WHERE queue = ?2 AND state = 2 AND due > ?1 AND timed = 1 AND attempts > 0",
   );
@@ -37,29 +29,29 @@ export function openCompleteProcedures(database: Database, jobs: JobTable) {
   const shiftSubscriptions = database.prepare("UPDATE subscriptions SET seen_at = seen_at + ?");
   const shiftBacklog = database.prepare("UPDATE backlog SET at = at + ?");
 
-  /** Changes the job if it is still active: another call may have ended it. */
-  function ifActive(seq: number, change: (job: JobRow) => boolean): CompleteOutput {
-    const job = jobs.find(seq);
-    return { unblocked: job?.state === ACTIVE && change(job) };
+  /** Changes a job of the run. Throws Refusal `lease_lost`. */
+  function ofRun(lease: LeaseInput, change: (job: JobRow) => boolean): CompleteOutput {
+    const job = jobs.leased(lease);
+    return { queue: jobs.queues.byId(job.queue).name, unblocked: change(job) };
   }
 
-  function active(name: string) {
-    const queue = jobs.queues.find(name);
-    return queue === undefined || queue.active === 0 ? [] : leased.all(queue.id);
+  /** Returns the jobs whose lease passes `isOrphaned` to their queues. Returns their number. */
+  function releaseLeases(isOrphaned: (job: Leased) => boolean): number {
+    let found = 0;
+    for (const name of jobs.queues.names()) {
+      const queue = jobs.queues.open(name);
+      const orphaned = queue.active === 0 ? [] : leased.all(queue.id).filter(isOrphaned);
+      for (const job of orphaned) jobs.move(job, READY);
+      found += orphaned.length;
+    }
+    return found;
   }
 
   return {
-    renew: write(({ seqs, run, now, leaseUntil }) => {
-      for (const seq of seqs) extend.run(leaseUntil, seq, run);
-      return jobs.queues.names().filter((name) => {
-        const lapsed = active(name).filter(({ lease_until }) => lease_until <= now);
-        for (const job of lapsed) jobs.move(job, READY);
-        return lapsed.length > 0;
-      });
-    }),
-    drop: write(({ seq }) => ifActive(seq, (job) => jobs.end(job, "cancelled"))),
-    retry: write(({ seq, failure, runAt }) =>
-      ifActive(seq, (job) => {
+    undoTake: write(({ run, take }) => releaseLeases((job) => job.lease_run === run && job.lease_take === take)),
+    drop: write((lease) => ofRun(lease, (job) => jobs.end(job, "cancelled"))),
+    retry: write(({ failure, runAt, ...lease }) =>
+      ofRun(lease, (job) => {
         jobs.fail(job, failure);
         // The job started before it expired, so it no longer expires.
         if (job.expires_at !== null) removeExpiry.run(job.seq);
@@ -67,14 +59,14 @@ export function openCompleteProcedures(database: Database, jobs: JobTable) {
         return false;
       }),
     ),
-    release: write(({ seq }) =>
-      ifActive(seq, (job) => {
+    release: write((lease) =>
+      ofRun(lease, (job) => {
         jobs.move(job, READY);
         return false;
       }),
     ),
-    deadLetter: write(({ seq, failure }) =>
-      ifActive(seq, (job) => {
+    deadLetter: write(({ failure, ...lease }) =>
+      ofRun(lease, (job) => {
         jobs.fail(job, failure);
         jobs.move(job, DEAD, { attempts: failure.attempt, failedAt: failure.at });
         const queue = jobs.queues.byId(job.queue);
@@ -83,15 +75,9 @@ export function openCompleteProcedures(database: Database, jobs: JobTable) {
         return jobs.unblock(job);
       }),
     ),
-    recover: write(({ run, now, maxDelayMs }) => {
-      let found = 0;
-      for (const name of jobs.queues.names()) {
-        const left = active(name).filter(({ lease_run }) => lease_run !== run);
-        for (const job of left) jobs.move(job, READY);
-        found += left.length;
-        cutDelays.run(now + maxDelayMs, jobs.queues.open(name).id);
-      }
-      return found;
+    recover: write(({ members, now, maxDelayMs }) => {
+      for (const name of jobs.queues.names()) cutDelays.run(now + maxDelayMs, jobs.queues.open(name).id);
+      return releaseLeases(({ lease_run }) => !members.includes(lease_run));
     }),
     expire: write(({ now }) => {
       const ended = expiring.all(now, MAX_EXPIRED);

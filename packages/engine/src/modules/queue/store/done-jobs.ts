@@ -1,7 +1,7 @@
 import type { Database } from "../../../store/driver.ts";
 import { type WriteBuffer, write } from "../../../store/procedures.ts";
 import type { KeepDone } from "./job.ts";
-import { ACTIVE, type JobRow, type JobTable } from "./job-table.ts";
+import type { JobRow, JobTable } from "./job-table.ts";
 import type { JobProcedures } from "./queue-store.ts";
 import { sharesOf } from "./share-limits.ts";
 
@@ -47,15 +47,14 @@ export class DoneJobs implements WriteBuffer {
   procedures() {
     const jobs = this.#jobs;
     return {
-      done: write(({ seq, keep, ...outcome }) => {
-        const job = jobs.find(seq);
-        // Another call may have ended it.
-        if (job?.state !== ACTIVE) return { unblocked: false };
-        if (keep.count === 0) return { unblocked: jobs.end(job, "done") };
+      done: write(({ seq, run, keep, ...outcome }) => {
+        const job = jobs.leased({ seq, run });
+        const { name: queue } = jobs.queues.byId(job.queue);
+        if (keep.count === 0) return { queue, unblocked: jobs.end(job, "done") };
         const unblocked = jobs.finish(job, outcome, outcome.endedAt + keep.ageMs);
         if (job.principal !== "") this.#trimRestricted(job, keep);
         this.#limits.set(job.queue, keep.count);
-        return { unblocked };
+        return { queue, unblocked };
       }),
       dropDone: write(({ now, limit }) => {
         let dropped = 0;

@@ -1,6 +1,8 @@
 import { original, stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
+import { Refusal } from "../../../store/procedures.ts";
 import type { EndedState, FailedAttempt, JobState, Maker, Outcome } from "./job.ts";
+import type { LeaseInput } from "./queue-store.ts";
 import type { QueueTable } from "./queue-table.ts";
 
 /** Values of `jobs.state`. */
@@ -61,6 +63,7 @@ export class JobTable {
   readonly queues: QueueTable;
   readonly #bySeq: Statement<JobRow>;
   readonly #byId: Statement<JobRow>;
+  readonly #leased: Statement<JobRow>;
   readonly #insert: Statement;
   readonly #lastSeq: Statement<{ readonly seq: number }>;
   readonly #insertBody: Statement;
@@ -80,6 +83,9 @@ export class JobTable {
     this.queues = queues;
     this.#bySeq = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE seq = ?`);
     this.#byId = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ?`);
+    this.#leased = database.prepare(
+      `SELECT ${JOB_COLUMNS} FROM jobs WHERE seq = ? AND state = ${ACTIVE} AND lease_run = ?`,
+    );
     this.#insert = database.prepare(
       `INSERT INTO jobs (${INSERTED_COLUMNS.join(", ")}) VALUES (${INSERTED_COLUMNS.map(() => "?").join(", ")})`,
     );
@@ -117,6 +123,16 @@ export class JobTable {
 
   byId(id: string): JobRow | undefined {
     return this.#byId.get(id);
+  }
+
+  /** Returns a job that the run leases. Throws Refusal `lease_lost`. */
+  leased({ seq, run }: LeaseInput): JobRow {
+    const job = this.#leased.get(seq, run);
+    if (job !== undefined) return job;
+    throw new Refusal(
+      "lease_lost",
+      "this run of the engine no longer has the job: it has ended, or another run has it",
+    );
   }
 
   data(seq: number): string {

@@ -54,7 +54,7 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
     except: [],
     now: 10,
     run: "r",
-    leaseUntil: 100,
+    take: 1,
   };
   const { jobs } = run(procedures.take, take);
   expect(jobs.map(({ id, maker: made }) => [id, made])).toEqual([
@@ -62,8 +62,15 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
     ["guest's", maker],
   ]);
   expect(
-    run(procedures.done, { seq: 1, keep: { count: 0, ageMs: 1 }, result: "null", endedAt: 10, durationMs: 1 }),
-  ).toEqual({ unblocked: true });
+    run(procedures.done, {
+      seq: 1,
+      run: "r",
+      keep: { count: 0, ageMs: 1 },
+      result: "null",
+      endedAt: 10,
+      durationMs: 1,
+    }),
+  ).toEqual({ queue: "q", unblocked: true });
   expect(run(procedures.job, "first")).toEqual({ queue: "q", ended: "done" });
   expect(run(procedures.subscriptions, null)).toMatchObject([{ topic: "t", functionId: "f", owner: "" }]);
   expect(run(procedures.backlogs, null)).toEqual([{ topic: "u", messages: 1, bytes: 1 }]);
@@ -108,7 +115,7 @@ it("what a file of version 3 holds of restricted principals loads, and may run b
     except: [],
     now: 10,
     run: "r",
-    leaseUntil: 100,
+    take: 1,
   };
   expect(procedures.take.run(take).jobs).toMatchObject([
     { id: "first", maker: { principal: "role guest", role: "guest" }, provider: undefined },

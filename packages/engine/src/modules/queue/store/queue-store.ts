@@ -33,9 +33,16 @@ export interface TakeInput {
    */
   readonly restrictedAfter?: string | undefined;
   readonly now: number;
-  /** Id of this run of the engine. `recover` releases the leases of other runs. */
+  /** The run that gets the jobs. They are its until it completes or releases them, or is gone. */
   readonly run: string;
-  readonly leaseUntil: number;
+  /** Number of the take, unique within its run, for `undoTake`. */
+  readonly take: number;
+}
+
+/** A job, and the run that wants to change it. Refused with `lease_lost` if the job is not leased by that run. */
+export interface LeaseInput {
+  readonly seq: number;
+  readonly run: string;
 }
 
 export interface TakeOutput {
@@ -55,8 +62,9 @@ export interface TakeOutput {
   readonly nextDue: number | undefined;
 }
 
-/** `unblocked`: the next job of the group may run, now or when it is due. */
 export interface CompleteOutput {
+  readonly queue: string;
+  /** The next job of the group may run, now or when it is due. */
   readonly unblocked: boolean;
 }
 
@@ -93,31 +101,25 @@ export type JobProcedures = {
   /** Adds all jobs or none. Refuses with `queue_full`. */
   readonly add: Write<{ readonly jobs: readonly NewJob[]; readonly now: number }, readonly AddedJob[]>;
   readonly take: Write<TakeInput, TakeOutput>;
-  /**
-   * Extends the leases of jobs in flight, and releases jobs with an expired lease. Returns the queues of the released
-   * jobs.
-   */
-  readonly renew: Write<
-    { readonly seqs: readonly number[]; readonly run: string; readonly now: number; readonly leaseUntil: number },
-    readonly string[]
-  >;
+  /** Releases the jobs of a take whose result was lost. Returns their number. */
+  readonly undoTake: Write<{ readonly run: string; readonly take: number }, number>;
   /** The handler succeeded. Keeps the job with its result within the limits of `keep`, and deletes older ones. */
-  readonly done: Write<Outcome & { readonly seq: number; readonly keep: KeepDone }, CompleteOutput>;
+  readonly done: Write<Outcome & LeaseInput & { readonly keep: KeepDone }, CompleteOutput>;
   /** Deletes up to `limit` done jobs that were kept long enough. Returns their number; repeat until it is less. */
   readonly dropDone: Write<{ readonly now: number; readonly limit: number }, number>;
   /** The handler failed: the job waits until `runAt` and keeps its place in its group. */
-  readonly retry: Write<
-    { readonly seq: number; readonly failure: FailedAttempt; readonly runAt: number },
-    CompleteOutput
-  >;
+  readonly retry: Write<LeaseInput & { readonly failure: FailedAttempt; readonly runAt: number }, CompleteOutput>;
   /** The handler did not run: the job returns to its place with its attempts unchanged. */
-  readonly release: Write<{ readonly seq: number }, CompleteOutput>;
-  readonly deadLetter: Write<{ readonly seq: number; readonly failure: FailedAttempt }, CompleteOutput>;
+  readonly release: Write<LeaseInput, CompleteOutput>;
+  readonly deadLetter: Write<LeaseInput & { readonly failure: FailedAttempt }, CompleteOutput>;
   /**
-   * Releases jobs that earlier runs leased. Cuts the remaining retry delays to `maxDelayMs`. Returns the number of
-   * released jobs.
+   * Releases jobs that are leased by runs other than `members`, which are gone. Cuts the remaining retry delays to
+   * `maxDelayMs`. Returns the number of released jobs.
    */
-  readonly recover: Write<{ readonly run: string; readonly now: number; readonly maxDelayMs: number }, number>;
+  readonly recover: Write<
+    { readonly members: readonly string[]; readonly now: number; readonly maxDelayMs: number },
+    number
+  >;
   /** Deletes expired jobs. Returns their number, and when the next job expires. */
   readonly expire: Write<{ readonly now: number }, { readonly expired: number; readonly next: number | undefined }>;
   /**
@@ -135,7 +137,7 @@ export type JobProcedures = {
     { readonly queue: string; readonly state: JobState; readonly seq: number; readonly unblocked: boolean } | undefined
   >;
   /** Deletes an active job as cancelled. */
-  readonly drop: Write<{ readonly seq: number }, CompleteOutput>;
+  readonly drop: Write<LeaseInput, CompleteOutput>;
   readonly setPaused: Write<{ readonly queue: string; readonly paused: boolean }, void>;
   /** Deletes up to `limit` waiting or delayed jobs. Returns their number; repeat until it is less than `limit`. */
   readonly purge: Write<{ readonly queue: string; readonly limit: number }, number>;

@@ -11,6 +11,9 @@
  * principal. `provider` is the restricted principal that provided the function when a restricted principal made the
  * job; no other provider's function runs it.
  *
+ * `lease_run` is the run of the engine that runs an active job, and `lease_take` the number of the take, within that run,
+ * that leased it.
+ *
  * A done job is kept until `expires_at`, without its data. `result` is null if the result was not kept. `kept` counts
  * done jobs.
  */
@@ -159,4 +162,6 @@ export const schema: readonly string[] = [
    ALTER TABLE queues ADD COLUMN kept INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE queues ADD COLUMN restricted_kept INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE shares ADD COLUMN kept INTEGER NOT NULL DEFAULT 0`,
+  // Leases have no end of their own any more: they belong to a run.
+  "ALTER TABLE jobs RENAME COLUMN lease_until TO lease_take",
 ];

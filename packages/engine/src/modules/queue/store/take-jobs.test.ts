@@ -47,7 +47,7 @@ function filled() {
     except: [],
     now: 10,
     run: "r",
-    leaseUntil: 100,
+    take: 1,
   };
   return {
     take(input: {

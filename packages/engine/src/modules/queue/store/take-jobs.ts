@@ -65,7 +65,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
   }
   const trusted = readyQueries("= ''");
   const restricted = readyQueries("<> ''");
-  const lease = database.prepare("UPDATE jobs SET state = 3, lease_run = ?, lease_until = ? WHERE seq = ?");
+  const lease = database.prepare("UPDATE jobs SET state = 3, lease_run = ?, lease_take = ? WHERE seq = ?");
 
   function candidates(queue: QueueRow, input: TakeInput): Candidates {
     const skipped = new Set(input.except);
@@ -160,8 +160,8 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
     return { jobs: taken, more, isHeldBack, restrictedAfter, foundRestricted };
   }
 
-  function leaseOne(job: JobRow, queue: QueueRow, { run, leaseUntil }: TakeInput): void {
-    lease.run(run, leaseUntil, job.seq);
+  function leaseOne(job: JobRow, queue: QueueRow, { run, take }: TakeInput): void {
+    lease.run(run, take, job.seq);
     queue.waiting -= 1;
     queue.active += 1;
     jobs.queues.changed(queue);

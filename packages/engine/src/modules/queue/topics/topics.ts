@@ -318,7 +318,6 @@ export class Topics {
         (messages) => {
           if (messages > 0)
             log.info("delivering messages published before the first subscription", { topic, functionId, messages });
-          if (messages > 0) core.wake(queue);
         },
         (error: unknown) => {
           if (this.#stopped) return;

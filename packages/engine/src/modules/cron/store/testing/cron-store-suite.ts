@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Store } from "../../../../kernel/store-contract.ts";
+import type { CronProcedures } from "../procedures.ts";
+import type { Adoption, Run, StoredJob } from "../rows.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const MINUTE = 60_000;
+const at = (minute: number): number => START + minute * MINUTE;
+/** Two runs of the engine that use one store. */
+const [A, B] = ["run a", "run b"];
+
+/** Guarantees of the procedures of svc-cron, on every kind of store. `open` returns an empty store. */
+export function cronStoreSuite(name: string, open: () => Promise<Store<CronProcedures>>): void {
+  describe(`cron jobs in ${name}`, () => {
+    let store: Store<CronProcedures>;
+    beforeEach(async () => {
+      store = await open();
+    });
+    afterEach(() => store.close());
+
+    async function adopt(members: readonly string[], more: Partial<Adoption> = {}): Promise<StoredJob> {
+      const adoption: Adoption = {
+        ...{ kind: "adopt", id: "j", functionId: "f", config: "{}", now: at(0), redeliverFrom: undefined },
+        ...{ isTrusted: true, ...more },
+      };
+      const [stored] = await store.call("register", { changes: [adoption], engine: String(members[0]), members });
+      if (stored === undefined) throw new Error("the store returned no job");
+      return stored;
+    }
+    function runAt(minute: number, seq: number, more: Partial<Run> = {}): Run {
+      return {
+        ...{ seq, scheduledAt: at(minute), startedAt: at(minute), finishedAt: null, outcome: null, error: null },
+        ...{ manual: false, skippedCount: 0, ...more },
+      };
+    }
+    const start = (engine: string, minute: number, seq: number) =>
+      store.call("start", { engine, entry: { id: "j", run: runAt(minute, seq), decidedUntil: at(minute) } });
+    const history = () => store.call("history", { id: "j", limit: 100 });
+
+    it("start a tick once, whichever run asks, and none that was decided before", async () => {
+      await adopt([A, B]);
+      expect(await start(A, 1, 1)).toBe(true);
+      expect(await start(B, 1, 2)).toBe(false);
+      expect(await start(B, 2, 2)).toBe(true);
+      expect(await start(A, 1, 3)).toBe(false);
+      expect((await history()).map(({ seq, scheduledAt }) => [seq, scheduledAt])).toEqual([
+        [2, at(2)],
+        [1, at(1)],
+      ]);
+    });
+
+    it("start a tick again if its start was undone, unless a later one is decided", async () => {
+      await adopt([A]);
+      await start(A, 1, 1);
+      expect(await store.call("undoStart", { id: "j", seq: 1, scheduledAt: at(1), decidedUntil: at(0) })).toBe(true);
+      expect(await history()).toEqual([]);
+      expect(await start(A, 1, 1)).toBe(true);
+      await start(A, 2, 2);
+      expect(await store.call("undoStart", { id: "j", seq: 1, scheduledAt: at(1), decidedUntil: at(0) })).toBe(false);
+    });
+
+    it("start no tick that is handled, after the clock was set back", async () => {
+      await adopt([A]);
+      await start(A, 5, 1);
+      const handled = { since: at(2), ranges: [[at(3), at(5)]] as const };
+      const rewind = { kind: "rewind", id: "j", decidedUntil: at(2), handled } as const;
+      await store.call("register", { changes: [rewind], engine: A, members: [A] });
+      expect([await start(A, 4, 2), await start(A, 5, 2), await start(A, 6, 2)]).toEqual([false, false, true]);
+    });
+
+    it("are not interrupted by another run while their own goes on", async () => {
+      await adopt([A]);
+      await start(A, 1, 1);
+      const seen = await adopt([B, A], { now: at(2), redeliverFrom: at(0) });
+      expect(seen).toMatchObject({ toRedeliver: [], decidedUntil: at(1), lastRun: { seq: 1, outcome: null } });
+      expect(await history()).toMatchObject([{ outcome: null, finishedAt: null }]);
+    });
+
+    it("end their unfinished run as interrupted when its run of the engine is gone", async () => {
+      await adopt([A]);
+      await start(A, 1, 1);
+      await adopt([B], { now: at(2) });
+      expect(await history()).toMatchObject([{ outcome: "error", finishedAt: at(2) }]);
+    });
+
+    it("hand the start of a queue job that a run left to the first one that asks, and to no other", async () => {
+      await adopt([A]);
+      await start(A, 1, 1);
+      expect((await adopt([B], { redeliverFrom: at(0) })).toRedeliver).toMatchObject([{ seq: 1 }]);
+      expect((await adopt(["run c", B], { redeliverFrom: at(0) })).toRedeliver).toEqual([]);
+      expect((await adopt(["run c"], { redeliverFrom: at(2) })).toRedeliver).toEqual([]);
+      expect(await history()).toMatchObject([{ outcome: "error" }]);
+    });
+
+    it("keep their last 100 runs, and replace an entry with the same number", async () => {
+      await adopt([A]);
+      const record = (seq: number) =>
+        store.call("record", { engine: A, entry: { id: "j", run: runAt(seq, seq), decidedUntil: at(seq) } });
+      await Promise.all(Array.from({ length: 102 }, (_, index) => record(index + 1)));
+      const run = runAt(102, 102, { outcome: "ok", finishedAt: at(103) });
+      await store.call("record", { engine: A, entry: { id: "j", run, decidedUntil: undefined } });
+      const runs = await history();
+      expect([runs.length, runs.at(-1)?.seq, runs[0]]).toEqual([100, 3, run]);
+      await store.call("record", { engine: A, entry: { id: "unknown", run, decidedUntil: undefined } });
+      expect(await store.call("history", { id: "unknown", limit: 1 })).toEqual([]);
+    });
+
+    it("stay paused until they are resumed, and miss nothing while they are retired", async () => {
+      await adopt([A]);
+      await store.call("setPaused", { id: "j", paused: true, decidedUntil: null, handled: null });
+      expect(await adopt([A])).toMatchObject({ paused: true, decidedUntil: at(0) });
+      const handled = { since: at(3) + 1, ranges: [] };
+      await store.call("setPaused", { id: "j", paused: false, decidedUntil: at(3), handled });
+      expect(await adopt([A])).toMatchObject({ paused: false, decidedUntil: at(3), handled });
+      const retired = { kind: "retire", id: "j", now: at(4) } as const;
+      const change = (isTrusted: boolean) =>
+        store.call("register", { changes: [{ ...retired, isTrusted }], engine: A, members: [A] });
+      await change(false);
+      expect(await adopt([A], { now: at(9) })).toMatchObject({ decidedUntil: at(3) });
+      await change(true);
+      expect(await adopt([A], { now: at(10) })).toMatchObject({ decidedUntil: at(10) });
+    });
+
+    it("are deleted when they were not used for long", async () => {
+      await adopt([A]);
+      await adopt([A], { id: "other", now: at(5) });
+      await store.call("touch", { ids: ["j"], now: at(10) });
+      expect(await store.call("purge", { seenBefore: at(6) })).toEqual({ jobs: 1, mayBeMore: false });
+      expect(await adopt([A], { id: "other", now: at(20) })).toMatchObject({ decidedUntil: at(20) });
+      expect(await adopt([A], { now: at(20) })).toMatchObject({ decidedUntil: at(0) });
+    });
+  });
+}
