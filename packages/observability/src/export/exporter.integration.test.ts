@@ -93,6 +93,11 @@ async function until(isSo: () => boolean, ms = 25_000): Promise<void> {
   }
 }
 
+/** Resolves when a span and a log entry have arrived. A stop waits 2 s only, and the first request loads the sender. */
+function firstOf(telemetry: CollectedTelemetry): Promise<void> {
+  return until(() => telemetry.ended.length > 0 && telemetry.logRecords.length > 0);
+}
+
 test.each(["http/protobuf", "http/json"] as const)(
   "spans, logs and metrics reach a collector by %s, with the configured headers",
   async (protocol) => {
@@ -100,6 +105,7 @@ test.each(["http/protobuf", "http/json"] as const)(
     const { sender } = exporter(port, { protocol, headers: { authorization: "Bearer abc" } });
     sender.ended(someSpan());
     sender.add(someLog());
+    await firstOf(telemetry);
     await sender.stop();
     expect([telemetry.ended.length, telemetry.logRecords.length, telemetry.metricRecords.length]).toEqual([1, 1, 1]);
     expect(telemetry.ended[0]).toMatchObject({
@@ -125,6 +131,7 @@ test("nothing that is to be hidden leaves the engine", async () => {
     }),
   );
   sender.add(someLog({ attributes: { secret: "c" } }));
+  await firstOf(telemetry);
   await sender.stop();
   const [span] = telemetry.ended;
   expect([
