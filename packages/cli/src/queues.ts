@@ -7,9 +7,11 @@ import { CommandFailure } from "./exit-codes.ts";
 /** Job counts of a queue, as far as commands use them. */
 export type QueueCounts = Omit<QueueStats, "bytes" | "added" | "died" | "expired" | "cancelled" | "kept">;
 
+export const LIST_QUEUES = "queue::list";
+
 export async function listQueues(engine: Worker): Promise<readonly QueueCounts[]> {
   const { queues } = await engine.call<{ readonly queues: readonly QueueCounts[] }>({
-    function_id: "queue::list",
+    function_id: LIST_QUEUES,
     payload: {},
   });
   return queues;

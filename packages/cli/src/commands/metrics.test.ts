@@ -41,6 +41,11 @@ describe("svc metrics top", () => {
     expect((await top()).out).toMatch(/\nstate::set +1 /);
   });
 
+  it("has no calls that other commands make to find out what runs", async () => {
+    await system.svc(["doctor"]);
+    expect((await top()).out).not.toContain("(other)");
+  });
+
   it.each([
     [
       "nothing was called",

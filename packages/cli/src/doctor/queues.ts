@@ -1,17 +1,16 @@
-import { CallError } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
-import { listQueues, type QueueCounts } from "../queues.ts";
+import { LIST_QUEUES, listQueues } from "../queues.ts";
 import type { Finding } from "./finding.ts";
 
 /** Returns a finding for each reason why jobs of a queue cannot run. None if the engine does not run svc-queue. */
 export async function queueFindings(engine: Worker): Promise<readonly Finding[]> {
-  let queues: readonly QueueCounts[];
-  try {
-    queues = await listQueues(engine);
-  } catch (error) {
-    if (CallError.is(error) && error.code === "function_not_found") return [];
-    throw error;
-  }
+  // Asked first, because a call of a missing function would be counted as an error of this system.
+  const { functions } = await engine.call<{ readonly functions: readonly unknown[] }>({
+    function_id: "engine::functions::list",
+    payload: { prefix: LIST_QUEUES, include_internal: true, limit: 1 },
+  });
+  if (functions.length === 0) return [];
+  const queues = await listQueues(engine);
   return queues.flatMap(({ queue, waiting_reasons = [] }) =>
     waiting_reasons.map((reason) => ({
       check: `queue ${queue}`,
