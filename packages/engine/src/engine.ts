@@ -282,7 +282,8 @@ class Engine implements RunningEngine {
     });
     this.#stopWatching = () => watch.close();
     this.#stopWatchingCertificates = this.#listeners.watchCertificates();
-    this.#log.info("the engine is up", { ...this.addresses, ...this.#listeners.exposure(), version: this.version });
+    const addresses = withoutEmptyLists(this.addresses);
+    this.#log.info("the engine is up", { ...addresses, ...this.#listeners.exposure(), version: this.version });
   }
 
   stop(options: { readonly graceMs?: number } = {}): Promise<void> {
@@ -353,7 +354,7 @@ class Engine implements RunningEngine {
         this.#kernel.unownedTriggers.removeTriggersOfChangedRoles();
         const moved = diff.http !== undefined || diff.realtime !== undefined;
         this.#log.info("the config file was applied", {
-          ...describeDiff(diff),
+          ...withoutEmptyLists(describeDiff(diff)),
           ...(moved ? this.#listeners.exposure() : {}),
         });
         if (moved) this.#listeners.warnOfOpenListeners();
@@ -477,6 +478,13 @@ function requestsOf(config: LoadedConfig): ModuleRequest[] {
     ...fromFile.sort((a, b) => Number(b.name === OBSERVABILITY) - Number(a.name === OBSERVABILITY)),
     { name: SUPERVISOR, config: { workers: config.localWorkers, commands: config.commands } },
   ];
+}
+
+/** Returns the members except empty arrays, which say nothing in a log line. */
+function withoutEmptyLists(members: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]: [string, unknown]) => !(Array.isArray(value) && value.length === 0)),
+  );
 }
 
 function describeDiff({ modules, localWorkers, settings }: ConfigDiff): Readonly<Record<string, readonly string[]>> {
