@@ -406,7 +406,7 @@ describe("its states", () => {
     const bare = await startConsole({ engine: system.ports });
     const { page, close } = await openPage(`${bare.url}/flow`);
     await page.getByText("The Flow page is disabled").waitFor();
-    await page.getByText("SVC_ENABLE_FLOW=1").waitFor();
+    await page.getByText("svc console --enable-flow").waitFor();
     expect(await page.getByRole("navigation").getByRole("link", { name: "Flow" }).count()).toBe(0);
     await close();
     await bare.stop();

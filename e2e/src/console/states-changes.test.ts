@@ -32,13 +32,27 @@ it("adds an item, rejects a duplicate key, changes the item after showing the di
   await page.getByText("version 2", { exact: true }).waitFor();
   expect(await raw("state::get", '{"scope":"made/here","key":"first"}')).toBe('{"n":9007199254740993}');
 
+  // The editor shows what was saved, so that the next edit starts from there. The save can be undone.
+  await page.getByText("Based on version 2.").waitFor();
+  await expect.poll(() => editor(page).textContent()).toContain("9007199254740993");
+  expect(await page.getByRole("button", { name: "Save …" }).isDisabled()).toBe(true);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("version 3", { exact: true }).waitFor();
+  await expect.poll(() => editor(page).textContent()).toContain("007");
+  expect(await page.getByText("Changed elsewhere").count()).toBe(0);
+  await type(page, '{"n":9007199254740993}');
+  await page.getByRole("button", { name: "Save …" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("version 4", { exact: true }).waitFor();
+  expect(await raw("state::get", '{"scope":"made/here","key":"first"}')).toBe('{"n":9007199254740993}');
+
   await page.getByRole("button", { name: "Delete the item" }).click();
   const dialog = page.getByRole("dialog");
   expect(await dialog.textContent()).toMatch(/first[\s\S]*made\/here[\s\S]*9007199254740993/);
   await dialog.getByRole("button", { name: "Delete" }).click();
   await page.getByText("first is deleted").waitFor();
   expect(await get("made/here", "first")).toBe(null);
-  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Undo" }).last().click();
   await expect.poll(() => raw("state::get", '{"scope":"made/here","key":"first"}')).toBe('{"n":9007199254740993}');
 });
 

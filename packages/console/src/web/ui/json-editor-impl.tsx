@@ -26,7 +26,7 @@ import {
 } from "@codemirror/language";
 import { linter, lintGutter, lintKeymap } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState } from "@codemirror/state";
+import { Annotation, Compartment, EditorState } from "@codemirror/state";
 import { EditorView, type KeyBinding, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
@@ -62,6 +62,9 @@ export const colors = HighlightStyle.define([
   { tag: tags.number, color: "var(--warn)" },
   { tag: [tags.bool, tags.null], color: "var(--info)" },
 ]);
+
+/** Marks changes that come from the `value` property, which are no edits of the user. */
+const fromProps = Annotation.define<true>();
 
 /** The useful part of CodeMirror's default keymap, without comments and the like. */
 const lineKeymap: readonly KeyBinding[] = [
@@ -134,7 +137,10 @@ export default function JsonEditorImpl({
           EditorState.readOnly.of(readOnly),
           EditorView.contentAttributes.of({ "aria-label": label }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current.onChange?.(update.state.doc.toString());
+            const isEdit = update.transactions.some(
+              (transaction) => transaction.docChanged && transaction.annotation(fromProps) !== true,
+            );
+            if (isEdit) latest.current.onChange?.(update.state.doc.toString());
           }),
         ],
       }),
@@ -150,7 +156,10 @@ export default function JsonEditorImpl({
   useEffect(() => {
     const editor = view.current;
     if (editor === null || editor.state.doc.toString() === value) return;
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
+    editor.dispatch({
+      changes: { from: 0, to: editor.state.doc.length, insert: value },
+      annotations: fromProps.of(true),
+    });
   }, [value]);
   return <div ref={place} className={cn("overflow-auto rounded-md border border-line-strong/60", className)} />;
 }

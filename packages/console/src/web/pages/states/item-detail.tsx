@@ -15,7 +15,7 @@ import type { Draft, Entry } from "./model.ts";
 import { fetchEntry } from "./state-api.ts";
 import { type Binding, triggersOf } from "./triggers.ts";
 import { UnsavedGuard } from "./unsaved-guard.tsx";
-import { useEntry, useRefresh } from "./use-states.ts";
+import { useEntry, useRefetchEntry, useRefresh } from "./use-states.ts";
 
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
@@ -25,13 +25,15 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
   const navigate = route.useNavigate();
   const query = useEntry(group, itemKey);
   const refresh = useRefresh();
+  const refetch = useRefetchEntry(group, itemKey);
   const bindings = useLiveCollection<Binding>("svc.triggers", ({ id }) => id);
   const triggers = triggersOf(bindings.items, group, itemKey);
   // The version that the user has seen. A different version means that the item was changed elsewhere.
   const [known, setKnown] = useState<Entry | undefined>();
   const [draft, setDraft] = useState<Draft | undefined>();
   const [conflict, setConflict] = useState<{ readonly theirs: Entry | null } | undefined>();
-  const entry = query.data;
+  // After a save, `known` is ahead of the query for one rendering.
+  const entry = known !== undefined && isAhead(known, query.data) ? known : query.data;
   if (known === undefined && entry) setKnown(entry);
   // The last value, shown after a deletion.
   const [last, setLast] = useState<Entry | undefined>();
@@ -48,9 +50,15 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
   const baseline = isDirty ? (draft.base ?? undefined) : known;
 
   const settle = async (): Promise<void> => {
+    // The draft stays until the new entry is here: without it, the editor would show the old value again.
+    const now = await refetch();
     setDraft(undefined);
     setConflict(undefined);
-    setKnown((await fetchEntry(group, itemKey)) ?? undefined);
+    setKnown(now ?? undefined);
+    await refresh();
+  };
+  const showUndone = async (): Promise<void> => {
+    setKnown((await refetch()) ?? undefined);
     await refresh();
   };
   const showConflict = async (): Promise<void> => setConflict({ theirs: await fetchEntry(group, itemKey) });
@@ -68,6 +76,7 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
       onChange={(text) => setDraft({ base: draft === undefined ? base : draft.base, text })}
       onDiscard={() => setDraft(undefined)}
       onSaved={settle}
+      onUndone={showUndone}
       onConflict={showConflict}
     />
   );
@@ -149,6 +158,10 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
       </DataRegion>
     </div>
   );
+}
+
+function isAhead(known: Entry, fetched: Entry | null | undefined): boolean {
+  return fetched != null && known.version > fetched.version && known.updatedAtMs >= fetched.updatedAtMs;
 }
 
 /** Returns the editor's initial text. */

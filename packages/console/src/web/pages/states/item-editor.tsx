@@ -10,7 +10,7 @@ import { JsonDiff } from "../../ui/json-diff.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import type { Entry } from "./model.ts";
-import { changeItem, createItem } from "./state-api.ts";
+import { changeItem, createItem, deleteItem } from "./state-api.ts";
 import { TriggerNote } from "./trigger-note.tsx";
 import type { Binding } from "./triggers.ts";
 
@@ -34,6 +34,8 @@ export function ItemEditor(props: {
   readonly onChange: (text: string) => void;
   readonly onDiscard: () => void;
   readonly onSaved: () => Promise<void>;
+  /** A save was undone. Edits since then are kept. */
+  readonly onUndone: () => Promise<void>;
   readonly onConflict: () => Promise<void>;
 }) {
   const {
@@ -48,6 +50,7 @@ export function ItemEditor(props: {
     onChange,
     onDiscard,
     onSaved,
+    onUndone,
     onConflict,
   } = props;
   const refusal = useWriteRefusal(useLiveState().phase);
@@ -61,15 +64,26 @@ export function ItemEditor(props: {
   const review = (): void => {
     if (isDirty && unstorable === undefined && refusal === undefined) setReviewing(true);
   };
+  /** Writes the value from before the edit, unless the item changed again since then. */
+  const undo = (version: number): void => {
+    const undone = base === null ? deleteItem(group, itemKey, version) : changeItem(group, itemKey, base.json, version);
+    undone.then(onUndone, (thrown: Error) =>
+      toast(
+        thrown instanceof ApiFailure && thrown.code === "state_conflict"
+          ? `${itemKey} was changed again in the meantime; it is unchanged`
+          : thrown.message,
+      ),
+    );
+  };
   const save = async (): Promise<void> => {
     setPending(true);
     setFailure(undefined);
     try {
-      if (base === null) await createItem(group, itemKey, text);
-      else await changeItem(group, itemKey, text, base.version);
+      const version =
+        base === null ? await createItem(group, itemKey, text) : await changeItem(group, itemKey, text, base.version);
       setReviewing(false);
       await onSaved();
-      toast(`${itemKey} is saved`);
+      toast(`${itemKey} is saved`, { label: "Undo", run: () => undo(version) });
     } catch (thrown) {
       if (thrown instanceof ApiFailure && thrown.code === "state_conflict") {
         setReviewing(false);

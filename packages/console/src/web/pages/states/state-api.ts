@@ -1,3 +1,4 @@
+import { memberTexts } from "@svc-runtime/protocol/json-text";
 import { call, callText } from "../../lib/api.ts";
 import type { GroupPage } from "../../model/state.ts";
 import { type Entry, type ItemPage, readEntries, readEntryOrNull, readItemPage } from "./model.ts";
@@ -28,18 +29,24 @@ export async function fetchEntry(scope: string, key: string, signal?: AbortSigna
   );
 }
 
-/** Creates an item. Rejects with `state_conflict` if the key exists. */
-export async function createItem(scope: string, key: string, json: string): Promise<void> {
-  await callText("state::set", setPayload({ scope, key, json, ifVersion: 0, expiresInMs: undefined }));
+/** Creates an item. Returns its version. Rejects with `state_conflict` if the key exists. */
+export async function createItem(scope: string, key: string, json: string): Promise<number> {
+  return versionOf(
+    await callText("state::set", setPayload({ scope, key, json, ifVersion: 0, expiresInMs: undefined })),
+  );
 }
 
 /**
- * Changes the value of an item and keeps its expiry. Rejects with `state_conflict` if it has another version or was
- * deleted.
+ * Changes the value of an item and keeps its expiry. Returns the new version. Rejects with `state_conflict` if the item
+ * has another version or was deleted.
  */
-export async function changeItem(scope: string, key: string, json: string, ifVersion: number): Promise<void> {
+export async function changeItem(scope: string, key: string, json: string, ifVersion: number): Promise<number> {
   const name = JSON.stringify({ scope, key, if_version: ifVersion }).slice(1, -1);
-  await callText("state::update", `{${name},"ops":[{"type":"set","path":"","value":${json}}]}`);
+  return versionOf(await callText("state::update", `{${name},"ops":[{"type":"set","path":"","value":${json}}]}`));
+}
+
+function versionOf(answer: string): number {
+  return JSON.parse(memberTexts(answer).get("version") ?? "0") as number;
 }
 
 export async function deleteItem(scope: string, key: string, ifVersion: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { useLiveState } from "../../lib/use-live.ts";
-import type { ItemPage } from "./model.ts";
+import type { Entry, ItemPage } from "./model.ts";
 import { fetchEntry, fetchGroups, fetchItems } from "./state-api.ts";
 
 /** Polling intervals, in milliseconds. The page polls, since the engine has no live stream of state. */
@@ -60,6 +60,17 @@ export function useEntry(scope: string, key: string) {
     refetchInterval: ({ state }) => pollInterval(state.data?.json.length ?? 0),
     refetchOnWindowFocus: "always",
   });
+}
+
+/** Returns a function that fetches the entry past all caches, so that `useEntry` returns it from then on. */
+export function useRefetchEntry(scope: string, key: string): () => Promise<Entry | null> {
+  const client = useQueryClient();
+  return async () => {
+    const queryKey = ["state-entry", scope, key];
+    // A poll that began before the change must not bring the old entry back.
+    await client.cancelQueries({ queryKey });
+    return client.fetchQuery({ queryKey, queryFn: ({ signal }) => fetchEntry(scope, key, signal), staleTime: 0 });
+  };
 }
 
 /**
