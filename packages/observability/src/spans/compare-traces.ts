@@ -1,4 +1,5 @@
 import { durationMs, type SpanRecord } from "../model.ts";
+import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { buildSpanForest, type SpanNode } from "./span-tree.ts";
 import { spanStatusOf } from "./trace-match.ts";
 
@@ -13,6 +14,8 @@ interface Side {
   readonly span_id: string;
   readonly duration_ms: number | null;
   readonly status: "ok" | "error" | "pending";
+  /** Code of the error or of the HTTP response; null if the span has none. */
+  readonly code: string | null;
 }
 
 export interface ComparedRow {
@@ -21,7 +24,8 @@ export interface ComparedRow {
   readonly a: Side | null;
   readonly b: Side | null;
   readonly delta_ms: number | null;
-  readonly change: "added" | "removed" | "slower" | "faster" | "same";
+  /** `outcome`: the status or the code differs, whatever the durations. */
+  readonly change: "added" | "removed" | "outcome" | "slower" | "faster" | "same";
 }
 
 interface Pair {
@@ -83,12 +87,26 @@ function sideOf(node: SpanNode | undefined): Side | null {
     span_id: spanId,
     duration_ms: endUnixNano === undefined ? null : durationMs(startUnixNano, endUnixNano),
     status: spanStatusOf(node.span),
+    code: codeOf(node.span),
   };
+}
+
+const CODES = ["svc.error.code", "error.type", "http.response.status_code"];
+
+function codeOf({ attributes, events }: SpanRecord): string | null {
+  for (const key of CODES) {
+    const value = attributeOf(attributes, key);
+    if (value !== undefined) return textOfValue(value);
+  }
+  const exception = events.find(({ name }) => name === "exception");
+  const type = exception === undefined ? undefined : attributeOf(exception.attributes, "exception.type");
+  return type === undefined ? null : textOfValue(type);
 }
 
 function changeOf(a: Side | null, b: Side | null, delta: number | null): ComparedRow["change"] {
   if (a === null) return "added";
   if (b === null) return "removed";
+  if (a.status !== b.status || a.code !== b.code) return "outcome";
   if (delta === null || Math.abs(delta) <= Math.max(SAME_MS, SAME_SHARE * (a.duration_ms ?? 0))) return "same";
   return delta > 0 ? "slower" : "faster";
 }

@@ -8,6 +8,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { DiskSpanStore } from "./disk/disk-span-store.ts";
 import { MemorySpanStore } from "./memory/memory-span-store.ts";
 import { type SpanReader, type SpanStore, scanPages } from "./span-store.ts";
+import { traceSummary } from "./stored-span.ts";
 import { BASE, sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
 import { traceFacets, traceHistogram } from "./trace-aggregates.ts";
 import { statusOf } from "./trace-facts.ts";
@@ -125,6 +126,38 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     );
     return store;
   }
+
+  it("make a trace with the status and duration of its root span, and with the work after it", async () => {
+    const store = newStore();
+    // A request that was answered, and whose job failed later.
+    store.ended(sampleSpan({ trace: 1, id: 12, parent: 11, startMs: 100, tookMs: 1_520, status: "error" }));
+    store.ended(sampleSpan({ trace: 1, id: 11, tookMs: 139, status: "ok" }));
+    // A request that handled a failure.
+    store.ended(sampleSpan({ trace: 2, id: 21, startMs: 1, tookMs: 500 }));
+    store.ended(sampleSpan({ trace: 2, id: 22, parent: 21, startMs: 2, tookMs: 5, status: "error" }));
+    // A request that failed, and whose job is running.
+    store.ended(sampleSpan({ trace: 3, id: 31, startMs: 2, tookMs: 5, status: "error" }));
+    store.started(sampleSpan({ trace: 3, id: 32, parent: 31, startMs: 4, tookMs: null }));
+    await store.flush();
+    const { rows } = await list(store, {}, { sortBy: "duration" });
+    expect(
+      rows
+        .map(({ facts }) => traceSummary(facts))
+        .map(({ status, duration_ms, async_work }) => [...[status, duration_ms, async_work]]),
+    ).toEqual([
+      ["ok", 500, undefined],
+      ["ok", 139, { until_ms: 1_620, errors: 1 }],
+      ["error", 5, { until_ms: null, errors: 0 }],
+    ]);
+    expect(await numbers(store, { status: "error" })).toEqual([3]);
+    expect(await numbers(store, { with_errors: true })).toEqual([3, 2, 1]);
+    expect(await numbers(store, { min_duration_ms: 200 })).toEqual([2]);
+    // The same span again, as after a resend, is counted once.
+    store.ended(sampleSpan({ trace: 1, id: 12, parent: 11, startMs: 100, tookMs: 1_900, status: "error" }));
+    await store.flush();
+    const again = await list(store, { trace_id: traceIdOf(1) });
+    expect(again.rows.map(({ facts }) => traceSummary(facts).async_work)).toEqual([{ until_ms: 2_000, errors: 1 }]);
+  });
 
   it("are listed by trace, the newest first, with what the trace is like (gap 44)", async () => {
     const page = await list(sharedTraces());
@@ -348,7 +381,7 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
       store.ended(
         sampleSpan({
           ...{ trace: Math.floor(id / 2), id, startMs: id, tookMs: id % 50 === 0 ? null : id % 40 },
-          ...{ service: `s${id % 3}`, status: id % 25 === 0 ? "error" : "ok" },
+          ...{ service: `s${id % 3}`, status: id % 24 === 0 ? "error" : "ok" },
           attributes: { "svc.function_id": `f::${id % 4}`, ...(id % 5 === 0 ? { "svc.trigger.type": "http" } : {}) },
         }),
       );

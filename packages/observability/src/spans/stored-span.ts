@@ -1,7 +1,7 @@
 import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 import { durationMs, millisOf, type SpanRecord } from "../model.ts";
 import { textOfValue } from "../query/attributes.ts";
-import { durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
+import { asyncWorkOf, durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 
 /** Maximum number of attributes in a result, for a span, an event or a link. */
 const MAX_SHOWN_ATTRIBUTES = 1_024;
@@ -70,6 +70,7 @@ export function leanSpan(span: SpanRecord) {
 /** Returns the summary of a trace for lists. */
 export function traceSummary(facts: TraceFacts) {
   const durationUs = durationUsOf(facts);
+  const asyncWork = asyncWorkOf(facts);
   return {
     trace_id: facts.traceId,
     root_span_id: facts.rootSpanId,
@@ -81,6 +82,14 @@ export function traceSummary(facts: TraceFacts) {
     duration_ms: durationUs === undefined ? null : durationUs / 1_000,
     span_count: facts.spanCount,
     error_count: facts.errorCount,
+    ...(asyncWork === undefined
+      ? {}
+      : {
+          async_work: {
+            until_ms: asyncWork.untilUs === undefined ? null : asyncWork.untilUs / 1_000,
+            errors: asyncWork.errors,
+          },
+        }),
     partial: facts.partial,
     ...(facts.triggerType === undefined ? {} : { trigger_type: facts.triggerType }),
     ...(facts.functionId === undefined ? {} : { function_id: facts.functionId }),

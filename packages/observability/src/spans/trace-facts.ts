@@ -6,6 +6,10 @@ const MAX_SERVICES = 100;
 /** Maximum number of functions in a trace's row. */
 const MAX_FUNCTIONS = 100;
 const MAX_TEXT = 512;
+/** Maximum number of failed spans whose end is remembered. More count as failed, but not as asynchronous work. */
+const MAX_ERROR_ENDS = 100;
+/** Work that ends this long after the root span is asynchronous. The clocks of processes differ by less. */
+const ASYNC_AFTER_US = 2_000;
 
 /** Facts about a trace, updated with each span. Times are in microseconds since 1970, clamped to safe integers. */
 export interface TraceFacts {
@@ -14,6 +18,9 @@ export interface TraceFacts {
   /** True: no span without a parent has arrived; the earliest span stands for the root. */
   partial: boolean;
   rootStartUs: number;
+  /** Undefined while the root span is running. */
+  rootEndUs: number | undefined;
+  rootStatus: SpanRecord["status"];
   rootName: string;
   service: string;
   services: readonly string[];
@@ -29,19 +36,45 @@ export interface TraceFacts {
   endUs: number;
   spanCount: number;
   errorCount: number;
+  /** Ends of the failed spans, at most MAX_ERROR_ENDS. */
+  errorEndsUs: number[];
   pendingCount: number;
 }
 
 export type TraceStatus = "ok" | "error" | "pending";
 
-export function statusOf(facts: Pick<TraceFacts, "errorCount" | "pendingCount">): TraceStatus {
-  if (facts.pendingCount > 0) return "pending";
-  return facts.errorCount > 0 ? "error" : "ok";
+/** Returns the status of the root span; without a root span, that of all spans together. */
+export function statusOf(facts: TraceFacts): TraceStatus {
+  if (facts.partial ? facts.pendingCount > 0 : facts.rootEndUs === undefined) return "pending";
+  return (facts.partial ? facts.errorCount > 0 : facts.rootStatus === "error") ? "error" : "ok";
 }
 
-/** Returns the time from the first start to the last end; undefined while the trace is pending. */
+/**
+ * Returns the duration of the root span; without a root span, the time from the first start to the last end. Undefined
+ * while the trace is pending.
+ */
 export function durationUsOf(facts: TraceFacts): number | undefined {
-  return facts.pendingCount > 0 ? undefined : Math.max(0, facts.endUs - facts.startUs);
+  if (facts.partial) return facts.pendingCount > 0 ? undefined : Math.max(0, facts.endUs - facts.startUs);
+  return facts.rootEndUs === undefined ? undefined : Math.max(0, facts.rootEndUs - facts.rootStartUs);
+}
+
+/** Work of a trace that goes on after its root span has ended, e.g. a job that a request enqueued. */
+export interface AsyncWork {
+  /** Time from the root span's start to the last end. Undefined while a span is running. */
+  readonly untilUs: number | undefined;
+  /** Number of failed spans that ended after the root span. */
+  readonly errors: number;
+}
+
+/** Returns undefined if nothing is known to go on after the root span. */
+export function asyncWorkOf(facts: TraceFacts): AsyncWork | undefined {
+  const { rootEndUs, rootStartUs, endUs, pendingCount } = facts;
+  if (facts.partial || rootEndUs === undefined) return undefined;
+  if (pendingCount === 0 && endUs <= rootEndUs + ASYNC_AFTER_US) return undefined;
+  return {
+    untilUs: pendingCount > 0 ? undefined : endUs - rootStartUs,
+    errors: facts.errorEndsUs.filter((us) => us > rootEndUs + ASYNC_AFTER_US).length,
+  };
 }
 
 export function microsOf(unixNano: bigint): number {
@@ -61,6 +94,7 @@ export function newFacts(span: SpanRecord): TraceFacts {
     endUs: Number.MIN_SAFE_INTEGER,
     spanCount: 0,
     errorCount: 0,
+    errorEndsUs: [],
     pendingCount: 0,
   };
 }
@@ -103,7 +137,13 @@ function withName(names: readonly string[], name: string, max: number): readonly
 
 function count(facts: TraceFacts, span: Pick<SpanRecord, "endUnixNano" | "status">, by: 1 | -1): void {
   if (span.endUnixNano === undefined) facts.pendingCount += by;
-  if (span.status === "error") facts.errorCount += by;
+  if (span.status !== "error") return;
+  facts.errorCount += by;
+  if (span.endUnixNano === undefined) return;
+  const endUs = microsOf(span.endUnixNano);
+  if (by === 1 && facts.errorEndsUs.length < MAX_ERROR_ENDS) facts.errorEndsUs.push(endUs);
+  const at = by === 1 ? -1 : facts.errorEndsUs.indexOf(endUs);
+  if (at !== -1) facts.errorEndsUs.splice(at, 1);
 }
 
 /** The root span itself counts as better, because its attributes may arrive with its end. */
@@ -123,6 +163,8 @@ function rootPart(span: SpanRecord) {
     rootSpanId: span.spanId,
     partial: !isRoot(span),
     rootStartUs: microsOf(span.startUnixNano),
+    rootEndUs: span.endUnixNano === undefined ? undefined : microsOf(span.endUnixNano),
+    rootStatus: span.status,
     rootName: span.name.slice(0, MAX_TEXT),
     service: span.resource.service,
     internal: span.internal,

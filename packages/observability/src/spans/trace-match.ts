@@ -55,6 +55,7 @@ export function factsMatcher(filters: TraceFilters): (facts: TraceFacts) => bool
     if (wanted !== undefined && !wanted.has(facts.traceId)) return false;
     if (facts.internal && !filters.include_internal) return false;
     if (status !== undefined && statusOf(facts) !== status) return false;
+    if (filters.with_errors && facts.errorCount === 0) return false;
     if (service !== undefined && !facts.services.some((one) => one.toLowerCase().includes(service))) return false;
     if (name !== undefined && !facts.rootName.toLowerCase().includes(name)) return false;
     if (filters.trigger_type !== undefined && facts.triggerType !== filters.trigger_type) return false;

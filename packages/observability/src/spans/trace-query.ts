@@ -15,7 +15,11 @@ const filterMembers = () => ({
   name: name
     .optional()
     .meta({ description: "Part of the root span's name, case-insensitive; with search_all_spans of any span's name" }),
-  status: oneOf(TRACE_STATUSES).optional().meta({ description: "ok, error or pending" }),
+  status: oneOf(TRACE_STATUSES).optional().meta({ description: "Status of the root span: ok, error or pending" }),
+  with_errors: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Only traces with a failed span, whatever the root span's status" }),
   function_id: name.optional().meta({ description: "Function that a span of the trace ran" }),
   worker: name.optional().meta({ description: "Name or id of a worker that ran a span of the trace" }),
   trigger_type: name.optional().meta({ description: "What started the trace, e.g. http, cron, queue" }),
@@ -23,7 +27,7 @@ const filterMembers = () => ({
     description:
       "Words or prefixes of words in one span: its name, service, attributes, events and error. A trace id finds the trace",
   }),
-  min_duration_ms: milliseconds.optional(),
+  min_duration_ms: milliseconds.optional().meta({ description: "Duration of the root span, as max_duration_ms" }),
   max_duration_ms: milliseconds.optional(),
   start_time: milliseconds
     .optional()

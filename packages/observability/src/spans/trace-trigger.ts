@@ -6,7 +6,7 @@ import type { SpanRecord } from "../model.ts";
 import { seesCall } from "../query/sees-call.ts";
 import { RecentIds } from "../recent-ids.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";
-import { factsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
+import { factsOf, type TraceFacts } from "./trace-facts.ts";
 import { TraceFeed } from "./trace-feed.ts";
 import { factsMatcher } from "./trace-match.ts";
 import { traceFiltersSchema } from "./trace-query.ts";
@@ -25,9 +25,10 @@ const settingsSchema = z.strictObject({
     .max(512)
     .optional()
     .meta({ description: "Part of the name of a service in the trace, case-insensitive" }),
-  status: z.enum(["ok", "error"]).optional(),
+  status: z.enum(["ok", "error"]).optional().meta({ description: "Status of the root span" }),
+  with_errors: z.boolean().default(false).meta({ description: "Only traces with a failed span" }),
   function_id: z.string().min(1).max(512).optional().meta({ description: "Function that the trace began with" }),
-  min_duration_ms: z.number().min(0).optional(),
+  min_duration_ms: z.number().min(0).optional().meta({ description: "Duration of the root span" }),
 });
 type Settings = z.infer<typeof settingsSchema>;
 
@@ -76,8 +77,8 @@ export class TraceTriggers {
   #bind(binding: TriggerBinding<Settings>): () => void {
     const refusal = binding.callRefusal("engine::traces::list");
     if (refusal !== undefined) throw refusal;
-    const { service_name, status, min_duration_ms, function_id } = binding.settings;
-    const matchesFilters = factsMatcher(schemaOf(traceFiltersSchema).parse({ service_name, status, min_duration_ms }));
+    const { function_id, ...filters } = binding.settings;
+    const matchesFilters = factsMatcher(schemaOf(traceFiltersSchema).parse(filters));
     const matches = (facts: TraceFacts): boolean =>
       matchesFilters(facts) && (function_id === undefined || facts.functionId === function_id);
     const bound: Bound = { binding, matches, delivered: new RecentIds(MAX_REMEMBERED), inFlight: 0 };
@@ -92,7 +93,7 @@ export class TraceTriggers {
   #onChange(rows: readonly TraceRow[]): void {
     const ended = rows
       .map(({ facts }) => facts)
-      .filter((facts) => statusOf(facts) !== "pending" && !this.#own.has(facts.traceId));
+      .filter((facts) => facts.pendingCount === 0 && !this.#own.has(facts.traceId));
     for (const bound of this.#bound) {
       const undelivered = ended.filter((facts) => !bound.delivered.has(facts.traceId));
       if (undelivered.length === 0 || bound.inFlight >= MAX_IN_FLIGHT) continue;

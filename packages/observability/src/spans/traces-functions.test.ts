@@ -71,7 +71,7 @@ describe("engine::traces::list", () => {
           trace: {
             root_name: "span 1",
             services: ["math", "svc"],
-            status: "error",
+            status: "ok",
             duration_ms: 2.5,
             span_count: 2,
             error_count: 1,

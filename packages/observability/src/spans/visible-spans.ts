@@ -186,6 +186,7 @@ function shared(filters: TraceFilters): TraceFilters {
   return {
     include_internal: true,
     search_all_spans: false,
+    with_errors: false,
     ...(ids === undefined ? {} : { trace_ids: [...ids] }),
     ...(filters.start_time === undefined ? {} : { start_time: filters.start_time }),
     ...(filters.end_time === undefined ? {} : { end_time: filters.end_time }),

@@ -11,7 +11,7 @@ import { SecretMask } from "@svc-runtime/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { SpanStore } from "../span-store.ts";
 import { BASE, sampleSpan, spanIdOf, traceIdOf } from "../testing/sample-spans.ts";
-import { statusOf } from "../trace-facts.ts";
+import { durationUsOf, statusOf } from "../trace-facts.ts";
 import { traceFiltersSchema } from "../trace-query.ts";
 import { DiskSpanStore, type DiskSpanStoreParts } from "./disk-span-store.ts";
 
@@ -74,7 +74,7 @@ describe("spans on disk", () => {
     });
   });
 
-  it("of a file of an earlier version are there, each with the function that was known", async () => {
+  it("of a file of an earlier version are there, with the function and the root's outcome that were known", async () => {
     const file = freshFile();
     const before = open(file);
     before.ended(sampleSpan({ trace: 1, id: 1, attributes: { "svc.function_id": "a::b" } }));
@@ -83,6 +83,9 @@ describe("spans on disk", () => {
     await before.flush();
     await before.close();
     const database = openDatabase(file);
+    database.exec("DROP INDEX traces_errors");
+    for (const column of ["root_end_us", "root_status", "error_ends"])
+      database.exec(`ALTER TABLE traces DROP COLUMN ${column}`);
     database.exec(`ALTER TABLE traces DROP COLUMN functions; DROP INDEX traces_kept; ALTER TABLE traces DROP COLUMN kept;
       ALTER TABLE totals DROP COLUMN kept_spans; CREATE INDEX traces_updated ON traces (updated_ms, no);
       PRAGMA user_version=1`);
@@ -90,7 +93,12 @@ describe("spans on disk", () => {
     const after = open(file);
     after.ended(sampleSpan({ trace: 2, id: 3, parent: 2, attributes: { "svc.function_id": "c::d" } }));
     await after.flush();
-    expect((await list(after)).rows.map(({ facts }) => facts.functions)).toEqual([["a::b"], ["c::d"], []]);
+    const { rows } = await list(after);
+    expect(rows.map(({ facts }) => [facts.functions, statusOf(facts), durationUsOf(facts)])).toEqual([
+      [["a::b"], "ok", 1_000],
+      [["c::d"], "ok", 1_000],
+      [[], "error", 1_000],
+    ]);
     // The failed trace is known as one that is kept longer.
     await after.close();
     const migrated = openDatabase(file);

@@ -56,4 +56,11 @@ export const schema: readonly string[] = [
    UPDATE totals SET kept_spans = (SELECT coalesce(sum(span_count), 0) FROM traces WHERE error_count > 0 AND status <> 'ok');
    DROP INDEX traces_updated;
    CREATE INDEX traces_kept ON traces (kept, updated_ms, no)`,
+  // The status and duration of existing traces stay those of all their spans.
+  `ALTER TABLE traces ADD COLUMN root_end_us INTEGER;
+   ALTER TABLE traces ADD COLUMN root_status TEXT NOT NULL DEFAULT 'unset';
+   ALTER TABLE traces ADD COLUMN error_ends TEXT NOT NULL DEFAULT '[]';
+   UPDATE traces SET root_end_us = end_us WHERE pending_count = 0;
+   UPDATE traces SET root_status = 'error' WHERE status = 'error';
+   CREATE INDEX traces_errors ON traces (no, start_us, internal) WHERE error_count > 0`,
 ];

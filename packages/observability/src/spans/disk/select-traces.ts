@@ -129,6 +129,7 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
     const status = filters.status?.toLowerCase();
     if (status !== undefined && status !== "ok" && isSmall("status = ? AND status <> 'ok'", [status]))
       add(parts, "status = ? AND status <> 'ok'", status);
+    if (filters.with_errors && isSmall("error_count > 0", [])) add(parts, "error_count > 0");
     const { min_duration_ms } = filters;
     if (
       parts.sql.length === 0 &&
@@ -290,6 +291,7 @@ export function factsWhere(filters: TraceFilters): Where {
   const where: Where = { sql: [], parameters: [] };
   if (!filters.include_internal) add(where, NOT_INTERNAL);
   if (filters.status !== undefined) add(where, "status = ?", filters.status.toLowerCase());
+  if (filters.with_errors) add(where, "error_count > 0");
   if (filters.name !== undefined && !filters.search_all_spans)
     add(where, "instr(root_lower, ?) > 0", filters.name.toLowerCase());
   if (filters.service_name !== undefined)

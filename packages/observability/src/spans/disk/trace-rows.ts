@@ -4,7 +4,8 @@ import { durationUsOf, statusOf, type TraceFacts } from "../trace-facts.ts";
 
 export const COLUMNS =
   "trace_id, root_span_id, partial, root_start_us, root_name, root_lower, service, services, functions, internal, trigger_type, function_id, " +
-  "function_start_us, status, start_us, end_us, duration_us, span_count, error_count, pending_count, next_seq, updated_ms, kept";
+  "function_start_us, status, start_us, end_us, duration_us, span_count, error_count, pending_count, next_seq, updated_ms, kept, " +
+  "root_end_us, root_status, error_ends";
 
 export type TraceSqlRow = {
   readonly no: number;
@@ -27,6 +28,9 @@ export type TraceSqlRow = {
   readonly pending_count: number;
   readonly next_seq: number;
   readonly kept: number;
+  readonly root_end_us: number | null;
+  readonly root_status: TraceFacts["rootStatus"];
+  readonly error_ends: string;
 };
 
 export function factsOf(row: TraceSqlRow): TraceFacts {
@@ -35,6 +39,8 @@ export function factsOf(row: TraceSqlRow): TraceFacts {
     rootSpanId: row.root_span_id,
     partial: row.partial === 1,
     rootStartUs: row.root_start_us,
+    rootEndUs: row.root_end_us ?? undefined,
+    rootStatus: row.root_status,
     rootName: row.root_name,
     service: row.service,
     services: JSON.parse(row.services) as string[],
@@ -47,6 +53,7 @@ export function factsOf(row: TraceSqlRow): TraceFacts {
     endUs: row.end_us,
     spanCount: row.span_count,
     errorCount: row.error_count,
+    errorEndsUs: JSON.parse(row.error_ends) as number[],
     pendingCount: row.pending_count,
   };
 }
@@ -79,5 +86,8 @@ export function parametersOf(
     more.nextSeq,
     more.nowMs,
     more.isKept ? 1 : 0,
+    facts.rootEndUs ?? null,
+    facts.rootStatus,
+    JSON.stringify(facts.errorEndsUs),
   ];
 }
