@@ -42,7 +42,9 @@ export async function startObservability(
     // Uses the system clock even if the modules have another: lag is real time.
     const lag = new EventLoopLag(systemClock);
     running.push(() => lag.stop());
-    const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, lag, resource });
+    const metrics = await startMetrics(context, {
+      ...{ stats: calls.stats, totals: calls.workers, workerCalls: calls.workerCalls, drops, lag, resource },
+    });
     running.push(() => metrics.stop());
     const exports = await startExport(context, {
       drops,

@@ -9,6 +9,7 @@ import { beginningOf, bytesOf, COPY_ABOVE, cutText, isLong } from "./payload-pre
 import type { SpanClock, TimeAnchor } from "./span-clock.ts";
 import { TextArena, type TextChunk } from "./text-arena.ts";
 import { traceparentOf } from "./trace-ids.ts";
+import type { WorkerCalls } from "./worker-calls.ts";
 
 /** Approximate size of a record without its payloads, in bytes. Includes the frames of small payloads. */
 const RECORD_BYTES = 700;
@@ -27,6 +28,7 @@ export interface FunctionFacts {
 export interface RecordHost {
   readonly clock: SpanClock;
   readonly sink: SpanSink;
+  readonly workerCalls: Pick<WorkerCalls, "ended">;
   readonly history: { begun(record: CallRecord): void; ended(record: CallRecord): void };
   /** False: inputs and outputs are not stored. */
   readonly previews: boolean;
@@ -181,6 +183,8 @@ export class CallRecord implements SpanRecord, CallSpan {
       this.#fail(outcome.error);
     }
     this.facts.stats.end(this.result, this.duration, this.#anchor.offsetMs + now);
+    const { workerId } = this.resource;
+    if (workerId !== undefined) host.workerCalls.ended(workerId, outcome.ok, this.duration);
     host.history.ended(this);
     host.sink.ended(this);
     // Failed calls stay longer than others and must not keep the chunk of others alive.

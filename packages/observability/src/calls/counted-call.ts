@@ -9,20 +9,26 @@ export class CountedCall implements CallSpan {
   readonly #stats: FunctionStats;
   readonly #startedAt: number;
   readonly #clock: SpanClock;
+  readonly #onEnd: (isOk: boolean, durationMs: number) => void;
 
-  constructor(stats: FunctionStats, startedAt: number, traceparent: string | undefined, clock: SpanClock) {
-    this.traceparent = traceparent;
-    this.#stats = stats;
-    this.#startedAt = startedAt;
-    this.#clock = clock;
+  constructor(parts: {
+    readonly stats: FunctionStats;
+    readonly startedAt: number;
+    readonly traceparent: string | undefined;
+    readonly clock: SpanClock;
+    readonly onEnd: (isOk: boolean, durationMs: number) => void;
+  }) {
+    this.traceparent = parts.traceparent;
+    this.#stats = parts.stats;
+    this.#startedAt = parts.startedAt;
+    this.#clock = parts.clock;
+    this.#onEnd = parts.onEnd;
   }
 
   ended(outcome: ObservedOutcome): void {
     const now = this.#clock.monotonic();
-    this.#stats.end(
-      outcome.ok ? "ok" : resultOf(outcome.error),
-      Math.max(0, now - this.#startedAt),
-      this.#clock.anchor.offsetMs + now,
-    );
+    const durationMs = Math.max(0, now - this.#startedAt);
+    this.#stats.end(outcome.ok ? "ok" : resultOf(outcome.error), durationMs, this.#clock.anchor.offsetMs + now);
+    this.#onEnd(outcome.ok, durationMs);
   }
 }

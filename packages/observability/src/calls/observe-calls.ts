@@ -8,12 +8,14 @@ import { provideInvocations } from "./invocation-functions.ts";
 import { CallRecorder } from "./recorder.ts";
 import { keepOptionsOf, provideSamplingRules } from "./sampling-functions.ts";
 import { TailSampler } from "./tail-sampler.ts";
+import { WorkerCalls } from "./worker-calls.ts";
 import { WorkerCounts } from "./worker-counts.ts";
 
 export interface ObservedCalls {
   readonly recorder: CallRecorder;
   readonly stats: CallStats;
   readonly workers: WorkerCounts;
+  readonly workerCalls: WorkerCalls;
   readonly history: InvocationHistory;
   /** Takes external spans; forwards those that are sampled or worth keeping to the sink. */
   readonly spans: TailSampler;
@@ -32,6 +34,10 @@ export function observeCalls(
   const { clock, directory } = context;
   const stats = new CallStats();
   const workers = new WorkerCounts(directory);
+  const workerCalls = new WorkerCalls(
+    (id) => directory.workerById(id)?.status === "connected",
+    () => clock.monotonic(),
+  );
   const history = new InvocationHistory(limitsOf(config));
   const spans = new TailSampler(parts.sink, {
     ...keepOptionsOf(config.sampling),
@@ -44,6 +50,7 @@ export function observeCalls(
     directory,
     sink: spans,
     stats,
+    workerCalls,
     history,
     resource: parts.resource,
   });
@@ -54,6 +61,7 @@ export function observeCalls(
     recorder,
     stats,
     workers,
+    workerCalls,
     history,
     spans,
     redactor: () => redactor,

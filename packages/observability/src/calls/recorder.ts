@@ -21,6 +21,7 @@ import { Sources } from "./sources.ts";
 import { SpanClock } from "./span-clock.ts";
 import { TextArena } from "./text-arena.ts";
 import { isSampled, isTraceparent, newSpanId, newTraceId, spanIdOf, traceIdOf } from "./trace-ids.ts";
+import type { WorkerCalls } from "./worker-calls.ts";
 
 const ENQUEUE = "engine::queue::enqueue";
 const CONSOLE = "console";
@@ -39,6 +40,7 @@ export interface RecorderParts {
   readonly directory: Pick<Directory, "workerById">;
   readonly sink: SpanSink;
   readonly stats: CallStats;
+  readonly workerCalls: WorkerCalls;
   readonly history: InvocationHistory;
   /** The engine's own resource, for calls to modules and for their work. */
   readonly resource: Resource;
@@ -55,6 +57,7 @@ export class CallRecorder
   readonly sink: SpanSink;
   readonly history: InvocationHistory;
   readonly resource: Resource;
+  readonly workerCalls: WorkerCalls;
   previews = true;
   previewLength = 0;
   readonly sampledTexts = new TextArena();
@@ -74,6 +77,7 @@ export class CallRecorder
     this.history = parts.history;
     this.resource = parts.resource;
     this.#stats = parts.stats;
+    this.workerCalls = parts.workerCalls;
     this.#sources = new Sources(parts.directory);
     this.#sampler = new Sampler(parts.config);
     this.configure(parts.config);
@@ -95,7 +99,13 @@ export class CallRecorder
     if (facts.defers) this.#stats.countDeferred();
     const isRecorded = this.#records && !(provider.builtIn && this.#isToolCall(call));
     const record = isRecorded ? this.#recordOf(call, facts, this.#resourceOf(provider, facts), startedAt) : undefined;
-    if (record === undefined) return new CountedCall(facts.stats, startedAt, call.traceparent, this.clock);
+    if (record === undefined) {
+      const { workerId } = provider;
+      return new CountedCall({
+        ...{ stats: facts.stats, startedAt, traceparent: call.traceparent, clock: this.clock },
+        onEnd: (isOk, ms) => provider.builtIn || this.workerCalls.ended(workerId, isOk, ms),
+      });
+    }
     this.history.begun(record);
     this.sink.started(record);
     return record;

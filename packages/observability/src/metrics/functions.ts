@@ -1,5 +1,6 @@
 import type { HandlerContext, ModuleContext } from "@svc-runtime/engine/module";
 import type { CallStats } from "../calls/call-stats.ts";
+import type { WorkerCalls } from "../calls/worker-calls.ts";
 import type { WorkerCounts } from "../calls/worker-counts.ts";
 import {
   functionsInput,
@@ -18,6 +19,7 @@ interface Parts {
   readonly store: SeriesStore;
   readonly stats: CallStats;
   readonly workers: WorkerCollector;
+  readonly workerCalls: Pick<WorkerCalls, "figures">;
   readonly totals: Pick<WorkerCounts, "spawns" | "deaths" | "active">;
   readonly reader: Pick<MetricReader, "refresh" | "problem">;
 }
@@ -25,7 +27,7 @@ interface Parts {
 /** Provides `engine::metrics::*` and `engine::rollups::list`. The implementation is loaded at the first call. */
 export function provideMetricFunctions(
   { provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">,
-  { store, stats, workers, totals, reader }: Parts,
+  { store, stats, workers, workerCalls, totals, reader }: Parts,
 ): void {
   function visibilityFor({ access }: HandlerContext): (series: SeenSeries) => boolean {
     const visible = access?.visible(directory);
@@ -79,12 +81,12 @@ export function provideMetricFunctions(
   });
   provideFunction({
     id: "engine::metrics::workers",
-    summary: "CPU, memory, event loop lag and calls in flight of each connected worker",
+    summary: "CPU, memory, event loop lag, calls in flight, and calls of the last 5 minutes of each connected worker",
     input: workersInput,
     handle: async (_input, { access }) =>
       (await import("./queries/workers.ts")).workerMetrics(
         access?.visible(directory) ?? directory,
-        workers,
+        { latest: (id) => workers.latest(id), calls: (id) => workerCalls.figures(id) },
         store.timeLine.shown(store.timeLine.now()),
       ),
   });

@@ -490,6 +490,7 @@ describe("metrics of the engine", () => {
           heap_used_bytes: null,
           event_loop_lag_ms: null,
           in_flight: 0,
+          calls: null,
           source: null,
         },
       ],

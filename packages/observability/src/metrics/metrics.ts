@@ -1,5 +1,6 @@
 import type { ModuleContext, Undo } from "@svc-runtime/engine/module";
 import type { CallStats } from "../calls/call-stats.ts";
+import type { WorkerCalls } from "../calls/worker-calls.ts";
 import type { WorkerCounts } from "../calls/worker-counts.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounts } from "../drop-counts.ts";
@@ -42,6 +43,7 @@ export interface Metrics {
 export interface MetricsParts {
   readonly stats: CallStats;
   readonly totals: WorkerCounts;
+  readonly workerCalls: WorkerCalls;
   readonly drops: DropCounts;
   /** The caller starts and stops it. */
   readonly lag: Pick<EventLoopLag, "takeWorst">;
@@ -51,7 +53,7 @@ export interface MetricsParts {
 
 export async function startMetrics(
   context: ModuleContext<Config>,
-  { stats, totals, drops, lag, resource }: MetricsParts,
+  { stats, totals, workerCalls, drops, lag, resource }: MetricsParts,
 ): Promise<Metrics> {
   const { clock, directory, telemetry, streams } = context;
   let config: Config = context.config;
@@ -78,6 +80,7 @@ export async function startMetrics(
       resumes = false;
       counts.sample(at);
       workers.sample();
+      workerCalls.sample();
       live.sampled(at);
       if (++samples % SAMPLES_PER_SWEEP === 0) store.sweep();
     },
@@ -98,7 +101,7 @@ export async function startMetrics(
     problem: () =>
       config.metrics_enabled ? undefined : "metrics are off: metrics_enabled of svc-observability is false",
   });
-  provideMetricFunctions(context, { store, stats, workers, totals, reader });
+  provideMetricFunctions(context, { store, stats, workers, workerCalls, totals, reader });
 
   let closePrometheus: Undo = () => {};
 
