@@ -90,11 +90,25 @@ const content = (page: Page) => page.locator("#content");
 const away = (page: Page) => page.getByRole("alert").filter({ hasText: "The engine cannot be reached" });
 
 describe.each(PAGES)("%s", (path, shows) => {
-  it("opened without an engine shows no empty states, and fills when the engine comes up", async () => {
+  it("opened without an engine says what is unreachable and retries, and fills when the engine comes up", async () => {
     await engine.goAway();
-    const { page } = await open(path);
-    await away(page).waitFor();
+    const { page } = await open(path, console, { document: "new" });
+    await away(page)
+      .filter({ hasText: `127.0.0.1:${engine.ports.bridge}` })
+      .waitFor();
+    expect(await away(page).textContent()).not.toContain("The data shown is from");
     await page.getByRole("heading", { level: 1 }).waitFor();
+    if (path !== "/config") {
+      const { bridge, realtime } = engine.ports;
+      const state = content(page).getByRole("alert");
+      await state.getByText(`The engine is unreachable at 127.0.0.1:${bridge} and 127.0.0.1:${realtime}`).waitFor();
+      await state.getByText(`ws://127.0.0.1:${bridge}`).waitFor();
+      const tried = page.waitForResponse((response) => response.url().endsWith("/api/probes"));
+      await state.getByRole("button", { name: "Retry" }).click();
+      expect((await tried).request().method()).toBe("POST");
+      expect(await content(page).getByRole("status", { name: "Loading" }).count()).toBe(0);
+      expect(await content(page).textContent()).not.toMatch(/collecting|All0/);
+    }
     expect(
       await content(page)
         .getByText(
@@ -169,11 +183,10 @@ it("recovers after every connection broke, and keeps the state of the page", asy
 it("names the port that is wrong", async () => {
   const wrong = await startConsole({ engine: { ...system.ports, realtime: 1 } });
   const { page } = await open("/workers", wrong);
-  await page
-    .getByRole("alert")
-    .filter({ hasText: "its WebSocket port (WebSocket server: nothing listens there)" })
-    .waitFor();
-  expect(await away(page).filter({ hasText: "its worker port" }).count()).toBe(0);
+  const bar = away(page).filter({ hasText: "127.0.0.1:1 (WebSocket server: nothing listens there)" });
+  await bar.waitFor();
+  expect(await bar.textContent()).not.toContain(String(system.ports.bridge));
+  await content(page).getByText("The engine is unreachable at 127.0.0.1:1", { exact: true }).waitFor();
   await wrong.stop();
 });
 

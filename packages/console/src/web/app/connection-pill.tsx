@@ -1,11 +1,14 @@
 import { CircleAlert, CircleCheck, LoaderCircle, RefreshCw, WifiOff } from "lucide-react";
 import { useEffect, useState } from "react";
+import type { Hello } from "../../contract/api.ts";
+import { missingAddresses } from "../lib/engine-address.ts";
 import { type LiveState, live, type Phase } from "../lib/live-connection.ts";
 import { clockTime, useZone } from "../lib/time.ts";
 import { useLiveState } from "../lib/use-live.ts";
 import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
 import { useNow } from "../ui/time.tsx";
+import { useHello } from "./hello.tsx";
 
 const LOOKS: Readonly<
   Record<Phase, { readonly label: string; readonly className: string; readonly icon: typeof CircleCheck }>
@@ -47,6 +50,7 @@ export function ConnectionBar() {
   const state = useLiveState();
   const now = useNow();
   const zone = useZone();
+  const hello = useHello();
   const [sinceMs, setSinceMs] = useState<number>();
   const isTrouble = state.phase !== "live" && state.phase !== "connecting";
   useEffect(() => setSinceMs(isTrouble ? Date.now() : undefined), [isTrouble]);
@@ -62,7 +66,8 @@ export function ConnectionBar() {
   return (
     <div role="alert" className="flex items-center gap-3 border-warn/40 border-b bg-warn-soft px-4 py-1 text-warn">
       <span className="min-w-0 flex-1">
-        {reasonOf(state)} The data shown is from {clockTime(sinceMs ?? now, zone, false)}.
+        {reasonOf(state, hello)}
+        {state.hasBeenLive && ` The data shown is from ${clockTime(sinceMs ?? now, zone, false)}.`}
         {next !== undefined && ` Trying again in ${next} s.`}
       </span>
       {state.phase !== "engine-away" && (
@@ -114,12 +119,10 @@ function RestartNotice({ atMs, now }: { readonly atMs: number | undefined; reado
   );
 }
 
-function reasonOf({ phase, engine }: LiveState): string {
+function reasonOf({ phase, engine }: LiveState, hello: Hello | undefined): string {
   if (phase === "offline") return "This browser is offline.";
-  if (phase === "reconnecting") return "The console's server cannot be reached.";
-  const parts = [
-    engine?.bridge === "connected" ? undefined : "its worker port",
-    engine?.realtime === "connected" ? undefined : "its WebSocket port",
-  ].filter((part) => part !== undefined);
-  return `The engine cannot be reached at ${parts.join(" and ")}${engine?.reason ? ` (${engine.reason})` : ""}.`;
+  if (phase === "reconnecting") return `The console's server cannot be reached at ${location.host}.`;
+  const addresses = missingAddresses(engine, hello?.engine);
+  const place = addresses.length === 0 ? "" : ` at ${addresses.join(" and ")}`;
+  return `The engine cannot be reached${place}${engine?.reason ? ` (${engine.reason})` : ""}.`;
 }

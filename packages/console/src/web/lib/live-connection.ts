@@ -16,6 +16,8 @@ export interface LiveState {
   readonly nextTryAtMs: number | undefined;
   /** Server's clock minus the page's clock, in milliseconds. */
   readonly skewMs: number;
+  /** True once the phase was `live`: before that, the page has no data. */
+  readonly hasBeenLive: boolean;
   /** Counts reconnects and restarts of the engine. Fetched data must be fetched again when it changes. */
   readonly generation: number;
   /** Time at which a restart of the engine was detected, by the page's clock. */
@@ -41,6 +43,7 @@ export class LiveConnection {
     attempt: 0,
     nextTryAtMs: undefined,
     skewMs: 0,
+    hasBeenLive: false,
     generation: 0,
     restartedAtMs: undefined,
   };
@@ -176,6 +179,7 @@ export class LiveConnection {
       (isAnother || (isConnected && wasDisconnected && this.#state.engine !== undefined) ? 1 : 0);
     this.#set({
       phase: isConnected ? "live" : "engine-away",
+      hasBeenLive: isConnected || this.#state.hasBeenLive,
       engine,
       generation,
       ...(isAnother ? { restartedAtMs: Date.now() } : {}),

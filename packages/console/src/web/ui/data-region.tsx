@@ -1,9 +1,11 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { ApiFailure } from "../lib/api.ts";
+import { useLiveState } from "../lib/use-live.ts";
 import { Button } from "./button.tsx";
 import { cn } from "./cn.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { ScrollArea } from "./scroll-area.tsx";
+import { isUnreachable, Unreachable } from "./unreachable.tsx";
 
 /** Delay before the skeleton is shown, so that fast loads do not flash, in milliseconds. */
 const SKELETON_AFTER_MS = 150;
@@ -20,12 +22,14 @@ export interface DataRegionProps {
   readonly emptyState: ReactNode;
   readonly skeleton?: ReactNode;
   readonly retry?: (() => void) | undefined;
+  /** False if the console's server has the data. Default true. */
+  readonly needsEngine?: boolean;
   readonly className?: string;
   readonly children: ReactNode;
 }
 
 /**
- * Shows one of the states of a data region: loading, empty, empty because of filters, error, or data. Stale data stays;
+ * Shows one of the states of a data region: loading, unreachable, empty, empty because of filters, error, or data. Stale data stays;
  * the shell's bar reports it. The empty state needs a successful empty response.
  */
 export function DataRegion({
@@ -36,9 +40,12 @@ export function DataRegion({
   emptyState,
   skeleton,
   retry,
+  needsEngine = true,
   className,
   children,
 }: DataRegionProps) {
+  const isAway = isUnreachable(useLiveState());
+  if (isAway && loading && needsEngine) return <Unreachable isShort />;
   if (error && (loading || empty)) return <ErrorState error={error} retry={retry} />;
   if (loading) return <Skeleton>{skeleton}</Skeleton>;
   if (empty) return filtered === undefined ? emptyState : <EmptyFiltered {...filtered} />;

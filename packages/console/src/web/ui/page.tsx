@@ -1,6 +1,8 @@
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 import { noteRecent } from "../lib/recent.ts";
+import { useLiveState } from "../lib/use-live.ts";
+import { isWithoutEngine, Unreachable } from "./unreachable.tsx";
 
 /** A page with its title (also as the h1 and in the browser), controls and content. */
 export function Page({
@@ -9,6 +11,7 @@ export function Page({
   subject,
   count,
   controls,
+  needsEngine = true,
   children,
 }: {
   readonly title: string;
@@ -18,12 +21,16 @@ export function Page({
   readonly subject?: string | undefined;
   readonly count?: number | undefined;
   readonly controls?: ReactNode;
+  /** False if the page is useful before the engine was reached. Default true. */
+  readonly needsEngine?: boolean;
   readonly children: ReactNode;
 }) {
   useEffect(() => {
     document.title = [title, subject, "svc"].filter((part) => part !== undefined).join(" · ");
     if (subject !== undefined) noteRecent({ href: location.pathname, page: title, subject });
   }, [title, subject]);
+  const state = useLiveState();
+  const isAway = needsEngine && isWithoutEngine(state);
   const isOpen = titleLink !== undefined && subject !== undefined;
   return (
     <div className="flex min-h-0 min-w-0 flex-1 flex-col">
@@ -31,7 +38,7 @@ export function Page({
         {isOpen ? (
           <nav aria-label="Breadcrumb" className="flex min-w-0 items-center gap-1.5">
             <h1 className="shrink-0 font-semibold text-[15px]">{titleLink}</h1>
-            {count !== undefined && <Count count={count} />}
+            {count !== undefined && !isAway && <Count count={count} />}
             <ChevronRight aria-hidden className="size-3.5 shrink-0 text-ink-3" />
             <span aria-current="page" title={subject} className="min-w-0 max-w-64 truncate text-ink-2">
               {subject}
@@ -40,12 +47,12 @@ export function Page({
         ) : (
           <>
             <h1 className="font-semibold text-[15px]">{title}</h1>
-            {count !== undefined && <Count count={count} />}
+            {count !== undefined && !isAway && <Count count={count} />}
           </>
         )}
-        {controls}
+        {!isAway && controls}
       </header>
-      {children}
+      {isAway ? <Unreachable /> : children}
     </div>
   );
 }

@@ -32,6 +32,7 @@ export default function ConfigPage() {
   return (
     <Page
       title="Config"
+      needsEngine={false}
       controls={
         <>
           <span className="flex-1" />

@@ -1,12 +1,12 @@
 import { CircleAlert, CircleCheck, CircleX } from "lucide-react";
 import type { Probe } from "../../../contract/api.ts";
+import { useProbeNow, useProbes } from "../../lib/use-probes.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
 import { Section } from "./section.tsx";
-import { useProbes, useTestNow } from "./use-config.ts";
 
 const NAMES: Readonly<Record<Probe["name"], string>> = {
   engine_http: "Engine HTTP API",
@@ -31,7 +31,7 @@ const STATUS = {
  */
 export function ConnectivitySection() {
   const { data, error, isPending, refetch } = useProbes();
-  const test = useTestNow();
+  const test = useProbeNow();
   return (
     <Section
       title="Connectivity"
@@ -47,7 +47,14 @@ export function ConnectivitySection() {
           The test failed: {test.error.message}
         </p>
       )}
-      <DataRegion loading={isPending} error={error} empty={false} emptyState={null} retry={() => void refetch()}>
+      <DataRegion
+        loading={isPending}
+        error={error}
+        empty={false}
+        emptyState={null}
+        retry={() => void refetch()}
+        needsEngine={false}
+      >
         <ul className="grid gap-px overflow-hidden rounded-b-lg bg-line sm:grid-cols-2 2xl:grid-cols-4">
           {data?.map((probe) => (
             <ProbeCard key={probe.name} probe={probe} />

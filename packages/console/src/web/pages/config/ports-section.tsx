@@ -1,9 +1,10 @@
 import { useHello } from "../../app/hello.tsx";
+import { useProbes } from "../../lib/use-probes.ts";
 import { SkeletonRows } from "../../ui/data-region.tsx";
 import { type PortRow, portRows } from "./model.ts";
 import { type PlainColumn, PlainTable, Section, Warning } from "./section.tsx";
 import { Source } from "./setting-value.tsx";
-import { useEffectiveConfig, useProbes } from "./use-config.ts";
+import { useEffectiveConfig } from "./use-config.ts";
 
 const COLUMNS: readonly PlainColumn<PortRow>[] = [
   {

@@ -1,25 +1,13 @@
 import type { QueueStats } from "@svc-runtime/protocol/listings";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { call, probeNow, probes } from "../../lib/api.ts";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { call } from "../../lib/api.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import type { GroupPage } from "../../model/state.ts";
 import type { EffectiveConfig, EngineInfo, Health, SamplingRules, TelemetryStatus, TriggerType } from "./model.ts";
 
-/** The server probes at the same interval. */
-const PROBES_EVERY_MS = 10_000;
 const EVERY_MS = 10_000;
 /** The engine's maximum page size for `state::groups`. */
 const MAX_GROUPS = 1_000;
-
-/** Results of the server's probes. They are also polled while the engine is unreachable. */
-export function useProbes() {
-  return useQuery({ queryKey: ["probes"], queryFn: probes, refetchInterval: PROBES_EVERY_MS });
-}
-
-export function useTestNow() {
-  const queries = useQueryClient();
-  return useMutation({ mutationFn: probeNow, onSuccess: (found) => queries.setQueryData(["probes"], found) });
-}
 
 export const useEngineInfo = () => usePolledCall<EngineInfo>("engine::info", [], () => ({}), { everyMs: EVERY_MS });
 export const useEffectiveConfig = () =>

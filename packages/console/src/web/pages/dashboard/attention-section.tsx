@@ -15,11 +15,13 @@ import { useIssues } from "./use-issues.ts";
 export function AttentionSection({
   figures,
   ownFigures,
+  rangeMs,
 }: {
   readonly figures: UseQueryResult<FunctionFiguresAnswer>;
   readonly ownFigures: readonly FunctionFigures[];
+  readonly rangeMs: number;
 }) {
-  const { issues, loaded, problems } = useIssues(figures, ownFigures);
+  const { issues, loaded, problems } = useIssues(figures, ownFigures, rangeMs);
   const now = useNow();
   const [, redraw] = useState(0);
   const [showsMuted, setShowsMuted] = useState(false);
@@ -72,7 +74,7 @@ export function AttentionSection({
 }
 
 function Row({
-  issue: { title, detail, href, tone },
+  issue: { title, detail, href, tone, effects = [] },
   isMuted,
   onMute,
 }: {
@@ -92,6 +94,23 @@ function Row({
           {title}
         </HrefLink>
         <p className="line-clamp-2 break-words text-[12px] text-ink-2">{detail}</p>
+        {effects.length > 0 && (
+          <details className="text-[12px] text-ink-2">
+            <summary className="min-h-6 cursor-pointer">
+              Also affected: {effects.length} {effects.length === 1 ? "issue" : "issues"}
+            </summary>
+            <ul className="flex flex-col gap-1 pb-1 pl-3">
+              {effects.map((effect) => (
+                <li key={effect.key} className="break-words">
+                  <HrefLink href={effect.href} className="font-medium hover:underline">
+                    {effect.title}
+                  </HrefLink>
+                  : {effect.detail}
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
       </div>
       <Button
         look="ghost"

@@ -4,8 +4,8 @@ import { Sparkline } from "../../ui/sparkline.tsx";
 export interface CounterCardProps {
   readonly name: string;
   readonly href: string;
-  /** Undefined while it is loading. */
-  readonly value: string | undefined;
+  /** Undefined while it is loading, null if the engine is unreachable and it was never loaded. */
+  readonly value: string | undefined | null;
   readonly note?: string | undefined;
   /** Oldest first. */
   readonly samples: readonly (number | null)[];
@@ -17,22 +17,34 @@ export function CounterCard({ name, href, value, note, samples, isBad = false }:
   return (
     <HrefLink
       href={href}
-      aria-label={[`${name}: ${value ?? "loading"}`, note].filter((part) => part !== undefined).join(", ")}
       className="flex min-w-0 flex-col gap-1 rounded-lg border border-line bg-surface p-3 last:col-span-2 hover:border-line-strong sm:last:col-span-1"
     >
       <span className="truncate text-ink-2">{name}</span>
       <span
         className={isBad ? "font-semibold text-[22px] text-danger leading-7" : "font-semibold text-[22px] leading-7"}
       >
-        {value ?? <span className="inline-block h-5 w-10 animate-pulse rounded bg-raised" />}
+        {value === null ? (
+          <>
+            <span aria-hidden>–</span>
+            <span className="sr-only">unknown</span>
+          </>
+        ) : (
+          (value ?? (
+            <span className="inline-block h-5 w-10 animate-pulse rounded bg-raised">
+              <span className="sr-only">loading</span>
+            </span>
+          ))
+        )}
       </span>
       <span className="flex h-6 items-end">
-        <Sparkline
-          values={samples}
-          text={`${name}, last minutes`}
-          tone={isBad ? "danger" : "accent"}
-          className="w-full"
-        />
+        {value !== null && (
+          <Sparkline
+            values={samples}
+            text={`${name}, last minutes`}
+            tone={isBad ? "danger" : "accent"}
+            className="w-full"
+          />
+        )}
       </span>
       <span className="h-4 truncate text-[11px] text-ink-3 leading-4" title={note}>
         {note}

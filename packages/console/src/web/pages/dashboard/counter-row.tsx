@@ -1,9 +1,10 @@
+import { percent } from "../../lib/percent.ts";
 import { duration } from "../../lib/time.ts";
 import { useLiveCollection, useLiveState, useWorkers } from "../../lib/use-live.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { useNow } from "../../ui/time.tsx";
+import { isUnreachable } from "../../ui/unreachable.tsx";
 import { CounterCard } from "./counter-card.tsx";
-import { percent } from "./issues.ts";
 import type { OwnFigures } from "./own-calls.ts";
 import { useCallLine, useP95Line } from "./use-call-lines.ts";
 import type { CounterName, CountersNow } from "./use-counters.ts";
@@ -40,13 +41,14 @@ export function CounterRow({
   own,
 }: CounterRowProps) {
   const { workers } = useWorkers();
-  const { engine } = useLiveState();
+  const state = useLiveState();
+  const isAway = isUnreachable(state);
   const now = useNow();
   const line = useCallLine(own);
   const slowest = figures?.slowest;
   const p95Line = useP95Line(slowest?.function_id);
   // The rate of an engine that started within the range covers only the time since its start.
-  const minutes = Math.max(Math.min(rangeMs, now - (engine?.started_at_ms ?? 0)), 5_000) / 60_000;
+  const minutes = Math.max(Math.min(rangeMs, now - (state.engine?.started_at_ms ?? 0)), 5_000) / 60_000;
   const system = workers.filter(({ internal }) => internal).length;
   const triggers = useLiveCollection<{ readonly id: string; readonly internal: boolean }>(
     "svc.triggers",
@@ -59,7 +61,7 @@ export function CounterRow({
       include_system: true,
     }),
   );
-  const unknown = haveFiguresFailed ? "unknown" : undefined;
+  const unknown = isAway ? null : haveFiguresFailed ? "unknown" : undefined;
   const historyOf = (counter: CounterName): readonly (number | null)[] =>
     counter === "workers" && samples.length > 0
       ? samples.map((sample) => sample.workers)
@@ -79,7 +81,7 @@ export function CounterRow({
         <CounterCard
           key={name}
           {...{ name, href }}
-          value={counters?.[counter]?.toLocaleString("en-GB")}
+          value={counters?.[counter]?.toLocaleString("en-GB") ?? (isAway ? null : undefined)}
           samples={historyOf(counter)}
           note={notes[counter]}
         />
@@ -95,7 +97,7 @@ export function CounterRow({
       />
       <CounterCard
         name="Errors"
-        href="/traces?status=error"
+        href="/traces?failed=true"
         value={figures === undefined ? unknown : percent(figures.errorRate)}
         samples={line.errors}
         note={figures === undefined ? undefined : `${figures.errors.toLocaleString("en-GB")} failed`}

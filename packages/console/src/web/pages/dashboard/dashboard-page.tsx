@@ -76,7 +76,7 @@ export default function DashboardPage() {
         {hasNoWorker && <ConnectSteps />}
         <div className={cn("grid grid-cols-1 gap-3", hasFlow && "xl:grid-cols-[minmax(0,1fr)_22rem]")}>
           {hasFlow && <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />}
-          <AttentionSection figures={figures} ownFigures={workerFigures ?? []} />
+          <AttentionSection figures={figures} ownFigures={workerFigures ?? []} rangeMs={windowMs} />
         </div>
         <div className="grid grid-cols-1 gap-3 lg:grid-cols-2">
           <TraceSection title="Latest errors" which="errors" rangeMs={windowMs} />

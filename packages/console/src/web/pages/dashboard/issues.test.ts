@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { FunctionFigures } from "../../lib/function-figures.ts";
+import { percent } from "../../lib/percent.ts";
 import type { Worker } from "../../lib/worker-history.ts";
-import { issuesOf, percent } from "./issues.ts";
+import { issuesOf } from "./issues.ts";
 
 const NOW = 10_000_000;
 const QUIET = {
@@ -12,6 +13,7 @@ const QUIET = {
   crons: [],
   alerts: [],
   health: undefined,
+  seen: [],
   nowMs: NOW,
 };
 const worker = (id: string, more: Partial<Worker> = {}): Worker =>
@@ -76,4 +78,55 @@ it("masks secrets in the error of a cron run", () => {
 
 it("does not round a small error rate to zero", () => {
   expect([0, 0.0001, 0.05, 0.5].map(percent)).toEqual(["0 %", "< 0.1 %", "5.0 %", "50 %"]);
+});
+
+it("makes one issue of those with one cause", () => {
+  const failing = (function_id: string): FunctionFigures =>
+    ({ function_id, calls: 10, errors: 6, error_rate: 0.6 }) as FunctionFigures;
+  const cron = (trigger_id: string, function_id: string) => ({
+    ...{ trigger_id, function_id, expression: "* * * * * *" },
+    last_run: { outcome: "error", error: "boom" },
+  });
+  const call = (from: string, to: string, errors: number) => ({ from, to, calls: 10, errors });
+  const issues = issuesOf({
+    ...QUIET,
+    figures: [failing("orders::create"), failing("checkout"), failing("payments::charge"), failing("other")],
+    seen: [
+      call("checkout", "orders::create", 5),
+      call("orders::create", "payments::charge", 6),
+      call("payments::charge", "checkout", 0),
+    ],
+    crons: [cron("t1", "orders::create"), cron("t2", "orders::create"), cron("t3", "reports")],
+    queues: [
+      { queue: "mail", dead: 3, deadFunctionId: "checkout" },
+      { queue: "unread", dead: 1 },
+    ],
+  });
+  expect(issues.map(({ title, effects = [] }) => [title, effects.map((each) => each.title)])).toEqual([
+    [
+      "payments::charge is failing",
+      [
+        "orders::create is failing",
+        "checkout is failing",
+        "Dead letters in mail",
+        "Cron run of orders::create failed",
+        "Cron run of orders::create failed",
+      ],
+    ],
+    ["other is failing", []],
+    ["Dead letters in unread", []],
+    ["Cron run of reports failed", []],
+  ]);
+});
+
+it("takes one of the functions that fail in a cycle as their cause", () => {
+  const failing = (function_id: string): FunctionFigures =>
+    ({ function_id, calls: 10, errors: 6, error_rate: 0.6 }) as FunctionFigures;
+  const call = (from: string, to: string) => ({ from, to, calls: 10, errors: 6 });
+  const issues = issuesOf({
+    ...QUIET,
+    figures: [failing("c"), failing("b"), failing("a")],
+    seen: [call("a", "b"), call("b", "a"), call("c", "b")],
+  });
+  expect(issues.map(({ title, effects = [] }) => [title, effects.length])).toEqual([["a is failing", 2]]);
 });

@@ -1,6 +1,8 @@
 import { maskText } from "@svc-runtime/protocol/secrets";
 import type { FunctionFigures } from "../../lib/function-figures.ts";
+import { percent } from "../../lib/percent.ts";
 import type { GoneWorker, Worker } from "../../lib/worker-history.ts";
+import type { SeenCall } from "../../model/seen-calls.ts";
 
 /** A problem of the system that the user should look at. */
 export interface Issue {
@@ -10,11 +12,17 @@ export interface Issue {
   readonly detail: string;
   readonly href: string;
   readonly tone: "danger" | "warn";
+  /** The function that fails, if it is known. */
+  readonly functionId?: string | undefined;
+  /** Other issues with the same cause. */
+  readonly effects?: readonly Issue[];
 }
 
 export interface QueueState {
   readonly queue: string;
   readonly dead: number;
+  /** Function of its latest dead letter, if it was read. */
+  readonly deadFunctionId?: string | undefined;
 }
 
 export interface CronState {
@@ -45,6 +53,8 @@ export interface IssueSources {
   readonly crons: readonly CronState[];
   readonly alerts: readonly AlertState[];
   readonly health: HealthState | undefined;
+  /** Observed calls between functions. */
+  readonly seen: readonly SeenCall[];
   readonly nowMs: number;
 }
 
@@ -54,7 +64,7 @@ const DISCONNECTED_MS = 900_000;
 const REPLACED_BEFORE_MS = 5_000;
 const MAX_ERROR_RATE = 0.05;
 
-/** Returns all issues, the most severe first. */
+/** Returns all issues, one for each cause, the most severe first. */
 export function issuesOf(sources: IssueSources): readonly Issue[] {
   const issues = [
     ...sources.alerts.filter(({ firing, silenced_until }) => firing && silenced_until === null).map(alertIssue),
@@ -64,7 +74,46 @@ export function issuesOf(sources: IssueSources): readonly Issue[] {
     ...sources.queues.filter(({ dead }) => dead > 0).map(deadLetterIssue),
     ...sources.crons.filter(({ last_run }) => last_run?.outcome === "error").map(cronIssue),
   ];
-  return issues.sort((a, b) => Number(b.tone === "danger") - Number(a.tone === "danger"));
+  return byCause(issues, sources).sort((a, b) => Number(b.tone === "danger") - Number(a.tone === "danger"));
+}
+
+/**
+ * Joins issues with the same cause: a failing function, the failing functions that call it, and their cron runs and dead
+ * letters. Alerts stay apart, because users set them up to see each.
+ */
+function byCause(issues: readonly Issue[], { figures, seen }: IssueSources): Issue[] {
+  const failing = new Set(
+    figures.filter(({ error_rate }) => error_rate > MAX_ERROR_RATE).map((each) => each.function_id),
+  );
+  const groups = new Map<string, Issue[]>();
+  for (const issue of issues) {
+    const cause = issue.functionId === undefined ? issue.key : `function ${causeOf(issue.functionId, failing, seen)}`;
+    groups.set(cause, [...(groups.get(cause) ?? []), issue]);
+  }
+  return [...groups].map(([cause, members]) => {
+    const head = members.find(({ key }) => key === cause.replace(/^function /, "errors ")) ?? (members[0] as Issue);
+    const effects = members.filter((issue) => issue !== head);
+    if (effects.length === 0) return head;
+    const tone = members.some((issue) => issue.tone === "danger") ? "danger" : "warn";
+    return { ...head, tone, effects };
+  });
+}
+
+/**
+ * Follows failed calls from a failing function to the failing function at their end. Functions that call each other in a
+ * cycle have the same cause, the first of them by name.
+ */
+function causeOf(functionId: string, failing: ReadonlySet<string>, seen: readonly SeenCall[]): string {
+  const path = [functionId];
+  for (;;) {
+    const [callee] = seen
+      .filter(({ from, to, errors }) => from === path.at(-1) && errors > 0 && failing.has(to))
+      .sort((a, b) => b.errors - a.errors);
+    if (callee === undefined) return path.at(-1) as string;
+    const at = path.indexOf(callee.to);
+    if (at >= 0) return path.slice(at).sort()[0] as string;
+    path.push(callee.to);
+  }
 }
 
 const segment = encodeURIComponent;
@@ -115,9 +164,10 @@ function workerIssues({ workers, disconnected, nowMs }: IssueSources): readonly 
 
 function errorRateIssue({ function_id, calls, errors, error_rate }: FunctionFigures): Issue {
   const detail = `${errors} of ${calls} calls failed (${percent(error_rate)})`;
-  const href = `/traces?fn=${segment(function_id)}&status=error`;
+  const href = `/traces?fn=${segment(function_id)}&failed=true`;
   return {
     key: `errors ${function_id}`,
+    functionId: function_id,
     title: `${function_id} is failing`,
     detail,
     href,
@@ -125,10 +175,11 @@ function errorRateIssue({ function_id, calls, errors, error_rate }: FunctionFigu
   };
 }
 
-function deadLetterIssue({ queue, dead }: QueueState): Issue {
+function deadLetterIssue({ queue, dead, deadFunctionId }: QueueState): Issue {
   const detail = `${dead} ${dead === 1 ? "job" : "jobs"} exhausted all attempts`;
   return {
     key: `dead ${queue}`,
+    functionId: deadFunctionId,
     title: `Dead letters in ${queue}`,
     detail,
     href: `/queues/${segment(queue)}?tab=dead`,
@@ -140,20 +191,10 @@ function cronIssue({ trigger_id, function_id, last_run }: CronState): Issue {
   const detail = maskText(last_run?.error ?? "The last run failed");
   return {
     key: `cron ${trigger_id}`,
+    functionId: function_id,
     title: `Cron run of ${function_id} failed`,
     detail,
     href: `/triggers/${segment(trigger_id)}`,
     tone: "warn",
   };
-}
-
-export function percent(rate: number): string {
-  const value = rate * 100;
-  return value === 0
-    ? "0 %"
-    : value < 0.1
-      ? "< 0.1 %"
-      : value < 10
-        ? `${value.toFixed(1)} %`
-        : `${Math.round(value)} %`;
 }

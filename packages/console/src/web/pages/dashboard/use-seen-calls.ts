@@ -18,17 +18,27 @@ const MAX_LISTED = 300;
 const MAX_READ = 16;
 const MAX_SPANS = 300;
 
-/** Calls between functions, read from the latest traces of the range. */
-export function useSeenCalls(rangeMs: number): UseQueryResult<SeenCalls> {
+/**
+ * Calls between functions, read from the latest traces of the range. `failed`: only from traces with errors, which the
+ * latest traces may not contain.
+ */
+export function useSeenCalls(
+  rangeMs: number,
+  { failed = false, enabled = true }: { readonly failed?: boolean; readonly enabled?: boolean } = {},
+): UseQueryResult<SeenCalls> {
   const { phase } = useLiveState();
   return useQuery({
-    queryKey: ["seen calls", rangeMs],
+    queryKey: ["seen calls", rangeMs, failed],
+    enabled,
     refetchInterval: phase === "live" ? EVERY_MS : false,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }): Promise<SeenCalls> => {
       const listed = await call<{ readonly spans: readonly TraceRoot[]; readonly total: number }>(
         "engine::traces::list",
-        { limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
+        {
+          ...{ limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
+          ...(failed ? { with_errors: true } : {}),
+        },
         { signal },
       );
       const ids = varied(listed.spans, MAX_READ);

@@ -89,8 +89,11 @@ export default function TriggersPage() {
             <FilterTabs
               label="Kind of trigger"
               tabs={[
-                { value: "all" as const, label: "All", count: matching.length },
-                ...KINDS.map(({ value, label: name }) => ({ value, label: name, count: counts[value] })),
+                { value: "all" as const, label: "All", count: triggers.loaded ? matching.length : undefined },
+                ...KINDS.map(({ value, label: name }) => ({
+                  ...{ value, label: name },
+                  count: triggers.loaded ? counts[value] : undefined,
+                })),
               ]}
               value={type ?? "all"}
               onChange={(next) => change({ type: next === "all" ? undefined : next })}

@@ -1,0 +1,15 @@
+import type { Hello } from "../../contract/api.ts";
+import type { EngineState } from "../../contract/live.ts";
+
+/** Returns `HOST:PORT` of each port of the engine that the console is not connected to. Empty without information. */
+export function missingAddresses(
+  engine: EngineState | undefined,
+  urls: Hello["engine"] | undefined,
+): readonly string[] {
+  if (engine === undefined || urls === undefined) return [];
+  const isRealtimeUp = engine.realtime === "connected" || engine.realtime === "refused";
+  return [
+    ...(engine.bridge === "connected" ? [] : [new URL(urls.bridge).host]),
+    ...(isRealtimeUp ? [] : [new URL(urls.realtime).host]),
+  ];
+}
