@@ -21,6 +21,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { samplesOf } from "./guides/samples.ts";
 import { startBrowser } from "./support/browser.ts";
 import { type CliResult, type EngineProcess, type Ports, startEngine, svc } from "./support/cli.ts";
 import { runToEnd } from "./support/commands.ts";
@@ -325,6 +326,7 @@ describe.each(["typescript", "python"])(
       const [tests = ""] = /cd workers\/greeter && .*/.exec(created.get(template) ?? "") ?? [];
       expect(tests).toContain("test");
       await runToEnd("sh", ["-c", tests], { cwd: folder, env });
+      await expectFirstInstall(template, folder);
       if (template !== "python") return;
       const options = ["--dry-run", "--ignore-installed", "--no-deps", "--requirement"];
       const greeter = join(folder, "workers/greeter");
@@ -336,6 +338,17 @@ describe.each(["typescript", "python"])(
     });
   },
 );
+
+/** The command that the console shows for a first worker installs the SDK of the project's folder. */
+async function expectFirstInstall(template: string, folder: string): Promise<void> {
+  const guide = samplesOf(readFileSync(join(root, "docs/guide/console.md"), "utf8"));
+  const { version } = manifestOf("svc-runtime");
+  const command = (guide.get(`${template}-install`)?.code ?? "").replaceAll("0.1.0", version ?? "").trim();
+  const path = `${join(folder, "workers/greeter/.venv/bin")}${delimiter}${env.PATH}`;
+  const flags = template === "python" ? "--dry-run --ignore-installed --no-deps" : "--dry-run --no-audit";
+  const output = await runToEnd("sh", ["-c", `${command} ${flags}`], { cwd: folder, env: { ...env, PATH: path } });
+  expect(output).toContain(template === "python" ? `Would install svc-runtime-${version}+project` : "added ");
+}
 
 interface WorkerStatus {
   readonly name: string;

@@ -1,5 +1,6 @@
 import { lazy, Suspense } from "react";
 import { useHello } from "../../app/hello.tsx";
+import { ENABLE_FLOW } from "../../model/commands.ts";
 import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { Page } from "../../ui/page.tsx";
 
@@ -19,10 +20,7 @@ export default function FlowPage() {
   if (!hello.flow_enabled) {
     return (
       <Page title="Flow">
-        <EmptyState
-          title="The Flow page is disabled"
-          snippet={"svc-console --enable-flow\n\nSVC_ENABLE_FLOW=1 svc console      # or by an environment variable"}
-        >
+        <EmptyState title="The Flow page is disabled" snippet={ENABLE_FLOW}>
           It shows triggers, functions and the resources that functions use as a graph. Start the console with{" "}
           <code>--enable-flow</code> to enable it.
         </EmptyState>

@@ -1,11 +1,13 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { X } from "lucide-react";
 import { useMemo } from "react";
+import { usePlace } from "../../app/place.ts";
 import type { SearchOf } from "../../app/search.ts";
 import { changesBetween } from "../../lib/changes.ts";
 import { isOwn } from "../../lib/own-functions.ts";
 import { useFunctions } from "../../lib/use-functions.ts";
 import { useAreModulesKnown, useModules } from "../../lib/use-modules.ts";
+import { typescriptWorker } from "../../model/commands.ts";
 import type { FunctionItem } from "../../model/functions.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -22,16 +24,12 @@ import { useFunctionStats } from "./use-function-stats.ts";
 
 const route = getRouteApi("/functions/{-$functionId}");
 
-const SNIPPET = `import { connect } from "@svc-runtime/sdk";
-
-const worker = connect({ name: "my-worker" });
-worker.registerFunction("hello::greet", ({ name }) => ({ text: \`Hello \${name}\` }));`;
-
 const idOf = ({ function_id }: FunctionItem): string => function_id;
 
 /** Returns the search parameters of the list, without those of a single function. */
 function listSearch({
   inv: _inv,
+  original: _original,
   status: _status,
   source: _source,
   ...others
@@ -44,6 +42,7 @@ export default function FunctionsPage() {
   const search = route.useSearch();
   const { q = "", group = "prefix", worker, system = false } = search;
   const navigate = route.useNavigate();
+  const place = usePlace();
   // On a narrow screen the details cover the list and its filters.
   const isCovered = useIsNarrow() && functionId !== undefined;
   const functions = useFunctions();
@@ -91,7 +90,7 @@ export default function FunctionsPage() {
             }
       }
       emptyState={
-        <EmptyState title="No functions" snippet={SNIPPET}>
+        <EmptyState title="No functions" snippet={typescriptWorker(place)}>
           <p>A worker registers its functions when it connects. They are listed while it is connected.</p>
           {systemCount > 0 && (
             <Button className="mt-3" onClick={() => change({ system: true })}>

@@ -1,5 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { usePlace } from "../../app/place.ts";
 import { bytes } from "../../lib/time.ts";
+import { setState } from "../../model/commands.ts";
 import type { StateGroup } from "../../model/state.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -42,6 +44,7 @@ export function GroupsPanel({
   readonly onOpen: (group: string) => void;
 }) {
   const { gq = "", system = false } = route.useSearch();
+  const place = usePlace();
   const navigate = route.useNavigate();
   const all = query.data?.pages.flatMap(({ items }) => items) ?? [];
   const visible = all.filter(({ scope }) => system || scope === selected || !isSystemGroup(scope));
@@ -69,10 +72,7 @@ export function GroupsPanel({
         empty={query.data !== undefined && visible.length === 0 && query.hasNextPage === false}
         filtered={gq === "" ? undefined : { what: `No group begins with “${gq}”.`, clear: () => setPrefix("") }}
         emptyState={
-          <EmptyState
-            title="Nothing is stored"
-            snippet={`await worker.call("state::set", { scope: "users", key: "ada", value: { role: "admin" } });`}
-          >
+          <EmptyState title="Nothing is stored" snippet={setState(place)}>
             State stores values by group and key. Functions write them; you can also add one here.
             {hidden > 0 && (
               <p className="mt-1">

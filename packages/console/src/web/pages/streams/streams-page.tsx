@@ -1,7 +1,9 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { usePlace } from "../../app/place.ts";
 import type { SearchOf } from "../../app/search.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
+import { sendToStream } from "../../model/commands.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { download } from "../../ui/json-view.tsx";
@@ -22,8 +24,6 @@ import { useView } from "./use-view.ts";
 type Search = SearchOf<"streams">;
 const route = getRouteApi("/streams/{-$messageId}");
 const NO_NAMES: readonly string[] = [];
-const SNIPPET = `svc trigger --function-id='stream::send' \\
-  --payload='{"stream_name": "chat", "group_id": "room-1", "type": "hello", "data": {"text": "Hi"}}'`;
 
 export default function StreamsPage() {
   const { messageId } = route.useParams();
@@ -201,9 +201,10 @@ function NothingYet({
   readonly search: Search;
   readonly showAll: () => void;
 }) {
+  const place = usePlace();
   const isHiding = hidden > 0 && (search.system !== true || search.events !== true);
   return (
-    <EmptyState title="No messages yet" snippet={isHiding ? undefined : SNIPPET}>
+    <EmptyState title="No messages yet" snippet={isHiding ? undefined : sendToStream(place)}>
       <p>
         Messages on stream connections appear here live, in both directions. Join a group above, or connect a client,
         and write to the group.

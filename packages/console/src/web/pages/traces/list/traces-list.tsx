@@ -1,8 +1,10 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { GitCompare } from "lucide-react";
 import { useMemo, useState } from "react";
+import { usePlace } from "../../../app/place.ts";
 import { SavedViews } from "../../../app/saved-views.tsx";
 import { attrParam } from "../../../lib/filter-grammar.ts";
+import { greet } from "../../../model/commands.ts";
 import { Button } from "../../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { DataTable } from "../../../ui/data-table.tsx";
@@ -276,12 +278,12 @@ function GroupBy({
 
 function NoTraces() {
   return (
-    <EmptyState
-      title="No traces yet"
-      snippet={'curl -X POST http://localhost:3111/your/path\nsvc call math::add \'{"a": 1, "b": 2}\''}
-    >
-      A trace is one request with all the calls that it caused. Call a function or send a request, and its trace appears
-      here within a second.
+    <EmptyState title="No traces yet" snippet={greet(usePlace())}>
+      A trace is one request with all the calls that it caused. Call a function, e.g. that of the{" "}
+      <Link to="/" className="text-accent underline">
+        first worker
+      </Link>
+      , or send a request, and its trace appears here within a second.
     </EmptyState>
   );
 }

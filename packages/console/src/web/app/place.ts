@@ -1,0 +1,8 @@
+import { DEFAULT_PLACE, type Place, placeOf } from "../model/commands.ts";
+import { useHello } from "./hello.tsx";
+
+/** Returns the engine's address and version for commands that are shown. */
+export function usePlace(): Place {
+  const hello = useHello();
+  return hello === undefined ? DEFAULT_PLACE : placeOf(hello.engine.bridge, hello.console_version);
+}
