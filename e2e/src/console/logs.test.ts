@@ -136,6 +136,31 @@ describe("the Logs page", () => {
     await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
   });
 
+  it("finds text in entries older than those loaded, and keeps a selected entry in view while new ones arrive", async () => {
+    await log("info", "the needle", { service_name: "hay" });
+    for (let at = 0; at < 400; at++) await log("info", `straw ${at}`, { service_name: "hay" });
+    const { page } = await openLive(`${system.console.url}/logs?source=hay`);
+    const grid = page.getByRole("grid", { name: "Log entries" });
+    const newest = grid.getByRole("row").filter({ hasText: "straw 399" });
+    await newest.waitFor();
+    await page.keyboard.press("Control+f");
+    await page.keyboard.type("the needle");
+    await page.getByRole("search").getByText("1 of 1", { exact: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await grid.getByRole("row").filter({ hasText: "the needle" }).waitFor();
+    await page.keyboard.press("Escape");
+    await grid.focus();
+    await page.keyboard.press("Home");
+    await page.waitForURL(/\/logs\/\d+/);
+    for (let at = 0; at < 60; at++) await log("info", `more straw ${at}`, { service_name: "hay" });
+    await page.getByRole("button", { name: "60 new" }).waitFor();
+    const [list, row] = await Promise.all([grid.boundingBox(), newest.boundingBox()]);
+    expect(row?.y).toBeGreaterThan(list?.y ?? 0);
+    expect((row?.y ?? 0) + (row?.height ?? 0)).toBeLessThan((list?.y ?? 0) + (list?.height ?? 0));
+    await page.getByRole("button", { name: "60 new" }).click();
+    await grid.getByRole("row").nth(1).filter({ hasText: "more straw 59" }).waitFor();
+  });
+
   it("exports all matches as NDJSON, and as CSV without formulas", async () => {
     await log("info", '=HYPERLINK("http://x")', { service_name: "sheet" });
     const { page } = await openLive(`${system.console.url}/logs?source=sheet`);

@@ -1,12 +1,18 @@
 import { ChevronDown, ChevronUp, X } from "lucide-react";
 import { Button } from "../../ui/button.tsx";
 
-/** Searches all loaded rows. The browser's own search finds only rendered rows. */
+/**
+ * Searches all stored entries: those that are loaded at once, then older ones page by page. The browser's own search
+ * finds only rendered rows.
+ */
 export function FindBar({
   text,
   onText,
   count,
   at,
+  searched,
+  isSearching,
+  isFull,
   onStep,
   onClose,
 }: {
@@ -15,6 +21,12 @@ export function FindBar({
   readonly count: number;
   /** Index of the current match. */
   readonly at: number;
+  /** Number of entries that were searched. */
+  readonly searched: number;
+  /** Older entries are still being loaded. */
+  readonly isSearching: boolean;
+  /** Older entries are stored, but more do not fit into the page. */
+  readonly isFull: boolean;
   readonly onStep: (by: number) => void;
   readonly onClose: () => void;
 }) {
@@ -38,7 +50,11 @@ export function FindBar({
         className="h-7 min-w-0 flex-1 rounded-md border border-line-strong/60 bg-surface px-2"
       />
       <span role="status" className="min-w-24 text-right text-ink-2 tabular-nums">
-        {text === "" ? "" : count === 0 ? "No match" : `${at + 1} of ${count.toLocaleString("en-GB")}`}
+        {text === "" ? "" : count === 0 ? "No match" : `${Math.max(0, at) + 1} of ${count.toLocaleString("en-GB")}`}
+        {text !== "" &&
+          isSearching &&
+          ` so far; ${searched.toLocaleString("en-GB")} entries searched, searching older ones`}
+        {text !== "" && isFull && ` in the newest ${searched.toLocaleString("en-GB")} entries`}
       </span>
       <Button
         look="ghost"

@@ -9,6 +9,8 @@ import type { LogColumn } from "./columns.tsx";
 import type { LogRow } from "./rows.ts";
 
 const OVERSCAN = 10;
+/** Height of the header in pixels. */
+const HEADER = 30;
 
 export interface LogListProps {
   readonly rows: readonly LogRow[];
@@ -47,6 +49,8 @@ export function LogList({
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
+    // The header takes this much of the space that the virtualizer counts on.
+    scrollPaddingEnd: HEADER,
     getItemKey: (at) => (rows[at] as LogRow).id,
   });
   const drawn = virtualizer.getVirtualItems();
@@ -58,6 +62,13 @@ export function LogList({
   useEffect(() => {
     if (target !== undefined) virtualizer.scrollToIndex(target.index, { align: "center" });
   }, [target]);
+  const isSelectedLoaded = selectedId !== undefined && rows.some(({ id }) => id === selectedId);
+  // Also when the detail opens beside or below the list, which makes the list smaller.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new selection moves the list
+  useEffect(() => {
+    const at = isSelectedLoaded ? rows.findIndex(({ id }) => id === selectedId) : -1;
+    if (at >= 0) virtualizer.scrollToIndex(at, { align: "auto" });
+  }, [selectedId, isSelectedLoaded]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: measured heights are invalid after these change
   useEffect(() => virtualizer.measure(), [wrap, rowHeight]);
   const shown = columns.filter(({ from }) => width >= from);
@@ -106,8 +117,8 @@ export function LogList({
       <div
         role="row"
         aria-rowindex={1}
-        className="sticky top-0 z-10 grid h-[30px] min-w-full items-center gap-x-3 border-line border-b bg-surface px-4 font-medium text-[12px] text-ink-3"
-        style={template}
+        className="sticky top-0 z-10 grid min-w-full items-center gap-x-3 border-line border-b bg-surface px-4 font-medium text-[12px] text-ink-3"
+        style={{ ...template, height: HEADER }}
       >
         {shown.map(({ key, header }) => (
           // biome-ignore lint/a11y/useSemanticElements: see above

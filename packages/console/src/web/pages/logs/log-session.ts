@@ -26,6 +26,8 @@ export interface SessionState {
   /** Number of stored matches at the time of the request, without later live entries. */
   readonly total: number | undefined;
   readonly hasMore: boolean;
+  /** True if older entries are stored but do not fit into the buffer. */
+  readonly isFull: boolean;
   /** Why the engine stores no entries; undefined if it does. */
   readonly disabled: string | undefined;
   /** Number of entries that the engine dropped from the live stream. */
@@ -43,6 +45,7 @@ export class LogSession {
     error: undefined,
     total: undefined,
     hasMore: false,
+    isFull: false,
     disabled: undefined,
     missed: 0,
     tail: "joining",
@@ -131,6 +134,7 @@ export class LogSession {
         isLoadingMore: false,
         error: undefined,
         hasMore: (answer.cursor !== null || this.#hasEvicted) && this.buffer.size < MAX_LOGS,
+        isFull: answer.cursor !== null && this.buffer.size >= MAX_LOGS,
       });
     } catch (error) {
       this.#hasEvicted ||= cutAt !== undefined;

@@ -1,7 +1,9 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useDeferredValue, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { usePlace } from "../../app/place.ts";
 import { SavedViews } from "../../app/saved-views.tsx";
 import { useHotkey } from "../../lib/hotkeys.ts";
+import { writeLog } from "../../model/commands.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { MoreTools } from "../../ui/more-tools.tsx";
@@ -18,6 +20,7 @@ import { type LogSearch, searchOfChips } from "./filter-terms.ts";
 import { FindBar } from "./find-bar.tsx";
 import { Histogram, HistogramPlaceholder } from "./histogram.tsx";
 import { LogList } from "./log-list.tsx";
+import type { LogSession, SessionState } from "./log-session.ts";
 import { findRows, rowsOf } from "./rows.ts";
 import { DEFAULT_RANGE, useLogQuery } from "./use-log-query.ts";
 import { useLogView } from "./use-log-view.ts";
@@ -40,7 +43,8 @@ export default function LogsPage() {
   const [epoch, setEpoch] = useState(0);
   const query = useLogQuery(search);
   const { session, state } = useLogSession(query, epoch);
-  const view = useLogView(session);
+  const [isFinding, setFinding] = useState(false);
+  const view = useLogView(session, { selectedId: logId, isFinding });
   const counts = useLogCounts(query, view.isPaused, epoch);
   const isNarrow = useIsNarrow(1100);
   const [isPanelOpen, setPanelOpen] = useState(!isNarrow);
@@ -50,7 +54,7 @@ export default function LogsPage() {
     [view.logs, view.marks, search.group, open],
   );
   const columns = useMemo(() => columnsOf(search.cols), [search.cols]);
-  const find = useFind(rows);
+  const find = useFind(rows, { session, state, isOpen: isFinding, setOpen: setFinding });
   useHotkey("mod+f", "Find in the list", find.open, "Logs");
   const container = useRef<HTMLDivElement>(null);
   const loadMore = useCallback(() => void session.loadMore(), [session]);
@@ -61,6 +65,7 @@ export default function LogsPage() {
     const grid = container.current?.querySelector('[role="grid"]');
     if (grid) grid.scrollTop = 0;
     view.setAtTop(true);
+    view.release();
   };
   const isFiltered =
     query.hasFilters || search.from !== undefined || search.to !== undefined || search.range !== undefined;
@@ -73,6 +78,9 @@ export default function LogsPage() {
           onText={find.setText}
           count={find.matches.length}
           at={find.at}
+          searched={session.buffer.size}
+          isSearching={state.hasMore && state.error === undefined}
+          isFull={state.isFull}
           onStep={find.step}
           onClose={find.close}
         />
@@ -233,14 +241,26 @@ function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return next;
 }
 
-/** State of the find bar: matching rows and the current match. */
-function useFind(rows: Parameters<typeof findRows>[0]) {
-  const [isOpen, setIsOpen] = useState(false);
+/** State of the find bar: matching rows and the current match. While it is open, older entries are loaded. */
+function useFind(
+  rows: Parameters<typeof findRows>[0],
+  parts: {
+    readonly session: LogSession;
+    readonly state: SessionState;
+    readonly isOpen: boolean;
+    readonly setOpen: (isOpen: boolean) => void;
+  },
+) {
+  const { session, state, isOpen, setOpen } = parts;
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const [target, setTarget] = useState<{ readonly index: number }>();
   const wanted = useDeferredValue(isOpen ? text : "");
   const matches = useMemo(() => findRows(rows, wanted), [rows, wanted]);
+  const searchesOn = wanted !== "" && state.hasMore && !state.isLoadingMore && state.error === undefined;
+  useEffect(() => {
+    if (searchesOn) void session.loadMore();
+  }, [searchesOn, session]);
   const show = (next: number): void => {
     setAt(next);
     const index = matches[next];
@@ -252,8 +272,8 @@ function useFind(rows: Parameters<typeof findRows>[0]) {
     matches,
     at: Math.min(at, Math.max(0, matches.length - 1)),
     target,
-    open: () => setIsOpen(true),
-    close: () => setIsOpen(false),
+    open: () => setOpen(true),
+    close: () => setOpen(false),
     setText(next: string) {
       setText(next);
       setAt(-1);
@@ -292,6 +312,7 @@ function Footer({
 }
 
 function NoLogs({ disabled }: { readonly disabled: string | undefined }) {
+  const place = usePlace();
   if (disabled !== undefined) {
     return (
       <EmptyState
@@ -312,10 +333,7 @@ function NoLogs({ disabled }: { readonly disabled: string | undefined }) {
     );
   }
   return (
-    <EmptyState
-      title="No log entries yet"
-      snippet={`svc trigger --function-id='engine::log::info' \\\n  --payload='{"message": "Hello", "service_name": "me", "data": {"answer": 42}}'`}
-    >
+    <EmptyState title="No log entries yet" snippet={writeLog(place)}>
       Entries from the SDK's logger, the output of workers and the engine appear here live.
     </EmptyState>
   );

@@ -4,14 +4,21 @@ import type { LogSession } from "./log-session.ts";
 import type { PauseMark } from "./rows.ts";
 import { useLogRows } from "./use-logs.ts";
 
-/** Entries to show. While the view is paused or scrolled away from the newest entry, newer entries are held back. */
-export function useLogView(session: LogSession) {
+/**
+ * Entries to show. Newer entries are held back while the view is paused, scrolled away from the newest entry, or shows a
+ * selected entry, which they would push out of view. Also while the user searches, so that matches stay.
+ */
+export function useLogView(
+  session: LogSession,
+  { selectedId, isFinding }: { readonly selectedId: string | undefined; readonly isFinding: boolean },
+) {
   const [isAtTop, setAtTop] = useState(true);
   const [isPaused, setPaused] = useState(false);
   const [marks, setMarks] = useState<readonly PauseMark[]>([]);
   const [heldAt, setHeldAt] = useState<Pick<Log, "timestamp_ms" | "id">>();
   const pause = useRef<{ readonly fromMs: number; readonly received: number; readonly dropped: number }>(null);
-  const isHeld = isPaused || !isAtTop;
+  const [releasedId, setReleasedId] = useState<string>();
+  const isHeld = isPaused || !isAtTop || isFinding || (selectedId !== undefined && selectedId !== releasedId);
   // A new query is a new list, in which nothing is held back.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   useEffect(() => {
@@ -48,6 +55,8 @@ export function useLogView(session: LogSession) {
     togglePause,
     setAtTop,
     isHeld,
+    /** Shows newer entries also while the selected entry stays selected. */
+    release: () => setReleasedId(selectedId),
     /** Number of entries that are held back. */
     fresh: useMemo(
       () => (heldAt === undefined ? 0 : Math.max(0, session.buffer.size - logs.length)),
