@@ -50,12 +50,27 @@ it("shows promptly, without a reload, that a worker connects and that it is kill
 it("distinguishes two workers with the same name, and shows what each provides", async () => {
   const [first, second] = await Promise.all([system.worker("twins"), system.worker("twins")]);
   first.registerFunction("twins::first", () => 1);
-  second.registerFunction("twins::second", () => 2);
+  second.registerFunction("twins::second", () => Promise.reject(new Error("always")));
+  for (let call = 0; call < 3; call++) await second.call({ function_id: "twins::first" });
+  await first.call({ function_id: "twins::second" }).catch(() => undefined);
   const { page } = await openPage(`${system.console.url}/workers?q=twins`);
   const rows = page.getByRole("row").filter({ hasText: "twins" });
   await rows.filter({ hasText: "×2" }).nth(1).waitFor();
   // Both run in this test's process and share its CPU and memory.
   await rows.filter({ hasText: "Shared process" }).nth(1).waitFor();
+  // Each worker has the figures of the calls that it ran.
+  const failing = rows.filter({ hasText: "100 %" });
+  await failing.waitFor();
+  await failing
+    .getByTitle(/^1 of 1 calls failed in the last/)
+    .first()
+    .waitFor();
+  await rows
+    .getByTitle(/^0 of 3 calls failed in the last/)
+    .first()
+    .waitFor();
+  await page.getByRole("columnheader", { name: "Errors" }).getByRole("button").click();
+  await page.waitForURL(/sort=errors/);
   await rows.first().click();
   await page.getByRole("tab", { name: /Functions/ }).click();
   await page.getByRole("link", { name: /^twins::(?:first|second)$/ }).waitFor();

@@ -1,9 +1,11 @@
 import { Ban, Boxes, CircleAlert, CircleCheck, type LucideIcon } from "lucide-react";
+import { percent } from "../../lib/percent.ts";
 import { bytes, duration } from "../../lib/time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
+import { cn } from "../../ui/cn.ts";
 import type { Column } from "../../ui/data-table.tsx";
 import { Sparkline } from "../../ui/sparkline.tsx";
-import { Ago } from "../../ui/time.tsx";
+import { Ago, Duration } from "../../ui/time.tsx";
 import type { WorkerLines } from "./use-worker-rows.ts";
 import { type RowStatus, SORT_KEYS, stateText, type WorkerRow } from "./worker-rows.ts";
 
@@ -11,6 +13,7 @@ const STATUS: Readonly<Record<RowStatus, { readonly label: string; readonly tone
   {
     connected: { label: "Connected", tone: "ok", icon: CircleCheck },
     module: { label: "Module", tone: "neutral", icon: Boxes },
+    running: { label: "Running", tone: "ok", icon: CircleCheck },
     gone: { label: "Disconnected", tone: "danger", icon: Ban },
     down: { label: "Down", tone: "warn", icon: CircleAlert },
   };
@@ -28,7 +31,7 @@ const STATE_TONES: Readonly<Record<string, Tone>> = {
 };
 
 export function StatusBadge({ row }: { readonly row: WorkerRow }) {
-  const { label, icon: Icon } = row.state === "ready" ? STATUS.connected : STATUS[row.status];
+  const { label, icon: Icon } = STATUS[row.status];
   const tone = row.state === undefined ? STATUS[row.status].tone : (STATE_TONES[row.state] ?? "warn");
   return (
     <Badge
@@ -36,7 +39,7 @@ export function StatusBadge({ row }: { readonly row: WorkerRow }) {
       icon={<Icon aria-hidden className="size-3" />}
       {...(row.configured?.reason ? { title: row.configured.reason } : {})}
     >
-      {row.state === undefined ? label : stateText(row.state)}
+      {row.state === undefined || row.status === "running" ? label : stateText(row.state)}
     </Badge>
   );
 }
@@ -47,6 +50,33 @@ function known<Value>(
   show: (value: Value) => React.ReactNode = String,
 ): React.ReactNode {
   return value === null || value === undefined || value === "" ? NONE : show(value);
+}
+
+type CallFigures = NonNullable<NonNullable<WorkerRow["metrics"]>["calls"]>;
+
+function rate({ rate_per_second: perSecond }: CallFigures): string {
+  return perSecond === 0 ? "0" : perSecond < 10 ? perSecond.toFixed(1) : Math.round(perSecond).toLocaleString("en-GB");
+}
+
+function callsText({ calls, errors, window_seconds: seconds }: CallFigures): string {
+  const count = calls.toLocaleString("en-GB");
+  return `${errors.toLocaleString("en-GB")} of ${count} calls failed in the last ${duration(seconds * 1_000)}`;
+}
+
+function Mono({
+  title,
+  className,
+  children,
+}: {
+  readonly title: string;
+  readonly className?: string;
+  readonly children: React.ReactNode;
+}) {
+  return (
+    <span title={title} className={cn("font-mono text-[12px]", className)}>
+      {children}
+    </span>
+  );
 }
 
 function Metric({
@@ -111,6 +141,24 @@ export function workerColumns(
       from: 640,
       isMain: true,
       cell: ({ worker }) => known(worker?.active_invocations),
+    },
+    {
+      ...{ key: "rate", header: "Calls/s", width: "4.25rem", align: "right", from: 760, isMain: true },
+      cell: ({ metrics }) => known(metrics?.calls, (calls) => <Mono title={callsText(calls)}>{rate(calls)}</Mono>),
+    },
+    {
+      ...{ key: "errors", header: "Errors", width: "4rem", align: "right", from: 380, isMain: true },
+      cell: ({ metrics }) =>
+        known(metrics?.calls, (calls) => (
+          <Mono title={callsText(calls)} className={calls.errors > 0 ? "font-medium text-danger" : "text-ink-3"}>
+            {calls.errors === 0 ? "0" : percent(calls.error_rate)}
+          </Mono>
+        )),
+    },
+    {
+      ...{ key: "p95", header: "p95", width: "4.5rem", align: "right", from: 500, isMain: true },
+      cell: ({ metrics }) =>
+        known(metrics?.calls?.p95_ms, (ms) => <Duration ms={ms} className="font-mono text-[12px]" />),
     },
     {
       ...{ key: "cpu", header: "CPU", width: "7.75rem", align: "right", from: 900 },

@@ -141,7 +141,7 @@ it("merges the live states of configured workers with their polled details", () 
   });
   expect(rows.map(({ name, status, state }) => [name, status, state])).toEqual([
     ["orders", "connected", "backing_off"],
-    ["site", "down", "ready"],
+    ["site", "running", "ready"],
   ]);
 });
 

@@ -59,9 +59,20 @@ export interface WorkerMetrics {
   readonly heap_used_bytes: number | null;
   readonly event_loop_lag_ms: number | null;
   readonly in_flight: number;
+  /** Ended calls of the last 5 minutes, or since it connected; null without calls. Older engines do not report it. */
+  readonly calls?: WorkerCallFigures | null;
   readonly uptime_seconds: number | null;
   readonly source: "sdk" | "process" | null;
   readonly as_of: number;
+}
+
+interface WorkerCallFigures {
+  readonly calls: number;
+  readonly errors: number;
+  readonly error_rate: number;
+  readonly rate_per_second: number;
+  readonly p95_ms: number | null;
+  readonly window_seconds: number;
 }
 
 /**
@@ -75,16 +86,19 @@ export function processStartMs(
   return uptime_seconds === null ? undefined : Math.min(as_of - uptime_seconds * 1_000, connectedAtMs);
 }
 
-/** `down`: in the config file and not connected. Commands never connect. */
-export type RowStatus = "connected" | "module" | "gone" | "down";
+/**
+ * `down`: in the config file, and neither connected nor running. `running`: a command that runs; commands never
+ * connect.
+ */
+export type RowStatus = "connected" | "module" | "running" | "gone" | "down";
 
 export interface WorkerRow {
   readonly id: string;
   readonly name: string;
   readonly status: RowStatus;
-  /** State in the config file of a worker that is down, or connected but not ready, e.g. `crash_looping`. */
+  /** State in the config file of a worker that is down, running, or connected but not ready, e.g. `crash_looping`. */
   readonly state: string | undefined;
-  /** Undefined if the worker is down. */
+  /** Undefined if the worker is down or a command. */
   readonly worker: Worker | undefined;
   readonly goneAtMs: number | undefined;
   readonly metrics: WorkerMetrics | undefined;
@@ -142,7 +156,8 @@ export function rowsOf({ workers, gone, configured, metrics, nowMs }: RowSources
       .map(({ worker, goneAtMs }) => row(worker, "gone", goneAtMs)),
     ...down.map(
       (each): WorkerRow => ({
-        ...{ id: `config:${each.name}`, name: each.name, status: "down", state: each.state, worker: undefined },
+        ...{ id: `config:${each.name}`, name: each.name, state: each.state, worker: undefined },
+        status: each.state === "ready" ? "running" : "down",
         ...{ goneAtMs: undefined, metrics: undefined, configured: each, instances: 0, processPeers: [] },
       }),
     ),
@@ -180,7 +195,7 @@ export function matches(row: WorkerRow, { q, runtime, status, system }: RowFilte
 }
 
 type Sortable = string | number | null | undefined;
-const ORDER: Readonly<Record<RowStatus, number>> = { down: 0, gone: 1, connected: 2, module: 3 };
+const ORDER: Readonly<Record<RowStatus, number>> = { down: 0, gone: 1, connected: 2, running: 3, module: 4 };
 
 export const SORT_KEYS: Readonly<Record<string, (row: WorkerRow) => Sortable>> = {
   status: ({ status }) => ORDER[status],
@@ -192,6 +207,9 @@ export const SORT_KEYS: Readonly<Record<string, (row: WorkerRow) => Sortable>> =
   pid: ({ worker }) => worker?.pid,
   functions: ({ worker }) => worker?.function_count,
   in_flight: ({ worker }) => worker?.active_invocations,
+  rate: ({ metrics }) => metrics?.calls?.rate_per_second,
+  errors: ({ metrics }) => metrics?.calls?.error_rate,
+  p95: ({ metrics }) => metrics?.calls?.p95_ms,
   cpu: ({ metrics }) => metrics?.cpu_percent,
   rss: ({ metrics }) => metrics?.rss_bytes,
   lag: ({ metrics }) => metrics?.event_loop_lag_ms,

@@ -1,6 +1,8 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useMemo } from "react";
+import { usePlace } from "../../app/place.ts";
 import { changesBetween } from "../../lib/changes.ts";
+import { typescriptWorker } from "../../model/commands.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
@@ -17,12 +19,6 @@ const WorkerDetail = lazy(() => import("./worker-detail.tsx"));
 
 const route = getRouteApi("/workers/{-$workerId}");
 
-const SNIPPET = `svc worker add ./workers/my-worker      # the engine starts it and keeps it running
-
-import { connect } from "@svc-runtime/sdk";     // or: connect a process of your own
-const worker = connect({ name: "my-worker" });
-worker.registerFunction("greet", async ({ name }) => \`Hello \${name}\`);`;
-
 /** Ignores metrics, which change all the time. */
 function isSameRow(a: WorkerRow, b: WorkerRow): boolean {
   return a.status === b.status && a.state === b.state && a.worker === b.worker;
@@ -32,6 +28,7 @@ export default function WorkersPage(): ReactNode {
   const { workerId } = route.useParams();
   const { q = "", runtime, status, system = false, sort = "name", dir = "asc" } = route.useSearch();
   const navigate = route.useNavigate();
+  const place = usePlace();
   const { loaded, areAllLoaded, rows: rowsNow, error, metricsProblem } = useWorkerRows();
   const {
     shown: { rows, lines },
@@ -75,7 +72,7 @@ export default function WorkersPage(): ReactNode {
             }
       }
       emptyState={
-        <EmptyState title="No worker is connected" snippet={SNIPPET}>
+        <EmptyState title="No worker is connected" snippet={typescriptWorker(place)}>
           A worker is a process that connects to the engine and registers functions.
         </EmptyState>
       }
@@ -114,6 +111,9 @@ export default function WorkersPage(): ReactNode {
             tabs={[
               { value: "all", label: "All", count: loaded ? searched.length : undefined },
               { value: "connected", label: "Connected", count: loaded ? countOf("connected") : undefined },
+              ...(countOf("running") > 0 || status === "running"
+                ? [{ value: "running", label: "Running", count: loaded ? countOf("running") : undefined }]
+                : []),
               { value: "gone", label: "Disconnected", count: loaded ? countOf("gone") : undefined },
               { value: "down", label: "Down", count: loaded ? countOf("down") : undefined },
             ]}
