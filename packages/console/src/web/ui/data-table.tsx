@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import { cn } from "./cn.ts";
+import { useNewRows } from "./use-new-rows.ts";
 import { useWidth } from "./use-width.ts";
 
 export interface Column<Row> {
@@ -50,6 +51,8 @@ export interface DataTableProps<Row> {
 }
 
 const OVERSCAN = 12;
+/** Height of the header in pixels. */
+const HEADER = 30;
 
 /**
  * A virtualised grid of rows. Arrows, j and k, Home, End and Page keys move, Enter opens. The row height depends on the
@@ -80,6 +83,8 @@ export function DataTable<Row>({
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
+    // The header takes this much of the space that the virtualizer counts on.
+    scrollPaddingEnd: HEADER,
     getItemKey: (at) => idOf(rows[at] as Row),
   });
   const drawn = virtualizer.getVirtualItems();
@@ -90,6 +95,13 @@ export function DataTable<Row>({
   const shown = columns.filter((column) => column.from === undefined || width >= column.from);
   const template = { gridTemplateColumns: shown.map((column) => column.width).join(" ") };
   const selectedAt = rows.findIndex((row) => idOf(row) === selectedId);
+
+  // Also when the detail opens beside or below the table, which makes the table smaller.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new selection moves the list
+  useEffect(() => {
+    if (selectedAt >= 0) virtualizer.scrollToIndex(selectedAt, { align: "auto" });
+  }, [selectedId, selectedAt >= 0]);
+  const isNew = useNewRows(rows, idOf, onEnd !== undefined);
 
   const isItem = (at: number): boolean => rows[at] !== undefined && headingOf?.(rows[at]) === undefined;
   const moveTo = (wanted: number): void => {
@@ -149,7 +161,7 @@ export function DataTable<Row>({
         role="row"
         aria-rowindex={1}
         className="sticky top-0 z-10 grid min-w-full items-center gap-x-3 border-line border-b bg-surface px-4 font-medium text-[12px] text-ink-3"
-        style={{ ...template, height: 30 }}
+        style={{ ...template, height: HEADER }}
       >
         {shown.map((column) => (
           <HeaderCell key={column.key} column={column} sort={sort} onSort={onSort} />
@@ -194,6 +206,7 @@ export function DataTable<Row>({
                 "absolute left-0 grid w-full items-center gap-x-3 border-line/60 border-b px-4",
                 onClick !== undefined && "cursor-pointer hover:bg-hover",
                 rowClass?.(row),
+                isNew(idOf(row)) && "motion-safe:animate-row-new",
                 isSelected && "bg-accent-soft hover:bg-accent-soft",
               )}
               style={{ ...template, height: rowHeight, transform: `translateY(${item.start}px)` }}
