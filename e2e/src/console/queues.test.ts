@@ -115,22 +115,39 @@ it("redrives and discards selected dead letters, and redrives all", async () => 
   const ticks = page.getByRole("checkbox");
   await ticks.nth(0).check();
   await page.getByRole("button", { name: "Discard 1" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Discard", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Discard 1", exact: true }).click();
   await page.getByText("Select all 3").waitFor();
   const added = (await stats("emails")).died ?? 0;
   await ticks.nth(0).check();
   const release = await holdCalls(page, "queue::redrive");
   await page.getByRole("button", { name: "Redrive 1 selected" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Redrive 1", exact: true }).click();
+  await page.keyboard.press("Escape");
   // The dialog stays open when the other action completes.
   await page.getByRole("button", { name: "Redrive all" }).click();
-  const redriveAll = page.getByRole("dialog").getByRole("button", { name: "Redrive all" });
+  const redriveAll = page.getByRole("dialog").getByRole("button", { name: /^Redrive \d/ });
   await redriveAll.waitFor();
   release();
   // The job fails again, because mail::send still rejects it.
   await expect.poll(async () => (await stats("emails")).died).toBe(added + 1);
   await page.getByText("1 dead letter redriven to emails").waitFor();
+  await page.getByRole("dialog").getByText("Redrive 3 dead letters?").waitFor();
   await redriveAll.click();
   await expect.poll(async () => (await stats("emails")).died).toBe(added + 4);
+});
+
+it("selects all dead letters, also those that are not loaded, and asks with their number", async () => {
+  await bury(103);
+  const { page } = await queues("/emails?tab=dead");
+  await page.getByRole("button", { name: "Select all 103" }).click();
+  await page.getByRole("button", { name: "Redrive 103 selected" }).click();
+  await page.getByRole("dialog").getByText("Redrive 103 dead letters?").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Discard 103" }).click();
+  await page.getByRole("dialog").getByText("Discard 103 dead letters?").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Discard 103", exact: true }).click();
+  await page.getByText("No dead letters").waitFor();
+  expect(await stats("emails")).toMatchObject({ dead: 0 });
 });
 
 it("pauses, resumes, and purges after the user typed the name", async () => {

@@ -5,46 +5,52 @@ import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { discard, redrive, redriveAll } from "./queue-api.ts";
+import { allDeadIds, discard, redrive, redriveAll } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
-/** Buttons that redrive the selected or all dead letters, or discard the selected ones. */
+/** Buttons that redrive or discard the selected dead letters, or redrive all of them. Each asks with the exact count. */
 export function DeadActions({
   queue,
   selected,
-  loaded,
+  total,
   onSelectAll,
 }: {
   readonly queue: string;
-  readonly selected: readonly string[];
-  readonly loaded: number;
-  readonly onSelectAll: () => void;
+  /** `all`: also those that are not loaded here. */
+  readonly selected: readonly string[] | "all";
+  /** Number of dead letters in the queue. */
+  readonly total: number;
+  readonly onSelectAll: (isOn: boolean) => void;
 }) {
   const refusal = useWriteRefusal(useLiveState().phase);
   const action = useAction();
-  const [openDialog, setOpenDialog] = useState<"redrive" | "discard" | undefined>();
-  const countText = selected.length === 1 ? "1 dead letter" : `${selected.length} dead letters`;
+  const [openDialog, setOpenDialog] = useState<"redrive-all" | "redrive" | "discard" | undefined>();
+  const count = selected === "all" ? total : selected.length;
+  const isAll = selected === "all" || selected.length === total;
+  const ids = openDialog === "redrive-all" ? "all" : selected;
+  const toRedrive = ids === "all" ? total : ids.length;
   const run = async (change: () => Promise<unknown>, message: string): Promise<void> => {
     if (!(await action.run(change))) return;
     // Closes only the dialog of this action, because the user may have opened another one while it ran.
     setOpenDialog((now) => (now === openDialog ? undefined : now));
+    // Otherwise "all" would include dead letters that arrive later.
+    onSelectAll(false);
     toast(message);
   };
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-1.5 border-line border-b px-3 py-1.5">
-      <Button look="ghost" onClick={onSelectAll}>
-        {selected.length === loaded ? "Clear selection" : `Select all ${loaded}`}
+      <Button look="ghost" onClick={() => onSelectAll(!isAll)}>
+        {isAll ? "Clear selection" : `Select all ${total.toLocaleString("en-GB")}`}
       </Button>
       <span className="flex-1" />
-      {selected.length > 0 && (
+      {count > 0 && (
         <>
           <Button
             icon={<RotateCcw aria-hidden className="size-3.5" />}
             disabledReason={refusal}
-            isPending={action.isPending && openDialog === undefined}
-            onClick={() => void run(() => redrive(queue, selected), `${countText} redriven to ${queue}`)}
+            onClick={() => setOpenDialog("redrive")}
           >
-            Redrive {selected.length} selected
+            Redrive {count.toLocaleString("en-GB")} selected
           </Button>
           <Button
             look="danger"
@@ -52,14 +58,14 @@ export function DeadActions({
             disabledReason={refusal}
             onClick={() => setOpenDialog("discard")}
           >
-            Discard {selected.length}
+            Discard {count.toLocaleString("en-GB")}
           </Button>
         </>
       )}
       <Button
         icon={<RotateCcw aria-hidden className="size-3.5" />}
         disabledReason={refusal}
-        onClick={() => setOpenDialog("redrive")}
+        onClick={() => setOpenDialog("redrive-all")}
       >
         Redrive all
       </Button>
@@ -68,16 +74,21 @@ export function DeadActions({
           {action.problem}
         </p>
       )}
-      {openDialog === "redrive" && (
+      {(openDialog === "redrive" || openDialog === "redrive-all") && (
         <ConfirmDialog
           open
           onClose={() => setOpenDialog(undefined)}
-          title="Redrive all dead letters?"
-          description={`This puts all dead letters of ${queue} back on the queue, including those not loaded here. Each gets its full number of attempts again.`}
-          action="Redrive all"
+          title={`Redrive ${lettersText(toRedrive)}?`}
+          description={`This puts ${toRedrive === 1 ? "it" : "them"} back on ${queue}, with the full number of attempts again.`}
+          action={`Redrive ${toRedrive.toLocaleString("en-GB")}`}
           isPending={action.isPending}
           refusal={refusal}
-          onConfirm={() => void run(() => redriveAll(queue), `All dead letters redriven to ${queue}`)}
+          onConfirm={() =>
+            void run(
+              () => (ids === "all" ? redriveAll(queue) : redrive(queue, ids)),
+              `${lettersText(toRedrive)} redriven to ${queue}`,
+            )
+          }
         >
           <Problem text={action.problem} />
         </ConfirmDialog>
@@ -86,18 +97,27 @@ export function DeadActions({
         <ConfirmDialog
           open
           onClose={() => setOpenDialog(undefined)}
-          title={`Discard ${countText}?`}
-          description={`This permanently deletes them and their data from ${queue}.`}
-          action="Discard"
+          title={`Discard ${lettersText(count)}?`}
+          description={`This permanently deletes ${count === 1 ? "it and its" : "them and their"} data from ${queue}.`}
+          action={`Discard ${count.toLocaleString("en-GB")}`}
           isPending={action.isPending}
           refusal={refusal}
-          onConfirm={() => void run(() => discard(queue, selected), `${countText} discarded`)}
+          onConfirm={() =>
+            void run(
+              async () => discard(queue, selected === "all" ? await allDeadIds(queue) : selected),
+              `${lettersText(count)} discarded`,
+            )
+          }
         >
           <Problem text={action.problem} />
         </ConfirmDialog>
       )}
     </div>
   );
+}
+
+function lettersText(count: number): string {
+  return count === 1 ? "1 dead letter" : `${count.toLocaleString("en-GB")} dead letters`;
 }
 
 function Problem({ text }: { readonly text: string | undefined }) {

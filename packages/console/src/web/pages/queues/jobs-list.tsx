@@ -31,32 +31,37 @@ const EMPTY_TEXTS: Readonly<Record<ListedJobState, { readonly title: string; rea
 export function JobsList({
   queue,
   state,
+  total,
   last,
   onOpen,
 }: {
   readonly queue: string;
   readonly state: ListedJobState;
+  /** Number of the queue's jobs in this state. */
+  readonly total: number;
   /** The job that was open last. Arrow keys continue from it. */
   readonly last: string | undefined;
   readonly onOpen: (jobId: string) => void;
 }) {
   const query = useJobs(queue, state);
   const jobs = useMemo(() => query.data?.pages.flatMap((page) => page.jobs) ?? [], [query.data]);
-  const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set());
+  // `all` includes jobs that are not loaded here.
+  const [selectedIds, setSelectedIds] = useState<ReadonlySet<string> | "all">(new Set());
   const selected = useMemo(
-    () => jobs.map(({ job_id }) => job_id).filter((id) => selectedIds.has(id)),
+    () => (selectedIds === "all" ? "all" : jobs.map(({ job_id }) => job_id).filter((id) => selectedIds.has(id))),
     [jobs, selectedIds],
   );
   const columns = useMemo(
     () =>
       jobColumns(state, {
-        isSelected: (id) => selectedIds.has(id),
+        isSelected: (id) => selectedIds === "all" || selectedIds.has(id),
         toggle: (id) =>
-          setSelectedIds((before) =>
-            before.has(id) ? new Set([...before].filter((other) => other !== id)) : new Set([...before, id]),
-          ),
+          setSelectedIds((all) => {
+            const before = all === "all" ? new Set(jobs.map(({ job_id }) => job_id)) : all;
+            return before.has(id) ? new Set([...before].filter((other) => other !== id)) : new Set([...before, id]);
+          }),
       }),
-    [state, selectedIds],
+    [state, selectedIds, jobs],
   );
   return (
     <div className="flex h-full min-h-40 flex-col">
@@ -71,10 +76,8 @@ export function JobsList({
           <DeadActions
             queue={queue}
             selected={selected}
-            loaded={jobs.length}
-            onSelectAll={() =>
-              setSelectedIds(selected.length === jobs.length ? new Set() : new Set(jobs.map(({ job_id }) => job_id)))
-            }
+            total={Math.max(total, jobs.length)}
+            onSelectAll={(isOn) => setSelectedIds(isOn ? "all" : new Set())}
           />
         )}
         <DataTable

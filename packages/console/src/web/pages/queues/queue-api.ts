@@ -35,6 +35,18 @@ export async function fetchJobs(
   );
 }
 
+/** Returns the IDs of all dead letters of a queue. */
+export async function allDeadIds(queue: string): Promise<readonly string[]> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: JobPage = await fetchJobs(queue, "dead", cursor);
+    ids.push(...page.jobs.map(({ job_id }) => job_id));
+    cursor = page.cursor;
+  } while (cursor !== null);
+  return ids;
+}
+
 export async function fetchJob(jobId: string, signal: AbortSignal): Promise<Job | EndedJob> {
   return readJob(await callText("queue::get_job", JSON.stringify({ job_id: jobId }), { signal }));
 }

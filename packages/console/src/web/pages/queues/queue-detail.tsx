@@ -18,8 +18,9 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
   const [last, setLast] = useState(job);
   if (job !== undefined && job !== last) setLast(job);
   const openJob = (next: string | undefined): void => void navigate({ search: (before) => ({ ...before, job: next }) });
+  const totals = { ...stats, done: stats.kept ?? 0 };
   const jobs = (state: ListedJobState) => (
-    <JobsList key={state} last={last} queue={stats.queue} state={state} onOpen={openJob} />
+    <JobsList key={state} last={last} queue={stats.queue} state={state} total={totals[state]} onOpen={openJob} />
   );
   const tabs: TabSpec[] = [
     { value: "waiting", label: "Waiting", count: stats.waiting, content: jobs("waiting") },
