@@ -113,10 +113,24 @@ it("shows past calls of all sources, compares a call with the previous one, and 
   await page.getByRole("button", { name: "Replay", exact: true }).click();
   await result(page).getByText("OK", { exact: true }).waitFor();
   expect(await textOf(result(page))).toContain('"second": 2');
+  // The replay links to its original, and to the comparison of the two.
+  const original = await result(page)
+    .getByRole("link", { name: /^[0-9a-f-]{36}$/ })
+    .getAttribute("href");
+  await result(page).getByRole("link", { name: "Compare the two" }).click();
+  const comparison = page.getByRole("region", { name: "Comparison" });
+  await comparison.getByText(/^Original call/).waitFor();
+  await comparison.getByText("Input: no differences").waitFor();
+  expect(
+    await page
+      .getByRole("region", { name: "Invocation" })
+      .getByRole("link", { name: /^[0-9a-f-]{36}$/ })
+      .getAttribute("href"),
+  ).toBe(original);
   // A replayed call is in the history with its own source.
   await visit(page, "/functions/calls::echo?tab=history&source=console");
   await invocations(page).getByRole("row").filter({ hasText: "console" }).first().waitFor();
-  expect(await invocations(page).getByRole("row").filter({ hasText: "call" }).count()).toBe(0);
+  expect(await invocations(page).getByRole("gridcell", { name: "call", exact: true }).count()).toBe(0);
 });
 
 it("loads a past input into the editor, to be edited and sent", async () => {
@@ -139,6 +153,11 @@ it("keeps the history's status in the URL, and shows the error of a failed call"
     await invocations(page).getByRole("row").nth(1).waitFor();
     expect(await page.getByRole("combobox", { name: /^Status/ }).inputValue()).toBe("error");
   }
+  await invocations(page)
+    .getByRole("row")
+    .nth(1)
+    .getByText(/no stock/)
+    .waitFor();
   await invocations(page).getByRole("row").nth(1).click();
   await page.getByRole("region", { name: "Invocation" }).getByRole("alert").getByText("no stock").first().waitFor();
   await page.goBack();

@@ -86,6 +86,20 @@ beforeAll(async () => {
   await keepTrace(worker, "large", [
     { id: "large root", name: "large", ago: 2_000, took: 10, attributes: { body: "x".repeat(LARGE) } },
   ]);
+  // Answered before the job that it enqueued failed.
+  await keepTrace(worker, "late", [
+    { id: "late root", name: "POST /late", ago: 9_000, took: 139 },
+    { id: "late mail", parent: "late root", name: "mail::send", ago: 8_900, took: 1_520, failed: "550 no such user" },
+  ]);
+  for (const code of ["card_declined", "card_expired"])
+    await keepTrace(worker, code, [
+      { id: `${code} root`, name: "POST /pay", ago: 8_000, took: 50, failed: "the payment failed" },
+      {
+        ...{ id: `${code} charge`, parent: `${code} root`, name: "payments::charge", ago: 7_990, took: 30 },
+        failed: `refused: ${code}`,
+        attributes: { "svc.error.code": code },
+      },
+    ]);
   const log = {
     message: `charging ${HTML}`,
     service_name: "bank",
@@ -241,6 +255,52 @@ it(
     );
   },
 );
+
+it("has the status and duration of its root span everywhere, and shows asynchronous work separately", async () => {
+  const { page } = await openLive(`${traces}?op=${encodeURIComponent("POST /late")}`);
+  const listed = page.getByRole("grid", { name: "Traces" }).getByRole("row").filter({ hasText: "POST /late" });
+  await listed.getByText("139 ms", { exact: true }).waitFor();
+  await listed.getByText("OK", { exact: true }).waitFor();
+  await listed.getByText("until +1.62 s, 1 error").waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Command palette" }).fill("late");
+  await page.getByRole("dialog").getByText("OK · 139 ms · asynchronous work until +1.62 s, 1 error").waitFor();
+  await page.keyboard.press("Escape");
+  // It has an error, but it did not fail.
+  await visit(page, "/traces?status=error");
+  await page.getByRole("row").filter({ hasText: "POST /pay" }).first().waitFor();
+  expect(await listed.count()).toBe(0);
+  await visit(page, "/traces?failed=true");
+  await listed.first().waitFor();
+  await page.getByLabel("Filters").getByText("with errors").waitFor();
+  await visitTrace(page, "late");
+  await page.getByText("until +1.62 s, 1 error").waitFor();
+  await page.getByText("550 no such user").waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/traces/${traceId("late")}`);
+});
+
+it("opens at the span that failed first, with its error in the head, and stays without a span once that is closed", async () => {
+  const { page } = await openPage(pathOf("card_declined"));
+  await page.getByRole("region", { name: "payments::charge" }).waitFor();
+  await page.getByText("refused: card_declined").first().waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/traces/${traceId("card_declined")}/${spanId("card_declined charge")}`);
+  await page.keyboard.press("Escape");
+  await page.getByRole("region", { name: "payments::charge" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "payments::charge" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/traces/${traceId("card_declined")}`);
+  await visit(page, `/traces/${traceId("one")}/root`);
+  await page.getByRole("region", { name: "checkout" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/traces/${traceId("one")}/${spanId("one root")}`);
+});
+
+it("differs from a trace with another error code, also at the same duration", async () => {
+  const { page } = await openPage(pathOf("card_declined", undefined, `compare=${traceId("card_expired")}`));
+  const differences = page.getByRole("grid", { name: "Differences" });
+  await differences.getByText("card_declined → card_expired").waitFor();
+  await page.getByRole("button", { name: "Outcome 1" }).click();
+  await differences.getByRole("row").nth(1).getByText("payments::charge").waitFor();
+  expect(await differences.getByRole("row").count()).toBe(2);
+});
 
 describe("with the keyboard alone", () => {
   it("each view leads to its spans", async () => {

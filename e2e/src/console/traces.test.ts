@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Worker } from "@svc-runtime/sdk";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkAccessibility } from "./support/axe.ts";
 import { copiedBy } from "./support/clipboard.ts";
@@ -176,7 +176,14 @@ it("opens a trace of 10,000 spans at the span in the address", async () => {
   await page.goto("about:blank");
   await page.goto(last);
   await tree.locator('[role="row"][aria-selected="true"]').waitFor({ timeout: 60_000 });
-  expect(await tree.locator('[role="row"][aria-selected="true"]').getAttribute("aria-rowindex")).toBe("10001");
+  const selected = tree.locator('[role="row"][aria-selected="true"]');
+  expect(await selected.getAttribute("aria-rowindex")).toBe("10001");
+  // The whole row is visible, not only its upper edge.
+  const bottomOf = async (of: Locator): Promise<number> => {
+    const box = await of.boundingBox();
+    return (box?.y ?? 0) + (box?.height ?? 0);
+  };
+  await expect.poll(async () => (await bottomOf(selected)) - (await bottomOf(tree))).toBeLessThan(1);
   await close();
   await large.stop();
 });

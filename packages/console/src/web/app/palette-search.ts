@@ -2,6 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { call } from "../lib/api.ts";
 import { BY_CONSOLES } from "../lib/by-consoles.ts";
+import { duration } from "../lib/time.ts";
+import { asyncWorkText } from "../model/trace-outcome.ts";
+import type { TraceSummary } from "../model/trace-types.ts";
 
 /** One search result with its address and label. */
 export interface Hit {
@@ -86,17 +89,17 @@ const SEARCHES: readonly Search[] = [
       if (/^[0-9a-f]{32}$/i.test(text))
         return [{ href: `/traces/${text.toLowerCase()}`, label: text.toLowerCase(), note: "by its id" }];
       interface Found {
-        readonly spans: readonly { readonly trace_id: string; readonly name: string; readonly status: string }[];
+        readonly spans: readonly { readonly trace_id: string; readonly name: string; readonly trace: TraceSummary }[];
       }
       const found = await call<Found>(
         "engine::traces::list",
         { text, limit: MAX_HITS, exclude_attributes: BY_CONSOLES },
         { signal },
       );
-      return found.spans.map(({ trace_id, name, status }) => ({
+      return found.spans.map(({ trace_id, name, trace }) => ({
         href: `/traces/${trace_id}`,
         label: name,
-        note: `${status} · ${trace_id.slice(0, 8)}`,
+        note: traceNote(trace),
       }));
     },
   },
@@ -120,6 +123,17 @@ const SEARCHES: readonly Search[] = [
     },
   },
 ];
+
+/** Describes the outcome as the Traces page does. */
+function traceNote({ trace_id, status, duration_ms, async_work }: TraceSummary): string {
+  const parts = [
+    { ok: "OK", error: "Error", pending: "Pending" }[status],
+    duration_ms === null ? undefined : duration(duration_ms),
+    async_work === undefined ? undefined : `asynchronous work ${asyncWorkText(async_work)}`,
+    trace_id.slice(0, 8),
+  ];
+  return parts.filter((part) => part !== undefined).join(" · ");
+}
 
 async function findState(text: string, signal: AbortSignal): Promise<readonly Hit[]> {
   const { items } = await call<{ items: readonly { scope: string; items: number }[] }>(

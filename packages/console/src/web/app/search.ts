@@ -21,6 +21,8 @@ export const searchSchemas = {
     system: flag,
     tab: text,
     inv: text,
+    /** The call that `inv` replayed, for the comparison of the two. */
+    original: text,
     status: text,
     source: text,
   }),
@@ -52,6 +54,8 @@ export const searchSchemas = {
   traces: z.object({
     q: text,
     status: z.optional(z.enum(["ok", "error", "pending"])),
+    /** Only traces with a failed span, whatever the status of the root span. */
+    failed: flag,
     service: text,
     fn: text,
     op: text,
@@ -82,7 +86,7 @@ export const searchSchemas = {
     rows: z.optional(z.enum(["operation"])),
     colors: z.optional(z.enum(["status", "self"])),
     list: flag,
-    change: z.optional(z.enum(["slower", "faster", "added", "removed", "same"])),
+    change: z.optional(z.enum(["outcome", "slower", "faster", "added", "removed", "same"])),
   }),
   logs: z.object({
     q: text,

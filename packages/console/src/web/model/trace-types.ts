@@ -2,18 +2,30 @@
 
 export type TraceStatus = "ok" | "error" | "pending";
 
+/** Work of a trace that goes on after its root span has ended. */
+export interface AsyncWork {
+  /** Time from the root span's start to the last end. Null while a span is running. */
+  readonly until_ms: number | null;
+  /** Number of failed spans that ended after the root span. */
+  readonly errors: number;
+}
+
 export interface TraceSummary {
   readonly trace_id: string;
   readonly root_span_id: string;
   readonly root_name: string;
   readonly service: string;
   readonly services: readonly string[];
+  /** Status of the root span. */
   readonly status: TraceStatus;
   readonly start_time_ms: number;
-  /** Null while one of its spans is running. */
+  /** Duration of the root span. Null while it is running. */
   readonly duration_ms: number | null;
   readonly span_count: number;
+  /** Number of failed spans, whatever the status. */
   readonly error_count: number;
+  /** Absent if nothing went on after the root span. */
+  readonly async_work?: AsyncWork;
   readonly partial: boolean;
   readonly trigger_type?: string;
   readonly function_id?: string;
@@ -101,6 +113,8 @@ export interface ComparedSide {
   readonly span_id: string;
   readonly duration_ms: number | null;
   readonly status: TraceStatus;
+  /** Code of the error or of the HTTP response. */
+  readonly code: string | null;
 }
 
 export interface ComparedRow {
@@ -108,7 +122,7 @@ export interface ComparedRow {
   readonly a: ComparedSide | null;
   readonly b: ComparedSide | null;
   readonly delta_ms: number | null;
-  readonly change: "added" | "removed" | "slower" | "faster" | "same";
+  readonly change: "added" | "removed" | "outcome" | "slower" | "faster" | "same";
 }
 
 export interface CompareAnswer {

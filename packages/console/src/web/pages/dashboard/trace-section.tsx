@@ -1,8 +1,13 @@
 import { maskText } from "@svc-runtime/protocol/secrets";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { call } from "../../lib/api.ts";
 import { BY_CONSOLES } from "../../lib/by-consoles.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
-import type { TraceSummary } from "../../model/trace-types.ts";
+import { slowestPart } from "../../model/critical-path.ts";
+import { buildForest } from "../../model/span-forest.ts";
+import { asyncWorkText } from "../../model/trace-outcome.ts";
+import type { LeanSpan, TraceSummary } from "../../model/trace-types.ts";
 import { DataRegion, SkeletonRows } from "../../ui/data-region.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
 import { Section } from "./section.tsx";
@@ -18,13 +23,56 @@ interface TraceRoot {
 
 const SHOWN = 5;
 
-function partsText({ services, span_count }: TraceSummary): string {
-  return `${services.join(", ")} · ${span_count} ${span_count === 1 ? "span" : "spans"}`;
+/** Maximum number of spans that are read to find the slowest one. */
+const MAX_READ_SPANS = 1_000;
+
+/** Names the span with the largest self time on the critical path of a trace. */
+function SlowestSpan({
+  trace: { trace_id: traceId, span_count: spanCount, services },
+}: {
+  readonly trace: TraceSummary;
+}) {
+  const { data } = useQuery({
+    // An ended trace with the same number of spans has not changed.
+    queryKey: ["slowest span", traceId, spanCount],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) => {
+      const { spans } = await call<{ readonly spans: readonly LeanSpan[] }>(
+        "engine::traces::spans",
+        { trace_id: traceId, detail: "lean", limit: MAX_READ_SPANS },
+        { signal },
+      );
+      const forest = buildForest(spans);
+      return slowestPart(forest, forest.lengthMs) ?? null;
+    },
+  });
+  if (data == null)
+    return (
+      <p className="truncate text-[12px] text-ink-2">
+        {services.join(", ")} · {spanCount} {spanCount === 1 ? "span" : "spans"}
+      </p>
+    );
+  return (
+    <p className="min-h-6 truncate text-[12px] text-ink-2 leading-6">
+      most time in{" "}
+      <Link
+        to="/traces/{-$traceId}/{-$spanId}"
+        params={{ traceId, spanId: data.node.id }}
+        className="inline-block min-h-6 font-mono text-accent hover:underline"
+      >
+        {data.node.name}
+      </Link>{" "}
+      ({data.node.service}): <Duration ms={data.selfMs} />
+    </p>
+  );
 }
 
-/** Returns the root's error with secrets masked, or how many spans failed if the root has no error of its own. */
-function reasonOf({ status_description, trace: { error_count, span_count } }: TraceRoot): string {
-  return status_description ? maskText(status_description) : `${error_count} of ${span_count} spans failed`;
+/** Returns the root's error with secrets masked, or else what failed below it. */
+function reasonOf({ status_description, trace: { status, error_count, span_count, async_work } }: TraceRoot): string {
+  if (status_description) return maskText(status_description);
+  if (status !== "error" && async_work !== undefined && async_work.errors > 0)
+    return `Asynchronous work: ${asyncWorkText(async_work)}`;
+  return `${error_count} of ${span_count} spans failed`;
 }
 
 /** The five latest failed or the five slowest traces of the range. */
@@ -44,7 +92,7 @@ export function TraceSection({
       limit: SHOWN,
       start_time: Date.now() - rangeMs,
       exclude_attributes: BY_CONSOLES,
-      ...(which === "errors" ? { status: "error" } : { sort_by: "duration", sort_order: "desc" }),
+      ...(which === "errors" ? { with_errors: true } : { sort_by: "duration", sort_order: "desc" }),
     }),
   );
   return (
@@ -54,7 +102,7 @@ export function TraceSection({
         <Link
           to="/traces/{-$traceId}/{-$spanId}"
           params={{ traceId: undefined, spanId: undefined }}
-          search={which === "errors" ? { status: "error" } : { sort: "duration" }}
+          search={which === "errors" ? { failed: true } : { sort: "duration" }}
           className="text-[12px] text-accent underline"
         >
           {which === "errors" ? "All failed traces" : "All traces by duration"}
@@ -86,16 +134,17 @@ export function TraceSection({
                   <Link
                     to="/traces/{-$traceId}/{-$spanId}"
                     params={{ traceId: root.trace_id, spanId: undefined }}
-                    className="block truncate font-mono text-[12px] text-accent hover:underline"
+                    className="block min-h-6 truncate font-mono text-[12px] text-accent leading-6 hover:underline"
                   >
                     {root.name}
                   </Link>
-                  <p
-                    className="truncate text-[12px] text-ink-2"
-                    title={which === "errors" ? reasonOf(root) : undefined}
-                  >
-                    {which === "errors" ? reasonOf(root) : partsText(root.trace)}
-                  </p>
+                  {which === "errors" ? (
+                    <p className="truncate text-[12px] text-ink-2" title={reasonOf(root)}>
+                      {reasonOf(root)}
+                    </p>
+                  ) : (
+                    <SlowestSpan trace={root.trace} />
+                  )}
                 </div>
                 {root.trace.duration_ms !== null && (
                   <Duration ms={root.trace.duration_ms} className="font-mono text-[12px]" />

@@ -69,6 +69,8 @@ export function FunctionDetail({
                   functionId={functionId}
                   schema={item?.request_format}
                   isThere={item !== undefined}
+                  replayId={tab === "invoke" ? search.inv : undefined}
+                  onReplayLoaded={() => onSearch({ inv: undefined })}
                 />
               </Suspense>
             ),
@@ -125,7 +127,7 @@ function RelatedPages({ functionId }: { readonly functionId: string }) {
         <Link
           to="/traces/{-$traceId}/{-$spanId}"
           params={{ traceId: undefined, spanId: undefined }}
-          search={{ fn: functionId, status: "error" }}
+          search={{ fn: functionId, failed: true }}
           className="text-accent underline"
         >
           Failed traces that call this function

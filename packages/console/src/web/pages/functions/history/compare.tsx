@@ -1,3 +1,4 @@
+import { maskText } from "@svc-runtime/protocol/secrets";
 import { type JsonValue, parseJson } from "../../../lib/json.ts";
 import { Duration } from "../../../ui/time.tsx";
 import { statusLabel } from "../model.ts";
@@ -6,31 +7,43 @@ import { type InvocationDetail, type Preview, useInvocation } from "./use-histor
 
 const MARKS: Readonly<Record<Difference["kind"], string>> = { added: "+", removed: "−", changed: "≠" };
 
-/** Differences between a call and the previous call. */
+/** Differences between a call and another call of the function. */
 export function Compare({
   invocation,
-  previousId,
+  otherId,
+  otherName,
 }: {
   readonly invocation: InvocationDetail;
-  readonly previousId: string;
+  readonly otherId: string;
+  readonly otherName: "Previous call" | "Original call";
 }) {
-  const { data: previous, error } = useInvocation(previousId);
-  if (error !== null) return <p role="alert">Failed to load the previous call: {error.message}</p>;
-  if (previous === undefined) return <p role="status">Loading the previous call…</p>;
-  if (previous === null) return <p>The previous call is no longer stored.</p>;
+  const { data: other, error } = useInvocation(otherId);
+  const name = `the ${otherName.toLowerCase()}`;
+  if (error !== null)
+    return (
+      <p role="alert">
+        Failed to load {name}: {error.message}
+      </p>
+    );
+  if (other === undefined) return <p role="status">Loading {name}…</p>;
+  if (other === null) return <p>{otherName} not found; it may have been evicted.</p>;
   return (
     <section aria-label="Comparison" className="flex flex-col gap-2 rounded-md border border-line p-3">
-      <Summary name="Previous call" invocation={previous} />
+      <Summary name={otherName} invocation={other} />
       <Summary name="This call" invocation={invocation} />
-      <Differences title="Input" before={previous.input} after={invocation.input} />
-      <Differences title="Output" before={previous.output} after={invocation.output} />
+      <Differences title="Input" before={other.input} after={invocation.input} />
+      {other.error == null && invocation.error == null ? (
+        <Differences title="Output" before={other.output} after={invocation.output} />
+      ) : (
+        <Differences title="Outcome" before={outcomeIn(other)} after={outcomeIn(invocation)} />
+      )}
     </section>
   );
 }
 
 function Summary({
   name,
-  invocation: { status, duration_ms: durationMs },
+  invocation: { status, duration_ms: durationMs, error },
 }: {
   readonly name: string;
   readonly invocation: InvocationDetail;
@@ -41,6 +54,11 @@ function Summary({
       {durationMs !== null && (
         <>
           , <Duration ms={durationMs} />
+        </>
+      )}
+      {error != null && (
+        <>
+          , <code className="text-danger">{error.code}</code>
         </>
       )}
     </p>
@@ -80,6 +98,13 @@ function Differences({
       </ul>
     </div>
   );
+}
+
+/** Returns what a call ended with: its error, or else its output. */
+function outcomeIn({ error, output }: InvocationDetail): Preview | null {
+  if (error == null) return output;
+  const { code, message, details } = error;
+  return { json: JSON.stringify({ error: { code, message: maskText(message), details } }), truncated: false };
 }
 
 function valueIn(preview: Preview | null): JsonValue | undefined | "unreadable" {

@@ -1,4 +1,5 @@
 import type { InvocationListing } from "@svc-runtime/protocol/listings";
+import { maskText } from "@svc-runtime/protocol/secrets";
 import { useMemo } from "react";
 import type { SearchOf } from "../../../app/search.ts";
 import { Badge } from "../../../ui/badge.tsx";
@@ -40,12 +41,14 @@ const columns: readonly Column<InvocationListing>[] = [
     key: "who",
     header: "Caller or error",
     width: "minmax(6rem,1fr)",
-    from: 640,
+    from: 320,
     cell: ({ caller, error }) =>
       error == null ? (
         <span className="text-ink-2">{caller?.name ?? ""}</span>
       ) : (
-        <span className="text-danger">{error.code}</span>
+        <span className="text-danger" title={`${error.code}: ${maskText(error.message)}`}>
+          {error.code}: {maskText(error.message)}
+        </span>
       ),
   },
 ];
@@ -60,7 +63,7 @@ export default function HistoryTab({
   readonly search: SearchOf<"functions">;
   readonly onSearch: (change: Partial<SearchOf<"functions">>) => void;
 }) {
-  const { status, source, inv } = search;
+  const { status, source, inv, original } = search;
   const history = useHistory(functionId, status, source);
   const rows = useMemo(() => history.data?.pages.flatMap(({ invocations }) => invocations) ?? [], [history.data]);
   const at = rows.findIndex(({ invocation_id }) => invocation_id === inv);
@@ -108,7 +111,7 @@ export default function HistoryTab({
           rows={rows}
           idOf={({ invocation_id }) => invocation_id}
           selectedId={inv}
-          onSelect={({ invocation_id }) => onSearch({ inv: invocation_id })}
+          onSelect={({ invocation_id }) => onSearch({ inv: invocation_id, original: undefined })}
           onEnd={() => {
             if (history.hasNextPage && !history.isFetching) void history.fetchNextPage();
           }}
@@ -121,7 +124,7 @@ export default function HistoryTab({
             <h3 className="min-w-0 flex-1 truncate font-medium">
               Invocation <code className="text-ink-2">{inv}</code>
             </h3>
-            <Button look="ghost" className="h-6" onClick={() => onSearch({ inv: undefined })}>
+            <Button look="ghost" className="h-6" onClick={() => onSearch({ inv: undefined, original: undefined })}>
               Close
             </Button>
           </div>
@@ -129,8 +132,9 @@ export default function HistoryTab({
             key={inv}
             invocationId={inv}
             functionId={functionId}
+            originalId={original}
             previousId={at < 0 ? undefined : rows[at + 1]?.invocation_id}
-            onEdit={() => onSearch({ tab: "invoke", inv: undefined })}
+            onEdit={() => onSearch({ tab: "invoke", inv: undefined, original: undefined })}
           />
         </section>
       )}

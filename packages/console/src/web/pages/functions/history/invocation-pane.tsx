@@ -10,7 +10,6 @@ import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { JsonView } from "../../../ui/json-view.tsx";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 import { invocations, useInvokeSession } from "../invoke/invoke-store.ts";
-import { EMPTY_DRAFT } from "../invoke/request.ts";
 import { Failure } from "../invoke/run-result.tsx";
 import { statusLabel } from "../model.ts";
 import { Compare } from "./compare.tsx";
@@ -20,6 +19,8 @@ import { INVOCATION_TONES, type InvocationDetail, type Preview, useInvocation } 
 export function InvocationPane(props: {
   readonly invocationId: string;
   readonly functionId: string;
+  /** The call that this one replayed; the comparison with it is open at first. */
+  readonly originalId: string | undefined;
   readonly previousId: string | undefined;
   /** Called after the input is loaded into the editor. */
   readonly onEdit: () => void;
@@ -45,15 +46,18 @@ export function InvocationPane(props: {
 function Facts({
   invocation,
   functionId,
+  originalId,
   previousId,
   onEdit,
 }: {
   readonly invocation: InvocationDetail;
   readonly functionId: string;
+  readonly originalId: string | undefined;
   readonly previousId: string | undefined;
   readonly onEdit: () => void;
 }) {
-  const [isComparing, setComparing] = useState(false);
+  const [isComparing, setComparing] = useState(originalId !== undefined);
+  const otherId = originalId ?? previousId;
   const { error, input, output } = invocation;
   return (
     <div className="flex flex-col gap-3 p-3">
@@ -101,6 +105,21 @@ function Facts({
             </dd>
           </>
         )}
+        {originalId !== undefined && (
+          <>
+            <dt>Replay of</dt>
+            <dd>
+              <Link
+                to="/functions/{-$functionId}"
+                params={{ functionId }}
+                search={(before: object) => ({ ...before, tab: "history", inv: originalId, original: undefined })}
+                className="break-all font-mono text-[12px] text-accent underline"
+              >
+                {originalId}
+              </Link>
+            </dd>
+          </>
+        )}
         {invocation.trace_id !== null && (
           <>
             <dt>Trace</dt>
@@ -119,12 +138,20 @@ function Facts({
       </dl>
       <ReplayActions
         functionId={functionId}
+        invocationId={invocation.invocation_id}
         input={input}
         onEdit={onEdit}
-        onCompare={previousId === undefined ? undefined : () => setComparing(!isComparing)}
+        compareWith={originalId === undefined ? "previous" : "original"}
+        onCompare={otherId === undefined ? undefined : () => setComparing(!isComparing)}
         isComparing={isComparing}
       />
-      {isComparing && previousId !== undefined && <Compare invocation={invocation} previousId={previousId} />}
+      {isComparing && otherId !== undefined && (
+        <Compare
+          invocation={invocation}
+          otherId={otherId}
+          otherName={originalId === undefined ? "Previous call" : "Original call"}
+        />
+      )}
       {error != null && (
         <Failure
           failure={{ code: error.code, message: error.message, details: error.details, stack: error.stacktrace }}
@@ -139,14 +166,18 @@ function Facts({
 /** Buttons that replay the call, with or without edits. An input that was stored only in part cannot be sent again. */
 function ReplayActions({
   functionId,
+  invocationId,
   input,
   onEdit,
+  compareWith,
   onCompare,
   isComparing,
 }: {
   readonly functionId: string;
+  readonly invocationId: string;
   readonly input: Preview | null;
   readonly onEdit: () => void;
+  readonly compareWith: "previous" | "original";
   readonly onCompare: (() => void) | undefined;
   readonly isComparing: boolean;
 }) {
@@ -161,7 +192,7 @@ function ReplayActions({
         : /"\[REDACTED\]"/i.test(input.json) || mayHoldMask(input.json)
           ? REDACTED
           : undefined;
-  const loadIntoEditor = (): void => invocations.change(functionId, { ...EMPTY_DRAFT, payload: input?.json ?? "" });
+  const loadIntoEditor = (): void => invocations.load(functionId, input?.json ?? "", invocationId);
   return (
     <div className="flex flex-wrap gap-2">
       <Button
@@ -189,7 +220,7 @@ function ReplayActions({
         aria-pressed={isComparing}
         disabledReason={onCompare === undefined ? "The list has no previous call" : undefined}
       >
-        Compare with previous
+        Compare with {compareWith}
       </Button>
     </div>
   );

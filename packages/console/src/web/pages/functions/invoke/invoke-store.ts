@@ -5,6 +5,8 @@ import { type Draft, EMPTY_DRAFT, invokeBody } from "./request.ts";
 /** One call made from the page. It stays with its function when another one is selected. */
 export interface Run {
   readonly draft: Draft;
+  /** Invocation whose input it sent again. */
+  readonly replayOf: string | undefined;
   readonly startedAtMs: number;
   readonly state: "running" | "answered" | "cancelled" | "failed";
   readonly durationMs: number | undefined;
@@ -17,10 +19,12 @@ interface Session {
   readonly draft: Draft;
   /** Whether the user typed an input. The schema's proposal then no longer replaces it. */
   readonly isTyped: boolean;
+  /** Invocation whose input was loaded for the next run. */
+  readonly replayOf: string | undefined;
   readonly run: Run | undefined;
 }
 
-const EMPTY_SESSION: Session = { draft: EMPTY_DRAFT, isTyped: false, run: undefined };
+const EMPTY_SESSION: Session = { draft: EMPTY_DRAFT, isTyped: false, replayOf: undefined, run: undefined };
 /** Maximum number of sessions. The least recently changed one without a call in flight is evicted. */
 const MAX_SESSIONS = 50;
 
@@ -60,6 +64,12 @@ export class InvokeStore {
     this.#set(functionId, { ...session, draft: { ...session.draft, ...change }, isTyped });
   }
 
+  /** Fills the editor with the input of an earlier invocation, for a replay. */
+  load(functionId: string, payload: string, replayOf: string): void {
+    this.change(functionId, { ...EMPTY_DRAFT, payload });
+    this.#set(functionId, { ...this.get(functionId), replayOf });
+  }
+
   /** Calls the function with the draft. Does nothing while a call of the same function is in flight. */
   async run(functionId: string, draft: Draft = this.get(functionId).draft): Promise<void> {
     if (this.#aborts.has(functionId)) return;
@@ -69,6 +79,7 @@ export class InvokeStore {
     const startedAt = performance.now();
     const started: Run = {
       draft,
+      replayOf: this.get(functionId).replayOf,
       startedAtMs,
       state: "running",
       durationMs: undefined,
@@ -91,7 +102,8 @@ export class InvokeStore {
   }
 
   #setRun(functionId: string, run: Run): void {
-    this.#set(functionId, { ...this.get(functionId), run });
+    // Only the first run after `load` is a replay.
+    this.#set(functionId, { ...this.get(functionId), run, replayOf: undefined });
   }
 
   #set(functionId: string, session: Session): void {

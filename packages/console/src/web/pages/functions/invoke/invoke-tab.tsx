@@ -7,6 +7,7 @@ import { checkPayload } from "../../../lib/validate.ts";
 import { prefill } from "../../../model/prefill.ts";
 import { Button } from "../../../ui/button.tsx";
 import { PayloadEditor } from "../../../ui/payload/payload-editor.tsx";
+import { useInvocation } from "../history/use-history.ts";
 import { CallOptions } from "./call-options.tsx";
 import { CopyAs } from "./copy-as.tsx";
 import { invocations, useInvokeSession } from "./invoke-store.ts";
@@ -19,10 +20,15 @@ export default function InvokeTab({
   functionId,
   schema,
   isThere,
+  replayId,
+  onReplayLoaded,
 }: {
   readonly functionId: string;
   readonly schema: unknown;
   readonly isThere: boolean;
+  /** Invocation whose input is loaded into the editor. */
+  readonly replayId: string | undefined;
+  readonly onReplayLoaded: () => void;
 }) {
   const { draft, run } = useInvokeSession(functionId);
   // The engine may accept an input that does not match the schema, so "Send anyway" sends it.
@@ -95,7 +101,39 @@ export default function InvokeTab({
           {refused.text}
         </p>
       )}
+      {replayId !== undefined && (
+        <LoadReplay key={replayId} functionId={functionId} invocationId={replayId} onLoaded={onReplayLoaded} />
+      )}
       {run !== undefined && <RunResult functionId={functionId} run={run} />}
     </div>
   );
+}
+
+/** Loads the input of an invocation into the editor, or says why that is not possible. */
+function LoadReplay({
+  functionId,
+  invocationId,
+  onLoaded,
+}: {
+  readonly functionId: string;
+  readonly invocationId: string;
+  readonly onLoaded: () => void;
+}) {
+  const { data, error } = useInvocation(invocationId);
+  const input = data?.input;
+  const isWhole = input != null && !input.truncated;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: loaded once, so that later edits stay
+  useEffect(() => {
+    if (!isWhole) return;
+    invocations.load(functionId, input.json, invocationId);
+    onLoaded();
+  }, [isWhole]);
+  if (error !== null || data === null || (data !== undefined && !isWhole))
+    return (
+      <p role="alert" className="rounded-md bg-warn-soft px-3 py-1.5 text-warn">
+        {error?.message ??
+          (data === null ? "The call to replay is no longer stored." : "Its input was not stored in full.")}
+      </p>
+    );
+  return null;
 }

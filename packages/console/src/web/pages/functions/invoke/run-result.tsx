@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, CircleSlash, LoaderCircle } from "lucide-react";
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { JsonView } from "../../../ui/json-view.tsx";
@@ -58,11 +58,26 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
       {outcome.kind === "enqueued" && <JobLink text={outcome.result ?? ""} queue={run.draft.queue} />}
       {outcome.error !== undefined && <Failure failure={outcome.error} />}
       {outcome.result !== undefined && <JsonView text={outcome.result} name="the result" openTo={3} />}
+      {run.replayOf !== undefined && (
+        <p className="flex flex-wrap gap-x-4 gap-y-1 text-ink-2">
+          <span>
+            Replay of{" "}
+            <HistoryLink {...{ functionId }} inv={run.replayOf}>
+              <code className="break-all">{run.replayOf}</code>
+            </HistoryLink>
+          </span>
+          {answer?.invocationId != null && (
+            <HistoryLink {...{ functionId }} inv={answer.invocationId} original={run.replayOf}>
+              Compare the two
+            </HistoryLink>
+          )}
+        </p>
+      )}
       {answer?.traceId != null && (
         <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
           <Link
             to="/traces/{-$traceId}/{-$spanId}"
-            params={{ traceId: answer.traceId, spanId: undefined }}
+            params={{ traceId: answer.traceId, spanId: "root" }}
             search={{ view: "waterfall" }}
             className="text-accent underline"
           >
@@ -77,14 +92,9 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
             All logs of the trace
           </Link>
           {answer.invocationId !== null && (
-            <Link
-              to="/functions/{-$functionId}"
-              params={{ functionId }}
-              search={(before: object) => ({ ...before, tab: "history", inv: answer.invocationId ?? undefined })}
-              className="text-accent underline"
-            >
+            <HistoryLink {...{ functionId }} inv={answer.invocationId}>
               Show in history
-            </Link>
+            </HistoryLink>
           )}
           <span className="inline-flex items-center gap-1 font-mono text-[11px] text-ink-3">
             {answer.traceId.slice(0, 8)}…{" "}
@@ -94,6 +104,29 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
       )}
       {answer?.traceId != null && run.state === "answered" && <CallLogs traceId={answer.traceId} />}
     </section>
+  );
+}
+
+function HistoryLink({
+  functionId,
+  inv,
+  original,
+  children,
+}: {
+  readonly functionId: string;
+  readonly inv: string;
+  readonly original?: string | undefined;
+  readonly children: ReactNode;
+}) {
+  return (
+    <Link
+      to="/functions/{-$functionId}"
+      params={{ functionId }}
+      search={(before: object) => ({ ...before, tab: "history", inv, original })}
+      className="text-accent underline"
+    >
+      {children}
+    </Link>
   );
 }
 

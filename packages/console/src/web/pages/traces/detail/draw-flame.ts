@@ -1,5 +1,5 @@
+import { selfTimeMs, type TraceForest } from "../../../model/span-forest.ts";
 import type { Frame } from "../model/flame-layout.ts";
-import { selfTimeMs, type TraceForest } from "../model/span-forest.ts";
 import { colorToken } from "./service-colors.ts";
 import { shareOf, type ViewWindow } from "./time-window.ts";
 

@@ -1,10 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
 import { duration } from "../../../lib/time.ts";
+import { endOf, type SpanNode, selfTimeMs, type TraceForest } from "../../../model/span-forest.ts";
 import { Button } from "../../../ui/button.tsx";
 import { SearchBox } from "../../../ui/search-box.tsx";
 import { type Frame, layOutFlame } from "../model/flame-layout.ts";
-import { endOf, type SpanNode, selfTimeMs, type TraceForest } from "../model/span-forest.ts";
 import { drawFlame, type FlameColors, LANE } from "./draw-flame.ts";
 import { FlameTree } from "./flame-tree.tsx";
 import { TimeRuler } from "./time-ruler.tsx";

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useId } from "react";
-import type { SpanNode, TraceForest } from "../model/span-forest.ts";
+import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 
 /** Maximum number of ancestors, children, and siblings on each side of the active span, that the tree contains. */
 const AROUND = 15;

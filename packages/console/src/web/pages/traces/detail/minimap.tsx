@@ -1,5 +1,5 @@
 import { type PointerEvent, useEffect, useRef, useState } from "react";
-import { endOf, type TraceForest } from "../model/span-forest.ts";
+import { endOf, type TraceForest } from "../../../model/span-forest.ts";
 import { colorToken } from "./service-colors.ts";
 import { clamped, type ViewWindow } from "./time-window.ts";
 import { useTokens } from "./use-tokens.ts";

@@ -1,10 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
+import type { TraceForest } from "../../../model/span-forest.ts";
 import { type Column, DataTable, type Sort } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Duration } from "../../../ui/time.tsx";
 import { type ServiceStats, serviceStatsOf } from "../model/service-stats.ts";
-import type { TraceForest } from "../model/span-forest.ts";
 import { barClass } from "./service-colors.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { Equal, Minus, Plus, TrendingDown, TrendingUp } from "lucide-react";
+import { CircleAlert, Equal, Minus, Plus, TrendingDown, TrendingUp } from "lucide-react";
 import { useMemo, useState } from "react";
 import { call } from "../../../lib/api.ts";
 import { duration } from "../../../lib/time.ts";
@@ -17,12 +17,13 @@ const CHANGES: Readonly<
 > = {
   added: { label: "Added", tone: "info", icon: Plus },
   removed: { label: "Removed", tone: "violet", icon: Minus },
+  outcome: { label: "Outcome", tone: "danger", icon: CircleAlert },
   slower: { label: "Slower", tone: "danger", icon: TrendingUp },
   faster: { label: "Faster", tone: "ok", icon: TrendingDown },
   same: { label: "Same", tone: "neutral", icon: Equal },
 };
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
-const TABS = ["all", "slower", "faster", "added", "removed", "same"] as const;
+const TABS = ["all", "outcome", "slower", "faster", "added", "removed", "same"] as const;
 
 /** Compares two traces by their structure: added, removed, slower and faster spans. */
 export default function TraceCompare({
@@ -69,13 +70,20 @@ export default function TraceCompare({
     {
       key: "change",
       header: "Change",
-      width: "6rem",
-      cell: ({ change }) => {
+      width: "minmax(6rem,1fr)",
+      cell: ({ change, a, b }) => {
         const { label, tone, icon: Icon } = CHANGES[change];
         return (
-          <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />}>
-            {label}
-          </Badge>
+          <>
+            <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />}>
+              {label}
+            </Badge>
+            {change === "outcome" && (
+              <span className="ml-1.5 text-[12px]">
+                {outcomeText(a)} → {outcomeText(b)}
+              </span>
+            )}
+          </>
         );
       },
     },
@@ -147,10 +155,14 @@ function Side({ title, summary }: { readonly title: string; readonly summary: Tr
   );
 }
 
+function outcomeText(side: ComparedSide | null): string {
+  return side === null ? "–" : (side.code ?? side.status);
+}
+
 function SideCell({ side }: { readonly side: ComparedSide | null }) {
   if (side === null) return <span className="text-ink-3">–</span>;
   return (
-    <span className={side.status === "error" ? "font-medium text-danger" : undefined} title={side.status}>
+    <span className={side.status === "error" ? "font-medium text-danger" : undefined} title={side.code ?? side.status}>
       {side.duration_ms === null ? "running" : <Duration ms={side.duration_ms} className="font-mono text-[12px]" />}
     </span>
   );

@@ -1,14 +1,15 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import type { TraceForest } from "../../../model/span-forest.ts";
+import { firstFailure, outcomeOf } from "../../../model/trace-outcome.ts";
 import { Button } from "../../../ui/button.tsx";
 import { DataRegion, EmptyState, SkeletonRows } from "../../../ui/data-region.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Page } from "../../../ui/page.tsx";
-import { ListDetail } from "../../../ui/split.tsx";
+import { ListDetail, useIsNarrow } from "../../../ui/split.tsx";
 import { isNotStored, TracesNotStored } from "../list/traces-not-stored.tsx";
 import type { TraceSearch } from "../model/list-query.ts";
-import type { TraceForest } from "../model/span-forest.ts";
 import { isFiltering, type SpanFilter, visibleRows } from "../model/visible-rows.ts";
 import { CompareDialog } from "./compare-dialog.tsx";
 import type { ViewWindow } from "./time-window.ts";
@@ -32,6 +33,8 @@ const VIEWS = [
   { value: "services", label: "Service Breakdown" },
   { value: "map", label: "Trace Map" },
 ] as const;
+/** Span ID in addresses that open a trace at its root span. */
+const ROOT = "root";
 const ALL_OPEN: ReadonlySet<string> = new Set();
 
 /** Clears the parameters of one trace. The list's parameters stay in the address for the way back. */
@@ -72,11 +75,25 @@ export default function TraceDetail({
       search: true,
       replace: spanId !== undefined,
     });
+  // An address with a view or a filter shows what it names.
+  const isPlain = (Object.keys(NO_TRACE_PARAMS) as (keyof typeof NO_TRACE_PARAMS)[]).every(
+    (key) => search[key] === undefined || (key === "view" && search.view === "waterfall"),
+  );
+  useFirstSpan({
+    ...{ forest, isComplete: trace.isComplete, spanId, isPlain },
+    select: (id) => void navigate(selectionOf(traceId, id)),
+  });
   const node = spanId === undefined ? undefined : forest?.byId.get(spanId);
   const view: View = search.compare === undefined ? (search.view ?? "waterfall") : "compare";
   const content = forest !== undefined && (
     <>
-      <TraceHeader traceId={traceId} forest={forest} nowMs={nowMs} onCompare={() => setComparing(true)} />
+      <TraceHeader
+        traceId={traceId}
+        forest={forest}
+        nowMs={nowMs}
+        onCompare={() => setComparing(true)}
+        onSelect={select}
+      />
       <TraceNotes forest={forest} loaded={forest.spanCount} total={trace.isComplete ? forest.spanCount : trace.total} />
       <div className="border-line border-b bg-surface px-3 py-1">
         <FilterTabs<View>
@@ -177,6 +194,39 @@ export default function TraceDetail({
       )}
     </Page>
   );
+}
+
+function selectionOf(traceId: string, spanId: string) {
+  return {
+    to: "/traces/{-$traceId}/{-$spanId}",
+    params: { traceId, spanId },
+    search: true,
+    replace: true,
+  } as const;
+}
+
+/**
+ * Selects a span when the trace was opened without one: the first that failed, if the trace failed. The address part
+ * `root` stands for the root span, whose ID is not known where only the trace is. A closed span stays closed.
+ */
+function useFirstSpan(parts: {
+  readonly forest: TraceForest | undefined;
+  readonly isComplete: boolean;
+  readonly spanId: string | undefined;
+  readonly isPlain: boolean;
+  readonly select: (spanId: string) => void;
+}): void {
+  const { forest, isComplete, spanId, isPlain, select } = parts;
+  // On a narrow screen the span would cover the trace.
+  const isNarrow = useIsNarrow();
+  const isDone = useRef(spanId !== undefined && spanId !== ROOT);
+  useEffect(() => {
+    if (isDone.current || forest === undefined || !isComplete || forest.spanCount === 0) return;
+    isDone.current = true;
+    const isFailed = outcomeOf(forest).status === "error";
+    const first = spanId === ROOT ? forest.root : isFailed && isPlain && !isNarrow ? firstFailure(forest) : undefined;
+    if (first !== undefined) select(first.id);
+  });
 }
 
 function Views({

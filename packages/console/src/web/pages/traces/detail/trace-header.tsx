@@ -1,9 +1,11 @@
+import { maskText } from "@svc-runtime/protocol/secrets";
 import { Link } from "@tanstack/react-router";
 import { Ellipsis, FileText, GitCompare, Link2 } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { useCopyLink } from "../../../app/copy-link.ts";
 import { duration } from "../../../lib/time.ts";
-import type { TraceStatus } from "../../../model/trace-types.ts";
+import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
+import { asyncWorkText, firstFailure, outcomeOf } from "../../../model/trace-outcome.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { cn } from "../../../ui/cn.ts";
@@ -12,7 +14,6 @@ import { useIsNarrow } from "../../../ui/split.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
 import { TraceStatusBadge } from "../list/trace-columns.tsx";
 import { jsonOf, maskedSpan } from "../model/masked-span.ts";
-import type { TraceForest } from "../model/span-forest.ts";
 import { markdownOf } from "../model/trace-text.ts";
 import { ExportTrace } from "./export-trace.tsx";
 import { fetchWholeTrace } from "./read-spans.ts";
@@ -24,17 +25,19 @@ export function TraceHeader({
   forest,
   nowMs,
   onCompare,
+  onSelect,
 }: {
   readonly traceId: string;
   readonly forest: TraceForest;
   readonly nowMs: number;
   readonly onCompare: () => void;
+  readonly onSelect: (spanId: string) => void;
 }) {
   const copyLink = useCopyLink();
   const isNarrow = useIsNarrow(640);
   const [isOpen, setOpen] = useState(false);
   const { root } = forest;
-  const status: TraceStatus = forest.isPending ? "pending" : forest.errorCount > 0 ? "error" : "ok";
+  const { status, durationMs, asyncWork } = outcomeOf(forest);
   const link = `${location.origin}/traces/${traceId}`;
   return (
     <div className="flex flex-col gap-2 border-line border-b bg-surface px-4 py-2">
@@ -55,9 +58,13 @@ export function TraceHeader({
       </div>
       <dl className="flex flex-wrap gap-x-5 gap-y-0.5 text-[12px]">
         <Fact name="Duration">
-          {duration(Math.max(forest.lengthMs, forest.isPending ? nowMs : 0))}
-          {forest.isPending && " so far"}
+          {durationMs === undefined ? `${duration(Math.max(forest.lengthMs, nowMs))} so far` : duration(durationMs)}
         </Fact>
+        {asyncWork !== undefined && (
+          <Fact name="Asynchronous work">
+            <span className={asyncWork.errors > 0 ? "text-danger" : undefined}>{asyncWorkText(asyncWork)}</span>
+          </Fact>
+        )}
         <Fact name="Started">
           {root?.span !== undefined && <Timestamp ms={millisOf(root.span.start_time_unix_nano_text)} as="date" />}
         </Fact>
@@ -66,6 +73,7 @@ export function TraceHeader({
         <Fact name="Errors">{forest.errorCount}</Fact>
         <Fact name="Depth">{forest.depth}</Fact>
       </dl>
+      <FirstFailure node={useMemo(() => firstFailure(forest), [forest])} onSelect={onSelect} />
       {isNarrow && (
         <Button
           aria-expanded={isOpen}
@@ -97,6 +105,35 @@ export function TraceHeader({
         <Replay traceId={traceId} spanCount={forest.spanCount} />
       </div>
     </div>
+  );
+}
+
+/** Why the trace failed: the span that failed first, with its error. */
+function FirstFailure({
+  node,
+  onSelect,
+}: {
+  readonly node: SpanNode | undefined;
+  readonly onSelect: (spanId: string) => void;
+}) {
+  if (node === undefined) return null;
+  const reason = node.span?.status_description;
+  return (
+    <p className="flex min-w-0 items-baseline gap-1.5 text-[12px]">
+      <span className="shrink-0 text-ink-3">First error</span>
+      <button
+        type="button"
+        className="min-h-6 shrink-0 font-mono text-accent hover:underline"
+        onClick={() => onSelect(node.id)}
+      >
+        {node.name}
+      </button>
+      {reason !== undefined && (
+        <span className="min-w-0 truncate text-danger" title={maskText(reason)}>
+          {maskText(reason)}
+        </span>
+      )}
+    </p>
   );
 }
 

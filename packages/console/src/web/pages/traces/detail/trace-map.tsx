@@ -1,9 +1,9 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo, useState } from "react";
+import type { TraceForest } from "../../../model/span-forest.ts";
 import { type Column, DataTable } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Duration } from "../../../ui/time.tsx";
-import type { TraceForest } from "../model/span-forest.ts";
 import { type GraphEdge, graphOf } from "../model/trace-graph.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");

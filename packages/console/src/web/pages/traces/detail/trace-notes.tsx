@@ -1,4 +1,4 @@
-import type { TraceForest } from "../model/span-forest.ts";
+import type { TraceForest } from "../../../model/span-forest.ts";
 
 /** Warnings about properties of the trace that could mislead. */
 export function TraceNotes({

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { useLiveState } from "../../../lib/use-live.ts";
+import { buildForest, type TraceForest } from "../../../model/span-forest.ts";
 import type { LeanSpan } from "../../../model/trace-types.ts";
 import { useNow } from "../../../ui/time.tsx";
 import { followChanges } from "../model/follow-changes.ts";
-import { buildForest, type TraceForest } from "../model/span-forest.ts";
 import { spanPages } from "./read-spans.ts";
 
 interface Trace {

@@ -1,8 +1,8 @@
 import { ChevronDown, ChevronRight, CircleAlert, LoaderCircle, Unplug } from "lucide-react";
 import { duration } from "../../../lib/time.ts";
+import type { Segment } from "../../../model/critical-path.ts";
+import { endOf, type TraceForest } from "../../../model/span-forest.ts";
 import { cn } from "../../../ui/cn.ts";
-import type { Segment } from "../model/critical-path.ts";
-import { endOf, type TraceForest } from "../model/span-forest.ts";
 import type { Row } from "../model/visible-rows.ts";
 import { barClass } from "./service-colors.ts";
 import { shareOf, type ViewWindow } from "./time-window.ts";
@@ -34,7 +34,7 @@ export function SpanName({ row: { node, isContext }, isClosed, onToggle }: Water
         <button
           type="button"
           tabIndex={-1}
-          aria-label={`${isClosed ? "Expand" : "Collapse"} ${node.name}`}
+          aria-label={`${isClosed ? "Expand" : "Collapse"} ${node.name}, ${node.children.length} below`}
           onClick={(event) => {
             event.stopPropagation();
             onToggle();

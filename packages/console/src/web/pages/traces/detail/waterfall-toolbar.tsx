@@ -1,10 +1,10 @@
 import { ChevronsDownUp, ChevronsUpDown, Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { durationMs } from "../../../lib/filter-grammar.ts";
+import type { TraceForest } from "../../../model/span-forest.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CheckBox } from "../../../ui/check-box.tsx";
 import { SearchBox } from "../../../ui/search-box.tsx";
 import type { TraceSearch } from "../model/list-query.ts";
-import type { TraceForest } from "../model/span-forest.ts";
 import { closedBelow } from "../model/visible-rows.ts";
 import { type ViewWindow, zoomed } from "./time-window.ts";
 

@@ -1,9 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { criticalPath } from "../../../model/critical-path.ts";
+import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 import { cn } from "../../../ui/cn.ts";
 import { useIsNarrow } from "../../../ui/split.tsx";
-import { criticalPath } from "../model/critical-path.ts";
-import type { SpanNode, TraceForest } from "../model/span-forest.ts";
 import { isFiltering, type SpanFilter, visibleRows } from "../model/visible-rows.ts";
 import { Minimap } from "./minimap.tsx";
 import { NameWidth } from "./name-width.tsx";
@@ -61,7 +61,8 @@ export function Waterfall({
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW,
     overscan: OVERSCAN,
-    scrollPaddingStart: HEADER,
+    // The header takes this much of the space that the virtualizer counts on.
+    scrollPaddingEnd: HEADER,
     getItemKey: (at) => rows[at]?.node.id ?? at,
   });
   useReveal({ forest, closed, onClosed, selectedId, setActiveId, show: (id) => scrollTo(id) });

@@ -32,6 +32,18 @@ export function FacetsRail({
 }) {
   return (
     <aside aria-label="Facets" className={RAIL}>
+      <button
+        type="button"
+        aria-pressed={search.failed === true}
+        title="Traces with a failed span, whatever the status of the root span"
+        onClick={() => onChange({ failed: search.failed === true ? undefined : true })}
+        className={cn(
+          "mb-3 flex min-h-6 w-full items-center rounded px-1.5 text-left hover:bg-hover",
+          search.failed === true && "bg-accent-soft font-medium text-accent hover:bg-accent-soft",
+        )}
+      >
+        With errors
+      </button>
       {FACETS.map(({ facet, key, title }) => {
         const selected = search[key];
         const values = facets[facet] ?? [];

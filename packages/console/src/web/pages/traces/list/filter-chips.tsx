@@ -36,12 +36,13 @@ export function FilterChips({
     ...(search.min === undefined ? [] : [{ key: "min" as const, text: `dur≥${duration(search.min)}` }]),
     ...(search.max === undefined ? [] : [{ key: "max" as const, text: `dur≤${duration(search.max)}` }]),
   ];
+  const flags = search.failed === true ? [{ key: "failed" as const, text: "with errors" }] : [];
   // Plain words need no chips: the search box shows them.
   const typed = terms.some(({ kind, off }) => kind !== "text" || off) ? terms : [];
-  if (params.length + bounds.length + attrs.length + typed.length === 0) return null;
+  if (params.length + flags.length + bounds.length + attrs.length + typed.length === 0) return null;
   return (
     <ul aria-label="Filters" className="flex flex-wrap gap-1.5 border-line border-b bg-surface px-4 py-1.5">
-      {[...params, ...bounds].map(({ key, text }) => (
+      {[...params, ...flags, ...bounds].map(({ key, text }) => (
         <Chip key={key} text={text} onRemove={() => onChange({ [key]: undefined })} />
       ))}
       {attrs.map((param) => {

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
-import { CircleAlert, CircleCheck, LoaderCircle, Unplug } from "lucide-react";
-import type { TraceStatus, TraceSummary } from "../../../model/trace-types.ts";
+import { CircleAlert, CircleCheck, LoaderCircle, Timer, Unplug } from "lucide-react";
+import { asyncWorkText } from "../../../model/trace-outcome.ts";
+import type { AsyncWork, TraceStatus, TraceSummary } from "../../../model/trace-types.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { cn } from "../../../ui/cn.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
@@ -114,6 +115,7 @@ export function traceColumns({
           <TraceLink traceId={row.trace_id} className="min-w-0 truncate font-medium" title={row.root_name}>
             {row.root_name}
           </TraceLink>
+          {row.async_work !== undefined && <AsyncBadge work={row.async_work} isShort={isNarrow} />}
           {row.partial && (
             <Badge
               tone="warn"
@@ -186,6 +188,20 @@ export function traceColumns({
       ),
     },
   ];
+}
+
+function AsyncBadge({ work, isShort }: { readonly work: AsyncWork; readonly isShort: boolean }) {
+  const text = asyncWorkText(work);
+  return (
+    <Badge
+      tone={work.errors > 0 ? "danger" : "neutral"}
+      icon={<Timer aria-hidden className="size-3" />}
+      title={`Asynchronous work, after the root span ended: ${text}`}
+    >
+      <span className="sr-only">Asynchronous work: </span>
+      <span className={isShort ? "sr-only" : undefined}>{text}</span>
+    </Badge>
+  );
 }
 
 export function TraceDuration({ ms }: { readonly ms: number | null }) {

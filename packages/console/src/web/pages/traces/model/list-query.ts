@@ -68,6 +68,7 @@ export function readFilters(search: TraceSearch, nowMs: number): ReadFilters {
     ...members,
     text: words.length === 0 ? undefined : words.join(" "),
     status: search.status ?? members.status,
+    with_errors: search.failed === true ? true : undefined,
     function_id: search.fn ?? members.function_id,
     name: search.op,
     trigger_type: search.trigger ?? members.trigger_type,
@@ -119,7 +120,15 @@ function addDuration(term: FieldTerm, members: Record<string, unknown>): string 
 
 /** Clears all filters of the list, but not its order. */
 export const NO_FILTERS = {
-  ...{ q: undefined, status: undefined, service: undefined, fn: undefined, op: undefined, trigger: undefined },
+  ...{
+    q: undefined,
+    status: undefined,
+    failed: undefined,
+    service: undefined,
+    fn: undefined,
+    op: undefined,
+    trigger: undefined,
+  },
   ...{ min: undefined, max: undefined, from: undefined, to: undefined, range: undefined, attr: undefined },
 } as const satisfies Partial<Record<keyof TraceSearch, undefined>>;
 
@@ -127,6 +136,7 @@ export const NO_FILTERS = {
 export function filterText(search: TraceSearch): string | undefined {
   const parts = (Object.keys(NO_FILTERS) as (keyof typeof NO_FILTERS)[]).flatMap((key) => {
     const value = search[key];
+    if (key === "failed" && value === true) return ["with errors"];
     if (value === undefined || (key === "range" && value === "all")) return [];
     return [key === "q" ? String(value) : `${key} ${Array.isArray(value) ? value.join(", ") : String(value)}`];
   });

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { span as spanWith } from "../testing/spans.ts";
+import { span as spanWith } from "../../../model/testing/spans.ts";
 import { holdsSecrets, jsonOf, maskedSpan } from "./masked-span.ts";
 
 // lib/time.ts reads the time zone from localStorage.

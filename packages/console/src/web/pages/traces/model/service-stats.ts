@@ -1,4 +1,4 @@
-import { endOf, selfTimeMs, type TraceForest } from "./span-forest.ts";
+import { endOf, selfTimeMs, type TraceForest } from "../../../model/span-forest.ts";
 
 export interface ServiceStats {
   readonly key: string;

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { span } from "../testing/spans.ts";
-import { criticalPath } from "./critical-path.ts";
+import { criticalPath } from "../../../model/critical-path.ts";
+import { buildForest, selfTimeMs } from "../../../model/span-forest.ts";
+import { span } from "../../../model/testing/spans.ts";
 import { layOutFlame } from "./flame-layout.ts";
 import { serviceStatsOf } from "./service-stats.ts";
-import { buildForest, selfTimeMs } from "./span-forest.ts";
 import { graphOf } from "./trace-graph.ts";
 import { closedBelow, visibleRows } from "./visible-rows.ts";
 

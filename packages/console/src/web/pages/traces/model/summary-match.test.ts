@@ -21,6 +21,7 @@ it.each([
   [{ start_time: 1_050, end_time: 1_000 }, true],
   [{ start_time: 1_051 }, false],
   [{ end_time: 999 }, false],
+  [{ with_errors: true }, false],
 ])("decides by the summary whether a trace meets %j", (filters, matches) => {
   expect(summaryMatcher(filters)?.(TRACE)).toBe(matches);
 });
@@ -29,6 +30,14 @@ it("counts a trace that has not ended as having no duration and no end", () => {
   const pending = { ...TRACE, status: "pending", duration_ms: null } as const;
   expect(summaryMatcher({ min_duration_ms: 1 })?.(pending)).toBe(false);
   expect(summaryMatcher({ start_time: 9_999 })?.(pending)).toBe(true);
+});
+
+it("counts the work after the root span as part of the trace", () => {
+  const later = { ...TRACE, async_work: { until_ms: 500, errors: 1 }, error_count: 1 };
+  expect(summaryMatcher({ start_time: 1_500, status: "ok", with_errors: true })?.(later)).toBe(true);
+  expect(summaryMatcher({ start_time: 1_501 })?.(later)).toBe(false);
+  const running = { ...TRACE, async_work: { until_ms: null, errors: 0 } };
+  expect(summaryMatcher({ start_time: 9_999, max_duration_ms: 50 })?.(running)).toBe(true);
 });
 
 it("leaves filters that need the spans to the engine", () => {

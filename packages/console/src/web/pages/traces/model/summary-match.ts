@@ -4,6 +4,7 @@ import type { TraceFilters } from "./list-query.ts";
 /** Filters that a trace's summary decides. The engine must read the trace for all others. */
 const DECIDED = new Set([
   "status",
+  "with_errors",
   "name",
   "trigger_type",
   "min_duration_ms",
@@ -21,6 +22,7 @@ export function summaryMatcher(filters: TraceFilters): ((summary: TraceSummary) 
   if (Object.keys(filters).some((name) => !DECIDED.has(name))) return undefined;
   const wanted = filters as {
     readonly status?: string;
+    readonly with_errors?: boolean;
     readonly name?: string;
     readonly trigger_type?: string;
     readonly min_duration_ms?: number;
@@ -29,8 +31,9 @@ export function summaryMatcher(filters: TraceFilters): ((summary: TraceSummary) 
     readonly end_time?: number;
   };
   const tests: ((summary: TraceSummary) => boolean)[] = [];
-  const { status, name, trigger_type, min_duration_ms, max_duration_ms, start_time, end_time } = wanted;
+  const { status, with_errors, name, trigger_type, min_duration_ms, max_duration_ms, start_time, end_time } = wanted;
   if (status !== undefined) tests.push((trace) => trace.status === status.toLowerCase());
+  if (with_errors === true) tests.push(({ error_count }) => error_count > 0);
   if (name !== undefined) tests.push(({ root_name }) => root_name.toLowerCase().includes(name.toLowerCase()));
   if (trigger_type !== undefined) tests.push((trace) => trace.trigger_type === trigger_type);
   if (min_duration_ms !== undefined)
@@ -38,7 +41,14 @@ export function summaryMatcher(filters: TraceFilters): ((summary: TraceSummary) 
   if (max_duration_ms !== undefined)
     tests.push(({ duration_ms }) => duration_ms !== null && duration_ms <= max_duration_ms);
   if (end_time !== undefined) tests.push(({ start_time_ms }) => start_time_ms <= end_time);
-  if (start_time !== undefined)
-    tests.push(({ start_time_ms, duration_ms }) => duration_ms === null || start_time_ms + duration_ms >= start_time);
+  if (start_time !== undefined) tests.push((trace) => endOf(trace) >= start_time);
   return (trace) => tests.every((test) => test(trace));
+}
+
+/** Returns the time of the last end in the trace, infinite while it runs. */
+function endOf({ start_time_ms, duration_ms, async_work }: TraceSummary): number {
+  const untilMs = async_work === undefined ? duration_ms : async_work.until_ms;
+  return untilMs === null || duration_ms === null
+    ? Number.POSITIVE_INFINITY
+    : start_time_ms + Math.max(duration_ms, untilMs);
 }

@@ -1,4 +1,4 @@
-import { endOf, type TraceForest } from "./span-forest.ts";
+import { endOf, type TraceForest } from "../../../model/span-forest.ts";
 
 export interface GraphNode {
   readonly id: string;

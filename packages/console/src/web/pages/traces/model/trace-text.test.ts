@@ -1,9 +1,9 @@
 import { expect, it, vi } from "vitest";
-import { span } from "../testing/spans.ts";
+import { span } from "../../../model/testing/spans.ts";
 
 // lib/time.ts reads the time zone from localStorage.
 vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => undefined });
-const { buildForest } = await import("./span-forest.ts");
+const { buildForest } = await import("../../../model/span-forest.ts");
 const { markdownOf, otlpOf } = await import("./trace-text.ts");
 
 it("formats a trace as Markdown and escapes markup in its data", () => {

@@ -1,14 +1,17 @@
 import { duration } from "../../../lib/time.ts";
+import type { TraceForest } from "../../../model/span-forest.ts";
+import { asyncWorkText, outcomeOf } from "../../../model/trace-outcome.ts";
 import type { Attribute, StoredSpan } from "../../../model/trace-types.ts";
-import type { TraceForest } from "./span-forest.ts";
 
 const MAX_MARKDOWN_SPANS = 500;
 
 /** Formats a trace as a Markdown list, for issues and chats. */
 export function markdownOf(traceId: string, forest: TraceForest, link: string): string {
   const { root } = forest;
+  const { durationMs, asyncWork } = outcomeOf(forest);
+  const later = asyncWork === undefined ? "" : `, asynchronous work ${asyncWorkText(asyncWork)}`;
   const lines = [
-    `**${inline(root?.name ?? traceId)}** (${inline(root?.service ?? "")}): ${forest.isPending ? "running" : duration(forest.lengthMs)}, ${forest.spanCount} spans, ${forest.errorCount} errors`,
+    `**${inline(root?.name ?? traceId)}** (${inline(root?.service ?? "")}): ${durationMs === undefined ? "running" : duration(durationMs)}${later}, ${forest.spanCount} spans, ${forest.errorCount} errors`,
     "",
     `Trace [\`${traceId}\`](${link})`,
     "",

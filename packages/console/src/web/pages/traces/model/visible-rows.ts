@@ -1,4 +1,4 @@
-import { endOf, type SpanNode, type TraceForest } from "./span-forest.ts";
+import { endOf, type SpanNode, type TraceForest } from "../../../model/span-forest.ts";
 
 export interface SpanFilter {
   readonly text: string;

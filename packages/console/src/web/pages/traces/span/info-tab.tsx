@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
+import { endOf, type SpanNode, selfTimeMs, type TraceForest } from "../../../model/span-forest.ts";
 import { attributeOf, type StoredSpan } from "../../../model/trace-types.ts";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 import { TraceStatusBadge } from "../list/trace-columns.tsx";
-import { endOf, type SpanNode, selfTimeMs, type TraceForest } from "../model/span-forest.ts";
 import { Field, Fields, linkClass } from "./fields.tsx";
 
 /** Name, service, duration, status, ids and position of the span. */

@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ApiFailure, call } from "../../../lib/api.ts";
 import { duration } from "../../../lib/time.ts";
+import type { TraceForest } from "../../../model/span-forest.ts";
 import { attributeOf, type SpanEvent, type StoredSpan } from "../../../model/trace-types.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { JsonView } from "../../../ui/json-view.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
-import type { TraceForest } from "../model/span-forest.ts";
 import { AttributeValue } from "./tags-tab.tsx";
 
 interface LogEntry {

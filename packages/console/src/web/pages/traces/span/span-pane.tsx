@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { call } from "../../../lib/api.ts";
+import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 import type { LeanSpan, StoredSpan } from "../../../model/trace-types.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { RevealArea, useReveal } from "../../../ui/reveal.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
 import { holdsSecrets, jsonOf, maskedSpan } from "../model/masked-span.ts";
-import type { SpanNode, TraceForest } from "../model/span-forest.ts";
 import { spanMarkdown } from "../model/trace-text.ts";
 import { BaggageTab, LinksTab } from "./context-tabs.tsx";
 import { ErrorsTab, errorsOf } from "./errors-tab.tsx";

@@ -1,4 +1,4 @@
-import type { StoredSpan } from "../../../model/trace-types.ts";
+import type { StoredSpan } from "../trace-types.ts";
 
 const BASE_NANO = 1_790_000_000_000_000_000n;
 

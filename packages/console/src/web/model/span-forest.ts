@@ -1,4 +1,4 @@
-import { type LeanSpan, statusOfSpan, type TraceStatus } from "../../../model/trace-types.ts";
+import { type LeanSpan, statusOfSpan, type TraceStatus } from "./trace-types.ts";
 
 /** A span in its trace. Times are fractional milliseconds since the start of the trace. */
 export interface SpanNode {
@@ -40,6 +40,8 @@ export interface TraceForest {
   readonly skewedCount: number;
   /** The earliest span without a parent, or the earliest span if all have one. */
   readonly root: SpanNode | undefined;
+  /** True if `root` is a span without a parent. */
+  readonly hasRoot: boolean;
 }
 
 const SKEW_MS = 1;
@@ -57,6 +59,7 @@ export function buildForest(spans: readonly LeanSpan[]): TraceForest {
   const hasCycle = breakCycles(ordered, roots);
   roots.sort((a, b) => a.startMs - b.startMs);
   const nodes = preorder(roots);
+  const top = roots.find(({ span }) => span !== undefined && isTop(span));
   const ends = ordered.map(({ startMs, endMs }) => Math.max(startMs, endMs ?? startMs));
   return {
     nodes,
@@ -72,7 +75,8 @@ export function buildForest(spans: readonly LeanSpan[]): TraceForest {
     orphanCount,
     hasCycle,
     skewedCount: ordered.filter(isSkewed).length,
-    root: roots.find(({ span }) => span !== undefined && isTop(span)) ?? ordered[0],
+    root: top ?? ordered[0],
+    hasRoot: top !== undefined,
   };
 }
 

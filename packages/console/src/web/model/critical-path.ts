@@ -1,4 +1,4 @@
-import { endOf, type SpanNode } from "./span-forest.ts";
+import { endOf, type SpanNode, type TraceForest } from "./span-forest.ts";
 
 export interface Segment {
   readonly fromMs: number;
@@ -31,4 +31,23 @@ export function criticalPath(root: SpanNode, nowMs: number): ReadonlyMap<SpanNod
     segments.set(node, own.reverse());
   }
   return segments;
+}
+
+export interface SlowPart {
+  readonly node: SpanNode;
+  /** Time on the critical path that the span itself took, in milliseconds. */
+  readonly selfMs: number;
+}
+
+/** Returns the span that took the most time of its own on the critical path. Undefined without spans. */
+export function slowestPart({ root }: TraceForest, nowMs: number): SlowPart | undefined {
+  if (root === undefined) return undefined;
+  const parts = [...criticalPath(root, nowMs)].map(([node, segments]) => ({
+    node,
+    selfMs: segments.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0),
+  }));
+  return parts.reduce<SlowPart | undefined>(
+    (most, part) => (most === undefined || part.selfMs > most.selfMs ? part : most),
+    undefined,
+  );
 }
