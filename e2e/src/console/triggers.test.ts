@@ -288,6 +288,9 @@ it("describes a schedule with its next runs, and runs it now; a second run needs
   await page.getByRole("button", { name: "Trigger Now" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Trigger Now" }).click();
   await expect.poll(() => reports).toBe(2);
+  await page.getByRole("link", { name: "Trace", exact: true }).first().click();
+  await page.waitForURL(/\/traces\/[0-9a-f]{32}\/[0-9a-f]{16}/);
+  await page.getByRole("region", { name: "cron cron::report" }).waitFor();
 });
 
 it("emits an event that reaches its subscriber", async () => {

@@ -13,7 +13,7 @@ import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { Ago, Duration, Timestamp } from "../../ui/time.tsx";
 import { configText } from "./model.ts";
 import { useCronText } from "./use-cron-text.ts";
-import { type CronRun, type CronTrigger, useCronHistory } from "./use-triggers.ts";
+import { type CronRun, type CronTrigger, cronRunKey, useCronHistory, useCronTraces } from "./use-triggers.ts";
 
 /** Timeout of a manual run, in milliseconds. A run takes as long as its function. */
 const RUN_TIMEOUT_MS = 600_000;
@@ -197,8 +197,23 @@ function Outcome({ run }: { readonly run: CronRun }) {
   return <Badge tone={tone}>{label}</Badge>;
 }
 
+function RunTrace({ trace }: { readonly trace: { readonly traceId: string; readonly spanId: string } | undefined }) {
+  if (trace === undefined) return null;
+  return (
+    <Link
+      to="/traces/{-$traceId}/{-$spanId}"
+      params={trace}
+      search={{ view: "waterfall" }}
+      className="text-accent underline"
+    >
+      Trace
+    </Link>
+  );
+}
+
 function History({ triggerId, functionId }: { readonly triggerId: string; readonly functionId: string }) {
   const history = useCronHistory(triggerId);
+  const traces = useCronTraces(triggerId);
   const runs = history.data?.runs ?? [];
   return (
     <section>
@@ -232,6 +247,7 @@ function History({ triggerId, functionId }: { readonly triggerId: string; readon
                 <Duration ms={Date.parse(run.finished_at) - Date.parse(run.started_at)} className="text-ink-2" />
               )}
               {run.manual === true && <Badge>Manual</Badge>}
+              <RunTrace trace={traces.get(cronRunKey(run.scheduled_time, run.manual === true))} />
               {run.passed_over !== undefined && <span className="text-ink-2">{run.passed_over} ticks skipped</span>}
               {run.error !== undefined && <span className="w-full break-words text-danger">{run.error}</span>}
             </li>

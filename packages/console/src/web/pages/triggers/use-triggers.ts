@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { call } from "../../lib/api.ts";
 import { type LiveCollection, useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
+import { attributeOf, type TraceListAnswer } from "../../model/trace-types.ts";
 import type { TriggerItem } from "../../model/triggers.ts";
 
 /** All triggers, live. */
@@ -64,6 +65,33 @@ export function useCronHistory(triggerId: string) {
     refetchInterval: CRON_EVERY_MS,
     enabled: phase === "live",
   });
+}
+
+/** Maximum number of traces of a cron trigger that are matched with its runs. */
+const MAX_CRON_TRACES = 50;
+
+/** Identifies a run in the history and in its span. */
+export function cronRunKey(scheduledTime: string, isManual: boolean): string {
+  return `${Date.parse(scheduledTime)} ${isManual}`;
+}
+
+/** Returns the traces of a cron trigger's runs by `cronRunKey`. A run without a stored trace is missing. */
+export function useCronTraces(triggerId: string): ReadonlyMap<string, { traceId: string; spanId: string }> {
+  const { data } = usePolledCall<TraceListAnswer>("engine::traces::list", ["cron", triggerId], () => ({
+    attributes: [["svc.trigger.id", triggerId]],
+    limit: MAX_CRON_TRACES,
+  }));
+  return useMemo(
+    () =>
+      new Map(
+        data?.spans.flatMap(({ trace_id: traceId, span_id: spanId, attributes }) => {
+          const time = attributeOf(attributes, "svc.cron.scheduled_time");
+          const isManual = attributeOf(attributes, "svc.cron.manual") === "true";
+          return time === undefined ? [] : [[cronRunKey(time, isManual), { traceId, spanId }] as const];
+        }),
+      ),
+    [data],
+  );
 }
 
 /** The span of a trigger's last run. */

@@ -99,7 +99,7 @@ function Response({ exchange }: { readonly exchange: Exchange }) {
         {exchange.traceId !== undefined && state !== "running" && (
           <Link
             to="/traces/{-$traceId}/{-$spanId}"
-            params={{ traceId: exchange.traceId, spanId: undefined }}
+            params={{ traceId: exchange.traceId, spanId: "root" }}
             search={{ view: "waterfall" }}
             className="text-accent underline"
           >
