@@ -103,6 +103,7 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
   const { theme } = usePreferences();
   const zone = useZone();
   const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+  const zoneName = zone === "local" ? Intl.DateTimeFormat().resolvedOptions().timeZone : zone;
   const Icon = { system: Monitor, light: Sun, dark: Moon }[theme];
   return (
     <header className="flex h-11 shrink-0 items-center gap-2 border-line border-b bg-surface px-3">
@@ -120,23 +121,18 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
         svc
       </Link>
       <span className="flex-1" />
-      <Button
-        onClick={onPalette}
-        icon={<Search aria-hidden className="size-3.5" />}
-        className="text-ink-2"
-        aria-label="Command palette"
-      >
-        <span className="hidden sm:inline">Search or jump to</span>
+      <Button onClick={onPalette} icon={<Search aria-hidden className="size-3.5" />} className="text-ink-2">
+        <span className="hidden sm:inline">Search or jump to</span> <span className="sr-only">Command palette</span>
         <kbd className="hidden rounded bg-raised px-1 text-[11px] text-ink-3 sm:inline">{keysText("mod+k")}</kbd>
       </Button>
       <Button
         look="ghost"
         onClick={onDisplay}
         title="Time zone of every time on the page; z switches between local time and UTC"
-        aria-label={`Time zone: ${zone === "local" ? "local" : zone}`}
+        aria-label={`Time zone: ${zoneName}${zone === "local" ? " (local)" : ""}`}
         className="hidden font-mono text-[11px] sm:inline-flex"
       >
-        {zone === "local" ? Intl.DateTimeFormat().resolvedOptions().timeZone : zone}
+        {zoneName}
       </Button>
       <Button
         look="ghost"
