@@ -46,8 +46,14 @@ async function traceIdOf(page: Page, text: string): Promise<string> {
 it("shows a new trace without a reload, and opens it and its spans by keyboard", async () => {
   const { page } = await openLive(`${system.console.url}/traces`);
   await page.getByText("No traces yet").waitFor();
+  const fetched: (string | null)[] = [];
+  page.on("request", (request) => {
+    if (request.postData()?.includes("trace_ids") === true) fetched.push(request.postData());
+  });
   await caller.call({ function_id: "orders::sum", payload: { a: 2, b: 3 } });
   await row(page, "orders::sum").waitFor();
+  // The engine sent the summary, so the page need not ask for the trace.
+  expect(fetched).toEqual([]);
   const grid = page.getByRole("grid", { name: "Traces" });
   await grid.focus();
   await page.keyboard.press("ArrowDown");
