@@ -44,11 +44,11 @@ describe("a worker that depends on others", () => {
     const db = await project.runningPid("db");
     await project.connectAs("db", db);
     const api = await project.runningPid("api");
-    await writeFile(join(project.folder, "db", "worker.sh"), "exit 1\n");
+    await project.save("db", "exit 1\n");
     process.kill(db, "SIGKILL");
     await project.statusWith("db", ({ restarts }) => restarts > 0);
     expect((await project.status("api")).pids).toEqual([api]);
-    await writeFile(join(project.folder, "api", "worker.sh"), "echo up $$ anew\nexec sleep 300\n");
+    await project.save("api", "echo up $$ anew\nexec sleep 300\n");
     await project.runningPid("api", [api]);
   });
 

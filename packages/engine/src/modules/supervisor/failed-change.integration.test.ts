@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { SupervisedProject } from "./testing/supervised-project.ts";
 
@@ -7,7 +5,7 @@ const project = new SupervisedProject();
 
 const manifest = (install: string): string =>
   `name: w\nruntime: {kind: javascript}\nscripts: {install: ${JSON.stringify(install)}, start: exec sh worker.sh}\n`;
-const write = (name: string, text: string): Promise<void> => writeFile(join(project.folder, "w", name), text);
+const write = (name: string, text: string): Promise<void> => project.save("w", text, name);
 
 describe("a change that cannot be used", () => {
   it("is told of a worker that runs on, apart from what else there is to say of it", async () => {

@@ -11,7 +11,7 @@ import { DEFAULT_SCRIPT, SupervisedProject, TIMEOUT } from "./testing/supervised
 const project = new SupervisedProject();
 
 const edited = (what: string): string => `echo edited ${what}\n${DEFAULT_SCRIPT}`;
-const save = (script: string, name = "w"): Promise<void> => writeFile(join(project.folder, name, "worker.sh"), script);
+const save = (script: string, name = "w"): Promise<void> => project.save(name, script);
 /** The process that replaces another one. */
 const startingIn = ({ replicas }: WorkerStatus): number | undefined =>
   replicas.find(({ state, pid }) => state === "starting" && pid !== null)?.pid ?? undefined;

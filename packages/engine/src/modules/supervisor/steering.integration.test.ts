@@ -22,8 +22,7 @@ describe("a worker that is stopped", () => {
       pids: [],
       reason: "it was stopped; start it with `svc worker start w`",
     });
-    for (const name of ["w", "other"])
-      await writeFile(join(project.folder, name, "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
+    for (const name of ["w", "other"]) await project.save(name, `echo edited\n${DEFAULT_SCRIPT}`);
     // The other worker shows that the edit was noticed.
     await project.runningPid("other", [other]);
     expect(await project.status("w")).toMatchObject({ state: "stopped", pids: [] });

@@ -251,7 +251,7 @@ describe("when files change", () => {
     await project.start([project.entry("w")]);
     const pid = await project.runningPid("w");
     await utimes(join(project.folder, "w", "worker.sh"), new Date(), new Date());
-    await writeFile(join(project.folder, "w", "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
+    await project.save("w", `echo edited\n${DEFAULT_SCRIPT}`);
     await project.runningPid("w", [pid]);
     expect((await project.status("w")).tail.filter((line) => line.startsWith("changed: "))).toEqual([
       "changed: worker.sh",
@@ -324,8 +324,7 @@ describe("when files change", () => {
     await project.writeWorker("on");
     await project.start([project.entry("off", { watch: false }), project.entry("on")]);
     const [off, on] = [await project.runningPid("off"), await project.runningPid("on")];
-    for (const name of ["off", "on"])
-      await writeFile(join(project.folder, name, "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
+    for (const name of ["off", "on"]) await project.save(name, `echo edited\n${DEFAULT_SCRIPT}`);
     await project.runningPid("on", [on]);
     expect((await project.status("off")).pids).toEqual([off]);
   });

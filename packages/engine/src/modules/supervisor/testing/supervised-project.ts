@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, vi } from "vitest";
@@ -124,6 +124,17 @@ export class SupervisedProject {
       files.manifest ?? `name: ${name}\nruntime: {kind: javascript}\nscripts: {start: exec sh worker.sh}\n`,
     );
     await writeFile(join(this.folder, name, "worker.sh"), files.script ?? DEFAULT_SCRIPT);
+  }
+
+  /**
+   * Replaces a worker's file atomically, as editors do. A shell that is starting reads the old script or the new one. It would end at once if it read a
+   * file that was just truncated.
+   */
+  async save(name: string, script: string, file = "worker.sh"): Promise<void> {
+    // Outside the worker's folder, which is watched.
+    const written = join(this.folder, `${name}-${file}.new`);
+    await writeFile(written, script);
+    await rename(written, join(this.folder, name, file));
   }
 
   call<T = WorkerStatus>(
