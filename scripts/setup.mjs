@@ -128,6 +128,8 @@ export async function buildConsolePage({ signal, outcome }) {
   await runCommand(process.execPath, [join(root, "node_modules/vite/bin/vite.js"), "build", "--logLevel", "warn"], {
     signal,
     cwd: folder,
+    // With another value, as test runners set it, React would be its development build.
+    env: { ...process.env, NODE_ENV: "production" },
     timeoutMs: 120_000,
     fix: "the console's page cannot be built; the output above names file and line.",
   });
