@@ -44,12 +44,12 @@ it("enables the Flow page", async () => {
   const child = spawn("sh", ["-c", `exec ${guide.text("flow").trim()} --port 0`], {
     cwd: guide.project,
     env: { ...process.env, PATH: path, SVC_URL: `ws://localhost:${guide.ports.bridge}` },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "ignore", "pipe"],
   });
   const closed = once(child, "close");
   const url = await new Promise<string>((resolve, reject) => {
     let output = "";
-    child.stdout.on("data", (chunk: Buffer) => {
+    child.stderr.on("data", (chunk: Buffer) => {
       output += chunk.toString();
       const [found] = /http:\/\/localhost:\d+/.exec(output) ?? [];
       if (found !== undefined) resolve(found);
