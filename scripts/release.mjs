@@ -71,8 +71,10 @@ function readOptions(args) {
       args,
       options: { "dry-run": { type: "boolean", default: false }, help: { type: "boolean", short: "h" } },
     });
-    // npm takes the flag for its own in `npm run release --dry-run`.
-    return { ...values, "dry-run": values["dry-run"] || process.env.npm_config_dry_run === "true" };
+    // Each npm that this starts would inherit the flag and pack nothing.
+    if (process.env.npm_config_dry_run === "true")
+      throw new Error("npm took --dry-run for its own. Write -- before it: npm run release -- --dry-run");
+    return values;
   } catch (error) {
     console.error(`${error.message}\n\n${USAGE}`);
     return undefined;
