@@ -55,6 +55,24 @@ function openFiles(): string[] {
 appliedSuite("a store in a file", () => open());
 
 describe("the store", () => {
+  it("begins to commit a write that is alone before the event loop turns", async () => {
+    const file = freshFile();
+    const store = await open({ file });
+    const reader = openDatabase(file);
+    const count = reader.prepare<{ readonly lines: number }>("SELECT count(*) AS lines FROM lines");
+
+    const written = store.call("add", "alone");
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    // Blocks the event loop meanwhile.
+    const giveUpAt = performance.now() + 20_000;
+    while (count.get()?.lines === 0 && performance.now() < giveUpAt);
+
+    expect(count.get()).toEqual({ lines: 1 });
+    await written;
+    reader.close();
+    await store.close();
+  });
+
   it("keeps its files for their owner alone, whatever the modes of the folder and of the files that it finds", async () => {
     const folder = mkdtempSync(join(root, "open-"));
     chmodSync(folder, 0o777);

@@ -218,11 +218,14 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     return undefined;
   }
 
-  /** Sends at the end of this event loop turn, so that all its requests are in one batch. */
+  /**
+   * Sends when the current callback of the event loop has ended, so that all its requests are in one batch. Requests of
+   * later callbacks gather while the thread commits that batch: a write that is alone waits for no others.
+   */
   #scheduleFlush(): void {
     if (this.#flushScheduled || this.#inFlight.length > 0) return;
     this.#flushScheduled = true;
-    setImmediate(() => {
+    process.nextTick(() => {
       this.#flushScheduled = false;
       this.#flush();
     });
