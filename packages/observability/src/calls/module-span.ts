@@ -9,6 +9,8 @@ import { isTraceparent, spanIdOf, traceIdOf, traceparentOf } from "./trace-ids.t
 /** Approximate size of a span without its attributes, in bytes. */
 const SPAN_BYTES = 500;
 const MAX_ATTRIBUTES = 128;
+/** Maximum length of an attribute's name, in characters. */
+const MAX_NAME = 256;
 const MAX_LINKS = 32;
 /** Maximum length of one attribute, message or stack trace, in characters. They may come from clients, e.g. a path. */
 const MAX_TEXT = 4_096;
@@ -39,9 +41,12 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   readonly #host: ModuleSpanHost;
   readonly #anchor: TimeAnchor;
   readonly #start: number;
-  readonly #attributes = Object.create(null) as Record<string, AttributeValue>;
+  /**
+   * Names and values alternate. Not an object: thousands of spans are stored, and V8 stores one with this many members
+   * as a hash table of 2 KB.
+   */
+  readonly #attributes: AttributeValue[] = [];
   readonly #baggage: string | undefined;
-  #attributeCount = 0;
   /** -1 while it is pending. */
   #end = -1;
   #exception: Attributes | undefined;
@@ -82,10 +87,22 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
 
   setAttribute(name: string, value: AttributeValue): void {
     if (this.#end !== -1) return;
-    if (!(name in this.#attributes) && ++this.#attributeCount > MAX_ATTRIBUTES) return;
     const kept = typeof value === "string" ? bounded(value, MAX_TEXT) : value;
-    this.#attributes[bounded(name, 256)] = kept;
-    this.#size += name.length + (typeof kept === "string" ? kept.length : 16);
+    if (this.#put(bounded(name, MAX_NAME), kept, MAX_ATTRIBUTES))
+      this.#size += name.length + (typeof kept === "string" ? kept.length : 16);
+  }
+
+  /** Returns false if the attribute is new and there are already `limit`. */
+  #put(name: string, value: AttributeValue, limit: number): boolean {
+    const attributes = this.#attributes;
+    for (let at = 0; at < attributes.length; at += 2) {
+      if (attributes[at] !== name) continue;
+      attributes[at + 1] = value;
+      return true;
+    }
+    if (attributes.length >= 2 * limit) return false;
+    attributes.push(name, value);
+    return true;
   }
 
   end(outcome: { readonly error?: CallError | string | undefined } = {}): void {
@@ -110,8 +127,12 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
     return this.#end === -1 ? undefined : (this.#end - this.#start) / 1_000;
   }
 
+  /** Creates the object at each call. */
   get attributes(): Attributes {
-    return this.#attributes;
+    const attributes = Object.create(null) as Record<string, AttributeValue>;
+    const kept = this.#attributes;
+    for (let at = 0; at < kept.length; at += 2) attributes[kept[at] as string] = kept[at + 1] as AttributeValue;
+    return attributes;
   }
 
   get events(): readonly SpanEvent[] {
@@ -143,7 +164,7 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
       "exception.type": callError?.code ?? "error",
       "exception.message": message,
     };
-    if (callError !== undefined) this.#attributes["svc.error.code"] = callError.code;
+    if (callError !== undefined) this.#put("svc.error.code", callError.code, MAX_ATTRIBUTES + 1);
     if (callError?.stacktrace !== undefined)
       exception["exception.stacktrace"] = bounded(callError.stacktrace, MAX_STACK);
     this.#exception = exception;
@@ -152,8 +173,10 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   }
 }
 
+const NO_LINKS: readonly SpanLink[] = [];
+
 function linksOf(traceparents: readonly string[] | undefined): readonly SpanLink[] {
-  if (traceparents === undefined) return [];
+  if (traceparents === undefined) return NO_LINKS;
   return traceparents
     .filter(isTraceparent)
     .slice(0, MAX_LINKS)

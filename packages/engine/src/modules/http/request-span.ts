@@ -61,7 +61,7 @@ function attributesOf(
   const attributes: Record<string, AttributeValue | undefined> = triggerAttributes("http", trigger);
   attributes["http.request.method"] = method;
   // Without the query, which may contain secrets.
-  attributes["url.path"] = (request.url ?? "").split("?", 1)[0]?.slice(0, MAX_TEXT) ?? "";
+  attributes["url.path"] = pathOf(request.url ?? "").slice(0, MAX_TEXT);
   attributes["url.scheme"] = client.protocol;
   attributes["client.address"] = client.address;
   attributes["network.protocol.version"] = request.httpVersion;
@@ -69,6 +69,11 @@ function attributesOf(
   attributes["http.route"] = route;
   attributes["user_agent.original"] = userAgent?.slice(0, MAX_TEXT);
   return attributes;
+}
+
+function pathOf(url: string): string {
+  const mark = url.indexOf("?");
+  return mark === -1 ? url : url.slice(0, mark);
 }
 
 class OpenRequestSpan implements RequestSpan {

@@ -17,15 +17,16 @@ export function indexedWords(span: SpanRecord): string {
   for (const field of INDEXED_FIELDS) addAttribute(tokens, field, field === "name" ? span.name : span.resource.service);
   tokens.add(valueToken(WORKER, span.resource.service));
   if (span.resource.workerId !== undefined) tokens.add(valueToken(WORKER, span.resource.workerId));
-  let attributes = 0;
-  for (const key in span.attributes) {
-    const value = span.attributes[key];
+  const { attributes } = span;
+  let count = 0;
+  for (const key in attributes) {
+    const value = attributes[key];
     if (value === undefined) continue;
-    attributes += 1;
-    if (attributes > MAX_ATTRIBUTES) break;
+    count += 1;
+    if (count > MAX_ATTRIBUTES) break;
     addAttribute(tokens, key, textOfValue(value));
     const other = otherNameOf(key);
-    if (other !== undefined && !Object.hasOwn(span.attributes, other)) addAttribute(tokens, other, textOfValue(value));
+    if (other !== undefined && !Object.hasOwn(attributes, other)) addAttribute(tokens, other, textOfValue(value));
   }
   return [...tokens].join(" ");
 }
