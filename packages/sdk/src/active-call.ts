@@ -1,4 +1,5 @@
 import { CallError } from "@svc-runtime/protocol/client";
+import type { AcceptedCall } from "./accepted-call.ts";
 import type { Active } from "./async-context.ts";
 import type { CallContext, Caller } from "./call-context.ts";
 import type { CallRequest, Inferred, ResultType } from "./call-request.ts";
@@ -11,7 +12,6 @@ import { engineResult } from "./names/engine-result.ts";
 import type { Part } from "./on-demand.ts";
 import { RunningJob } from "./queue/running-job.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
-import type { AcceptedCall } from "./session.ts";
 import { type StateTransfer, WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
 import { readBaggage } from "./telemetry/baggage.ts";

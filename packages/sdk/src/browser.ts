@@ -7,8 +7,7 @@ import { createLogger, type Logger } from "./logger.ts";
 import { checkedOptions } from "./names/option-names.ts";
 import { type WorkerOptions, workerOptions } from "./options.ts";
 import { StreamClient, type StreamClientOptions, streamClientOptions } from "./stream-client/stream-client.ts";
-import { TelemetryOnDemand } from "./telemetry/telemetry-on-demand.ts";
-import type { CreateTelemetrySink } from "./telemetry/telemetry-sink.ts";
+import { type CreateTelemetry, TelemetryOnDemand } from "./telemetry/telemetry-on-demand.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
@@ -17,7 +16,7 @@ export * from "./exports.ts";
 
 // Parts that a page loads at their first use.
 const requests = () => import("./http/handle-request.ts");
-const telemetry = async (): Promise<CreateTelemetrySink> => {
+const telemetry = async (): Promise<CreateTelemetry> => {
   const { WorkerTelemetry } = await import("./telemetry/worker-telemetry.ts");
   return (options) => new WorkerTelemetry(options);
 };

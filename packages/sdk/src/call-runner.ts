@@ -1,11 +1,12 @@
 import { CallError } from "@svc-runtime/protocol/client";
+import type { AcceptedCall } from "./accepted-call.ts";
 import { ActiveCall, type ActiveCallHost } from "./active-call.ts";
 import type { AsyncContext } from "./async-context.ts";
 import type { Handler } from "./call-context.ts";
 import { takeFailedCall } from "./call-site.ts";
 import { parseBySchema } from "./schema/parse-by-schema.ts";
 import type { StandardSchema } from "./schema/standard-schema.ts";
-import type { AcceptedCall } from "./session.ts";
+import { functionNotFound } from "./session.ts";
 import { callErrorFrom } from "./thrown.ts";
 
 export interface FunctionEntry {
@@ -45,10 +46,7 @@ export class CallRunner {
   /** `entry` is undefined if the function was unregistered. */
   run(call: AcceptedCall, entry: FunctionEntry | undefined): void {
     if (entry === undefined) {
-      this.#answers.fail(
-        call.invocationId,
-        new CallError("function_not_found", `Function ${call.functionId} not found`),
-      );
+      this.#answers.fail(call.invocationId, CallError.fromWire(functionNotFound(call.functionId)));
       return;
     }
     const active = new ActiveCall(call, this.#host);

@@ -82,7 +82,8 @@ describe("the error of a failed call", () => {
     const flood = Array.from({ length: 2_000 }, () => failure(worker.call({ function_id: "orders::load" })));
     const { stack = "" } = await failure(loadTwice());
     await Promise.all(flood);
-    expect(stack).toMatch(/ at async loadOrder .*call-site\.test/);
+    // Without `async` if the flood took over a second: then the limit of captured stacks was not reached.
+    expect(stack).toMatch(/ at (async )?loadOrder .*call-site\.test/);
     expect(stack).toMatch(/ at async loadTwice .*call-site\.test/);
   });
 

@@ -29,12 +29,6 @@ export function encodeCall(fields: CallFrameFields): string {
   return `${frame},"data":${fields.payload}}`;
 }
 
-/** `result` is JSON text. Undefined writes neither result nor error. */
-export function encodeResult(invocationId: string, functionId: string, result: string | undefined): string {
-  const head = `{"type":"invocationresult","invocation_id":"${invocationId}","function_id":${JSON.stringify(functionId)}`;
-  return result === undefined ? `${head}}` : `${head},"result":${result}}`;
-}
-
 export function encodeFailure(invocationId: string, functionId: string, error: WireError): string {
   return `{"type":"invocationresult","invocation_id":"${invocationId}","function_id":${JSON.stringify(functionId)},"error":${errorText(error)}}`;
 }
@@ -46,6 +40,18 @@ function errorText(error: WireError): string {
   } catch {
     return JSON.stringify({ code: error.code, message: error.message, stacktrace: error.stacktrace });
   }
+}
+
+/** Encodes the provider's answer to a binding. */
+export function encodeBindingResult(
+  {
+    id,
+    trigger_type,
+    function_id,
+  }: { readonly id: string; readonly trigger_type: string; readonly function_id: string },
+  error: WireError | undefined,
+): string {
+  return JSON.stringify({ type: "triggerregistrationresult", id, trigger_type, function_id, error });
 }
 
 const encoder = new TextEncoder();

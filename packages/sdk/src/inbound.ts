@@ -1,22 +1,17 @@
-import { type Caller, isUuid, type Job, type WireError } from "@svc-runtime/protocol/client";
-import { mayHoldChannelRefs } from "./channels/channel-refs.ts";
+import { isUuid, type WireError } from "@svc-runtime/protocol/client";
 import { type ControlMessage, isControlType, readControlMessage } from "./control-messages.ts";
 import { type MalformedFrame, readMalformedFrame } from "./frames.ts";
 
-/** A call that the engine sends to this worker. */
+/** A call that the engine sends to this worker. `accepted-call.ts` reads the rest of it. */
 export interface InboundCall {
   readonly type: "invokefunction";
   /** Absent only from engines that expect no answer. */
   readonly invocationId: string | undefined;
   readonly functionId: string;
-  readonly payload: unknown;
-  /** False if the payload certainly contains no channel reference. */
-  readonly mayHoldChannels: boolean;
-  readonly metadata: unknown;
-  readonly traceparent: string | undefined;
-  readonly baggage: string | undefined;
-  readonly caller: Caller | undefined;
-  readonly job: Job | undefined;
+  /** Members of the message. */
+  readonly members: Readonly<Record<string, unknown>>;
+  /** Text of the whole frame. */
+  readonly frame: string;
 }
 
 /** The answer to a call that this worker made. */
@@ -63,7 +58,7 @@ export function decodeInbound(text: string): Inbound {
   return typeof message === "string" ? { type: "malformed", problem: message, call: undefined } : message;
 }
 
-function inboundCall(members: Readonly<Record<string, unknown>>, text: string): Inbound {
+function inboundCall(members: Readonly<Record<string, unknown>>, frame: string): Inbound {
   const invocationId = members.invocation_id ?? undefined;
   const functionId = members.function_id;
   if (invocationId !== undefined && (typeof invocationId !== "string" || !isUuid(invocationId))) {
@@ -74,18 +69,7 @@ function inboundCall(members: Readonly<Record<string, unknown>>, text: string): 
       invocationId === undefined ? undefined : ({ type: "invokefunction", invocationId, functionId: "" } as const);
     return { type: "malformed", problem: "invokefunction: `function_id` is not a string", call };
   }
-  return {
-    type: "invokefunction",
-    invocationId,
-    functionId,
-    payload: members.data ?? null,
-    mayHoldChannels: mayHoldChannelRefs(text),
-    metadata: members.metadata ?? undefined,
-    traceparent: optionalString(members.traceparent),
-    baggage: optionalString(members.baggage),
-    caller: callerOf(members.caller),
-    job: jobOf(members.job),
-  };
+  return { type: "invokefunction", invocationId, functionId, members, frame };
 }
 
 function inboundResult(members: Readonly<Record<string, unknown>>, frame: string): Inbound {
@@ -103,20 +87,6 @@ function inboundResult(members: Readonly<Record<string, unknown>>, frame: string
 
 function optionalString(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-function callerOf(value: unknown): Caller | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { worker_id, name } = value as Readonly<Record<string, unknown>>;
-  return typeof worker_id === "string" && typeof name === "string" ? { worker_id, name } : undefined;
-}
-
-function jobOf(value: unknown): Job | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { queue, id, attempt } = value as Readonly<Record<string, unknown>>;
-  return typeof queue === "string" && typeof id === "string" && typeof attempt === "number"
-    ? { queue, id, attempt }
-    : undefined;
 }
 
 /**

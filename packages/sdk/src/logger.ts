@@ -38,11 +38,17 @@ const loggerOptions = optionNames("createLogger", ["level", "write"]);
 export function createLogger(options: LoggerOptions): Logger {
   checkedOptions(options, loggerOptions);
   const lowest = options.level ?? "info";
-  const at =
-    (level: LogLevel) =>
-    (message: string, fields: LogFields = {}): void => {
-      if (isEnabled(level, lowest)) options.write({ timeMs: Date.now(), level, message, fields });
-    };
+  return loggerOf(lowest, (level, message, fields = {}) => {
+    if (isEnabled(level, lowest)) options.write({ timeMs: Date.now(), level, message, fields });
+  });
+}
+
+/** Returns a logger that passes each line to `write`. `lowest` is the level that it shows. */
+export function loggerOf(
+  lowest: Logger["level"],
+  write: (level: LogLevel, message: string, fields: LogFields | undefined) => void,
+): Logger {
+  const at = (level: LogLevel) => (message: string, fields?: LogFields) => write(level, message, fields);
   return { level: lowest, debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
@@ -85,28 +91,15 @@ function toWritable(_key: string, value: unknown): unknown {
   };
 }
 
-export const silentLogger: Logger = {
-  level: "silent",
-  debug: () => {},
-  info: () => {},
-  warn: () => {},
-  error: () => {},
-};
+export const silentLogger: Logger = loggerOf("silent", () => {});
 
 /** Wraps a user's logger so that it never throws. A failed log line must not stop the socket's event loop. */
 export function safeLogger(logger: Logger): Logger {
-  const guard = (level: LogLevel) => (message: string, fields?: LogFields) => {
+  return loggerOf(logger.level, (level, message, fields) => {
     try {
       logger[level](message, fields);
     } catch {
       // There is nothing left to report this to: the logger itself failed.
     }
-  };
-  return {
-    level: logger.level,
-    debug: guard("debug"),
-    info: guard("info"),
-    warn: guard("warn"),
-    error: guard("error"),
-  };
+  });
 }

@@ -10,7 +10,7 @@ import { LOAD_TIMEOUT_MS, loadPart, OnDemand } from "./on-demand.ts";
 import type { WorkerOptions } from "./options.ts";
 import type { Platform } from "./platform.ts";
 import * as provider from "./provider.ts";
-import { TelemetryOnDemand } from "./telemetry/telemetry-on-demand.ts";
+import { type CreateTelemetry, TelemetryOnDemand } from "./telemetry/telemetry-on-demand.ts";
 import type { CreateTelemetrySink } from "./telemetry/telemetry-sink.ts";
 import { WorkerTelemetry } from "./telemetry/worker-telemetry.ts";
 import { newUuid } from "./uuid.ts";
@@ -170,10 +170,8 @@ describe("a worker whose parts are loaded on demand", () => {
     arrives();
     expect(await engine.frame({ invocation_id: id(1) })).toMatchObject({ result: "done" });
     await shutdown;
-    expect(seen).toEqual([
-      ["1", false],
-      ["2", false],
-    ]);
+    // The cancelled call does not run.
+    expect(seen).toEqual([["1", false]]);
     expect(engine.frames.filter(({ type }) => type === "invocationresult")).toHaveLength(1);
   });
 
@@ -200,6 +198,26 @@ describe("a worker whose parts are loaded on demand", () => {
     await engine.frame({ type: "pong" }, 2);
     arrives();
     expect(await engine.frame({ invocation_id: id(2) })).toMatchObject({ result: "done" });
+  });
+
+  it("does not run a call whose connection ended before the handlers' part arrived", async () => {
+    const { part, arrives } = slowPart(provider);
+    await open({ provider: part }, { reconnect: { initialDelayMs: 1 } });
+    const seen: unknown[] = [];
+    worker.registerFunction("f", (_input, { invocationId }) => seen.push(invocationId[0]));
+    engine.send(invoke("f", 1));
+    await handled();
+    const lost = new Promise<void>((resolve) => {
+      worker.onConnectionState((state) => state === "reconnecting" && resolve());
+    });
+    engine.sockets.at(-1)?.terminate();
+    await lost;
+    await worker.connected();
+    engine.send(invoke("f", 2));
+    arrives();
+    await engine.frame({ invocation_id: id(2) });
+    expect(seen).toEqual(["2"]);
+    expect(engine.frames.filter(({ type }) => type === "invocationresult")).toHaveLength(1);
   });
 
   it("binds and unbinds triggers in order when the handlers' part has arrived, or reports why not", async () => {
@@ -233,8 +251,11 @@ describe("a worker whose parts are loaded on demand", () => {
     await engine.frame({ type: "pong" }, 2);
     arrives();
     expect(await engine.frame({ type: "triggerregistrationresult", id: "c" })).not.toHaveProperty("error");
-    expect(seen.toSorted()).toEqual(["+b", "+c", "-b"]);
-    expect(seen.indexOf("+b")).toBeLessThan(seen.indexOf("-b"));
+    // The trigger that was removed meanwhile is not bound.
+    expect(seen).toEqual(["+c"]);
+    engine.send({ type: "unregistertrigger", id: "c" });
+    await worker.shutdown();
+    expect(seen).toEqual(["+c", "-c"]);
   });
 
   it("loads the channels' part at the first use of an end, keeps the order, and waits for it before it shuts down", async () => {
@@ -284,7 +305,7 @@ describe("a worker whose parts are loaded on demand", () => {
   });
 
   it("sends the log lines and spans from before telemetry's part arrived", async () => {
-    const { part, arrives } = slowPart<CreateTelemetrySink>((given) => new WorkerTelemetry(given));
+    const { part, arrives } = slowPart<CreateTelemetry>((given) => new WorkerTelemetry(given));
     engine.greeting = { engine: { version: "1", instance_id: "i" } };
     const createSink: CreateTelemetrySink = (given) => new TelemetryOnDemand(part, given);
     await open({ telemetry: { byDefault: false, variable: undefined, createSink } }, { telemetry: true });
@@ -298,8 +319,33 @@ describe("a worker whose parts are loaded on demand", () => {
     expect(records).toContainEqual(expect.objectContaining({ name: "early span", events: [expect.anything()] }));
   });
 
+  it("counts the log lines and spans above the limit from before telemetry's part arrived", async () => {
+    const { part, arrives } = slowPart<CreateTelemetry>((given) => new WorkerTelemetry(given));
+    engine.greeting = { engine: { version: "1", instance_id: "i" } };
+    const createSink: CreateTelemetrySink = (given) => new TelemetryOnDemand(part, given);
+    await open({ telemetry: { byDefault: false, variable: undefined, createSink } }, { telemetry: true });
+    for (let n = 0; n < 1_010; n++) worker.log.info("early");
+    for (let n = 0; n < 5; n++) worker.span("early span", () => {});
+    const shutdown = worker.shutdown();
+    arrives();
+    await shutdown;
+    const reports = lines
+      .filter(({ level }) => level === "warn")
+      .map(({ message, fields }) => [message, fields.dropped]);
+    const early = lines.filter(({ message }) => message === "early").length;
+    const sent = engine.telemetry.flatMap(({ records }) => records).filter(({ body }) => body?.stringValue === "early");
+    expect(reports).toEqual(
+      expect.arrayContaining([
+        ["log entries were dropped: the buffer was full", expect.any(Number)],
+        ["spans were dropped: the buffer was full", 5],
+      ]),
+    );
+    const dropped = reports.filter(([message]) => String(message).startsWith("log entries"));
+    expect(sent.length + dropped.reduce((sum, [, count]) => sum + Number(count), 0)).toBeGreaterThanOrEqual(early);
+  });
+
   it("reports once that telemetry's part cannot be loaded, and goes on without", async () => {
-    const { part, fails, attempts } = slowPart<CreateTelemetrySink>((given) => new WorkerTelemetry(given));
+    const { part, fails, attempts } = slowPart<CreateTelemetry>((given) => new WorkerTelemetry(given));
     const createSink: CreateTelemetrySink = (given) => new TelemetryOnDemand(part, given);
     await open({ telemetry: { byDefault: false, variable: undefined, createSink } }, { telemetry: true });
     worker.log.info("a");

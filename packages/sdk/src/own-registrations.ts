@@ -1,8 +1,13 @@
+import type { CallError, MessageOf } from "@svc-runtime/protocol/client";
 import type { Handler } from "./call-context.ts";
 import type { FunctionEntry } from "./call-runner.ts";
 import { isHttpHandler } from "./http/http-handler.ts";
 import { checkedHttpFunction, type HttpFunction, notInvokable, wireHttpFunction } from "./http-function.ts";
+import type { InboundCall } from "./inbound.ts";
+import type { Logger } from "./logger.ts";
 import { checkedOptions } from "./names/option-names.ts";
+import { OnDemand, type Part } from "./on-demand.ts";
+import type { Provider, ProviderOptions } from "./provider.ts";
 import { timeoutProblem } from "./refusals.ts";
 import {
   type FunctionOptions,
@@ -16,22 +21,103 @@ import { isStandardSchema, type StandardSchema } from "./schema/standard-schema.
 import type { Session } from "./session.ts";
 import type { ProvidedType, TriggerHandlers } from "./trigger-providers.ts";
 
-/** The functions and trigger types that a worker provides: announces them to the engine and keeps their handlers. */
+type ProviderPart = typeof import("./provider.ts");
+
+/**
+ * The functions and trigger types that a worker provides: announces them to the engine, keeps their handlers, and passes
+ * the engine's calls and bindings to the part of the SDK that runs them.
+ */
 export class OwnRegistrations {
   readonly #session: Session;
+  readonly #logger: Logger;
+  readonly #provider: OnDemand<ProviderPart, Provider>;
+  /** Messages that wait for the part and are not cancelled, by their ids. */
+  readonly #waitingCalls = new Map<unknown, object>();
+  readonly #waitingBindings = new Map<string, object>();
   readonly #functions = new Map<string, FunctionEntry>();
   readonly #types = new Map<string, ProvidedType>();
 
-  constructor(session: Session) {
-    this.#session = session;
+  constructor(part: Part<ProviderPart>, options: ProviderOptions) {
+    this.#session = options.session;
+    this.#logger = options.logger;
+    this.#provider = new OnDemand(part, ({ Provider }) => new Provider(options));
   }
 
-  functionOf(id: string): FunctionEntry | undefined {
-    return this.#functions.get(id);
+  call(call: InboundCall): void {
+    // A call in flight is finished even if its function is unregistered before the part is loaded.
+    const entry = this.#functions.get(call.functionId);
+    this.#provide(
+      this.#waitingCalls,
+      call.invocationId ?? call,
+      call,
+      (provider) => provider.call(call, entry),
+      (error) => {
+        this.#logger.error("a function cannot run", { function_id: call.functionId, error });
+        this.#session.refuseCall(call, error.toWire());
+      },
+    );
   }
 
-  typeOf(id: string): ProvidedType | undefined {
-    return this.#types.get(id);
+  cancelCall(invocationId: string, reason: string): void {
+    this.#waitingCalls.delete(invocationId);
+    this.#provider.value?.cancelCall(invocationId, reason);
+  }
+
+  bind(message: MessageOf<"registertrigger">): void {
+    const type = this.#types.get(message.trigger_type);
+    this.#provide(
+      this.#waitingBindings,
+      message.id,
+      message,
+      (provider) => provider.bind(message, type),
+      (error) => this.#session.refuseBinding(message, error.toWire()),
+    );
+  }
+
+  unbind(id: string): void {
+    this.#waitingBindings.delete(id);
+    this.#provider.value?.unbind(id);
+  }
+
+  disconnected(): void {
+    this.#waitingCalls.clear();
+    this.#waitingBindings.clear();
+    this.#provider.value?.disconnected();
+  }
+
+  /** Returns one promise per call in flight, which resolves when its handler ends. */
+  callEnds(): readonly Promise<void>[] {
+    const { value, loading } = this.#provider;
+    return value?.callEnds() ?? (loading === undefined ? [] : [loading]);
+  }
+
+  /** Resolves when all bindings requested so far are made or removed. */
+  async bindingsSettled(): Promise<void> {
+    await this.#provider.value?.bindingsSettled();
+  }
+
+  /** Runs `action`, after the part is loaded, unless the message was removed from `waiting` or replaced before. */
+  #provide<Id>(
+    waiting: Map<Id, object>,
+    id: Id,
+    message: object,
+    action: (provider: Provider) => void,
+    fail: (error: CallError) => void,
+  ): void {
+    const { value } = this.#provider;
+    if (value !== undefined) {
+      action(value);
+      return;
+    }
+    waiting.set(id, message);
+    const ifWaiting =
+      <Argument>(then: (argument: Argument) => void) =>
+      (argument: Argument): void => {
+        if (waiting.get(id) !== message) return;
+        waiting.delete(id);
+        then(argument);
+      };
+    this.#provider.run(ifWaiting(action), ifWaiting(fail));
   }
 
   addFunction(id: string, handler: Handler<never> | HttpFunction, given: FunctionOptions): Registration {
@@ -57,6 +143,7 @@ export class OwnRegistrations {
       keepsUnknownMembers: isHttpHandler(handler),
     };
     this.#functions.set(id, entry);
+    this.#provider.load();
     return {
       id,
       unregister: () => {
@@ -87,6 +174,7 @@ export class OwnRegistrations {
       schema: schemaIn(type.triggerRequestFormat),
     };
     this.#types.set(id, provided);
+    this.#provider.load();
     return () => {
       if (this.#types.get(id) !== provided) return;
       this.#types.delete(id);

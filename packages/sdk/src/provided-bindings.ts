@@ -1,4 +1,4 @@
-import { encodeMessage, type MessageOf, type TriggerId, type WireError } from "@svc-runtime/protocol/client";
+import type { MessageOf } from "@svc-runtime/protocol/client";
 
 /** A trigger that the engine asks the provider of its type to bind. */
 export interface WireBinding {
@@ -48,23 +48,4 @@ export class ProvidedBindings {
     this.#byId.clear();
     return all;
   }
-}
-
-/** Encodes the provider's answer to a binding. */
-export function encodeBindingResult(
-  binding: Pick<WireBinding, "id" | "trigger_type" | "function_id">,
-  error: WireError | undefined,
-): string {
-  return encodeMessage({
-    type: "triggerregistrationresult",
-    id: binding.id as TriggerId,
-    trigger_type: binding.trigger_type,
-    function_id: binding.function_id,
-    error:
-      error === undefined
-        ? undefined
-        : { code: error.code, message: error.message, stacktrace: error.stacktrace, details: error.details },
-    status: undefined,
-    reason: undefined,
-  });
 }

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { CallError, MAX_FRAME_BYTES } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
+import type { InboundCall } from "./inbound.ts";
 import { MAX_QUEUED_CALLS, type PendingCall } from "./pending-calls.ts";
 import type { WireBinding } from "./provided-bindings.ts";
+import { ProviderSession } from "./provider-session.ts";
 import { Session, type SessionOutput, type TriggerResult } from "./session.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -12,7 +14,7 @@ interface Step extends Json {
   readonly effects?: readonly Json[];
 }
 
-/** Drives a session as described in vectors/session/README.md, and records its effects. */
+/** Drives a session with its part for what the worker provides, as described in vectors/session/README.md, and records its effects. */
 class Probe implements SessionOutput {
   frames: string[] = [];
   effects: Json[] = [];
@@ -22,11 +24,13 @@ class Probe implements SessionOutput {
   readonly bindings = new Map<string, WireBinding>();
   readonly triggerTypes = new Map<string, string>();
   readonly session: Session;
+  readonly provider: ProviderSession;
   #ids = 0;
 
   constructor(callTimeoutMs?: number) {
     const newId = (): string => `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, "0")}`;
     this.session = new Session({ output: this, introduction: { name: "probe" }, newId, callTimeoutMs });
+    this.provider = new ProviderSession({ session: this.session, newId, log: this.log.bind(this) });
   }
 
   send(frame: string): void {
@@ -35,19 +39,34 @@ class Probe implements SessionOutput {
   registered(workerId: string, takesTelemetry: boolean): void {
     this.effects.push({ effect: "registered", worker_id: workerId, takes_telemetry: takesTelemetry });
   }
-  run(call: Parameters<SessionOutput["run"]>[0]): void {
-    const { invocationId, functionId, type: _type, ...rest } = call;
+  call(inbound: InboundCall): void {
+    const call = this.provider.accept(inbound);
+    if (call === undefined) return;
+    const { invocationId, functionId, ...rest } = call;
     this.effects.push({ effect: "run", invocation_id: invocationId, function_id: functionId, ...rest });
   }
-  cancel(invocationId: string, reason: string): void {
+  cancelCall(invocationId: string, reason: string): void {
+    if (this.provider.cancel(invocationId)) this.#cancelled(invocationId, reason);
+  }
+  #cancelled(invocationId: string, reason: string): void {
     this.effects.push({ effect: "cancel", invocation_id: invocationId, reason });
   }
-  bind(binding: WireBinding): void {
+  bind(message: Parameters<SessionOutput["bind"]>[0]): void {
+    const { binding, replaced } = this.provider.bind(message);
+    this.#unbound(replaced);
     this.bindings.set(binding.id, binding);
     this.effects.push({ effect: "bind", ...binding });
   }
-  unbind(binding: WireBinding): void {
-    this.effects.push({ effect: "unbind", ...binding });
+  unbind(id: string): void {
+    this.#unbound(this.provider.unbind(id));
+  }
+  #unbound(binding: WireBinding | undefined): void {
+    if (binding !== undefined) this.effects.push({ effect: "unbind", ...binding });
+  }
+  disconnected(): void {
+    const { invocationIds, bindings } = this.provider.disconnected();
+    for (const invocationId of invocationIds) this.#cancelled(invocationId, "disconnected");
+    for (const binding of bindings) this.#unbound(binding);
   }
   triggerResult(id: string, result: TriggerResult): void {
     this.effects.push({ effect: "trigger_result", id, ...result });
@@ -56,7 +75,7 @@ class Probe implements SessionOutput {
     this.logs.push(message);
   }
 
-  call(name: string, request: Parameters<Session["call"]>[0]): void {
+  makeCall(name: string, request: Parameters<Session["call"]>[0]): void {
     const isVoid = request.action?.type === "void";
     const settled = (result: unknown): void => {
       this.effects.push(
@@ -85,7 +104,7 @@ class Probe implements SessionOutput {
   }
 
   take(step: Step): void {
-    const { session } = this;
+    const { session, provider } = this;
     const id = step.id as string;
     const outbound = (action?: Parameters<Session["call"]>[0]["action"]): Parameters<Session["call"]>[0] => ({
       action,
@@ -120,17 +139,17 @@ class Probe implements SessionOutput {
         this.triggerTypes.set(made, type);
       },
       unregister_trigger: () => session.unregisterTrigger(id, this.triggerTypes.get(id) as string),
-      call: () => this.call(step.as as string, outbound()),
-      call_void: () => this.call(step.as as string, outbound({ type: "void" })),
-      enqueue: () => this.call(step.as as string, outbound({ type: "enqueue", queue: step.queue as string })),
+      call: () => this.makeCall(step.as as string, outbound()),
+      call_void: () => this.makeCall(step.as as string, outbound({ type: "void" })),
+      enqueue: () => this.makeCall(step.as as string, outbound({ type: "enqueue", queue: step.queue as string })),
       abort_call: () => session.abort(this.calls.get(step.call as string) as PendingCall),
       answer: () => {
         const invocationId = step.invocation_id as string;
-        if (step.error === undefined) session.answer(invocationId, step.result);
-        else session.fail(invocationId, step.error as { code: string; message: string });
+        if (step.error === undefined) provider.answer(invocationId, step.result);
+        else provider.fail(invocationId, step.error as { code: string; message: string });
       },
       answer_binding: () =>
-        session.answerBinding(
+        provider.answerBinding(
           this.bindings.get(id) as WireBinding,
           step.error as { code: string; message: string } | undefined,
         ),
@@ -190,9 +209,9 @@ describe("the session", () => {
 
   it("rejects a call above the maximum of waiting calls, and names the limit", () => {
     const probe = new Probe();
-    for (let n = 0; n < MAX_QUEUED_CALLS; n++) probe.call(`c${n}`, { functionId: "f" });
+    for (let n = 0; n < MAX_QUEUED_CALLS; n++) probe.makeCall(`c${n}`, { functionId: "f" });
     expect(probe.effects).toEqual([]);
-    probe.call("last", { functionId: "f" });
+    probe.makeCall("last", { functionId: "f" });
     expect(probe.effects).toMatchObject([
       {
         effect: "call_failed",
@@ -207,18 +226,18 @@ describe("the session", () => {
 
   it("makes room in the queue when a waiting call expires", () => {
     const probe = new Probe();
-    for (let n = 0; n < MAX_QUEUED_CALLS; n++) probe.call(`c${n}`, { functionId: "f", timeoutMs: 10 });
+    for (let n = 0; n < MAX_QUEUED_CALLS; n++) probe.makeCall(`c${n}`, { functionId: "f", timeoutMs: 10 });
     probe.take({ do: "advance_ms", ms: 10 });
     probe.effects = [];
-    probe.call("next", { functionId: "f" });
+    probe.makeCall("next", { functionId: "f" });
     expect(probe.effects).toEqual([]);
   });
 
   it("reports when the next deadline is due, and infinity if no call is pending", () => {
     const probe = opened();
     expect(probe.session.nextDeadlineMs).toBe(Number.POSITIVE_INFINITY);
-    probe.call("a", { functionId: "f", timeoutMs: 300 });
-    probe.call("b", { functionId: "f", timeoutMs: 200 });
+    probe.makeCall("a", { functionId: "f", timeoutMs: 300 });
+    probe.makeCall("b", { functionId: "f", timeoutMs: 200 });
     expect(probe.session.nextDeadlineMs).toBe(200);
     probe.take({ do: "advance_ms", ms: 200 });
     expect(probe.session.nextDeadlineMs).toBe(300);
@@ -309,7 +328,7 @@ describe("the session", () => {
     const invocation_id = "11111111-1111-4111-8111-111111111111";
     probe.take({ do: "receive", frame: { type: "invokefunction", invocation_id, function_id: "f", data: 1 } });
     probe.frames = [];
-    probe.session.fail(invocation_id, { code: "mine", message: "m", details: { big: 1n } });
+    probe.provider.fail(invocation_id, { code: "mine", message: "m", details: { big: 1n } });
     expect(JSON.parse(probe.frames[0] as string)).toMatchObject({ error: { code: "mine", message: "m" } });
   });
 

@@ -1,6 +1,5 @@
 import {
   CallError,
-  type ChannelRef,
   DEFAULT_TIMEOUT_MS,
   type ErrorCode,
   encodeMessage,
@@ -8,13 +7,11 @@ import {
   type MessageOf,
   type WireError,
 } from "@svc-runtime/protocol/client";
-import { encodeCall, encodeFailure, encodeResult, oversizeError } from "./frames.ts";
+import { encodeBindingResult, encodeCall, encodeFailure } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import { JsonPayload } from "./json-call.ts";
-import { jsonTextOf } from "./json-text.ts";
 import { encodeOutbound, type OutboundCall, queueFull } from "./outbound-call.ts";
 import { callTimeout, PendingCall, PendingCalls } from "./pending-calls.ts";
-import { encodeBindingResult, ProvidedBindings, type WireBinding } from "./provided-bindings.ts";
 import {
   type FunctionRegistration,
   Registrations,
@@ -31,23 +28,20 @@ export interface TriggerResult {
   readonly reason?: string | undefined;
 }
 
-/** An accepted inbound call. Always has an id. */
-export interface AcceptedCall extends InboundCall {
-  readonly invocationId: string;
-  /** Channel ends in the payload. They are aborted when the call is cancelled. */
-  readonly ends?: readonly { readonly ref: ChannelRef; readonly wasUsed?: boolean; breakOff(error: CallError): void }[];
-}
-
 /** Receives the effects of the session. The methods must not throw. */
 export interface SessionOutput {
   /** Called only between `opened` and `closed`. */
   send(frame: string): void;
   /** `takesTelemetry`: the engine is a svc engine, which stores telemetry. */
   registered(workerId: string, takesTelemetry: boolean): void;
-  run(call: AcceptedCall): void;
-  cancel(invocationId: string, reason: string): void;
-  bind(binding: WireBinding): void;
-  unbind(binding: WireBinding): void;
+  /** Receives a call of a function of this worker, which must be answered. */
+  call(call: InboundCall): void;
+  cancelCall(invocationId: string, reason: string): void;
+  /** Receives a trigger of a type of this worker, whose binding must be answered. */
+  bind(message: MessageOf<"registertrigger">): void;
+  unbind(id: string): void;
+  /** The connection ended. The engine has failed the calls to this worker, and sends the bindings again. */
+  disconnected(): void;
   triggerResult(id: string, result: TriggerResult): void;
   log(level: "debug" | "warn" | "error", message: string, fields: Readonly<Record<string, unknown>>): void;
 }
@@ -69,8 +63,9 @@ export interface SessionOptions {
 const WARNINGS: ReadonlySet<string> = new Set<ErrorCode>(["format_not_enforced", "function_shared"]);
 
 /**
- * The worker's side of the protocol, without I/O: decides what to send and to run for each frame, open, close and
- * passing of time. Times are milliseconds of one monotonic clock.
+ * The worker's side of the protocol, without I/O: decides what to send and to report for each frame, open, close and
+ * passing of time. Times are milliseconds of one monotonic clock. `ProviderSession` answers the calls and bindings of
+ * what the worker provides.
  */
 export class Session {
   readonly #output: SessionOutput;
@@ -84,9 +79,6 @@ export class Session {
   #engineKeepsDeadlines = false;
   readonly #registrations = new Registrations();
   readonly #pending = new PendingCalls();
-  /** Unanswered inbound calls: function id by invocation id. */
-  readonly #inbound = new Map<string, string>();
-  readonly #bindings = new ProvidedBindings();
   /** Unregistered functions whose calls still run: the engine may have sent calls before it read the unregistration. */
   readonly #unregistering = new Set<string>();
   #onDrained: (() => void) | undefined;
@@ -120,6 +112,10 @@ export class Session {
 
   // --- the connection ---
 
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
   /**
    * Handles the open of the socket: introduces the worker, replays all registrations, then sends the waiting calls that
    * have not expired.
@@ -142,9 +138,7 @@ export class Session {
   }
 
   /**
-   * Handles the close of the socket. Sent calls fail and are never sent again: the function may have run. Running
-   * handlers are cancelled, since the engine has failed their calls. Bindings are unbound, since the engine sends them
-   * again.
+   * Handles the close of the socket. Sent calls fail and are never sent again: the function may have run.
    */
   closed(): void {
     if (!this.#open) return;
@@ -162,10 +156,7 @@ export class Session {
         ),
       );
     }
-    const running = [...this.#inbound.keys()];
-    this.#inbound.clear();
-    for (const invocationId of running) this.#output.cancel(invocationId, "disconnected");
-    for (const binding of this.#bindings.removeAll()) this.#output.unbind(binding);
+    this.#output.disconnected();
   }
 
   /** Fails the calls whose deadline has passed, and cancels them at the engine. */
@@ -203,12 +194,12 @@ export class Session {
    * @throws TypeError for an invalid or taken id.
    */
   registerFunction(registration: FunctionRegistration): void {
-    this.#sendIfOpen(this.#registrations.addFunction(registration));
+    this.sendIfOpen(this.#registrations.addFunction(registration));
   }
 
   unregisterFunction(id: string): void {
     if (this.#registrations.remove("functions", id))
-      this.#sendIfOpen(JSON.stringify({ type: "unregisterfunction", id }));
+      this.sendIfOpen(JSON.stringify({ type: "unregisterfunction", id }));
   }
 
   /**
@@ -223,7 +214,7 @@ export class Session {
     for (const id of ids) this.#unregistering.add(id);
     return new Promise((resolve) => {
       this.#onDrained = resolve;
-      this.#sendIfOpen('{"type":"ping"}');
+      this.sendIfOpen('{"type":"ping"}');
     });
   }
 
@@ -240,29 +231,28 @@ export class Session {
    */
   registerTrigger(registration: Omit<TriggerRegistration, "id">): string {
     const id = this.#newId();
-    this.#sendIfOpen(this.#registrations.addTrigger({ ...registration, id }));
+    this.sendIfOpen(this.#registrations.addTrigger({ ...registration, id }));
     return id;
   }
 
   unregisterTrigger(id: string, type: string): void {
     if (this.#registrations.remove("triggers", id))
-      this.#sendIfOpen(JSON.stringify({ type: "unregistertrigger", id, trigger_type: type }));
+      this.sendIfOpen(JSON.stringify({ type: "unregistertrigger", id, trigger_type: type }));
   }
 
   /**
    * @throws TypeError for an invalid or taken id.
    */
   registerTriggerType(registration: TriggerTypeRegistration): void {
-    this.#sendIfOpen(this.#registrations.addTriggerType(registration));
+    this.sendIfOpen(this.#registrations.addTriggerType(registration));
   }
 
   unregisterTriggerType(id: string): void {
-    if (this.#registrations.remove("types", id))
-      this.#sendIfOpen(JSON.stringify({ type: "unregistertriggertype", id }));
+    if (this.#registrations.remove("types", id)) this.sendIfOpen(JSON.stringify({ type: "unregistertriggertype", id }));
   }
 
   /** Sends nothing while the socket is closed: the next open replays the present registrations. */
-  #sendIfOpen(frame: string): void {
+  sendIfOpen(frame: string): void {
     if (this.#open) this.#output.send(frame);
   }
 
@@ -327,73 +317,20 @@ export class Session {
   }
 
   #sendCancel(invocationId: string, reason: string): void {
-    this.#sendIfOpen(encodeMessage({ type: "cancelinvocation", invocation_id: invocationId as InvocationId, reason }));
+    this.sendIfOpen(encodeMessage({ type: "cancelinvocation", invocation_id: invocationId as InvocationId, reason }));
   }
 
-  // --- calls to this worker ---
+  // --- calls and bindings of what this worker provides ---
 
-  /**
-   * Answers a call with the handler's result. Undefined sends no result. If JSON cannot represent the result, or it is
-   * too large, the answer is an error.
-   */
-  answer(invocationId: string, result: unknown): void {
-    const functionId = this.#settleInbound(invocationId);
-    if (functionId === undefined) return;
-    let text: string | undefined;
-    try {
-      text = jsonTextOf(result);
-    } catch (cause) {
-      const error = new CallError(
-        "serialization_error",
-        `the result of function ${functionId} cannot be written as JSON: ${(cause as Error).message}`,
-      );
-      this.#output.log("error", "failed to encode a handler's result as JSON", {
-        function_id: functionId,
-        invocation_id: invocationId,
-        error,
-      });
-      this.#output.send(encodeFailure(invocationId, functionId, error.toWire()));
-      return;
-    }
-    const frame = encodeResult(invocationId, functionId, text);
-    const tooLarge = oversizeError(frame, `the result of function ${functionId}`);
-    this.#output.send(tooLarge === undefined ? frame : encodeFailure(invocationId, functionId, tooLarge.toWire()));
+  /** Answers a call that cannot run with an error. */
+  refuseCall({ invocationId, functionId }: Pick<InboundCall, "invocationId" | "functionId">, error: WireError): void {
+    // An engine that omits the id expects no answer.
+    if (invocationId !== undefined) this.sendIfOpen(encodeFailure(invocationId, functionId, error));
   }
 
-  fail(invocationId: string, error: WireError): void {
-    const functionId = this.#settleInbound(invocationId);
-    if (functionId === undefined) return;
-    const frame = encodeFailure(invocationId, functionId, error);
-    const tooLarge = oversizeError(frame, `the error of function ${functionId}`);
-    this.#output.send(
-      tooLarge === undefined
-        ? frame
-        : encodeFailure(invocationId, functionId, { code: error.code, message: error.message.slice(0, 4096) }),
-    );
-  }
-
-  /**
-   * Returns the function of a call that still needs an answer. A cancelled call and a call of an earlier connection do
-   * not.
-   */
-  #settleInbound(invocationId: string): string | undefined {
-    const functionId = this.#inbound.get(invocationId);
-    if (functionId !== undefined) this.#inbound.delete(invocationId);
-    else
-      this.#output.log(this.#open ? "debug" : "warn", "a result was dropped: the call is no longer pending", {
-        invocation_id: invocationId,
-        connected: this.#open,
-      });
-    return functionId;
-  }
-
-  // --- provider of trigger types ---
-
-  /** Reports that the provider bound the trigger, or failed to. */
-  answerBinding(binding: WireBinding, error?: WireError): void {
-    if (!this.#bindings.holds(binding)) return;
-    if (error !== undefined) this.#bindings.remove(binding.id);
-    this.#sendIfOpen(encodeBindingResult(binding, error));
+  /** Answers that a trigger is not bound. */
+  refuseBinding(message: MessageOf<"registertrigger">, error: WireError): void {
+    this.sendIfOpen(encodeBindingResult(message, error));
   }
 
   // --- frames from the engine ---
@@ -403,10 +340,7 @@ export class Session {
   } = {
     invokefunction: (message) => this.#onCall(message),
     invocationresult: (message) => this.#onResult(message.invocationId, message.result, message.error, message.frame),
-    cancelinvocation: (message) => {
-      if (this.#inbound.delete(message.invocation_id))
-        this.#output.cancel(message.invocation_id, message.reason ?? "cancelled");
-    },
+    cancelinvocation: (message) => this.#output.cancelCall(message.invocation_id, message.reason ?? "cancelled"),
     workerregistered: (message) => {
       this.#previous = { workerId: message.worker_id, token: message.reattach_token };
       this.#engineKeepsDeadlines = message.engine !== undefined;
@@ -414,10 +348,10 @@ export class Session {
       this.#output.registered(message.worker_id, this.#engineKeepsDeadlines);
     },
     registertrigger: (message) => this.#onBind(message),
-    unregistertrigger: (message) => this.#onUnbind(message.id),
+    unregistertrigger: (message) => this.#output.unbind(message.id),
     triggerregistrationresult: (message) => this.#onTriggerResult(message),
     error: (message) => this.#onError(message.error),
-    ping: () => this.#sendIfOpen('{"type":"pong"}'),
+    ping: () => this.sendIfOpen('{"type":"pong"}'),
     pong: () => this.#drained(),
     malformed: (message) => this.#onMalformed(message),
     ignored: () => {},
@@ -431,24 +365,11 @@ export class Session {
     (this.#handlers[message.type] as (message: Inbound) => void)(message);
   }
 
-  #onCall(message: InboundCall): void {
-    // Only an engine that expects no answer omits the id, but the handler's bookkeeping requires one.
-    const invocationId = message.invocationId ?? this.#newId();
-    if (!this.#registrations.has("functions", message.functionId) && !this.#unregistering.has(message.functionId)) {
-      const error = new CallError("function_not_found", `Function ${message.functionId} not found`);
-      if (message.invocationId !== undefined)
-        this.#sendIfOpen(encodeFailure(invocationId, message.functionId, error.toWire()));
-      return;
-    }
-    if (this.#inbound.has(invocationId)) {
-      this.#output.log("warn", "a call arrived twice; running it once", {
-        invocation_id: invocationId,
-        function_id: message.functionId,
-      });
-      return;
-    }
-    this.#inbound.set(invocationId, message.functionId);
-    this.#output.run(message.invocationId === undefined ? { ...message, invocationId } : (message as AcceptedCall));
+  #onCall(call: InboundCall): void {
+    const { functionId } = call;
+    if (this.#registrations.has("functions", functionId) || this.#unregistering.has(functionId))
+      this.#output.call(call);
+    else this.refuseCall(call, functionNotFound(functionId));
   }
 
   #onResult(invocationId: string, result: unknown, error: WireError | undefined, frame: string): void {
@@ -459,23 +380,8 @@ export class Session {
   }
 
   #onBind(message: MessageOf<"registertrigger">): void {
-    if (!this.#registrations.has("types", message.trigger_type)) {
-      this.#sendIfOpen(
-        encodeBindingResult(message, {
-          code: "trigger_type_not_found",
-          message: `Trigger type ${message.trigger_type} not found`,
-        }),
-      );
-      return;
-    }
-    const { binding, replaced } = this.#bindings.add(message);
-    if (replaced !== undefined) this.#output.unbind(replaced);
-    this.#output.bind(binding);
-  }
-
-  #onUnbind(id: string): void {
-    const binding = this.#bindings.remove(id);
-    if (binding !== undefined) this.#output.unbind(binding);
+    if (this.#registrations.has("types", message.trigger_type)) this.#output.bind(message);
+    else this.refuseBinding(message, triggerTypeNotFound(message.trigger_type));
   }
 
   #onTriggerResult(message: MessageOf<"triggerregistrationresult">): void {
@@ -509,7 +415,7 @@ export class Session {
     this.#output.log("warn", "the engine sent an invalid frame", { problem, invocation_id: call?.invocationId });
     if (call === undefined) return;
     const error: WireError = { code: "invalid_message", message: problem };
-    if (call.type === "invokefunction") this.#sendIfOpen(encodeFailure(call.invocationId, call.functionId, error));
+    if (call.type === "invokefunction") this.refuseCall(call, error);
     else this.#onResult(call.invocationId, undefined, error, "");
   }
 }
@@ -517,4 +423,12 @@ export class Session {
 /** Returns the same error for an unsent call: the function cannot have run. */
 function neverSent(error: CallError): CallError {
   return new CallError(error.code, error.message, { details: { ...error.details, executed: "no" } });
+}
+
+export function functionNotFound(id: string): WireError {
+  return { code: "function_not_found", message: `Function ${id} not found` };
+}
+
+export function triggerTypeNotFound(id: string): WireError {
+  return { code: "trigger_type_not_found", message: `Trigger type ${id} not found` };
 }

@@ -4,6 +4,7 @@ import { engineResult } from "./names/engine-result.ts";
 import type { WireBinding } from "./provided-bindings.ts";
 import { parseBySchema } from "./schema/parse-by-schema.ts";
 import type { StandardSchema } from "./schema/standard-schema.ts";
+import { triggerTypeNotFound } from "./session.ts";
 import { callErrorFrom } from "./thrown.ts";
 
 /** A trigger that the engine asks the provider of its type to bind. */
@@ -54,10 +55,7 @@ export class TriggerProviders {
   /** `provided` is undefined if the type was unregistered. */
   bind(binding: WireBinding, provided: ProvidedType | undefined): void {
     if (provided === undefined) {
-      this.#answer(binding, {
-        code: "trigger_type_not_found",
-        message: `Trigger type ${binding.trigger_type} not found`,
-      });
+      this.#answer(binding, triggerTypeNotFound(binding.trigger_type));
       return;
     }
     this.#enqueue(binding, async () => {

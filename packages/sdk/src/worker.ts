@@ -34,7 +34,6 @@ import { type WaitOptions, type WorkerOptions, waitOptions } from "./options.ts"
 import { enqueueMembers, MAX_BACKLOG_BYTES, OutgoingCalls } from "./outgoing-calls.ts";
 import { OwnRegistrations } from "./own-registrations.ts";
 import type { Platform } from "./platform.ts";
-import type { Provider, ProviderOptions } from "./provider.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
 import { nameRefusal, timeoutProblem } from "./refusals.ts";
 import type {
@@ -47,7 +46,7 @@ import type {
 } from "./registration-options.ts";
 import type { Format } from "./schema/schema.ts";
 import type { OutputOf, StandardSchema } from "./schema/standard-schema.ts";
-import { type AcceptedCall, Session } from "./session.ts";
+import { Session } from "./session.ts";
 import { whenIdle, within } from "./shutdown.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
@@ -70,7 +69,6 @@ const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
  */
 const DRAIN_TIMEOUT_MS = 3_000;
 
-type ProviderPart = typeof import("./provider.ts");
 type JsonText = typeof import("@svc-runtime/protocol/json-text");
 
 /** A worker's connection to the engine. Created by `connect`. */
@@ -96,7 +94,6 @@ export class Worker {
   readonly #processIsEnding: () => boolean;
   readonly #session: Session;
   readonly #connection: Connection;
-  readonly #provider: OnDemand<ProviderPart, Provider>;
   readonly #jsonText: OnDemand<JsonText, JsonText>;
   readonly #triggers: Triggers;
   readonly #channels: Channels;
@@ -159,16 +156,11 @@ export class Worker {
           this.#connection.confirmed();
           if (takesTelemetry) this.#telemetry?.registered(workerId);
         },
-        run: (call) => this.#run(call),
-        cancel: (invocationId, reason) => this.#provider.whenCreated(({ calls }) => calls.cancel(invocationId, reason)),
-        bind: (binding) => {
-          const type = this.#own.typeOf(binding.trigger_type);
-          this.#provider.run(
-            ({ triggers }) => triggers.bind(binding, type),
-            (error) => this.#session.answerBinding(binding, error.toWire()),
-          );
-        },
-        unbind: (binding) => this.#provider.whenCreated(({ triggers }) => triggers.unbind(binding)),
+        call: (call) => this.#own.call(call),
+        cancelCall: (invocationId, reason) => this.#own.cancelCall(invocationId, reason),
+        bind: (message) => this.#own.bind(message),
+        unbind: (id) => this.#own.unbind(id),
+        disconnected: () => this.#own.disconnected(),
         triggerResult: (id, result) => this.#triggers.settle(id, result),
         log: (level, message, fields) => this.#logger[level](message, fields),
       },
@@ -192,7 +184,6 @@ export class Worker {
     this.#channels = new Channels({ address, streams: platform.channels, clock: platform.clock });
     this.#jsonText = new OnDemand(platform.jsonText, (part) => part);
     this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
-    this.#own = new OwnRegistrations(this.#session);
     this.#calls = new OutgoingCalls({
       session: this.#session,
       connection: this.#connection,
@@ -200,7 +191,7 @@ export class Worker {
       clock,
       isShuttingDown: () => this.#shutdown !== undefined,
     });
-    const provided: ProviderOptions = {
+    this.#own = new OwnRegistrations(platform.provider, {
       name,
       userLogger: logger,
       logger: this.#logger,
@@ -208,11 +199,11 @@ export class Worker {
       asyncContext,
       stateTransfer: platform.stateTransfer,
       session: this.#session,
+      newId: platform.newId,
       channels: this.#channels,
       calls: this.#calls,
       spans: this.#spans,
-    };
-    this.#provider = new OnDemand(platform.provider, (part) => new part.Provider(provided));
+    });
     const helpers = { call: (request: CallRequest) => this.call<unknown>(request), channels: this.#channels };
     this.state = new WorkerState(helpers, platform.stateTransfer);
     this.stream = new WorkerStream(helpers);
@@ -294,9 +285,7 @@ export class Worker {
   registerFunction(id: string, handler: HttpFunction, options?: FunctionOptions): Registration;
   registerFunction(id: string, handler: Handler<never> | HttpFunction, options: FunctionOptions = {}): Registration {
     this.#requireOpen();
-    const registration = this.#own.addFunction(id, handler, options);
-    this.#provider.load();
-    return registration;
+    return this.#own.addFunction(id, handler, options);
   }
 
   /**
@@ -323,7 +312,6 @@ export class Worker {
   >(type: TriggerTypeInput<Config, Call>, handlers: TriggerHandlers<ConfigFor<Config>>): TriggerTypeRef<Config, Call> {
     this.#requireOpen();
     const unregister = this.#own.addTriggerType(type, handlers as TriggerHandlers);
-    this.#provider.load();
     return triggerTypeRef(this, type.id, unregister);
   }
 
@@ -445,7 +433,7 @@ export class Worker {
       this.#session.failAll(notConnected(this.#connection, "the worker was shut down while it was not connected to"));
     const timeUp = new AbortController();
     const finished = within(this.#clock, DRAIN_TIMEOUT_MS, drained).then(() =>
-      whenIdle(() => [...this.#providerEnds(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
+      whenIdle(() => [...this.#own.callEnds(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
     );
     await within(this.#clock, timeoutMs, finished);
     timeUp.abort();
@@ -455,25 +443,7 @@ export class Worker {
     await this.#connection.stop();
     this.#triggers.close();
     this.#calls.stop();
-    await within(this.#clock, timeoutMs, this.#provider.value?.triggers.settled() ?? Promise.resolve());
-  }
-
-  #run(call: AcceptedCall): void {
-    // A call in flight is finished even if its function is unregistered before the part is loaded.
-    const entry = this.#own.functionOf(call.functionId);
-    const given = call.mayHoldChannels ? { ...call, ...this.#channels.revive(call.payload) } : call;
-    this.#provider.run(
-      ({ calls }) => calls.run(given, entry),
-      (error) => {
-        this.#logger.error("a function cannot run", { function_id: call.functionId, error });
-        this.#session.fail(call.invocationId, error.toWire());
-      },
-    );
-  }
-
-  #providerEnds(): readonly Promise<void>[] {
-    const { value, loading } = this.#provider;
-    return value?.calls.ends() ?? (loading === undefined ? [] : [loading]);
+    await within(this.#clock, timeoutMs, this.#own.bindingsSettled());
   }
 
   #requireOpen(): void {

@@ -1,4 +1,4 @@
-import { type ChannelRef, MAX_DEPTH } from "@svc-runtime/protocol/client";
+import type { ChannelRef } from "@svc-runtime/protocol/client";
 
 /** Whether the value is an object with its own string members `channel_id` and `access_key` and a direction. */
 export function isChannelRef(value: unknown): value is ChannelRef {
@@ -12,30 +12,4 @@ export function isChannelRef(value: unknown): value is ChannelRef {
     typeof own("access_key") === "string" &&
     (direction === "read" || direction === "write")
   );
-}
-
-/**
- * Whether JSON text may contain a ref. Far cheaper than a search in the parsed value. Misses a member name with
- * escapes, but no JSON writer escapes letters.
- */
-export function mayHoldChannelRefs(json: string): boolean {
-  return json.includes('"access_key"');
-}
-
-/**
- * Replaces every ref inside a parsed JSON value, in place, up to the maximum depth of frames. Returns the value, or its
- * replacement if the value itself is a ref.
- */
-export function replaceChannelRefs(value: unknown, endOf: (ref: ChannelRef) => object, depth = 0): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (isChannelRef(value)) return endOf(value);
-  if (depth >= MAX_DEPTH) return value;
-  for (const key of Object.keys(value)) {
-    const before = (value as Readonly<Record<string, unknown>>)[key];
-    const after = replaceChannelRefs(before, endOf, depth + 1);
-    // Defines the member instead of assigning it: its name may be `__proto__`.
-    if (after !== before)
-      Object.defineProperty(value, key, { value: after, writable: true, enumerable: true, configurable: true });
-  }
-  return value;
 }

@@ -4,7 +4,7 @@ import { optionNames } from "../names/option-names.ts";
 import { OnDemand, type Part } from "../on-demand.ts";
 import type { ChannelHost, ChannelStreams, OpenEnd, ReadRef, WriteRef } from "./channel-host.ts";
 import { ChannelReader } from "./channel-reader.ts";
-import { isChannelRef, replaceChannelRefs } from "./channel-refs.ts";
+import { isChannelRef } from "./channel-refs.ts";
 import { ChannelWriter } from "./channel-writer.ts";
 
 export interface ChannelOptions {
@@ -88,17 +88,6 @@ export class Channels implements ChannelHost {
         "not the ref of a channel: it must have channel_id, access_key and the direction read or write",
       );
     return this.#endOf(ref);
-  }
-
-  /** Returns the payload with every ref replaced by an end, and those ends. */
-  revive(payload: unknown): { readonly payload: unknown; readonly ends: readonly (ChannelReader | ChannelWriter)[] } {
-    const ends: (ChannelReader | ChannelWriter)[] = [];
-    const revived = replaceChannelRefs(payload, (ref) => {
-      const end = this.#endOf(ref);
-      ends.push(end);
-      return end;
-    });
-    return { payload: revived, ends };
   }
 
   #endOf({ channel_id, access_key, direction }: ChannelRef): ChannelReader | ChannelWriter {

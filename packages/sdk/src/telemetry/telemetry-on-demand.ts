@@ -1,30 +1,35 @@
 import { OnDemand, type Part } from "../on-demand.ts";
 import type { LogEntry } from "./log-entry.ts";
 import type { SpanRecord } from "./span-record.ts";
-import type { CreateTelemetrySink, TelemetrySink, TelemetrySinkOptions } from "./telemetry-sink.ts";
+import type { TelemetryEntries, TelemetrySink, TelemetrySinkOptions } from "./telemetry-sink.ts";
+import type { WorkerTelemetry } from "./worker-telemetry.ts";
 
-/** Maximum number of entries that wait until the part is loaded. Further ones are dropped. */
+/** Creates the telemetry of the part that is loaded. */
+export type CreateTelemetry = (options: TelemetrySinkOptions) => WorkerTelemetry;
+
+/** Maximum number of entries that wait until the part is loaded. Further ones are dropped and counted. */
 const MAX_EARLY_ENTRIES = 1000;
 
 /** Telemetry whose part of the SDK is loaded when the worker is created. Entries wait until then. */
 export class TelemetryOnDemand implements TelemetrySink {
-  readonly #sink: OnDemand<CreateTelemetrySink, TelemetrySink>;
+  readonly #sink: OnDemand<CreateTelemetry, WorkerTelemetry>;
   readonly #options: TelemetrySinkOptions;
   #earlyEntries = 0;
+  readonly #dropped = { "log entries": 0, spans: 0 };
   #hasFailed = false;
 
-  constructor(part: Part<CreateTelemetrySink>, options: TelemetrySinkOptions) {
+  constructor(part: Part<CreateTelemetry>, options: TelemetrySinkOptions) {
     this.#sink = new OnDemand(part, (create) => create(options));
     this.#options = options;
     this.#run(() => {});
   }
 
   log(entry: LogEntry): void {
-    this.#add((sink) => sink.log(entry));
+    this.#add("log entries", (sink) => sink.log(entry));
   }
 
   span(span: SpanRecord): void {
-    this.#add((sink) => sink.span(span));
+    this.#add("spans", (sink) => sink.span(span));
   }
 
   registered(workerId: string): void {
@@ -40,12 +45,12 @@ export class TelemetryOnDemand implements TelemetrySink {
     return this.#sink.loading;
   }
 
-  #add(action: (sink: TelemetrySink) => void): void {
-    if (this.#sink.value === undefined && this.#earlyEntries++ >= MAX_EARLY_ENTRIES) return;
-    this.#run(action);
+  #add(what: TelemetryEntries, action: (sink: WorkerTelemetry) => void): void {
+    if (this.#sink.value !== undefined || this.#earlyEntries++ < MAX_EARLY_ENTRIES) this.#run(action);
+    else if (this.#dropped[what]++ === 0) this.#run((sink) => sink.dropped(what, this.#dropped[what]));
   }
 
-  #run(action: (sink: TelemetrySink) => void): void {
+  #run(action: (sink: WorkerTelemetry) => void): void {
     // One attempt: an attempt for each log line would load the page's server.
     if (!this.#hasFailed) this.#sink.run(action, (error) => this.#failed(error));
   }

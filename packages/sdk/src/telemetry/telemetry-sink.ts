@@ -5,6 +5,9 @@ import type { SpanRecord } from "./span-record.ts";
 import type { TelemetrySwitches } from "./telemetry-options.ts";
 import type { ProcessStats } from "./worker-gauges.ts";
 
+/** Kinds of telemetry that are buffered, as they are named in messages. */
+export type TelemetryEntries = "log entries" | "spans";
+
 /** Receives the telemetry of a worker. */
 export interface TelemetrySink {
   log(entry: LogEntry): void;

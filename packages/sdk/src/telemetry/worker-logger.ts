@@ -1,4 +1,4 @@
-import { isEnabled, type LogFields, type Logger, type LogLevel } from "../logger.ts";
+import { isEnabled, type Logger, loggerOf } from "../logger.ts";
 import type { LogEntry } from "./log-entry.ts";
 import { randomHex } from "./random-hex.ts";
 import { readTraceparent } from "./trace-context.ts";
@@ -23,7 +23,7 @@ export function workerLogger(base: Logger, by: LoggedBy, entries: ((entry: LogEn
     functionId === undefined
       ? { worker: by.worker }
       : { worker: by.worker, function_id: functionId, invocation_id: invocationId };
-  const line = (level: LogLevel, message: string, fields: LogFields = {}): void => {
+  return loggerOf(base.level, (level, message, fields = {}) => {
     const trace = readTraceparent(by.traceparent());
     const ofSpan = trace === undefined ? undefined : { trace_id: trace.traceId, span_id: trace.spanId };
     if (entries === undefined || !isEnabled(level, base.level ?? "info")) {
@@ -33,12 +33,5 @@ export function workerLogger(base: Logger, by: LoggedBy, entries: ((entry: LogEn
     const logId = randomHex(8);
     base[level](message, { ...ofCall, ...ofSpan, ...fields, log_id: logId });
     entries({ timeMs: wallTimeMs(), level, message, fields, logId, functionId, invocationId, trace });
-  };
-  return {
-    level: base.level,
-    debug: (message, fields) => line("debug", message, fields),
-    info: (message, fields) => line("info", message, fields),
-    warn: (message, fields) => line("warn", message, fields),
-    error: (message, fields) => line("error", message, fields),
-  };
+  });
 }

@@ -4,7 +4,7 @@ import { otlpSpan } from "./otlp-span.ts";
 import { Outbox } from "./outbox.ts";
 import { randomHex } from "./random-hex.ts";
 import type { SpanRecord } from "./span-record.ts";
-import type { TelemetrySink, TelemetrySinkOptions } from "./telemetry-sink.ts";
+import type { TelemetryEntries, TelemetrySink, TelemetrySinkOptions } from "./telemetry-sink.ts";
 import { wallTimeMs } from "./wall-time.ts";
 import { WorkerGauges } from "./worker-gauges.ts";
 
@@ -48,14 +48,14 @@ export class WorkerTelemetry implements TelemetrySink {
       this.#logs = new Outbox({
         clock,
         send: (entries) => this.#send("LOGS", entries),
-        lost: (count) => this.#lost("log entries", count),
+        lost: (count) => this.dropped("log entries", count),
       });
     }
     if (on.spans) {
       this.#spans = new Outbox({
         clock,
         send: (entries) => this.#send("OTLP", entries),
-        lost: (count) => this.#lost("spans", count),
+        lost: (count) => this.dropped("spans", count),
       });
     }
     if (on.metrics && stats !== undefined) {
@@ -69,6 +69,15 @@ export class WorkerTelemetry implements TelemetrySink {
 
   span(span: SpanRecord): void {
     this.#spans?.add(otlpSpan(span));
+  }
+
+  /** Reports entries that were dropped. */
+  dropped(what: TelemetryEntries, count: number): void {
+    const message = `${what} were dropped: the buffer was full`;
+    this.#options.logger.warn(message, { worker: this.#options.name, dropped: count });
+    this.#logs?.add(
+      otlpLogRecord({ timeMs: wallTimeMs(), level: "warn", message, fields: { dropped: count }, logId: randomHex(8) }),
+    );
   }
 
   registered(workerId: string): void {
@@ -95,14 +104,6 @@ export class WorkerTelemetry implements TelemetrySink {
     const body = `{"${resources}":[{"resource":${this.#resource},"${scopes}":[{"scope":${this.#scope},"${list}":[${entries.join()}]}]}]}`;
     socket.send(encoder.encode(signal + body));
     return true;
-  }
-
-  #lost(what: string, count: number): void {
-    const message = `${what} were dropped: the buffer was full`;
-    this.#options.logger.warn(message, { worker: this.#options.name, dropped: count });
-    this.#logs?.add(
-      otlpLogRecord({ timeMs: wallTimeMs(), level: "warn", message, fields: { dropped: count }, logId: randomHex(8) }),
-    );
   }
 }
 
