@@ -12,12 +12,12 @@ import { type ItemAddress, isExpired } from "./plan-write.ts";
  */
 export class CachedItems {
   readonly #cache: ItemCache;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, "now">;
   /** Number of writes in flight, by scope and key. */
   readonly #writing = new Map<string, number>();
   #epoch = 0;
 
-  constructor(maxBytes: number, clock: Clock) {
+  constructor(maxBytes: number, clock: Pick<Clock, "now">) {
     this.#cache = new ItemCache(maxBytes);
     this.#clock = clock;
   }

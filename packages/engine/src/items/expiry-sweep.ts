@@ -43,7 +43,7 @@ export class ExpirySweep {
 
   constructor(options: ExpirySweepOptions) {
     this.#options = options;
-    // The store shifts its own expiry times.
+    // The expiry times of the store move by themselves.
     this.#clock = new IntervalClock(options.clock, (byMs) => {
       if (this.#next !== undefined) this.#next += byMs;
     });

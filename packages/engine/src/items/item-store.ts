@@ -183,8 +183,8 @@ export interface ExpiredItem {
  * - Reads and writes ignore an expired item at once. A write to its key first deletes it (a change with its own
  *   version), and the new item has the next version. A delete with `ifVersion` may still name the expired version; the
  *   sweep does that.
- * - Expiry times are wall-clock times. If the wall clock is set while the store is open, they are shifted, so that the
- *   lifetime stays the same.
+ * - Expiry times are wall-clock times. If the wall clock is set while the store is open, they move with it, so that
+ *   the lifetime stays the same.
  * - Deliveries for the watchers of a write are stored in the same transaction as the write.
  * - Paging by key lists an item that exists throughout exactly once, whatever is written between two pages.
  * - Results come in the order in which the store ran the requests, and each promise settles in the event loop turn of

@@ -10,8 +10,10 @@ export type WriteIntent =
   | { readonly type: "delete" };
 
 export interface WriteConditions {
-  /** Milliseconds since 1970. */
+  /** Time that expiry times are compared with, in milliseconds. */
   readonly now: number;
+  /** Time of the change, in milliseconds since 1970. Default: `now`. */
+  readonly at?: number;
   readonly ifVersion: number | undefined;
   readonly leastVersion?: number | undefined;
 }
@@ -53,14 +55,14 @@ export function planWrite(
   old: Item | undefined,
   address: ItemAddress,
   intent: WriteIntent,
-  { now, ifVersion, leastVersion = 0 }: WriteConditions,
+  { now, at = now, ifVersion, leastVersion = 0 }: WriteConditions,
   floor: () => number,
 ): WritePlan | Conflict | TooLarge {
   const alive = old === undefined || isExpired(old, now) ? undefined : old;
   const actual = alive?.version ?? 0;
   if (ifVersion !== undefined && ifVersion !== actual && !(intent.type === "delete" && ifVersion === old?.version))
     return { status: "conflict", actual };
-  if (intent.type === "delete") return planDelete(old, alive, address, now);
+  if (intent.type === "delete") return planDelete(old, alive, address, at);
   let next: ItemValue;
   let errors: readonly UpdateOpError[] = NOTHING;
   if (intent.type === "set") {
@@ -78,13 +80,13 @@ export function planWrite(
     const item = sameEnd ? alive : { ...alive, expiresAt: next.expiresAt };
     return { status: "unchanged", row: sameEnd ? "keep" : "put", item, previous: alive.json, changes: NOTHING, errors };
   }
-  const expiry = old !== undefined && alive === undefined ? deletionOf(old, address, now) : undefined;
+  const expiry = old !== undefined && alive === undefined ? deletionOf(old, address, at) : undefined;
   const version = Math.max((expiry?.version ?? alive?.version ?? floor()) + 1, leastVersion);
   const item: Item = {
     key: address.key,
     json: next.json,
     version,
-    updatedAt: now,
+    updatedAt: at,
     bytes: next.bytes,
     expiresAt: next.expiresAt,
   };
@@ -95,7 +97,7 @@ export function planWrite(
     version,
     previous: alive?.json,
     json: next.json,
-    at: now,
+    at,
   };
   return {
     status: "written",
@@ -107,7 +109,7 @@ export function planWrite(
   };
 }
 
-function planDelete(old: Item | undefined, alive: Item | undefined, address: ItemAddress, now: number): WritePlan {
+function planDelete(old: Item | undefined, alive: Item | undefined, address: ItemAddress, at: number): WritePlan {
   if (old === undefined)
     return {
       status: "unchanged",
@@ -122,13 +124,13 @@ function planDelete(old: Item | undefined, alive: Item | undefined, address: Ite
     row: "remove",
     item: undefined,
     previous: alive?.json,
-    changes: [deletionOf(old, address, now)],
+    changes: [deletionOf(old, address, at)],
     errors: NOTHING,
   };
 }
 
-function deletionOf(old: Item, { scope, key }: ItemAddress, now: number): ItemChange {
-  return { kind: "deleted", scope, key, version: old.version + 1, previous: old.json, json: undefined, at: now };
+function deletionOf(old: Item, { scope, key }: ItemAddress, at: number): ItemChange {
+  return { kind: "deleted", scope, key, version: old.version + 1, previous: old.json, json: undefined, at };
 }
 
 type UpdatedValue =

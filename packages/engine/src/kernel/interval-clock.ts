@@ -1,15 +1,14 @@
 import type { Clock } from "./clock.ts";
 
 /** Smaller differences are drift, which the system's time service corrects continuously. */
-const JUMP_MS = 1_000;
+export const JUMP_MS = 1_000;
 
 /**
  * A wall clock that detects when it is set, for owners of stored durations.
  *
- * A duration that must survive a restart (a delay, a time to live, a retention) is stored as a wall-clock time. In
- * `onJump` each owner moves its stored times by `byMs`, so that the monotonic clock measures the duration. Between two
- * runs of the engine only the wall clock is known: a jump during that time counts as time that passed. On systems whose
- * monotonic clock stops during sleep (Linux, macOS), sleep counts as a jump.
+ * A duration that must survive a restart (a delay, a time to live, a retention) is measured by the monotonic clock while
+ * the engine runs. `store/log-clock.ts` does so for stores; an owner of wall-clock times in memory moves them by `byMs`.
+ * On systems whose monotonic clock stops during sleep (Linux, macOS), sleep counts as a jump.
  */
 export class IntervalClock implements Clock {
   readonly #clock: Clock;

@@ -77,6 +77,11 @@ export interface Store<Procedures extends ProcedureTable> {
    * must not throw.
    */
   onApplied(listener: (applied: AppliedWrite<Procedures>) => void): Undo;
+  /**
+   * Returns how far the wall clock is ahead of the store's time, in milliseconds; negative if it is behind. A time in
+   * the store that comes from a duration is this much later on the wall clock. 0 until the wall clock is set.
+   */
+  skewMs(): number;
   /** Returns the reason why writes fail at present, or undefined if they work. */
   problem(): string | undefined;
   /** Returns what is lost or damaged although the store works, or undefined if nothing is known. */
@@ -102,8 +107,10 @@ export interface StoreOptions {
   readonly onClosed?: () => void;
   /** Default: the module's. */
   readonly log?: Logger;
-  /** Clock of the timeouts. Default: the module's. */
+  /** Clock of the store's time. Default: the module's. */
   readonly clock?: Clock;
+  /** Clock of the timeouts. Default: `clock`. */
+  readonly timeoutClock?: Clock;
 }
 
 /**

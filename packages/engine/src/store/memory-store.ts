@@ -1,12 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { CallError } from "@svc-runtime/protocol";
+import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ProcedureTable, Store } from "../kernel/store-contract.ts";
 import { AppliedListeners } from "./applied-listeners.ts";
 import { DatabaseFailed, runBatch } from "./batch.ts";
 import { openDatabase } from "./driver.ts";
-import type { ProceduresModule, WriteBuffer } from "./procedures.ts";
+import { LogClock } from "./log-clock.ts";
+import { openModule } from "./open-module.ts";
+import type { ProceduresModule } from "./procedures.ts";
 import type { Answer, Request } from "./thread-messages.ts";
+
+export interface MemoryStoreOptions {
+  readonly log: Logger;
+  /** Clock of the store's time. */
+  readonly clock: Clock;
+}
 
 /**
  * Runs procedures on a database in memory, each call at once and as its own transaction. The database's size has no
@@ -14,23 +23,25 @@ import type { Answer, Request } from "./thread-messages.ts";
  */
 export async function openMemoryStore<Procedures extends ProcedureTable>(
   procedures: URL,
-  log: Logger,
+  { log, clock }: MemoryStoreOptions,
 ): Promise<Store<Procedures>> {
-  return memoryStore<Procedures>((await import(procedures.href)) as ProceduresModule, log);
+  return memoryStore<Procedures>((await import(procedures.href)) as ProceduresModule, { log, clock });
 }
 
-function memoryStore<Procedures extends ProcedureTable>(module: ProceduresModule, log: Logger): Store<Procedures> {
+function memoryStore<Procedures extends ProcedureTable>(
+  module: ProceduresModule,
+  { log, clock }: MemoryStoreOptions,
+): Store<Procedures> {
   const database = openDatabase(":memory:");
   database.exec(module.schema.join(";\n"));
-  let buffer: WriteBuffer = { flush: () => {}, discard: () => {} };
-  const procedures = module.openProcedures(database, (given) => {
-    buffer = given;
-  });
+  const { procedures, buffer, time } = openModule(module, database);
+  const logClock = new LogClock(clock, undefined, () => {});
   const run = randomUUID();
   const listeners = new AppliedListeners<Procedures>(log);
   let closed = false;
 
   function runOne(request: Request): Answer | undefined {
+    time.begin(logClock.read(), procedures[request.procedure]?.kind === "write");
     try {
       return runBatch(database, procedures, buffer, [request])[0];
     } catch (thrown) {
@@ -42,6 +53,7 @@ function memoryStore<Procedures extends ProcedureTable>(module: ProceduresModule
   return {
     run,
     members: () => [run],
+    skewMs: () => logClock.skewMs(),
     onApplied: (listener) => listeners.add(listener),
     async call(name, input, options) {
       if (closed) throw new CallError("draining", "the store is closed and accepts no more requests");

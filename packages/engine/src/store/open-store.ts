@@ -1,3 +1,4 @@
+import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import type { ProcedureTable, Store, StoreOptions } from "../kernel/store-contract.ts";
 import { openMemoryStore } from "./memory-store.ts";
@@ -8,8 +9,9 @@ export function openStore<Procedures extends ProcedureTable>({
   file,
   procedures,
   log = silentLogger,
+  clock = systemClock,
   ...options
 }: StoreOptions): Promise<Store<Procedures>> {
-  if (file === undefined) return openMemoryStore(procedures, log);
-  return openThreadStore({ log, ...options, file, procedures });
+  if (file === undefined) return openMemoryStore(procedures, { log, clock });
+  return openThreadStore({ log, clock, ...options, file, procedures });
 }

@@ -13,6 +13,21 @@ export interface WriteBuffer {
   discard(): void;
 }
 
+/** Time as procedures see it. It is the same for all requests of a batch. */
+export interface StoreTime {
+  /**
+   * Time of the log, in milliseconds. It never goes back, also over restarts. It passes as the monotonic clock does,
+   * whatever happens to the wall clock; until the wall clock is set it equals that. For durations: what is due after a
+   * delay, what expires.
+   */
+  now(): number;
+  /**
+   * Wall clock of the engine that made the request, in milliseconds since 1970. It may jump. For records, and for
+   * instants that a user chose.
+   */
+  wall(): number;
+}
+
 /** Exports of a file of procedures. */
 export interface ProceduresModule {
   /**
@@ -21,9 +36,9 @@ export interface ProceduresModule {
   readonly schema: readonly string[];
   /**
    * Called after the schema is upgraded, and again after each reopening. May register one buffer with `useBuffer`
-   * before it returns.
+   * before it returns. `time` is that of the running batch.
    */
-  openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void): ProcedureTable;
+  openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void, time: StoreTime): ProcedureTable;
 }
 
 export function read<Input, Output>(run: (input: Input) => Output): Procedure<Input, Output> {

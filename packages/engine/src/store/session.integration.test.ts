@@ -34,10 +34,15 @@ function open(file: string, module: ProceduresModule = ledger): Session {
   return new Session(file, module, defaultDriver());
 }
 
+const TIME = { now: 1, wall: 1 };
+
 type Step = readonly [procedure: string, input: unknown];
 
 function run(session: Session, ...steps: Step[]): Answer[] {
-  return session.run(steps.map(([procedure, input]) => ({ procedure, input })));
+  return session.run(
+    steps.map(([procedure, input]) => ({ procedure, input })),
+    TIME,
+  );
 }
 
 const texts: Step = ["texts", null];
@@ -53,7 +58,7 @@ describe("a batch of requests", () => {
       done(1),
       done(["a", "b"]),
     ]);
-    session.close();
+    session.close(TIME);
   });
 
   it("ends early when the answers grow large, and has then done what it answered and begun nothing else", () => {
@@ -71,7 +76,7 @@ describe("a batch of requests", () => {
         answer.status === "done" ? (answer.output as string[]).map((text) => text.length) : [],
       ),
     ).toEqual([20 * 1024 * 1024, 1]);
-    session.close();
+    session.close(TIME);
   });
 
   it("loses nothing but the requests that fail", () => {
@@ -98,7 +103,7 @@ describe("a batch of requests", () => {
       done(["a", "d"]),
     ]);
     expect(session.problem).toBeUndefined();
-    session.close();
+    session.close(TIME);
   });
 
   it("flushes buffered changes before the commit, without those of failed requests", () => {
@@ -114,7 +119,7 @@ describe("a batch of requests", () => {
     ]);
     run(session, ["add", "g"]);
     expect(run(session, texts)).toEqual([done(["a", "b", "c", "e", "g"])]);
-    session.close();
+    session.close(TIME);
   });
 
   it("fails as a whole when it cannot be committed, its reads excepted, and the next one works", () => {
@@ -129,7 +134,7 @@ describe("a batch of requests", () => {
     expect(session.problem).toMatch(/cannot write/);
     expect(run(session, ["add", "b"], texts)).toEqual([done(1), done(["before", "b"])]);
     expect(session.problem).toBeUndefined();
-    session.close();
+    session.close(TIME);
   });
 
   it("fails as a whole when the disk is full, and reads go on", () => {
@@ -144,7 +149,7 @@ describe("a batch of requests", () => {
     session.probe();
     expect(session.problem).toBeUndefined();
     expect(run(session, ["add", long])).toEqual([done(1)]);
-    session.close();
+    session.close(TIME);
   });
 });
 
@@ -174,7 +179,7 @@ describe("a session after a failed sync", () => {
       const next = open(file);
       expect(run(next, texts, ["add", "after"])).toEqual([done(["before"]), done(1)]);
       expect(readdirSync(root).filter((name) => name.startsWith(`${files}.db.`))).toEqual([]);
-      next.close();
+      next.close(TIME);
     },
   );
 
@@ -222,7 +227,7 @@ describe("a session whose file is moved away", () => {
     session.probe();
     expect(session.problem).toBeUndefined();
     expect(run(session, ["add", "b"], texts)).toEqual([done(1), done(["a", "b"])]);
-    session.close();
+    session.close(TIME);
   });
 
   it("says that a write into it is unclear", () => {
@@ -250,7 +255,7 @@ describe("a log that is damaged", () => {
     const copy = freshFile();
     copyFileSync(file, copy);
     copyFileSync(`${file}-wal`, `${copy}-wal`);
-    session.close();
+    session.close(TIME);
     return copy;
   }
 
@@ -267,7 +272,7 @@ describe("a log that is damaged", () => {
     const copies = readdirSync(root).filter((name) => name.startsWith(`${files}.db.damaged.`));
     expect(copies).toHaveLength(2);
     expect(whole).toMatchObject({ unreadable: 0 });
-    session.close();
+    session.close(TIME);
   });
 
   it("is also found when its header is damaged", () => {
@@ -275,7 +280,7 @@ describe("a log that is damaged", () => {
     damage(`${file}-wal`, 17);
     const session = open(file);
     expect(session.damage).toMatch(/-wal is damaged/);
-    session.close();
+    session.close(TIME);
   });
 
   it("is not what a power cut leaves: a last transaction that is there in part", () => {
@@ -284,7 +289,7 @@ describe("a log that is damaged", () => {
     const session = open(file);
     expect(session.damage).toBeUndefined();
     expect(run(session, texts)).toEqual([done(["a", "b"])]);
-    session.close();
+    session.close(TIME);
   });
 });
 
@@ -299,7 +304,7 @@ describe("opening a database", () => {
 
   it("does not check the file after a clean stop", () => {
     const session = open(damagedDatabase());
-    session.close();
+    session.close(TIME);
   });
 
   it("opens a sound file after an unclean stop", () => {
@@ -312,21 +317,21 @@ describe("opening a database", () => {
     expect(statSync(`${copy}-wal`).size).toBeGreaterThan(0);
     const other = open(copy);
     expect(run(other, texts)).toEqual([done(["a"])]);
-    other.close();
-    session.close();
+    other.close(TIME);
+    session.close(TIME);
   });
 
   it("leaves an empty log or none when it is closed", () => {
     const file = freshFile();
     const session = open(file);
     run(session, ["add", "a"]);
-    session.close();
+    session.close(TIME);
     expect(statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
   });
 
   it("refuses a newer format, naming both versions", () => {
     const file = freshFile();
-    open(file).close();
+    open(file).close(TIME);
     expect(() => open(file, { ...ledger, schema: ledger.schema.slice(0, 1) })).toThrow(
       /has format version 2, this engine knows versions up to 1; start the newer engine/,
     );
@@ -335,10 +340,10 @@ describe("opening a database", () => {
   it("brings an older format up to date and keeps a copy of the file as it was", () => {
     const file = freshFile();
     const older = open(file, { schema: ledger.schema.slice(0, 1), openProcedures: () => ({}) });
-    older.close();
+    older.close(TIME);
     const newer = open(file);
     expect(run(newer, ["add", "a"])).toEqual([done(1)]);
-    newer.close();
+    newer.close(TIME);
     const copies = readdirSync(root).filter((name) => name.startsWith(`${files}.db.v1.`));
     expect(copies).toHaveLength(1);
     const copy = openDatabase(join(root, copies[0] ?? ""));
@@ -365,7 +370,7 @@ function damagedDatabase(): string {
   const file = freshFile();
   const session = open(file);
   for (let index = 0; index < 500; index++) run(session, ["add", `line ${index} `.repeat(20)]);
-  session.close();
+  session.close(TIME);
   const handle = openSync(file, "r+");
   writeSync(handle, Buffer.alloc(4096, 0xee), 0, 4096, 5 * 4096);
   closeSync(handle);

@@ -4,23 +4,21 @@ import { DatabaseRefused } from "./damage.ts";
 import { closeDatabaseFile, closeQuietly, openDatabaseFile } from "./database-file.ts";
 import { type Database, type DriverName, SqlError } from "./driver.ts";
 import { FileIdentity } from "./file-identity.ts";
-import type { ProceduresModule, ProcedureTable, WriteBuffer } from "./procedures.ts";
+import type { BatchTime } from "./log-time.ts";
+import { type OpenedModule, openModule, writesOf } from "./open-module.ts";
+import type { ProceduresModule } from "./procedures.ts";
 import { isUnsynced, noteUnsynced, renew } from "./renewal.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 import { readWal, type WalContent } from "./wal-file.ts";
 
-interface Connection {
+interface Connection extends OpenedModule {
   readonly database: Database;
-  readonly procedures: ProcedureTable;
-  readonly buffer: WriteBuffer;
   readonly identity: FileIdentity;
 }
 
 /** Pauses between attempts to renew the file, in milliseconds. */
 const MIN_RENEWAL_PAUSE_MS = 250;
 const MAX_RENEWAL_PAUSE_MS = 5_000;
-
-const NO_BUFFER: WriteBuffer = { flush: () => {}, discard: () => {} };
 
 /**
  * A database file in the store thread, from opening to closing. Acknowledged writes are synced; in a `relaxed` session
@@ -70,9 +68,7 @@ export class Session {
 
   /** Names of the procedures that write. */
   get writes(): readonly string[] {
-    return Object.entries(this.#connection?.procedures ?? {}).flatMap(([name, { kind }]) =>
-      kind === "write" ? [name] : [],
-    );
+    return this.#connection === undefined ? [] : writesOf(this.#connection);
   }
 
   /**
@@ -83,11 +79,17 @@ export class Session {
     return this.#isRenewed;
   }
 
+  /** The stored time of the log; undefined if there is none. */
+  get storedTime(): BatchTime | undefined {
+    return this.#connection?.time.stored;
+  }
+
   /** Runs the first requests, at least one. Requests without an answer were not started. */
-  run(requests: readonly Request[]): Answer[] {
+  run(requests: readonly Request[], time: BatchTime): Answer[] {
     const connection = this.#connected();
     if (connection === undefined) return this.#allFailed(requests);
     const writes = requests.some((request) => !isRead(connection.procedures, request));
+    connection.time.begin(time, writes);
     if (writes && !this.#canWrite(connection)) return this.#readsOnly(requests, {});
     let answers: Answer[];
     try {
@@ -136,11 +138,12 @@ export class Session {
    * Closes the file. Throws an Error if the checkpoint failed; nothing is lost then, but the next start checks the
    * file.
    */
-  close(): void {
+  close(time: BatchTime): void {
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection === undefined) return;
     try {
+      if (this.#problem === undefined) keepTime(connection, time);
       // A checkpoint could write pages that were never synced. So renew the file; the next opening replaces the old
       // one.
       if (this.#unsynced !== undefined && !this.#isRenewed) this.#renew(connection, this.#unsynced.frames);
@@ -161,11 +164,7 @@ export class Session {
     this.#wasUnclean ||= wasUnclean;
     this.#damage ??= damage;
     try {
-      let buffer = NO_BUFFER;
-      const procedures = this.#module.openProcedures(database, (given) => {
-        buffer = given;
-      });
-      return { database, procedures, buffer, identity: new FileIdentity(this.#file) };
+      return { database, ...openModule(this.#module, database), identity: new FileIdentity(this.#file) };
     } catch (thrown) {
       closeQuietly(database);
       throw thrown instanceof SqlError
@@ -271,5 +270,15 @@ export class Session {
 
   #allFailed(requests: readonly Request[]): Answer[] {
     return requests.map(() => ({ status: "failed", message: String(this.#problem) }));
+  }
+}
+
+/** Stores the time at a stop, so that the next start knows how long it lasted. Ignores failures: an older time is stored. */
+function keepTime({ time }: Connection, now: BatchTime): void {
+  try {
+    time.begin(now, true);
+    time.flush();
+  } catch (thrown) {
+    if (!(thrown instanceof SqlError)) throw thrown;
   }
 }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { DatabaseRefused } from "./damage.ts";
 import { LogSync } from "./log-sync.ts";
+import type { BatchTime } from "./log-time.ts";
 import type { ProceduresModule } from "./procedures.ts";
 import { Session } from "./session.ts";
 import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
@@ -45,12 +46,12 @@ function end(): void {
 }
 
 /** Closes the file, which syncs the rest of its log. */
-async function close(current: Session): Promise<void> {
+async function close(current: Session, time: BatchTime): Promise<void> {
   clearInterval(probe);
   await logSync?.stop();
   let problem: string | undefined;
   try {
-    current.close();
+    current.close(time);
   } catch (thrown) {
     problem = thrown instanceof Error ? thrown.message : String(thrown);
   }
@@ -75,8 +76,8 @@ if (session !== undefined) {
     });
   }
   port.on("message", (message: ToThread) => {
-    if (message.kind === "close") return void close(current);
-    const answers = current.run(message.requests);
+    if (message.kind === "close") return void close(current, message.time);
+    const answers = current.run(message.requests, message.time);
     logSync?.note();
     // Report health before the answers, so that `problem()` is set when a caller receives a failure.
     reportHealth(current);
@@ -89,6 +90,12 @@ if (session !== undefined) {
   // After a sync that failed before the last stop, renew the file at once, because the modules write when they start.
   if (current.problem !== undefined) current.probe();
   if (current.isRenewed) end();
-  post({ kind: "open", wasUnclean: current.wasUnclean, damage: current.damage, writes: current.writes });
+  post({
+    kind: "open",
+    wasUnclean: current.wasUnclean,
+    damage: current.damage,
+    writes: current.writes,
+    time: current.storedTime,
+  });
   reportHealth(current);
 }

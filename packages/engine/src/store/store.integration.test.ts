@@ -345,3 +345,26 @@ describe("the store", () => {
     );
   });
 });
+
+describe("the time of a store", () => {
+  it.each(["after a stop", "after a crash"])("is known %s, also when only the wall clock was set", async (how) => {
+    const file = freshFile();
+    const clock = manualClock();
+    const start = clock.now();
+    const before = await open({ file, clock, timeoutClock: systemClock });
+    await before.call("add", "a");
+    clock.jumpTo(start + 365 * 24 * 3_600_000);
+    expect(before.skewMs()).toBe(365 * 24 * 3_600_000);
+    // Earlier requests are stored when this one is answered, also that of the time.
+    await before.call("texts", null);
+    let copy = file;
+    if (how === "after a crash") {
+      copy = freshFile();
+      for (const part of ["", "-wal"]) copyFileSync(`${file}${part}`, `${copy}${part}`);
+    }
+    await before.close();
+    const after = await open({ file: copy, clock: manualClock(clock.now() + 1_000), timeoutClock: systemClock });
+    expect(after.skewMs()).toBe(365 * 24 * 3_600_000);
+    await after.close();
+  });
+});

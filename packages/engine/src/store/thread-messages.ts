@@ -1,5 +1,6 @@
 import type { StoreDurability } from "../kernel/store-contract.ts";
 import type { DriverName } from "./driver.ts";
+import type { BatchTime } from "./log-time.ts";
 
 /** Data that the thread is started with. */
 export interface ThreadStart {
@@ -29,7 +30,9 @@ export type Answer =
     }
   | { readonly status: "failed"; readonly message: string; readonly isUnclear?: true };
 
-export type ToThread = { readonly kind: "batch"; readonly requests: readonly Request[] } | { readonly kind: "close" };
+export type ToThread =
+  | { readonly kind: "batch"; readonly requests: readonly Request[]; readonly time: BatchTime }
+  | { readonly kind: "close"; readonly time: BatchTime };
 
 export type FromThread =
   /**
@@ -41,6 +44,8 @@ export type FromThread =
       readonly wasUnclean: boolean;
       readonly damage: string | undefined;
       readonly writes: readonly string[];
+      /** The stored time of the log. */
+      readonly time: BatchTime | undefined;
     }
   | { readonly kind: "refused"; readonly message: string }
   /**

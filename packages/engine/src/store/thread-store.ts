@@ -16,6 +16,8 @@ import type {
 import { AppliedListeners } from "./applied-listeners.ts";
 import { damageText } from "./damage.ts";
 import { type DriverName, defaultDriver } from "./driver.ts";
+import { LogClock } from "./log-clock.ts";
+import { STORE_TIME } from "./open-module.ts";
 import { integrityProblem } from "./query-thread.ts";
 import { startThread, type Thread } from "./thread.ts";
 import type { Answer, Request } from "./thread-messages.ts";
@@ -28,6 +30,7 @@ export interface ThreadStoreOptions {
   readonly onClosed?: () => void;
   readonly log: Logger;
   readonly clock?: Clock;
+  readonly timeoutClock?: Clock;
   /** Maximum number of pending requests. Default 10,000. */
   readonly maxRequests?: number;
   /** Maximum size of pending requests, in bytes (`bytes` of `call`). Default 64 MiB. */
@@ -86,6 +89,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   readonly #maxBytes: number;
   readonly #requestTimeoutMs: number;
   readonly #listeners: AppliedListeners<Procedures>;
+  #time: LogClock;
   /** Names of the procedures that write. */
   #writes: ReadonlySet<string> = new Set();
 
@@ -105,7 +109,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   constructor(options: ThreadStoreOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.timeoutClock ?? options.clock ?? systemClock;
+    this.#time = new LogClock(options.clock ?? systemClock, undefined, () => {});
     this.#log = options.log;
     this.#listeners = new AppliedListeners(options.log);
     this.#maxRequests = options.maxRequests ?? 10_000;
@@ -114,7 +119,17 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 
   async open(): Promise<void> {
-    this.#onStarted(await this.#startThread());
+    const thread = await this.#startThread();
+    this.#time = new LogClock(this.#options.clock ?? systemClock, thread.storedTime, () => this.#storeTime());
+    this.#onStarted(thread);
+  }
+
+  /** Stores the time after the wall clock was set, so that it is known after a crash. */
+  #storeTime(): void {
+    // The name is not one of the table's.
+    this.call(STORE_TIME as never, null as never).catch((error: unknown) =>
+      this.#log.debug("the time of a store could not be stored", { file: this.#options.file, error }),
+    );
   }
 
   #onStarted(thread: Thread): void {
@@ -175,6 +190,10 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   onApplied(listener: (applied: AppliedWrite<Procedures>) => void): Undo {
     return this.#listeners.add(listener);
+  }
+
+  skewMs(): number {
+    return this.#time.skewMs();
   }
 
   /** Only this run: the lock of the data folder excludes others. */
@@ -238,7 +257,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     const batch = this.#waiting;
     this.#waiting = [];
     this.#inFlight = batch;
-    this.#state.thread.post({ kind: "batch", requests: batch.map((pending) => pending.request) });
+    const time = this.#time.read();
+    this.#state.thread.post({ kind: "batch", requests: batch.map((pending) => pending.request), time });
   }
 
   #settle(answers: readonly Answer[]): void {
@@ -346,7 +366,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#startThread().then(
       (thread) => {
         if (this.#state.name === "closed") {
-          void thread.close();
+          void thread.close(this.#time.read());
           return;
         }
         if (this.#problem !== undefined) this.#noteHealth(undefined);
@@ -402,7 +422,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#failInFlight("the store was closed before the write finished");
     this.#failWaiting("the store was closed before the write finished");
     if (state.name !== "ready") return;
-    const problem = await state.thread.close();
+    const problem = await state.thread.close(this.#time.read());
     if (problem !== undefined)
       this.#log.warn("store closed without a checkpoint; the next start checks the file", {
         file: this.#options.file,

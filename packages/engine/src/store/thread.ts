@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
 import type { StoreDurability } from "../kernel/store-contract.ts";
 import type { DriverName } from "./driver.ts";
+import type { BatchTime } from "./log-time.ts";
 import type { Answer, FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
 
 export interface ThreadOptions {
@@ -33,9 +34,11 @@ export interface Thread {
   readonly damage: string | undefined;
   /** Names of the procedures that write. */
   readonly writes: ReadonlySet<string>;
+  /** The stored time of the log; undefined if there was none. */
+  readonly storedTime: BatchTime | undefined;
   post(message: ToThread): void;
   /** Closes the database. Resolves when the thread has ended, with a problem or undefined. */
-  close(): Promise<string | undefined>;
+  close(time: BatchTime): Promise<string | undefined>;
 }
 
 /**
@@ -74,6 +77,7 @@ class WorkerThread implements Thread {
   wasUnclean = false;
   damage: string | undefined;
   writes: ReadonlySet<string> = new Set();
+  storedTime: BatchTime | undefined;
 
   constructor(worker: Worker, options: ThreadOptions, events: ThreadEvents) {
     this.#worker = worker;
@@ -104,14 +108,14 @@ class WorkerThread implements Thread {
     this.#worker.postMessage(message);
   }
 
-  async close(): Promise<string | undefined> {
+  async close(time: BatchTime): Promise<string | undefined> {
     if (this.#state !== "open") {
       if (this.#state === "renewed") await this.#exited;
       return undefined;
     }
     this.#state = "closing";
     this.#closeProblem = "the thread ended before it closed the file";
-    this.post({ kind: "close" });
+    this.post({ kind: "close", time });
     const cancel = this.#clock.after(CLOSE_TIMEOUT_MS, () => {
       this.#closeProblem = `closing took longer than ${CLOSE_TIMEOUT_MS} ms`;
       void this.#worker.terminate();
@@ -134,6 +138,7 @@ class WorkerThread implements Thread {
           this.wasUnclean = message.wasUnclean;
           this.damage = message.damage;
           this.writes = new Set(message.writes);
+          this.storedTime = message.time;
           cancel();
           resolve("open");
         } else if (message.kind === "renewed") {

@@ -1,7 +1,5 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { Clock } from "../../kernel/clock.ts";
-import { IntervalClock } from "../../kernel/interval-clock.ts";
-import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { Store } from "../../kernel/store-contract.ts";
 import { snapshotDatabase } from "../../store/snapshot.ts";
@@ -27,7 +25,7 @@ import type {
 } from "../item-store.ts";
 import type { ItemAddress } from "../plan-write.ts";
 import { FileOutbox, noticeInput } from "./file-outbox.ts";
-import { appliedItems, deleteResult, setResult, updateResult } from "./file-results.ts";
+import { appliedItems, deleteResult, onWallClock, setResult, updateResult } from "./file-results.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 import type { ManyOutput, OneInput, SetInput, WriteInput } from "./file-thread/writes.ts";
 
@@ -38,7 +36,6 @@ export interface FileItemsParts {
   readonly durability: "durable" | "relaxed";
   readonly cacheBytes: number;
   readonly clock: Clock;
-  readonly log: Logger;
   readonly onClosed: () => void;
 }
 
@@ -57,15 +54,15 @@ export class FileItems implements ItemStore {
   readonly #call: Store<ItemProcedures>["call"];
   readonly #cached: CachedItems;
   readonly #listeners = new ItemListeners();
-  /** Shifts the expiry times if the wall clock was set. Every method that uses expiry times must read it first. */
-  readonly #clock: IntervalClock;
-  readonly #log: Logger;
+  readonly #clock: Clock;
+  /** How far the wall clock is ahead of the store's time. Read it with `#skewMs()`. */
+  #lastSkewMs: number;
   readonly #onClosed: () => void;
   readonly #snapshots = new Set<Promise<unknown>>();
   readonly #ending = new AbortController();
   #closing: Promise<void> | undefined;
 
-  constructor({ file, store, durability, cacheBytes, clock, log, onClosed }: FileItemsParts) {
+  constructor({ file, store, durability, cacheBytes, clock, onClosed }: FileItemsParts) {
     this.durability = durability;
     // Reject new calls at once: the store itself stays open while closing waits for snapshots.
     this.#call = (name, input, options) =>
@@ -73,13 +70,13 @@ export class FileItems implements ItemStore {
     this.outbox = new FileOutbox(this.#call);
     store.onApplied((applied) => {
       if (this.#listeners.isEmpty) return;
-      for (const one of appliedItems(applied)) this.#listeners.report(one);
+      for (const one of appliedItems(applied, this.#skewMs())) this.#listeners.report(one);
     });
     this.#file = file;
     this.#store = store;
-    this.#clock = new IntervalClock(clock, (byMs) => this.#shiftExpiries(byMs));
-    this.#cached = new CachedItems(cacheBytes, this.#clock);
-    this.#log = log;
+    this.#clock = clock;
+    this.#lastSkewMs = store.skewMs();
+    this.#cached = new CachedItems(cacheBytes, { now: () => this.#now() });
     this.#onClosed = onClosed;
   }
 
@@ -87,8 +84,9 @@ export class FileItems implements ItemStore {
     const known = this.#closing === undefined ? this.#cached.find(scope, key) : undefined;
     if (known !== undefined) return Promise.resolve(known.item);
     return this.#cached.read(
-      () => this.#call("get", { scope, key, now: this.#clock.now() }, { bytes: nameBytes({ scope, key }) }),
-      (item, remember) => {
+      () => this.#call("get", { scope, key }, { bytes: nameBytes({ scope, key }) }),
+      (found, remember) => {
+        const item = onWallClock(found, this.#skewMs());
         remember(scope, key, item);
         return item;
       },
@@ -98,8 +96,9 @@ export class FileItems implements ItemStore {
   getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]> {
     const bytes = keys.reduce((sum, key) => sum + nameBytes({ scope, key }), 0);
     return this.#cached.read(
-      () => this.#call("getMany", { scope, keys, now: this.#clock.now() }, { bytes }),
-      (items, remember) => {
+      () => this.#call("getMany", { scope, keys }, { bytes }),
+      (found, remember) => {
+        const items = found.map((item) => onWallClock(item, this.#skewMs()));
         for (const [index, key] of keys.entries()) remember(scope, key, items[index]);
         return items;
       },
@@ -107,12 +106,12 @@ export class FileItems implements ItemStore {
   }
 
   set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
-    this.#clock.now();
     const address = { scope, key };
+    const input = setInput(address, value, write, this.#skewMs());
     return this.#cached.write(
       [address],
       () =>
-        this.#call("set", setInput(address, value, write), {
+        this.#call("set", input, {
           bytes: writeBytes(address, write) + value.bytes,
           mark: write.mark,
         }),
@@ -131,22 +130,22 @@ export class FileItems implements ItemStore {
     { ops, atomic, maxBytes, expiresAt }: ItemUpdate,
     write: ItemWrite,
   ): Promise<ItemUpdated | Conflict> {
-    this.#clock.now();
     const address = { scope, key };
+    const skewMs = this.#skewMs();
     const opsJson = JSON.stringify(ops);
     const input = {
       ...writeInput(address, write),
       opsJson,
       atomic,
       maxBytes,
-      ...(expiresAt === undefined ? undefined : { expiresAt }),
+      ...(expiresAt === undefined ? undefined : { expiresAt: expiresAt === "keep" ? expiresAt : expiresAt - skewMs }),
     };
     return this.#cached.write(
       [address],
       () => this.#call("update", input, { bytes: writeBytes(address, write) + 2 * opsJson.length, mark: write.mark }),
       (output, remember) => {
         if (output.status === "conflict") return output;
-        const answer = updateResult(address, write, output);
+        const answer = updateResult(address, write, output, this.#skewMs());
         remember(scope, key, answer.item);
         return answer;
       },
@@ -154,7 +153,6 @@ export class FileItems implements ItemStore {
   }
 
   delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict> {
-    this.#clock.now();
     const address = { scope, key };
     return this.#cached.write(
       [address],
@@ -168,14 +166,14 @@ export class FileItems implements ItemStore {
   }
 
   writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult> {
-    this.#clock.now();
+    const inputs = writes.map((one) => oneInput(one, this.#skewMs()));
     const bytes = writes.reduce(
       (sum, one) => sum + writeBytes(one, one.write) + (one.type === "set" ? one.value.bytes : 0),
       0,
     );
     return this.#cached.write(
       writes,
-      () => this.#call("writeMany", writes.map(oneInput), { bytes, mark: writes.map(({ write }) => write.mark) }),
+      () => this.#call("writeMany", inputs, { bytes, mark: writes.map(({ write }) => write.mark) }),
       (output, remember) => manyAnswer(writes, output, remember),
     );
   }
@@ -186,15 +184,18 @@ export class FileItems implements ItemStore {
 
   list(scope: string, { maxBytes }: { readonly maxBytes: number }): Promise<Listing> {
     return this.#cached.read(
-      () => this.#call("list", { scope, maxBytes, now: this.#clock.now() }),
+      () => this.#call("list", { scope, maxBytes }),
       (answer) => answer,
     );
   }
 
   page(scope: string, { prefix, after, limit, maxBytes }: PageRequest): Promise<ItemPage> {
     return this.#cached.read(
-      () => this.#call("page", { scope, prefix, after, limit, maxBytes, now: this.#clock.now() }),
-      (answer) => answer,
+      () => this.#call("page", { scope, prefix, after, limit, maxBytes }),
+      (page) => {
+        const skewMs = this.#skewMs();
+        return skewMs === 0 ? page : { ...page, items: page.items.map((item) => onWallClock(item, skewMs)) };
+      },
     );
   }
 
@@ -207,13 +208,12 @@ export class FileItems implements ItemStore {
   }
 
   expired(now: number, limit: number): Promise<readonly ExpiredItem[]> {
-    this.#clock.now();
-    return this.#call("expired", { now, limit });
+    return this.#call("expired", { now: now - this.#skewMs(), limit });
   }
 
-  nextExpiry(): Promise<number | undefined> {
-    this.#clock.now();
-    return this.#call("nextExpiry", null);
+  async nextExpiry(): Promise<number | undefined> {
+    const next = await this.#call("nextExpiry", null);
+    return next === undefined ? undefined : next + this.#skewMs();
   }
 
   async snapshot(file: string): Promise<{ readonly bytes: number }> {
@@ -247,11 +247,19 @@ export class FileItems implements ItemStore {
     return this.#closing;
   }
 
-  #shiftExpiries(byMs: number): void {
-    this.#cached.clear();
-    this.#call("shiftExpiries", { byMs }).catch((error: unknown) =>
-      this.#log.error("failed to adjust expiry times after a clock change", { byMs, error }),
-    );
+  /** Cached items have their expiry time on the wall clock, so they are dropped when that was set. */
+  #skewMs(): number {
+    const skewMs = this.#store.skewMs();
+    if (skewMs !== this.#lastSkewMs) {
+      this.#lastSkewMs = skewMs;
+      this.#cached.clear();
+    }
+    return skewMs;
+  }
+
+  #now(): number {
+    this.#skewMs();
+    return this.#clock.now();
   }
 
   async #close(): Promise<void> {
@@ -295,18 +303,19 @@ function setInput(
   { scope, key }: ItemAddress,
   { json, bytes, expiresAt }: ItemValue,
   { now, ifVersion, leastVersion, notice }: ItemWrite,
+  skewMs: number,
 ): SetInput {
   const input: { -readonly [Member in keyof SetInput]: SetInput[Member] } = { scope, key, now, json, bytes };
   if (ifVersion !== undefined) input.ifVersion = ifVersion;
   if (leastVersion !== undefined) input.leastVersion = leastVersion;
   if (notice !== undefined && notice.watchers.length > 0) input.notice = noticeInput(notice);
-  if (expiresAt !== undefined) input.expiresAt = expiresAt;
+  if (expiresAt !== undefined) input.expiresAt = expiresAt - skewMs;
   return input;
 }
 
-function oneInput(one: BatchedWrite): OneInput {
+function oneInput(one: BatchedWrite, skewMs: number): OneInput {
   return one.type === "set"
-    ? Object.assign(setInput(one, one.value, one.write), { type: one.type })
+    ? Object.assign(setInput(one, one.value, one.write, skewMs), { type: one.type })
     : Object.assign(writeInput(one, one.write), { type: one.type });
 }
 

@@ -29,9 +29,11 @@ export function setResult(address: ItemAddress, value: ItemValue, write: At, out
   return { status, item, previous, changes: changesOf(address, write, output, json) };
 }
 
-export function updateResult(address: ItemAddress, write: At, output: WriteOutput): ItemUpdated {
+/** `skewMs`: how far the wall clock is ahead of the store's time. */
+export function updateResult(address: ItemAddress, write: At, output: WriteOutput, skewMs: number): ItemUpdated {
   const { status, previous, updated, version = 0, updatedAt = write.now, errors = NOTHING } = output;
-  const item = updated === undefined ? undefined : { key: address.key, version, updatedAt, ...updated };
+  const item =
+    updated === undefined ? undefined : onWallClock({ key: address.key, version, updatedAt, ...updated }, skewMs);
   return { status, item, previous, changes: changesOf(address, write, output, updated?.json), errors };
 }
 
@@ -45,12 +47,17 @@ export function deleteResult(address: ItemAddress, write: At, output: WriteOutpu
 }
 
 /** Returns the writes of items in a committed request to the store, in order: of this run, or of another one. */
-export function appliedItems({ procedure, input, output, mark }: AppliedWrite<ItemProcedures>): readonly AppliedItem[] {
+export function appliedItems(
+  { procedure, input, output, mark }: AppliedWrite<ItemProcedures>,
+  skewMs: number,
+): readonly AppliedItem[] {
   switch (procedure) {
     case "set":
-      return output.status === "conflict" ? NOTHING : [applied(input, setOf(input, output), mark)];
+      return output.status === "conflict" ? NOTHING : [applied(input, setOf(input, output, skewMs), mark)];
     case "update":
-      return output.status === "conflict" ? NOTHING : [applied(input, updateResult(input, input, output), mark)];
+      return output.status === "conflict"
+        ? NOTHING
+        : [applied(input, updateResult(input, input, output, skewMs), mark)];
     case "delete":
       return output.status === "conflict" ? NOTHING : [applied(input, deleteResult(input, input, output), mark)];
     case "writeMany": {
@@ -60,7 +67,7 @@ export function appliedItems({ procedure, input, output, mark }: AppliedWrite<It
       const marks = (mark ?? NOTHING) as readonly unknown[];
       return input.map((one, index) => {
         const done = writes[index] ?? { status: "unchanged" as const };
-        return applied(one, one.type === "set" ? setOf(one, done) : deleteResult(one, one, done), marks[index]);
+        return applied(one, one.type === "set" ? setOf(one, done, skewMs) : deleteResult(one, one, done), marks[index]);
       });
     }
     default:
@@ -68,8 +75,16 @@ export function appliedItems({ procedure, input, output, mark }: AppliedWrite<It
   }
 }
 
-function setOf(input: SetInput, output: WriteOutput): ItemWritten {
-  return setResult(input, { json: input.json, bytes: input.bytes, expiresAt: input.expiresAt }, input, output);
+function setOf(input: SetInput, output: WriteOutput, skewMs: number): ItemWritten {
+  const { json, bytes, expiresAt } = input;
+  const value = { json, bytes, expiresAt: expiresAt === undefined ? undefined : expiresAt + skewMs };
+  return setResult(input, value, input, output);
+}
+
+/** Returns the item with its expiry time on the wall clock. */
+export function onWallClock<Found extends Item | undefined>(item: Found, skewMs: number): Found {
+  if (skewMs === 0 || item?.expiresAt === undefined) return item;
+  return { ...item, expiresAt: item.expiresAt + skewMs };
 }
 
 function applied({ notice }: WriteInput, written: ItemWritten, mark: unknown): AppliedItem {

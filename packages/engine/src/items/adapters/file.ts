@@ -34,7 +34,7 @@ export async function openFileItems(options: FileItemsOptions): Promise<ItemStor
     store
       .call("foldEmptyScopes", null)
       .catch((error: unknown) => log.warn("failed to fold empty scopes", { file, error }));
-    return new FileItems({ file, store, durability, cacheBytes, clock, log, onClosed: release });
+    return new FileItems({ file, store, durability, cacheBytes, clock, onClosed: release });
   } catch (error) {
     release();
     throw error;

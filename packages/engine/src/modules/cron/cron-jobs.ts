@@ -109,14 +109,6 @@ export class CronJobs implements JobHost {
   #clockJumped(byMs: number): void {
     if (this.#stopped) return;
     this.log.warn("clock was set; cron continues at the new time, and no tick starts twice", { byMs });
-    this.track(
-      this.store.clockJumped(byMs).catch((error: unknown) =>
-        this.log.warn("last-used times of cron schedules could not be shifted after the clock was set", {
-          byMs,
-          error,
-        }),
-      ),
-    );
     // In a later microtask, because the caller that read the clock may be in the middle of a decision.
     queueMicrotask(() => {
       for (const job of this.#jobs.values()) job.update();
@@ -177,9 +169,8 @@ export class CronJobs implements JobHost {
   }
 
   #upkeep(): void {
-    const now = this.clock.now();
     this.track(
-      this.store.upkeep([...this.#jobs.keys()], now, now - KEPT_MS).then(
+      this.store.upkeep([...this.#jobs.keys()], KEPT_MS).then(
         (jobs) => jobs > 0 && this.log.info("cron schedules unused for 90 days deleted", { jobs }),
         (error: unknown) => this.log.debug("unused cron schedules cannot be deleted", { error }),
       ),

@@ -153,14 +153,14 @@ export class CronJob implements Due {
       if (isTrusted && binding.ended === "withdrawn" && !this.#hasTrustedTrigger) this.#storeOwner(false);
       return;
     }
-    const { alarm, store, clock, log, stopped } = this.#host;
+    const { alarm, store, log, stopped } = this.#host;
     alarm.delete(this);
     this.#isWaitingForWorker = false;
     if (this.isUnused) this.#host.onUnused(this);
     if (stopped || binding.ended !== "withdrawn") return;
     this.#host.track(
       store
-        .retire({ id: this.id, now: clock.now(), isTrusted })
+        .retire({ id: this.id, isTrusted })
         .catch((error: unknown) =>
           log.debug("unregistration of a cron trigger could not be stored", { job: this.id, error }),
         ),

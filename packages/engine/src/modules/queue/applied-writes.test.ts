@@ -20,7 +20,7 @@ async function start() {
   const { core, clock, until } = running;
   await until("it is provided", () => running?.engine.directory.functionById("work") !== undefined);
   const addElsewhere = (id: string, more: object = {}) =>
-    core.store.call("add", { jobs: [{ ...job, id, data: JSON.stringify(id), ...more }], now: clock.now() });
+    core.store.call("add", { jobs: [{ ...job, id, data: JSON.stringify(id), ...more }] });
   return { core, clock, until, ran, addElsewhere };
 }
 
@@ -28,7 +28,7 @@ it("a job that another engine adds runs at once, or when it is due", async () =>
   const { clock, until, ran, addElsewhere } = await start();
   await addElsewhere("now");
   await until("it ran", () => ran.length === 1);
-  await addElsewhere("later", { runAt: clock.now() + 5_000 });
+  await addElsewhere("later", { delayMs: 5_000 });
   clock.advance(4_999);
   expect(ran).toEqual(["now"]);
   clock.advance(1);
@@ -36,10 +36,10 @@ it("a job that another engine adds runs at once, or when it is due", async () =>
 });
 
 it("a job that another engine releases, unblocks, redrives or leaves behind runs here", async () => {
-  const { core, clock, until, ran, addElsewhere } = await start();
+  const { core, until, ran, addElsewhere } = await start();
   await core.pause("default");
   for (const id of ["a1", "a2", "b"]) await addElsewhere(id, { group: id.slice(0, 1) });
-  const take = { ...wanted, limit: 2, now: clock.now(), take: 1 };
+  const take = { ...wanted, limit: 2, take: 1 };
   // While the queue is paused here, the other engine runs both.
   await core.store.call("setPaused", { queue: "default", paused: false });
   const { jobs } = await core.store.call("take", take);
@@ -58,7 +58,7 @@ it("a job that another engine releases, unblocks, redrives or leaves behind runs
   await until("the next of the group ran", () => ran.length === 1);
   await core.store.call("release", b);
   await until("the released one ran", () => ran.length === 2);
-  await core.store.call("redrive", { queue: "default", ids: ["a1"], limits, limit: 1, now: clock.now() });
+  await core.store.call("redrive", { queue: "default", ids: ["a1"], limits, limit: 1 });
   await until("the redriven one ran", () => ran.length === 3);
   expect(ran).toEqual(["a2", "b", "a1"]);
 });

@@ -34,9 +34,6 @@ const CLOCK_CHECK_MS = 10_000;
  */
 const STOP_GRACE_MS = 5_000;
 
-/** Maximum backoff. A longer remaining delay after a start means that the clock was set while the engine was down. */
-const LONGEST_BACKOFF_MS = 15 * 60_000;
-
 type CoreContext = Pick<
   ModuleContext<unknown>,
   "call" | "clock" | "log" | "directory" | "draining" | "telemetry" | "isRoleInForce" | "providerOf"
@@ -53,7 +50,6 @@ class Core implements QueueCore {
   readonly store: QueueStore;
   readonly #context: CoreContext;
   readonly clock: IntervalClock;
-  readonly #clockListeners = new Set<(byMs: number) => void>();
   readonly #runners = new Map<string, QueueRunner>();
   /** Runners of removed declarations that still have jobs in flight. */
   readonly #retiring = new Set<QueueRunner>();
@@ -75,11 +71,7 @@ class Core implements QueueCore {
 
   async start(): Promise<void> {
     const { draining, directory, log } = this.#context;
-    const found = await this.store.call("recover", {
-      members: this.store.members(),
-      now: this.clock.now(),
-      maxDelayMs: LONGEST_BACKOFF_MS,
-    });
+    const found = await this.store.call("recover", { members: this.store.members() });
     if (found > 0) log.info("jobs of an earlier run returned to the queue", { jobs: found });
     for (const { queue, paused } of await this.store.call("counts", null)) if (paused) this.#paused.add(queue);
     await this.#expiry.start();
@@ -98,11 +90,6 @@ class Core implements QueueCore {
       draining.removeEventListener("abort", onDraining);
     };
     this.#doneSweep.start();
-  }
-
-  onClockJump(listener: (byMs: number) => void): Undo {
-    this.#clockListeners.add(listener);
-    return () => this.#clockListeners.delete(listener);
   }
 
   declare(name: string, settings: QueueSettings): Undo {
@@ -150,14 +137,13 @@ class Core implements QueueCore {
   }
 
   async add(requests: readonly JobRequest[]): Promise<readonly AddedJob[]> {
-    const now = this.clock.now();
     const jobs = requests.map((request) => ({
-      ...newJobOf(request, this.#runnerOf(request.queue).settings, now),
+      ...newJobOf(request, this.#runnerOf(request.queue).settings),
       provider:
         request.maker && request.functionId && restrictedProviderOf(request.functionId, this.#context.providerOf),
     }));
     const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
-    return this.store.call("add", { jobs, now }, { bytes });
+    return this.store.call("add", { jobs }, { bytes });
   }
 
   wake(queue: string): void {
@@ -214,7 +200,6 @@ class Core implements QueueCore {
 
   async redrive(queue: string, { ids, data, maker, mayRun }: RedriveOptions = {}): Promise<number> {
     const payload = data === undefined ? undefined : this.#replacementPayload(queue, data);
-    const now = this.clock.now();
     const { limits } = this.settingsOf(queue) ?? defaultQueueSettings;
     const functions: { readonly functionId: string; readonly provider: string | undefined }[] = [];
     const step = async (limit: number): Promise<number> => {
@@ -227,7 +212,6 @@ class Core implements QueueCore {
           maker,
           limits,
           limit,
-          now,
         });
         if (typeof answer === "number") return answer;
         const target = answer.functionId === "" ? subscriptionOfQueue(queue)?.functionId : answer.functionId;
@@ -353,7 +337,7 @@ class Core implements QueueCore {
   #applied(applied: AppliedWrite<JobProcedures>): void {
     switch (applied.procedure) {
       case "add":
-        for (const job of applied.input.jobs) this.#added(job, applied.input.now);
+        for (const job of applied.input.jobs) this.#added(job);
         break;
       case "done":
       case "drop":
@@ -361,7 +345,7 @@ class Core implements QueueCore {
         if (applied.output.unblocked) this.#runners.get(applied.output.queue)?.wake();
         break;
       case "retry":
-        this.#runners.get(applied.output.queue)?.noteDue(applied.input.runAt);
+        this.#runners.get(applied.output.queue)?.noteDue(applied.input.delayMs);
         break;
       case "release":
         // This run released the job because it cannot run it now; another run may have released it for any run.
@@ -389,11 +373,9 @@ class Core implements QueueCore {
     }
   }
 
-  #added({ queue, runAt, expiresAt }: NewJob, now: number): void {
-    if (expiresAt !== undefined) this.#expiry.note(expiresAt);
-    const runner = this.#runners.get(queue);
-    if (runAt === undefined || runAt <= now) runner?.wake();
-    else runner?.noteDue(runAt);
+  #added({ queue, runAt, delayMs = 0, expiresInMs }: NewJob): void {
+    if (expiresInMs !== undefined) this.#expiry.note(expiresInMs);
+    this.#runners.get(queue)?.noteDue(runAt === undefined ? delayMs : runAt - this.clock.now());
   }
 
   #setPaused({ queue, paused }: { readonly queue: string; readonly paused: boolean }): void {
@@ -425,17 +407,10 @@ class Core implements QueueCore {
     );
   }
 
+  /** Delays go on as before: the store measures them by its own time. Instants that callers chose may have come. */
   #clockJumped(byMs: number): void {
-    this.#context.log.warn("clock was set; shifting the delays of jobs", { byMs });
-    for (const listener of this.#clockListeners) listener(byMs);
-    this.store.call("shiftClock", { byMs }).then(
-      () => {
-        this.#expiry.clockJumped();
-        for (const runner of this.#runners.values()) runner.clockJumped();
-      },
-      (error) =>
-        this.#context.log.error("delays of jobs could not be shifted after the clock was set", { byMs, error }),
-    );
+    this.#context.log.warn("clock was set; delays of jobs keep their length", { byMs });
+    for (const runner of this.#runners.values()) runner.clockJumped();
   }
 
   /** Resolves when `work` is done, after `ms` milliseconds at the latest. */

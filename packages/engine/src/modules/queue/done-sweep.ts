@@ -36,7 +36,7 @@ export class DoneSweep {
     if (!this.#mayHaveDone) return;
     this.#mayHaveDone = false;
     try {
-      await inSteps((limit) => this.#store.call("dropDone", { now: this.#clock.now(), limit }));
+      await inSteps((limit) => this.#store.call("dropDone", { limit }));
       const counts = await this.#store.call("counts", null);
       if (counts.some(({ kept }) => kept > 0)) this.#mayHaveDone = true;
     } catch (error) {

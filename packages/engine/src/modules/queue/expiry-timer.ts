@@ -10,6 +10,7 @@ export class ExpiryTimer {
   readonly #store: QueueStore;
   readonly #clock: Clock;
   readonly #log: Logger;
+  /** Monotonic time. */
   #next = Number.POSITIVE_INFINITY;
   #cancel: () => void = () => {};
   #sweeping = false;
@@ -34,23 +35,13 @@ export class ExpiryTimer {
     this.#cancel();
   }
 
-  /** Notes that a new job expires at `at` (milliseconds since 1970). */
-  note(at: number): void {
-    if (at < this.#next) this.#arm(at);
-  }
-
-  clockJumped(): void {
-    void this.#sweep();
-  }
-
-  #arm(at: number): void {
-    if (this.#stopped) return;
+  /** Notes that a job expires in `ms` milliseconds. */
+  note(ms: number): void {
+    const at = this.#clock.monotonic() + ms;
+    if (at >= this.#next || this.#stopped) return;
     this.#cancel();
     this.#next = at;
-    this.#cancel = this.#clock.after(
-      Math.min(LONGEST_TIMER_MS, Math.max(1, at - this.#clock.now())),
-      () => void this.#sweep(),
-    );
+    this.#cancel = this.#clock.after(Math.min(LONGEST_TIMER_MS, Math.max(1, ms)), () => void this.#sweep());
   }
 
   async #sweep(): Promise<void> {
@@ -59,12 +50,12 @@ export class ExpiryTimer {
     this.#cancel();
     this.#next = Number.POSITIVE_INFINITY;
     try {
-      const { expired, next } = await this.#store.call("expire", { now: this.#clock.now() });
+      const { expired, nextMs } = await this.#store.call("expire", null);
       if (expired > 0) this.#log.info("expired jobs deleted", { jobs: expired });
-      if (next !== undefined) this.note(next);
+      if (nextMs !== undefined) this.note(nextMs);
     } catch (error) {
       this.#log.warn("expired jobs cannot be deleted", { error });
-      this.note(this.#clock.now() + RETRY_MS);
+      this.note(RETRY_MS);
     } finally {
       this.#sweeping = false;
     }

@@ -42,7 +42,7 @@ export function completionAfterFailure(
     readonly isStopping: boolean;
   },
 ): Completion {
-  const { inFlight, store, clock, settings, name, log } = parts;
+  const { inFlight, store, settings, name, log } = parts;
   const { job, abortReason } = inFlight;
   // During a shutdown the engine ends the workers itself, so an interrupted attempt is not counted.
   const isUncounted = abortReason === "stopped" || (kind === "interrupted" && parts.isStopping);
@@ -59,8 +59,8 @@ export function completionAfterFailure(
     log.error("job moved to dead letters: attempts exhausted", fields);
     return ({ seq }) => store.call("deadLetter", { seq, run: store.run, failure });
   }
-  const runAt = clock.now() + (kind === "interrupted" ? 0 : backoffMs(settings.backoff, failure.attempt));
-  return ({ seq }) => store.call("retry", { seq, run: store.run, failure, runAt });
+  const delayMs = kind === "interrupted" ? 0 : backoffMs(settings.backoff, failure.attempt);
+  return ({ seq }) => store.call("retry", { seq, run: store.run, failure, delayMs });
 }
 
 /** Moves a job to the dead letters without running it. */

@@ -4,7 +4,6 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { awayReasons, reasonsAmong } from "./away-reasons.ts";
 import type { QueueCore } from "./queue-core.ts";
-import type { ReadyJob } from "./store/job.ts";
 
 const CHECK_EVERY_MS = 10_000;
 /** A queue is late if a ready job has waited longer although its function is available. */
@@ -30,8 +29,6 @@ export class LagWatch {
   /** Logged reasons, by queue, of jobs that still wait. */
   #logged: ReadonlyMap<string, readonly string[]> = new Map();
   #isChecking = false;
-  /** When the clock was last set, in milliseconds since 1970. */
-  #setAt = Number.NEGATIVE_INFINITY;
   #stop: Undo = () => {};
 
   constructor({ core, log }: { readonly core: QueueCore; readonly log: Logger }) {
@@ -40,10 +37,7 @@ export class LagWatch {
   }
 
   start(): void {
-    const unlisten = this.#core.onClockJump(() => {
-      this.#setAt = this.#core.clock.now();
-    });
-    const cancel = every(this.#core.clock, CHECK_EVERY_MS, () => {
+    this.#stop = every(this.#core.clock, CHECK_EVERY_MS, () => {
       if (this.#isChecking) return;
       this.#isChecking = true;
       this.#lateQueues().then(
@@ -58,10 +52,6 @@ export class LagWatch {
         },
       );
     });
-    this.#stop = () => {
-      unlisten();
-      cancel();
-    };
   }
 
   stop(): void {
@@ -83,16 +73,15 @@ export class LagWatch {
     const late: Lag[] = [];
     const reasonOf = awayReasons(this.#core, true);
     const logged = new Map<string, readonly string[]>();
-    const now = this.#core.clock.now();
     for (const { queue, waiting, paused } of await this.#core.store.call("counts", null)) {
       if (waiting === 0 || paused || this.#core.settingsOf(queue) === undefined) continue;
       const ready = await this.#core.store.call("oldestReady", queue);
-      const waited = ready.filter((job) => now - this.#readySince(job, now) >= UNRUNNABLE_MS);
+      const waited = ready.filter(({ waitedMs }) => waitedMs >= UNRUNNABLE_MS);
       const reasons = reasonsAmong(waited, queue, reasonOf);
       if (reasons.length > 0) logged.set(queue, reasons);
       const waits = ready
         .filter(({ functionId }) => !this.#core.isAway(queue, functionId))
-        .map((job) => now - this.#readySince(job, now));
+        .map(({ waitedMs }) => waitedMs);
       const ms = Math.max(0, ...waits);
       if (ms > LATE_MS) late.push({ queue, ms });
     }
@@ -108,11 +97,5 @@ export class LagWatch {
         this.#log.warn("jobs wait because no worker can run them", { queue, reasons: added.slice(0, MAX_NAMED) });
     }
     this.#logged = found;
-  }
-
-  /** Times from before the clock was set are meaningless, so such a job counts from the moment it was set. */
-  #readySince({ dueAt, createdAt }: ReadyJob, now: number): number {
-    const since = dueAt <= now ? dueAt : createdAt;
-    return since <= now ? Math.max(since, this.#setAt) : this.#setAt;
   }
 }

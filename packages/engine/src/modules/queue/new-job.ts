@@ -8,23 +8,20 @@ import type { NewJob } from "./store/job.ts";
  * Returns the job to store for a request. Throws CallError `payload_too_large`, or `invalid_message` if the data is not
  * JSON.
  */
-export function newJobOf(request: JobRequest, settings: QueueSettings, now: number): NewJob {
+export function newJobOf(request: JobRequest, settings: QueueSettings): NewJob {
   const { queue, functionId, data } = request;
   const json = data.text();
   const bytes = Buffer.byteLength(json);
   refuseTooLarge(queue, bytes, settings.maxJobBytes);
   if (!data.isJson()) throw new CallError("invalid_message", "the job's data is not JSON");
-  const delayMs = request.delayMs ?? settings.delayMs;
-  const runAt = request.runAt ?? (delayMs > 0 ? now + delayMs : undefined);
   return {
     id: request.id ?? randomUUID(),
     queue,
     functionId,
     data: json,
     bytes,
-    // A time in the past means now.
-    runAt: runAt !== undefined && runAt <= now ? undefined : runAt,
-    runAtIsInstant: request.runAt !== undefined,
+    delayMs: request.delayMs ?? settings.delayMs,
+    runAt: request.runAt,
     priority: Math.min(
       settings.maxPriority,
       Math.max(0, Math.round(request.priority ?? priorityIn(data.value(), settings.priorityField))),
@@ -32,7 +29,7 @@ export function newJobOf(request: JobRequest, settings: QueueSettings, now: numb
     group: request.group,
     dedupeKey: request.dedupeKey,
     dedupeWindowMs: settings.dedupeWindowMs,
-    expiresAt: request.expiresInMs === undefined ? undefined : now + request.expiresInMs,
+    expiresInMs: request.expiresInMs,
     maxAttempts: request.maxAttempts ?? settings.maxAttempts,
     traceparent: request.traceparent,
     baggage: request.baggage,

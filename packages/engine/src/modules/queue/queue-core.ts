@@ -88,12 +88,8 @@ export interface AwayReasonOptions {
  */
 export interface QueueCore {
   readonly store: QueueStore;
-  /** Its `now` detects that the wall clock was set. The store then shifts its delays before it handles later calls. */
+  /** Its `now` detects that the wall clock was set. */
   readonly clock: Clock;
-  /**
-   * Calls the listener when the wall clock was set, with the change in milliseconds, to correct times kept in memory.
-   */
-  onClockJump(listener: (byMs: number) => void): Undo;
   /** Throws TypeError if the name is already declared. The undo stops fetching and keeps the jobs. */
   declare(name: string, settings: QueueSettings): Undo;
   settingsOf(name: string): QueueSettings | undefined;

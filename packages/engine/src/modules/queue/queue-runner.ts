@@ -78,6 +78,7 @@ export class QueueRunner {
   #failures = 0;
   #cancelPause: (() => void) | undefined;
   #cancelDue: (() => void) | undefined;
+  /** Monotonic time of the next delayed job. */
   #dueAt = Number.POSITIVE_INFINITY;
 
   constructor(parts: RunnerParts) {
@@ -164,21 +165,21 @@ export class QueueRunner {
     if (this.#server?.functionIds.includes(id) === true) this.#backoff.resume("");
   }
 
-  /** Notes that a delayed job is due at `at` (milliseconds since 1970). */
-  noteDue(at: number): void {
-    if (at >= this.#dueAt || this.#stopped) return;
+  /** Notes that a delayed job is due in `ms` milliseconds. */
+  noteDue(ms: number): void {
     const { clock } = this.#parts;
-    const ms = at - clock.now();
+    const at = clock.monotonic() + ms;
     if (ms <= 0) {
       this.wake();
       return;
     }
+    if (at >= this.#dueAt || this.#stopped) return;
     this.#cancelDue?.();
     this.#dueAt = at;
     this.#cancelDue = clock.after(Math.min(LONGEST_TIMER_MS, ms), () => this.#wakeForDue());
   }
 
-  /** Call when the clock was set, because due times have changed. */
+  /** Call when the clock was set, because instants that callers chose may have come. */
   clockJumped(): void {
     this.#wakeForDue();
   }
@@ -278,10 +279,9 @@ export class QueueRunner {
   }
 
   async #take(): Promise<void> {
-    const { name, store, clock, log } = this.#parts;
+    const { name, store, log } = this.#parts;
     const take = this.#parts.nextTake();
     try {
-      const now = clock.now();
       const except = this.#backoff.keys();
       const only = this.#backoff.isFull ? this.#availableFunctions() : undefined;
       const restrictedLimit = Math.max(0, this.#freeRestrictedSlots);
@@ -295,15 +295,14 @@ export class QueueRunner {
         except,
         only,
         restrictedAfter,
-        now,
         run: store.run,
         take,
       };
-      const { jobs, more, isHeldBack, nextDue, ...rest } = await store.call("take", wanted);
+      const { jobs, more, isHeldBack, nextDueMs, ...rest } = await store.call("take", wanted);
       this.#failures = 0;
       this.#noteRestricted(restrictedAfter, rest);
       if (more) this.#mayHave = true;
-      if (nextDue !== undefined) this.noteDue(nextDue);
+      if (nextDueMs !== undefined) this.noteDue(nextDueMs);
       for (const job of jobs) this.#start(job);
       this.#isHeldBack = isHeldBack;
       // A job of a restricted principal may have ended during the call.

@@ -81,7 +81,6 @@ describe("queues over a restart", () => {
       restrictedLimit: 10,
       maxBytes: 1_000,
       except: [],
-      now: clock.now(),
       run: "another",
       take: 1,
     });
@@ -229,8 +228,8 @@ it("a job whose lease another run took is not completed by the run that lost it"
   await add("work", 1);
   await until("it runs", () => finish.length === 1);
   // Another run holds this one for gone, and takes the job.
-  await core.store.call("recover", { members: ["other"], now: clock.now(), maxDelayMs: 1_000 });
-  const wanted = { queue: "default", limit: 1, restrictedLimit: 1, maxBytes: 1_000, except: [], now: clock.now() };
+  await core.store.call("recover", { members: ["other"] });
+  const wanted = { queue: "default", limit: 1, restrictedLimit: 1, maxBytes: 1_000, except: [] };
   const { jobs } = await core.store.call("take", { ...wanted, run: "other", take: 1 });
   finish[0]?.();
   await until("it gives up", () => engine.logs.some(({ message }) => message.startsWith("outcome of a job discarded")));

@@ -1,5 +1,5 @@
 import type { Database } from "../../../store/driver.ts";
-import { read, write } from "../../../store/procedures.ts";
+import { read, type StoreTime } from "../../../store/procedures.ts";
 import type { ExpiredItem, GroupPage, Item, ItemPage, Listing, PageRequest } from "../../item-store.ts";
 import { fitting, rangeAfter, rangeOf } from "./ranges.ts";
 import type { ScopeTable } from "./scope-table.ts";
@@ -7,13 +7,11 @@ import { original, stored } from "./stored-text.ts";
 
 export interface PageInput extends PageRequest {
   readonly scope: string;
-  readonly now: number;
 }
 
 export interface ListInput {
   readonly scope: string;
   readonly maxBytes: number;
-  readonly now: number;
 }
 
 type KeyRow = { readonly key: string; readonly bytes: number };
@@ -29,7 +27,7 @@ type GroupRow = { readonly scope: string; readonly items: number; readonly bytes
 const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 
 /** Opens the procedures that list items, scopes and expired items. */
-export function openListingProcedures(database: Database, counted: ScopeTable) {
+export function openListingProcedures(database: Database, counted: ScopeTable, time: StoreTime) {
   const scopeSize = database.prepare<{ readonly items: number; readonly bytes: number }>(
     "SELECT items, bytes FROM scopes WHERE scope = ?",
   );
@@ -60,12 +58,12 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
   const ended = database.prepare<{ readonly scope: string; readonly key: string; readonly version: number }>(
     "SELECT scope, key, version FROM items WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
   );
-  const shiftExpiries = database.prepare("UPDATE items SET expires_at = expires_at + ? WHERE expires_at IS NOT NULL");
   const firstEnd = database.prepare<{ readonly expires_at: number }>(
     "SELECT expires_at FROM items WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1",
   );
 
-  function list({ scope, maxBytes, now }: ListInput): Listing {
+  function list({ scope, maxBytes }: ListInput): Listing {
+    const now = time.now();
     counted.flush();
     const name = stored(scope);
     if ((scopeSize.get(name)?.bytes ?? 0) > maxBytes) {
@@ -75,7 +73,8 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
     return { status: "complete", values: values.all(name, now).map((row) => row.json) };
   }
 
-  function page({ scope, prefix, after, limit, maxBytes, now }: PageInput): ItemPage {
+  function page({ scope, prefix, after, limit, maxBytes }: PageInput): ItemPage {
+    const now = time.now();
     counted.flush();
     const name = stored(scope);
     const range = rangeOf(prefix);
@@ -118,10 +117,6 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
     groups: read(groups),
     expired: read(expired),
     nextExpiry: read((_: null) => firstEnd.get()?.expires_at),
-    /** Shifts all expiry times after the wall clock was set. */
-    shiftExpiries: write(({ byMs }: { readonly byMs: number }) => {
-      shiftExpiries.run(byMs);
-    }),
   };
 }
 

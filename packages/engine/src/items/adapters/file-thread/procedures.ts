@@ -1,6 +1,6 @@
 // Runs in the store thread. Imports only the store and the items, so that the thread starts fast.
 import type { Database } from "../../../store/driver.ts";
-import type { ProcedureTable, WriteBuffer } from "../../../store/procedures.ts";
+import type { ProcedureTable, StoreTime, WriteBuffer } from "../../../store/procedures.ts";
 import { openChangeLog, openDeliveryProcedures } from "./deliveries.ts";
 import { openListingProcedures } from "./listing.ts";
 import { openScopeProcedures, openScopeTable } from "./scope-table.ts";
@@ -8,12 +8,12 @@ import { openWriteProcedures } from "./writes.ts";
 
 export { schema } from "./schema.ts";
 
-export function openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void) {
+export function openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void, time: StoreTime) {
   const scopes = openScopeTable(database);
   useBuffer(scopes);
   return {
-    ...openWriteProcedures(database, scopes, openChangeLog(database)),
-    ...openListingProcedures(database, scopes),
+    ...openWriteProcedures(database, scopes, openChangeLog(database), time),
+    ...openListingProcedures(database, scopes, time),
     ...openDeliveryProcedures(database),
     ...openScopeProcedures(database, scopes),
   } satisfies ProcedureTable;

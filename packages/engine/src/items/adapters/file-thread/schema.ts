@@ -1,6 +1,8 @@
 /**
  * SQL migrations, one per version of the file. Append only; never change an entry.
  *
+ * `items.expires_at` is in the time of the log (`StoreTime`), other times are wall-clock times.
+ *
  * `scopes.floor` is the highest deleted version of the scope. `shared_floor` is that of all scopes whose row was
  * deleted. In each table, small columns come before large ones, so that SQLite reads them without the pages of a large
  * value.

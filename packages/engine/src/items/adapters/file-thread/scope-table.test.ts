@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { type Database, openDatabase } from "../../../store/driver.ts";
-import type { Procedure } from "../../../store/procedures.ts";
+import type { Procedure, WriteBuffer } from "../../../store/procedures.ts";
 import { openProcedures, schema } from "./procedures.ts";
 
 let database: Database;
@@ -8,9 +8,11 @@ afterEach(() => database.close());
 
 function reopen() {
   let flush = (): void => {};
-  const procedures = openProcedures(database, (buffer) => {
+  const time = { now: () => 1, wall: () => 1 };
+  const useBuffer = (buffer: WriteBuffer): void => {
     flush = () => buffer.flush();
-  });
+  };
+  const procedures = openProcedures(database, useBuffer, time);
   return {
     procedures,
     run<Input, Output>({ run }: Procedure<Input, Output>, input: Input): Output {

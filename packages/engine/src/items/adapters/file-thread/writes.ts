@@ -1,5 +1,5 @@
 import type { Database } from "../../../store/driver.ts";
-import { type Procedure, Refusal, read, write } from "../../../store/procedures.ts";
+import { type Procedure, Refusal, read, type StoreTime, write } from "../../../store/procedures.ts";
 import { type Conflict, type Item, MAX_MANY_BYTES } from "../../item-store.ts";
 import {
   type ItemAddress,
@@ -15,8 +15,9 @@ import type { ChangeLog, LoggedChange, NoticeInput } from "./deliveries.ts";
 import type { ScopeTable } from "./scope-table.ts";
 import { stored } from "./stored-text.ts";
 
-/** Input of every write. */
+/** Input of every write. Expiry times are in the time of the log. */
 export interface WriteInput extends ItemAddress {
+  /** Time of the change, in milliseconds since 1970. */
   readonly now: number;
   readonly ifVersion?: number;
   readonly leastVersion?: number;
@@ -83,7 +84,7 @@ interface Found {
 }
 
 /** Opens the procedures that read and write items by key. */
-export function openWriteProcedures(database: Database, scopes: ScopeTable, log: ChangeLog) {
+export function openWriteProcedures(database: Database, scopes: ScopeTable, log: ChangeLog, time: StoreTime) {
   const one = database.prepare<Row>(
     "SELECT id, version, updated_at, expires_at, bytes, json FROM items WHERE scope = ? AND key = ?",
   );
@@ -102,23 +103,21 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
     return row === undefined ? undefined : { id: row.id, item: itemOf(key, row) };
   }
 
-  function alive(scope: string, key: string, now: number): Item | undefined {
+  function alive(scope: string, key: string): Item | undefined {
     const found = find({ scope, key });
-    return found === undefined || isExpired(found.item, now) ? undefined : found.item;
+    return found === undefined || isExpired(found.item, time.now()) ? undefined : found.item;
   }
 
   function getMany({
     scope,
     keys,
-    now,
   }: {
     readonly scope: string;
     readonly keys: readonly string[];
-    readonly now: number;
   }): readonly (Item | undefined)[] {
     let bytes = 0;
     return keys.map((key) => {
-      const item = alive(scope, key, now);
+      const item = alive(scope, key);
       bytes += item?.bytes ?? 0;
       if (bytes > MAX_MANY_BYTES) throw manyTooLarge(bytes);
       return item;
@@ -127,8 +126,8 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
 
   function perform(input: WriteInput, intent: WriteIntent, replaced?: (bytes: number) => void): WriteOutput | Conflict {
     const found = find(input);
-    const { now, ifVersion, leastVersion } = input;
-    const conditions = { now, ifVersion, leastVersion };
+    const { now: at, ifVersion, leastVersion } = input;
+    const conditions = { now: time.now(), at, ifVersion, leastVersion };
     const plan = planWrite(found?.item, input, intent, conditions, () => scopes.floor(stored(input.scope)));
     if (plan.status === "conflict") return plan;
     if (plan.status === "too_large") {
@@ -199,7 +198,7 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
   }
 
   return {
-    get: read(({ scope, key, now }: ItemAddress & { readonly now: number }) => alive(scope, key, now)),
+    get: read(({ scope, key }: ItemAddress) => alive(scope, key)),
     getMany: read(getMany),
     set: write((input: SetInput) => perform(input, setIntent(input))),
     update: write((input: UpdateInput) => {

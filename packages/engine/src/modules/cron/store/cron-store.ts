@@ -39,7 +39,7 @@ export class CronStore {
       await openStore<CronProcedures>({
         file: join(dataDir, FILE),
         procedures: new URL("./procedures.js", import.meta.url),
-        clock: systemClock,
+        timeoutClock: systemClock,
       }),
     );
   }
@@ -100,23 +100,17 @@ export class CronStore {
     });
   }
 
-  /** Shifts the times when jobs were last used after the clock was set. */
-  clockJumped(byMs: number): Promise<void> {
-    return this.#store.call("shiftSeen", { byMs });
-  }
-
   /** Returns the last runs, the latest first. */
   history(id: string, limit: number): Promise<readonly Run[]> {
     return this.#store.call("history", { id, limit });
   }
 
-  /** Deletes jobs that are not in `ids` and were last used before `seenBefore`. Returns their number. */
-  async upkeep(ids: readonly string[], now: number, seenBefore: number): Promise<number> {
-    for (let at = 0; at < ids.length; at += BATCH)
-      await this.#store.call("touch", { ids: ids.slice(at, at + BATCH), now });
+  /** Deletes jobs that are not in `ids` and were not used for more than `unusedMs`. Returns their number. */
+  async upkeep(ids: readonly string[], unusedMs: number): Promise<number> {
+    for (let at = 0; at < ids.length; at += BATCH) await this.#store.call("touch", { ids: ids.slice(at, at + BATCH) });
     let forgotten = 0;
     for (let mayBeMore = true; mayBeMore; ) {
-      const purged = await this.#store.call("purge", { seenBefore });
+      const purged = await this.#store.call("purge", { unusedMs });
       forgotten += purged.jobs;
       mayBeMore = purged.mayBeMore;
     }

@@ -9,4 +9,6 @@ const root = mkdtempSync(join(tmpdir(), "svc-cron-store-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const procedures = new URL("./procedures.js", import.meta.url);
-cronStoreSuite("a file", () => openStore({ file: join(mkdtempSync(join(root, "data-")), "cron.db"), procedures }));
+cronStoreSuite("a file", (clock) =>
+  openStore({ file: join(mkdtempSync(join(root, "data-")), "cron.db"), procedures, clock }),
+);

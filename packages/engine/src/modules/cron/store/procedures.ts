@@ -1,5 +1,5 @@
 import type { Database } from "../../../store/driver.ts";
-import { type ProcedureTable, read, write } from "../../../store/procedures.ts";
+import { type ProcedureTable, read, type StoreTime, type WriteBuffer, write } from "../../../store/procedures.ts";
 import { endRange, type HandledTicks, rangeWith, type TickRange } from "./handled-ticks.ts";
 import type { Adoption, Entry, Outcome, OwnerChange, Retirement, Rewind, Run, StoredJob, UndoneStart } from "./rows.ts";
 
@@ -65,7 +65,7 @@ type RunRow = {
 const COLUMNS = "seq, scheduled_at, started_at, finished_at, outcome, error, manual, passed_over";
 
 /** The procedures of svc-cron's store. */
-export function openProcedures(database: Database) {
+export function openProcedures(database: Database, _: (buffer: WriteBuffer) => void, time: StoreTime) {
   database.exec("PRAGMA foreign_keys=ON");
   const insertJob = database.prepare(
     `INSERT INTO jobs (id, function_id, config, decided_until, handled_since, seen_at, trusted) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -87,7 +87,6 @@ export function openProcedures(database: Database) {
   const setPaused = database.prepare(
     "UPDATE jobs SET paused = ?, decided_until = coalesce(?, decided_until) WHERE id = ?",
   );
-  const shiftSeen = database.prepare("UPDATE jobs SET seen_at = seen_at + ?");
   const touch = database.prepare("UPDATE jobs SET seen_at = ? WHERE id = ?");
   const old = database.prepare<{ readonly id: string }>(
     "SELECT id FROM jobs WHERE seen_at < ? ORDER BY seen_at LIMIT ?",
@@ -125,7 +124,7 @@ export function openProcedures(database: Database) {
     { id, functionId, config, now, redeliverFrom, isTrusted }: Adoption,
     { engine, members }: RegisterInput,
   ): StoredJob {
-    insertJob.run(id, functionId, config, now, now + 1, now, isTrusted ? 1 : 0);
+    insertJob.run(id, functionId, config, now, now + 1, time.now(), isTrusted ? 1 : 0);
     const known = job.get(id);
     if (known?.retired === 1) {
       unretire.run(id);
@@ -165,7 +164,7 @@ export function openProcedures(database: Database) {
       input.changes.map((change) => {
         if (change.kind === "adopt") return adopt(change, input);
         if (change.kind === "own") own.run(change.isTrusted ? 1 : 0, change.id);
-        else if (change.kind === "retire") retire.run(change.now, change.id, change.isTrusted ? 1 : 0);
+        else if (change.kind === "retire") retire.run(time.now(), change.id, change.isTrusted ? 1 : 0);
         else {
           handle(change.id, change.handled);
           redecide.run(change.decidedUntil, change.id);
@@ -210,21 +209,17 @@ export function openProcedures(database: Database) {
       setPaused.run(paused ? 1 : 0, decidedUntil, id);
       if (handled !== null) handle(id, handled);
     }),
-    /** Shifts the times when jobs were last used after the clock was set. */
-    shiftSeen: write(({ byMs }: { readonly byMs: number }) => {
-      shiftSeen.run(byMs);
-    }),
     history: read(({ id, limit }: { readonly id: string; readonly limit: number }) => latest.all(id, limit).map(runOf)),
     /** Marks jobs as used. */
-    touch: write(({ ids, now }: { readonly ids: readonly string[]; readonly now: number }) => {
-      for (const id of ids) touch.run(now, id);
+    touch: write(({ ids }: { readonly ids: readonly string[] }) => {
+      for (const id of ids) touch.run(time.now(), id);
     }),
     /**
-     * Deletes jobs that were last used before `seenBefore`, with their history, a limited number per call. Returns
+     * Deletes jobs that were not used for more than `unusedMs`, with their history, a limited number per call. Returns
      * their number, and whether there may be more.
      */
-    purge: write(({ seenBefore }: { readonly seenBefore: number }) => {
-      const ids = old.all(seenBefore, PURGE_JOBS);
+    purge: write(({ unusedMs }: { readonly unusedMs: number }) => {
+      const ids = old.all(time.now() - unusedMs, PURGE_JOBS);
       for (const { id } of ids) deleteJob.run(id);
       return { jobs: ids.length, mayBeMore: ids.length === PURGE_JOBS };
     }),

@@ -62,7 +62,6 @@ export interface OwnerChange {
 export interface Retirement {
   readonly kind: "retire";
   readonly id: string;
-  readonly now: number;
   /** True if a trusted worker unregistered it. */
   readonly isTrusted: boolean;
 }

@@ -1,6 +1,6 @@
 import { stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database } from "../../../store/driver.ts";
-import { Refusal, write } from "../../../store/procedures.ts";
+import { Refusal, type StoreTime, write } from "../../../store/procedures.ts";
 import type { AddedJob, NewJob } from "./job.ts";
 import { AFTER_A_DURATION, AT_AN_INSTANT, AT_ONCE, DONE, type JobRow, type JobTable, orNull } from "./job-table.ts";
 import type { JobProcedures } from "./queue-store.ts";
@@ -12,9 +12,9 @@ import { storedPrincipal } from "./share-table.ts";
 const MAX_KEYS_DELETED = 4;
 
 /** Adds a job to its queue inside another procedure. Throws Refusal `queue_full`. */
-export type AddJob = (job: NewJob, now: number) => AddedJob;
+export type AddJob = (job: NewJob) => AddedJob;
 
-export function openAddJob(database: Database, jobs: JobTable): AddJob {
+export function openAddJob(database: Database, jobs: JobTable, time: StoreTime): AddJob {
   const keyed = database.prepare<{ readonly job: string; readonly expires_at: number }>(
     "SELECT job, expires_at FROM dedupe_keys WHERE queue = ? AND principal = ? AND key = ?",
   );
@@ -25,7 +25,8 @@ export function openAddJob(database: Database, jobs: JobTable): AddJob {
     `DELETE FROM dedupe_keys WHERE (queue, principal, key) IN (SELECT queue, principal, key FROM dedupe_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ${MAX_KEYS_DELETED})`,
   );
 
-  return (job, now) => {
+  return (job) => {
+    const now = time.now();
     const before = jobs.byId(job.id);
     if (before !== undefined && before.state !== DONE) return { id: job.id, duplicate: true };
     const queue = jobs.queues.open(job.queue);
@@ -47,27 +48,26 @@ export function openAddJob(database: Database, jobs: JobTable): AddJob {
       dropKeys.run(now);
       remember.run(queue.id, principal, key, job.id, now + job.dedupeWindowMs);
     }
-    const row = rowOf(job, queue, now);
+    const row = rowOf(job, queue, time);
     if (row.timed === AT_ONCE) queue.last_due = row.due;
     queue.added += 1;
     jobs.queues.changed(queue);
     // Only now: a done job that is not replaced keeps its result.
     if (before !== undefined) jobs.forget(before);
-    jobs.put(row, job.data, now);
+    jobs.put(row, job.data);
     return { id: job.id, duplicate: false };
   };
 }
 
-function rowOf(job: NewJob, queue: QueueRow, now: number): Omit<JobRow, "seq" | "state"> {
+function rowOf(job: NewJob, queue: QueueRow, time: StoreTime): Omit<JobRow, "seq" | "state"> {
   return {
     id: job.id,
     queue: queue.id,
     function: job.functionId ?? "",
     priority: job.priority,
-    due: job.runAt ?? Math.max(now, queue.last_due),
-    timed: timedOf(job),
-    created_at: now,
-    expires_at: job.expiresAt ?? null,
+    ...dueOf(job, queue, time),
+    created_at: time.wall(),
+    expires_at: job.expiresInMs === undefined ? null : time.now() + job.expiresInMs,
     failed_at: null,
     attempts: 0,
     max_attempts: job.maxAttempts,
@@ -82,14 +82,15 @@ function rowOf(job: NewJob, queue: QueueRow, now: number): Omit<JobRow, "seq" | 
   };
 }
 
-function timedOf({ runAt, runAtIsInstant }: NewJob): number {
-  if (runAt === undefined) return AT_ONCE;
-  return runAtIsInstant === true ? AT_AN_INSTANT : AFTER_A_DURATION;
+function dueOf({ runAt, delayMs = 0 }: NewJob, queue: QueueRow, time: StoreTime): Pick<JobRow, "due" | "timed"> {
+  if (runAt !== undefined && runAt > time.wall()) return { due: runAt, timed: AT_AN_INSTANT };
+  if (runAt === undefined && delayMs > 0) return { due: time.now() + delayMs, timed: AFTER_A_DURATION };
+  return { due: Math.max(time.now(), queue.last_due), timed: AT_ONCE };
 }
 
 export function openAddProcedures(add: AddJob) {
   return {
-    add: write(({ jobs, now }) => jobs.map((job) => add(job, now))),
+    add: write(({ jobs }) => jobs.map(add)),
   } satisfies Pick<JobProcedures, "add">;
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from "../../../store/driver.ts";
-import { write } from "../../../store/procedures.ts";
+import { type StoreTime, write } from "../../../store/procedures.ts";
 import { AFTER_A_DURATION, DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, READY } from "./job-table.ts";
 import type { CompleteOutput, JobProcedures, LeaseInput } from "./queue-store.ts";
 
@@ -8,12 +8,9 @@ const MAX_EXPIRED = 1_000;
 
 type Leased = JobRow & { readonly lease_run: string; readonly lease_take: number };
 
-export function openCompleteProcedures(database: Database, jobs: JobTable) {
+export function openCompleteProcedures(database: Database, jobs: JobTable, time: StoreTime) {
   const leased = database.prepare<Leased>(
     `SELECT ${JOB_COLUMNS}, lease_run, lease_take FROM jobs WHERE queue = ? AND state = 3`,
-  );
-  const cutDelays = database.prepare(
-    "UPDATE jobs SET due = ?1 WHERE queue = ?2 AND state = 2 AND due > ?1 AND timed = 1 AND attempts > 0",
   );
   const removeExpiry = database.prepare("UPDATE jobs SET expires_at = NULL WHERE seq = ?");
   const expiring = database.prepare<JobRow>(
@@ -22,13 +19,6 @@ export function openCompleteProcedures(database: Database, jobs: JobTable) {
   const nextExpiry = database.prepare<{ readonly at: number }>(
     "SELECT expires_at AS at FROM jobs WHERE expires_at IS NOT NULL AND state < 3 ORDER BY expires_at LIMIT 1",
   );
-  const shiftDue = database.prepare("UPDATE jobs SET due = due + ? WHERE state IN (1, 2) AND timed = 1");
-  const shiftExpiry = database.prepare("UPDATE jobs SET expires_at = expires_at + ? WHERE expires_at IS NOT NULL");
-  const shiftKeys = database.prepare("UPDATE dedupe_keys SET expires_at = expires_at + ?");
-
-  const shiftSubscriptions = database.prepare("UPDATE subscriptions SET seen_at = seen_at + ?");
-  const shiftBacklog = database.prepare("UPDATE backlog SET at = at + ?");
-
   /** Changes a job of the run. Throws Refusal `lease_lost`. */
   function ofRun(lease: LeaseInput, change: (job: JobRow) => boolean): CompleteOutput {
     const job = jobs.leased(lease);
@@ -50,12 +40,12 @@ export function openCompleteProcedures(database: Database, jobs: JobTable) {
   return {
     undoTake: write(({ run, take }) => releaseLeases((job) => job.lease_run === run && job.lease_take === take)),
     drop: write((lease) => ofRun(lease, (job) => jobs.end(job, "cancelled"))),
-    retry: write(({ failure, runAt, ...lease }) =>
+    retry: write(({ failure, delayMs, ...lease }) =>
       ofRun(lease, (job) => {
         jobs.fail(job, failure);
         // The job started before it expired, so it no longer expires.
         if (job.expires_at !== null) removeExpiry.run(job.seq);
-        jobs.move(job, DELAYED, { due: runAt, timed: AFTER_A_DURATION, attempts: job.attempts + 1 });
+        jobs.move(job, DELAYED, { due: time.now() + delayMs, timed: AFTER_A_DURATION, attempts: job.attempts + 1 });
         return false;
       }),
     ),
@@ -75,25 +65,17 @@ export function openCompleteProcedures(database: Database, jobs: JobTable) {
         return jobs.unblock(job);
       }),
     ),
-    recover: write(({ members, now, maxDelayMs }) => {
-      for (const name of jobs.queues.names()) cutDelays.run(now + maxDelayMs, jobs.queues.open(name).id);
-      return releaseLeases(({ lease_run }) => !members.includes(lease_run));
-    }),
-    expire: write(({ now }) => {
+    recover: write(({ members }) => releaseLeases(({ lease_run }) => !members.includes(lease_run))),
+    expire: write((_: null) => {
+      const now = time.now();
       const ended = expiring.all(now, MAX_EXPIRED);
       for (const { seq } of ended) {
         // An earlier one may have unblocked this job and so changed its state.
         const job = jobs.find(seq);
         if (job !== undefined) jobs.end(job, "expired");
       }
-      return { expired: ended.length, next: nextExpiry.get()?.at };
-    }),
-    shiftClock: write(({ byMs }) => {
-      shiftDue.run(byMs);
-      shiftExpiry.run(byMs);
-      shiftKeys.run(byMs);
-      shiftSubscriptions.run(byMs);
-      shiftBacklog.run(byMs);
+      const next = nextExpiry.get()?.at;
+      return { expired: ended.length, nextMs: next === undefined ? undefined : Math.max(0, next - now) };
     }),
   } satisfies Partial<JobProcedures>;
 }

@@ -1,5 +1,5 @@
 import type { Database } from "../../../store/driver.ts";
-import { type WriteBuffer, write } from "../../../store/procedures.ts";
+import { type StoreTime, type WriteBuffer, write } from "../../../store/procedures.ts";
 import type { KeepDone } from "./job.ts";
 import type { JobRow, JobTable } from "./job-table.ts";
 import type { JobProcedures } from "./queue-store.ts";
@@ -16,6 +16,7 @@ type DoneRow = Pick<JobRow, "seq" | "queue" | "principal" | "attempts" | "failed
  */
 export class DoneJobs implements WriteBuffer {
   readonly #jobs: JobTable;
+  readonly #time: StoreTime;
   /** Limits of the queues that got done jobs in this transaction. */
   readonly #limits = new Map<number, number>();
   readonly #ofRestricted: (queue: number, principal?: string) => DoneRow | undefined;
@@ -23,8 +24,9 @@ export class DoneJobs implements WriteBuffer {
   readonly #expired: (queue: number, now: number, limit: number) => readonly DoneRow[];
   readonly #deleteOldest: (queue: number, limit: number) => void;
 
-  constructor(database: Database, jobs: JobTable) {
+  constructor(database: Database, jobs: JobTable, time: StoreTime) {
     this.#jobs = jobs;
+    this.#time = time;
     const select = "SELECT seq, queue, principal, attempts, failed_at FROM jobs WHERE state = 5 AND queue = ?";
     const order = "ORDER BY expires_at, seq LIMIT ?";
     const oldest = database.prepare<DoneRow>(`${select} ${order}`);
@@ -46,21 +48,22 @@ export class DoneJobs implements WriteBuffer {
 
   procedures() {
     const jobs = this.#jobs;
+    const time = this.#time;
     return {
       done: write(({ seq, run, keep, ...outcome }) => {
         const job = jobs.leased({ seq, run });
         const { name: queue } = jobs.queues.byId(job.queue);
         if (keep.count === 0) return { queue, unblocked: jobs.end(job, "done") };
-        const unblocked = jobs.finish(job, outcome, outcome.endedAt + keep.ageMs);
+        const unblocked = jobs.finish(job, outcome, time.now() + keep.ageMs);
         if (job.principal !== "") this.#trimRestricted(job, keep);
         this.#limits.set(job.queue, keep.count);
         return { queue, unblocked };
       }),
-      dropDone: write(({ now, limit }) => {
+      dropDone: write(({ limit }) => {
         let dropped = 0;
         for (const name of jobs.queues.names()) {
           const queue = jobs.queues.open(name);
-          const rows = queue.kept === 0 ? [] : this.#expired(queue.id, now, limit - dropped);
+          const rows = queue.kept === 0 ? [] : this.#expired(queue.id, time.now(), limit - dropped);
           for (const row of rows) jobs.forget(row);
           dropped += rows.length;
         }

@@ -9,9 +9,9 @@ import { queueStoreSuite } from "./testing/queue-store-suite.ts";
 const root = mkdtempSync(join(tmpdir(), "svc-queue-store-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-queueStoreSuite("a file", () =>
+queueStoreSuite("a file", (clock) =>
   openQueueStore(
     { name: "file_based", config: { file_path: "queue.db" } },
-    { dataDir: mkdtempSync(join(root, "data-")), openStore },
+    { dataDir: mkdtempSync(join(root, "data-")), openStore: (options) => openStore({ ...options, clock }) },
   ),
 );

@@ -1,8 +1,10 @@
 import { original } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
-import { read } from "../../../store/procedures.ts";
+import { read, type StoreTime } from "../../../store/procedures.ts";
 import type { EndedState, FailedAttempt, JobState, JobView, Outcome, ReadyJob } from "./job.ts";
 import {
+  AFTER_A_DURATION,
+  AT_AN_INSTANT,
   DEAD,
   DELAYED,
   DONE,
@@ -22,25 +24,27 @@ interface Listing {
   readonly after: Statement<JobRow>;
 }
 
-export function openQueryProcedures(database: Database, jobs: JobTable) {
+export function openQueryProcedures(database: Database, jobs: JobTable, time: StoreTime) {
   function listing(condition: string, order: string, isBehind: string): Listing {
     const select = `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND ${condition}`;
     const page = `ORDER BY ${order} LIMIT ? OFFSET ?`;
     return { all: database.prepare(`${select} ${page}`), after: database.prepare(`${select} AND ${isBehind} ${page}`) };
   }
-  const listings: Readonly<Record<JobState, Listing>> = {
+  const listings: Readonly<Record<Exclude<JobState, "delayed">, Listing>> = {
     waiting: listing("state < 2", "seq", "seq > ?"),
-    delayed: listing("state = 2", "due, seq", "(due, seq) > (?, ?)"),
     active: listing("state = 3", "seq", "seq > ?"),
     dead: listing("state = 4", "failed_at DESC, seq DESC", "(failed_at, seq) < (?, ?)"),
     done: listing("state = 5", "expires_at DESC, seq DESC", "(expires_at, seq) < (?, ?)"),
   };
+  // Delays are in the time of the log, instants on the wall clock.
+  const afterDelays = listing(`state = 2 AND timed = ${AFTER_A_DURATION}`, "due, seq", "(due, seq) > (?, ?)");
+  const atInstants = listing(`state = 2 AND timed = ${AT_AN_INSTANT}`, "due, seq", "(due, seq) > (?, ?)");
   const ended = database.prepare<{ readonly queue: number; readonly ended: EndedState | null }>(
     "SELECT queue, ended FROM dedupe_keys WHERE job = ? LIMIT 1",
   );
 
-  const firstWaiting = database.prepare<Pick<JobRow, "function" | "state" | "due" | "created_at">>(
-    "SELECT function, state, due, created_at FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq LIMIT 100",
+  const firstWaiting = database.prepare<Pick<JobRow, "function" | "state" | "due">>(
+    "SELECT function, state, due FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq LIMIT 100",
   );
 
   function oldestReady(name: string): readonly ReadyJob[] {
@@ -49,8 +53,7 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
     const ready = rows.filter(({ state }) => state === READY);
     return ready.map((row) => ({
       functionId: row.function === "" ? undefined : row.function,
-      dueAt: row.due,
-      createdAt: row.created_at,
+      waitedMs: Math.max(0, time.now() - row.due),
     }));
   }
 
@@ -64,6 +67,35 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
     const row = outcomeOf.get(seq);
     if (row === undefined) return undefined;
     return { result: row.result ?? undefined, endedAt: row.ended_at, durationMs: row.duration_ms };
+  }
+
+  /** Returns how far the wall clock is ahead of the log. */
+  function skewMs(): number {
+    return time.wall() - time.now();
+  }
+
+  /** Returns when a delayed job is due on the wall clock. */
+  function wallDueOf({ due, timed }: JobRow): number {
+    return timed === AT_AN_INSTANT ? due : due + skewMs();
+  }
+
+  /** Returns delayed jobs in the order in which they are due. */
+  function delayedJobs(queue: number, { after, offset = 0, limit }: PeekInput): JobRow[] {
+    const upTo = limit + offset;
+    const page = ({ all, after: behind }: Listing, at: number): JobRow[] =>
+      after === undefined ? all.all(queue, upTo, 0) : behind.all(queue, at, after.seq, upTo, 0);
+    const at = after?.at ?? 0;
+    const found = [...page(afterDelays, at - skewMs()), ...page(atInstants, at)];
+    return found.sort((a, b) => wallDueOf(a) - wallDueOf(b) || a.seq - b.seq).slice(offset, upTo);
+  }
+
+  function pageOf(queue: number, input: PeekInput): JobRow[] {
+    const { state, after, offset = 0, limit } = input;
+    if (state === "delayed") return delayedJobs(queue, input);
+    const { all, after: behind } = listings[state];
+    if (after === undefined) return all.all(queue, limit, offset);
+    if (state === "waiting" || state === "active") return behind.all(queue, after.seq, limit, offset);
+    return behind.all(queue, state === "done" ? after.at - skewMs() : after.at, after.seq, limit, offset);
   }
 
   function view(job: JobRow): JobView {
@@ -81,8 +113,8 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
       maxAttempts: job.max_attempts,
       priority: job.priority,
       createdAt: job.created_at,
-      runAt: job.state === DELAYED ? job.due : undefined,
-      expiresAt: job.expires_at ?? undefined,
+      runAt: job.state === DELAYED ? wallDueOf(job) : undefined,
+      expiresAt: job.expires_at === null ? undefined : job.expires_at + skewMs(),
       group: textOf(job.grp),
       dedupeKey: textOf(job.dedupe),
       traceparent: job.traceparent ?? undefined,
@@ -92,16 +124,13 @@ export function openQueryProcedures(database: Database, jobs: JobTable) {
     };
   }
 
-  function peek({ queue: name, state, after, offset = 0, limit, maxBytes }: PeekInput): readonly JobView[] {
-    const queue = jobs.queues.find(name);
+  function peek(input: PeekInput): readonly JobView[] {
+    const { maxBytes } = input;
+    const queue = jobs.queues.find(input.queue);
     if (queue === undefined) return [];
-    const { all, after: behind } = listings[state];
-    const place =
-      after === undefined ? [] : state === "waiting" || state === "active" ? [after.seq] : [after.at, after.seq];
-    const rows = (after === undefined ? all : behind).all(queue.id, ...place, limit, offset);
     const page: JobView[] = [];
     let bytes = 0;
-    for (const row of rows) {
+    for (const row of pageOf(queue.id, input)) {
       bytes += row.bytes;
       if (page.length > 0 && bytes > maxBytes) break;
       const seen = view(row);

@@ -140,10 +140,10 @@ export class JobTable {
   }
 
   /** Inserts a job in the state that follows from its time and its group. Returns its `seq`. */
-  put(job: Omit<JobRow, "seq" | "state">, data: string, now: number): number {
+  put(job: Omit<JobRow, "seq" | "state">, data: string): number {
     const { queue, principal, grp, due, timed } = job;
     const isBehind = grp !== null && this.#firstOfGroup.get(queue, principal, grp) !== undefined;
-    const state = isBehind ? BLOCKED : timed !== AT_ONCE && due > now ? DELAYED : READY;
+    const state = isBehind ? BLOCKED : timed === AT_ONCE ? READY : DELAYED;
     const {
       id,
       priority,

@@ -25,7 +25,7 @@ export interface Maker {
   readonly role: string | undefined;
 }
 
-/** A job to add. Times are milliseconds since 1970. */
+/** A job to add. */
 export interface NewJob {
   /** Unique; a UUID. */
   readonly id: string;
@@ -35,7 +35,12 @@ export interface NewJob {
   /** JSON. */
   readonly data: string;
   readonly bytes: number;
-  /** Undefined: run as soon as possible. */
+  /** The job does not run before this has passed. Undefined: it runs as soon as possible. */
+  readonly delayMs?: number | undefined;
+  /**
+   * The job does not run before this time on the wall clock, in milliseconds since 1970, which moves when the clock is
+   * set. Instead of `delayMs`.
+   */
   readonly runAt?: number | undefined;
   /** Jobs with a higher priority run first. */
   readonly priority: number;
@@ -44,10 +49,8 @@ export interface NewJob {
   readonly dedupeKey?: string | undefined;
   /** How long the dedupe key is remembered. */
   readonly dedupeWindowMs: number;
-  /** A job that has not started by then is deleted and counted as expired. */
-  readonly expiresAt?: number | undefined;
-  /** True if the caller chose `runAt` as a wall-clock time. It then does not move when the clock is set. */
-  readonly runAtIsInstant?: boolean | undefined;
+  /** A job that has not started in this time is deleted and counted as expired. */
+  readonly expiresInMs?: number | undefined;
   readonly maxAttempts: number;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
@@ -120,7 +123,7 @@ export interface Outcome {
   readonly durationMs: number;
 }
 
-/** A job as the inspection functions show it. */
+/** A job as the inspection functions show it. Times are milliseconds since 1970, by the wall clock of the request. */
 export interface JobView {
   readonly seq: number;
   readonly id: string;
@@ -150,10 +153,9 @@ export interface JobView {
   readonly failures: readonly FailedAttempt[];
 }
 
-/** A job that is ready to run. Times are milliseconds since 1970, by the clock of that moment. */
+/** A job that is ready to run. */
 export interface ReadyJob {
   readonly functionId: string | undefined;
-  /** Never earlier than that of previous jobs, even if the clock was set back. */
-  readonly dueAt: number;
-  readonly createdAt: number;
+  /** How long it has been ready, in milliseconds. */
+  readonly waitedMs: number;
 }

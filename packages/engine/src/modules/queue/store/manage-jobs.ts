@@ -1,11 +1,11 @@
 import type { Database } from "../../../store/driver.ts";
-import { Refusal, write } from "../../../store/procedures.ts";
+import { Refusal, type StoreTime, write } from "../../../store/procedures.ts";
 import { ACTIVE, AT_ONCE, DEAD, JOB_COLUMNS, type JobRow, type JobTable, orNull, stateOf } from "./job-table.ts";
 import type { JobProcedures, RedriveInput } from "./queue-store.ts";
 import { beyondShare } from "./share-limits.ts";
 import { storedPrincipal } from "./share-table.ts";
 
-export function openManageProcedures(database: Database, jobs: JobTable) {
+export function openManageProcedures(database: Database, jobs: JobTable, time: StoreTime) {
   // In reverse order, so that deleting a job unblocks no other job that is deleted next.
   const waiting = database.prepare<JobRow>(
     `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq DESC LIMIT ?`,
@@ -49,11 +49,11 @@ export function openManageProcedures(database: Database, jobs: JobTable) {
    */
   function redriveOne(
     job: JobRow,
-    { payload, functions, now, maker, limits }: Omit<RedriveInput, "queue" | "ids" | "limit">,
+    { payload, functions, maker, limits }: Omit<RedriveInput, "queue" | "ids" | "limit">,
   ): void {
     const { data, bytes } = payload ?? { data: jobs.data(job.seq), bytes: job.bytes };
     const queue = jobs.queues.byId(job.queue);
-    queue.last_due = Math.max(now, queue.last_due);
+    queue.last_due = Math.max(time.now(), queue.last_due);
     // The job is deleted and inserted again: it gets a new position and keeps its failures.
     jobs.removeButFailures(job);
     const problem =
@@ -65,7 +65,6 @@ export function openManageProcedures(database: Database, jobs: JobTable) {
     const seq = jobs.put(
       { ...job, principal, role, provider, bytes, due: queue.last_due, timed: AT_ONCE, expires_at: null, attempts: 0 },
       data,
-      now,
     );
     moveFailures.run(seq, job.seq);
   }

@@ -3,6 +3,8 @@ import { type Database, openDatabase } from "../../../store/driver.ts";
 import type { Procedure, WriteBuffer } from "../../../store/procedures.ts";
 import { openProcedures, schema } from "./procedures.ts";
 
+const TIME = { now: () => 10, wall: () => 10 };
+
 let database: Database;
 afterEach(() => database.close());
 
@@ -21,9 +23,10 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
   `);
   database.exec(schema.slice(2).join(";\n"));
   let gathering: WriteBuffer | undefined;
-  const procedures = openProcedures(database, (given) => {
+  const gather = (given: WriteBuffer): void => {
     gathering = given;
-  });
+  };
+  const procedures = openProcedures(database, gather, TIME);
   const run = <Input, Output>({ run: carryOut }: Procedure<Input, Output>, input: Input): Output => {
     const output = carryOut(input);
     gathering?.flush();
@@ -41,9 +44,9 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
     maxAttempts: 3,
     limits,
   };
-  expect(run(procedures.add, { jobs: [{ ...job, id: "third" }], now: 10 })).toEqual([{ id: "first", duplicate: true }]);
+  expect(run(procedures.add, { jobs: [{ ...job, id: "third" }] })).toEqual([{ id: "first", duplicate: true }]);
   const maker = { principal: "role guest", role: "guest" };
-  expect(run(procedures.add, { jobs: [{ ...job, id: "guest's", group: "g", maker }], now: 10 })).toEqual([
+  expect(run(procedures.add, { jobs: [{ ...job, id: "guest's", group: "g", maker }] })).toEqual([
     { id: "guest's", duplicate: false },
   ]);
   const take = {
@@ -52,7 +55,6 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
     restrictedLimit: 5,
     maxBytes: 100,
     except: [],
-    now: 10,
     run: "r",
     take: 1,
   };
@@ -88,7 +90,6 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
       functionId: "f",
       config: "{}",
       owner: "",
-      now: 10,
       ageMs: 1_000,
       job: subscription,
     }),
@@ -106,14 +107,13 @@ it("what a file of version 3 holds of restricted principals loads, and may run b
     INSERT INTO shares (queue, principal, depth, bytes, dead) VALUES (1, 'role guest', 1, 1, 0);
   `);
   database.exec(schema.slice(3).join(";\n"));
-  const procedures = openProcedures(database, () => {});
+  const procedures = openProcedures(database, () => {}, TIME);
   const take = {
     queue: "q",
     limit: 5,
     restrictedLimit: 5,
     maxBytes: 100,
     except: [],
-    now: 10,
     run: "r",
     take: 1,
   };

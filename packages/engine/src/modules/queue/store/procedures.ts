@@ -1,6 +1,6 @@
 // Runs in the store thread, so it imports nothing of the engine except the store and the text encoding of items.
 import type { Database } from "../../../store/driver.ts";
-import type { WriteBuffer } from "../../../store/procedures.ts";
+import type { StoreTime, WriteBuffer } from "../../../store/procedures.ts";
 import { openAddJob, openAddProcedures } from "./add-job.ts";
 import { openCompleteProcedures } from "./complete-job.ts";
 import { DoneJobs } from "./done-jobs.ts";
@@ -14,10 +14,14 @@ import { openTopicProcedures } from "./topic-procedures.ts";
 
 export { schema } from "./schema.ts";
 
-export function openProcedures(database: Database, gather: (gathering: WriteBuffer) => void): JobProcedures {
+export function openProcedures(
+  database: Database,
+  gather: (gathering: WriteBuffer) => void,
+  time: StoreTime,
+): JobProcedures {
   const queues = new QueueTable(database);
   const jobs = new JobTable(database, queues);
-  const done = new DoneJobs(database, jobs);
+  const done = new DoneJobs(database, jobs, time);
   gather({
     flush() {
       // Before the counts, which it changes.
@@ -29,14 +33,14 @@ export function openProcedures(database: Database, gather: (gathering: WriteBuff
       queues.discard();
     },
   });
-  const addJob = openAddJob(database, jobs);
+  const addJob = openAddJob(database, jobs, time);
   return {
     ...openAddProcedures(addJob),
-    ...openTakeProcedures(database, jobs),
-    ...openCompleteProcedures(database, jobs),
+    ...openTakeProcedures(database, jobs, time),
+    ...openCompleteProcedures(database, jobs, time),
     ...done.procedures(),
-    ...openManageProcedures(database, jobs),
-    ...openQueryProcedures(database, jobs),
-    ...openTopicProcedures(database, addJob),
+    ...openManageProcedures(database, jobs, time),
+    ...openQueryProcedures(database, jobs, time),
+    ...openTopicProcedures(database, addJob, time),
   };
 }

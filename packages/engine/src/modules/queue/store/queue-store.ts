@@ -32,7 +32,6 @@ export interface TakeInput {
    * Undefined: it starts at the first.
    */
   readonly restrictedAfter?: string | undefined;
-  readonly now: number;
   /** The run that gets the jobs. They are its until it completes or releases them, or is gone. */
   readonly run: string;
   /** Number of the take, unique within its run, for `undoTake`. */
@@ -58,8 +57,8 @@ export interface TakeOutput {
   readonly restrictedAfter: string | undefined;
   /** Ready jobs of restricted principals were found. More may be left. */
   readonly foundRestricted: boolean;
-  /** When the next delayed job is due. Undefined: there is none. */
-  readonly nextDue: number | undefined;
+  /** Time until the next delayed job is due. Undefined: there is none. */
+  readonly nextDueMs: number | undefined;
 }
 
 export interface CompleteOutput {
@@ -93,39 +92,30 @@ export interface RedriveInput {
   readonly maker?: Maker | undefined;
   readonly limits: QueueLimits;
   readonly limit: number;
-  readonly now: number;
 }
 
 export type JobProcedures = {
   // Changes of state.
   /** Adds all jobs or none. Refuses with `queue_full`. */
-  readonly add: Write<{ readonly jobs: readonly NewJob[]; readonly now: number }, readonly AddedJob[]>;
+  readonly add: Write<{ readonly jobs: readonly NewJob[] }, readonly AddedJob[]>;
   readonly take: Write<TakeInput, TakeOutput>;
   /** Releases the jobs of a take whose result was lost. Returns their number. */
   readonly undoTake: Write<{ readonly run: string; readonly take: number }, number>;
   /** The handler succeeded. Keeps the job with its result within the limits of `keep`, and deletes older ones. */
   readonly done: Write<Outcome & LeaseInput & { readonly keep: KeepDone }, CompleteOutput>;
   /** Deletes up to `limit` done jobs that were kept long enough. Returns their number; repeat until it is less. */
-  readonly dropDone: Write<{ readonly now: number; readonly limit: number }, number>;
-  /** The handler failed: the job waits until `runAt` and keeps its place in its group. */
-  readonly retry: Write<LeaseInput & { readonly failure: FailedAttempt; readonly runAt: number }, CompleteOutput>;
+  readonly dropDone: Write<{ readonly limit: number }, number>;
+  /** The handler failed: the job waits for `delayMs` and keeps its place in its group. */
+  readonly retry: Write<LeaseInput & { readonly failure: FailedAttempt; readonly delayMs: number }, CompleteOutput>;
   /** The handler did not run: the job returns to its place with its attempts unchanged. */
   readonly release: Write<LeaseInput, CompleteOutput>;
   readonly deadLetter: Write<LeaseInput & { readonly failure: FailedAttempt }, CompleteOutput>;
   /**
-   * Releases jobs that are leased by runs other than `members`, which are gone. Cuts the remaining retry delays to
-   * `maxDelayMs`. Returns the number of released jobs.
+   * Releases jobs that are leased by runs other than `members`, which are gone. Returns their number.
    */
-  readonly recover: Write<
-    { readonly members: readonly string[]; readonly now: number; readonly maxDelayMs: number },
-    number
-  >;
-  /** Deletes expired jobs. Returns their number, and when the next job expires. */
-  readonly expire: Write<{ readonly now: number }, { readonly expired: number; readonly next: number | undefined }>;
-  /**
-   * Shifts everything that was given as a duration after the clock was set, and the age of messages and subscriptions.
-   */
-  readonly shiftClock: Write<{ readonly byMs: number }, void>;
+  readonly recover: Write<{ readonly members: readonly string[] }, number>;
+  /** Deletes expired jobs. Returns their number, and the time until the next job expires. */
+  readonly expire: Write<null, { readonly expired: number; readonly nextMs: number | undefined }>;
 
   // Management.
   /**
@@ -167,7 +157,6 @@ export type JobProcedures = {
       readonly config: string;
       /** As in Subscription. */
       readonly owner: string;
-      readonly now: number;
       /** Maximum age of messages. Older ones are dropped. */
       readonly ageMs: number;
       readonly job: Omit<NewJob, "id" | "data" | "bytes" | "traceparent" | "baggage" | "maker">;
@@ -175,9 +164,9 @@ export type JobProcedures = {
     number
   >;
   readonly unsubscribe: Write<Pick<Subscription, "topic" | "functionId">, void>;
-  /** Updates `seenAt` of subscriptions that have a trigger. */
+  /** Notes that subscriptions have a trigger. */
   readonly touchSubscriptions: Write<
-    { readonly subscriptions: readonly Pick<Subscription, "topic" | "functionId">[]; readonly now: number },
+    { readonly subscriptions: readonly Pick<Subscription, "topic" | "functionId">[] },
     void
   >;
   /**
@@ -185,11 +174,11 @@ export type JobProcedures = {
    * because of the bounds.
    */
   readonly addToBacklog: Write<
-    { readonly message: BacklogMessage; readonly now: number; readonly bounds: BacklogBounds },
+    { readonly message: BacklogMessage; readonly bounds: BacklogBounds },
     { readonly old: number; readonly dropped: number }
   >;
-  /** Drops messages published at or before `before`. Returns their number; repeat until it is 0. */
-  readonly dropOld: Write<{ readonly before: number }, number>;
+  /** Drops messages of at least this age. Returns their number; repeat until it is 0. */
+  readonly dropOld: Write<{ readonly ageMs: number }, number>;
   readonly subscriptions: Read<null, readonly Subscription[]>;
   readonly backlogs: Read<null, readonly BacklogCounts[]>;
 

@@ -3,8 +3,10 @@
  *
  * `jobs.state`: 0 ready, 1 blocked by an earlier job of its group, 2 delayed, 3 active, 4 dead, 5 done. `due` orders ready
  * jobs, and is when a delayed job may run. `timed`: 0 `due` is the time of acceptance, 1 `due` was computed from a
- * duration, 2 `due` is a time that the caller chose. `function` is empty if the job names none. Data is in a separate
- * table, so that a change of state does not write it again.
+ * duration, 2 `due` is an instant that the caller chose. Instants are on the wall clock, like `created_at`, `failed_at` and
+ * `ended_at`. Other times (`due`, `expires_at`, `seen_at`, `backlog.at`) are in the time of the log (`StoreTime`).
+ * `function` is empty if the job names none. Data is in a separate table, so that a change of state does not write it
+ * again.
  *
  * `principal` is the restricted principal that made the job, and `role` its role; it is empty for trusted callers. The
  * counts of queues cover all jobs; `restricted_*` and `shares` cover jobs of restricted principals, together and per
@@ -164,4 +166,7 @@ export const schema: readonly string[] = [
    ALTER TABLE shares ADD COLUMN kept INTEGER NOT NULL DEFAULT 0`,
   // Leases have no end of their own any more: they belong to a run.
   "ALTER TABLE jobs RENAME COLUMN lease_until TO lease_take",
+  // Delays are in the time of the log, instants on the wall clock.
+  `DROP INDEX delayed_jobs;
+   CREATE INDEX delayed_jobs ON jobs (queue, timed, due, seq) WHERE state = 2`,
 ];

@@ -31,13 +31,14 @@ function filled() {
     },
   };
   let gathering: WriteBuffer | undefined;
-  const procedures = openProcedures(counting, (given) => {
+  const gather = (given: WriteBuffer): void => {
     gathering = given;
-  });
+  };
+  const procedures = openProcedures(counting, gather, { now: () => 10, wall: () => 10 });
   const limits = { maxDepth: 10_000, maxBytes: 10_000, maxDead: 10 };
   const job = { queue: "q", data: "1", bytes: 1, priority: 0, dedupeWindowMs: 0, maxAttempts: 3, limits };
   const maker = { principal: "role guest", role: "guest" };
-  procedures.add.run({ jobs: all.map((functionId) => ({ ...job, id: functionId, functionId, maker })), now: 1 });
+  procedures.add.run({ jobs: all.map((functionId) => ({ ...job, id: functionId, functionId, maker })) });
   gathering?.flush();
   const wanted = {
     queue: "q",
@@ -45,7 +46,6 @@ function filled() {
     restrictedLimit: 9,
     maxBytes: 100,
     except: [],
-    now: 10,
     run: "r",
     take: 1,
   };

@@ -1,7 +1,17 @@
 import type { Database } from "../../../store/driver.ts";
-import { write } from "../../../store/procedures.ts";
+import { type StoreTime, write } from "../../../store/procedures.ts";
 import type { LeasedJob } from "./job.ts";
-import { JOB_COLUMNS, type JobRow, type JobTable, makerOfRow, orUndefined, READY } from "./job-table.ts";
+import {
+  AFTER_A_DURATION,
+  AT_AN_INSTANT,
+  AT_ONCE,
+  JOB_COLUMNS,
+  type JobRow,
+  type JobTable,
+  makerOfRow,
+  orUndefined,
+  READY,
+} from "./job-table.ts";
 import type { JobProcedures, TakeInput, TakeOutput } from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
 
@@ -23,13 +33,36 @@ interface Candidates {
   readonly foundRestricted: boolean;
 }
 
-export function openTakeProcedures(database: Database, jobs: JobTable) {
+export function openTakeProcedures(database: Database, jobs: JobTable, time: StoreTime) {
   const due = database.prepare<JobRow>(
-    `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 AND due <= ? ORDER BY due, seq LIMIT ?`,
+    `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 AND timed = ? AND due <= ? ORDER BY due, seq LIMIT ?`,
   );
   const nextDue = database.prepare<{ readonly due: number }>(
-    "SELECT due FROM jobs WHERE queue = ? AND state = 2 ORDER BY due LIMIT 1",
+    "SELECT due FROM jobs WHERE queue = ? AND state = 2 AND timed = ? ORDER BY due LIMIT 1",
   );
+
+  /** Makes due jobs ready. Returns false if there may be more. */
+  function makeDueReady(queue: number): boolean {
+    const delayed = due.all(queue, AFTER_A_DURATION, time.now(), MAX_DUE);
+    for (const job of delayed) jobs.move(job, READY);
+    const atInstants = due.all(queue, AT_AN_INSTANT, time.wall(), MAX_DUE);
+    // Ready jobs are in the order of the log's time.
+    for (const job of atInstants) {
+      const waited = time.wall() - job.due;
+      jobs.move(job, READY, { due: time.now() - waited, timed: AT_ONCE });
+    }
+    return delayed.length < MAX_DUE && atInstants.length < MAX_DUE;
+  }
+
+  function nextDueMs(queue: number): number | undefined {
+    const delay = nextDue.get(queue, AFTER_A_DURATION);
+    const instant = nextDue.get(queue, AT_AN_INSTANT);
+    if (delay === undefined && instant === undefined) return undefined;
+    const ofDelay = delay === undefined ? Number.POSITIVE_INFINITY : delay.due - time.now();
+    const ofInstant = instant === undefined ? Number.POSITIVE_INFINITY : instant.due - time.wall();
+    return Math.max(0, Math.min(ofDelay, ofInstant));
+  }
+
   /**
    * Returns the queries for ready jobs of trusted callers, or of restricted principals. Each has its own index, so a
    * seek finds jobs of one kind past any number of the other.
@@ -120,17 +153,17 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
         isHeldBack: false,
         restrictedAfter: undefined,
         foundRestricted: false,
-        nextDue: undefined,
+        nextDueMs: undefined,
       };
     }
-    const becameDue = due.all(queue.id, input.now, MAX_DUE);
-    for (const job of becameDue) jobs.move(job, READY);
+    const isComplete = makeDueReady(queue.id);
     const { more, ...output } = takeReady(queue, input);
-    return { ...output, more: more || becameDue.length === MAX_DUE, nextDue: nextDue.get(queue.id)?.due };
+    return { ...output, more: more || !isComplete, nextDueMs: nextDueMs(queue.id) };
   }
 
-  function takeReady(queue: QueueRow, input: TakeInput): Omit<TakeOutput, "nextDue"> {
-    const { limit, restrictedLimit, now } = input;
+  function takeReady(queue: QueueRow, input: TakeInput): Omit<TakeOutput, "nextDueMs"> {
+    const { limit, restrictedLimit } = input;
+    const now = time.now();
     const { rows: found, restrictedAfter, foundRestricted } = candidates(queue, input);
     const taken: LeasedJob[] = [];
     let bytes = 0;

@@ -1,12 +1,12 @@
 import { original, stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database } from "../../../store/driver.ts";
-import { read, write } from "../../../store/procedures.ts";
+import { read, type StoreTime, write } from "../../../store/procedures.ts";
 import type { AddJob } from "./add-job.ts";
 import { openBacklog } from "./backlog.ts";
 import type { JobProcedures } from "./queue-store.ts";
 
 /** Stores subscriptions and the backlog of topics without subscriptions. */
-export function openTopicProcedures(database: Database, addJob: AddJob) {
+export function openTopicProcedures(database: Database, addJob: AddJob, time: StoreTime) {
   const backlog = openBacklog(database);
   const put = database.prepare(
     "INSERT INTO subscriptions (topic, function, config, seen_at, principal) VALUES (?, ?, ?, ?, ?) ON CONFLICT (topic, function) DO UPDATE SET config = excluded.config, seen_at = excluded.seen_at, principal = excluded.principal",
@@ -25,36 +25,38 @@ export function openTopicProcedures(database: Database, addJob: AddJob) {
   );
 
   return {
-    subscribe: write(({ topic, functionId, config, owner, now, ageMs, job }) => {
+    subscribe: write(({ topic, functionId, config, owner, ageMs, job }) => {
+      const now = time.now();
       put.run(stored(topic), stored(functionId), config, now, stored(owner));
       while (backlog.dropOld(now - ageMs) > 0);
       const messages = backlog.takeAll(topic);
       for (const { id, data, bytes, maker, traceparent, baggage } of messages) {
-        addJob({ ...job, id: `${id}/${functionId}`, data, bytes, maker, traceparent, baggage }, now);
+        addJob({ ...job, id: `${id}/${functionId}`, data, bytes, maker, traceparent, baggage });
       }
       return messages.length;
     }),
     unsubscribe: write(({ topic, functionId }) => {
       drop.run(stored(topic), stored(functionId));
     }),
-    touchSubscriptions: write(({ subscriptions, now }) => {
-      for (const { topic, functionId } of subscriptions) see.run(now, stored(topic), stored(functionId));
+    touchSubscriptions: write(({ subscriptions }) => {
+      for (const { topic, functionId } of subscriptions) see.run(time.now(), stored(topic), stored(functionId));
     }),
     subscriptions: read((_: null) =>
       all.all().map((row) => ({
         topic: original(row.topic),
         functionId: original(row.function),
         config: row.config,
-        seenAt: row.seen_at,
+        unseenMs: Math.max(0, time.now() - row.seen_at),
         owner: original(row.principal),
       })),
     ),
-    addToBacklog: write(({ message, now, bounds }) => {
+    addToBacklog: write(({ message, bounds }) => {
+      const now = time.now();
       const old = backlog.dropOld(now - bounds.ageMs);
       backlog.put(message, now);
       return { old, dropped: backlog.dropBeyond(message, bounds) };
     }),
-    dropOld: write(({ before }) => backlog.dropOld(before)),
+    dropOld: write(({ ageMs }) => backlog.dropOld(time.now() - ageMs)),
     backlogs: read((_: null) => backlog.counts()),
   } satisfies Partial<JobProcedures>;
 }

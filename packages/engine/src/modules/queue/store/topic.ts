@@ -6,8 +6,8 @@ export interface Subscription {
   readonly functionId: string;
   /** `queue_config` of its trigger, as JSON. */
   readonly config: string;
-  /** When the subscription last had a trigger, in milliseconds since 1970. */
-  readonly seenAt: number;
+  /** How long the subscription has had no trigger, in milliseconds. */
+  readonly unseenMs: number;
   /** The restricted principal that subscribed. Empty: a trusted one. */
   readonly owner: string;
 }

@@ -54,11 +54,7 @@ export class Backlog {
       });
     }
     const message = { id, topic, data: text, bytes, maker, ...trace };
-    const { old, dropped } = await this.#store.call(
-      "addToBacklog",
-      { message, now: this.#clock.now(), bounds: BACKLOG_BOUNDS },
-      { bytes },
-    );
+    const { old, dropped } = await this.#store.call("addToBacklog", { message, bounds: BACKLOG_BOUNDS }, { bytes });
     if (old > 0) this.#log.info("messages without a subscription dropped after a week", { messages: old });
     if (dropped > 0 && this.#mayWarn(topic)) {
       this.#log.warn("backlog of a topic without subscriptions is full; dropping its oldest messages", {
@@ -68,8 +64,8 @@ export class Backlog {
     }
   }
 
-  async dropOld(now: number): Promise<void> {
-    while ((await this.#store.call("dropOld", { before: now - BACKLOG_BOUNDS.ageMs })) > 0);
+  async dropOld(): Promise<void> {
+    while ((await this.#store.call("dropOld", { ageMs: BACKLOG_BOUNDS.ageMs })) > 0);
   }
 
   #mayWarn(topic: string): boolean {

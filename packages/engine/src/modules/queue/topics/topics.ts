@@ -32,6 +32,7 @@ interface Known {
   readonly queue: string;
   config: SubscriptionConfig;
   settings: QueueSettings;
+  /** Monotonic time when the subscription last had a trigger; negative for the time before this run. */
   seenAt: number;
   /** The restricted principal that subscribed. Empty: a trusted worker did. */
   owner: string;
@@ -72,7 +73,6 @@ export class Topics {
   #base: QueueSettings;
   #count = 0;
   #stopped = false;
-  #unlisten: Undo = () => {};
 
   constructor(parts: TopicsParts) {
     this.#parts = parts;
@@ -89,17 +89,14 @@ export class Topics {
         log.warn("invalid config of a stored subscription; using the defaults until its trigger is registered", {
           ...subscription,
         });
-      this.#add({ ...subscription, config: config ?? {} });
+      const seenAt = core.clock.monotonic() - subscription.unseenMs;
+      this.#add({ ...subscription, config: config ?? {}, seenAt });
     }
-    this.#unlisten = core.onClockJump((byMs) => {
-      for (const known of this.#all()) known.seenAt += byMs;
-    });
     this.#sweepLater();
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#unlisten();
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
   }
@@ -173,7 +170,7 @@ export class Topics {
         details: { limit: MAX_SUBSCRIPTIONS },
       });
     }
-    const known = found ?? this.#add({ topic, functionId, config, owner, seenAt: core.clock.now() });
+    const known = found ?? this.#add({ topic, functionId, config, owner, seenAt: core.clock.monotonic() });
     // A trusted worker takes over the subscription of a restricted principal.
     known.owner = owner;
     this.#configure(known, config);
@@ -183,7 +180,7 @@ export class Topics {
     return () => {
       unserve();
       if (known.server === server) known.server = undefined;
-      known.seenAt = core.clock.now();
+      known.seenAt = core.clock.monotonic();
     };
   }
 
@@ -260,7 +257,10 @@ export class Topics {
     config,
     seenAt,
     owner,
-  }: Omit<Subscription, "config"> & { readonly config: SubscriptionConfig }): Known {
+  }: Omit<Subscription, "config" | "unseenMs"> & {
+    readonly config: SubscriptionConfig;
+    readonly seenAt: number;
+  }): Known {
     const { core } = this.#parts;
     const queue = queueOfSubscription(topic, functionId);
     const settings = settingsOfSubscription(config, this.#base);
@@ -288,11 +288,10 @@ export class Topics {
     const { core, log } = this.#parts;
     const { topic, functionId, queue, config, settings, owner } = known;
     const { delayMs, maxAttempts, dedupeWindowMs } = settings;
-    const now = core.clock.now();
     const job = {
       queue,
       functionId: undefined,
-      runAt: delayMs > 0 ? now + delayMs : undefined,
+      delayMs,
       priority: 0,
       group: groupOf(config),
       maxAttempts,
@@ -310,7 +309,6 @@ export class Topics {
         functionId,
         config: JSON.stringify(config),
         owner,
-        now,
         ageMs: BACKLOG_BOUNDS.ageMs,
         job,
       })
@@ -357,14 +355,13 @@ export class Topics {
    */
   async #sweep(): Promise<void> {
     const { core, log } = this.#parts;
-    const now = core.clock.now();
+    const now = core.clock.monotonic();
     try {
       const served = [...this.#all()].filter(({ server }) => server !== undefined);
       for (const known of served) known.seenAt = now;
       if (served.length > 0)
         await core.store.call("touchSubscriptions", {
           subscriptions: served.map(({ topic, functionId }) => ({ topic, functionId })),
-          now,
         });
       for (const known of [...this.#all()]) {
         if (known.server !== undefined || now - known.seenAt < FORGET_AFTER_MS) continue;
@@ -375,7 +372,7 @@ export class Topics {
           messages: await this.#delete(known),
         });
       }
-      await this.#backlog.dropOld(now);
+      await this.#backlog.dropOld();
     } catch (error) {
       if (!this.#stopped) log.warn("stored subscriptions cannot be checked", { error });
     }

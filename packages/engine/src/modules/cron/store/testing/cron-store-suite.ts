@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../../../kernel/store-contract.ts";
+import { type ManualClock, manualClock } from "../../../../testing/manual-clock.ts";
 import type { CronProcedures } from "../procedures.ts";
 import type { Adoption, Run, StoredJob } from "../rows.ts";
 
@@ -9,12 +10,14 @@ const at = (minute: number): number => START + minute * MINUTE;
 /** Two runs of the engine that use one store. */
 const [A, B] = ["run a", "run b"];
 
-/** Guarantees of the procedures of svc-cron, on every kind of store. `open` returns an empty store. */
-export function cronStoreSuite(name: string, open: () => Promise<Store<CronProcedures>>): void {
+/** Guarantees of the procedures of svc-cron, on every kind of store. `open` returns an empty store that uses the clock. */
+export function cronStoreSuite(name: string, open: (clock: ManualClock) => Promise<Store<CronProcedures>>): void {
   describe(`cron jobs in ${name}`, () => {
     let store: Store<CronProcedures>;
+    let clock: ManualClock;
     beforeEach(async () => {
-      store = await open();
+      clock = manualClock(START);
+      store = await open(clock);
     });
     afterEach(() => store.close());
 
@@ -112,7 +115,7 @@ export function cronStoreSuite(name: string, open: () => Promise<Store<CronProce
       const handled = { since: at(3) + 1, ranges: [] };
       await store.call("setPaused", { id: "j", paused: false, decidedUntil: at(3), handled });
       expect(await adopt([A])).toMatchObject({ paused: false, decidedUntil: at(3), handled });
-      const retired = { kind: "retire", id: "j", now: at(4) } as const;
+      const retired = { kind: "retire", id: "j" } as const;
       const change = (isTrusted: boolean) =>
         store.call("register", { changes: [{ ...retired, isTrusted }], engine: A, members: [A] });
       await change(false);
@@ -121,11 +124,16 @@ export function cronStoreSuite(name: string, open: () => Promise<Store<CronProce
       expect(await adopt([A], { now: at(10) })).toMatchObject({ decidedUntil: at(10) });
     });
 
-    it("are deleted when they were not used for long", async () => {
+    it("are deleted when they were not used for long, whatever happens to the wall clock", async () => {
       await adopt([A]);
-      await adopt([A], { id: "other", now: at(5) });
-      await store.call("touch", { ids: ["j"], now: at(10) });
-      expect(await store.call("purge", { seenBefore: at(6) })).toEqual({ jobs: 1, mayBeMore: false });
+      clock.advance(5 * MINUTE);
+      await adopt([A], { id: "other" });
+      clock.jumpTo(clock.now() + 365 * 24 * 60 * MINUTE);
+      clock.advance(5 * MINUTE);
+      await store.call("touch", { ids: ["j"] });
+      expect(await store.call("purge", { unusedMs: 5 * MINUTE })).toEqual({ jobs: 0, mayBeMore: false });
+      clock.advance(1);
+      expect(await store.call("purge", { unusedMs: 5 * MINUTE })).toEqual({ jobs: 1, mayBeMore: false });
       expect(await adopt([A], { id: "other", now: at(20) })).toMatchObject({ decidedUntil: at(20) });
       expect(await adopt([A], { now: at(20) })).toMatchObject({ decidedUntil: at(0) });
     });

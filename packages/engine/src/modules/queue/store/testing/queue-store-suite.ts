@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type ManualClock, manualClock } from "../../../../testing/manual-clock.ts";
 import type { FailedAttempt, NewJob } from "../job.ts";
 import type { QueueStore, TakeInput } from "../queue-store.ts";
 
@@ -7,15 +8,15 @@ const KEEP = { count: 10, ageMs: 60_000 };
 /** Two runs of the engine that use one store. */
 const [A, B] = ["run a", "run b"];
 
-/** Guarantees of the queue's procedures, on every kind of store. `open` returns an empty store. */
-export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): void {
+/** Guarantees of the queue's procedures, on every kind of store. `open` returns an empty store that uses the clock. */
+export function queueStoreSuite(name: string, open: (clock: ManualClock) => Promise<QueueStore>): void {
   describe(`jobs in ${name}`, () => {
     let store: QueueStore;
     let takes = 0;
-    let now = 1_000;
+    let clock: ManualClock;
     beforeEach(async () => {
-      store = await open();
-      now = 1_000;
+      clock = manualClock();
+      store = await open(clock);
     });
     afterEach(() => store.close());
 
@@ -30,12 +31,12 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
         dedupeWindowMs: 100,
         maxAttempts: 3,
       };
-      return store.call("add", { jobs: [{ ...job, limits, ...more }], now });
+      return store.call("add", { jobs: [{ ...job, limits, ...more }] });
     }
     async function take(run = A, more: Partial<TakeInput> = {}) {
       takes += 1;
       const wanted = { queue: "q", limit: 10, restrictedLimit: 10, maxBytes: 1_000, except: [] };
-      return store.call("take", { ...wanted, now, run, take: takes, ...more });
+      return store.call("take", { ...wanted, run, take: takes, ...more });
     }
     const idsOf = async (taken: ReturnType<typeof take>) => (await taken).jobs.map(({ id }) => id);
     /** Takes one job and returns its number. */
@@ -45,12 +46,20 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
       return job.seq;
     }
     const done = (seq: number, run = A) =>
-      store.call("done", { seq, run, keep: KEEP, result: "3", endedAt: now, durationMs: 1 });
+      store.call("done", { seq, run, keep: KEEP, result: "3", endedAt: clock.now(), durationMs: 1 });
     const failure = (attempt: number): FailedAttempt => ({
-      ...{ attempt, at: now, code: "no", message: "a test", stack: undefined, worker: undefined, traceId: undefined },
+      ...{
+        attempt,
+        at: clock.now(),
+        code: "no",
+        message: "a test",
+        stack: undefined,
+        worker: undefined,
+        traceId: undefined,
+      },
     });
     const retry = (seq: number, delayMs: number, run = A) =>
-      store.call("retry", { seq, run, failure: failure(1), runAt: now + delayMs });
+      store.call("retry", { seq, run, failure: failure(1), delayMs });
     const deadLetter = (seq: number, run = A) => store.call("deadLetter", { seq, run, failure: failure(1) });
     const counts = () => store.call("countsOf", "q");
     const stateOf = async (id: string) => {
@@ -88,14 +97,14 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
           maxAttempts: 1,
         };
         const jobs = ["a", "b"].map((id) => ({ ...job, id, limits: { ...limits, maxDepth: 1 } }));
-        await expect(store.call("add", { jobs, now })).rejects.toMatchObject({ code: "queue_full" });
+        await expect(store.call("add", { jobs })).rejects.toMatchObject({ code: "queue_full" });
         expect(await counts()).toBeUndefined();
       });
 
       it("are not added again while their dedupe key is remembered", async () => {
         await add("a", { dedupeKey: "k" });
         expect(await add("b", { dedupeKey: "k" })).toEqual([{ id: "a", duplicate: true }]);
-        now += 101;
+        clock.advance(101);
         expect(await add("c", { dedupeKey: "k" })).toEqual([{ id: "c", duplicate: false }]);
       });
 
@@ -106,7 +115,7 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
         const seq = Number(((await store.call("job", "a")) as { readonly seq: number }).seq);
         await retry(seq, 50);
         expect(await idsOf(take())).toEqual([]);
-        now += 50;
+        clock.advance(50);
         expect(await idsOf(take())).toEqual(["a"]);
         expect(await done(seq)).toEqual({ queue: "q", unblocked: true });
         expect(await idsOf(take())).toEqual(["b"]);
@@ -127,7 +136,7 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
         await deadLetter(await takeOne());
         await add("b");
         expect(await stateOf("a")).toBe("dead");
-        expect(await store.call("redrive", { queue: "q", ids: ["a"], limits, limit: 1, now })).toBe(1);
+        expect(await store.call("redrive", { queue: "q", ids: ["a"], limits, limit: 1 })).toBe(1);
         expect(await idsOf(take())).toEqual(["b", "a"]);
         const job = await store.call("job", "a");
         expect(job).toMatchObject({ failures: [{ message: "a test" }] });
@@ -155,7 +164,7 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
       it("are not handed out again by a run that starts while the other has them", async () => {
         await add("a");
         await takeOne(A);
-        expect(await store.call("recover", { members: [A, B], now, maxDelayMs: 1_000 })).toBe(0);
+        expect(await store.call("recover", { members: [A, B] })).toBe(0);
         expect(await idsOf(take(B))).toEqual([]);
         expect(await stateOf("a")).toBe("active");
       });
@@ -163,7 +172,7 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
       it("return to their queue when their run is gone, and only those", async () => {
         for (const id of ["a", "b"]) await add(id);
         const [first] = [await takeOne(A), await takeOne(B)];
-        expect(await store.call("recover", { members: [B], now, maxDelayMs: 1_000 })).toBe(1);
+        expect(await store.call("recover", { members: [B] })).toBe(1);
         expect((await take(B)).jobs).toMatchObject([{ id: "a", seq: first, attempts: 0 }]);
         expect(await counts()).toMatchObject({ active: 2, waiting: 0 });
       });
@@ -178,7 +187,7 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
         await add("a", { group: "g" });
         await add("b", { group: "g" });
         const seq = await takeOne(A);
-        await store.call("recover", { members: [B], now, maxDelayMs: 1_000 });
+        await store.call("recover", { members: [B] });
         await expect(late(seq)).rejects.toMatchObject({ code: "lease_lost" });
         expect(await takeOne(B)).toBe(seq);
         const before = [await counts(), await store.call("job", "a")];
@@ -211,21 +220,21 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
 
     describe("and time", () => {
       it("run when they are due, and not before", async () => {
-        await add("a", { runAt: now + 50 });
-        expect(await take()).toMatchObject({ jobs: [], nextDue: now + 50 });
-        now += 49;
+        await add("a", { delayMs: 50 });
+        expect(await take()).toMatchObject({ jobs: [], nextDueMs: 50 });
+        clock.advance(49);
         expect(await idsOf(take())).toEqual([]);
-        now += 1;
-        expect(await take()).toMatchObject({ jobs: [{ id: "a" }], nextDue: undefined });
+        clock.advance(1);
+        expect(await take()).toMatchObject({ jobs: [{ id: "a" }], nextDueMs: undefined });
       });
 
       it("are deleted when they expire before they start", async () => {
-        await add("a", { expiresAt: now + 50, dedupeKey: "k" });
-        await add("b", { expiresAt: now + 60 });
-        expect(await store.call("expire", { now })).toEqual({ expired: 0, next: now + 50 });
-        now += 50;
-        expect(await store.call("expire", { now })).toEqual({ expired: 1, next: now + 10 });
-        now += 10;
+        await add("a", { expiresInMs: 50, dedupeKey: "k" });
+        await add("b", { expiresInMs: 60 });
+        expect(await store.call("expire", null)).toEqual({ expired: 0, nextMs: 50 });
+        clock.advance(50);
+        expect(await store.call("expire", null)).toEqual({ expired: 1, nextMs: 10 });
+        clock.advance(10);
         expect(await idsOf(take())).toEqual([]);
         expect(await stateOf("a")).toEqual({ queue: "q", ended: "expired" });
         expect(await counts()).toMatchObject({ expired: 2, waiting: 0 });
@@ -234,11 +243,83 @@ export function queueStoreSuite(name: string, open: () => Promise<QueueStore>): 
       it("are deleted when they are done and were kept long enough", async () => {
         await add("a");
         await done(await takeOne());
-        now += KEEP.ageMs - 1;
-        expect(await store.call("dropDone", { now, limit: 10 })).toBe(0);
-        now += 1;
-        expect(await store.call("dropDone", { now, limit: 10 })).toBe(1);
+        clock.advance(KEEP.ageMs - 1);
+        expect(await store.call("dropDone", { limit: 10 })).toBe(0);
+        clock.advance(1);
+        expect(await store.call("dropDone", { limit: 10 })).toBe(1);
         expect(await counts()).toMatchObject({ kept: 0, done: 1 });
+      });
+    });
+
+    describe("and a wall clock that is set", () => {
+      const YEAR = 365 * 24 * 3_600_000;
+
+      it.each([
+        ["back by two hours", -7_200_000],
+        ["forward by two hours", 7_200_000],
+        ["back by a year", -YEAR],
+        ["forward by a year", YEAR],
+      ])("%s wait as long as they were to wait, and expire when they were to expire", async (_, byMs) => {
+        await add("delayed", { delayMs: 60_000 });
+        await add("expires", { expiresInMs: 30_000 });
+        await add("retried");
+        await take(A, { only: ["f"], limit: 2 });
+        const retried = await store.call("job", "retried");
+        await retry((retried as { readonly seq: number }).seq, 10_000);
+        await store.call("release", {
+          seq: ((await store.call("job", "expires")) as { readonly seq: number }).seq,
+          run: A,
+        });
+        clock.jumpTo(clock.now() + byMs);
+        expect(await store.call("job", "delayed")).toMatchObject({ state: "delayed", runAt: clock.now() + 60_000 });
+        expect(await store.call("job", "expires")).toMatchObject({ expiresAt: clock.now() + 30_000 });
+        clock.advance(9_999);
+        expect(await idsOf(take(A, { except: ["f"] }))).toEqual([]);
+        expect(await counts()).toMatchObject({ delayed: 2 });
+        clock.advance(1);
+        expect(await take(A, { except: ["f"] })).toMatchObject({ nextDueMs: 50_000 });
+        expect(await counts()).toMatchObject({ delayed: 1 });
+        clock.advance(20_000);
+        expect(await store.call("expire", null)).toEqual({ expired: 1, nextMs: undefined });
+        clock.advance(30_000);
+        expect(await idsOf(take())).toEqual(["retried", "delayed"]);
+      });
+
+      it("forward run when an instant that was asked for has come, and do not wait behind later ones", async () => {
+        await add("instant", { runAt: clock.now() + 3_600_000 });
+        clock.jumpTo(clock.now() + YEAR);
+        await add("later");
+        clock.advance(5_000);
+        expect(await idsOf(take(A, { limit: 1 }))).toEqual(["instant"]);
+      });
+
+      it("back keep their instant, and later jobs do not overtake those that wait", async () => {
+        const at = clock.now() + 3_600_000;
+        await add("instant", { runAt: at });
+        await add("first");
+        clock.jumpTo(clock.now() - YEAR);
+        await add("second");
+        expect(await store.call("job", "instant")).toMatchObject({ runAt: at });
+        expect(await take()).toMatchObject({ jobs: [{ id: "first" }, { id: "second" }], nextDueMs: YEAR + 3_600_000 });
+      });
+
+      it("are listed by the time at which they are due on the wall clock, page by page", async () => {
+        await add("c", { delayMs: 30_000 });
+        await add("a", { delayMs: 10_000 });
+        clock.jumpTo(clock.now() + YEAR);
+        await add("b", { runAt: clock.now() + 20_000 });
+        await add("d", { runAt: clock.now() + 40_000 });
+        const pages: string[][] = [];
+        for (let after: { seq: number; at: number } | undefined; ; ) {
+          const page = await store.call("peek", { queue: "q", state: "delayed", after, limit: 3, maxBytes: 1_000 });
+          if (page.length === 0) break;
+          pages.push(page.map(({ id }) => id));
+          const last = page.at(-1);
+          after = { seq: last?.seq ?? 0, at: last?.runAt ?? 0 };
+        }
+        expect(pages).toEqual([["a", "b", "c"], ["d"]]);
+        const offset = await store.call("peek", { queue: "q", state: "delayed", offset: 1, limit: 2, maxBytes: 1_000 });
+        expect(offset.map(({ id }) => id)).toEqual(["b", "c"]);
       });
     });
 
