@@ -41,10 +41,7 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
   readonly #host: ModuleSpanHost;
   readonly #anchor: TimeAnchor;
   readonly #start: number;
-  /**
-   * Names and values alternate. Not an object: thousands of spans are stored, and V8 stores one with this many members
-   * as a hash table of 2 KB.
-   */
+  /** Names and values alternate. An object without a prototype is a hash table: it takes a third more CPU per span. */
   readonly #attributes: AttributeValue[] = [];
   readonly #baggage: string | undefined;
   /** -1 while it is pending. */
