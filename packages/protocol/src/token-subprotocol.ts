@@ -11,7 +11,7 @@ const MAX_TOKEN_BYTES = 4096;
 const MAX_TEXT_LENGTH = Math.ceil((MAX_TOKEN_BYTES * 4) / 3);
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const decoder = /* @__PURE__ */ new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Returns the subprotocols that a page offers for a token.

@@ -2,7 +2,7 @@ import type { CallError } from "@svc-runtime/protocol/client";
 import type { OnDemand } from "../on-demand.ts";
 import type { ChannelHost, ChannelStreams, WriteRef, WriterStream } from "./channel-host.ts";
 import type { ChannelItem } from "./channel-socket.ts";
-import { MAX_WAITING_BYTES, tooMuchUnsent } from "./limits.ts";
+import { MAX_WAITING_BYTES, tooMuchUnsent } from "./waiting-writes.ts";
 
 /**
  * The writer of a channel. Connects at the first write. Until then it may be passed on in a payload or a result. Writes

@@ -1,11 +1,7 @@
-import { CallError } from "@svc-runtime/protocol/client";
-
 /** Maximum size of a binary frame that a writer sends, in bytes. Longer writes are split. */
 export const MAX_BINARY_ITEM_BYTES = 65_536;
 /** A write resolves when at most this many bytes are unsent in the socket. */
 export const MAX_SENDING_BYTES = 256 * 1024;
-/** Maximum bytes of pending writes. Above it further writes fail with `overloaded`. */
-export const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** A reader's socket is paused above this many unread bytes or items. */
 export const MAX_UNREAD_BYTES = 256 * 1024;
 export const MAX_UNREAD_ITEMS = 1024;
@@ -20,9 +16,3 @@ export const PING_EVERY_MS = 20_000;
 export const IDLE_LIMIT_MS = 60_000;
 /** Writes and ends fail when the other side accepts nothing for this long. */
 export const STALL_LIMIT_MS = 300_000;
-
-/** Returns the error for a write above the limit of pending writes. */
-export function tooMuchUnsent(): CallError {
-  const message = `over ${MAX_WAITING_BYTES} bytes of earlier writes are unsent; await each write`;
-  return new CallError("overloaded", message, { details: { limit_bytes: MAX_WAITING_BYTES } });
-}

@@ -3,13 +3,8 @@ import type { Clock } from "../clock.ts";
 import { ChannelConnection, channelClosed } from "./channel-connection.ts";
 import type { ChannelHost, WriteRef, WriterStream } from "./channel-host.ts";
 import type { ChannelItem, ChannelSocket, OpenChannelSocket } from "./channel-socket.ts";
-import {
-  MAX_BINARY_ITEM_BYTES,
-  MAX_SENDING_BYTES,
-  MAX_WAITING_BYTES,
-  STALL_LIMIT_MS,
-  tooMuchUnsent,
-} from "./limits.ts";
+import { MAX_BINARY_ITEM_BYTES, MAX_SENDING_BYTES, STALL_LIMIT_MS } from "./limits.ts";
+import { MAX_WAITING_BYTES, tooMuchUnsent } from "./waiting-writes.ts";
 
 const encoder = new TextEncoder();
 /**

@@ -139,6 +139,31 @@ describe("worker.state", () => {
     ]);
   });
 
+  it("has scopes that make the same calls with their scope", async () => {
+    const { state } = worker;
+    const scope = state.scope("s");
+    const page = { items: [{ key: "k" }], cursor: null, total: 1 };
+    answers = { "state::entries": () => page, "state::get_many": () => ({ items: [null] }) };
+    expect(scope.name).toBe("s");
+    await scope.get("k", { timeoutMs: 1_000 });
+    await scope.getEntry("k");
+    await scope.delete("k", { ifVersion: 2 });
+    expect(await scope.getMany(["k"])).toEqual([null]);
+    await scope.list();
+    for await (const { key } of scope.entries({ pageSize: 2 })) expect(key).toBe("k");
+    expect(await scope.entriesPage({ prefix: "p" })).toEqual(page);
+    const own = asked.splice(0);
+    await state.get("s", "k", { timeoutMs: 1_000 });
+    await state.getEntry("s", "k");
+    await state.delete("s", "k", { ifVersion: 2 });
+    await state.getMany("s", ["k"]);
+    await state.list("s");
+    for await (const { key } of state.entries("s", { pageSize: 2 })) expect(key).toBe("k");
+    await state.entriesPage("s", { prefix: "p" });
+    expect(own).toEqual(asked);
+    expect(own).toHaveLength(7);
+  });
+
   it("fails with the engine's error, which contains the versions of a conflict", async () => {
     engine.reply = ({ invocation_id, function_id, type }) =>
       type === "invokefunction" && invocation_id !== undefined

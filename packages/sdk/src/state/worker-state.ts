@@ -11,6 +11,7 @@ import type {
   WriteOptions,
 } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
+import { withFirst } from "../items/with-first.ts";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import { loadPart, type Part } from "../on-demand.ts";
 import { openItems } from "./open-items.ts";
@@ -39,6 +40,18 @@ const METHODS = /* @__PURE__ */ new HelperMethods("state", {
   groupsPage: ITEM_OPTIONS.page,
   snapshot: ["name"],
 });
+const SCOPE_METHODS = [
+  "get",
+  "getEntry",
+  "set",
+  "update",
+  "delete",
+  "getMany",
+  "deleteMany",
+  "list",
+  "entries",
+  "entriesPage",
+] as const satisfies readonly (keyof StateScope)[];
 const writeMembers = optionNames("an item of state.setMany", ["scope", "key", "value", ...ITEM_OPTIONS.write]);
 const selectionMembers = optionNames("the selection of state.deleteMany", ["keys", "prefix"]);
 
@@ -63,7 +76,12 @@ export class WorkerState {
 
   /** Returns one scope, with the types of its values: `worker.state.scope<{ total: number }>("math")`. */
   scope<Values = Readonly<Record<string, unknown>>>(scope: string): StateScope<Values> {
-    return new StateScope<Values>(this, scope);
+    const setMany: StateScope<Values>["setMany"] = (values, options) =>
+      this.setMany(
+        Object.entries(values).map(([key, value]) => ({ scope, key, value })),
+        options,
+      );
+    return { name: scope, ...withFirst(this, [scope], SCOPE_METHODS), setMany } as StateScope<Values>;
   }
 
   /** Returns the value, or null. */
@@ -208,70 +226,25 @@ export class WorkerState {
 type KeyOf<Values> = keyof Values & string;
 
 /** One scope of state, with value types by key. The methods are those of `WorkerState` without the scope. */
-export class StateScope<Values = Readonly<Record<string, unknown>>> {
+export interface StateScope<Values = Readonly<Record<string, unknown>>> {
   readonly name: string;
-  readonly #state: WorkerState;
-
-  /** Internal: `worker.state.scope(name)` creates it. */
-  constructor(state: WorkerState, name: string) {
-    this.#state = state;
-    this.name = name;
-  }
-
-  get<Key extends KeyOf<Values>>(key: Key, options?: HelperOptions): Promise<Values[Key] | null> {
-    return this.#state.get<Values[Key]>(this.name, key, options);
-  }
-
-  getEntry<Key extends KeyOf<Values>>(key: Key, options?: HelperOptions): Promise<StateEntry<Values[Key]> | null> {
-    return this.#state.getEntry<Values[Key]>(this.name, key, options);
-  }
-
-  set<Key extends KeyOf<Values>>(
-    key: Key,
-    value: Values[Key],
-    options?: WriteOptions,
-  ): Promise<SetResult<Values[Key]>> {
-    return this.#state.set<Values[Key]>(this.name, key, value, options);
-  }
-
+  get<Key extends KeyOf<Values>>(key: Key, options?: HelperOptions): Promise<Values[Key] | null>;
+  getEntry<Key extends KeyOf<Values>>(key: Key, options?: HelperOptions): Promise<StateEntry<Values[Key]> | null>;
+  set<Key extends KeyOf<Values>>(key: Key, value: Values[Key], options?: WriteOptions): Promise<SetResult<Values[Key]>>;
   update<Key extends KeyOf<Values>>(
     key: Key,
     ops: readonly UpdateOp[],
     options?: UpdateOptions,
-  ): Promise<UpdateResult<Values[Key]>> {
-    return this.#state.update<Values[Key]>(this.name, key, ops, options);
-  }
-
-  delete<Key extends KeyOf<Values>>(key: Key, options?: ConditionOptions): Promise<Values[Key] | null> {
-    return this.#state.delete<Values[Key]>(this.name, key, options);
-  }
-
+  ): Promise<UpdateResult<Values[Key]>>;
+  delete<Key extends KeyOf<Values>>(key: Key, options?: ConditionOptions): Promise<Values[Key] | null>;
   getMany<Key extends KeyOf<Values>>(
     keys: readonly Key[],
     options?: HelperOptions,
-  ): Promise<readonly (StateEntry<Values[Key]> | null)[]> {
-    return this.#state.getMany<Values[Key]>(this.name, keys, options);
-  }
-
+  ): Promise<readonly (StateEntry<Values[Key]> | null)[]>;
   /** Writes all values atomically. */
-  setMany(values: Readonly<Partial<Values>>, options?: HelperOptions): Promise<SetManyResult> {
-    const items = Object.entries(values).map(([key, value]) => ({ scope: this.name, key, value }));
-    return this.#state.setMany(items, options);
-  }
-
-  deleteMany(which: StateSelection, options?: HelperOptions): Promise<{ readonly deleted: number }> {
-    return this.#state.deleteMany(this.name, which, options);
-  }
-
-  list(options?: HelperOptions): Promise<readonly Values[KeyOf<Values>][]> {
-    return this.#state.list(this.name, options);
-  }
-
-  entries(options?: IterateOptions): AsyncGenerator<StateEntry<Values[KeyOf<Values>]>, void, void> {
-    return this.#state.entries(this.name, options);
-  }
-
-  entriesPage(options?: PageOptions): Promise<Page<StateEntry<Values[KeyOf<Values>]>>> {
-    return this.#state.entriesPage(this.name, options);
-  }
+  setMany(values: Readonly<Partial<Values>>, options?: HelperOptions): Promise<SetManyResult>;
+  deleteMany(which: StateSelection, options?: HelperOptions): Promise<{ readonly deleted: number }>;
+  list(options?: HelperOptions): Promise<readonly Values[KeyOf<Values>][]>;
+  entries(options?: IterateOptions): AsyncGenerator<StateEntry<Values[KeyOf<Values>]>, void, void>;
+  entriesPage(options?: PageOptions): Promise<Page<StateEntry<Values[KeyOf<Values>]>>>;
 }

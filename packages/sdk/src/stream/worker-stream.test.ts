@@ -66,5 +66,6 @@ it("a group makes the same calls with its stream and group", async () => {
   await group.send({ type: "cheer", data: null });
   await group.list();
   for await (const { itemId } of group.entries({ prefix: "p", pageSize: 2 })) expect(itemId).toBe("i");
-  expect(asked).toEqual(expected);
+  await group.entriesPage({ limit: 3 });
+  expect(asked).toEqual([...expected, ["stream::entries", { stream_name: "s", group_id: "g", limit: 3 }]]);
 });

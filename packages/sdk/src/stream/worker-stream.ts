@@ -9,6 +9,7 @@ import type {
   WriteOptions,
 } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
+import { withFirst } from "../items/with-first.ts";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import type {
   StreamDeleteResult,
@@ -26,6 +27,17 @@ const METHODS = /* @__PURE__ */ new HelperMethods("stream", {
   entries: ITEM_OPTIONS.iterate,
   entriesPage: ITEM_OPTIONS.page,
 });
+const GROUP_METHODS = [
+  "set",
+  "get",
+  "getEntry",
+  "delete",
+  "update",
+  "send",
+  "list",
+  "entries",
+  "entriesPage",
+] as const satisfies readonly (keyof StreamGroup)[];
 const noticeMembers = optionNames("the notice of stream.send", ["id", "type", "data"]);
 
 /**
@@ -43,7 +55,8 @@ export class WorkerStream {
 
   /** Returns one group, with the type of its items: `worker.stream.group<Todo>("todos", "mine")`. */
   group<Item = unknown>(streamName: string, groupId: string): StreamGroup<Item> {
-    return new StreamGroup<Item>(this, streamName, groupId);
+    const methods = withFirst(this, [streamName, groupId], GROUP_METHODS);
+    return { streamName, groupId, ...methods } as StreamGroup<Item>;
   }
 
   set<Item>(
@@ -156,51 +169,16 @@ function address(streamName: string, groupId: string, itemId: string): Readonly<
 /**
  * One group of a stream, with the type of its items. The methods are those of `WorkerStream` without stream and group.
  */
-export class StreamGroup<Item = unknown> {
+export interface StreamGroup<Item = unknown> {
   readonly streamName: string;
   readonly groupId: string;
-  readonly #stream: WorkerStream;
-
-  /** Internal: `worker.stream.group(streamName, groupId)` creates it. */
-  constructor(stream: WorkerStream, streamName: string, groupId: string) {
-    this.#stream = stream;
-    this.streamName = streamName;
-    this.groupId = groupId;
-  }
-
-  set(itemId: string, data: Item, options?: WriteOptions): Promise<StreamSetResult<Item>> {
-    return this.#stream.set<Item>(this.streamName, this.groupId, itemId, data, options);
-  }
-
-  get(itemId: string, options?: HelperOptions): Promise<Item | null> {
-    return this.#stream.get<Item>(this.streamName, this.groupId, itemId, options);
-  }
-
-  getEntry(itemId: string, options?: HelperOptions): Promise<StreamEntry<Item> | null> {
-    return this.#stream.getEntry<Item>(this.streamName, this.groupId, itemId, options);
-  }
-
-  delete(itemId: string, options?: ConditionOptions): Promise<StreamDeleteResult<Item>> {
-    return this.#stream.delete<Item>(this.streamName, this.groupId, itemId, options);
-  }
-
-  update(itemId: string, ops: readonly UpdateOp[], options?: UpdateOptions): Promise<StreamUpdateResult<Item>> {
-    return this.#stream.update<Item>(this.streamName, this.groupId, itemId, ops, options);
-  }
-
-  send(notice: StreamNotice, options?: HelperOptions): Promise<void> {
-    return this.#stream.send(this.streamName, this.groupId, notice, options);
-  }
-
-  list(options?: HelperOptions): Promise<readonly Item[]> {
-    return this.#stream.list<Item>(this.streamName, this.groupId, options);
-  }
-
-  entries(options?: IterateOptions): AsyncGenerator<StreamEntry<Item>, void, void> {
-    return this.#stream.entries<Item>(this.streamName, this.groupId, options);
-  }
-
-  entriesPage(options?: PageOptions): Promise<Page<StreamEntry<Item>>> {
-    return this.#stream.entriesPage<Item>(this.streamName, this.groupId, options);
-  }
+  set(itemId: string, data: Item, options?: WriteOptions): Promise<StreamSetResult<Item>>;
+  get(itemId: string, options?: HelperOptions): Promise<Item | null>;
+  getEntry(itemId: string, options?: HelperOptions): Promise<StreamEntry<Item> | null>;
+  delete(itemId: string, options?: ConditionOptions): Promise<StreamDeleteResult<Item>>;
+  update(itemId: string, ops: readonly UpdateOp[], options?: UpdateOptions): Promise<StreamUpdateResult<Item>>;
+  send(notice: StreamNotice, options?: HelperOptions): Promise<void>;
+  list(options?: HelperOptions): Promise<readonly Item[]>;
+  entries(options?: IterateOptions): AsyncGenerator<StreamEntry<Item>, void, void>;
+  entriesPage(options?: PageOptions): Promise<Page<StreamEntry<Item>>>;
 }
