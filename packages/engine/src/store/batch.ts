@@ -27,22 +27,59 @@ type Run = (input: unknown) => unknown;
 
 /**
  * Runs the requests in order and commits them as one transaction. A failed request is rolled back alone. If the answers
- * become large, the batch ends early: the remaining requests have no answer and must be run in another batch. Throws
- * DatabaseFailed if the database failed; nothing of the batch is then written.
+ * become large, the batch ends early: the remaining requests have no answer and must be run in another batch.
+ * `beforeCommit` runs in the transaction of the writes. Throws DatabaseFailed if the database failed; nothing of the batch
+ * is then written.
  */
 export function runBatch(
   database: Database,
   procedures: ProcedureTable,
   buffer: WriteBuffer,
   requests: readonly Request[],
+  beforeCommit: BeforeCommit = () => {},
 ): Answer[] {
   if (!requests.some((request) => procedureOf(procedures, request)?.kind === "write")) {
     return answersTo(requests, (request) => runAlone(procedures, request));
   }
   // Savepoints cost a fifth of the throughput, and failures are rare. So the first run has none. If a request fails,
   // everything is rolled back and run again with savepoints.
-  const first = inTransaction(database, buffer, () => runAll(procedures, requests));
-  return first ?? inTransaction(database, buffer, () => runIsolated(database, procedures, buffer, requests)) ?? [];
+  const first = inTransaction(database, buffer, () => runAll(procedures, requests), beforeCommit);
+  const isolated = (): Answer[] => runIsolated(database, procedures, buffer, requests);
+  return first ?? inTransaction(database, buffer, isolated, beforeCommit) ?? [];
+}
+
+/** Called in the transaction, after the requests, with the number of those that were answered. */
+type BeforeCommit = (answered: number) => void;
+
+/** How an entry of a log is applied. */
+export interface EntryParts {
+  /** Number of its requests that were applied before, e.g. before a crash. */
+  readonly from: number;
+  /** Stores, in the same transaction, how many of the entry's requests are applied. */
+  readonly storePosition: (applied: number) => void;
+  /** Called after each commit with the answers to the requests from `first` on. */
+  readonly onPart: (answers: readonly Answer[], first: number) => void;
+}
+
+/**
+ * Runs all writes of an entry of a log. If their answers are large, it takes several transactions. Each stores how far
+ * it came, so that after a crash in between no write of the entry is left out or runs twice.
+ */
+export function runEntry(
+  database: Database,
+  procedures: ProcedureTable,
+  buffer: WriteBuffer,
+  requests: readonly Request[],
+  { from, storePosition, onPart }: EntryParts,
+): void {
+  for (let applied = from; applied < requests.length; ) {
+    const first = applied;
+    const answers = runBatch(database, procedures, buffer, requests.slice(first), (answered) =>
+      storePosition(first + answered),
+    );
+    onPart(answers, first);
+    applied += answers.length;
+  }
 }
 
 /** A batch ends when its answers have this many characters, so that large answers are not all in memory at once. */
@@ -87,6 +124,7 @@ function inTransaction(
   database: Database,
   buffer: WriteBuffer,
   work: () => Answer[] | undefined,
+  beforeCommit: BeforeCommit,
 ): Answer[] | undefined {
   command(database, "BEGIN IMMEDIATE");
   try {
@@ -97,6 +135,7 @@ function inTransaction(
       return undefined;
     }
     flush(buffer);
+    beforeCommit(answers.length);
     command(database, "COMMIT");
     return answers;
   } catch (thrown) {
