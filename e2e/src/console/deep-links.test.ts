@@ -171,6 +171,7 @@ const LINKS: readonly Link[] = [
         .getByText(facts.call ?? "")
         .first(),
   ],
+  ["/functions/books::read?inv={call}&original={call}", [], [], says("Replay of")],
   ["/triggers?q=billing", ["billing"], ["/books"]],
   ["/triggers?type=http", ["/books"], ["billing"]],
   ["/triggers?type=cron", ["books::read"], ["billing", "/books"]],
@@ -204,6 +205,7 @@ const LINKS: readonly Link[] = [
   ["/traces?q=burn", ["books::burn"], ["books::read", "notes::write"]],
   ["/traces?status=error", ["books::burn"], ["books::read", "notes::write"]],
   ["/traces?status=ok", ["books::read", "notes::write"], ["books::burn"]],
+  ["/traces?failed=true", ["books::burn"], ["books::read", "notes::write"], chip("with errors")],
   ["/traces?service=writer", ["notes::write"], ["books::read"]],
   ["/traces?fn=books%3A%3Aburn", ["books::burn"], ["notes::write"]],
   ["/traces?op=books%3A%3Aburn", ["books::burn"], ["notes::write"]],

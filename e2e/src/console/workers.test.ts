@@ -51,8 +51,9 @@ it("distinguishes two workers with the same name, and shows what each provides",
   const [first, second] = await Promise.all([system.worker("twins"), system.worker("twins")]);
   first.registerFunction("twins::first", () => 1);
   second.registerFunction("twins::second", () => Promise.reject(new Error("always")));
-  for (let call = 0; call < 3; call++) await second.call({ function_id: "twins::first" });
-  await first.call({ function_id: "twins::second" }).catch(() => undefined);
+  // A connection's own calls are read after its registrations.
+  for (let call = 0; call < 3; call++) await first.call({ function_id: "twins::first" });
+  await second.call({ function_id: "twins::second" }).catch(() => undefined);
   const { page } = await openPage(`${system.console.url}/workers?q=twins`);
   const rows = page.getByRole("row").filter({ hasText: "twins" });
   await rows.filter({ hasText: "×2" }).nth(1).waitFor();

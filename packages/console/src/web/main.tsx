@@ -1,13 +1,14 @@
 import "./styles/theme.css";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { type ReactNode, StrictMode } from "react";
+import { lazy, type ReactNode, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
-import { LoginPage } from "./app/login-page.tsx";
 import { router } from "./app/router.tsx";
 import { live } from "./lib/live-connection.ts";
 import { pageToken, styleNonce } from "./lib/page-token.ts";
 import { startWorkerHistory } from "./lib/worker-history.ts";
+
+const LoginPage = lazy(() => import("./app/login-page.tsx"));
 
 const queryClient = new QueryClient({
   defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, staleTime: 2_000 } },
@@ -37,4 +38,9 @@ function start(): ReactNode {
 
 const place = document.getElementById("root");
 if (place === null) throw new Error("index.html has no #root");
-createRoot(place).render(<StrictMode>{pageToken === "" ? <LoginPage /> : start()}</StrictMode>);
+const login = (
+  <Suspense>
+    <LoginPage />
+  </Suspense>
+);
+createRoot(place).render(<StrictMode>{pageToken === "" ? login : start()}</StrictMode>);

@@ -4,7 +4,7 @@ import { Button } from "../ui/button.tsx";
 import { usePreferences } from "./preferences.ts";
 
 /** Login form for a token of the engine. Replaces every page until the user has logged in. */
-export function LoginPage() {
+export default function LoginPage() {
   // Applies the theme.
   usePreferences();
   const [problem, setProblem] = useState<string>();

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { probeNow, probes } from "./api.ts";
 
 /** The server probes at the same interval. */
@@ -9,8 +9,19 @@ export function useProbes() {
   return useQuery({ queryKey: ["probes"], queryFn: probes, refetchInterval: PROBES_EVERY_MS });
 }
 
-/** Lets the console's server probe all addresses now. */
+/**
+ * Lets the console's server probe all addresses when `refetch` is called. Not a mutation, whose code each page would
+ * load at its start.
+ */
 export function useProbeNow() {
   const queries = useQueryClient();
-  return useMutation({ mutationFn: probeNow, onSuccess: (found) => queries.setQueryData(["probes"], found) });
+  return useQuery({
+    queryKey: ["probe now"],
+    queryFn: async () => {
+      queries.setQueryData(["probes"], await probeNow());
+      return null;
+    },
+    enabled: false,
+    retry: false,
+  });
 }

@@ -72,7 +72,7 @@ function EngineUnreachable({
         </p>
       )}
       {probeNow.error !== null && <p className="text-danger">{probeNow.error.message}</p>}
-      <RetryButton isPending={probeNow.isPending} onRetry={() => probeNow.mutate()} />
+      <RetryButton isPending={probeNow.isFetching} onRetry={() => probeNow.refetch()} />
     </Notice>
   );
 }

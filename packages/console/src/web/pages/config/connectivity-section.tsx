@@ -37,7 +37,7 @@ export function ConnectivitySection() {
       title="Connectivity"
       description="Probed by the console's server every 10 s"
       controls={
-        <Button isPending={test.isPending} onClick={() => test.mutate()}>
+        <Button isPending={test.isFetching} onClick={() => test.refetch()}>
           Test now
         </Button>
       }

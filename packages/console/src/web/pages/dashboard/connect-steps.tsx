@@ -7,7 +7,7 @@ import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Section } from "./section.tsx";
 
 /** Instructions for connecting the first worker. */
-export function ConnectSteps() {
+export default function ConnectSteps() {
   const [language, setLanguage] = useState<Language>("typescript");
   const place = usePlace();
   return (

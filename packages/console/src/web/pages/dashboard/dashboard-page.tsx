@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { rangeMs } from "../../lib/time-range.ts";
 import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
@@ -9,13 +9,14 @@ import { LastUpdate } from "../../ui/last-update.tsx";
 import { Page } from "../../ui/page.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import { AttentionSection } from "./attention-section.tsx";
-import { ConnectSteps } from "./connect-steps.tsx";
 import { CounterRow } from "./counter-row.tsx";
 import { FlowSection } from "./flow-section.tsx";
 import { type OwnFunction, ownFigures, ownIds } from "./own-calls.ts";
 import { TraceSection } from "./trace-section.tsx";
 import { useCounters } from "./use-counters.ts";
 import { useMetricSamples } from "./use-metric-samples.ts";
+
+const ConnectSteps = lazy(() => import("./connect-steps.tsx"));
 
 const route = getRouteApi("/");
 const DEFAULT_RANGE = "15m";
@@ -73,7 +74,11 @@ export default function DashboardPage() {
           systemFunctions={functions.items.length - own.size}
           figures={workerFigures === undefined ? undefined : ownFigures(workerFigures)}
         />
-        {hasNoWorker && <ConnectSteps />}
+        {hasNoWorker && (
+          <Suspense>
+            <ConnectSteps />
+          </Suspense>
+        )}
         <div className={cn("grid grid-cols-1 gap-3", hasFlow && "xl:grid-cols-[minmax(0,1fr)_22rem]")}>
           {hasFlow && <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />}
           <AttentionSection figures={figures} ownFigures={workerFigures ?? []} rangeMs={windowMs} />

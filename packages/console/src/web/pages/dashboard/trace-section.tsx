@@ -1,13 +1,10 @@
 import { maskText } from "@svc-runtime/protocol/secrets";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { call } from "../../lib/api.ts";
+import { lazy, Suspense } from "react";
 import { BY_CONSOLES } from "../../lib/by-consoles.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
-import { slowestPart } from "../../model/critical-path.ts";
-import { buildForest } from "../../model/span-forest.ts";
 import { asyncWorkText } from "../../model/trace-outcome.ts";
-import type { LeanSpan, TraceSummary } from "../../model/trace-types.ts";
+import type { TraceSummary } from "../../model/trace-types.ts";
 import { DataRegion, SkeletonRows } from "../../ui/data-region.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
 import { Section } from "./section.tsx";
@@ -23,49 +20,7 @@ interface TraceRoot {
 
 const SHOWN = 5;
 
-/** Maximum number of spans that are read to find the slowest one. */
-const MAX_READ_SPANS = 1_000;
-
-/** Names the span with the largest self time on the critical path of a trace. */
-function SlowestSpan({
-  trace: { trace_id: traceId, span_count: spanCount, services },
-}: {
-  readonly trace: TraceSummary;
-}) {
-  const { data } = useQuery({
-    // An ended trace with the same number of spans has not changed.
-    queryKey: ["slowest span", traceId, spanCount],
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async ({ signal }) => {
-      const { spans } = await call<{ readonly spans: readonly LeanSpan[] }>(
-        "engine::traces::spans",
-        { trace_id: traceId, detail: "lean", limit: MAX_READ_SPANS },
-        { signal },
-      );
-      const forest = buildForest(spans);
-      return slowestPart(forest, forest.lengthMs) ?? null;
-    },
-  });
-  if (data == null)
-    return (
-      <p className="truncate text-[12px] text-ink-2">
-        {services.join(", ")} · {spanCount} {spanCount === 1 ? "span" : "spans"}
-      </p>
-    );
-  return (
-    <p className="min-h-6 truncate text-[12px] text-ink-2 leading-6">
-      most time in{" "}
-      <Link
-        to="/traces/{-$traceId}/{-$spanId}"
-        params={{ traceId, spanId: data.node.id }}
-        className="inline-block min-h-6 font-mono text-accent hover:underline"
-      >
-        {data.node.name}
-      </Link>{" "}
-      ({data.node.service}): <Duration ms={data.selfMs} />
-    </p>
-  );
-}
+const SlowestSpan = lazy(() => import("./slowest-span.tsx"));
 
 /** Returns the root's error with secrets masked, or else what failed below it. */
 function reasonOf({ status_description, trace: { status, error_count, span_count, async_work } }: TraceRoot): string {
@@ -73,6 +28,20 @@ function reasonOf({ status_description, trace: { status, error_count, span_count
   if (status !== "error" && async_work !== undefined && async_work.errors > 0)
     return `Asynchronous work: ${asyncWorkText(async_work)}`;
   return `${error_count} of ${span_count} spans failed`;
+}
+
+function NamedSlowestSpan({ trace }: { readonly trace: TraceSummary }) {
+  const { services, span_count: spanCount } = trace;
+  const summary = (
+    <p className="truncate text-[12px] text-ink-2">
+      {services.join(", ")} · {spanCount} {spanCount === 1 ? "span" : "spans"}
+    </p>
+  );
+  return (
+    <Suspense fallback={summary}>
+      <SlowestSpan trace={trace}>{summary}</SlowestSpan>
+    </Suspense>
+  );
 }
 
 /** The five latest failed or the five slowest traces of the range. */
@@ -143,7 +112,7 @@ export function TraceSection({
                       {reasonOf(root)}
                     </p>
                   ) : (
-                    <SlowestSpan trace={root.trace} />
+                    <NamedSlowestSpan trace={root.trace} />
                   )}
                 </div>
                 {root.trace.duration_ms !== null && (
