@@ -21,6 +21,7 @@ import {
 
 interface TracesOptions extends EngineOptions {
   readonly status?: "ok" | "error" | "pending";
+  readonly withErrors?: true;
   readonly service?: string;
   readonly function?: string;
   readonly search?: string;
@@ -39,7 +40,14 @@ export function tracesCommand(shell: Shell): Command {
       "List the latest traces. With an id or its first characters, draw the trace as a tree of calls with start times, durations and errors.",
     )
     .argument("[id]", "trace to draw; the first characters of its id are enough if they are unique", parseTraceId)
-    .addOption(new Option("--status <status>", "only traces with this status").choices(["ok", "error", "pending"]))
+    .addOption(
+      new Option("--status <status>", "only traces whose root span has this status").choices([
+        "ok",
+        "error",
+        "pending",
+      ]),
+    )
+    .option("--with-errors", "only traces with a failed span, also in asynchronous work")
     .option("--service <text>", "only traces with this text in the name of one of their workers")
     .option("--function <function>", "only traces in which this function ran")
     .option("--search <text>", "only traces with a span that contains these words")
@@ -63,9 +71,10 @@ export function tracesCommand(shell: Shell): Command {
 }
 
 async function list(shell: Shell, command: Command, options: TracesOptions): Promise<void> {
-  const { status, service, search, since, limit, minDuration, all } = options;
+  const { status, withErrors, service, search, since, limit, minDuration, all } = options;
   const filters = {
     status,
+    with_errors: withErrors,
     service_name: service,
     function_id: options.function,
     text: search,

@@ -1,5 +1,5 @@
 import { type Database, resultCodes, SqlError } from "./driver.ts";
-import { type ProcedureTable, Refusal, type WriteBuffer } from "./procedures.ts";
+import { isRefusal, type ProcedureTable, type WriteBuffer } from "./procedures.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
 /**
@@ -194,7 +194,7 @@ function answer(procedures: ProcedureTable, request: Request, execute: (run: Run
     return { status: "done", output: execute(procedure.run as Run, request.input) };
   } catch (thrown) {
     if (thrown instanceof DatabaseFailed) throw thrown;
-    if (thrown instanceof Refusal)
+    if (isRefusal(thrown))
       return { status: "refused", code: thrown.code, message: thrown.message, details: thrown.details };
     if (thrown instanceof SqlError && endsBatch(thrown)) throw new DatabaseFailed(thrown, request.procedure);
     return {

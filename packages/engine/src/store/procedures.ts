@@ -50,10 +50,17 @@ export function write<Input, Output>(run: (input: Input) => Output): Procedure<I
 }
 
 /**
+ * Marks a refusal. Not `instanceof`: in the bundled engine, the procedures of a store in memory import this file a
+ * second time.
+ */
+const REFUSAL = Symbol.for("svc.store.refusal");
+
+/**
  * Thrown by a procedure to reject its request. The caller gets a CallError with this code. Other requests of the batch
  * are not affected.
  */
 export class Refusal extends Error {
+  readonly [REFUSAL] = true;
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
@@ -63,4 +70,8 @@ export class Refusal extends Error {
     this.code = code;
     this.details = details;
   }
+}
+
+export function isRefusal(thrown: unknown): thrown is Refusal {
+  return thrown instanceof Error && REFUSAL in thrown;
 }
