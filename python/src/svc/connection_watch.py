@@ -47,10 +47,17 @@ class ConnectionWatch:
         Raises:
             CallError: ``disconnected`` after ``timeout_s`` seconds, or when no attempt will be made any more.
         """
-        with suppress(CallError):  # the loop has ended, and the state is `closed`
-            await bridge.run(lambda: self._condition.wait_for(lambda: self._state in _SETTLED, timeout_s))
-        if self._state != "connected":
-            raise not_connected(self._what, self._state, address, last_problem(), timeout_s)
+
+        async def settled() -> ConnectionState:
+            await self._condition.wait_for(lambda: self._state in _SETTLED, timeout_s)
+            return self._state
+
+        # Read on the loop: the connection may be lost again before the caller's thread goes on.
+        state: ConnectionState = "closed"
+        with suppress(CallError):  # the loop has ended
+            state = await bridge.run(settled)
+        if state != "connected":
+            raise not_connected(self._what, state, address, last_problem(), timeout_s)
 
 
 def not_connected(what: str, state: ConnectionState, address: str, problem: str, timeout_s: float = 0) -> CallError:
