@@ -6,7 +6,7 @@ import { Refusal, write } from "./procedures.ts";
 let database: Database;
 afterEach(() => database.close());
 
-it("an entry whose answers are large is applied in parts, each with its position, and goes on there after a crash", () => {
+it("an entry whose answers are large is applied in parts, each with its position, and continues there after a crash", () => {
   database = openDatabase(":memory:");
   database.exec(
     "CREATE TABLE lines (text TEXT); CREATE TABLE position (applied INTEGER); INSERT INTO position VALUES (0)",

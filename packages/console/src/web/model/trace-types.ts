@@ -2,7 +2,7 @@
 
 export type TraceStatus = "ok" | "error" | "pending";
 
-/** Work of a trace that goes on after its root span has ended. */
+/** Work of a trace that continues after its root span has ended. */
 export interface AsyncWork {
   /** Time from the root span's start to the last end. Null while a span is running. */
   readonly until_ms: number | null;

@@ -48,7 +48,7 @@ describe("a worker that depends on others", () => {
     process.kill(db, "SIGKILL");
     await project.statusWith("db", ({ restarts }) => restarts > 0);
     expect((await project.status("api")).pids).toEqual([api]);
-    await project.save("api", "echo up $$ anew\nexec sleep 300\n");
+    await project.save("api", "echo up $$ again\nexec sleep 300\n");
     await project.runningPid("api", [api]);
   });
 
@@ -134,7 +134,7 @@ describe("a command of svc-exec (gap 72)", () => {
     await project.statusWith("migrate", ({ tail }) => tail.filter((line) => line === "migrated").length === 2);
   });
 
-  it("is started anew for the files that its watch includes, gracefully", async () => {
+  it("is restarted for the files that its watch includes, gracefully", async () => {
     const script = "trap 'echo bye; exit 0' TERM; echo up $$ here; while :; do sleep 0.05; done";
     await project.start([], {
       commands: [project.command("dev", script, { watch: { include: ["src/**/*.ts"], ignore: [] } })],

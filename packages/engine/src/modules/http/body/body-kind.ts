@@ -9,7 +9,7 @@ export type BodyKind = ReadKind | "multipart" | "raw";
 
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 
-/** Returns the content type of an existing body. Throws 415 if there is none. */
+/** Returns the content type of an existing body. Throws 415 if the header is missing. */
 export function contentTypeOf(headers: Readonly<Record<string, string[]>>): string {
   const types = headers["content-type"] ?? [];
   if (types.length > 1)

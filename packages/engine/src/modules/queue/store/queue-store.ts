@@ -57,7 +57,7 @@ export interface TakeOutput {
   readonly restrictedAfter: string | undefined;
   /** Ready jobs of restricted principals were found. More may be left. */
   readonly foundRestricted: boolean;
-  /** Time until the next delayed job is due. Undefined: there is none. */
+  /** Time until the next delayed job is due. Undefined without delayed jobs. */
   readonly nextDueMs: number | undefined;
 }
 

@@ -71,7 +71,7 @@ export function cronStoreSuite(name: string, open: (clock: ManualClock) => Promi
       expect([await start(A, 4, 2), await start(A, 5, 2), await start(A, 6, 2)]).toEqual([false, false, true]);
     });
 
-    it("are not interrupted by another run while their own goes on", async () => {
+    it("are not interrupted by another run while their own is open", async () => {
       await adopt([A]);
       await start(A, 1, 1);
       const seen = await adopt([B, A], { now: at(2), redeliverFrom: at(0) });
