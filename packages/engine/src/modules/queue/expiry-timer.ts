@@ -35,13 +35,14 @@ export class ExpiryTimer {
     this.#cancel();
   }
 
-  /** Notes that a job expires in `ms` milliseconds. */
-  note(ms: number): void {
-    const at = this.#clock.monotonic() + ms;
+  /** Notes that a job expires `ms` milliseconds after the monotonic time `since`, by default now. */
+  note(ms: number, since = this.#clock.monotonic()): void {
+    const at = since + ms;
     if (at >= this.#next || this.#stopped) return;
     this.#cancel();
     this.#next = at;
-    this.#cancel = this.#clock.after(Math.min(LONGEST_TIMER_MS, Math.max(1, ms)), () => void this.#sweep());
+    const remainingMs = Math.max(1, at - this.#clock.monotonic());
+    this.#cancel = this.#clock.after(Math.min(LONGEST_TIMER_MS, remainingMs), () => void this.#sweep());
   }
 
   async #sweep(): Promise<void> {
@@ -49,10 +50,11 @@ export class ExpiryTimer {
     this.#sweeping = true;
     this.#cancel();
     this.#next = Number.POSITIVE_INFINITY;
+    const requestedAt = this.#clock.monotonic();
     try {
       const { expired, nextMs } = await this.#store.call("expire", null);
       if (expired > 0) this.#log.info("expired jobs deleted", { jobs: expired });
-      if (nextMs !== undefined) this.note(nextMs);
+      if (nextMs !== undefined) this.note(nextMs, requestedAt);
     } catch (error) {
       this.#log.warn("expired jobs cannot be deleted", { error });
       this.note(RETRY_MS);

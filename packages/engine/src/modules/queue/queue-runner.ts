@@ -165,18 +165,19 @@ export class QueueRunner {
     if (this.#server?.functionIds.includes(id) === true) this.#backoff.resume("");
   }
 
-  /** Notes that a delayed job is due in `ms` milliseconds. */
-  noteDue(ms: number): void {
+  /** Notes that a delayed job is due `ms` milliseconds after the monotonic time `since`, by default now. */
+  noteDue(ms: number, since = this.#parts.clock.monotonic()): void {
     const { clock } = this.#parts;
-    const at = clock.monotonic() + ms;
-    if (ms <= 0) {
+    const at = since + ms;
+    const remainingMs = at - clock.monotonic();
+    if (remainingMs <= 0) {
       this.wake();
       return;
     }
     if (at >= this.#dueAt || this.#stopped) return;
     this.#cancelDue?.();
     this.#dueAt = at;
-    this.#cancelDue = clock.after(Math.min(LONGEST_TIMER_MS, ms), () => this.#wakeForDue());
+    this.#cancelDue = clock.after(Math.min(LONGEST_TIMER_MS, remainingMs), () => this.#wakeForDue());
   }
 
   /** Call when the clock was set, because instants that callers chose may have come. */
@@ -279,8 +280,10 @@ export class QueueRunner {
   }
 
   async #take(): Promise<void> {
-    const { name, store, log } = this.#parts;
+    const { name, store, log, clock } = this.#parts;
     const take = this.#parts.nextTake();
+    // The store may answer late. Its time until the next job counts from the request.
+    const requestedAt = clock.monotonic();
     try {
       const except = this.#backoff.keys();
       const only = this.#backoff.isFull ? this.#availableFunctions() : undefined;
@@ -302,7 +305,7 @@ export class QueueRunner {
       this.#failures = 0;
       this.#noteRestricted(restrictedAfter, rest);
       if (more) this.#mayHave = true;
-      if (nextDueMs !== undefined) this.noteDue(nextDueMs);
+      if (nextDueMs !== undefined) this.noteDue(nextDueMs, requestedAt);
       for (const job of jobs) this.#start(job);
       this.#isHeldBack = isHeldBack;
       // A job of a restricted principal may have ended during the call.

@@ -1,8 +1,8 @@
-import { CallError, type Job } from "@svc-runtime/protocol";
+import { CallError, type Job, Payload } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { manualClock } from "../../testing/manual-clock.ts";
 import type { QueueStore, TakeOutput } from "./store/queue-store.ts";
-import { type QueueEngine, queueEngine, temporaryFolder } from "./testing/queue-engine.ts";
+import { type QueueEngine, queueEngine, temporaryFolder, until } from "./testing/queue-engine.ts";
 
 const folder = temporaryFolder();
 let running: QueueEngine | undefined;
@@ -257,4 +257,49 @@ describe("draining", () => {
     const waiting = await core.store.call("peek", { queue: "q", state: "waiting", limit: 10, maxBytes: 1_000 });
     expect(waiting.map(({ attempts }) => attempts)).toEqual([0, 0]);
   });
+});
+
+it.each([
+  ["take", "runs a delayed job", { delayMs: 1_000 }, { done: 1 }],
+  ["expire", "deletes an expired job", { expiresInMs: 1_000 }, { expired: 1 }],
+])("%s: %s on time although the store answers late", async (procedure, _, options, expected) => {
+  const folder = temporaryFolder();
+  const before = await queueEngine({ q: {} }, { dataDir: folder.path, clock });
+  await before.core.add([{ queue: "q", functionId: "work", data: Payload.fromValue(1), ...options }]);
+  // A take would delete the expired job too.
+  if (procedure === "expire") await before.core.pause("q");
+  await before.stop();
+
+  let release: (() => void) | undefined;
+  const around = (store: QueueStore): QueueStore => {
+    const call = store.call.bind(store) as QueueStore["call"];
+    return Object.assign(store, {
+      async call(...request: Parameters<QueueStore["call"]>) {
+        const answer = await call(...request);
+        const [name, input] = request;
+        if (name === procedure && (input as { queue?: string } | null)?.queue !== "default" && release === undefined)
+          await new Promise<void>((resolve) => {
+            release = resolve;
+          });
+        return answer;
+      },
+    });
+  };
+  const starting = queueEngine({ q: {} }, { dataDir: folder.path, clock, around });
+  await until("the store was asked", () => release !== undefined);
+  clock.advance(1_000);
+  release?.();
+  running = await starting;
+  const worker = await running.engine.connectWorker();
+  worker.serve("work", () => null);
+  clock.advance(1);
+  const { core } = running;
+  await until("it ended", async () => {
+    const counts = await core.counts("q");
+    return counts.done + counts.expired > 0;
+  });
+  expect(await core.counts("q")).toMatchObject(expected);
+  await running.stop();
+  running = undefined;
+  folder.remove();
 });
