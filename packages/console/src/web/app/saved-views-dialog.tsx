@@ -1,7 +1,15 @@
 import { useRouterState } from "@tanstack/react-router";
 import { Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import { hasName, type KeptKind, MAX_NAME_CHARACTERS, type Named, useForget, useKeep, useKept } from "../lib/kept.ts";
+import {
+  hasName,
+  MAX_NAME_CHARACTERS,
+  type Named,
+  type SavedKind,
+  useDeleteSavedItem,
+  useSavedItems,
+  useSaveItems,
+} from "../lib/saved-items.ts";
 import { useLiveState } from "../lib/use-live.ts";
 import { Button } from "../ui/button.tsx";
 import { DataRegion } from "../ui/data-region.tsx";
@@ -31,10 +39,10 @@ export default function SavedViewsDialog({
   readonly page: "traces" | "logs";
   readonly onClose: () => void;
 }) {
-  const kind: KeptKind<SavedView> = { prefix: `view/${page}/`, most: MAX_VIEWS, isItem: isView };
-  const views = useKept(kind);
-  const keep = useKeep(kind);
-  const forget = useForget(kind);
+  const kind: SavedKind<SavedView> = { prefix: `view/${page}/`, most: MAX_VIEWS, isItem: isView };
+  const views = useSavedItems(kind);
+  const keep = useSaveItems(kind);
+  const forget = useDeleteSavedItem(kind);
   const query = useRouterState({ select: ({ location }) => location.searchStr });
   const [typed, setTyped] = useState("");
   const { phase } = useLiveState();

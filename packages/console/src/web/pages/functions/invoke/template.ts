@@ -1,4 +1,4 @@
-import { hasName, type KeptKind, type Named } from "../../../lib/kept.ts";
+import { hasName, type Named, type SavedKind } from "../../../lib/saved-items.ts";
 import type { Draft } from "./request.ts";
 
 /** A named draft in the engine's state. */
@@ -10,7 +10,7 @@ export interface Template extends Named {
 const MAX_TEMPLATES = 200;
 
 /** Returns where the templates of a function are stored. */
-export function templatesOf(functionId: string): KeptKind<Template> {
+export function templatesOf(functionId: string): SavedKind<Template> {
   return { prefix: `template/${encodeURIComponent(functionId)}/`, most: MAX_TEMPLATES, isItem: isTemplate };
 }
 

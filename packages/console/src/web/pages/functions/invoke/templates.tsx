@@ -2,7 +2,7 @@ import { Trash2 } from "lucide-react";
 import { useId, useState } from "react";
 import { useWriteRefusal } from "../../../app/hello.tsx";
 import { ApiFailure } from "../../../lib/api.ts";
-import { MAX_NAME_CHARACTERS, useForget, useKeep, useKept } from "../../../lib/kept.ts";
+import { MAX_NAME_CHARACTERS, useDeleteSavedItem, useSavedItems, useSaveItems } from "../../../lib/saved-items.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { Button } from "../../../ui/button.tsx";
 import { EmptyState, ErrorState } from "../../../ui/data-region.tsx";
@@ -42,9 +42,9 @@ function TemplatesDialog(props: {
 }) {
   const { functionId, draft, problem, onClose } = props;
   const kind = templatesOf(functionId);
-  const templates = useKept(kind);
-  const save = useKeep(kind);
-  const remove = useForget(kind);
+  const templates = useSavedItems(kind);
+  const save = useSaveItems(kind);
+  const remove = useDeleteSavedItem(kind);
   const [name, setName] = useState("");
   const [fileProblem, setFileProblem] = useState<string>();
   const { phase } = useLiveState();

@@ -10,7 +10,7 @@ export interface Named {
 }
 
 /** A kind of saved items, e.g. views. */
-export interface KeptKind<Item extends Named> {
+export interface SavedKind<Item extends Named> {
   /** Prefix of the names in the keys of the state, e.g. `view/logs/`. */
   readonly prefix: string;
   readonly most: number;
@@ -23,9 +23,9 @@ export function hasName(value: unknown): value is Named {
 }
 
 /** Returns the saved items by name. Ignores invalid ones. */
-export function useKept<Item extends Named>({ prefix, most, isItem }: KeptKind<Item>) {
+export function useSavedItems<Item extends Named>({ prefix, most, isItem }: SavedKind<Item>) {
   return useQuery({
-    queryKey: ["kept", prefix],
+    queryKey: ["saved-items", prefix],
     queryFn: async ({ signal }) => {
       const asked = { scope: SCOPE, prefix, limit: most };
       const { items } = await call<{ readonly items: readonly { readonly value: unknown }[] }>(
@@ -39,19 +39,19 @@ export function useKept<Item extends Named>({ prefix, most, isItem }: KeptKind<I
 }
 
 /** Saves items under their names and replaces existing ones. */
-export function useKeep<Item extends Named>({ prefix }: KeptKind<Item>) {
+export function useSaveItems<Item extends Named>({ prefix }: SavedKind<Item>) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (items: readonly Item[]) =>
       call("state::set_many", { items: items.map((value) => ({ scope: SCOPE, key: prefix + value.name, value })) }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["kept", prefix] }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["saved-items", prefix] }),
   });
 }
 
-export function useForget<Item extends Named>({ prefix }: KeptKind<Item>) {
+export function useDeleteSavedItem<Item extends Named>({ prefix }: SavedKind<Item>) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (name: string) => call("state::delete", { scope: SCOPE, key: prefix + name }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["kept", prefix] }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["saved-items", prefix] }),
   });
 }
