@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError, type FunctionId, type Payload } from "@svc-runtime/protocol";
-import { type CallOptions, type ModuleContext, TRUSTED } from "../../kernel/module.ts";
+import { CallError } from "@svc-runtime/protocol";
+import type { ModuleContext } from "../../kernel/module.ts";
 import { ThrottledLog } from "../../kernel/throttled-log.ts";
 import { FileOffers } from "./body/file-offers.ts";
 import { FormSpools } from "./body/form-spool.ts";
 import { type HttpConfig, REQUEST_ID_HEADER } from "./config.ts";
 import { type Fields, readUrlEncoded } from "./fields.ts";
-import { givenRequestId, type Incoming } from "./incoming.ts";
-import { headOf } from "./known-head.ts";
+import { givenRequestId, type IncomingRequest } from "./incoming-request.ts";
 import { Limits, limitReached, REQUEST_LIMIT } from "./limits/limits.ts";
 import { inOrder } from "./middleware/middleware.ts";
 import { failureOf, Refusal, unavailable } from "./refusal.ts";
 import { NO_FIELDS, traceHeaders } from "./request.ts";
 import { type Destination, RequestContext } from "./request-context.ts";
 import { RequestCounts } from "./request-counts.ts";
+import { headOf } from "./request-head.ts";
 import { beginRequestSpan } from "./request-span.ts";
 import { preflightHeaders, preflightOf, withCors } from "./response/cors.ts";
 import { Delivery } from "./response/delivery.ts";
@@ -21,14 +21,11 @@ import { type Exchange, Exchanges } from "./response/exchanges.ts";
 import { type RouteResponse, responseOfFailure } from "./response/route-response.ts";
 import { sendResponse } from "./response/send.ts";
 import { RouteCall, type RouteCallParts, type RouteOutcome } from "./route-call.ts";
+import { notFoundDestination, responseWithoutRoute } from "./routing/not-found.ts";
 import { type RequestTarget, readTarget } from "./routing/path.ts";
-import { type RouteSettings, routeSettingsSchema } from "./routing/route-settings.ts";
 import type { RouteMatch, RouteTable } from "./routing/routes.ts";
 import type { MiddlewareEntry } from "./routing/setting-parts.ts";
 import { type TrustedProxies, trustedProxies } from "./trusted-proxies.ts";
-
-/** Settings for calling the function for unknown paths: a route's defaults. */
-const NOT_FOUND_SETTINGS: RouteSettings = routeSettingsSchema.parse({ api_path: "/" });
 
 const NO_MIDDLEWARE: readonly MiddlewareEntry[] = [];
 
@@ -169,10 +166,10 @@ export class RequestHandler {
       if (routeResponse !== undefined) return { routeResponse, stream: undefined };
     }
     const match = known ?? this.#match(method, target.path);
-    const destination = match.kind === "found" ? destinationOf(match) : this.#notFoundDestination(match, config);
-    if (destination === undefined && match.kind === "none") this.#refuseWhileStarting(method, target);
+    const destination =
+      match.kind === "found" ? destinationOf(match) : notFoundDestination(match, config, this.#context);
     if (destination === undefined)
-      return { routeResponse: responseWithoutRoute(match, method, target.rawPath), stream: undefined };
+      return { routeResponse: responseWithoutRoute(match, method, target, this.#context), stream: undefined };
 
     const { binding } = destination;
     const { settings } = binding;
@@ -202,7 +199,7 @@ export class RequestHandler {
     requestContext: RequestContext,
     { destination, target, middleware }: Pick<RouteCallParts, "destination" | "middleware"> & { target: RequestTarget },
   ): Promise<RouteOutcome> {
-    const incoming: Incoming = {
+    const incoming: IncomingRequest = {
       requestId: requestContext.requestId,
       method: requestContext.exchange.request.method ?? "",
       target,
@@ -263,46 +260,6 @@ export class RequestHandler {
       dropped: [],
     };
   }
-
-  /** Refuses with 503 if workers are starting: the path may belong to one of them. */
-  #refuseWhileStarting(method: string, target: RequestTarget): void {
-    const names = this.#context.startingWorkers();
-    if (names.length === 0) return;
-    const who = this.#context.production ? "a worker" : names.slice(0, 3).join(", ");
-    const are = names.length === 1 || this.#context.production ? "is" : "are";
-    throw new Refusal(
-      unavailable(
-        "function_not_found",
-        `no route for ${method} ${target.rawPath.slice(0, 200)} yet: ${who} ${are} starting; try again shortly`,
-      ),
-    );
-  }
-
-  /** Returns the configured function for unknown paths, if it has a provider. */
-  #notFoundDestination(match: RouteMatch, config: HttpConfig): Destination | undefined {
-    const functionId = config.notFoundFunction;
-    if (match.kind !== "none" || functionId === undefined) return undefined;
-    if (this.#context.directory.functionById(functionId) === undefined) {
-      this.#context.log.warn("the function for unknown paths has no provider", { function_id: functionId });
-      return undefined;
-    }
-    return {
-      binding: {
-        functionId: functionId as FunctionId,
-        settings: NOT_FOUND_SETTINGS,
-        isAway: false,
-        principal: TRUSTED,
-        fire: (payload: Payload, options?: CallOptions) => this.#context.call(functionId, payload, options),
-        call: (id, payload, options) => this.#context.call(id, payload, options),
-        passes: () => Promise.resolve(true),
-      },
-      path: "*",
-      method: "*",
-      pathParams: Object.create(null) as Record<string, string>,
-      members: "",
-      defaultStatus: 404,
-    };
-  }
 }
 
 /** Returns undefined if the target cannot be parsed; the request is refused later. */
@@ -331,19 +288,4 @@ function readQuery({ rawQuery }: RequestTarget): Fields {
   if ("problem" in query)
     throw new Refusal({ status: 400, code: "invalid_request", message: `the query string ${query.problem}` });
   return query;
-}
-
-/** Responds to OPTIONS for every existing path; otherwise throws 404 or 405. */
-function responseWithoutRoute(match: RouteMatch, method: string, rawPath: string): RouteResponse {
-  const shown = rawPath.slice(0, 200);
-  if (match.kind !== "wrong method")
-    throw new Refusal({ status: 404, code: "NOT_FOUND", message: `no route for ${method} ${shown}` });
-  const allow = match.allow.join(", ");
-  if (method === "OPTIONS") return { status: 204, headers: ["Allow", allow], body: undefined, dropped: [] };
-  throw new Refusal({
-    status: 405,
-    code: "method_not_allowed",
-    message: `${shown} takes ${allow}, not ${method}`,
-    headers: { Allow: allow },
-  });
 }

@@ -1,7 +1,7 @@
 import type { CallOptions, TriggerBinding } from "../../kernel/module.ts";
 import type { HttpConfig } from "./config.ts";
 import type { Fields } from "./fields.ts";
-import { KnownHead } from "./known-head.ts";
+import { RequestHead } from "./request-head.ts";
 import type { RequestSpan } from "./request-span.ts";
 import type { CorsSettings } from "./response/cors.ts";
 import type { Exchange } from "./response/exchanges.ts";
@@ -34,7 +34,7 @@ export class RequestContext {
   /** The config when the request arrived. */
   readonly config: HttpConfig;
   /** Shared by requests with the same head, unless `ownHead` was called. */
-  head: KnownHead;
+  head: RequestHead;
   readonly requestId: string;
   readonly span: RequestSpan;
   /** Trace context of the calls that the request causes. */
@@ -72,7 +72,7 @@ export class RequestContext {
 
   /** Replaces the head by a copy, since middleware may change it. */
   ownHead(): void {
-    this.head = new KnownHead(this.exchange.request, this.head.proxies);
+    this.head = new RequestHead(this.exchange.request, this.head.proxies);
   }
 }
 

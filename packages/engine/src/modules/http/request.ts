@@ -1,7 +1,7 @@
+import { refuseRefLookalike } from "./channel-ref-lookalike.ts";
 import type { Fields } from "./fields.ts";
-import type { Incoming } from "./incoming.ts";
-import { clientMembers, headerMembers } from "./known-head.ts";
-import { refuseRefLookalike } from "./ref-lookalike.ts";
+import type { IncomingRequest } from "./incoming-request.ts";
+import { clientMembers, headerMembers } from "./request-head.ts";
 import type { RequestTarget } from "./routing/path.ts";
 
 /** The route that a request matched. */
@@ -17,7 +17,7 @@ const NO_QUERY = '"query_params":{},"query":{}';
  * Returns the request object without its body, as JSON members, so that the body can be appended unparsed. Throws 400.
  */
 export function requestMembers(
-  { requestId, method, target, client, pathParams, query, headers }: Incoming,
+  { requestId, method, target, client, pathParams, query, headers }: IncomingRequest,
   trigger: MatchedTrigger,
 ): string {
   return (

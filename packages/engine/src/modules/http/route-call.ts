@@ -6,7 +6,7 @@ import { atDeadline } from "./body/body-pace.ts";
 import type { FileOffers } from "./body/file-offers.ts";
 import { type RequestBody, readRequestBody } from "./body/request-body.ts";
 import type { HttpConfig } from "./config.ts";
-import type { Incoming } from "./incoming.ts";
+import type { IncomingRequest } from "./incoming-request.ts";
 import { type MiddlewareContext, type MiddlewareRun, runAfter, runBefore } from "./middleware/middleware.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 import { parameterMembers, requestMembers, triggerMembers, urlOf } from "./request.ts";
@@ -26,7 +26,7 @@ export interface RouteOutcome {
 export interface RouteCallParts {
   readonly requestContext: RequestContext;
   readonly destination: Destination;
-  readonly incoming: Incoming;
+  readonly incoming: IncomingRequest;
   readonly middleware: readonly MiddlewareEntry[];
   readonly context: ModuleContext<HttpConfig>;
   readonly fileOffers: FileOffers;

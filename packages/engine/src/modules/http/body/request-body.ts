@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelWriter } from "../../../kernel/module.ts";
 import type { HttpConfig } from "../config.ts";
-import type { KnownHead } from "../known-head.ts";
+import type { RequestHead } from "../request-head.ts";
 import type { RouteSettings } from "../routing/route-settings.ts";
 import {
   type BodyReading,
@@ -31,7 +31,7 @@ export interface RequestBody {
 
 export interface RequestBodyOptions {
   readonly request: IncomingMessage;
-  readonly head: KnownHead;
+  readonly head: RequestHead;
   readonly settings: RouteSettings;
   readonly config: HttpConfig;
   readonly timeoutMs: number;

@@ -1,12 +1,12 @@
 import { emptyFields, type Fields } from "../fields.ts";
-import type { Incoming } from "../incoming.ts";
+import type { IncomingRequest } from "../incoming-request.ts";
 import type { Refusal } from "../refusal.ts";
 import { type HeaderList, withoutHeader } from "../response/header-list.ts";
 import { invalidResponse, type RouteResponse, readResponseHeaders, withBody } from "../response/route-response.ts";
 import type { MiddlewareEntry } from "../routing/setting-parts.ts";
 
 /** Applies `{headers?, query_params?, path_params?}`: values replace those with the same name, null removes one. */
-export function changeRequest(entry: MiddlewareEntry, changes: unknown, incoming: Incoming): void {
+export function changeRequest(entry: MiddlewareEntry, changes: unknown, incoming: IncomingRequest): void {
   if (!isObject(changes)) throw malformed(entry, "a request that is not an object");
   for (const [part, given] of Object.entries(changes)) {
     if (!isObject(given)) throw malformed(entry, `a request.${part} that is not an object`);
@@ -21,7 +21,7 @@ interface Change {
   readonly values: readonly string[];
 }
 
-function changePart(entry: MiddlewareEntry, part: string, { name, values }: Change, incoming: Incoming): void {
+function changePart(entry: MiddlewareEntry, part: string, { name, values }: Change, incoming: IncomingRequest): void {
   switch (part) {
     case "path_params":
       // Requests of a route without parameters share one object.

@@ -1,7 +1,7 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import type { CallOptions } from "../../../kernel/module.ts";
 import { emptyFields } from "../fields.ts";
-import type { Incoming } from "../incoming.ts";
+import type { IncomingRequest } from "../incoming-request.ts";
 import { Refusal } from "../refusal.ts";
 import { type MatchedTrigger, requestMembers } from "../request.ts";
 import { headerValue } from "../response/header-list.ts";
@@ -16,7 +16,7 @@ import { changedResponse, changeRequest, isObject, malformed } from "./middlewar
 export type MiddlewareContext = Record<string, unknown>;
 
 export interface MiddlewareRun {
-  readonly incoming: Incoming;
+  readonly incoming: IncomingRequest;
   readonly trigger: MatchedTrigger;
   readonly context: MiddlewareContext;
   readonly options: CallOptions;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ChannelOffer } from "../../../kernel/module.ts";
-import type { KnownHead } from "../known-head.ts";
+import type { RequestHead } from "../request-head.ts";
 
 /** A request and its response, until the response is sent or the client disconnects. */
 export interface Exchange {
@@ -29,14 +29,14 @@ export interface Exchange {
 
 /** A client's connection. */
 export interface ExchangeConnection {
-  head: KnownHead | undefined;
+  head: RequestHead | undefined;
 }
 
 class OpenConnection implements ExchangeConnection {
   // An array instead of a Set: a long-lived Set that is written at each request leaves old tables that keep young
   // objects alive.
   readonly exchanges: OpenExchange[] = [];
-  head: KnownHead | undefined;
+  head: RequestHead | undefined;
 }
 
 const NO_LISTENERS: readonly (() => void)[] = [];

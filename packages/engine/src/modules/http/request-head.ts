@@ -1,16 +1,16 @@
 import type { IncomingMessage } from "node:http";
 import { parseCookie } from "cookie";
 import { type BodyKind, bodyKindOf } from "./body/body-kind.ts";
+import { refuseRefLookalike } from "./channel-ref-lookalike.ts";
 import { type Fields, readHeaders } from "./fields.ts";
-import { isEncrypted } from "./incoming.ts";
-import { refuseRefLookalike } from "./ref-lookalike.ts";
+import { isEncrypted } from "./incoming-request.ts";
 import { type Client, clientOf, type TrustedProxies } from "./trusted-proxies.ts";
 
 /** Longer JSON is not kept for the next request of the connection, in characters. */
 const MAX_KEPT = 4_096;
 
 /** What follows from the header lines of a request and its connection. Shared by requests, so it must not be modified. */
-export class KnownHead {
+export class RequestHead {
   readonly rawHeaders: readonly string[];
   readonly proxies: TrustedProxies;
   readonly headers: Fields;
@@ -59,11 +59,11 @@ export class KnownHead {
 export function headOf(
   request: Pick<IncomingMessage, "rawHeaders" | "socket">,
   proxies: TrustedProxies,
-  connection: { head: KnownHead | undefined },
-): KnownHead {
+  connection: { head: RequestHead | undefined },
+): RequestHead {
   const known = connection.head;
   if (known !== undefined && known.proxies === proxies && isSame(known.rawHeaders, request.rawHeaders)) return known;
-  const head = new KnownHead(request, proxies);
+  const head = new RequestHead(request, proxies);
   connection.head = head;
   return head;
 }

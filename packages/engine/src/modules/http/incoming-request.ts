@@ -4,7 +4,7 @@ import type { RequestTarget } from "./routing/path.ts";
 import type { Client } from "./trusted-proxies.ts";
 
 /** A request without its body. Middleware may change the parts, so each request has its own copies. */
-export interface Incoming {
+export interface IncomingRequest {
   readonly requestId: string;
   readonly method: string;
   readonly target: RequestTarget;

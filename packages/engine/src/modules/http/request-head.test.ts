@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { headOf, KnownHead } from "./known-head.ts";
+import { headOf, RequestHead } from "./request-head.ts";
 import { trustedProxies } from "./trusted-proxies.ts";
 
-type Request = ConstructorParameters<typeof KnownHead>[0];
+type Request = ConstructorParameters<typeof RequestHead>[0];
 
 const name = fc.constantFrom("Host", "host", "Cookie", "X-Forwarded-For", "x-forwarded-host", "X-A", "__proto__");
 const value = fc.constantFrom("", "a", "a=1; b=2", "127.0.0.1", "203.0.113.9", 'qu"ote', "bücher", "x".repeat(3_000));
@@ -15,7 +15,7 @@ function requestOf(lines: readonly string[]): Request {
   return { rawHeaders: copies, socket: { remoteAddress: "127.0.0.1" } as Request["socket"] };
 }
 
-function read(head: KnownHead): unknown {
+function read(head: RequestHead): unknown {
   return { members: JSON.parse(`{${head.members}}`) as unknown, client: head.client, headers: head.headers };
 }
 
@@ -30,7 +30,7 @@ describe("the head of a request", () => {
           // Each twice, as a client repeats its lines.
           for (const [lines, config] of sent.flatMap((each) => [each, each])) {
             const head = headOf(requestOf(lines), config, connection);
-            expect(read(head)).toEqual(read(new KnownHead(requestOf(lines), config)));
+            expect(read(head)).toEqual(read(new RequestHead(requestOf(lines), config)));
             // The second reading of a head is from memory.
             expect(read(head)).toEqual(read(head));
           }
