@@ -5,7 +5,7 @@ import type { SupervisedEntry } from "../../config/types.ts";
 import { workerStateFolder } from "../../local-workers/install.ts";
 import { readInstallRecord } from "../../local-workers/install-record.ts";
 import { unenforced } from "./memory-limits.ts";
-import type { RunPlan } from "./recipe.ts";
+import type { RunPlan } from "./unit-preparation.ts";
 
 const variablesSchema = z.record(z.string(), z.string());
 

@@ -6,9 +6,9 @@ import { silentLogger } from "../../kernel/logger.ts";
 import { findProcess } from "../../local-workers/process-table.ts";
 import { manualClock } from "../../testing/index.ts";
 import { LogFile } from "./log-file.ts";
-import type { RunPlan } from "./recipe.ts";
 import { Replica } from "./replica.ts";
 import { RunRecords } from "./run-records.ts";
+import type { RunPlan } from "./unit-preparation.ts";
 
 const WAIT = { timeout: 20_000, interval: 20 };
 

@@ -9,8 +9,8 @@ import { HeldEntries } from "./held-entries.ts";
 import { LastLines } from "./last-lines.ts";
 import type { LogFile } from "./log-file.ts";
 import { errorIn, isFromSdkLogger, type OutputLine, outputEntry } from "./output-entry.ts";
-import type { RunPlan } from "./recipe.ts";
 import type { RunRecords } from "./run-records.ts";
+import type { RunPlan } from "./unit-preparation.ts";
 import { type ProcessKind, READY_TIMEOUT_MS, WorkerProcess } from "./worker-process.ts";
 
 export interface ReplicaParts extends AddressFacts {

@@ -11,7 +11,6 @@ import { notReady, type PendingDependency, stopOrder } from "./dependencies.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { MemoryLimits, unenforced } from "./memory-limits.ts";
 import { type LogsOptions, type LogsOutput, readLogs } from "./read-logs.ts";
-import { commandRecipe, RecipeError, workerRecipe } from "./recipe.ts";
 import { RunRecords } from "./run-records.ts";
 import {
   DEFAULT_TAIL,
@@ -24,6 +23,7 @@ import {
 } from "./status.ts";
 import { StatusStream } from "./status-stream.ts";
 import { Unit, type UnitParts } from "./unit.ts";
+import { commandPreparation, UnitPreparationError, workerPreparation } from "./unit-preparation.ts";
 import { UsageMeter } from "./usage.ts";
 import { WaitList } from "./wait-list.ts";
 import { STOP_GRACE_MS } from "./worker-process.ts";
@@ -126,7 +126,7 @@ export class Supervisor {
     for (const entry of config.workers) {
       const { overlap } = entry;
       this.#add(entry, {
-        recipe: workerRecipe(entry, this.#deps.projectDir),
+        preparation: workerPreparation(entry, this.#deps.projectDir),
         overlap,
         isHeld: held.has(entry.name),
       });
@@ -135,7 +135,7 @@ export class Supervisor {
       const kind = { readyWhen: "running", restart: entry.restart } as const;
       // Most commands cannot run twice, e.g. because of a port, and the engine sends them no calls.
       this.#add(entry, {
-        recipe: commandRecipe(entry),
+        preparation: commandPreparation(entry),
         kind,
         overlap: false,
         isHeld: held.has(entry.name),
@@ -223,12 +223,12 @@ export class Supervisor {
     try {
       return await inspect({
         entry: this.#currentEntry(unit),
-        plan: await unit.recipe.read(),
-        envFiles: unit.recipe.envFiles,
+        plan: await unit.preparation.read(),
+        envFiles: unit.preparation.envFiles,
         projectDir: this.#deps.projectDir,
       });
     } catch (error) {
-      if (error instanceof RecipeError) throw new CallError("invalid_input", error.message);
+      if (error instanceof UnitPreparationError) throw new CallError("invalid_input", error.message);
       throw error;
     }
   }
@@ -252,7 +252,7 @@ export class Supervisor {
     return this.status(name, { tail: DEFAULT_TAIL });
   }
 
-  #add(entry: SupervisedEntry, { kind, ...how }: Pick<UnitParts, "recipe" | "kind" | "overlap" | "isHeld">): void {
+  #add(entry: SupervisedEntry, { kind, ...how }: Pick<UnitParts, "preparation" | "kind" | "overlap" | "isHeld">): void {
     if (this.#units.has(entry.name)) return;
     const predecessor = this.#stopping.get(entry.name) ?? Promise.resolve();
     const waitsFor = (): PendingDependency[] =>

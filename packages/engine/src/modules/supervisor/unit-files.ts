@@ -5,8 +5,8 @@ import type { Clock } from "../../kernel/clock.ts";
 import { isDependencyFile } from "../../local-workers/dependency-files.ts";
 import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "../../local-workers/manifest.ts";
 import { FileWatch } from "./file-watch.ts";
-import type { RunPlan } from "./recipe.ts";
 import { SourceWatch } from "./source-watch.ts";
+import type { RunPlan } from "./unit-preparation.ts";
 
 export interface UnitFilesOptions {
   /** Absolute paths of env files, in the folder and outside of it. */

@@ -1,5 +1,5 @@
-import type { RunPlan } from "./recipe.ts";
 import { type ReplaceOptions, type ReplaceResult, Replica, type ReplicaOptions } from "./replica.ts";
+import type { RunPlan } from "./unit-preparation.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 /** The processes of one unit, one replica per `replicas` of its entry. */

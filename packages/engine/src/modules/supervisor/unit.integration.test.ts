@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { LocalWorkerEntry } from "../../config/types.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
-import { type Recipe, workerRecipe } from "./recipe.ts";
 import { RunRecords } from "./run-records.ts";
 import { Unit } from "./unit.ts";
+import { type UnitPreparation, workerPreparation } from "./unit-preparation.ts";
 
 const WAIT = { timeout: 9_000, interval: 20 };
 
@@ -43,17 +43,21 @@ function begin(edit: () => Promise<void>): void {
     overlap: true,
   } as const;
   const entry: LocalWorkerEntry = { name: "w", path: join(folder, "w"), watch, limits, ...rest };
-  const recipe = workerRecipe(entry, folder);
+  const preparation = workerPreparation(entry, folder);
   let isEdited = false;
-  const read: Recipe["read"] = async () => {
-    const plan = recipe.read();
+  const read: UnitPreparation["read"] = async () => {
+    const plan = preparation.read();
     await plan.catch(() => {});
     if (!isEdited) await edit();
     isEdited = true;
     return plan;
   };
   unit = new Unit(entry, {
-    ...{ logsDir: join(folder, "logs"), recipe: { ...recipe, read }, records: new RunRecords(join(folder, "run")) },
+    ...{
+      logsDir: join(folder, "logs"),
+      preparation: { ...preparation, read },
+      records: new RunRecords(join(folder, "run")),
+    },
     ...{ clock: systemClock, log: silentLogger, telemetry: { log: () => {} }, bridgeUrl: () => "ws://localhost:1" },
     ...{
       overlap: true,

@@ -5,9 +5,9 @@ import { concernsInstall } from "../../local-workers/dependency-files.ts";
 import { kindRules, type RuntimeKind } from "../../local-workers/runtime-kinds.ts";
 import type { Candidate } from "./connections.ts";
 import { LogFile } from "./log-file.ts";
-import { type Recipe, RecipeError, type RunPlan } from "./recipe.ts";
 import type { ReplicaParts } from "./replica.ts";
 import { isManifest, UnitFiles } from "./unit-files.ts";
+import { type RunPlan, type UnitPreparation, UnitPreparationError } from "./unit-preparation.ts";
 import { UnitProcesses } from "./unit-processes.ts";
 import {
   type LastExit,
@@ -20,7 +20,7 @@ import { type ProcessStatus, worstStatusOf } from "./worker-state.ts";
 
 export interface UnitParts extends ReplicaParts {
   readonly logsDir: string;
-  readonly recipe: Recipe;
+  readonly preparation: UnitPreparation;
   /** Default: a worker. */
   readonly kind?: ProcessKind;
   /** Whether a new process may start while the previous one serves. */
@@ -56,7 +56,7 @@ interface StartOptions {
   readonly reinstall?: boolean;
 }
 
-/** A worker or command that the engine keeps running: its recipe, dependencies, processes, log and watched files. */
+/** A worker or command that the engine keeps running: its preparation, dependencies, processes, log and watched files. */
 export class Unit {
   readonly entry: SupervisedEntry;
   readonly output: LogFile;
@@ -107,7 +107,7 @@ export class Unit {
     });
     this.#files = new UnitFiles(entry, {
       clock: parts.clock,
-      envFiles: parts.recipe.envFiles,
+      envFiles: parts.preparation.envFiles,
       onChange: (paths) => this.#filesChanged(paths),
       onProblem: (problem) => this.#log.warn("some files of a worker cannot be watched", { problem }),
     });
@@ -117,8 +117,8 @@ export class Unit {
     return this.#parts.kind === undefined ? "local" : "command";
   }
 
-  get recipe(): Recipe {
-    return this.#parts.recipe;
+  get preparation(): UnitPreparation {
+    return this.#parts.preparation;
   }
 
   /** Starts it for the first time, unless it is held. Further calls do nothing. */
@@ -342,14 +342,14 @@ export class Unit {
   async #bringUp(signal: AbortSignal, options: StartOptions): Promise<void> {
     // All files are read after this, so only later changes count.
     await this.#files.rebase();
-    let plan = await this.#readWatched((recipe) => recipe.read());
+    let plan = await this.#readWatched((preparation) => preparation.read());
     if (signal.aborted || plan === undefined) return;
     for (const warning of plan.warnings) this.#log.warn("manifest of a worker has keys without effect", { warning });
     if (!this.#processes.hasRunning) await this.#endBackOff();
     const install = await this.#prepare(plan, { signal, ...options });
     if (install === "failed" || signal.aborted) return;
     const prepared = plan;
-    plan = await this.#readWatched((recipe) => recipe.withVariables(prepared));
+    plan = await this.#readWatched((preparation) => preparation.withVariables(prepared));
     if (signal.aborted || plan === undefined) return;
     if (!this.#processes.hasRunning) await this.#awaitOthers(signal);
     if (signal.aborted) return;
@@ -415,7 +415,7 @@ export class Unit {
    * Returns a plan that matches its files, or whose changes will be reported. Returns undefined after a failure, which
    * it records.
    */
-  async #readWatched(how: (recipe: Recipe) => Promise<RunPlan>): Promise<RunPlan | undefined> {
+  async #readWatched(how: (preparation: UnitPreparation) => Promise<RunPlan>): Promise<RunPlan | undefined> {
     let plan = await this.#read(how);
     // A new watch does not report edits from before it began, and one of them may have changed what to watch.
     while (plan !== undefined && !this.#ended && (await this.#files.watch(plan))) plan = await this.#read(how);
@@ -423,14 +423,14 @@ export class Unit {
   }
 
   /** Returns undefined after a failure, which it records. */
-  async #read(how: (recipe: Recipe) => Promise<RunPlan>): Promise<RunPlan | undefined> {
+  async #read(how: (preparation: UnitPreparation) => Promise<RunPlan>): Promise<RunPlan | undefined> {
     for (;;) {
       try {
-        const plan = await how(this.#parts.recipe);
+        const plan = await how(this.#parts.preparation);
         this.#runtime = plan.manifest?.kind;
         return plan;
       } catch (error) {
-        if (!(error instanceof RecipeError)) throw error;
+        if (!(error instanceof UnitPreparationError)) throw error;
         // A new watch does not report edits from before it began. One of them may have fixed the error.
         if (!this.#ended && (await this.#files.watchAsBefore(this.#plan))) continue;
         await this.#fail(error.message);
@@ -444,9 +444,9 @@ export class Unit {
     plan: RunPlan,
     { signal, reinstall: force = false, stopsToInstall = false }: StartOptions & { readonly signal: AbortSignal },
   ): Promise<"unchanged" | "installed" | "failed"> {
-    const { recipe } = this.#parts;
+    const { preparation } = this.#parts;
     try {
-      if (!force && (await recipe.isPrepared(plan, signal))) return "unchanged";
+      if (!force && (await preparation.isPrepared(plan, signal))) return "unchanged";
       if (stopsToInstall) {
         this.#enter({ name: "stopping" });
         await this.#processes.stop({ graceMs: STOP_GRACE_MS });
@@ -454,7 +454,7 @@ export class Unit {
       }
       this.#enter({ name: "installing" });
       this.#log.info("installing the dependencies of a worker", { log: this.output.file });
-      const { durationMs } = await recipe.prepare(plan, {
+      const { durationMs } = await preparation.prepare(plan, {
         signal,
         force,
         onProgress: (line) => this.output.line("install", line),
@@ -467,7 +467,7 @@ export class Unit {
       return "installed";
     } catch (error) {
       if (signal.aborted) return "failed";
-      if (!(error instanceof RecipeError)) throw error;
+      if (!(error instanceof UnitPreparationError)) throw error;
       await this.#fail(error.message);
       return "failed";
     }

@@ -26,10 +26,10 @@ export interface RunPlan {
 }
 
 /** Thrown when the user must fix something before the unit can run. */
-export class RecipeError extends Error {
+export class UnitPreparationError extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause });
-    this.name = "RecipeError";
+    this.name = "UnitPreparationError";
   }
 }
 
@@ -41,30 +41,30 @@ export interface PrepareOptions {
 }
 
 /** How a unit is run: by a manifest and an install, or directly from the config. */
-export interface Recipe {
+export interface UnitPreparation {
   /** Absolute paths of env files, including missing ones. */
   readonly envFiles: readonly string[];
-  /** Throws RecipeError. */
+  /** Throws UnitPreparationError. */
   read(): Promise<RunPlan>;
   /**
    * Returns the plan of an installed unit, with the current env files, because an install is slow and may write them.
-   * Throws RecipeError.
+   * Throws UnitPreparationError.
    */
   withVariables(plan: RunPlan): Promise<RunPlan>;
   isPrepared(plan: RunPlan, signal: AbortSignal): Promise<boolean>;
-  /** Installs dependencies. Throws RecipeError; after an abort it may reject with any error. */
+  /** Installs dependencies. Throws UnitPreparationError; after an abort it may reject with any error. */
   prepare(plan: RunPlan, options: PrepareOptions): Promise<{ readonly durationMs: number }>;
 }
 
-/** Returns the recipe of a worker: its manifest, with its dependencies installed. */
-export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recipe {
+/** Returns the preparation of a worker: its manifest, with its dependencies installed. */
+export function workerPreparation(entry: LocalWorkerEntry, projectDir: string): UnitPreparation {
   const manifestOf = ({ manifest }: RunPlan): WorkerManifest => {
     if (manifest === undefined) throw new TypeError("a worker's plan comes from its manifest");
     return manifest;
   };
-  const recipeError = (error: unknown): Error =>
+  const preparationError = (error: unknown): Error =>
     error instanceof ManifestError || error instanceof InstallError || error instanceof EnvFileError
-      ? new RecipeError(error.message, error)
+      ? new UnitPreparationError(error.message, error)
       : (error as Error);
   const planOf = async (manifest: WorkerManifest): Promise<RunPlan> => {
     const { start, folder, warnings } = manifest;
@@ -87,30 +87,30 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
         // The entry's name is used, because files about this worker are named after it.
         return await planOf({ ...(await readManifest(entry.path)), name: entry.name });
       } catch (error) {
-        throw recipeError(error);
+        throw preparationError(error);
       }
     },
     async withVariables(plan) {
       const missing = await missingTsx(manifestOf(plan));
-      if (missing !== undefined) throw new RecipeError(missing, undefined);
+      if (missing !== undefined) throw new UnitPreparationError(missing, undefined);
       try {
         return await planOf(manifestOf(plan));
       } catch (error) {
-        throw recipeError(error);
+        throw preparationError(error);
       }
     },
     async isPrepared(plan, signal) {
       try {
         return await isInstalled({ manifest: manifestOf(plan), projectDir, signal });
       } catch (error) {
-        throw recipeError(error);
+        throw preparationError(error);
       }
     },
     async prepare(plan, options) {
       try {
         return await installWorker({ manifest: manifestOf(plan), projectDir, ...options });
       } catch (error) {
-        throw recipeError(error);
+        throw preparationError(error);
       }
     },
   };
@@ -122,8 +122,8 @@ function watchedBy(entry: false | WatchPatterns, manifest: WorkerManifest["watch
   return { include: entry.include, ignore: [...manifest.ignore, ...entry.ignore] };
 }
 
-/** Returns the recipe of a command: the command in the config, with the npm packages of its folder in PATH. */
-export function commandRecipe(entry: CommandEntry): Recipe {
+/** Returns the preparation of a command: the command in the config, with the npm packages of its folder in PATH. */
+export function commandPreparation(entry: CommandEntry): UnitPreparation {
   const plan: RunPlan = {
     command: entry.command,
     folder: entry.path,
