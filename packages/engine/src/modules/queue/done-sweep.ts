@@ -1,6 +1,6 @@
 import { type Clock, every } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { inSteps } from "./in-steps.ts";
+import { inBatches } from "./in-batches.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 
 const EVERY_MS = 60_000;
@@ -36,7 +36,7 @@ export class DoneSweep {
     if (!this.#mayHaveDone) return;
     this.#mayHaveDone = false;
     try {
-      await inSteps((limit) => this.#store.call("dropDone", { limit }));
+      await inBatches((limit) => this.#store.call("dropDone", { limit }));
       const counts = await this.#store.call("counts", null);
       if (counts.some(({ kept }) => kept > 0)) this.#mayHaveDone = true;
     } catch (error) {

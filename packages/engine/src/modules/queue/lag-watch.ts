@@ -2,7 +2,7 @@ import { every } from "../../kernel/clock.ts";
 import type { ComponentHealth } from "../../kernel/health-contract.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
-import { awayReasons, reasonsAmong } from "./away-reasons.ts";
+import { noWorkerReasons, reasonsAmong } from "./no-worker-reasons.ts";
 import type { QueueCore } from "./queue-core.ts";
 
 const CHECK_EVERY_MS = 10_000;
@@ -71,7 +71,7 @@ export class LagWatch {
 
   async #lateQueues(): Promise<readonly Lag[]> {
     const late: Lag[] = [];
-    const reasonOf = awayReasons(this.#core, true);
+    const reasonOf = noWorkerReasons(this.#core, true);
     const logged = new Map<string, readonly string[]>();
     for (const { queue, waiting, paused } of await this.#core.store.call("counts", null)) {
       if (waiting === 0 || paused || this.#core.settingsOf(queue) === undefined) continue;

@@ -71,7 +71,7 @@ export interface RedriveOptions {
   readonly mayRun?: ((functionId: string | undefined) => void) | undefined;
 }
 
-export interface AwayReasonOptions {
+export interface NoWorkerReasonOptions {
   /**
    * The reason may name functions that the job does not name: those of triggers, their conditions, and similar ones. Not
    * every caller may see them.
@@ -124,7 +124,7 @@ export interface QueueCore {
   /** True if such jobs of the queue currently cannot run, or if the queue is paused. */
   isAway(queue: string, functionId: string | undefined): boolean;
   /** Returns why no worker can run such jobs of the queue, for people; undefined if one can. */
-  awayReason(queue: string, functionId: string | undefined, options: AwayReasonOptions): string | undefined;
+  noWorkerReason(queue: string, functionId: string | undefined, options: NoWorkerReasonOptions): string | undefined;
   /** Returns the progress that the running attempt of a job, by its number in the store, reported last. */
   progressOf(queue: string, seq: number): Progress | undefined;
   /**

@@ -17,7 +17,7 @@ import {
   storeCompletion,
 } from "./in-flight-job.ts";
 import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
-import type { AwayReasonOptions, JobServer } from "./queue-core.ts";
+import type { JobServer, NoWorkerReasonOptions } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import { runRefusalOf } from "./run-refusal.ts";
 import type { LeasedJob } from "./store/job.ts";
@@ -111,7 +111,10 @@ export class QueueRunner {
   }
 
   /** Returns why no worker can run such jobs; undefined if one can. */
-  awayReason(functionId: string | undefined, { mayNameOthers, withSuggestion }: AwayReasonOptions): string | undefined {
+  noWorkerReason(
+    functionId: string | undefined,
+    { mayNameOthers, withSuggestion }: NoWorkerReasonOptions,
+  ): string | undefined {
     if (!this.#isFunctionAway(functionId ?? "")) return undefined;
     if (functionId === undefined && !mayNameOthers)
       return `no trigger of queue ${this.#parts.name} can run jobs that name no function now`;

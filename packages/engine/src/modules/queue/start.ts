@@ -2,7 +2,6 @@ import type { Directory } from "../../kernel/directory.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import { storeHealth } from "../../store/store-health.ts";
 import { NAME, type QueueConfig } from "./config.ts";
-import { startQueueCore } from "./core.ts";
 import { DeclaredQueues } from "./declared-queues.ts";
 import { provideEnqueueFunctions } from "./functions/enqueue.ts";
 import { provideInspectFunctions } from "./functions/inspect.ts";
@@ -12,6 +11,7 @@ import { providePublishedInspectFunctions } from "./functions/published-inspect.
 import { providePublishedManageFunctions } from "./functions/published-manage.ts";
 import { LagWatch } from "./lag-watch.ts";
 import { queueMeasure } from "./measurements.ts";
+import { startQueueCore } from "./start-queue-core.ts";
 import { openQueueStore } from "./store/open-queue-store.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 import { Topics } from "./topics/topics.ts";

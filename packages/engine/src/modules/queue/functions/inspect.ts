@@ -2,7 +2,7 @@ import { CallError, Payload } from "@svc-runtime/protocol";
 import type { QueueStats } from "@svc-runtime/protocol/listings";
 import { z } from "zod";
 import type { CallerAccess, ModuleContext } from "../../../kernel/module.ts";
-import { type AwayReasonOf, awayReasons, reasonsAmong } from "../away-reasons.ts";
+import { type NoWorkerReasonOf, noWorkerReasons, reasonsAmong } from "../no-worker-reasons.ts";
 import type { QueueCore } from "../queue-core.ts";
 import type { JobState, JobView, QueueCounts } from "../store/job.ts";
 import { subscriptionOfQueue } from "../topics/queue-name.ts";
@@ -17,11 +17,12 @@ export function provideInspectFunctions(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
   core: QueueCore,
 ): void {
-  const reasonsFor = (access: CallerAccess | undefined): AwayReasonOf => awayReasons(core, access === undefined);
-  const reasonsForCounts = (access: CallerAccess | undefined): AwayReasonOf =>
+  const reasonsFor = (access: CallerAccess | undefined): NoWorkerReasonOf =>
+    noWorkerReasons(core, access === undefined);
+  const reasonsForCounts = (access: CallerAccess | undefined): NoWorkerReasonOf =>
     access === undefined ? reasonsFor(access) : withoutFunctionIds(reasonsFor(access));
 
-  async function statsOf(counts: QueueCounts, reasonOf: AwayReasonOf): Promise<QueueStats> {
+  async function statsOf(counts: QueueCounts, reasonOf: NoWorkerReasonOf): Promise<QueueStats> {
     const { queue, waiting, paused } = counts;
     const ready = waiting === 0 || paused ? [] : await core.store.call("oldestReady", queue);
     const settings = core.settingsOf(queue);
@@ -109,7 +110,7 @@ export function provideInspectFunctions(
 }
 
 /** A restricted caller may see the counts of a queue without its jobs, so the reasons must not name their functions. */
-function withoutFunctionIds(reasonOf: AwayReasonOf): AwayReasonOf {
+function withoutFunctionIds(reasonOf: NoWorkerReasonOf): NoWorkerReasonOf {
   return (queue, functionId) => {
     const reason = reasonOf(queue, functionId);
     return reason === undefined || functionId === undefined ? reason : "no worker can run some of these jobs now";

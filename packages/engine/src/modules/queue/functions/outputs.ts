@@ -1,7 +1,7 @@
 import type { DoneJob, JobFailure, JobProgress, MadeBy, QueueJob, QueueStats } from "@svc-runtime/protocol/listings";
 import { z } from "zod";
 import { makerShape } from "../../../kernel/module.ts";
-import type { AwayReasonOf } from "../away-reasons.ts";
+import type { NoWorkerReasonOf } from "../no-worker-reasons.ts";
 import type { Progress, QueueCore } from "../queue-core.ts";
 import type { FailedAttempt, JobView } from "../store/job.ts";
 
@@ -93,7 +93,7 @@ export function madeBy({ maker }: JobView): MadeBy {
 /** Returns a job as JSON. Data and result are copied unchanged, so that numbers keep all digits. */
 export function jobJson(
   job: JobView,
-  { reasonOf, core }: { readonly reasonOf: AwayReasonOf; readonly core: Pick<QueueCore, "progressOf"> },
+  { reasonOf, core }: { readonly reasonOf: NoWorkerReasonOf; readonly core: Pick<QueueCore, "progressOf"> },
 ): string {
   const common = {
     job_id: job.id,

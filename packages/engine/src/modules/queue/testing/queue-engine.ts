@@ -6,8 +6,8 @@ import { defineModule } from "../../../kernel/module.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { type ManualClock, manualClock } from "../../../testing/manual-clock.ts";
 import { type QueueConfig, queueConfigSchema } from "../config.ts";
-import { startQueueCore } from "../core.ts";
 import type { JobRequest, QueueCore } from "../queue-core.ts";
+import { startQueueCore } from "../start-queue-core.ts";
 import { openQueueStore } from "../store/open-queue-store.ts";
 import type { QueueStore } from "../store/queue-store.ts";
 

@@ -8,12 +8,12 @@ import type { Undo } from "../../kernel/scope.ts";
 import type { AppliedWrite } from "../../kernel/store-contract.ts";
 import { DoneSweep } from "./done-sweep.ts";
 import { ExpiryTimer } from "./expiry-timer.ts";
-import { inSteps } from "./in-steps.ts";
+import { inBatches } from "./in-batches.ts";
 import { newJobOf, refuseTooLarge } from "./new-job.ts";
 import type {
-  AwayReasonOptions,
   JobRequest,
   JobServer,
+  NoWorkerReasonOptions,
   Progress,
   ProgressReport,
   QueueCore,
@@ -161,7 +161,7 @@ class Core implements QueueCore {
   }
 
   purge(queue: string): Promise<number> {
-    return inSteps((limit) => this.store.call("purge", { queue, limit }));
+    return inBatches((limit) => this.store.call("purge", { queue, limit }));
   }
 
   async cancel(jobId: string): Promise<void> {
@@ -222,7 +222,7 @@ class Core implements QueueCore {
         });
       }
     };
-    return ids === undefined ? inSteps(step) : step(ids.length);
+    return ids === undefined ? inBatches(step) : step(ids.length);
   }
 
   /** Checks the data that replaces the data of dead letters against the limits of a job. */
@@ -238,7 +238,7 @@ class Core implements QueueCore {
 
   discard(queue: string, ids?: readonly string[]): Promise<number> {
     if (ids !== undefined) return this.store.call("discard", { queue, ids, limit: ids.length });
-    return inSteps((limit) => this.store.call("discard", { queue, limit }));
+    return inBatches((limit) => this.store.call("discard", { queue, limit }));
   }
 
   async counts(queue: string): Promise<QueueCounts> {
@@ -263,10 +263,10 @@ class Core implements QueueCore {
     return this.#runners.get(queue)?.isAway(functionId) ?? true;
   }
 
-  awayReason(queue: string, functionId: string | undefined, options: AwayReasonOptions): string | undefined {
+  noWorkerReason(queue: string, functionId: string | undefined, options: NoWorkerReasonOptions): string | undefined {
     const runner = this.#runners.get(queue);
     if (runner === undefined) return `the config declares no queue ${queue}`;
-    return runner.awayReason(functionId, options);
+    return runner.noWorkerReason(functionId, options);
   }
 
   progressOf(queue: string, seq: number): Progress | undefined {

@@ -2,7 +2,7 @@
 const STEP = 2_000;
 
 /** Calls `step` with a limit until it handles fewer items. Returns the total. */
-export async function inSteps(step: (limit: number) => Promise<number>): Promise<number> {
+export async function inBatches(step: (limit: number) => Promise<number>): Promise<number> {
   let all = 0;
   for (;;) {
     const some = await step(STEP);

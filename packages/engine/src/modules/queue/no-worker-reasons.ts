@@ -4,17 +4,17 @@ import type { QueueCore } from "./queue-core.ts";
 const MAX_SUGGESTIONS = 10;
 
 /** Returns why no worker can run jobs of a queue for a function, or for its triggers; undefined if one can. */
-export type AwayReasonOf = (queue: string, functionId: string | undefined) => string | undefined;
+export type NoWorkerReasonOf = (queue: string, functionId: string | undefined) => string | undefined;
 
-/** Returns a function that finds each reason once. `mayNameOthers`: see `AwayReasonOptions`. */
-export function awayReasons(core: Pick<QueueCore, "awayReason">, mayNameOthers: boolean): AwayReasonOf {
+/** Returns a function that finds each reason once. `mayNameOthers`: see `NoWorkerReasonOptions`. */
+export function noWorkerReasons(core: Pick<QueueCore, "noWorkerReason">, mayNameOthers: boolean): NoWorkerReasonOf {
   const found = new Map<string, string | undefined>();
   return (queue, functionId) => {
     const key = JSON.stringify([queue, functionId]);
     if (!found.has(key))
       found.set(
         key,
-        core.awayReason(queue, functionId, { mayNameOthers, withSuggestion: found.size < MAX_SUGGESTIONS }),
+        core.noWorkerReason(queue, functionId, { mayNameOthers, withSuggestion: found.size < MAX_SUGGESTIONS }),
       );
     return found.get(key);
   };
@@ -24,7 +24,7 @@ export function awayReasons(core: Pick<QueueCore, "awayReason">, mayNameOthers: 
 export function reasonsAmong(
   jobs: readonly { readonly functionId: string | undefined }[],
   queue: string,
-  reasonOf: AwayReasonOf,
+  reasonOf: NoWorkerReasonOf,
 ): readonly string[] {
   return [...new Set(jobs.flatMap(({ functionId }) => reasonOf(queue, functionId) ?? []))];
 }
