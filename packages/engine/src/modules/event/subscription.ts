@@ -1,6 +1,6 @@
 import type { Payload } from "@svc-runtime/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
-import { FailureNotes } from "../../deliveries/failure-notes.ts";
+import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts";
 import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { CallOptions, ModuleContext, Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { EventConfig } from "./config.ts";
@@ -29,7 +29,7 @@ export interface PublishedEvent {
 export class Subscription {
   readonly pattern: SubscriptionSettings["pattern"];
   readonly #queue: DeliveryQueue<PublishedEvent>;
-  readonly #notes: FailureNotes;
+  readonly #notes: TriggerFailureReport;
 
   constructor(
     binding: TriggerBinding<SubscriptionSettings>,
@@ -48,7 +48,7 @@ export class Subscription {
     },
   ) {
     this.pattern = binding.settings.pattern;
-    const notes = new FailureNotes(binding, type, context);
+    const notes = new TriggerFailureReport(binding, type, context);
     this.#notes = notes;
     const facts = triggerAttributes("event", { type, id: binding.id });
     this.#queue = new DeliveryQueue<PublishedEvent>({

@@ -2,7 +2,7 @@ import { CallError, Payload } from "@svc-runtime/protocol";
 import { entryJson } from "../../items/entry-json.ts";
 import type { GroupSize, Item, ItemStore } from "../../items/item-store.ts";
 import { cursorOfKey, keyOfCursor } from "../../items/page-cursor.ts";
-import { valueOrNull } from "./answers.ts";
+import { valueOrNull } from "./results.ts";
 
 /** Maximum size of the values in a response, in bytes. Together with the envelope they fit in a frame of 16 MiB. */
 const MAX_LIST_BYTES = 15 * 1024 * 1024;

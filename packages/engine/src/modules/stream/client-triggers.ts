@@ -1,6 +1,6 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
-import { FailureNotes } from "../../deliveries/failure-notes.ts";
+import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts";
 import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -80,7 +80,7 @@ export class JoinTriggers {
   readonly #log: Logger;
   readonly #telemetry: Pick<Telemetry, "startSpan">;
   readonly #config: () => JoinConfig;
-  readonly #bindings = new Map<Binding, FailureNotes>();
+  readonly #bindings = new Map<Binding, TriggerFailureReport>();
 
   constructor(options: Parts & { readonly config: () => JoinConfig }) {
     this.#clock = options.clock;
@@ -92,7 +92,7 @@ export class JoinTriggers {
   bind(binding: Binding): Undo {
     refuseWithoutRights(binding);
     needCondition(binding);
-    const notes = new FailureNotes(binding, "stream:join", { clock: this.#clock, log: this.#log });
+    const notes = new TriggerFailureReport(binding, "stream:join", { clock: this.#clock, log: this.#log });
     this.#bindings.set(binding, notes);
     return () => {
       this.#bindings.delete(binding);
@@ -116,7 +116,12 @@ export class JoinTriggers {
     return refusal === undefined ? undefined : { refusal };
   }
 
-  async #ask(binding: Binding, join: StreamJoin, message: Payload, notes: FailureNotes): Promise<string | undefined> {
+  async #ask(
+    binding: Binding,
+    join: StreamJoin,
+    message: Payload,
+    notes: TriggerFailureReport,
+  ): Promise<string | undefined> {
     const timeoutMs = this.#config().joinTimeoutMs;
     const deadline = this.#clock.monotonic() + timeoutMs;
     try {
@@ -171,7 +176,7 @@ export class LeaveTriggers {
   bind(binding: Binding): Undo {
     refuseWithoutRights(binding);
     needCondition(binding);
-    const notes = new FailureNotes(binding, "stream:leave", { clock: this.#clock, log: this.#log });
+    const notes = new TriggerFailureReport(binding, "stream:leave", { clock: this.#clock, log: this.#log });
     const queue = new DeliveryQueue<Leave>({
       deliver: async ({ leave, message }) => {
         if (binding.isAway) return;

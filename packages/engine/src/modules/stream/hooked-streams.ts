@@ -1,7 +1,7 @@
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { opsJson } from "../../items/update-op.ts";
 import type { CallOptions } from "../../kernel/module.ts";
-import { deletedByHook, groupsOfHook, listedByHook, valueOfHook, writtenByHook } from "./hook-answers.ts";
+import { deletedByHook, groupsOfHook, listedByHook, valueOfHook, writtenByHook } from "./hook-results.ts";
 import type { HookedOperation, Hooks } from "./hooks.ts";
 import type { Cause, GroupAddress, ItemAddress, StreamBackend, Update, WriteChoices } from "./stream-backend.ts";
 import type { StreamEvents } from "./stream-events.ts";

@@ -1,5 +1,5 @@
 import { DeliveryQueue } from "../../deliveries/delivery-queue.ts";
-import { FailureNotes } from "../../deliveries/failure-notes.ts";
+import { TriggerFailureReport } from "../../deliveries/trigger-failure-report.ts";
 import { inSpan, triggerAttributes } from "../../deliveries/trigger-span.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -60,7 +60,7 @@ export class ItemTriggers {
   bind(binding: TriggerBinding<ItemTriggerSettings>): Undo {
     refuseWithoutRights(binding);
     needCondition(binding);
-    const notes = new FailureNotes(binding, "stream", { clock: this.#clock, log: this.#log });
+    const notes = new TriggerFailureReport(binding, "stream", { clock: this.#clock, log: this.#log });
     const facts = triggerAttributes("stream", { type: "stream", id: binding.id });
     const queue = new DeliveryQueue<Delivery>({
       deliver: async ({ published, message }) => {

@@ -4,7 +4,6 @@ import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { refuseDeepUpdate } from "../../../items/update-depth.ts";
 import { RAW_OP_MEMBERS } from "../../../items/update-schema.ts";
 import type { ModuleContext } from "../../../kernel/module.ts";
-import { valueOrNull, writtenAnswer } from "../answers.ts";
 import {
   anyValue,
   deleteInput,
@@ -14,6 +13,7 @@ import {
   setManyInput,
   updateInput,
 } from "../inputs.ts";
+import { valueOrNull, writeResult } from "../results.ts";
 import { originOf, type StateServices } from "../state-services.ts";
 import type { SetRequest } from "../writes.ts";
 
@@ -52,7 +52,7 @@ export function provideWriteFunctions(context: ModuleContext<unknown>, services:
     rawMembers: RAW_VALUE_MEMBERS,
     output: z.object({ old_value: anyValue, new_value: anyValue, version, durability }),
     handle: async (input, caller) =>
-      writtenAnswer(await writes.set(setRequest(input), originOf(caller)), writes.durability),
+      writeResult(await writes.set(setRequest(input), originOf(caller)), writes.durability),
   });
   context.provideFunction({
     id: "state::update",
@@ -78,7 +78,7 @@ export function provideWriteFunctions(context: ModuleContext<unknown>, services:
         maxBytes: limits.maxValueBytes,
         expiresAt: expiresAt(expires_in_ms) ?? ("keep" as const),
       };
-      return writtenAnswer(await writes.update(request, originOf(caller)), writes.durability);
+      return writeResult(await writes.update(request, originOf(caller)), writes.durability);
     },
   });
   context.provideFunction({

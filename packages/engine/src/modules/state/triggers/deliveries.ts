@@ -6,9 +6,9 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { StartedCall, TriggerBinding } from "../../../kernel/module.ts";
 import type { ActiveSpan, Telemetry } from "../../../kernel/telemetry-contract.ts";
+import { DeliveryFailureReport } from "./delivery-failure-report.ts";
 import { type DeliveryBudget, DeliveryWindow, type Entry } from "./delivery-window.ts";
 import { eventPayload } from "./event.ts";
-import { FailureReport } from "./failure-report.ts";
 import { type DeliveryOrigin, decodeOrigin } from "./origin.ts";
 import type { StateTriggerSettings } from "./settings.ts";
 import type { WriteCauses } from "./write-causes.ts";
@@ -50,7 +50,7 @@ export interface DeliveriesParts {
 export class Deliveries {
   readonly #parts: DeliveriesParts;
   readonly #window: DeliveryWindow;
-  readonly #report: FailureReport;
+  readonly #report: DeliveryFailureReport;
   /** Cancels pending timers. */
   readonly #timers = new Set<() => void>();
   #running = 0;
@@ -83,7 +83,7 @@ export class Deliveries {
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
     this.#window = new DeliveryWindow(parts.budget);
-    this.#report = new FailureReport(parts.clock, (problem) => parts.binding.report(problem));
+    this.#report = new DeliveryFailureReport(parts.clock, (problem) => parts.binding.report(problem));
     void parts.after.then(() => {
       this.#mayStart = true;
       this.#pump();

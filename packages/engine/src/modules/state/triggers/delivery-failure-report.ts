@@ -4,7 +4,7 @@ import type { Clock } from "../../../kernel/clock.ts";
 const REPORT_EVERY_MS = 5_000;
 
 /** Reports failed deliveries of a binding in listings, until one succeeds. */
-export class FailureReport {
+export class DeliveryFailureReport {
   readonly #clock: Clock;
   readonly #show: (problem: string | undefined) => void;
   #failures = 0;

@@ -7,7 +7,7 @@ import type { TriggerBinding } from "../kernel/module.ts";
 const REPORT_EVERY_MS = 1_000;
 
 /** Reports failed calls of one trigger, at most once a second: in the log and in the list of triggers. */
-export class FailureNotes {
+export class TriggerFailureReport {
   readonly #binding: TriggerBinding<unknown>;
   readonly #type: string;
   readonly #clock: Clock;

@@ -8,7 +8,7 @@ export function valueOrNull(json: string | undefined): Payload {
 }
 
 /** Returns `{old_value, new_value, version, errors?, durability?}`. The version is 0 if the item does not exist. */
-export function writtenAnswer(written: ItemWritten | ItemUpdated, durability: Durability): Payload {
+export function writeResult(written: ItemWritten | ItemUpdated, durability: Durability): Payload {
   const { item, previous } = written;
   const errors = "errors" in written && written.errors.length > 0 ? `,"errors":${JSON.stringify(written.errors)}` : "";
   return Payload.fromText(
