@@ -4,16 +4,16 @@ import { createQuotas } from "./access/quotas.ts";
 import { ReservedIds } from "./access/reserved-ids.ts";
 import { Roles } from "./access/roles.ts";
 import { WatchedTargets } from "./access/watched-targets.ts";
-import { Changes } from "./kernel/changes.ts";
 import { ChannelSockets } from "./kernel/channels/channel-sockets.ts";
 import { Channels } from "./kernel/channels/channels.ts";
 import type { Clock } from "./kernel/clock.ts";
+import { DirectoryChanges } from "./kernel/directory-changes.ts";
+import { ExternalFunctions } from "./kernel/external-functions.ts";
 import { type FormatChecks, noFormatChecks } from "./kernel/format-check.ts";
 import { createDispatch, type HandlerPorts } from "./kernel/handlers/index.ts";
 import { HealthBoard } from "./kernel/health-board.ts";
 import { Heartbeat } from "./kernel/heartbeat.ts";
 import { IdOwnership } from "./kernel/id-ownership.ts";
-import { Invocations } from "./kernel/invocations.ts";
 import { LiveDirectory } from "./kernel/live-directory.ts";
 import type { Logger } from "./kernel/logger.ts";
 import { Registry } from "./kernel/registry.ts";
@@ -43,7 +43,7 @@ export type Kernel = ReturnType<typeof createKernel>;
 /** Creates the parts of an engine and connects them. Does not listen, read files or start timers. */
 export function createKernel(options: KernelOptions) {
   const { clock, log, deadlines } = options;
-  const changes = new Changes(log);
+  const changes = new DirectoryChanges(log);
   const sessions = new Sessions();
   const watchedTargets = new WatchedTargets();
   const roles = new Roles();
@@ -91,7 +91,7 @@ export function createKernel(options: KernelOptions) {
     registry,
     triggers,
     sessions,
-    invocations: new Invocations({ sessions, router, maxCallsHeld: limits.maxCallsHeld }),
+    externalFunctions: new ExternalFunctions({ sessions, router, maxCallsHeld: limits.maxCallsHeld }),
     ownership,
     watchedTargets,
     quotas,

@@ -11,8 +11,8 @@ import {
 } from "@svc-runtime/protocol";
 import type { Quotas } from "../access/quotas.ts";
 import type { SessionAccess } from "../access/session-access.ts";
-import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
+import type { DirectoryChanges } from "./directory-changes.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { countsBytes, RegistrationBudget } from "./registration-budget.ts";
@@ -56,7 +56,7 @@ export interface ConnectionPorts extends SessionPorts {
   readonly triggers: TriggerRegistry;
   readonly quotas: Quotas;
   readonly telemetry: TelemetryHub;
-  readonly changes: Changes;
+  readonly changes: DirectoryChanges;
 }
 
 /** One worker's socket: heartbeat, bounded send queue and backpressure. The session handles the content of frames. */

@@ -1,6 +1,5 @@
 import type { FunctionId } from "@svc-runtime/protocol";
 import { makerOf } from "../access/principal.ts";
-import type { Changes } from "./changes.ts";
 import type {
   Counters,
   Directory,
@@ -12,6 +11,7 @@ import type {
   WorkerLoad,
   WorkerView,
 } from "./directory.ts";
+import type { DirectoryChanges } from "./directory-changes.ts";
 import type { ModuleHost } from "./module-host.ts";
 import type { FunctionEntry, Registry } from "./registry.ts";
 import type { Session } from "./session.ts";
@@ -25,7 +25,7 @@ export class LiveDirectory implements Directory {
   readonly #registry: Registry;
   readonly #sessions: Sessions;
   readonly #triggers: TriggerRegistry;
-  readonly #changes: Changes;
+  readonly #changes: DirectoryChanges;
   readonly #streams: { readonly userStreams: number };
   #moduleHost: ModuleHost | undefined;
 
@@ -33,7 +33,7 @@ export class LiveDirectory implements Directory {
     readonly registry: Registry;
     readonly sessions: Sessions;
     readonly triggers: TriggerRegistry;
-    readonly changes: Changes;
+    readonly changes: DirectoryChanges;
     /** Counts user-defined streams. */
     readonly streams: { readonly userStreams: number };
   }) {

@@ -8,8 +8,8 @@ import { resolveChannels } from "./channels/resolve-channels.ts";
 import { takeChannelReader } from "./channels/take-channel-reader.ts";
 import type { Clock } from "./clock.ts";
 import type { Directory } from "./directory.ts";
+import type { ExternalFunctions } from "./external-functions.ts";
 import type { HealthBoard } from "./health-board.ts";
-import type { Invocations } from "./invocations.ts";
 import { jsonSchemaOf, schemaOf } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
 import {
@@ -50,7 +50,7 @@ export interface ContextPorts extends ModuleProviderPorts, ChannelPorts {
   readonly unownedTriggers: UnownedTriggers;
   readonly reservedIds: ReservedIds;
   readonly roles: Roles;
-  readonly invocations: Invocations;
+  readonly externalFunctions: ExternalFunctions;
   readonly streams: Streams;
   readonly telemetry: TelemetryHub;
   readonly health: HealthBoard;
@@ -133,7 +133,7 @@ export class ModuleContexts {
         if (caller === undefined || ports.sessions.byId(caller.worker_id)?.principal.isTrusted === true)
           ports.reservedIds.rememberCalled(functionId);
       },
-      runInvocations: (runner) => scope.add(ports.invocations.provide(runner)),
+      runInvocations: (runner) => scope.add(ports.externalFunctions.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, scope, ports),
       takeChannelReader: (ref) => takeChannelReader(ref, ports.channels, scope),
       resolveChannels: (find) => resolveChannels(find, ports.channels, scope),

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { Payload } from "@svc-runtime/protocol";
-import type { Changes } from "./changes.ts";
 import type { Clock } from "./clock.ts";
 import { describeIssues } from "./describe-issues.ts";
+import type { DirectoryChanges } from "./directory-changes.ts";
 import type { Logger } from "./logger.ts";
 import type { Module, RunningModule } from "./module.ts";
 import { type ContextPorts, ModuleContexts, type ModuleEnvironment } from "./module-context.ts";
@@ -11,7 +11,7 @@ import { Scope } from "./scope.ts";
 
 /** The parts of the kernel that the host uses. */
 export interface HostPorts extends ContextPorts {
-  readonly changes: Changes;
+  readonly changes: DirectoryChanges;
   readonly clock: Clock;
   readonly log: Logger;
 }

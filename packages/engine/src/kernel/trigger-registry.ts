@@ -4,7 +4,7 @@ import { isSamePrincipal } from "../access/principal.ts";
 import { BindingsByFunction } from "./bindings-by-function.ts";
 import { BoundedBindings } from "./bounded-bindings.ts";
 import type { Clock } from "./clock.ts";
-import { moduleHint } from "./module-of-type.ts";
+import { moduleHint } from "./module-hint.ts";
 import type { Undo } from "./scope.ts";
 import {
   Binding,

@@ -8,7 +8,7 @@ import {
   workerIntroductionSchema,
 } from "@svc-runtime/protocol";
 import type { Outcome } from "../call.ts";
-import type { Changes } from "../changes.ts";
+import type { DirectoryChanges } from "../directory-changes.ts";
 import type { Session } from "../session.ts";
 
 /** Every SDK calls this function after each connect, to introduce the worker. */
@@ -22,7 +22,7 @@ const UNSHOWN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u20
 export function introduceWorker(
   message: MessageOf<"invokefunction">,
   session: Session,
-  { changes }: { readonly changes: Changes },
+  { changes }: { readonly changes: DirectoryChanges },
 ): Outcome {
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 import { CallError, type FunctionId, type InvocationId, type MessageOf, Payload } from "@svc-runtime/protocol";
 import type { CallRequest, Outcome } from "../call.ts";
 import { metadataOfCaller } from "../call-metadata.ts";
-import type { Changes } from "../changes.ts";
+import type { DirectoryChanges } from "../directory-changes.ts";
 import { newInvocationId, type Router } from "../router.ts";
 import type { Session } from "../session.ts";
 import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
@@ -17,7 +17,7 @@ export interface CallPorts extends AdmitCallPorts {
   readonly limits: WorkerLimits;
   /** In milliseconds. Read at each call, since the config may change. */
   readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };
-  readonly changes: Changes;
+  readonly changes: DirectoryChanges;
 }
 
 /** A worker calls a function. The payload is forwarded unparsed. */

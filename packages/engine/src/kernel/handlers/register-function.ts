@@ -1,10 +1,10 @@
 import { CallError, type FunctionId, type MessageOf } from "@svc-runtime/protocol";
 import type { Quotas } from "../../access/quotas.ts";
 import type { Provider } from "../call.ts";
-import type { Changes } from "../changes.ts";
+import type { DirectoryChanges } from "../directory-changes.ts";
+import type { ExternalFunctions } from "../external-functions.ts";
 import type { FormatChecks } from "../format-check.ts";
 import type { IdOwnership } from "../id-ownership.ts";
-import type { Invocations } from "../invocations.ts";
 import type { Registry } from "../registry.ts";
 import type { Session } from "../session.ts";
 import { type AdmitFunctionPorts, admitFunction } from "./admit-registrations.ts";
@@ -17,13 +17,13 @@ const OPEN_ENGINE_ID = "engine::queue::enqueue";
 interface ProviderPorts {
   readonly registry: Registry;
   readonly ownership: IdOwnership;
-  readonly invocations: Invocations;
+  readonly externalFunctions: ExternalFunctions;
   readonly quotas: Quotas;
 }
 
 export interface FunctionPorts extends ProviderPorts, AdmitFunctionPorts {
   readonly formats: FormatChecks;
-  readonly changes: Changes;
+  readonly changes: DirectoryChanges;
 }
 
 /** A worker registers a function. Registering the same id again on the same connection replaces it. */
@@ -93,7 +93,7 @@ function providerOf(
 ): Provider | CallError {
   const problem = refusal(id, session, ports);
   if (problem !== undefined) return new CallError("registration_refused", problem);
-  const provider = invocation === undefined ? session : delegated(id, invocation, session, ports.invocations);
+  const provider = invocation === undefined ? session : delegated(id, invocation, session, ports.externalFunctions);
   if (CallError.is(provider)) return provider;
   // Last, since it may withdraw the id from other connections.
   const dispute = ports.ownership.claimFunction(id, session);
@@ -104,10 +104,10 @@ function delegated(
   id: FunctionId,
   invocation: unknown,
   session: Session,
-  invocations: Invocations,
+  externalFunctions: ExternalFunctions,
 ): Provider | CallError {
   try {
-    return invocations.providerOf(id, invocation, session);
+    return externalFunctions.providerOf(id, invocation, session);
   } catch (thrown) {
     return CallError.from(thrown);
   }

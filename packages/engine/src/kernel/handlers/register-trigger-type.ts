@@ -1,6 +1,6 @@
 import { CallError, type MessageOf, Payload } from "@svc-runtime/protocol";
 import type { Quotas } from "../../access/quotas.ts";
-import type { Changes } from "../changes.ts";
+import type { DirectoryChanges } from "../directory-changes.ts";
 import type { FormatChecks } from "../format-check.ts";
 import type { IdOwnership } from "../id-ownership.ts";
 import type { Router } from "../router.ts";
@@ -15,7 +15,7 @@ export interface TriggerTypePorts {
   readonly ownership: IdOwnership;
   readonly quotas: Quotas;
   readonly formats: FormatChecks;
-  readonly changes: Changes;
+  readonly changes: DirectoryChanges;
   /** Calls registration hooks. */
   readonly router: Router;
 }

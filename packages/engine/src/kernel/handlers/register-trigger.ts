@@ -3,7 +3,7 @@ import type { Quota } from "../../access/quota.ts";
 import type { Quotas } from "../../access/quotas.ts";
 import type { WatchedTargets } from "../../access/watched-targets.ts";
 import { withoutSvc } from "../call-metadata.ts";
-import type { Changes } from "../changes.ts";
+import type { DirectoryChanges } from "../directory-changes.ts";
 import type { Undo } from "../scope.ts";
 import type { Session } from "../session.ts";
 import { bindingKey, type TriggerRequest } from "../trigger-binding.ts";
@@ -14,7 +14,7 @@ export interface TriggerPorts extends AdmitTriggerPorts {
   readonly triggers: TriggerRegistry;
   readonly watchedTargets: WatchedTargets;
   readonly quotas: Quotas;
-  readonly changes: Changes;
+  readonly changes: DirectoryChanges;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { DirectoryChange } from "./directory.ts";
 import type { Logger } from "./logger.ts";
 
 /** Notifies listeners of each change in the running system. */
-export class Changes {
+export class DirectoryChanges {
   readonly #listeners = new Set<(change: DirectoryChange) => void>();
   readonly #registrationListeners = new Set<(workerId: string) => void>();
   readonly #log: Logger;

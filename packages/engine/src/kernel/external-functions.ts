@@ -5,7 +5,7 @@ import type { Undo } from "./scope.ts";
 import type { Session } from "./session.ts";
 
 /** The module that runs functions registered with `invocation`. Only that module interprets the member. */
-export class Invocations {
+export class ExternalFunctions {
   readonly #ports: DelegationPorts;
   #runner: InvocationRunner | undefined;
 
