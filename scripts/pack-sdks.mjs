@@ -8,12 +8,12 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "no
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
+import { ensureVenv } from "./python-environment.mjs";
 import { npmPack, stagePackage } from "./stage-package.mjs";
 import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunner } from "./steps.mjs";
 
 export const assetsDir = join(root, "packages/cli/assets");
 const hashFile = join(assetsDir, "sources.sha256");
-const MIN_PYTHON = [3, 10];
 
 /**
  * Packs the SDKs and the engine unless they are packed already.
@@ -185,46 +185,6 @@ export async function packPython(staging, { signal, note, label = "" }) {
   const wheel = (await readdir(out)).find((name) => name.endsWith(".whl"));
   if (wheel === undefined) throw new StepFailure("pip built no wheel of python/");
   return join(out, wheel);
-}
-
-/**
- * Creates a virtual environment if it is missing, by default the repository's. Resolves with the path of its Python.
- */
-export async function ensureVenv({ signal, note }, name = ".venv") {
-  const dir = join(root, name);
-  const python = join(dir, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
-  const usable = async () => existsSync(python) && (await succeeds(python, ["-m", "pip", "--version"], signal));
-  if (await usable()) return python;
-  note(`making a Python environment (${name})`);
-  await rm(dir, { recursive: true, force: true });
-  const system = await findPython(signal);
-  const fix = "this Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv";
-  // Debian's Python has no ensurepip, so its venv is incomplete.
-  const module = (await succeeds(system, ["-c", "import venv, ensurepip"], signal)) ? "venv" : "virtualenv";
-  await runCommand(system, ["-m", module, dir], { signal, fix });
-  if (!(await usable())) throw new StepFailure(`${python} has no pip`, { fix });
-  return python;
-}
-
-/** Resolves with the name of a Python that is new enough. */
-export async function findPython(signal) {
-  const code = `import sys; sys.exit(0 if sys.version_info >= (${MIN_PYTHON.join(", ")}) else 1)`;
-  for (const name of process.platform === "win32" ? ["python", "py"] : ["python3", "python"]) {
-    if (await succeeds(name, ["-c", code], signal)) return name;
-  }
-  throw new StepFailure(`Python ${MIN_PYTHON.join(".")} or later was not found`, {
-    fix: "install it (https://www.python.org/downloads, or your system's package python3 with python3-venv) so that `python3 --version` works.",
-  });
-}
-
-async function succeeds(command, args, signal) {
-  try {
-    await runCommand(command, args, { signal, timeoutMs: 60_000 });
-    return true;
-  } catch (error) {
-    if (error instanceof StepFailure) return false;
-    throw error;
-  }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

@@ -2,7 +2,7 @@
 // their requirements files, into .cache/compat/python-0.11 and -0.22. Does nothing for files that have not changed since.
 // `node scripts/published-clients.mjs` runs it alone.
 import { pathToFileURL } from "node:url";
-import { installPinnedPython } from "./pinned-python.mjs";
+import { installPinnedPython } from "./python-environment.mjs";
 import { interruptSignal, reportFailure, stepRunner } from "./steps.mjs";
 
 const VERSIONS = ["0.11", "0.22"];

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installPinnedPython } from "./pinned-python.mjs";
+import { installPinnedPython } from "./python-environment.mjs";
 import { npm, root, runCommand, StepFailure } from "./steps.mjs";
 
 const wantedDir = join(root, "scripts/release-tools");

@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleEntry, bundleIsCurrent } from "../packages/cli/bin/current-bundle.js";
 import { installHooks } from "./install-hooks.mjs";
-import { ensureVenv, findPython } from "./pack-sdks.mjs";
+import { ensureVenv, findPython } from "./python-environment.mjs";
 import { npm, root, runCommand, StepFailure } from "./steps.mjs";
 
 const MIN_NODE = [20, 19];

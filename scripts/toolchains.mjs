@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ensureVenv } from "./pack-sdks.mjs";
+import { ensureVenv } from "./python-environment.mjs";
 import { installProgram } from "./setup.mjs";
 import { interruptSignal, npm, reportFailure, root, runCommand, stepRunner } from "./steps.mjs";
 

@@ -10,7 +10,7 @@ import {
   messageSchemas,
   wireErrorSchema,
 } from "./messages.ts";
-import { nameProblem } from "./names.ts";
+import { nameProblem } from "./name-problem.ts";
 import { Payload } from "./payload.ts";
 import { isUuid } from "./uuid.ts";
 

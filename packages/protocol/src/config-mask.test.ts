@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { maskConfig } from "./config-mask.ts";
-import { MASK } from "./mask.ts";
+import { MASK } from "./secret-names.ts";
 
 it.each([
   ["an address without credentials", "http://localhost:3111/a?b=c", "http://localhost:3111/a?b=c"],

@@ -1,5 +1,5 @@
-import { MASK } from "./mask.ts";
 import { SecretMask } from "./secret-mask.ts";
+import { MASK } from "./secret-names.ts";
 
 const mask = new SecretMask();
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nameProblem } from "./names.ts";
+import { nameProblem } from "./name-problem.ts";
 import { isUuid } from "./uuid.ts";
 
 type Branded<Name extends string> = string & { readonly __brand: Name };

@@ -46,6 +46,7 @@ export {
   DEFAULT_TIMEOUT_MS,
   MAX_DEPTH,
   MAX_FRAME_BYTES,
+  MAX_NAME_BYTES,
   MAX_PAYLOAD_DEPTH,
   MAX_TIMEOUT_MS,
   PUBLISHED_PYTHON_MAX_FRAME_BYTES,
@@ -61,7 +62,7 @@ export {
   type WorkerIntroduction,
   workerIntroductionSchema,
 } from "./messages.ts";
-export { MAX_NAME_BYTES, nameProblem } from "./names.ts";
+export { nameProblem } from "./name-problem.ts";
 export { didYouMean, nearestName } from "./nearest-name.ts";
 export { Payload } from "./payload.ts";
 export {
@@ -74,6 +75,6 @@ export {
   SecretMask,
 } from "./secrets.ts";
 export { quoteWord } from "./shell-word.ts";
-export { compileGlob, compileWildcards, fitsInOrder } from "./text-pattern.ts";
 export { TOKEN_SUBPROTOCOL_PREFIX, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";
 export { isUuid } from "./uuid.ts";
+export { compileGlob, compileWildcards, fitsInOrder } from "./wildcards.ts";

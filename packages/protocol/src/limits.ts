@@ -16,3 +16,5 @@ export const MAX_DEPTH = 128;
  * function.
  */
 export const MAX_PAYLOAD_DEPTH = MAX_DEPTH + 8;
+/** Maximum length of an id or name, in bytes of UTF-8. */
+export const MAX_NAME_BYTES = 256;

@@ -1,5 +1,4 @@
-/** Maximum length of an id or name, in bytes of UTF-8. */
-export const MAX_NAME_BYTES = 256;
+import { MAX_NAME_BYTES } from "./limits.ts";
 
 const encoder = new TextEncoder();
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose

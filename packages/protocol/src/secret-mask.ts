@@ -1,27 +1,5 @@
 import { closingQuote } from "./json-text.ts";
-import { MASK } from "./mask.ts";
-
-/**
- * Parts of names whose values are secrets. Comparison ignores case and `-`, `_`, `.` and spaces: `api_key` matches
- * `X-Api-Key`.
- */
-export const SECRET_NAMES: readonly string[] = [
-  "password",
-  "passwd",
-  "passphrase",
-  "secret",
-  "token",
-  "authorization",
-  "cookie",
-  "api_key",
-  "access_key",
-  "private_key",
-  "signing_key",
-  "encryption_key",
-  "credential",
-  "session_id",
-  "session_key",
-];
+import { MASK, SECRET_NAMES } from "./secret-names.ts";
 
 /**
  * Maximum levels of JSON in strings within JSON that are searched. A deeper string that looks like JSON is masked

@@ -1,7 +1,7 @@
 import { SecretMask } from "./secret-mask.ts";
 
-export { MASK } from "./mask.ts";
-export { SECRET_NAMES, SecretMask } from "./secret-mask.ts";
+export { SecretMask } from "./secret-mask.ts";
+export { MASK, SECRET_NAMES } from "./secret-names.ts";
 
 const mask = new SecretMask();
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compileGlob, compileWildcards, fitsInOrder } from "./text-pattern.ts";
+import { compileGlob, compileWildcards, fitsInOrder } from "./wildcards.ts";
 
 /** The simple definition: a star is any number of characters. */
 function naive(pattern: string, text: string): boolean {
