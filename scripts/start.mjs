@@ -349,7 +349,7 @@ async function callOnce(project, engine, { signal }) {
 
 /** Opens a browser under the same conditions as `svc console`: if a user is at a screen. */
 async function openInBrowser(address) {
-  const { openBrowser } = await import(pathToFileURL(join(root, "packages/cli/dist/open-browser.js")).href);
+  const { openBrowser } = await import(pathToFileURL(join(root, "packages/cli/dist/terminal/open-browser.js")).href);
   openBrowser(address, { env: process.env, noteColumns: process.stderr.isTTY ? process.stderr.columns : undefined });
 }
 

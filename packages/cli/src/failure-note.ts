@@ -1,8 +1,8 @@
 import { CallError } from "@svc-runtime/protocol";
 import { CommandFailure, EXIT, type ExitCode } from "./exit-codes.ts";
-import { escapeUnprintableLines } from "./log-lines.ts";
+import { escapeUnprintableLines } from "./logs/log-lines.ts";
 import type { Shell } from "./shell.ts";
-import { headed, inWholeWords } from "./word-wrap.ts";
+import { headed, inWholeWords } from "./terminal/word-wrap.ts";
 
 /**
  * Prints an error for the user, with control characters escaped, and returns the exit status. Prints nothing and

@@ -4,8 +4,8 @@ import { completeCommand } from "./commands/complete.ts";
 import { configureEngineCommand } from "./commands/engine.ts";
 import { commands } from "./commands/index.ts";
 import { pathOf, rejectUnknownCommands } from "./commands/unknown-command.ts";
-import { say, sayBehind } from "./notes.ts";
 import type { Shell } from "./shell.ts";
+import { say, sayBehind } from "./terminal/notes.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   readonly version: string;

@@ -1,5 +1,5 @@
 import pc from "picocolors";
-import { padded, widest } from "./text-width.ts";
+import { padded, widest } from "./terminal/text-width.ts";
 
 type Colors = ReturnType<typeof pc.createColors>;
 

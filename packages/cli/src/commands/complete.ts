@@ -1,8 +1,8 @@
 import { Argument, Command } from "commander";
 import { namesOf } from "../completion/names.ts";
 import { NAMED, type Named } from "../completion/places.ts";
-import { engineAddress } from "../engine-address.ts";
-import { withEngine } from "../engine-session.ts";
+import { engineAddress } from "../engine/engine-address.ts";
+import { withEngine } from "../engine/engine-session.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 

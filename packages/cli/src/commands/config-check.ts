@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { checkConfig, formatFinding, shownPath } from "../config-check.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { sayBehind, sayWarning } from "../notes.ts";
+import { checkConfig, formatFinding, shownPath } from "../project/config-check.ts";
 import type { Shell } from "../shell.ts";
+import { sayBehind, sayWarning } from "../terminal/notes.ts";
 import { configOption } from "./options.ts";
 
 interface CheckOptions {

@@ -1,14 +1,14 @@
 import type { ExplainedKey } from "@svc-runtime/engine";
 import { CallError, MASK, maskConfig, maskConfigText } from "@svc-runtime/protocol";
 import { Command } from "commander";
-import { announcedEngine } from "../announced-engine.ts";
-import { engineAddress, projectConfigFile } from "../engine-address.ts";
-import { withEngine } from "../engine-session.ts";
+import { announcedEngine } from "../engine/announced-engine.ts";
+import { engineAddress, projectConfigFile } from "../engine/engine-address.ts";
+import { withEngine } from "../engine/engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { sayNote } from "../notes.ts";
 import type { Shell } from "../shell.ts";
-import { table } from "../table.ts";
-import { hangingIndent } from "../word-wrap.ts";
+import { sayNote } from "../terminal/notes.ts";
+import { table } from "../terminal/table.ts";
+import { hangingIndent } from "../terminal/word-wrap.ts";
 import { configOption } from "./options.ts";
 
 interface ExplainOptions {

@@ -6,14 +6,14 @@ import {
   UsageError,
 } from "@svc-runtime/console/options";
 import { Command } from "commander";
-import { announcedEngine } from "../announced-engine.ts";
-import { engineAddress, projectConfigFile } from "../engine-address.ts";
+import { announcedEngine } from "../engine/announced-engine.ts";
+import { engineAddress, projectConfigFile } from "../engine/engine-address.ts";
+import { freePortLike } from "../engine/free-port.ts";
+import { findPortHolder } from "../engine/port-holder.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { freePortLike } from "../free-port.ts";
-import { openBrowser } from "../open-browser.ts";
-import { findPortHolder } from "../port-holder.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop } from "../stop-requests.ts";
+import { openBrowser } from "../terminal/open-browser.ts";
 import { askedAsOption, retyped, typedWords } from "../typed-command.ts";
 import { configOption } from "./options.ts";
 

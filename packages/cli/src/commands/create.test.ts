@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EXIT } from "../exit-codes.ts";
+import { bundledTemplates, type TemplateSource } from "../project/templates.ts";
 import { recordedShell } from "../shell.test-support.ts";
-import { bundledTemplates, type TemplateSource } from "../templates.ts";
 import { createProject } from "./create.ts";
 
 let dir: string;

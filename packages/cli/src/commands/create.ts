@@ -4,8 +4,6 @@ import { quoteWord } from "@svc-runtime/protocol";
 import { Command } from "commander";
 import { didYouMean } from "../did-you-mean.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { say } from "../notes.ts";
-import type { Shell } from "../shell.ts";
 import {
   bundledTemplates,
   listTemplates,
@@ -16,8 +14,10 @@ import {
   type TemplateSource,
   templateFiles,
   type Written,
-} from "../templates.ts";
-import { folderAt } from "../worker-target.ts";
+} from "../project/templates.ts";
+import type { Shell } from "../shell.ts";
+import { say } from "../terminal/notes.ts";
+import { folderAt } from "../workers/worker-target.ts";
 import { jsonOption } from "./options.ts";
 
 /** Options from the command line. Missing ones are prompted for. */

@@ -1,10 +1,10 @@
 import { Command } from "commander";
 import { type CronTrigger, listCronTriggers } from "../cron-triggers.ts";
-import { askEngine } from "../engine-request.ts";
-import { sayReason } from "../notes.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import type { Shell } from "../shell.ts";
-import { table } from "../table.ts";
-import { ago } from "../times.ts";
+import { sayReason } from "../terminal/notes.ts";
+import { table } from "../terminal/table.ts";
+import { ago } from "../terminal/times.ts";
 import { statusStyle } from "./functions.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 

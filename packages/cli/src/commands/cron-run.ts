@@ -1,13 +1,13 @@
 import { MAX_TIMEOUT_MS } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import { cancellable } from "../call-progress.ts";
 import { listCronTriggers } from "../cron-triggers.ts";
 import { didYouMean } from "../did-you-mean.ts";
-import { askEngine } from "../engine-request.ts";
+import { cancellable } from "../engine/call-progress.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { formatResult } from "../json-format.ts";
 import type { Shell } from "../shell.ts";
+import { formatResult } from "../terminal/json-format.ts";
 import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
 
 const DEFAULT_TIMEOUT_MS = 600_000;

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { projectConfigFile } from "../engine-address.ts";
+import { projectConfigFile } from "../engine/engine-address.ts";
 import type { Shell } from "../shell.ts";
 import { typedWords } from "../typed-command.ts";
 import { requireConfigFile } from "./engine.ts";

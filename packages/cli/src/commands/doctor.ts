@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import type { Finding } from "../doctor/finding.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { escapeUnprintableLines } from "../log-lines.ts";
+import { escapeUnprintableLines } from "../logs/log-lines.ts";
 import type { Shell } from "../shell.ts";
-import { hangingIndent } from "../word-wrap.ts";
+import { hangingIndent } from "../terminal/word-wrap.ts";
 import { configOption, urlOption } from "./options.ts";
 
 interface DoctorOptions {

@@ -2,15 +2,15 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { EngineFlag, Logger, LogLevel, LogRecord, RunningEngine } from "@svc-runtime/engine";
 import { type Command, Option } from "commander";
-import { DEFAULT_CONFIG_FILE } from "../engine-address.ts";
+import { DEFAULT_CONFIG_FILE } from "../engine/engine-address.ts";
+import { startSummary } from "../engine/start-summary.ts";
 import { CommandFailure, EXIT_MEANINGS } from "../exit-codes.ts";
-import { type LogForm, textLine } from "../log-lines.ts";
+import { type LogForm, textLine } from "../logs/log-lines.ts";
+import { withShortIds } from "../logs/short-ids.ts";
 import type { Shell } from "../shell.ts";
-import { withShortIds } from "../short-ids.ts";
-import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
 import { askedAsOption, typedWords } from "../typed-command.ts";
-import { workerRecordOf } from "../worker-record.ts";
+import { workerRecordOf } from "../workers/worker-record.ts";
 import { engineFlags } from "./engine-flags.ts";
 import { configOption, parsePort } from "./options.ts";
 import { UnknownCommand } from "./unknown-command.ts";
@@ -147,7 +147,7 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
   // Imported lazily: other commands must not wait for the engine's code.
   const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([
     import("@svc-runtime/engine"),
-    import("../start-failure.ts"),
+    import("../engine/start-failure.ts"),
   ]);
   const overrides = {
     bridgePort: options.bridgePort,

@@ -2,11 +2,11 @@ import { CallError } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
 import { didYouMean } from "../did-you-mean.ts";
-import { askEngine, payloadWith } from "../engine-request.ts";
+import { askEngine, payloadWith } from "../engine/engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { isField, type JsonSource, jsonArgument, objectOfFields } from "../json-input.ts";
-import { sayNote } from "../notes.ts";
+import { isField, type JsonSource, jsonArgument, objectOfFields } from "../functions/json-input.ts";
 import type { Shell } from "../shell.ts";
+import { sayNote } from "../terminal/notes.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 const DATA: JsonSource = { noun: "data", example: `svc event emit orders.created '{"id": 7}'` };

@@ -1,14 +1,14 @@
 import { Command } from "commander";
 import { didYouMean } from "../did-you-mean.ts";
-import { askEngine, codeOf } from "../engine-request.ts";
+import { askEngine, codeOf } from "../engine/engine-request.ts";
+import { type FunctionDetail, type FunctionRow, listConnected, listFunctions } from "../engine/listings.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { functionPage } from "../function-page.ts";
-import { type FunctionDetail, type FunctionRow, listConnected, listFunctions } from "../listings.ts";
-import { addModule, moduleOf } from "../missing-module.ts";
+import { functionPage } from "../functions/function-page.ts";
 import type { Shell } from "../shell.ts";
-import { table } from "../table.ts";
-import { outPaint } from "../terminal-text.ts";
-import { unreadyWorkers } from "../unready-workers.ts";
+import { table } from "../terminal/table.ts";
+import { outPaint } from "../terminal/terminal-text.ts";
+import { addModule, moduleOf } from "../workers/missing-module.ts";
+import { unreadyWorkers } from "../workers/unready-workers.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface FunctionsOptions extends EngineOptions {

@@ -2,11 +2,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { compileWildcards, quoteWord } from "@svc-runtime/protocol";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { listFunctions } from "../engine/listings.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { listFunctions } from "../listings.ts";
-import { sayWarning } from "../notes.ts";
 import type { Shell } from "../shell.ts";
+import { sayWarning } from "../terminal/notes.ts";
 import type { ListedFunction } from "../typegen/typed-function.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 

@@ -1,14 +1,14 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { Command, Option } from "commander";
-import { askEngine } from "../engine-request.ts";
-import { followLogs, type LogQuery, lastLogs } from "../follow-logs.ts";
-import { nearestOfFilters } from "../nearest-filter.ts";
-import { say, sayNote } from "../notes.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { filterSuggestion } from "../logs/filter-suggestion.ts";
+import { followLogs, type LogQuery, lastLogs } from "../logs/follow-logs.ts";
+import { type StoredLog, storedLogLine } from "../logs/stored-log-lines.ts";
 import type { Shell } from "../shell.ts";
 import { abortAtStop } from "../stop-requests.ts";
-import { type StoredLog, storedLogLine } from "../stored-log-lines.ts";
-import { outPaint } from "../terminal-text.ts";
-import { fullTraceId } from "../trace-ids.ts";
+import { say, sayNote } from "../terminal/notes.ts";
+import { outPaint } from "../terminal/terminal-text.ts";
+import { fullTraceId } from "../traces/trace-ids.ts";
 import {
   allOptions,
   type EngineOptions,
@@ -115,5 +115,5 @@ async function queryOf(
 }
 
 function hintOf(engine: Worker, { service, function: functionId }: LogsOptions): Promise<string> {
-  return nearestOfFilters(engine, { functionId, services: service });
+  return filterSuggestion(engine, { functionId, services: service });
 }

@@ -3,13 +3,13 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { findPortHolder } from "../engine/port-holder.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import type { McpParts } from "../mcp/mcp-server.ts";
-import { say, sayBehind, sayWarning } from "../notes.ts";
-import { findPortHolder } from "../port-holder.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop } from "../stop-requests.ts";
+import { say, sayBehind, sayWarning } from "../terminal/notes.ts";
 import { allOptions, type EngineOptions, jsonOption, parsePort, wholeNumber, withEngineOptions } from "./options.ts";
 
 interface McpOptions extends EngineOptions {

@@ -1,12 +1,12 @@
 import type { CallFigures } from "@svc-runtime/protocol/listings";
 import type { Worker } from "@svc-runtime/sdk";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { watchPage } from "../live-screen.ts";
 import type { Shell } from "../shell.ts";
-import { table } from "../table.ts";
-import { outPaint } from "../terminal-text.ts";
+import { watchPage } from "../terminal/live-screen.ts";
+import { table } from "../terminal/table.ts";
+import { outPaint } from "../terminal/terminal-text.ts";
 import {
   allOptions,
   type EngineOptions,

@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { confirm } from "../confirm.ts";
-import { askEngine } from "../engine-request.ts";
-import { withQueue } from "../queues.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { withQueue } from "../queues/queues.ts";
 import type { Shell } from "../shell.ts";
+import { confirm } from "../terminal/confirm.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface DiscardOptions extends EngineOptions {

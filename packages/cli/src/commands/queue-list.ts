@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
-import { queueTable } from "../queue-table.ts";
-import { listQueues } from "../queues.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { queueTable } from "../queues/queue-table.ts";
+import { listQueues } from "../queues/queues.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 

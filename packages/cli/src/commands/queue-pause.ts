@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
-import { withQueue } from "../queues.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { withQueue } from "../queues/queues.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 

@@ -1,10 +1,10 @@
 import type { ListedJobState } from "@svc-runtime/protocol/listings";
 import { Command, Option } from "commander";
-import { askEngine } from "../engine-request.ts";
-import { jobTable, readJobs } from "../job-table.ts";
-import { formatResult } from "../json-format.ts";
-import { withQueue } from "../queues.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { jobTable, readJobs } from "../queues/job-table.ts";
+import { withQueue } from "../queues/queues.ts";
 import type { Shell } from "../shell.ts";
+import { formatResult } from "../terminal/json-format.ts";
 import { allOptions, type EngineOptions, jsonOption, limitOption, withEngineOptions } from "./options.ts";
 
 const STATES: readonly ListedJobState[] = ["waiting", "active", "delayed", "dead", "done"];

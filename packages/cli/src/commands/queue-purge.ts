@@ -1,9 +1,9 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import { confirm } from "../confirm.ts";
-import { askEngine } from "../engine-request.ts";
-import { type QueueCounts, withQueue } from "../queues.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { type QueueCounts, withQueue } from "../queues/queues.ts";
 import type { Shell } from "../shell.ts";
+import { confirm } from "../terminal/confirm.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface PurgeOptions extends EngineOptions {

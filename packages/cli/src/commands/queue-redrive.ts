@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { askEngine, payloadWith } from "../engine-request.ts";
-import { type JsonSource, jsonArgument } from "../json-input.ts";
-import { withQueue } from "../queues.ts";
+import { askEngine, payloadWith } from "../engine/engine-request.ts";
+import { type JsonSource, jsonArgument } from "../functions/json-input.ts";
+import { withQueue } from "../queues/queues.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 

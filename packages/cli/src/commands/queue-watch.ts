@@ -1,12 +1,12 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { jobTable, readJobs } from "../job-table.ts";
-import { watchPage } from "../live-screen.ts";
-import { queueTable } from "../queue-table.ts";
-import { listQueues, withQueue } from "../queues.ts";
+import { jobTable, readJobs } from "../queues/job-table.ts";
+import { queueTable } from "../queues/queue-table.ts";
+import { listQueues, withQueue } from "../queues/queues.ts";
 import type { Shell } from "../shell.ts";
+import { watchPage } from "../terminal/live-screen.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
 /** Maximum jobs per state. */

@@ -1,11 +1,11 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import { confirm } from "../confirm.ts";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { say } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { nearestItem } from "../state-items.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { say } from "../terminal/notes.ts";
 import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
 
 interface DeleteOptions extends EngineOptions {

@@ -1,10 +1,10 @@
 import { memberTexts } from "@svc-runtime/protocol/json-text";
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { formatResult } from "../json-format.ts";
 import type { Shell } from "../shell.ts";
 import { nearestItem } from "../state-items.ts";
+import { formatResult } from "../terminal/json-format.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface GetOptions extends EngineOptions {

@@ -1,12 +1,12 @@
 import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
-import { formatBytes } from "../format-bytes.ts";
-import { formatJson, formatResult } from "../json-format.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import type { Shell } from "../shell.ts";
 import { nearestItem } from "../state-items.ts";
-import { table } from "../table.ts";
-import { ago } from "../times.ts";
+import { formatBytes } from "../terminal/format-bytes.ts";
+import { formatJson, formatResult } from "../terminal/json-format.ts";
+import { table } from "../terminal/table.ts";
+import { ago } from "../terminal/times.ts";
 import { allOptions, type EngineOptions, jsonOption, limitOption, withEngineOptions } from "./options.ts";
 
 interface ListOptions extends EngineOptions {

@@ -1,9 +1,9 @@
 import { Command } from "commander";
-import { askEngine, payloadWith } from "../engine-request.ts";
+import { askEngine, payloadWith } from "../engine/engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { formatResult } from "../json-format.ts";
-import { type JsonSource, jsonArgument, jsonFromFile, textOfFile, textOfStdin } from "../json-input.ts";
+import { type JsonSource, jsonArgument, jsonFromFile, textOfFile, textOfStdin } from "../functions/json-input.ts";
 import type { Shell } from "../shell.ts";
+import { formatResult } from "../terminal/json-format.ts";
 import {
   allOptions,
   type EngineOptions,

@@ -1,13 +1,13 @@
 import { Command, Option } from "commander";
-import { drawTrace, precise } from "../draw-trace.ts";
-import { askEngine } from "../engine-request.ts";
-import { nearestOfFilters } from "../nearest-filter.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { filterSuggestion } from "../logs/filter-suggestion.ts";
 import type { Shell } from "../shell.ts";
-import { table } from "../table.ts";
-import { outPaint } from "../terminal-text.ts";
-import { dayAndTime } from "../times.ts";
-import { fullTraceId, listTraces, type TraceRow, traceNotFound } from "../trace-ids.ts";
-import { spansOf } from "../traces.ts";
+import { table } from "../terminal/table.ts";
+import { outPaint } from "../terminal/terminal-text.ts";
+import { dayAndTime } from "../terminal/times.ts";
+import { drawTrace, precise } from "../traces/draw-trace.ts";
+import { fullTraceId, listTraces, type TraceRow, traceNotFound } from "../traces/trace-ids.ts";
+import { spansOf } from "../traces/traces.ts";
 import {
   allOptions,
   type EngineOptions,
@@ -86,7 +86,7 @@ async function list(shell: Shell, command: Command, options: TracesOptions): Pro
     const found = await listTraces(engine, query);
     const services = service === undefined ? [] : [service];
     const hint =
-      found.traces.length === 0 ? await nearestOfFilters(engine, { functionId: options.function, services }) : "";
+      found.traces.length === 0 ? await filterSuggestion(engine, { functionId: options.function, services }) : "";
     return { ...found, hint };
   });
   if (options.json) shell.out(`${JSON.stringify({ traces })}\n`);

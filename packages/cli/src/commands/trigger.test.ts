@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../exit-codes.ts";
-import { formatResult } from "../json-format.ts";
-import { checkedJson } from "../json-input.ts";
+import { checkedJson } from "../functions/json-input.ts";
 import { run } from "../main.ts";
 import { recordedShell } from "../shell.test-support.ts";
+import { formatResult } from "../terminal/json-format.ts";
 
 describe("the result of a call", () => {
   it("is one compact line", () => {

@@ -1,14 +1,13 @@
 import { CallError, MAX_TIMEOUT_MS, nameProblem, quoteWord } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
 import { Command, InvalidArgumentError } from "commander";
-import { cancellable } from "../call-progress.ts";
-import { printTraceOfCall } from "../call-trace.ts";
 import { didYouMean } from "../did-you-mean.ts";
-import { engineAddress } from "../engine-address.ts";
-import { payloadWith } from "../engine-request.ts";
-import { withEngine } from "../engine-session.ts";
+import { cancellable } from "../engine/call-progress.ts";
+import { engineAddress } from "../engine/engine-address.ts";
+import { payloadWith } from "../engine/engine-request.ts";
+import { withEngine } from "../engine/engine-session.ts";
+import { listFunctions } from "../engine/listings.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { formatJson, formatResult } from "../json-format.ts";
 import {
   checkedJson,
   isField,
@@ -17,13 +16,14 @@ import {
   jsonFromFile,
   objectOfFields,
   quotingAdvice,
-} from "../json-input.ts";
-import { listFunctions } from "../listings.ts";
-import { addModule, moduleOf, notFound } from "../missing-module.ts";
-import { listQueues } from "../queues.ts";
+} from "../functions/json-input.ts";
+import { textMembersOf } from "../functions/text-members.ts";
+import { listQueues } from "../queues/queues.ts";
 import type { Shell } from "../shell.ts";
-import { textMembersOf } from "../text-members.ts";
-import { unreadyWorkers } from "../unready-workers.ts";
+import { formatJson, formatResult } from "../terminal/json-format.ts";
+import { printTraceOfCall } from "../traces/call-trace.ts";
+import { addModule, moduleOf, notFound } from "../workers/missing-module.ts";
+import { unreadyWorkers } from "../workers/unready-workers.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
 const DEFAULT_CALL_TIMEOUT_MS = 30_000;

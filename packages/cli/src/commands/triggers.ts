@@ -1,12 +1,12 @@
 import { Command } from "commander";
 import { didYouMean } from "../did-you-mean.ts";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { listTriggers, triggerTypeIds } from "../engine/listings.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { listTriggers, triggerTypeIds } from "../listings.ts";
-import { sayReason } from "../notes.ts";
+import { conditionOf, descriptionOf } from "../functions/trigger-condition.ts";
 import type { Shell } from "../shell.ts";
-import { table } from "../table.ts";
-import { conditionOf, descriptionOf } from "../trigger-condition.ts";
+import { sayReason } from "../terminal/notes.ts";
+import { table } from "../terminal/table.ts";
 import { statusStyle } from "./functions.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 

@@ -1,15 +1,15 @@
 import { quoteWord } from "@svc-runtime/protocol";
 import { Command, InvalidArgumentError } from "commander";
-import { type AddRequest, addWorker } from "../add-worker.ts";
-import { builtInWorkers } from "../built-in-workers.ts";
-import { DEFAULT_CONFIG_FILE, engineAddress, probe } from "../engine-address.ts";
-import { withEngine } from "../engine-session.ts";
+import { DEFAULT_CONFIG_FILE, engineAddress, probe } from "../engine/engine-address.ts";
+import { withEngine } from "../engine/engine-session.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { say } from "../notes.ts";
-import { isSameFile, localProject, type Project, projectOfEngine } from "../project.ts";
+import { isSameFile, localProject, type Project, projectOfEngine } from "../project/project.ts";
 import { runForEach } from "../run-for-each.ts";
 import type { Shell } from "../shell.ts";
-import { targetOf, type WorkerTarget } from "../worker-target.ts";
+import { say } from "../terminal/notes.ts";
+import { type AddRequest, addWorker } from "../workers/add-worker.ts";
+import { builtInWorkers } from "../workers/built-in-workers.ts";
+import { targetOf, type WorkerTarget } from "../workers/worker-target.ts";
 import { configOption, urlOption } from "./options.ts";
 
 /** Maximum of the config file. */

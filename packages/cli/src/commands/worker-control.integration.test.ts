@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Ended, type TestSystem, testSystem } from "../data-commands.test-support.ts";
 import { EXIT } from "../exit-codes.ts";
 import { PROBE_MANIFEST, writeProbeWorker } from "../running-engine.test-support.ts";
-import type { WorkerReport } from "../worker-functions.ts";
+import type { WorkerReport } from "../workers/worker-functions.ts";
 
 /** `one` has two processes, `two` has a limit that cannot be enforced, `broken` exits as soon as it starts. */
 const CONFIG = `workers:

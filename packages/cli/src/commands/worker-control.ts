@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { controlWorkers, requireNames } from "../control-workers.ts";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import type { Shell } from "../shell.ts";
-import type { WorkerAction } from "../worker-functions.ts";
+import { controlWorkers, requireNames } from "../workers/control-workers.ts";
+import type { WorkerAction } from "../workers/worker-functions.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface ControlOptions extends EngineOptions {

@@ -1,18 +1,18 @@
 import { maskConfig, maskConfigText } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { formatBytes } from "../format-bytes.ts";
-import { escapeUnprintable, printable } from "../log-lines.ts";
-import { sayNote } from "../notes.ts";
-import { processOnly } from "../process-only.ts";
+import { escapeUnprintable, printable } from "../logs/log-lines.ts";
 import type { Shell } from "../shell.ts";
-import { outPaint } from "../terminal-text.ts";
-import { padded, widest } from "../text-width.ts";
-import { hangingIndent } from "../word-wrap.ts";
-import { fullName, inspectWorker, type WorkerInspection } from "../worker-functions.ts";
-import { folderAt, looksLikePath, requireFolder } from "../worker-target.ts";
+import { formatBytes } from "../terminal/format-bytes.ts";
+import { sayNote } from "../terminal/notes.ts";
+import { outPaint } from "../terminal/terminal-text.ts";
+import { padded, widest } from "../terminal/text-width.ts";
+import { hangingIndent } from "../terminal/word-wrap.ts";
+import { processOnly } from "../workers/process-only.ts";
+import { fullName, inspectWorker, type WorkerInspection } from "../workers/worker-functions.ts";
+import { folderAt, looksLikePath, requireFolder } from "../workers/worker-target.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface InspectOptions extends EngineOptions {

@@ -1,13 +1,13 @@
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
-import { formatBytes } from "../format-bytes.ts";
-import { sayReason } from "../notes.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import type { Shell } from "../shell.ts";
-import { table } from "../table.ts";
-import { outPaint } from "../terminal-text.ts";
-import { span } from "../times.ts";
-import { listWorkers, type WorkerReport } from "../worker-functions.ts";
-import { stateColor } from "../worker-page.ts";
+import { formatBytes } from "../terminal/format-bytes.ts";
+import { sayReason } from "../terminal/notes.ts";
+import { table } from "../terminal/table.ts";
+import { outPaint } from "../terminal/terminal-text.ts";
+import { span } from "../terminal/times.ts";
+import { listWorkers, type WorkerReport } from "../workers/worker-functions.ts";
+import { stateColor } from "../workers/worker-page.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface ListOptions extends EngineOptions {

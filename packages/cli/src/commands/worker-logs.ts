@@ -1,18 +1,18 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { Command, Option } from "commander";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { MergedLines } from "../merged-lines.ts";
-import { say } from "../notes.ts";
-import { processOnly } from "../process-only.ts";
+import { MergedLines } from "../logs/merged-lines.ts";
 import type { Shell } from "../shell.ts";
 import { abortAtStop } from "../stop-requests.ts";
-import { outPaint } from "../terminal-text.ts";
-import { dayAndTime } from "../times.ts";
-import { fullName, listWorkers } from "../worker-functions.ts";
-import { shownLine, writerOf } from "../worker-lines.ts";
-import { followLogs, type LogStream, readLogs, type WorkerLine } from "../worker-logs.ts";
-import { Prefixes } from "../worker-prefix.ts";
+import { say } from "../terminal/notes.ts";
+import { outPaint } from "../terminal/terminal-text.ts";
+import { dayAndTime } from "../terminal/times.ts";
+import { processOnly } from "../workers/process-only.ts";
+import { fullName, listWorkers } from "../workers/worker-functions.ts";
+import { shownLine, writerOf } from "../workers/worker-lines.ts";
+import { followLogs, type LogStream, readLogs, type WorkerLine } from "../workers/worker-logs.ts";
+import { Prefixes } from "../workers/worker-prefix.ts";
 import {
   allOptions,
   type EngineOptions,

@@ -1,15 +1,15 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import type { ListedEntry } from "../config-entries.ts";
-import { confirm } from "../confirm.ts";
-import { engineAddress, probe } from "../engine-address.ts";
-import { withEngine } from "../engine-session.ts";
-import { sayNote } from "../notes.ts";
-import { localProject, type Project, projectOfEngine } from "../project.ts";
-import { dependentsFirst, entryNamed, removeWorker } from "../remove-worker.ts";
+import { engineAddress, probe } from "../engine/engine-address.ts";
+import { withEngine } from "../engine/engine-session.ts";
+import type { ListedEntry } from "../project/config-entries.ts";
+import { localProject, type Project, projectOfEngine } from "../project/project.ts";
 import { runForEach } from "../run-for-each.ts";
 import type { Shell } from "../shell.ts";
-import { listWorkers } from "../worker-functions.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { sayNote } from "../terminal/notes.ts";
+import { dependentsFirst, entryNamed, removeWorker } from "../workers/remove-worker.ts";
+import { listWorkers } from "../workers/worker-functions.ts";
 import { configOption, urlOption } from "./options.ts";
 
 interface RemoveOptions {

@@ -1,14 +1,14 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { listTriggers } from "../engine/listings.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { listTriggers } from "../listings.ts";
-import { watchPage } from "../live-screen.ts";
 import type { Shell } from "../shell.ts";
-import { outPaint } from "../terminal-text.ts";
-import { fullName, workerStatus } from "../worker-functions.ts";
-import { readLogs } from "../worker-logs.ts";
-import { type WorkerStatus, workerPage } from "../worker-page.ts";
+import { watchPage } from "../terminal/live-screen.ts";
+import { outPaint } from "../terminal/terminal-text.ts";
+import { fullName, workerStatus } from "../workers/worker-functions.ts";
+import { readLogs } from "../workers/worker-logs.ts";
+import { type WorkerStatus, workerPage } from "../workers/worker-page.ts";
 import { allOptions, type EngineOptions, jsonOption, tailOption, withEngineOptions } from "./options.ts";
 
 /** Number of output lines that the engine keeps in memory for `--json`. */

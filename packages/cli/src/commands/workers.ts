@@ -1,9 +1,9 @@
 import { Command } from "commander";
-import { askEngine } from "../engine-request.ts";
-import { listConnected, type WorkerRow } from "../listings.ts";
+import { askEngine } from "../engine/engine-request.ts";
+import { listConnected, type WorkerRow } from "../engine/listings.ts";
 import type { Shell } from "../shell.ts";
-import { table } from "../table.ts";
-import { ago } from "../times.ts";
+import { table } from "../terminal/table.ts";
+import { ago } from "../terminal/times.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface WorkersOptions extends EngineOptions {

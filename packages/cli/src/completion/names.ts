@@ -1,8 +1,8 @@
 import type { Worker } from "@svc-runtime/sdk";
 import { listCronTriggers } from "../cron-triggers.ts";
-import { listConnected, listFunctions, triggerTypeIds } from "../listings.ts";
-import { servicesOf } from "../nearest-filter.ts";
-import { listQueues } from "../queues.ts";
+import { listConnected, listFunctions, triggerTypeIds } from "../engine/listings.ts";
+import { servicesOf } from "../logs/filter-suggestion.ts";
+import { listQueues } from "../queues/queues.ts";
 import { keysOf, scopeNames } from "../state-items.ts";
 import type { Named } from "./places.ts";
 

@@ -1,5 +1,5 @@
-import { builtInWorkers } from "../built-in-workers.ts";
 import type { CommandNode, OptionNode } from "../command-tree.ts";
+import { builtInWorkers } from "../workers/built-in-workers.ts";
 
 /** Kinds of names that come from a running engine, as `svc __complete` lists them. */
 export const NAMED = [

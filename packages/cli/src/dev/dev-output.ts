@@ -1,13 +1,13 @@
 import type { LogRecord } from "@svc-runtime/engine";
-import { parseLogLine, textLine, timeOfDay } from "../log-lines.ts";
-import { MergedLines } from "../merged-lines.ts";
+import { parseLogLine, textLine, timeOfDay } from "../logs/log-lines.ts";
+import { MergedLines } from "../logs/merged-lines.ts";
+import { withShortIds } from "../logs/short-ids.ts";
 import type { Shell } from "../shell.ts";
-import { withShortIds } from "../short-ids.ts";
-import { fitForTerminal, outPaint } from "../terminal-text.ts";
-import { BAR, shownLine, writerOf } from "../worker-lines.ts";
-import type { WorkerLine } from "../worker-logs.ts";
-import { Prefixes } from "../worker-prefix.ts";
-import { workerRecordOf } from "../worker-record.ts";
+import { fitForTerminal, outPaint } from "../terminal/terminal-text.ts";
+import { BAR, shownLine, writerOf } from "../workers/worker-lines.ts";
+import type { WorkerLine } from "../workers/worker-logs.ts";
+import { Prefixes } from "../workers/worker-prefix.ts";
+import { workerRecordOf } from "../workers/worker-record.ts";
 
 /**
  * Prints the output of engine, console and workers on one terminal, in the order of time. Each line is prefixed with its

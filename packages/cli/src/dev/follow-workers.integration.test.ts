@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/protocol";
 import { expect, it } from "vitest";
-import type { EngineCalls } from "../worker-functions.ts";
+import type { EngineCalls } from "../workers/worker-functions.ts";
 import { followWorkers } from "./follow-workers.ts";
 
 interface Asked {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { isTransient } from "../engine-session.ts";
-import { type EngineCalls, listWorkers } from "../worker-functions.ts";
-import { followLogs, isGone, readLogs, type WorkerLine } from "../worker-logs.ts";
+import { isTransient } from "../engine/engine-session.ts";
+import { type EngineCalls, listWorkers } from "../workers/worker-functions.ts";
+import { followLogs, isGone, readLogs, type WorkerLine } from "../workers/worker-logs.ts";
 
 /** Interval for listing workers, because the config file may change. */
 const LIST_INTERVAL_MS = 1_000;

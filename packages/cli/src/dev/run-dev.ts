@@ -1,17 +1,17 @@
 import { basename, relative } from "node:path";
 import type { Worker } from "@svc-runtime/sdk";
-import { announcedEngine } from "../announced-engine.ts";
-import { listedEntries } from "../config-entries.ts";
-import { announcedAddress, type EngineAddress } from "../engine-address.ts";
-import { withEngine } from "../engine-session.ts";
+import { announcedEngine } from "../engine/announced-engine.ts";
+import { announcedAddress, type EngineAddress } from "../engine/engine-address.ts";
+import { withEngine } from "../engine/engine-session.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { parseLogLine } from "../log-lines.ts";
-import { openBrowser } from "../open-browser.ts";
-import { addOwnWorkers } from "../own-workers.ts";
+import { parseLogLine } from "../logs/log-lines.ts";
+import { listedEntries } from "../project/config-entries.ts";
 import type { Shell } from "../shell.ts";
 import { deferred, listenForStop, type StopRequests } from "../stop-requests.ts";
-import { hangingIndent } from "../word-wrap.ts";
-import { controlWorker, listWorkers } from "../worker-functions.ts";
+import { openBrowser } from "../terminal/open-browser.ts";
+import { hangingIndent } from "../terminal/word-wrap.ts";
+import { workerAddHint } from "../workers/worker-add-hint.ts";
+import { controlWorker, listWorkers } from "../workers/worker-functions.ts";
 import { KEYS_HELP, KEYS_LINE, listenForDevKeys } from "./dev-keys.ts";
 import { DevOutput } from "./dev-output.ts";
 import { followWorkers } from "./follow-workers.ts";
@@ -208,7 +208,7 @@ class Dev {
         row(
           "local workers",
           workers.length === 0
-            ? `none yet; in a second terminal: ${addOwnWorkers(cwd, this.#options.configFile)}`
+            ? `none yet; in a second terminal: ${workerAddHint(cwd, this.#options.configFile)}`
             : workers.join(", "),
         ),
       ].join("")}\n  ${this.#shell.onKey === undefined ? "Press Ctrl-C to stop everything." : KEYS_LINE}\n\n`,

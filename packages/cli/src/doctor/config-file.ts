@@ -1,4 +1,4 @@
-import { formatFinding, shownPath } from "../config-check.ts";
+import { formatFinding, shownPath } from "../project/config-check.ts";
 import type { Check } from "./finding.ts";
 
 /** Checks the config file and the manifests of its workers. */

@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { shownPath } from "../config-check.ts";
-import { formatBytes } from "../format-bytes.ts";
+import { shownPath } from "../project/config-check.ts";
+import { formatBytes } from "../terminal/format-bytes.ts";
 import type { Check, Finding } from "./finding.ts";
 
 const MIB = 1_048_576;

@@ -1,8 +1,8 @@
 import { CallError } from "@svc-runtime/protocol";
 import { VERSION, type Worker } from "@svc-runtime/sdk";
-import { withEngine } from "../engine-session.ts";
+import { withEngine } from "../engine/engine-session.ts";
 import { CommandFailure, EXIT } from "../exit-codes.ts";
-import { listWorkers, type WorkerReport } from "../worker-functions.ts";
+import { listWorkers, type WorkerReport } from "../workers/worker-functions.ts";
 import type { Check, CheckContext, Finding } from "./finding.ts";
 import { queueFindings } from "./queues.ts";
 

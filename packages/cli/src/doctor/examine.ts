@@ -1,6 +1,6 @@
-import { announcedEngine } from "../announced-engine.ts";
-import { checkConfig } from "../config-check.ts";
-import { engineAddress } from "../engine-address.ts";
+import { announcedEngine } from "../engine/announced-engine.ts";
+import { engineAddress } from "../engine/engine-address.ts";
+import { checkConfig } from "../project/config-check.ts";
 import type { Shell } from "../shell.ts";
 import { configFile } from "./config-file.ts";
 import { dataFolder } from "./data-folder.ts";

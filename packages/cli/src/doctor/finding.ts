@@ -1,5 +1,5 @@
-import type { ConfigReport } from "../config-check.ts";
-import type { EngineAddress } from "../engine-address.ts";
+import type { EngineAddress } from "../engine/engine-address.ts";
+import type { ConfigReport } from "../project/config-check.ts";
 import type { Shell } from "../shell.ts";
 
 /** Result of one check. */

@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { findPortHolder } from "../port-holder.ts";
+import { findPortHolder } from "../engine/port-holder.ts";
 import type { Check, Finding } from "./finding.ts";
 
 /** Checks that the ports of the config file are free, unless the engine is running and uses them itself. */

@@ -1,5 +1,5 @@
 import type { Worker } from "@svc-runtime/sdk";
-import { LIST_QUEUES, listQueues } from "../queues.ts";
+import { LIST_QUEUES, listQueues } from "../queues/queues.ts";
 import type { Finding } from "./finding.ts";
 
 /** Returns a finding for each reason why jobs of a queue cannot run. None if the engine does not run svc-queue. */

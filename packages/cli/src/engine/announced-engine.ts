@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { listedDataDir } from "./config-entries.ts";
-import type { Shell } from "./shell.ts";
+import { listedDataDir } from "../project/config-entries.ts";
+import type { Shell } from "../shell.ts";
 
 /** A running engine, as it describes itself in `engine.json`. */
 export interface AnnouncedEngine {

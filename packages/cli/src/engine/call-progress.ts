@@ -1,6 +1,6 @@
-import { type Progress, showProgress } from "./progress.ts";
-import type { Shell } from "./shell.ts";
-import { leaveInterruptedLine } from "./stop-requests.ts";
+import type { Shell } from "../shell.ts";
+import { leaveInterruptedLine } from "../stop-requests.ts";
+import { type Progress, showProgress } from "../terminal/progress.ts";
 
 /** Calls shorter than this show no progress. */
 const QUIET_MS = 1_000;

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { EXIT } from "../exit-codes.ts";
+import { recordedShell } from "../shell.test-support.ts";
 import { engineAddress, noEngine, probe } from "./engine-address.ts";
-import { EXIT } from "./exit-codes.ts";
-import { recordedShell } from "./shell.test-support.ts";
 
 let dir: string;
 beforeEach(() => {

@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { connect as connectSocket } from "node:net";
 import { resolve } from "node:path";
 import { MASK, maskConfigText } from "@svc-runtime/protocol";
+import { CommandFailure, EXIT, usageFailure } from "../exit-codes.ts";
+import { listedBridgePort } from "../project/config-entries.ts";
+import type { Shell } from "../shell.ts";
 import { type AnnouncedEngine, announcedEngine } from "./announced-engine.ts";
-import { listedBridgePort } from "./config-entries.ts";
 import { requireProof } from "./engine-proof.ts";
-import { CommandFailure, EXIT, usageFailure } from "./exit-codes.ts";
-import type { Shell } from "./shell.ts";
 
 export const DEFAULT_CONFIG_FILE = "config.yaml";
 const DEFAULT_BRIDGE_URL = "ws://localhost:49134";

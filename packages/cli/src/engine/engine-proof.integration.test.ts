@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { freePort } from "@svc-runtime/protocol/testing";
 import { afterEach, expect, it, vi } from "vitest";
+import { EXIT } from "../exit-codes.ts";
+import { run } from "../main.ts";
+import { startTestEngine, type TestProject, testProject } from "../running-engine.test-support.ts";
+import { type RecordedShell, recordedShell } from "../shell.test-support.ts";
 import { engineAddress } from "./engine-address.ts";
 import { withEngine } from "./engine-session.ts";
-import { EXIT } from "./exit-codes.ts";
-import { run } from "./main.ts";
-import { startTestEngine, type TestProject, testProject } from "./running-engine.test-support.ts";
-import { type RecordedShell, recordedShell } from "./shell.test-support.ts";
 
 const TOKEN = "token-of-the-engine-of-this-folder";
 

@@ -2,8 +2,8 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { request as plainRequest } from "node:http";
 import { networkInterfaces } from "node:os";
 import { ENGINE_PROOF_PATH, engineProofKey, engineProofText } from "@svc-runtime/protocol";
+import { CommandFailure, EXIT } from "../exit-codes.ts";
 import type { AnnouncedEngine } from "./announced-engine.ts";
-import { CommandFailure, EXIT } from "./exit-codes.ts";
 
 const TIMEOUT_MS = 3000;
 /** A proof has 43 characters, so a longer response does not come from an engine. */

@@ -1,14 +1,14 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
 import type { Command } from "commander";
-import type { EngineOptions } from "./commands/options.ts";
-import { pathOf } from "./commands/unknown-command.ts";
+import type { EngineOptions } from "../commands/options.ts";
+import { pathOf } from "../commands/unknown-command.ts";
+import { foreignConfigFile, requireOwnEngine } from "../project/project.ts";
+import type { Shell } from "../shell.ts";
+import { sayNote } from "../terminal/notes.ts";
+import { missingModule } from "../workers/missing-module.ts";
 import { engineAddress } from "./engine-address.ts";
 import { withEngine } from "./engine-session.ts";
-import { missingModule } from "./missing-module.ts";
-import { sayNote } from "./notes.ts";
-import { foreignConfigFile, requireOwnEngine } from "./project.ts";
-import type { Shell } from "./shell.ts";
 
 export interface EngineRequest {
   readonly command: Command;

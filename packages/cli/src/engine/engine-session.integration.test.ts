@@ -3,10 +3,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { EXIT } from "./exit-codes.ts";
-import { run } from "./main.ts";
-import { startTestEngine, testProject } from "./running-engine.test-support.ts";
-import { type RecordedShell, recordedShell } from "./shell.test-support.ts";
+import { EXIT } from "../exit-codes.ts";
+import { run } from "../main.ts";
+import { startTestEngine, testProject } from "../running-engine.test-support.ts";
+import { type RecordedShell, recordedShell } from "../shell.test-support.ts";
 
 let server: Server | undefined;
 afterEach(() => {

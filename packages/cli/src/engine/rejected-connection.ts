@@ -1,5 +1,5 @@
+import { CommandFailure } from "../exit-codes.ts";
 import type { EngineAddress } from "./engine-address.ts";
-import { CommandFailure } from "./exit-codes.ts";
 
 /** How an engine rejected the connection. */
 export interface EngineRejection {

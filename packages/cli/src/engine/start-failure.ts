@@ -1,8 +1,8 @@
 import { ConfigError, ListenError } from "@svc-runtime/engine";
-import { CommandFailure } from "./exit-codes.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import { retyped } from "../typed-command.ts";
 import { FIRST_EPHEMERAL_PORT, freePortLike } from "./free-port.ts";
 import { findPortHolder, isUsedByConnection } from "./port-holder.ts";
-import { retyped } from "./typed-command.ts";
 
 /**
  * Converts a failed start of the engine to an error with advice (exit 1). Bugs are returned unchanged. `typed` is the

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { run } from "./main.ts";
-import { testProject } from "./running-engine.test-support.ts";
-import { recordedShell } from "./shell.test-support.ts";
+import { run } from "../main.ts";
+import { testProject } from "../running-engine.test-support.ts";
+import { recordedShell } from "../shell.test-support.ts";
 
 it("the summary shows which listeners other machines can reach", async () => {
   const project = testProject(

@@ -1,8 +1,8 @@
 import { relative } from "node:path";
 import type { RunningEngine } from "@svc-runtime/engine";
-import { addOwnWorkers } from "./own-workers.ts";
-import type { Shell } from "./shell.ts";
-import { hangingIndent } from "./word-wrap.ts";
+import type { Shell } from "../shell.ts";
+import { hangingIndent } from "../terminal/word-wrap.ts";
+import { workerAddHint } from "../workers/worker-add-hint.ts";
 
 /** Summary after the engine has started: addresses, modules, workers and next steps. */
 export function startSummary(
@@ -36,7 +36,7 @@ export function startSummary(
         : workers.map(({ name, replicas }) => (replicas === 1 ? name : `${name} ×${replicas}`)).join(", "),
     ),
     "",
-    ...nextSteps(workers.length > 0, addOwnWorkers(cwd, config.file)).map((step) => `  ${step}`),
+    ...nextSteps(workers.length > 0, workerAddHint(cwd, config.file)).map((step) => `  ${step}`),
     "",
     paint.dim("Press Ctrl-C to stop the engine and its workers."),
     "",

@@ -1,9 +1,9 @@
 import { quoteWord } from "@svc-runtime/protocol";
+import type { FunctionDetail } from "../engine/listings.ts";
+import { escapeUnprintable } from "../logs/log-lines.ts";
+import type { Shell } from "../shell.ts";
+import { padded, widest } from "../terminal/text-width.ts";
 import { membersOf, sampleOf, typeOf } from "./format-members.ts";
-import type { FunctionDetail } from "./listings.ts";
-import { escapeUnprintable } from "./log-lines.ts";
-import type { Shell } from "./shell.ts";
-import { padded, widest } from "./text-width.ts";
 import { conditionOf } from "./trigger-condition.ts";
 
 /** Formats everything about one function: providers, formats, triggers and an example call. */

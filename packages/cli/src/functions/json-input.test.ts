@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { recordedShell } from "../shell.test-support.ts";
 import { jsonFromFile, textOfFile, textOfStdin } from "./json-input.ts";
-import { recordedShell } from "./shell.test-support.ts";
 
 const SOURCE = { noun: "value", example: "1" };
 const NO_TEXT = Uint8Array.of(0x61, 0xff, 0xfe);

@@ -1,9 +1,9 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { findJsonFault } from "@svc-runtime/protocol/json-text";
-import { CommandFailure, usageFailure } from "./exit-codes.ts";
-import type { Shell } from "./shell.ts";
-import { readToEnd } from "./shell.ts";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
+import { readToEnd } from "../shell.ts";
 
 /** Maximum size of a payload. */
 const MAX_BYTES = 16 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { Worker } from "@svc-runtime/sdk";
-import type { FunctionDetail } from "./listings.ts";
+import type { FunctionDetail } from "../engine/listings.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 

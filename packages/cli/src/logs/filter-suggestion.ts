@@ -1,6 +1,6 @@
 import type { Worker } from "@svc-runtime/sdk";
-import { didYouMean } from "./did-you-mean.ts";
-import { listConnected, listFunctions } from "./listings.ts";
+import { didYouMean } from "../did-you-mean.ts";
+import { listConnected, listFunctions } from "../engine/listings.ts";
 
 /** Names in a filter of logs or traces. */
 export interface NamedFilters {
@@ -9,7 +9,7 @@ export interface NamedFilters {
 }
 
 /** Returns `; did you mean X?` for the first unknown name of a filter, or an empty string. */
-export async function nearestOfFilters(engine: Worker, { functionId, services = [] }: NamedFilters): Promise<string> {
+export async function filterSuggestion(engine: Worker, { functionId, services = [] }: NamedFilters): Promise<string> {
   if (functionId !== undefined) {
     const known = (await listFunctions(engine, { include_internal: true })).map(({ function_id }) => function_id);
     if (!known.includes(functionId)) return didYouMean(functionId, known);

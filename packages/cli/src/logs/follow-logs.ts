@@ -1,6 +1,6 @@
 import { setTimeout as after } from "node:timers/promises";
 import type { Worker } from "@svc-runtime/sdk";
-import { isTransient } from "./engine-session.ts";
+import { isTransient } from "../engine/engine-session.ts";
 import type { StoredLog } from "./stored-log-lines.ts";
 
 type Caller = Pick<Worker, "call">;

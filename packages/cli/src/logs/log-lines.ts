@@ -1,6 +1,6 @@
 import type { LogRecord } from "@svc-runtime/engine";
 import { jsonEscape } from "@svc-runtime/protocol/json-text";
-import type { Shell } from "./shell.ts";
+import type { Shell } from "../shell.ts";
 
 export type LogForm = "text" | "json";
 

@@ -1,6 +1,6 @@
+import type { Shell } from "../shell.ts";
+import { dayAndTime } from "../terminal/times.ts";
 import { escapeUnprintable, printable, stackLines } from "./log-lines.ts";
-import type { Shell } from "./shell.ts";
-import { dayAndTime } from "./times.ts";
 
 /** Log entry of the engine's store, as far as commands use it. */
 export interface StoredLog {

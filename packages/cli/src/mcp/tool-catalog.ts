@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { compileWildcards } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
-import { type FunctionRow, listConnected, listFunctions } from "../listings.ts";
+import { type FunctionRow, listConnected, listFunctions } from "../engine/listings.ts";
 import { type ToolInput, toolInput } from "./tool-input.ts";
 import { ToolNames } from "./tool-names.ts";
 import { type ToolOutput, toolOutput } from "./tool-output.ts";

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import type { LoadedConfig } from "@svc-runtime/engine";
-import { projectConfigFile } from "./engine-address.ts";
-import type { Shell } from "./shell.ts";
+import { projectConfigFile } from "../engine/engine-address.ts";
+import type { Shell } from "../shell.ts";
 
 /** A problem or a warning in the config file or in a manifest that it lists. */
 export interface ConfigFinding {

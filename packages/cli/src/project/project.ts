@@ -1,9 +1,9 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, relative } from "node:path";
 import type { Worker } from "@svc-runtime/sdk";
-import { type EngineAddress, noEngine, projectConfigFile } from "./engine-address.ts";
-import { CommandFailure } from "./exit-codes.ts";
-import type { Shell } from "./shell.ts";
+import { type EngineAddress, noEngine, projectConfigFile } from "../engine/engine-address.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
 
 /** The config file that a command edits, and the base of its relative paths. */
 export interface Project {

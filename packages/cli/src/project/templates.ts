@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const TEMPLATE_FILE = "template.json";
 
 /** The package's folder. Templates and assets are beside `src` and `dist`. */
-const packageDir = fileURLToPath(new URL("..", import.meta.url));
+const packageDir = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface TemplateSource {
   /** Contains one folder per template. */

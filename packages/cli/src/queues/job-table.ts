@@ -1,10 +1,10 @@
 import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
 import type { DoneJob, ListedJobState, QueueJob } from "@svc-runtime/protocol/listings";
 import { maskJson } from "@svc-runtime/protocol/secrets";
-import { formatJson } from "./json-format.ts";
-import { formatDuration } from "./progress.ts";
-import { table } from "./table.ts";
-import { ago } from "./times.ts";
+import { formatJson } from "../terminal/json-format.ts";
+import { formatDuration } from "../terminal/progress.ts";
+import { table } from "../terminal/table.ts";
+import { ago } from "../terminal/times.ts";
 
 /** A job as `queue::peek` returns it. `shown`: its data, of a done job its result, on one line with secrets masked. */
 type Job = (QueueJob | DoneJob) & { readonly shown: string };

@@ -1,7 +1,7 @@
+import type { Shell } from "../shell.ts";
+import { table } from "../terminal/table.ts";
+import { outPaint } from "../terminal/terminal-text.ts";
 import type { QueueCounts } from "./queues.ts";
-import type { Shell } from "./shell.ts";
-import { table } from "./table.ts";
-import { outPaint } from "./terminal-text.ts";
 
 /** Returns the counts of queues as a table, with the reasons why jobs wait below it. */
 export function queueTable(queues: readonly QueueCounts[], shell: Shell): string {

@@ -1,8 +1,8 @@
 import type { QueueStats } from "@svc-runtime/protocol/listings";
 import type { Worker } from "@svc-runtime/sdk";
-import { didYouMean } from "./did-you-mean.ts";
-import { codeOf } from "./engine-request.ts";
-import { CommandFailure } from "./exit-codes.ts";
+import { didYouMean } from "../did-you-mean.ts";
+import { codeOf } from "../engine/engine-request.ts";
+import { CommandFailure } from "../exit-codes.ts";
 
 /** Job counts of a queue, as far as commands use them. */
 export type QueueCounts = Omit<QueueStats, "bytes" | "added" | "died" | "expired" | "cancelled" | "kept">;

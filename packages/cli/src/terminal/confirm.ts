@@ -1,5 +1,5 @@
-import { CommandFailure, usageFailure } from "./exit-codes.ts";
-import type { Shell } from "./shell.ts";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
 
 /**
  * Asks for confirmation unless `--yes` is given. Without a terminal, `--yes` is required (exit 2). Any answer other

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { isTransient } from "./engine-session.ts";
-import type { Shell } from "./shell.ts";
+import { isTransient } from "../engine/engine-session.ts";
+import type { Shell } from "../shell.ts";
 import { outPaint } from "./terminal-text.ts";
 
 const ESCAPE = "\u001b";

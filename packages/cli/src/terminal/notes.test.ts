@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { recordedShell } from "../shell.test-support.ts";
 import { sayBehind, sayNote, sayReason, sayWarning } from "./notes.ts";
-import { recordedShell } from "./shell.test-support.ts";
 
 it("wraps notes at words on a narrow terminal and indents further lines", () => {
   const shell = recordedShell({ noteColumns: 40 });

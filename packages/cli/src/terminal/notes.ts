@@ -1,5 +1,5 @@
-import { escapeUnprintableLines } from "./log-lines.ts";
-import type { Shell } from "./shell.ts";
+import { escapeUnprintableLines } from "../logs/log-lines.ts";
+import type { Shell } from "../shell.ts";
 import { headed, inWholeWords } from "./word-wrap.ts";
 
 // Prints notes for the user on standard error, wrapped at words, with control characters escaped.

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import type { Shell } from "./shell.ts";
+import type { Shell } from "../shell.ts";
 
 /** Returns the command that opens an address in the user's browser, or undefined without a screen. */
 export function browserCommand(

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { cancellable } from "./call-progress.ts";
+import { cancellable } from "../engine/call-progress.ts";
+import { recordedShell } from "../shell.test-support.ts";
 import { showProgress } from "./progress.ts";
-import { recordedShell } from "./shell.test-support.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

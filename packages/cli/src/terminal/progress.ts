@@ -1,4 +1,4 @@
-import type { Shell } from "./shell.ts";
+import type { Shell } from "../shell.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const FRAME_MS = 100;

@@ -1,4 +1,4 @@
-import { escapeUnprintable } from "./log-lines.ts";
+import { escapeUnprintable } from "../logs/log-lines.ts";
 import { clipped, padded, widest } from "./text-width.ts";
 import { wrapped } from "./word-wrap.ts";
 

@@ -1,5 +1,5 @@
 import pc from "picocolors";
-import { type Shell, wantsColor } from "./shell.ts";
+import { type Shell, wantsColor } from "../shell.ts";
 
 const ESCAPE = "\u001b";
 /** SGR sequences: colours and styles. */

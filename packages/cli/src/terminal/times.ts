@@ -1,4 +1,4 @@
-import { timeOfDay } from "./log-lines.ts";
+import { timeOfDay } from "../logs/log-lines.ts";
 
 const STEPS = [
   { ms: 86_400_000, unit: "d" },

@@ -1,8 +1,8 @@
 import pc from "picocolors";
 import { expect, it } from "vitest";
-import { CommandFailure, EXIT } from "./exit-codes.ts";
-import { noteFailure } from "./failure-note.ts";
-import { recordedShell } from "./shell.test-support.ts";
+import { CommandFailure, EXIT } from "../exit-codes.ts";
+import { noteFailure } from "../failure-note.ts";
+import { recordedShell } from "../shell.test-support.ts";
 import { hangingIndent } from "./word-wrap.ts";
 
 const head = pc.createColors(true).dim("kind    ");

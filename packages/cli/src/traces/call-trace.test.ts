@@ -1,9 +1,9 @@
 import { CallError } from "@svc-runtime/protocol";
 import { connect, silentLogger } from "@svc-runtime/sdk";
 import { expect, it } from "vitest";
+import { nearestTopic } from "../commands/event.ts";
+import { recordedShell } from "../shell.test-support.ts";
 import { printTraceOfCall } from "./call-trace.ts";
-import { nearestTopic } from "./commands/event.ts";
-import { recordedShell } from "./shell.test-support.ts";
 
 const refusing = {
   id: "cli",

@@ -1,9 +1,9 @@
 import { setTimeout as after } from "node:timers/promises";
 import { CallError } from "@svc-runtime/protocol";
 import type { Worker } from "@svc-runtime/sdk";
+import type { Shell } from "../shell.ts";
+import { sayNote } from "../terminal/notes.ts";
 import { drawTrace } from "./draw-trace.ts";
-import { sayNote } from "./notes.ts";
-import type { Shell } from "./shell.ts";
 import { type Spans, spansOf } from "./traces.ts";
 
 /** Maximum wait for spans: workers send their own spans shortly after the call. */

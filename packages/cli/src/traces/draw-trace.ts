@@ -1,7 +1,7 @@
-import { escapeUnprintable } from "./log-lines.ts";
-import { formatDuration } from "./progress.ts";
-import type { Shell } from "./shell.ts";
-import { clipped, padded, widest } from "./text-width.ts";
+import { escapeUnprintable } from "../logs/log-lines.ts";
+import type { Shell } from "../shell.ts";
+import { formatDuration } from "../terminal/progress.ts";
+import { clipped, padded, widest } from "../terminal/text-width.ts";
 import { MAX_SPANS, type Span, type Spans, type SpanTree, treesOf } from "./traces.ts";
 
 const DEFAULT_COLUMNS = 100;

@@ -1,7 +1,7 @@
 import type { Worker } from "@svc-runtime/sdk";
-import { CommandFailure } from "./exit-codes.ts";
-import { escapeUnprintable } from "./log-lines.ts";
-import { dayAndTime } from "./times.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import { escapeUnprintable } from "../logs/log-lines.ts";
+import { dayAndTime } from "../terminal/times.ts";
 
 /** Summary of a trace in a list. */
 export interface TraceRow {

@@ -1,4 +1,4 @@
-import type { FunctionRow } from "../listings.ts";
+import type { FunctionRow } from "../engine/listings.ts";
 import { readFormat } from "./read-format.ts";
 import type { FormatTypes } from "./type-node.ts";
 

@@ -1,9 +1,9 @@
 import type { Worker } from "@svc-runtime/sdk";
-import { CommandFailure, usageFailure } from "./exit-codes.ts";
-import { say, sayBehind } from "./notes.ts";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import { runForEach } from "../run-for-each.ts";
+import type { Shell } from "../shell.ts";
+import { say, sayBehind } from "../terminal/notes.ts";
 import { providedBy } from "./provided-by.ts";
-import { runForEach } from "./run-for-each.ts";
-import type { Shell } from "./shell.ts";
 import { unlessStopped, waitForWorker, withProgress } from "./wait-for-worker.ts";
 import {
   awaitWorker,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type TestSystem, testSystem } from "./data-commands.test-support.ts";
-import { EXIT } from "./exit-codes.ts";
+import { type TestSystem, testSystem } from "../data-commands.test-support.ts";
+import { EXIT } from "../exit-codes.ts";
 
 let system: TestSystem;
 beforeAll(async () => {

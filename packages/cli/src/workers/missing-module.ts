@@ -1,5 +1,5 @@
 import { CallError } from "@svc-runtime/protocol";
-import { CommandFailure } from "./exit-codes.ts";
+import { CommandFailure } from "../exit-codes.ts";
 
 /** Built-in workers by prefix of their functions. */
 const PROVIDERS: readonly (readonly [prefix: string, module: string])[] = [

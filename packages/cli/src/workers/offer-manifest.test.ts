@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { type RecordedShell, recordedShell } from "../shell.test-support.ts";
 import { offerManifest } from "./offer-manifest.ts";
-import { type RecordedShell, recordedShell } from "./shell.test-support.ts";
 
 let folder: string;
 const manifest = (): string => join(folder, "svc.worker.yaml");

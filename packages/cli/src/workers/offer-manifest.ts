@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CommandFailure } from "./exit-codes.ts";
-import { say } from "./notes.ts";
-import type { Shell } from "./shell.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
+import { say } from "../terminal/notes.ts";
 import type { FolderTarget } from "./worker-target.ts";
 
 /** Proposes a manifest for a folder without one and writes it. On a terminal it asks first, unless `yes`. */

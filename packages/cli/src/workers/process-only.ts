@@ -1,6 +1,6 @@
 import type { Worker } from "@svc-runtime/sdk";
-import { codeOf } from "./engine-request.ts";
-import { CommandFailure } from "./exit-codes.ts";
+import { codeOf } from "../engine/engine-request.ts";
+import { CommandFailure } from "../exit-codes.ts";
 import { workerStatus } from "./worker-functions.ts";
 
 /**

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Worker } from "@svc-runtime/sdk";
+import { CommandFailure } from "../exit-codes.ts";
+import { type ListedEntry, listedEntries } from "../project/config-entries.ts";
+import type { Project } from "../project/project.ts";
+import type { Shell } from "../shell.ts";
+import { showProgress } from "../terminal/progress.ts";
 import { editing } from "./add-worker.ts";
 import { findBuiltIn } from "./built-in-workers.ts";
-import { type ListedEntry, listedEntries } from "./config-entries.ts";
-import { CommandFailure } from "./exit-codes.ts";
-import { showProgress } from "./progress.ts";
-import type { Project } from "./project.ts";
-import type { Shell } from "./shell.ts";
 import { listWorkers, type WorkerReport } from "./worker-functions.ts";
 
 /** A worker is killed after 10 s, and the engine must first read the config file. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { recordedShell } from "./shell.test-support.ts";
+import { recordedShell } from "../shell.test-support.ts";
 import { waitForWorker } from "./wait-for-worker.ts";
 import type { EngineCalls, WorkerState } from "./worker-functions.ts";
 

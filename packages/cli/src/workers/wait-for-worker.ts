@@ -1,6 +1,6 @@
-import { CommandFailure } from "./exit-codes.ts";
-import { showProgress } from "./progress.ts";
-import type { Shell } from "./shell.ts";
+import { CommandFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
+import { showProgress } from "../terminal/progress.ts";
 import { awaitWorker, type EngineCalls, type WorkerReport, type WorkerState } from "./worker-functions.ts";
 
 /** Maximum time for a worker to become ready after its install (decision 29). */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { addOwnWorkers } from "./own-workers.ts";
+import { workerAddHint } from "./worker-add-hint.ts";
 
 let dir: string;
 
@@ -20,12 +20,12 @@ it("lists the folders with a manifest, relative to the working directory", () =>
   for (const folder of ["workers/math worker", "workers/caller", "greeter"]) putWorker(folder);
   mkdirSync(join(dir, "workers/notes"));
 
-  expect(addOwnWorkers(dir, join(dir, "config.yaml"))).toBe(
+  expect(workerAddHint(dir, join(dir, "config.yaml"))).toBe(
     "svc worker add ./workers/caller './workers/math worker' ./greeter",
   );
-  expect(addOwnWorkers(join(dir, "greeter"), join(dir, "config.yaml"))).toContain(" ../workers/caller ");
+  expect(workerAddHint(join(dir, "greeter"), join(dir, "config.yaml"))).toContain(" ../workers/caller ");
 });
 
 it("lists no folder that does not exist", () => {
-  expect(addOwnWorkers(dir, join(dir, "config.yaml"))).toBe("svc worker add FOLDER");
+  expect(workerAddHint(dir, join(dir, "config.yaml"))).toBe("svc worker add FOLDER");
 });

@@ -9,7 +9,7 @@ const MAX_NAMED = 3;
  * Returns the command that adds the workers in the project's folder or in `workers/`, for a config file without
  * workers. Uses the placeholder FOLDER if there are none.
  */
-export function addOwnWorkers(cwd: string, configFile: string): string {
+export function workerAddHint(cwd: string, configFile: string): string {
   const project = dirname(configFile);
   const folders = [...foldersIn(join(project, "workers")), ...foldersIn(project)].filter((folder) =>
     existsSync(join(folder, "svc.worker.yaml")),

@@ -1,7 +1,7 @@
-import { parseLogLine, recordText } from "./log-lines.ts";
-import type { Shell } from "./shell.ts";
-import { withShortIds } from "./short-ids.ts";
-import { fitForTerminal } from "./terminal-text.ts";
+import { parseLogLine, recordText } from "../logs/log-lines.ts";
+import { withShortIds } from "../logs/short-ids.ts";
+import type { Shell } from "../shell.ts";
+import { fitForTerminal } from "../terminal/terminal-text.ts";
 import type { WorkerLine } from "./worker-logs.ts";
 
 /** Separators after a name or a time. Standard error has its own. */

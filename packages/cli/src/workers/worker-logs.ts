@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CallError } from "@svc-runtime/protocol";
-import { isTransient } from "./engine-session.ts";
+import { isTransient } from "../engine/engine-session.ts";
 import type { EngineCalls } from "./worker-functions.ts";
 
 export type LogStream = "out" | "err" | "install" | "svc";

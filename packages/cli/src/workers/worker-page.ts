@@ -1,10 +1,10 @@
-import { formatBytes } from "./format-bytes.ts";
-import type { TriggerRow } from "./listings.ts";
-import { escapeUnprintable } from "./log-lines.ts";
-import type { Shell } from "./shell.ts";
-import { ago, dayAndTime } from "./times.ts";
-import { conditionOf } from "./trigger-condition.ts";
-import { hangingIndent } from "./word-wrap.ts";
+import type { TriggerRow } from "../engine/listings.ts";
+import { conditionOf } from "../functions/trigger-condition.ts";
+import { escapeUnprintable } from "../logs/log-lines.ts";
+import type { Shell } from "../shell.ts";
+import { formatBytes } from "../terminal/format-bytes.ts";
+import { ago, dayAndTime } from "../terminal/times.ts";
+import { hangingIndent } from "../terminal/word-wrap.ts";
 import type { WorkerReport, WorkerState } from "./worker-functions.ts";
 import { shownLine } from "./worker-lines.ts";
 import type { WorkerLine } from "./worker-logs.ts";

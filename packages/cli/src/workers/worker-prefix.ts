@@ -1,5 +1,5 @@
-import type { Shell } from "./shell.ts";
-import { clipped, padded, widest } from "./text-width.ts";
+import type { Shell } from "../shell.ts";
+import { clipped, padded, widest } from "../terminal/text-width.ts";
 
 type Paint = (text: string) => string;
 

@@ -1,8 +1,8 @@
 import type { LogRecord } from "@svc-runtime/engine";
 import pc from "picocolors";
 import { expect, it } from "vitest";
-import { recordText } from "./log-lines.ts";
-import { withShortIds } from "./short-ids.ts";
+import { recordText } from "../logs/log-lines.ts";
+import { withShortIds } from "../logs/short-ids.ts";
 import { workerRecordOf } from "./worker-record.ts";
 
 const plain = pc.createColors(false);

@@ -1,5 +1,5 @@
 import type { LogRecord } from "@svc-runtime/engine";
-import { isAddedBySvc } from "./stored-log-lines.ts";
+import { isAddedBySvc } from "../logs/stored-log-lines.ts";
 
 /** The engine's message for logs of workers, and the attribute that marks lines of a worker's output. */
 const WORKER_LOGS = "a worker logs";

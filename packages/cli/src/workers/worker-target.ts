@@ -1,10 +1,10 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { CommandFailure, usageFailure } from "../exit-codes.ts";
+import type { Project } from "../project/project.ts";
+import type { Shell } from "../shell.ts";
 import { type BuiltInWorker, builtInWorkers, findBuiltIn } from "./built-in-workers.ts";
-import { CommandFailure, usageFailure } from "./exit-codes.ts";
-import type { Project } from "./project.ts";
-import type { Shell } from "./shell.ts";
 
 /** A worker's folder, as given on the command line. */
 export interface FolderTarget {
