@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, Optional, TypedDict, Union
 
 import pytest
 
+from svc.conversion import convert, wants_conversion
 from svc.errors import CallError
-from svc.schema import convert, schema_of, wants_conversion
+from svc.schema import schema_of
 
 
 class Colour(enum.Enum):
@@ -158,6 +159,18 @@ def test_a_mismatch_names_the_member(value: object, message: str) -> None:
         convert(value, Order)
     assert misfit.value.code == "invalid_input"
     assert misfit.value.message.startswith(message)
+
+
+def test_every_issue_is_found_and_the_first_one_is_the_field() -> None:
+    with pytest.raises(CallError) as mismatch:
+        convert({"items": [{"name": 7, "count": "x"}, {}], "mode": "x"}, Order)
+    assert mismatch.value.message.split("; ") == [
+        "`items[0].name` must be a string, but is the number 7",
+        "`items[0].count` must be an integer, but is a string",
+        "`items[1].name` is missing",
+        "`mode` must be one of 'fast', 'slow', but is a string",
+    ]
+    assert mismatch.value.details == {"field": "items[0].name"}
 
 
 def test_only_dataclasses_and_models_are_converted() -> None:

@@ -39,6 +39,7 @@ from .http_handler import http
 from .http_request import HttpFile, HttpRequest
 from .http_response import HttpResponse, SyncHttpResponse
 from .http_result import HttpResult, http_response, json_response, redirect_response
+from .http_routes import HttpRoute, HttpRoutes, RouteOptions
 from .logger import Logger
 from .providers import TriggerBinding, TriggerHandler
 from .queue_types import (
@@ -113,6 +114,9 @@ __all__ = [
     "EnqueueRequest",
     "FunctionRef",
     "HttpFunction",
+    "HttpRoute",
+    "HttpRoutes",
+    "RouteOptions",
     "Trigger",
     "TriggerInput",
     "TriggerTypeInput",

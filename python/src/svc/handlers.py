@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
 
 from .context import HandlerContext
-from .schema import Schema, convert, schema_of, wants_conversion
+from .conversion import convert, wants_conversion
+from .schema import Schema, schema_of
 
 #: The handler's arguments. The context is the second argument or has the name ``context``.
 _Takes = Literal["nothing", "input", "input and context", "input and named context"]
@@ -49,7 +50,7 @@ def read_handler(function: Callable[..., Any], what: str) -> Handler:
         raise TypeError(f"the handler of {what} must be callable, not {type(function).__name__}")
     parameters = _parameters(function)
     takes = _takes(parameters, what)
-    hints, problem = _hints(function)
+    hints, problem = hints_of(function)
     input_hint: object = Any
     if takes != "nothing":
         first = next(iter(parameters.values()), None)
@@ -106,7 +107,8 @@ def is_async_function(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
-def _hints(function: Callable[..., Any]) -> tuple[dict[str, object], str | None]:
+def hints_of(function: Callable[..., Any]) -> tuple[dict[str, object], str | None]:
+    """Returns the type hints by parameter, and why reading them failed; None if it succeeded."""
     while isinstance(function, functools.partial):
         function = function.func
     function = inspect.unwrap(function)

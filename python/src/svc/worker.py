@@ -21,6 +21,7 @@ from .engine_link import EngineLink
 from .errors import CallError
 from .events import Events
 from .http_function import HttpFunction
+from .http_routes import HttpRoutes
 from .lifetime import Lifetime
 from .logger import Logger
 from .loop_bridge import LoopBridge
@@ -101,6 +102,8 @@ class Worker:
         self._registrar = Registrar(
             self._loop, self._link, self._log, bridge=self._bridge, is_ending=lambda: self._lifetime.is_ending
         )
+        #: Routes with checked requests (module ``svc-http``).
+        self.http = HttpRoutes(self._registrar)
 
     # ---- the connection
 
