@@ -18,6 +18,11 @@ describe("the guide to HTTP", () => {
 
     expect(output).toContain('{"id":7,"lines":[{"item":"oolong","count":1}]}{"error":{"code":"invalid_input"');
     expect(output).toContain('{"in":"headers","path":["x-tenant"]');
+    expect(output).toContain(
+      '{"id":7,"lines":[{"item":"oolong","count":1}]}{"error":{"code":"invalid_input","message":"the request does not match the route POST /py/',
+    );
+    expect(output).toContain('{"in":"headers","path":["x-tenant"],"message":"is missing"}');
+    expect(output.match(/\{"title":"Note","files":\[\{"filename":"note.txt","size":9\}\]\}/g)).toHaveLength(2);
     expect(output).toContain('{"id":"7","tags":["a","b"],"session":"s1"}{"item":"tea"}Hello Ada{"greeted":"Ada"}');
     expect(output.match(/event: tick\ndata: \{"tick":3\}/g)).toHaveLength(2);
     expect(output).toContain('{"problem":"who are you?"}{"user":"ada"}');
@@ -27,7 +32,7 @@ describe("the guide to HTTP", () => {
   it("describes them", async () => {
     const response = await fetch(`http://127.0.0.1:${guide.ports.http}/_console/openapi.json`);
     expect(Object.keys(((await response.json()) as { paths: object }).paths)).toEqual(
-      expect.arrayContaining(["/orders/{id}", "/shops/{shop}/orders"]),
+      expect.arrayContaining(["/orders/{id}", "/shops/{shop}/orders", "/py/shops/{shop}/orders", "/py/uploads"]),
     );
   });
 

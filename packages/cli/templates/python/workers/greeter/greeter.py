@@ -1,7 +1,7 @@
 """Functions that this worker provides. Separate from the connection, so that tests can pass their own."""
 
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import svc
 
@@ -25,9 +25,7 @@ def provide_greeter(worker: svc.Worker) -> None:
         written = worker.state.update("greetings", person.name, [{"type": "increment", "path": "times", "by": 1}])
         return {"text": f"Hello {person.name}", "times": written["new_value"]["times"]}
 
-    @worker.function("greeter::http", description="Answers GET /greetings/:name")
-    def greet_over_http(request: dict[str, Any]) -> dict[str, Any]:
-        name = request["path_params"]["name"]
-        return {"body": worker.call({"function_id": "greeter::greet", "payload": {"name": name}})}
-
-    worker.register_trigger({"type": "http", "function_id": "greeter::http", "config": {"api_path": "/greetings/:name"}})
+    @worker.http.get("/greetings/:name", function_id="greeter::http", description="Answers GET /greetings/:name")
+    def greet_over_http(params: Person) -> Greeting:
+        greeting: Greeting = worker.call({"function_id": "greeter::greet", "payload": {"name": params.name}})
+        return greeting
