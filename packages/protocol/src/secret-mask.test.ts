@@ -147,6 +147,14 @@ test.each([
   expect(new SecretMask().text(text)).toBe(shown);
 });
 
+test.each([
+  "    at Worker.call (file:///work/shop/node_modules/@svc-runtime/sdk/dist/worker.js:230:28)",
+  "at webpack-internal:///./node_modules/@svc-runtime/sdk/dist/worker.js:1:2",
+  "sqlite:///data/@cache/a.db",
+])("an address without a host has no user: %s", (text) => {
+  expect(new SecretMask().text(text)).toBe(text);
+});
+
 // In quadratic time each of these would take minutes.
 test.each([
   "(//a:b",

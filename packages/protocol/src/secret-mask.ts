@@ -323,7 +323,8 @@ function withoutCredentials(text: string): string {
   let lastAt = -1;
   for (const { index } of text.matchAll(ADDRESS_START)) {
     const from = text.indexOf("//", index) + 2;
-    if (from < done) continue;
+    // A path without a host, as in `file:///node_modules/@scope/x.js`, has no user.
+    if (from < done || text[from] === "/") continue;
     // An address may contain further starts. Searching for its end only once keeps the time linear.
     if (from >= end) {
       end = endOfAddress(text, from);
