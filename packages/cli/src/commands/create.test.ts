@@ -156,6 +156,23 @@ describe("svc create", () => {
     });
   });
 
+  it.each([
+    ["python", "typescript"],
+    ["typescript", "python"],
+  ])(
+    "adds nothing to a %s project when asked for a %s project, whose worker has the same name",
+    async (made, asked) => {
+      await createProject(recordedShell({ cwd: dir }), { template: made, directory: "project" }, source);
+      const before = await readdir(join(dir, "project"), { recursive: true });
+
+      await expect(
+        createProject(recordedShell({ cwd: dir }), { template: asked, directory: "project" }, source),
+      ).rejects.toMatchObject({ message: `project is not empty and is not a ${asked} project.` });
+
+      expect(await readdir(join(dir, "project"), { recursive: true })).toEqual(before);
+    },
+  );
+
   it("recognises a blank project and nothing else as one", async () => {
     const blank = { template: "blank", directory: "project" };
     await createProject(recordedShell({ cwd: dir }), blank, source);

@@ -130,7 +130,8 @@ type Found = "nothing" | "project" | "other";
 
 /**
  * A folder is a project of this template if it has the config file and one of the template's workers, or the SDK
- * packages for a template without workers.
+ * packages for a template without workers. A worker is recognized by its list of dependencies: templates of different
+ * languages have workers of the same name.
  */
 async function inspect(
   projectDir: string,
@@ -139,8 +140,8 @@ async function inspect(
 ): Promise<Found> {
   const entries = await entriesOf(projectDir);
   if (entries.length === 0) return "nothing";
-  const manifests = files.filter((file) => file.to.endsWith("/svc.worker.yaml"));
-  const marks = manifests.length > 0 ? manifests : sdk;
+  const dependencies = files.filter((file) => /\/(?:package\.json|requirements\.txt)$/.test(file.to));
+  const marks = dependencies.length > 0 ? dependencies : sdk;
   const present = await Promise.all(marks.map((file) => exists(join(projectDir, file.to))));
   return entries.includes("config.yaml") && present.includes(true) ? "project" : "other";
 }
