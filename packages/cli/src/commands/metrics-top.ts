@@ -71,7 +71,7 @@ export function metricsTopCommand(shell: Shell): Command {
         .default("calls"),
     )
     .addOption(limitOption("functions", 20))
-    .option("--all", "also the engine's own functions")
+    .option("--all", "also the engine's own functions (engine::*)")
     .option("-w, --watch", "update every second until Ctrl-C; needs a terminal")
     .addOption(jsonOption())
     .addHelpText(
@@ -124,7 +124,7 @@ function page(shell: Shell, { functions }: Top): string {
     String(errors),
     ...[p50_ms, p95_ms, p99_ms, max_ms].map(milliseconds),
   ]);
-  return table(["FUNCTION", "CALLS", "PER S", "ERRORS", "P50", "P95", "P99", "MAX"], rows, {
+  return table(["FUNCTION", "CALLS", "PER S", "ERRORS", "P50 MS", "P95 MS", "P99 MS", "MAX MS"], rows, {
     columns: shell.outColumns,
     whole: ["FUNCTION"],
     style: (cell, { head }) => (head === "ERRORS" && cell.trim() !== "0" ? paint.red(cell) : cell),

@@ -22,7 +22,7 @@ describe("svc metrics top", () => {
   it("lists functions by calls, errors or durations", async () => {
     const { out } = await top();
     expect(out).toMatch(
-      /^FUNCTION +CALLS +PER S +ERRORS +P50 +P95 +P99 +MAX\nmath::add +3 +0\.00 +0 +[\d.]+ .*\nmath::broken +1 +0\.00 +1 /,
+      /^FUNCTION +CALLS +PER S +ERRORS +P50 MS +P95 MS +P99 MS +MAX MS\nmath::add +3 +0\.00 +0 +[\d.]+ .*\nmath::broken +1 +0\.00 +1 /,
     );
     expect(out).not.toContain("engine::");
     expect((await top("--sort", "errors", "--limit", "1")).out).toMatch(/\nmath::broken [^\n]*\n$/);

@@ -4,14 +4,14 @@ import { functionPage } from "./function-page.ts";
 
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/u;
 
-function page(format: unknown, registered_triggers: readonly unknown[] = []): string {
+function page(format: unknown, registered_triggers: readonly unknown[] = [], validated = true): string {
   return functionPage(
     {
       function_id: "orders::store",
       description: null,
       status: "available",
       workers: [],
-      validated: true,
+      validated,
       format_problem: null,
       request_format: format,
       response_format: format,
@@ -39,6 +39,13 @@ describe("the page of a function", () => {
   ])("escapes control characters in %s", (_by, format) => {
     for (const line of page(format).split("\n")) expect(line).not.toMatch(UNPRINTABLE);
     expect(page(format)).not.toMatch(/^faked/m);
+  });
+
+  it("names who validates payloads: the engine, or possibly the worker", () => {
+    expect(page({ type: "object" })).toContain("payloads    validated by the engine before each call\n");
+    expect(page({ type: "object" }, [], false)).toContain(
+      "payloads    not validated by the engine; the worker may validate them\n",
+    );
   });
 
   it("lists triggers below each other", () => {

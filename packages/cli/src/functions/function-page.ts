@@ -21,7 +21,13 @@ export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): str
     "",
     fact("workers", namesOf(workers)),
     fact("status", status),
-    fact("payloads", validated ? "validated against the request format before each call" : "not validated"),
+    // The engine does not know whether a worker validates by a schema of its own.
+    fact(
+      "payloads",
+      validated
+        ? "validated by the engine before each call"
+        : "not validated by the engine; the worker may validate them",
+    ),
     ...(format_problem === null ? [] : [fact("", `validation is off: ${format_problem}`)]),
     ...triggers.map((trigger, index) => fact(index === 0 ? "triggers" : "", trigger)),
     "",
