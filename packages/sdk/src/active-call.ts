@@ -4,14 +4,14 @@ import type { Active } from "./async-context.ts";
 import type { CallContext, Caller } from "./call-context.ts";
 import type { CallRequest, Inferred, ResultType } from "./call-request.ts";
 import type { Channels } from "./channels/channels.ts";
-import { WorkerCron } from "./cron/worker-cron.ts";
+import { type CronPart, type WorkerCron, workerCron } from "./cron/worker-cron.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
 import type { Logger } from "./logger.ts";
 import { deprecated } from "./names/deprecation.ts";
 import { engineResult } from "./names/engine-result.ts";
 import type { Part } from "./on-demand.ts";
 import { RunningJob } from "./queue/running-job.ts";
-import { WorkerQueue } from "./queue/worker-queue.ts";
+import { type QueuePart, type WorkerQueue, workerQueue } from "./queue/worker-queue.ts";
 import { type StateTransfer, WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
 import { readBaggage } from "./telemetry/baggage.ts";
@@ -22,6 +22,7 @@ export interface ActiveCallHost {
   loggerOf(call: ActiveCall): Logger;
   span<Result>(call: ActiveCall, name: string, body: (span: Span) => Result, options: SpanOptions): Result;
   readonly channels: Pick<Channels, "created" | "end">;
+  readonly queueAndCron: Part<QueuePart & CronPart>;
   readonly stateTransfer: Part<StateTransfer>;
   startCall(request: CallRequest, parent: ActiveCall, signal: AbortSignal): Promise<unknown>;
   /** Makes a call without an answer. Drops it if it cannot be sent. */
@@ -146,12 +147,12 @@ export class ActiveCall implements CallContext, Active {
   }
 
   get queue(): WorkerQueue {
-    this.#queue ??= new WorkerQueue({ call: this.call, channels: this.#host.channels });
+    this.#queue ??= workerQueue({ call: this.call, channels: this.#host.channels }, this.#host.queueAndCron);
     return this.#queue;
   }
 
   get cron(): WorkerCron {
-    this.#cron ??= new WorkerCron({ call: this.call, channels: this.#host.channels });
+    this.#cron ??= workerCron({ call: this.call, channels: this.#host.channels }, this.#host.queueAndCron);
     return this.#cron;
   }
 

@@ -58,12 +58,12 @@ async function bundleOf(names: readonly string[]): Promise<Bundle> {
 }
 
 describe("what a page loads at its start", () => {
-  // About 2 % above what they have.
+  // Issue: the streams client at most 12 KB, everything at most 25 KB. The others are about 2 % above what they have.
   it.each([
     ["the streams client", ["connectStreams"], 8.3 * KB, 0],
     ["CallError", ["CallError"], 1.35 * KB, 0],
-    ["a worker", ["connect"], 23.2 * KB, 5],
-    ["everything", Object.keys(entry), 26.6 * KB, 5],
+    ["a worker", ["connect"], 21.7 * KB, 6],
+    ["everything", Object.keys(entry), 25 * KB, 6],
   ])("for %s has its limit of bytes, and no schema library", async (_what, names, limit, minOnDemand) => {
     const { bytes, onDemand, files } = await bundleOf(names);
     expect(files.filter((file) => file.includes("/zod/"))).toEqual([]);

@@ -89,6 +89,7 @@ describe("the error of a failed call", () => {
 
   it("has the caller of a helper's method in its stack", async () => {
     const { stack = "" } = await failure(worker.state.get("s", "k", { timeoutMs: 5 }));
+    expect(stack).toMatch(/ at WorkerState\.get /);
     expect(stack).toMatch(/call-site\.test/);
   });
 

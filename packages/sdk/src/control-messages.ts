@@ -1,4 +1,5 @@
 import { isUuid, type MessageOf, nameProblem } from "@svc-runtime/protocol/client";
+import { isObject } from "./is-object.ts";
 
 // Messages of the engine besides calls and results. They are checked by hand and not by the protocol's schemas, because
 // a page that bundles this package would bundle the schema library too. control-messages.test.ts compares both.
@@ -86,8 +87,4 @@ export function readControlMessage(
     message[member] = value;
   }
   return message as ControlMessage;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

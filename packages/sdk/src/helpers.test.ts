@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { FakeEngine } from "./fake-engine.test.support.ts";
 import { silentLogger } from "./logger.ts";
 import { connect } from "./node.ts";
+import { CronCalls, QueueCalls } from "./queue-and-cron.ts";
 import type { Worker } from "./worker.ts";
 
 const answers: Readonly<Record<string, unknown>> = {
@@ -159,4 +160,14 @@ it("worker.queue calls the functions of the same names with the wire's members",
     ["queue::redrive", { queue: "q", job_ids: ["j"], payload: { a: 2 } }],
     ["queue::discard", { queue: "q", job_ids: ["j"] }],
   ]);
+});
+
+it("worker.queue and worker.cron have the methods of the part that they load", () => {
+  for (const [helper, part] of [
+    [worker.queue, QueueCalls.prototype],
+    [worker.cron, CronCalls.prototype],
+  ] as const) {
+    const methods = [...Object.getOwnPropertyNames(part), ...Object.keys(Object.getPrototypeOf(part) as object)];
+    expect(Object.keys(helper).sort()).toEqual(methods.filter((name) => name !== "constructor").sort());
+  }
 });

@@ -1,6 +1,7 @@
 import { isUuid, type WireError } from "@svc-runtime/protocol/client";
 import { type ControlMessage, isControlType, readControlMessage } from "./control-messages.ts";
-import { type MalformedFrame, readMalformedFrame } from "./frames.ts";
+import { isObject } from "./is-object.ts";
+import type { MalformedFrame } from "./malformed-frame.ts";
 
 /** A call that the engine sends to this worker. `accepted-call.ts` reads the rest of it. */
 export interface InboundCall {
@@ -29,6 +30,8 @@ export type Inbound =
   | InboundResult
   | ControlMessage
   | { readonly type: "ignored" }
+  /** The frame is not JSON. Its end may say which call it belongs to. */
+  | { readonly type: "not_json"; readonly problem: string; readonly frame: string }
   | { readonly type: "malformed"; readonly problem: string; readonly call: MalformedFrame | undefined };
 
 const ignored = { type: "ignored" } as const;
@@ -40,42 +43,38 @@ export function decodeInbound(text: string): Inbound {
     raw = JSON.parse(text);
   } catch (cause) {
     if (text.trim() === "") return ignored;
-    const call = readMalformedFrame(text);
-    const what = call === undefined ? "frame" : "payload";
-    return {
-      type: "malformed",
-      problem: `the ${what} is not JSON${call === undefined ? `: ${(cause as Error).message}` : ""}`,
-      call,
-    };
+    return { type: "not_json", problem: (cause as Error).message, frame: text };
   }
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
-    return { type: "malformed", problem: "the frame is not a JSON object", call: undefined };
-  const members = raw as Readonly<Record<string, unknown>>;
+  if (!isObject(raw)) return malformed("the frame is not a JSON object");
+  const members = raw;
   if (members.type === "invokefunction") return inboundCall(members, text);
   if (members.type === "invocationresult") return inboundResult(members, text);
   if (!isControlType(members.type)) return ignored;
   const message = readControlMessage(members.type, members);
-  return typeof message === "string" ? { type: "malformed", problem: message, call: undefined } : message;
+  return typeof message === "string" ? malformed(message) : message;
+}
+
+function malformed(problem: string, call?: MalformedFrame): Inbound {
+  return { type: "malformed", problem, call };
 }
 
 function inboundCall(members: Readonly<Record<string, unknown>>, frame: string): Inbound {
   const invocationId = members.invocation_id ?? undefined;
   const functionId = members.function_id;
   if (invocationId !== undefined && (typeof invocationId !== "string" || !isUuid(invocationId))) {
-    return { type: "malformed", problem: "invokefunction: `invocation_id` is not a UUID", call: undefined };
+    return malformed("invokefunction: `invocation_id` is not a UUID");
   }
   if (typeof functionId !== "string") {
     const call =
       invocationId === undefined ? undefined : ({ type: "invokefunction", invocationId, functionId: "" } as const);
-    return { type: "malformed", problem: "invokefunction: `function_id` is not a string", call };
+    return malformed("invokefunction: `function_id` is not a string", call);
   }
   return { type: "invokefunction", invocationId, functionId, members, frame };
 }
 
 function inboundResult(members: Readonly<Record<string, unknown>>, frame: string): Inbound {
   const invocationId = members.invocation_id;
-  if (typeof invocationId !== "string")
-    return { type: "malformed", problem: "invocationresult: `invocation_id` is not a string", call: undefined };
+  if (typeof invocationId !== "string") return malformed("invocationresult: `invocation_id` is not a string");
   return {
     type: "invocationresult",
     invocationId,
@@ -94,17 +93,14 @@ function optionalString(value: unknown): string | undefined {
  * clients do.
  */
 function wireErrorOf(value: unknown): WireError {
-  if (typeof value === "object" && value !== null) {
-    const { code, message, stacktrace, details } = value as Readonly<Record<string, unknown>>;
+  if (isObject(value)) {
+    const { code, message, stacktrace, details } = value;
     if (typeof code === "string" && typeof message === "string") {
       return {
         code,
         message,
         stacktrace: optionalString(stacktrace),
-        details:
-          typeof details === "object" && details !== null && !Array.isArray(details)
-            ? (details as Record<string, unknown>)
-            : undefined,
+        details: isObject(details) ? details : undefined,
       };
     }
   }

@@ -1,8 +1,8 @@
 import { arch, hostname, platform, release } from "node:os";
-import * as jsonText from "@svc-runtime/protocol/json-text";
 import { resolveAddress, streamsAddress } from "./address.ts";
 import { nodeChannels } from "./channels/node-channels.ts";
 import { systemClock } from "./clock.ts";
+import * as frameTexts from "./frame-texts.ts";
 import * as requests from "./http/handle-request.ts";
 import { type Http, requestHandler } from "./http/http.ts";
 import { createLogger, jsonLine, type Logger, logLevelFrom } from "./logger.ts";
@@ -12,6 +12,7 @@ import { nodeSockets } from "./node-socket.ts";
 import { type WorkerOptions, workerOptions } from "./options.ts";
 import { processIsEnding, shutDownOnSignals } from "./process-signals.ts";
 import * as provider from "./provider.ts";
+import * as queueAndCron from "./queue-and-cron.ts";
 import * as stateTransfer from "./state/state-transfer.ts";
 import { StreamClient, type StreamClientOptions, streamClientOptions } from "./stream-client/stream-client.ts";
 import { nodeProcessStats } from "./telemetry/node-process-stats.ts";
@@ -73,8 +74,9 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
     channels: () => nodeChannels,
     provider: () => provider,
     http: () => requests,
+    queueAndCron: () => queueAndCron,
     stateTransfer: () => stateTransfer,
-    jsonText: () => jsonText,
+    frameTexts: () => frameTexts,
     asyncContext: nodeAsyncContext,
     clock: systemClock,
     newId: newUuid,

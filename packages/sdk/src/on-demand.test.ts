@@ -3,6 +3,7 @@ import { noAsyncContext } from "./async-context.ts";
 import { nodeChannels } from "./channels/node-channels.ts";
 import { systemClock } from "./clock.ts";
 import { FakeEngine, type Frame } from "./fake-engine.test.support.ts";
+import * as frameTexts from "./frame-texts.ts";
 import * as requests from "./http/handle-request.ts";
 import { createLogger, type LogRecord } from "./logger.ts";
 import { nodeSockets } from "./node-socket.ts";
@@ -10,6 +11,7 @@ import { LOAD_TIMEOUT_MS, loadPart, OnDemand } from "./on-demand.ts";
 import type { WorkerOptions } from "./options.ts";
 import type { Platform } from "./platform.ts";
 import * as provider from "./provider.ts";
+import * as queueAndCron from "./queue-and-cron.ts";
 import { type CreateTelemetry, TelemetryOnDemand } from "./telemetry/telemetry-on-demand.ts";
 import type { CreateTelemetrySink } from "./telemetry/telemetry-sink.ts";
 import { WorkerTelemetry } from "./telemetry/worker-telemetry.ts";
@@ -123,8 +125,9 @@ describe("a worker whose parts are loaded on demand", () => {
       channels: () => nodeChannels,
       provider: () => provider,
       http: () => requests,
+      queueAndCron: () => queueAndCron,
       stateTransfer: () => import("./state/state-transfer.ts"),
-      jsonText: () => import("@svc-runtime/protocol/json-text"),
+      frameTexts: () => frameTexts,
       asyncContext: noAsyncContext,
       clock: systemClock,
       newId: newUuid,
@@ -302,6 +305,58 @@ describe("a worker whose parts are loaded on demand", () => {
     fails();
     const codes = await Promise.all(writes.map((write) => write.catch(({ code }: { code: string }) => code)));
     expect(codes).toEqual(["part_not_loaded", "part_not_loaded"]);
+  });
+
+  it("loads the part of queue and cron at the first call, makes the calls in order, and rejects where it cannot", async () => {
+    const { part, arrives, fails, attempts } = slowPart(queueAndCron);
+    engine.reply = ({ type, invocation_id, function_id }) =>
+      type === "invokefunction" && invocation_id !== undefined
+        ? { type: "invocationresult", invocation_id, function_id, result: { job_id: "j" } }
+        : undefined;
+    await open({ queueAndCron: part });
+    expect(attempts()).toBe(0);
+    const refused = worker.queue.enqueue("q", "f");
+    fails();
+    await expect(refused).rejects.toMatchObject({ code: "part_not_loaded", executed: "no", retryable: true });
+    const pausing = worker.cron.pause("t");
+    fails();
+    await expect(pausing).rejects.toMatchObject({ code: "part_not_loaded" });
+    const calls = [worker.queue.enqueue("q", "f", 1), worker.queue.enqueue("q", "f", 2), worker.queue.pause("q")];
+    const unknown = expect(worker.queue.stats("q", { timeout: 1 } as never)).rejects.toThrow(
+      "queue.stats has no option timeout",
+    );
+    expect(attempts()).toBe(3);
+    arrives();
+    expect(await Promise.all(calls)).toEqual([{ jobId: "j" }, { jobId: "j" }, undefined]);
+    await unknown;
+    const made = engine.frames.filter(({ function_id }) => String(function_id).startsWith("queue::"));
+    expect(made.map(({ function_id, data }) => [function_id, (data as { data?: unknown }).data])).toEqual([
+      ["queue::enqueue", 1],
+      ["queue::enqueue", 2],
+      ["queue::pause", undefined],
+    ]);
+  });
+
+  it("reads which call a frame that is not JSON belongs to when the part for it has arrived", async () => {
+    const { part, arrives, fails } = slowPart(frameTexts);
+    await open({ frameTexts: part });
+    worker.registerFunction("f", () => "done");
+    const tail = `"type":"invokefunction","invocation_id":"${id(1)}","function_id":"f"}`;
+    engine.send(`{"data":{oops},${tail}`);
+    await handled();
+    fails();
+    engine.send({ type: "ping" });
+    await engine.frame({ type: "pong" }, 2);
+    // Without the part the worker only reports the frame. The call ends at its deadline.
+    const reports = lines.filter(({ message }) => message === "the engine sent an invalid frame");
+    expect(reports.map(({ fields }) => fields.problem)).toEqual([expect.stringMatching(/^the frame is not JSON: /)]);
+    engine.send(`{"data":{oops},${tail}`);
+    engine.send({ type: "ping" });
+    await engine.frame({ type: "pong" }, 3);
+    arrives();
+    expect(await engine.frame({ type: "invocationresult", invocation_id: id(1) })).toMatchObject({
+      error: { code: "invalid_message", message: "the payload is not JSON" },
+    });
   });
 
   it("sends the log lines and spans from before telemetry's part arrived", async () => {

@@ -28,12 +28,9 @@ export function encodeOutbound(
   timeoutMs: number | undefined,
 ): string {
   const frame = encodeCall({
+    ...call,
     invocationId,
-    functionId: call.functionId,
     payload: jsonText(call.payload, call.functionId, "payload"),
-    traceparent: call.traceparent,
-    baggage: call.baggage,
-    action: call.action,
     metadata: call.metadata === undefined ? undefined : jsonText(call.metadata, call.functionId, "metadata"),
     timeoutMs,
   });
@@ -45,21 +42,17 @@ export function encodeOutbound(
 function jsonText(value: unknown, functionId: string, what: "payload" | "metadata"): string {
   if (value === undefined) return "null";
   if (value instanceof JsonPayload) return value.text;
+  const invalid = (reason: string, cause?: unknown): CallError =>
+    new CallError("invalid_input", `the ${what} for function ${functionId} cannot be written as JSON: ${reason}`, {
+      cause,
+    });
   let text: string | undefined;
   try {
     text = jsonTextOf(value);
   } catch (cause) {
-    throw new CallError(
-      "invalid_input",
-      `the ${what} for function ${functionId} cannot be written as JSON: ${(cause as Error).message}`,
-      { cause },
-    );
+    throw invalid((cause as Error).message, cause);
   }
-  if (text === undefined)
-    throw new CallError(
-      "invalid_input",
-      `the ${what} for function ${functionId} cannot be written as JSON: it is a ${typeof value}`,
-    );
+  if (text === undefined) throw invalid(`it is a ${typeof value}`);
   return text;
 }
 

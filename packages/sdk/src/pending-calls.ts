@@ -11,8 +11,8 @@ export class PendingCall {
   /** Whether the caller wants the whole frame, to read the text of the result in it. */
   readonly wantsFrame: boolean;
   readonly #hasOwnDeadline: boolean;
-  #timeoutMs: number;
-  #deadlineMs: number;
+  timeoutMs: number;
+  deadlineMs: number;
   /** The frame while it waits for the connection. Undefined once sent. */
   waiting: string | undefined;
   ended = false;
@@ -36,20 +36,12 @@ export class PendingCall {
   ) {
     this.functionId = fields.functionId;
     this.invocationId = fields.invocationId;
-    this.#timeoutMs = fields.timeoutMs;
-    this.#deadlineMs = fields.deadlineMs;
+    this.timeoutMs = fields.timeoutMs;
+    this.deadlineMs = fields.deadlineMs;
     this.#hasOwnDeadline = fields.hasOwnDeadline;
     this.wantsFrame = fields.wantsFrame ?? false;
     this.#resolve = resolve;
     this.#reject = reject;
-  }
-
-  get timeoutMs(): number {
-    return this.#timeoutMs;
-  }
-
-  get deadlineMs(): number {
-    return this.#deadlineMs;
   }
 
   /**
@@ -58,8 +50,8 @@ export class PendingCall {
    */
   leaveDeadlineToEngine(): void {
     if (this.#hasOwnDeadline) return;
-    this.#deadlineMs += MAX_TIMEOUT_MS - this.#timeoutMs;
-    this.#timeoutMs = MAX_TIMEOUT_MS;
+    this.deadlineMs += MAX_TIMEOUT_MS - this.timeoutMs;
+    this.timeoutMs = MAX_TIMEOUT_MS;
   }
 
   resolve(result: unknown): void {

@@ -1,10 +1,12 @@
 import type { AsyncContext } from "./async-context.ts";
 import type { ChannelStreams } from "./channels/channel-host.ts";
 import type { Clock } from "./clock.ts";
+import type { CronPart } from "./cron/worker-cron.ts";
 import type { HttpPart } from "./http/http.ts";
 import type { Logger } from "./logger.ts";
 import type { Part } from "./on-demand.ts";
 import type { RuntimeInfo } from "./options.ts";
+import type { QueuePart } from "./queue/worker-queue.ts";
 import type { OpenSocket } from "./socket.ts";
 import type { StateTransfer } from "./state/worker-state.ts";
 import type { CreateTelemetrySink } from "./telemetry/telemetry-sink.ts";
@@ -16,8 +18,10 @@ export interface Platform {
   readonly channels: Part<ChannelStreams>;
   readonly provider: Part<typeof import("./provider.ts")>;
   readonly http: Part<HttpPart>;
+  /** Makes the calls of `worker.queue` and `worker.cron`, which few pages use. */
+  readonly queueAndCron: Part<QueuePart & CronPart>;
   readonly stateTransfer: Part<StateTransfer>;
-  readonly jsonText: Part<typeof import("@svc-runtime/protocol/json-text")>;
+  readonly frameTexts: Part<typeof import("./frame-texts.ts")>;
   readonly asyncContext: AsyncContext;
   readonly clock: Clock;
   readonly newId: () => string;

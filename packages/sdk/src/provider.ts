@@ -4,11 +4,13 @@ import type { Active, AsyncContext } from "./async-context.ts";
 import { CallRunner, type FunctionEntry } from "./call-runner.ts";
 import type { Channels } from "./channels/channels.ts";
 import { reviveChannelRefs } from "./channels/revive-channel-refs.ts";
+import type { CronPart } from "./cron/worker-cron.ts";
 import type { InboundCall } from "./inbound.ts";
 import type { Logger } from "./logger.ts";
 import type { Part } from "./on-demand.ts";
 import type { OutgoingCalls } from "./outgoing-calls.ts";
 import { ProviderSession } from "./provider-session.ts";
+import type { QueuePart } from "./queue/worker-queue.ts";
 import type { Session } from "./session.ts";
 import type { StateTransfer } from "./state/worker-state.ts";
 import type { LogEntry } from "./telemetry/log-entry.ts";
@@ -27,6 +29,7 @@ export interface ProviderOptions {
   /** Receives the log lines of handlers. Undefined if they are not sent. */
   readonly logEntries: ((entry: LogEntry) => void) | undefined;
   readonly asyncContext: AsyncContext;
+  readonly queueAndCron: Part<QueuePart & CronPart>;
   readonly stateTransfer: Part<StateTransfer>;
   readonly session: Session;
   /** Returns a new UUID. */
@@ -109,7 +112,8 @@ export class Provider {
 }
 
 function hostOf(options: ProviderOptions): ActiveCallHost {
-  const { name, userLogger, logger, logEntries, asyncContext, stateTransfer, channels, calls, spans } = options;
+  const { name, userLogger, logger, logEntries, asyncContext, channels, calls, spans } = options;
+  const { queueAndCron, stateTransfer } = options;
   /** Returns the running span of a call, or the call itself. */
   const within = (call: ActiveCall): Active => {
     const current = asyncContext.current();
@@ -122,6 +126,7 @@ function hostOf(options: ProviderOptions): ActiveCallHost {
       return workerLogger(userLogger, { worker: name, functionId, invocationId, traceparent }, logEntries);
     },
     channels,
+    queueAndCron,
     stateTransfer,
     startCall: (request, call, signal) => calls.start(request, undefined, within(call), signal),
     notify(request, call) {

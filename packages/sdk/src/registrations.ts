@@ -2,11 +2,11 @@ import {
   encodeMessage,
   type FunctionId,
   type MessageOf,
-  nameProblem,
   type TriggerId,
   type TriggerTypeId,
 } from "@svc-runtime/protocol/client";
 import type { WireHttpFunction } from "./http-function.ts";
+import { nameRefusal } from "./refusals.ts";
 
 export interface FunctionRegistration {
   readonly id: string;
@@ -54,44 +54,27 @@ export class Registrations {
    * @throws TypeError for an invalid or taken id and for values that JSON cannot represent.
    */
   addFunction(registration: FunctionRegistration): string {
-    const message: MessageOf<"registerfunction"> = {
-      type: "registerfunction",
-      id: registration.id as FunctionId,
-      description: registration.description,
-      request_format: registration.request_format,
-      response_format: registration.response_format,
-      metadata: registration.metadata,
-      invocation: registration.invocation,
-      timeout_ms: registration.timeout_ms,
-      validate: registration.validate,
-    };
+    const message = { type: "registerfunction", ...registration } as MessageOf<"registerfunction">;
     return this.#add("functions", registration.id, message);
   }
 
   addTriggerType(registration: TriggerTypeRegistration): string {
-    const message: MessageOf<"registertriggertype"> = {
-      type: "registertriggertype",
-      id: registration.id as TriggerTypeId,
-      description: registration.description,
-      trigger_request_format: registration.trigger_request_format,
-      call_request_format: registration.call_request_format,
-      validate: registration.validate,
-    };
+    const message = { type: "registertriggertype", ...registration } as MessageOf<"registertriggertype">;
     return this.#add("types", registration.id, message);
   }
 
   addTrigger(registration: TriggerRegistration): string {
-    requireName(registration.type, "trigger type");
-    requireName(registration.function_id, "function id");
-    const message: MessageOf<"registertrigger"> = {
+    const { id, type, function_id, config, metadata } = registration;
+    requireName(type, "trigger type");
+    requireName(function_id, "function id");
+    return this.#add("triggers", id, {
       type: "registertrigger",
-      id: registration.id as TriggerId,
-      trigger_type: registration.type as TriggerTypeId,
-      function_id: registration.function_id as FunctionId,
-      config: registration.config ?? null,
-      metadata: registration.metadata,
-    };
-    return this.#add("triggers", registration.id, message);
+      id: id as TriggerId,
+      trigger_type: type as TriggerTypeId,
+      function_id: function_id as FunctionId,
+      config: config ?? null,
+      metadata,
+    });
   }
 
   #add(kind: Kind, id: string, message: Parameters<typeof encodeMessage>[0]): string {
@@ -130,6 +113,6 @@ export class Registrations {
 }
 
 function requireName(name: unknown, what: string): void {
-  const problem = typeof name === "string" ? nameProblem(name, what) : `${what} must be a string, not ${typeof name}`;
+  const problem = nameRefusal(name, what);
   if (problem !== undefined) throw new TypeError(problem);
 }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { CallError, MAX_FRAME_BYTES } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import type { InboundCall } from "./inbound.ts";
+import { readMalformedFrame } from "./malformed-frame.ts";
 import { MAX_QUEUED_CALLS, type PendingCall } from "./pending-calls.ts";
 import type { WireBinding } from "./provided-bindings.ts";
 import { ProviderSession } from "./provider-session.ts";
@@ -71,6 +72,9 @@ class Probe implements SessionOutput {
   triggerResult(id: string, result: TriggerResult): void {
     this.effects.push({ effect: "trigger_result", id, ...result });
   }
+  readMalformed(...[frame, then]: Parameters<SessionOutput["readMalformed"]>): void {
+    then(readMalformedFrame(frame));
+  }
   log(_level: string, message: string): void {
     this.logs.push(message);
   }
@@ -115,6 +119,7 @@ class Probe implements SessionOutput {
       traceparent: step.traceparent as string | undefined,
       baggage: step.baggage as string | undefined,
     });
+    const { do: _do, frames: _frames, effects: _effects, ...members } = step;
     const steps: Readonly<Record<string, () => void>> = {
       open: () => session.opened(this.nowMs),
       close: () => session.closed(),
@@ -123,10 +128,10 @@ class Probe implements SessionOutput {
         this.nowMs += step.ms as number;
         session.advance(this.nowMs);
       },
-      register_function: () => session.registerFunction({ ...step, id }),
+      register_function: () => session.registerFunction({ ...members, id }),
       unregister_function: () => session.unregisterFunction(id),
       register_trigger_type: () =>
-        session.registerTriggerType({ ...step, id, description: step.description as string }),
+        session.registerTriggerType({ ...members, id, description: step.description as string }),
       unregister_trigger_type: () => session.unregisterTriggerType(id),
       register_trigger: () => {
         const type = step.type as string;

@@ -10,6 +10,7 @@ import {
 import { encodeBindingResult, encodeCall, encodeFailure } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import { JsonPayload } from "./json-call.ts";
+import type { MalformedFrame } from "./malformed-frame.ts";
 import { encodeOutbound, type OutboundCall, queueFull } from "./outbound-call.ts";
 import { callTimeout, PendingCall, PendingCalls } from "./pending-calls.ts";
 import {
@@ -43,6 +44,8 @@ export interface SessionOutput {
   /** The connection ended. The engine has failed the calls to this worker, and sends the bindings again. */
   disconnected(): void;
   triggerResult(id: string, result: TriggerResult): void;
+  /** Calls `then` with the call that a frame that is not JSON belongs to, or with undefined. May do so later. */
+  readMalformed(frame: string, then: (call: MalformedFrame | undefined) => void): void;
   log(level: "debug" | "warn" | "error", message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
@@ -90,14 +93,9 @@ export class Session {
     this.#newId = options.newId;
     this.#callTimeoutMs = options.callTimeoutMs;
     this.#introduction = encodeCall({
-      invocationId: undefined,
       functionId: "engine::workers::register",
       payload: JSON.stringify(options.introduction),
-      traceparent: undefined,
-      baggage: undefined,
       action: { type: "void" },
-      metadata: undefined,
-      timeoutMs: undefined,
     });
   }
 
@@ -150,9 +148,7 @@ export class Session {
         new CallError(
           "disconnected",
           `the connection ended before function ${call.functionId} answered; it may have run`,
-          {
-            details: { function_id: call.functionId },
-          },
+          { details: { function_id: call.functionId } },
         ),
       );
     }
@@ -301,9 +297,7 @@ export class Session {
     const error = new CallError(
       "call_cancelled",
       `the call of function ${call.functionId} was cancelled by its caller`,
-      {
-        details: { function_id: call.functionId },
-      },
+      { details: { function_id: call.functionId } },
     );
     call.reject(written ? error : neverSent(error));
   }
@@ -353,7 +347,11 @@ export class Session {
     error: (message) => this.#onError(message.error),
     ping: () => this.sendIfOpen('{"type":"pong"}'),
     pong: () => this.#drained(),
-    malformed: (message) => this.#onMalformed(message),
+    not_json: ({ frame, problem }) =>
+      this.#output.readMalformed(frame, (call) =>
+        this.#onMalformed(call === undefined ? `the frame is not JSON: ${problem}` : "the payload is not JSON", call),
+      ),
+    malformed: ({ problem, call }) => this.#onMalformed(problem, call),
     ignored: () => {},
   };
 
@@ -410,8 +408,7 @@ export class Session {
     });
   }
 
-  #onMalformed(message: Extract<Inbound, { type: "malformed" }>): void {
-    const { call, problem } = message;
+  #onMalformed(problem: string, call: MalformedFrame | undefined): void {
     this.#output.log("warn", "the engine sent an invalid frame", { problem, invocation_id: call?.invocationId });
     if (call === undefined) return;
     const error: WireError = { code: "invalid_message", message: problem };

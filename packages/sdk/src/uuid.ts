@@ -1,24 +1,8 @@
-import { HEX } from "./telemetry/random-hex.ts";
+import { randomHex } from "./telemetry/random-hex.ts";
 
-const UUID_BYTES = 16;
-const BATCH = 256;
-
-const pool = new Uint8Array(UUID_BYTES * BATCH);
-let used = pool.length;
-
-/**
- * Returns a random UUID (version 4). Draws random bytes for many ids at once, which is cheaper. `crypto.randomUUID`
- * does not exist on pages without TLS.
- */
+/** Returns a random UUID (version 4), also on pages without TLS, where `crypto.randomUUID` does not exist. */
 export function newUuid(): string {
-  if (used === pool.length) {
-    crypto.getRandomValues(pool);
-    used = 0;
-  }
-  const at = used;
-  used += UUID_BYTES;
-  const hex = (offset: number): string => HEX[pool[at + offset] as number] as string;
-  const version = HEX[((pool[at + 6] as number) & 0x0f) | 0x40] as string;
-  const variant = HEX[((pool[at + 8] as number) & 0x3f) | 0x80] as string;
-  return `${hex(0)}${hex(1)}${hex(2)}${hex(3)}-${hex(4)}${hex(5)}-${version}${hex(7)}-${variant}${hex(9)}-${hex(10)}${hex(11)}${hex(12)}${hex(13)}${hex(14)}${hex(15)}`;
+  const hex = randomHex(16);
+  const variant = "89ab"[Number.parseInt(hex.slice(16, 17), 16) & 3];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
 }

@@ -18,7 +18,7 @@ import type { ChannelWriter } from "./channels/channel-writer.ts";
 import { type Channel, type ChannelOptions, Channels, channelOptions } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
-import { WorkerCron } from "./cron/worker-cron.ts";
+import { type WorkerCron, workerCron } from "./cron/worker-cron.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
 import type { Functions } from "./functions.ts";
 import type { BodyIn, HttpRequestHandler } from "./http/http-handler.ts";
@@ -34,7 +34,7 @@ import { type WaitOptions, type WorkerOptions, waitOptions } from "./options.ts"
 import { enqueueMembers, MAX_BACKLOG_BYTES, OutgoingCalls } from "./outgoing-calls.ts";
 import { OwnRegistrations } from "./own-registrations.ts";
 import type { Platform } from "./platform.ts";
-import { WorkerQueue } from "./queue/worker-queue.ts";
+import { type WorkerQueue, workerQueue } from "./queue/worker-queue.ts";
 import { nameRefusal, timeoutProblem } from "./refusals.ts";
 import type {
   ConfigFor,
@@ -69,7 +69,7 @@ const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
  */
 const DRAIN_TIMEOUT_MS = 3_000;
 
-type JsonText = typeof import("@svc-runtime/protocol/json-text");
+type FrameTexts = typeof import("./frame-texts.ts");
 
 /** A worker's connection to the engine. Created by `connect`. */
 export class Worker {
@@ -94,7 +94,7 @@ export class Worker {
   readonly #processIsEnding: () => boolean;
   readonly #session: Session;
   readonly #connection: Connection;
-  readonly #jsonText: OnDemand<JsonText, JsonText>;
+  readonly #frameTexts: OnDemand<FrameTexts, FrameTexts>;
   readonly #triggers: Triggers;
   readonly #channels: Channels;
   readonly #own: OwnRegistrations;
@@ -162,6 +162,11 @@ export class Worker {
         unbind: (id) => this.#own.unbind(id),
         disconnected: () => this.#own.disconnected(),
         triggerResult: (id, result) => this.#triggers.settle(id, result),
+        readMalformed: (frame, then) =>
+          this.#frameTexts.run(
+            ({ readMalformedFrame }) => then(readMalformedFrame(frame)),
+            () => then(undefined),
+          ),
         log: (level, message, fields) => this.#logger[level](message, fields),
       },
     });
@@ -182,7 +187,7 @@ export class Worker {
       },
     });
     this.#channels = new Channels({ address, streams: platform.channels, clock: platform.clock });
-    this.#jsonText = new OnDemand(platform.jsonText, (part) => part);
+    this.#frameTexts = new OnDemand(platform.frameTexts, (part) => part);
     this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
     this.#calls = new OutgoingCalls({
       session: this.#session,
@@ -197,6 +202,7 @@ export class Worker {
       logger: this.#logger,
       logEntries,
       asyncContext,
+      queueAndCron: platform.queueAndCron,
       stateTransfer: platform.stateTransfer,
       session: this.#session,
       newId: platform.newId,
@@ -208,8 +214,8 @@ export class Worker {
     this.state = new WorkerState(helpers, platform.stateTransfer);
     this.stream = new WorkerStream(helpers);
     this.event = new WorkerEvent(helpers);
-    this.queue = new WorkerQueue(helpers);
-    this.cron = new WorkerCron(helpers);
+    this.queue = workerQueue(helpers, platform.queueAndCron);
+    this.cron = workerCron(helpers, platform.queueAndCron);
     this.http = new WorkerHttp(this, platform.http);
     this.#connection.start();
   }
@@ -336,7 +342,7 @@ export class Worker {
   async callJson({ payload = "null", ...request }: JsonCallRequest): Promise<string> {
     const call = { ...request, payload: new JsonPayload(payload, functionIdOf(request)) };
     const parent = this.#asyncContext.current();
-    return this.#jsonText.use(async ({ memberTexts }) => {
+    return this.#frameTexts.use(async ({ memberTexts }) => {
       const frame = (await this.#calls.start(call, undefined, parent, request.signal)) as string;
       return memberTexts(frame).get("result") ?? "null";
     });

@@ -20,6 +20,8 @@ const SETTINGS = [
   "compression",
 ] as const satisfies readonly (keyof HttpRouteSettings)[];
 
+const METHODS: readonly HttpMethod[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
 const OWN = ["params", "query", "headers", "body", "response", "functionId", "description", "metadata"] as const;
 
 type AnyHandler = RouteHandler<string, undefined, undefined, undefined, undefined, undefined>;
@@ -30,28 +32,24 @@ type AnyInput = RouteInput<string, undefined, undefined, undefined, undefined>;
  * `http` for it. A request that does not match the schemas is answered 400 with all problems.
  */
 export class WorkerHttp {
-  readonly get: RegisterRoute;
-  readonly head: RegisterRoute;
-  readonly post: RegisterRoute;
-  readonly put: RegisterRoute;
-  readonly patch: RegisterRoute;
-  readonly delete: RegisterRoute;
-  readonly options: RegisterRoute;
+  declare readonly get: RegisterRoute;
+  declare readonly head: RegisterRoute;
+  declare readonly post: RegisterRoute;
+  declare readonly put: RegisterRoute;
+  declare readonly patch: RegisterRoute;
+  declare readonly delete: RegisterRoute;
+  declare readonly options: RegisterRoute;
 
   /** Internal: available as a member of a worker. */
   constructor(worker: Registrar, part: Part<HttpPart>) {
-    const register = (method: HttpMethod): RegisterRoute =>
-      ((path: string, options: RouteOptions | AnyHandler, handler?: AnyHandler) =>
+    const registers = METHODS.map((method) => [
+      method.toLowerCase(),
+      (path: string, options: RouteOptions | AnyHandler, handler?: AnyHandler) =>
         typeof options === "function"
           ? registerRoute(worker, part, method, path, {}, options)
-          : registerRoute(worker, part, method, path, options, handler)) as RegisterRoute;
-    this.get = register("GET");
-    this.head = register("HEAD");
-    this.post = register("POST");
-    this.put = register("PUT");
-    this.patch = register("PATCH");
-    this.delete = register("DELETE");
-    this.options = register("OPTIONS");
+          : registerRoute(worker, part, method, path, options, handler),
+    ]);
+    Object.assign(this, Object.fromEntries(registers));
   }
 }
 

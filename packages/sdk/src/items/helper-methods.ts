@@ -20,89 +20,119 @@ export const ITEM_OPTIONS = {
   iterate: ["prefix", "pageSize"],
 } as const;
 
-interface Method {
-  readonly functionId: string;
-  readonly options: OptionNames;
+export type Members = Readonly<Record<string, unknown>>;
+
+/** A method that calls a function of the engine. A list, which is shorter than an object in the bundles of pages. */
+export type HelperMethod = readonly [
+  functionId: string,
+  /** Wire names of the arguments before the options, which become members of the payload. */
+  takes: readonly string[],
+  /** Returns what the method returns. Default: the function's result, unchanged. */
+  returns?: ((result: unknown) => unknown) | undefined,
+  /** Own options, which become members of the payload too. */
+  options?: readonly string[] | undefined,
+  /** Changes the payload. */
+  payload?: (members: Members) => Members,
+];
+
+/** The methods of a helper that only call a function. */
+export type HelperMethods<Helper> = { readonly [Name in keyof Helper]: HelperMethod };
+
+/** Returns the options of a method, e.g. `state.set`. */
+export function helperOptions(of: string, own: readonly string[] = []): OptionNames {
+  return optionNames(of, [...own, "timeoutMs", "signal"], { timeout_ms: "timeoutMs" });
 }
 
 /**
- * The methods of a helper. Each calls the function of its name in snake_case: `getEntry` of the helper `state` calls
- * `state::get_entry`, unless it names another function.
+ * Calls the function of a method. The result is not validated. Rejects with TypeError for unknown options.
+ *
+ * @param args the method's arguments. The options are the last.
  */
-export class HelperMethods {
-  readonly #helper: string;
-  readonly #own: Readonly<Record<string, readonly string[]>>;
-  readonly #methods = new Map<string, Method>();
+export async function callFunction(
+  calls: HelperCalls,
+  [functionId, takes, returns = (result) => result, options = [], payload = (members) => members]: HelperMethod,
+  known: OptionNames,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const given = checkedOptions<HelperOptions>(args[takes.length] ?? {}, known);
+  // The options come first: a value, which may be large, is last on the wire.
+  const members = { ...wireMembers(given, options), ...Object.fromEntries(takes.map((name, at) => [name, args[at]])) };
+  // Awaited, so that the stack of an error contains this helper and its caller.
+  const result = await calls.call({
+    function_id: functionId,
+    payload: payload(members),
+    timeoutMs: given.timeoutMs,
+    signal: given.signal,
+  });
+  return returns(result);
+}
 
-  /** `own` are the options by method, besides those of every method. */
-  constructor(helper: string, own: Readonly<Record<string, readonly string[]>>) {
-    this.#helper = helper;
-    this.#own = own;
-  }
+/** Returns a class with these methods. `helper` is its name in messages, e.g. `state`. */
+export function helperClass<Helper>(
+  helper: string,
+  methods: HelperMethods<Helper>,
+): new (
+  calls: HelperCalls,
+) => Helper {
+  class HelperClass {
+    readonly #calls: HelperCalls;
 
-  /** The options of a method. */
-  options(method: string): OptionNames {
-    return this.#method(method).options;
-  }
-
-  /**
-   * Calls the function of a method. Returns its result unchanged. The result is not validated. Rejects with TypeError
-   * for unknown options.
-   */
-  async call<Result>(
-    calls: HelperCalls,
-    method: string,
-    payload: unknown,
-    given: HelperOptions | undefined,
-    otherFunction?: string,
-  ): Promise<Result> {
-    const { functionId, options } = this.#method(method);
-    const { timeoutMs, signal } = checkedOptions<HelperOptions>(given ?? {}, options);
-    const function_id = otherFunction ?? functionId;
-    // Awaited, so that the stack of an error contains this helper and its caller.
-    return (await calls.call({ function_id, payload, timeoutMs, signal })) as Result;
-  }
-
-  /** As `call`, with the members of the result in camelCase. `shape` are those whose members are converted too. */
-  async result<Result>(
-    calls: HelperCalls,
-    method: string,
-    payload: unknown,
-    given: HelperOptions | undefined,
-    shape: ResultShape = {},
-    otherFunction?: string,
-  ): Promise<Result> {
-    return engineResult(await this.call(calls, method, payload, given, otherFunction), shape) as Result;
-  }
-
-  #method(name: string): Method {
-    let method = this.#methods.get(name);
-    if (method === undefined) {
-      const options = [...(this.#own[name] ?? []), "timeoutMs", "signal"];
-      method = {
-        functionId: `${this.#helper}::${snakeCase(name)}`,
-        options: optionNames(`${this.#helper}.${name}`, options, { timeout_ms: "timeoutMs" }),
-      };
-      this.#methods.set(name, method);
+    constructor(calls: HelperCalls) {
+      this.#calls = calls;
     }
-    return method;
+
+    static {
+      for (const [name, method] of Object.entries<HelperMethod>(methods)) {
+        const known = helperOptions(`${helper}.${name}`, method[3]);
+        // Defined by its name, which the stacks of errors then contain.
+        Object.assign(HelperClass.prototype, {
+          async [name](this: HelperClass, ...args: readonly unknown[]) {
+            return await callFunction(this.#calls, method, known, args);
+          },
+        });
+      }
+    }
   }
+  return HelperClass as unknown as new (
+    calls: HelperCalls,
+  ) => Helper;
+}
+
+/** Returns a function that returns a result with its members in camelCase. `shape` are those that are converted too. */
+export function converted(shape: ResultShape) {
+  return (result: unknown): unknown => engineResult(result, shape);
+}
+
+/** Converts a result whose items are the engine's. */
+export const withItems = /* @__PURE__ */ converted({ items: {} });
+/** Converts the result of an update. */
+export const withErrors = /* @__PURE__ */ converted({ errors: {} });
+
+/** Returns a function that returns one member of a result, with its members in camelCase. */
+export function memberOf(member: string) {
+  return (result: unknown): unknown => engineResult((result as Members)[member]);
+}
+
+/** Returns nothing of the result. */
+export function nothing(): void {}
+
+/** Sends null for absent data: JSON would omit the member. */
+export function dataOrNull({ data = null, ...members }: Members): Members {
+  return { ...members, data };
 }
 
 /** Returns options under their wire names, if they are among `names`. JSON omits undefined members. */
-export function wireMembers(options: object | undefined, names: readonly string[]): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    names.map((name) => [snakeCase(name), (options as Readonly<Record<string, unknown>> | undefined)?.[name]]),
-  );
+export function wireMembers(options: object, names: readonly string[]): Members {
+  return Object.fromEntries(names.map((name) => [snakeCase(name), (options as Members)[name]]));
 }
 
 /** Yields the items of all pages. Requests each page after the previous one was consumed. */
 export async function* itemsOfPages<Item>(
   page: (options: PageOptions) => Promise<Page<Item>>,
   options: IterateOptions,
-  known: OptionNames,
+  method: string,
 ): AsyncGenerator<Item, void, void> {
-  const { pageSize, ...rest } = checkedOptions(options, known);
+  const { pageSize, ...rest } = checkedOptions(options, helperOptions(method, ITEM_OPTIONS.iterate));
   let cursor: string | undefined;
   do {
     const { items, cursor: next } = await page({ ...rest, cursor, limit: pageSize });

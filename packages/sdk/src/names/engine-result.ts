@@ -9,50 +9,20 @@ export interface ResultShape {
   readonly [member: string]: ResultShape;
 }
 
-/** Names under which earlier releases returned the members. */
-const OLD_NAMES = [
-  "created_at",
-  "dedupe_key",
-  "expires_at",
-  "failed_at",
-  "finished_at",
-  "function_id",
-  "job_id",
-  "last_published_at",
-  "last_run",
-  "made_by",
-  "max_attempts",
-  "new_value",
-  "next_runs",
-  "old_value",
-  "op_index",
-  "item_id",
-  "passed_over",
-  "run_at",
-  "scheduled_time",
-  "started_at",
-  "trace_id",
-  "trigger_id",
-  "trigger_type",
-  "updated_at",
-  "worker_id",
-] as const;
+/**
+ * Prototype of all results: its getters return the members under their names on the wire, which earlier releases
+ * returned. They are not enumerable. Added when the first result has the member.
+ */
+const resultPrototype: object = {};
 
-/** Prototype of all results: its getters return the members under their old names. They are not enumerable. */
-const resultPrototype: object = /* @__PURE__ */ createPrototype();
-
-function createPrototype(): object {
-  const prototype = {};
-  for (const old of OLD_NAMES) {
-    const name = camelCase(old);
-    Object.defineProperty(prototype, old, {
-      get(this: Readonly<Record<string, unknown>>) {
-        deprecated(`the member ${old} of results`, name);
-        return this[name];
-      },
-    });
-  }
-  return prototype;
+function addOldName(old: string, name: string): void {
+  if (old === name || old in resultPrototype) return;
+  Object.defineProperty(resultPrototype, old, {
+    get(this: Readonly<Record<string, unknown>>) {
+      deprecated(`the member ${old} of results`, name);
+      return this[name];
+    },
+  });
 }
 
 /** Returns a result of the engine with its members in camelCase. Lists are converted item by item. */
@@ -62,7 +32,9 @@ export function engineResult(wire: unknown, shape: ResultShape = {}): unknown {
   const result = Object.create(resultPrototype) as Record<string, unknown>;
   for (const [member, value] of Object.entries(wire)) {
     const nested = Object.hasOwn(shape, member) ? shape[member] : undefined;
-    result[camelCase(member)] = nested === undefined ? value : engineResult(value, nested);
+    const name = camelCase(member);
+    addOldName(member, name);
+    result[name] = nested === undefined ? value : engineResult(value, nested);
   }
   return result;
 }

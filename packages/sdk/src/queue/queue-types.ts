@@ -7,7 +7,7 @@ import type {
 } from "@svc-runtime/protocol/listings";
 import type { HelperOptions } from "../items/item-types.ts";
 
-export type { JobProgress, JobState, ListedJobState } from "@svc-runtime/protocol/listings";
+export type { JobProgress, JobState } from "@svc-runtime/protocol/listings";
 
 /** Contents of a queue, and counts of its jobs since it was first used. */
 export interface QueueStats extends Omit<ListedStats, "waiting_reasons"> {

@@ -1,12 +1,17 @@
 import type { ReadRef } from "../channels/channel-host.ts";
 import type { ChannelItem } from "../channels/channel-socket.ts";
 import type { ChannelWriter } from "../channels/channel-writer.ts";
-import { type HelperCalls, HelperMethods } from "../items/helper-methods.ts";
+import { callFunction, type HelperCalls, type HelperMethod, helperOptions } from "../items/helper-methods.ts";
+import { engineResult } from "../names/engine-result.ts";
 import { checkedOptions } from "../names/option-names.ts";
 import type { Items, OpenItems } from "./open-items.ts";
 import type { ExportOptions, ImportOptions, ImportResult } from "./state-types.ts";
 
-const METHODS = /* @__PURE__ */ new HelperMethods("state", { export: ["scope", "prefix"], import: ["onExisting"] });
+const EXPORT: HelperMethod = ["state::export", [], undefined, ["scope", "prefix"]];
+const exportOptions = helperOptions("state.export", EXPORT[3]);
+const IMPORT: HelperMethod = ["state::import", ["lines", "on_existing"], engineResult];
+const importOptions = helperOptions("state.import", ["onExisting"]);
+const CREATE_CHANNEL: HelperMethod = ["engine::channels::create", []];
 
 /** Default timeout of an import, in milliseconds. It is long because an import ends when its last line is stored. */
 const IMPORT_TIMEOUT_MS = 3_600_000;
@@ -18,9 +23,7 @@ const BATCH_BYTES = 32 * 1024;
  * it.
  */
 export async function* exportedLines(calls: HelperCalls, options: ExportOptions): AsyncGenerator<string, void, void> {
-  const payload = { scope: options.scope, prefix: options.prefix };
-  const answer = METHODS.call<{ readonly lines: ReadRef }>(calls, "export", payload, options);
-  const { lines } = await answer;
+  const { lines } = (await callFunction(calls, EXPORT, exportOptions, [options])) as { readonly lines: ReadRef };
   const reader = calls.channels.end(lines) as AsyncIterable<ChannelItem>;
   yield* linesOf(reader);
 }
@@ -46,17 +49,16 @@ export async function importItems(
   source: OpenItems,
   options: ImportOptions,
 ): Promise<ImportResult> {
-  const { onExisting, signal, timeoutMs = IMPORT_TIMEOUT_MS } = checkedOptions(options, METHODS.options("import"));
-  const created = await METHODS.call(calls, "import", {}, { signal }, "engine::channels::create");
+  const { onExisting, signal, timeoutMs = IMPORT_TIMEOUT_MS } = checkedOptions(options, importOptions);
+  const created = await callFunction(calls, CREATE_CHANNEL, importOptions, [{ signal }]);
   const { reader, writer } = calls.channels.created(created);
   source.hasBegun = true;
   const failed = new AbortController();
-  const answer = METHODS.result<ImportResult>(
-    calls,
-    "import",
-    { lines: reader, on_existing: onExisting },
+  const answer = callFunction(calls, IMPORT, importOptions, [
+    reader,
+    onExisting,
     { signal: signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]), timeoutMs },
-  );
+  ]) as Promise<ImportResult>;
   // If the import ends early, for example with an error, it needs no more lines, and later errors of the items are
   // ignored.
   const over = answer.then(

@@ -1,4 +1,13 @@
-import { type HelperCalls, HelperMethods, ITEM_OPTIONS, itemsOfPages, wireMembers } from "../items/helper-methods.ts";
+import {
+  type HelperCalls,
+  helperClass,
+  ITEM_OPTIONS,
+  itemsOfPages,
+  memberOf,
+  wireMembers,
+  withErrors,
+  withItems,
+} from "../items/helper-methods.ts";
 import type {
   ConditionOptions,
   HelperOptions,
@@ -12,6 +21,7 @@ import type {
 } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
 import { withFirst } from "../items/with-first.ts";
+import { engineResult } from "../names/engine-result.ts";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import { loadPart, type Part } from "../on-demand.ts";
 import { openItems } from "./open-items.ts";
@@ -30,16 +40,6 @@ import type {
   StateWrite,
 } from "./state-types.ts";
 
-const METHODS = /* @__PURE__ */ new HelperMethods("state", {
-  set: ITEM_OPTIONS.write,
-  update: ITEM_OPTIONS.update,
-  delete: ITEM_OPTIONS.condition,
-  entries: ITEM_OPTIONS.iterate,
-  entriesPage: ITEM_OPTIONS.page,
-  groups: ITEM_OPTIONS.iterate,
-  groupsPage: ITEM_OPTIONS.page,
-  snapshot: ["name"],
-});
 const SCOPE_METHODS = [
   "get",
   "getEntry",
@@ -52,11 +52,55 @@ const SCOPE_METHODS = [
   "entries",
   "entriesPage",
 ] as const satisfies readonly (keyof StateScope)[];
-const writeMembers = optionNames("an item of state.setMany", ["scope", "key", "value", ...ITEM_OPTIONS.write]);
+const KEY = ["scope", "key"];
+const WRITE_MEMBERS = ["scope", "key", ...ITEM_OPTIONS.write, "value"] as const;
+const writeMembers = optionNames("an item of state.setMany", WRITE_MEMBERS);
 const selectionMembers = optionNames("the selection of state.deleteMany", ["keys", "prefix"]);
 
 /** The part of the SDK that exports and imports state. */
 export type StateTransfer = typeof import("./state-transfer.ts");
+
+interface StateMethods {
+  /** Returns the value, or null. */
+  get<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<Value | null>;
+  /** Returns the value with its version, or null. */
+  getEntry<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<StateEntry<Value> | null>;
+  set<Value>(scope: string, key: string, value: Value, options?: WriteOptions): Promise<SetResult<Value>>;
+  /**
+   * Changes a value in the engine. An item that does not exist starts as `{}`. Failed operations are in `errors`: they
+   * do not reject the call.
+   */
+  update<Value = unknown>(
+    scope: string,
+    key: string,
+    ops: readonly UpdateOp[],
+    options?: UpdateOptions,
+  ): Promise<UpdateResult<Value>>;
+  /** Deletes an item. Returns its value, or null. */
+  delete<Value = unknown>(scope: string, key: string, options?: ConditionOptions): Promise<Value | null>;
+  /** Returns the items in the order of `keys` (1 to 1,000), with null for missing items. */
+  getMany<Value = unknown>(
+    scope: string,
+    keys: readonly string[],
+    options?: HelperOptions,
+  ): Promise<readonly (StateEntry<Value> | null)[]>;
+  /** Makes 1 to 1,000 writes atomically. */
+  setMany(items: readonly StateWrite[], options?: HelperOptions): Promise<SetManyResult>;
+  deleteMany(scope: string, which: StateSelection, options?: HelperOptions): Promise<{ readonly deleted: number }>;
+  /**
+   * Returns all values of a scope, sorted by key. Rejects with `payload_too_large` if they do not fit into one result.
+   */
+  list<Value = unknown>(scope: string, options?: HelperOptions): Promise<readonly Value[]>;
+  entriesPage<Value = unknown>(scope: string, options?: PageOptions): Promise<Page<StateEntry<Value>>>;
+  /** Returns the non-empty scopes, sorted. */
+  listGroups(options?: HelperOptions): Promise<readonly string[]>;
+  groupsPage(options?: PageOptions): Promise<Page<StateGroup>>;
+  /**
+   * Writes a consistent snapshot of all state to a file on the engine's machine, without blocking other reads and
+   * writes.
+   */
+  snapshot(options?: SnapshotOptions): Promise<SnapshotResult>;
+}
 
 /**
  * Durable values by scope and key, shared by all workers (module `svc-state`). Scopes and keys are any strings of 1 to
@@ -64,12 +108,43 @@ export type StateTransfer = typeof import("./state-transfer.ts");
  * as `worker.call` does. A write whose `ifVersion` does not match rejects with `state_conflict` and `details`
  * `{expected, actual}`.
  */
-export class WorkerState {
+export class WorkerState extends /* @__PURE__ */ helperClass<StateMethods>("state", {
+  get: ["state::get", KEY],
+  getEntry: ["state::get_entry", KEY, engineResult],
+  set: ["state::set", ["scope", "key", "value"], engineResult, ITEM_OPTIONS.write],
+  update: ["state::update", ["scope", "key", "ops"], withErrors, ITEM_OPTIONS.update],
+  delete: ["state::delete", KEY, undefined, ITEM_OPTIONS.condition],
+  getMany: ["state::get_many", ["scope", "keys"], /* @__PURE__ */ memberOf("items")],
+  setMany: [
+    "state::set_many",
+    ["items"],
+    withItems,
+    undefined,
+    ({ items }) => ({
+      items: (items as readonly StateWrite[]).map((item) =>
+        wireMembers(checkedOptions(item, writeMembers), WRITE_MEMBERS),
+      ),
+    }),
+  ],
+  deleteMany: [
+    "state::delete_many",
+    ["scope", "which"],
+    engineResult,
+    undefined,
+    ({ scope, which }) => ({ scope, ...checkedOptions(which as StateSelection, selectionMembers) }),
+  ],
+  list: ["state::list", ["scope"]],
+  entriesPage: ["state::entries", ["scope"], withItems, ITEM_OPTIONS.page],
+  listGroups: ["state::list_groups", [], /* @__PURE__ */ memberOf("groups")],
+  groupsPage: ["state::groups", [], withItems, ITEM_OPTIONS.page],
+  snapshot: ["state::snapshot", [], engineResult, ["name"]],
+}) {
   readonly #calls: HelperCalls;
   readonly #transfer: Part<StateTransfer>;
 
   /** Internal: available as a member of a worker and of a handler's context. */
   constructor(calls: HelperCalls, transfer: Part<StateTransfer>) {
+    super(calls);
     this.#calls = calls;
     this.#transfer = transfer;
   }
@@ -84,108 +159,17 @@ export class WorkerState {
     return { name: scope, ...withFirst(this, [scope], SCOPE_METHODS), setMany } as StateScope<Values>;
   }
 
-  /** Returns the value, or null. */
-  get<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<Value | null> {
-    return METHODS.call(this.#calls, "get", { scope, key }, options);
-  }
-
-  /** Returns the value with its version, or null. */
-  getEntry<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<StateEntry<Value> | null> {
-    return METHODS.result(this.#calls, "getEntry", { scope, key }, options);
-  }
-
-  set<Value>(scope: string, key: string, value: Value, options?: WriteOptions): Promise<SetResult<Value>> {
-    const payload = { scope, key, ...wireMembers(options, ITEM_OPTIONS.write), value };
-    return METHODS.result(this.#calls, "set", payload, options);
-  }
-
-  /**
-   * Changes a value in the engine. An item that does not exist starts as `{}`. Failed operations are in `errors`: they
-   * do not reject the call.
-   */
-  update<Value = unknown>(
-    scope: string,
-    key: string,
-    ops: readonly UpdateOp[],
-    options?: UpdateOptions,
-  ): Promise<UpdateResult<Value>> {
-    const payload = { scope, key, ...wireMembers(options, ITEM_OPTIONS.update), ops };
-    return METHODS.result(this.#calls, "update", payload, options, { errors: {} });
-  }
-
-  /** Deletes an item. Returns its value, or null. */
-  delete<Value = unknown>(scope: string, key: string, options?: ConditionOptions): Promise<Value | null> {
-    const payload = { scope, key, ...wireMembers(options, ITEM_OPTIONS.condition) };
-    return METHODS.call(this.#calls, "delete", payload, options);
-  }
-
-  /** Returns the items in the order of `keys` (1 to 1,000), with null for missing items. */
-  async getMany<Value = unknown>(
-    scope: string,
-    keys: readonly string[],
-    options?: HelperOptions,
-  ): Promise<readonly (StateEntry<Value> | null)[]> {
-    const { items } = await METHODS.result<{ readonly items: readonly (StateEntry<Value> | null)[] }>(
-      this.#calls,
-      "getMany",
-      { scope, keys },
-      options,
-      { items: {} },
-    );
-    return items;
-  }
-
-  /** Makes 1 to 1,000 writes atomically. */
-  async setMany(items: readonly StateWrite[], options?: HelperOptions): Promise<SetManyResult> {
-    const writes = items.map((item) => {
-      const { scope, key, value } = checkedOptions(item, writeMembers);
-      return { scope, key, ...wireMembers(item, ITEM_OPTIONS.write), value };
-    });
-    return METHODS.result(this.#calls, "setMany", { items: writes }, options, { items: {} });
-  }
-
-  async deleteMany(
-    scope: string,
-    which: StateSelection,
-    options?: HelperOptions,
-  ): Promise<{ readonly deleted: number }> {
-    const payload = { scope, ...checkedOptions(which, selectionMembers) };
-    return METHODS.result(this.#calls, "deleteMany", payload, options);
-  }
-
-  /**
-   * Returns all values of a scope, sorted by key. Rejects with `payload_too_large` if they do not fit into one result.
-   */
-  list<Value = unknown>(scope: string, options?: HelperOptions): Promise<readonly Value[]> {
-    return METHODS.call(this.#calls, "list", { scope }, options);
-  }
-
   /**
    * Yields all items of a scope, sorted by key, page by page. Items that exist throughout are yielded exactly once,
    * even with concurrent writes.
    */
   entries<Value = unknown>(scope: string, options: IterateOptions = {}): AsyncGenerator<StateEntry<Value>, void, void> {
-    return itemsOfPages((page) => this.entriesPage<Value>(scope, page), options, METHODS.options("entries"));
-  }
-
-  entriesPage<Value = unknown>(scope: string, options?: PageOptions): Promise<Page<StateEntry<Value>>> {
-    const payload = { scope, ...wireMembers(options, ITEM_OPTIONS.page) };
-    return METHODS.result(this.#calls, "entriesPage", payload, options, { items: {} }, "state::entries");
-  }
-
-  /** Returns the non-empty scopes, sorted. */
-  async listGroups(options?: HelperOptions): Promise<readonly string[]> {
-    return (await METHODS.call<{ readonly groups: readonly string[] }>(this.#calls, "listGroups", {}, options)).groups;
+    return itemsOfPages((page) => this.entriesPage<Value>(scope, page), options, "state.entries");
   }
 
   /** Yields the non-empty scopes with their sizes, sorted. */
   groups(options: IterateOptions = {}): AsyncGenerator<StateGroup, void, void> {
-    return itemsOfPages((page) => this.groupsPage(page), options, METHODS.options("groups"));
-  }
-
-  groupsPage(options?: PageOptions): Promise<Page<StateGroup>> {
-    const payload = wireMembers(options, ITEM_OPTIONS.page);
-    return METHODS.result(this.#calls, "groupsPage", payload, options, { items: {} }, "state::groups");
+    return itemsOfPages((page) => this.groupsPage(page), options, "state.groups");
   }
 
   /** Yields all items, or those of one scope. `exportLines` keeps numbers beyond 2^53 exact. */
@@ -211,15 +195,6 @@ export class WorkerState {
     } finally {
       await source.close();
     }
-  }
-
-  /**
-   * Writes a consistent snapshot of all state to a file on the engine's machine, without blocking other reads and
-   * writes.
-   */
-  snapshot(options?: SnapshotOptions): Promise<SnapshotResult> {
-    const payload = wireMembers(options, ["name"]);
-    return METHODS.result(this.#calls, "snapshot", payload, options);
   }
 }
 

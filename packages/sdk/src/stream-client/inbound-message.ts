@@ -1,3 +1,4 @@
+import { isObject } from "../is-object.ts";
 import type { StreamGap } from "./stream-handlers.ts";
 
 /** Messages of the engine on a connection after the hello. */
@@ -105,10 +106,6 @@ function positionsOf(value: unknown): readonly { readonly subscriptionId: string
   return value
     .filter(isObject)
     .map(({ subscriptionId, seq }) => ({ subscriptionId: textOf(subscriptionId), seq: numberOf(seq) }));
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: unknown, otherwise = ""): string {

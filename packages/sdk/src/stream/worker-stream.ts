@@ -1,4 +1,12 @@
-import { type HelperCalls, HelperMethods, ITEM_OPTIONS, itemsOfPages, wireMembers } from "../items/helper-methods.ts";
+import {
+  converted,
+  helperClass,
+  ITEM_OPTIONS,
+  itemsOfPages,
+  nothing,
+  withErrors,
+  withItems,
+} from "../items/helper-methods.ts";
 import type {
   ConditionOptions,
   HelperOptions,
@@ -10,6 +18,7 @@ import type {
 } from "../items/item-types.ts";
 import type { UpdateOp } from "../items/update-op.ts";
 import { withFirst } from "../items/with-first.ts";
+import { engineResult } from "../names/engine-result.ts";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import type {
   StreamDeleteResult,
@@ -20,13 +29,6 @@ import type {
   StreamUpdateResult,
 } from "./stream-types.ts";
 
-const METHODS = /* @__PURE__ */ new HelperMethods("stream", {
-  set: ITEM_OPTIONS.write,
-  delete: ITEM_OPTIONS.condition,
-  update: ITEM_OPTIONS.update,
-  entries: ITEM_OPTIONS.iterate,
-  entriesPage: ITEM_OPTIONS.page,
-});
 const GROUP_METHODS = [
   "set",
   "get",
@@ -40,67 +42,37 @@ const GROUP_METHODS = [
 ] as const satisfies readonly (keyof StreamGroup)[];
 const noticeMembers = optionNames("the notice of stream.send", ["id", "type", "data"]);
 
-/**
- * Items by stream, group and id, whose changes are sent to all subscribers of the group (module `svc-stream`). Results
- * have the members of the results of the functions `stream::*`, in camelCase. All methods reject with CallError, as
- * `worker.call` does. A write whose `ifVersion` does not match rejects with `state_conflict`.
- */
-export class WorkerStream {
-  readonly #calls: HelperCalls;
+const GROUP = ["stream_name", "group_id"];
+const ITEM = [...GROUP, "item_id"];
 
-  /** Internal: available as a member of a worker and of a handler's context. */
-  constructor(calls: HelperCalls) {
-    this.#calls = calls;
-  }
-
-  /** Returns one group, with the type of its items: `worker.stream.group<Todo>("todos", "mine")`. */
-  group<Item = unknown>(streamName: string, groupId: string): StreamGroup<Item> {
-    const methods = withFirst(this, [streamName, groupId], GROUP_METHODS);
-    return { streamName, groupId, ...methods } as StreamGroup<Item>;
-  }
-
+interface StreamMethods {
   set<Item>(
     streamName: string,
     groupId: string,
     itemId: string,
     data: Item,
     options?: WriteOptions,
-  ): Promise<StreamSetResult<Item>> {
-    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, ITEM_OPTIONS.write), data };
-    return METHODS.result(this.#calls, "set", payload, options);
-  }
-
+  ): Promise<StreamSetResult<Item>>;
   /** Returns the item, or null. */
   get<Item = unknown>(
     streamName: string,
     groupId: string,
     itemId: string,
     options?: HelperOptions,
-  ): Promise<Item | null> {
-    return METHODS.call(this.#calls, "get", address(streamName, groupId, itemId), options);
-  }
-
+  ): Promise<Item | null>;
   /** Returns the item with its version, or null. */
   getEntry<Item = unknown>(
     streamName: string,
     groupId: string,
     itemId: string,
     options?: HelperOptions,
-  ): Promise<StreamEntry<Item> | null> {
-    const payload = address(streamName, groupId, itemId);
-    return METHODS.result(this.#calls, "getEntry", payload, options);
-  }
-
+  ): Promise<StreamEntry<Item> | null>;
   delete<Item = unknown>(
     streamName: string,
     groupId: string,
     itemId: string,
     options?: ConditionOptions,
-  ): Promise<StreamDeleteResult<Item>> {
-    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, ITEM_OPTIONS.condition) };
-    return METHODS.result(this.#calls, "delete", payload, options);
-  }
-
+  ): Promise<StreamDeleteResult<Item>>;
   /**
    * Changes an item in the engine. An item that does not exist starts as `{}`. Failed operations are in `errors`: they
    * do not reject the call.
@@ -111,22 +83,52 @@ export class WorkerStream {
     itemId: string,
     ops: readonly UpdateOp[],
     options?: UpdateOptions,
-  ): Promise<StreamUpdateResult<Item>> {
-    const payload = { ...address(streamName, groupId, itemId), ...wireMembers(options, ITEM_OPTIONS.update), ops };
-    return METHODS.result(this.#calls, "update", payload, options, { errors: {} });
-  }
-
+  ): Promise<StreamUpdateResult<Item>>;
   /** Sends a notice to the subscribers of the group. Not stored. */
-  async send(streamName: string, groupId: string, notice: StreamNotice, options?: HelperOptions): Promise<void> {
-    const { id, type, data = null } = checkedOptions(notice, noticeMembers);
-    const payload = { stream_name: streamName, group_id: groupId, id, type, data };
-    await METHODS.call(this.#calls, "send", payload, options);
-  }
-
+  send(streamName: string, groupId: string, notice: StreamNotice, options?: HelperOptions): Promise<void>;
   /** Returns all items of a group, sorted by id. */
-  list<Item = unknown>(streamName: string, groupId: string, options?: HelperOptions): Promise<readonly Item[]> {
-    const payload = { stream_name: streamName, group_id: groupId };
-    return METHODS.call(this.#calls, "list", payload, options);
+  list<Item = unknown>(streamName: string, groupId: string, options?: HelperOptions): Promise<readonly Item[]>;
+  entriesPage<Item = unknown>(
+    streamName: string,
+    groupId: string,
+    options?: PageOptions,
+  ): Promise<Page<StreamEntry<Item>>>;
+  /** Returns the non-empty groups of a stream. */
+  listGroups(streamName: string, options?: HelperOptions): Promise<readonly string[]>;
+  /** Returns all non-empty streams with their groups. */
+  listAll(options?: HelperOptions): Promise<StreamListing>;
+}
+
+/**
+ * Items by stream, group and id, whose changes are sent to all subscribers of the group (module `svc-stream`). Results
+ * have the members of the results of the functions `stream::*`, in camelCase. All methods reject with CallError, as
+ * `worker.call` does. A write whose `ifVersion` does not match rejects with `state_conflict`.
+ */
+export class WorkerStream extends /* @__PURE__ */ helperClass<StreamMethods>("stream", {
+  set: ["stream::set", [...ITEM, "data"], engineResult, ITEM_OPTIONS.write],
+  get: ["stream::get", ITEM],
+  getEntry: ["stream::get_entry", ITEM, engineResult],
+  delete: ["stream::delete", ITEM, engineResult, ITEM_OPTIONS.condition],
+  update: ["stream::update", [...ITEM, "ops"], withErrors, ITEM_OPTIONS.update],
+  send: [
+    "stream::send",
+    [...GROUP, "notice"],
+    nothing,
+    undefined,
+    ({ notice, ...group }) => {
+      const { id, type, data = null } = checkedOptions(notice as StreamNotice, noticeMembers);
+      return { ...group, id, type, data };
+    },
+  ],
+  list: ["stream::list", GROUP],
+  entriesPage: ["stream::entries", GROUP, withItems, ITEM_OPTIONS.page],
+  listGroups: ["stream::list_groups", ["stream_name"]],
+  listAll: ["stream::list_all", [], /* @__PURE__ */ converted({ stream: {} })],
+}) {
+  /** Returns one group, with the type of its items: `worker.stream.group<Todo>("todos", "mine")`. */
+  group<Item = unknown>(streamName: string, groupId: string): StreamGroup<Item> {
+    const methods = withFirst(this, [streamName, groupId], GROUP_METHODS);
+    return { streamName, groupId, ...methods } as StreamGroup<Item>;
   }
 
   /** Yields all items of a group with ids and versions, sorted by id, page by page. */
@@ -135,35 +137,8 @@ export class WorkerStream {
     groupId: string,
     options: IterateOptions = {},
   ): AsyncGenerator<StreamEntry<Item>, void, void> {
-    return itemsOfPages(
-      (page) => this.entriesPage<Item>(streamName, groupId, page),
-      options,
-      METHODS.options("entries"),
-    );
+    return itemsOfPages((page) => this.entriesPage<Item>(streamName, groupId, page), options, "stream.entries");
   }
-
-  entriesPage<Item = unknown>(
-    streamName: string,
-    groupId: string,
-    options?: PageOptions,
-  ): Promise<Page<StreamEntry<Item>>> {
-    const payload = { stream_name: streamName, group_id: groupId, ...wireMembers(options, ITEM_OPTIONS.page) };
-    return METHODS.result(this.#calls, "entriesPage", payload, options, { items: {} }, "stream::entries");
-  }
-
-  /** Returns the non-empty groups of a stream. */
-  listGroups(streamName: string, options?: HelperOptions): Promise<readonly string[]> {
-    return METHODS.call(this.#calls, "listGroups", { stream_name: streamName }, options);
-  }
-
-  /** Returns all non-empty streams with their groups. */
-  listAll(options?: HelperOptions): Promise<StreamListing> {
-    return METHODS.result(this.#calls, "listAll", {}, options, { stream: {} });
-  }
-}
-
-function address(streamName: string, groupId: string, itemId: string): Readonly<Record<string, string>> {
-  return { stream_name: streamName, group_id: groupId, item_id: itemId };
 }
 
 /**

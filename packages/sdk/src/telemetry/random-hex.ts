@@ -1,6 +1,6 @@
 const POOL_BYTES = 2048;
 /** The two hex digits of each byte. */
-export const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 const pool = new Uint8Array(POOL_BYTES);
 let used = POOL_BYTES;

@@ -1,0 +1,2 @@
+export { CronCalls } from "./cron/cron-calls.ts";
+export { QueueCalls } from "./queue/queue-calls.ts";
