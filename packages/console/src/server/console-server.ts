@@ -5,7 +5,6 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Hello } from "../contract/api.ts";
 import { LOGIN_HEADER, LOGIN_REQUIRED } from "../contract/login.ts";
-import { PageToken, presentedSocketToken, presentedToken } from "./access.ts";
 import { answerApi } from "./api.ts";
 import { Assets } from "./assets.ts";
 import { EngineClient } from "./engine-client.ts";
@@ -14,6 +13,7 @@ import { ConsoleListener, isLoopback, sendLast } from "./listener.ts";
 import { LiveSocket } from "./live-socket.ts";
 import { answerLogin, answerLogout } from "./login.ts";
 import { type ConsoleOptions, UsageError } from "./options.ts";
+import { PageToken, presentedSocketToken, presentedToken } from "./page-token.ts";
 import { sendError } from "./respond.ts";
 import { type Session, Sessions } from "./sessions.ts";
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { CallError, type ChannelRef } from "@svc-runtime/protocol";
 import { exportRequestSchema } from "../contract/api.ts";
-import { parseJson } from "./body.ts";
 import type { EngineLink } from "./engine-link.ts";
+import { parseJson } from "./json-body.ts";
 import { sendData } from "./respond.ts";
 
 /** Timeout for a page that stops reading, in milliseconds. */

@@ -1,4 +1,5 @@
 /** The parts that other local servers of this repository (`svc mcp`) reuse. */
-export { isSameSecret } from "./access.ts";
+
 export { refusalOf } from "./guards.ts";
 export { ConsoleListener } from "./listener.ts";
+export { isSameSecret } from "./page-token.ts";

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { CallError } from "@svc-runtime/protocol";
 import { loginSchema } from "../contract/api.ts";
 import type { Login } from "../contract/login.ts";
-import { parseJson, readJsonText, requireJson } from "./body.ts";
+import { parseJson, readJsonText, requireJson } from "./json-body.ts";
 import { TooManyAttempts } from "./login-limits.ts";
 import { sendData, sendError } from "./respond.ts";
 import { SESSION_IDLE_MS, type Sessions } from "./sessions.ts";

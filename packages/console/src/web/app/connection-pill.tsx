@@ -8,7 +8,7 @@ import { useLiveState } from "../lib/use-live.ts";
 import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
 import { useNow } from "../ui/time.tsx";
-import { useHello } from "./hello.tsx";
+import { useHello } from "./use-hello.tsx";
 
 const LOOKS: Readonly<
   Record<Phase, { readonly label: string; readonly className: string; readonly icon: typeof CircleCheck }>

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { call } from "../lib/api.ts";
-import { BY_CONSOLES } from "../lib/by-consoles.ts";
+import { CALLS_BY_CONSOLES } from "../lib/calls-by-consoles.ts";
 import { duration } from "../lib/time.ts";
 import { asyncWorkText } from "../model/trace-outcome.ts";
 import type { TraceSummary } from "../model/trace-types.ts";
@@ -93,7 +93,7 @@ const SEARCHES: readonly Search[] = [
       }
       const found = await call<Found>(
         "engine::traces::list",
-        { text, limit: MAX_HITS, exclude_attributes: BY_CONSOLES },
+        { text, limit: MAX_HITS, exclude_attributes: CALLS_BY_CONSOLES },
         { signal },
       );
       return found.spans.map(({ trace_id, name, trace }) => ({

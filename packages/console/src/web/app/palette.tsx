@@ -4,11 +4,11 @@ import { CornerDownRight, History, type LucideIcon } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { useEffect, useRef, useState } from "react";
 import { type Hotkey, hotkeys, keysText } from "../lib/hotkeys.ts";
-import { recentItems } from "../lib/recent.ts";
+import { recentItems } from "../lib/recent-items.ts";
 import { DialogContent } from "../ui/dialog-content.tsx";
-import { useHello } from "./hello.tsx";
 import { navItems } from "./nav.ts";
 import { usePaletteSearch } from "./palette-search.ts";
+import { useHello } from "./use-hello.tsx";
 
 interface Choice {
   /** Unique id. */

@@ -16,7 +16,7 @@ import { DataRegion } from "../ui/data-region.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { HrefLink } from "../ui/href-link.tsx";
 import { isModuleMissing, ModuleMissing } from "../ui/module-missing.tsx";
-import { useWriteRefusal } from "./hello.tsx";
+import { useWriteRefusal } from "./use-hello.tsx";
 
 const MAX_VIEWS = 50;
 

@@ -7,15 +7,15 @@ import { setZone, useZone } from "../lib/time.ts";
 import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
 import { loadDialog } from "../ui/dialog.tsx";
+import { useIsNarrow } from "../ui/list-detail.tsx";
 import { loadPopover } from "../ui/popover.tsx";
-import { useIsNarrow } from "../ui/split.tsx";
 import { Toasts } from "../ui/toasts.tsx";
 import { ConnectionBar, ConnectionPill } from "./connection-pill.tsx";
 import { useCopyLink } from "./copy-link.ts";
-import { useHello } from "./hello.tsx";
 import { navItems } from "./nav.ts";
 import { setPreference, type Theme, usePreferences } from "./preferences.ts";
 import { droppedParams } from "./search.ts";
+import { useHello } from "./use-hello.tsx";
 
 const loadPalette = () => import("./palette.tsx");
 const Palette = lazy(loadPalette);

@@ -1,6 +1,6 @@
+import type { JobRun, Use } from "./resource-uses.ts";
 import type { SeenCall } from "./seen-calls.ts";
 import { kindOf, type TriggerItem, triggerLabel } from "./triggers.ts";
-import type { JobRun, Use } from "./uses.ts";
 
 // The whole system as a graph: triggers, functions, and what functions call and use.
 

@@ -1,7 +1,7 @@
 import { Ellipsis } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Button } from "./button.tsx";
-import { useIsNarrow } from "./split.tsx";
+import { useIsNarrow } from "./list-detail.tsx";
 
 /** Rarely used tools of a page. On narrow screens they are behind a button. */
 export function MoreTools({ children }: { readonly children: ReactNode }) {

@@ -1,6 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
-import { noteRecent } from "../lib/recent.ts";
+import { noteRecent } from "../lib/recent-items.ts";
 import { useLiveState } from "../lib/use-live.ts";
 import { isWithoutEngine, Unreachable } from "./unreachable.tsx";
 

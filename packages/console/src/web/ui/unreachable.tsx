@@ -1,6 +1,6 @@
 import { CircleCheck, CircleX } from "lucide-react";
 import type { Probe } from "../../contract/api.ts";
-import { useHello } from "../app/hello.tsx";
+import { useHello } from "../app/use-hello.tsx";
 import { missingAddresses } from "../lib/engine-address.ts";
 import { type LiveState, live } from "../lib/live-connection.ts";
 import { useLiveState } from "../lib/use-live.ts";

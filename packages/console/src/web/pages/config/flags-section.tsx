@@ -1,5 +1,5 @@
 import type { ConsoleSetting } from "../../../contract/api.ts";
-import { useHello } from "../../app/hello.tsx";
+import { useHello } from "../../app/use-hello.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { SkeletonRows } from "../../ui/data-region.tsx";
 import { consoleEnv } from "./export-text.ts";

@@ -1,5 +1,5 @@
 import type { ConsoleSetting } from "../../../contract/api.ts";
-import type { StoreFigures } from "../../model/telemetry.ts";
+import type { StoreFigures } from "../../model/store-figures.ts";
 
 // Results of the engine functions that the Config page calls.
 

@@ -1,4 +1,4 @@
-import { useHello } from "../../app/hello.tsx";
+import { useHello } from "../../app/use-hello.tsx";
 import { useProbes } from "../../lib/use-probes.ts";
 import { SkeletonRows } from "../../ui/data-region.tsx";
 import { type PortRow, portRows } from "./model.ts";

@@ -1,5 +1,5 @@
 import type { QueueStats } from "@svc-runtime/protocol/listings";
-import type { GroupPage } from "../../model/state.ts";
+import type { GroupPage } from "../../model/state-groups.ts";
 
 export interface Usage {
   readonly text: string;

@@ -1,4 +1,4 @@
-import { useHello } from "../../app/hello.tsx";
+import { useHello } from "../../app/use-hello.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { isModuleMissing, ModuleMissing } from "../../ui/module-missing.tsx";

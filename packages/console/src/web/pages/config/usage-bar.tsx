@@ -1,5 +1,5 @@
 import { bytes } from "../../lib/time.ts";
-import type { StoreFigures } from "../../model/telemetry.ts";
+import type { StoreFigures } from "../../model/store-figures.ts";
 import { Ago } from "../../ui/time.tsx";
 
 /** Usage of a store. The bar shows the higher share of the count limit and the byte limit. */

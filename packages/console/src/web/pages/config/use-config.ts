@@ -2,7 +2,7 @@ import type { QueueStats } from "@svc-runtime/protocol/listings";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { call } from "../../lib/api.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
-import type { GroupPage } from "../../model/state.ts";
+import type { GroupPage } from "../../model/state-groups.ts";
 import type { EffectiveConfig, EngineInfo, Health, SamplingRules, TelemetryStatus, TriggerType } from "./model.ts";
 
 const EVERY_MS = 10_000;

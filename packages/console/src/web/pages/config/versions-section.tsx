@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useHello } from "../../app/hello.tsx";
+import { useHello } from "../../app/use-hello.tsx";
 import { useWorkers } from "../../lib/use-live.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";

@@ -1,13 +1,13 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { BellOff, CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
 import { useState } from "react";
-import type { FunctionFigures, FunctionFiguresAnswer } from "../../lib/function-figures.ts";
+import type { FunctionFigures, FunctionFiguresAnswer } from "../../lib/use-function-figures.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { HrefLink } from "../../ui/href-link.tsx";
 import { useNow } from "../../ui/time.tsx";
 import type { Issue } from "./issues.ts";
-import { MUTE_MS, mutedNow, setMuted } from "./muted.ts";
+import { MUTE_MS, mutedNow, setMuted } from "./muted-issues.ts";
 import { Section } from "./section.tsx";
 import { useIssues } from "./use-issues.ts";
 

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { usePlace } from "../../app/place.ts";
-import { firstWorker, type Language } from "../../model/commands.ts";
+import { usePlace } from "../../app/use-place.ts";
+import { firstWorker, type Language } from "../../model/example-commands.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { ScrollArea } from "../../ui/scroll-area.tsx";

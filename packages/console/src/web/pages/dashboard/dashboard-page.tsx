@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
-import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { rangeMs } from "../../lib/time-range.ts";
+import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
 import { useAreModulesKnown, useModules } from "../../lib/use-modules.ts";
 import { cn } from "../../ui/cn.ts";

@@ -5,7 +5,7 @@ import { cn } from "../../ui/cn.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
 import { useWidth } from "../../ui/use-width.ts";
 import { layoutOf, NODE_HEIGHT, pathOf } from "./flow-layout.ts";
-import type { Overview } from "./overview.ts";
+import type { Overview } from "./flow-overview.ts";
 
 const ICONS: Readonly<Record<string, LucideIcon>> = {
   http: Globe,

@@ -1,5 +1,5 @@
 import type { Graph, GraphEdge, GraphNode } from "../../model/flow-graph.ts";
-import { columnOf } from "./overview.ts";
+import { columnOf } from "./flow-overview.ts";
 
 export const NODE_HEIGHT = 34;
 const GAP = 8;

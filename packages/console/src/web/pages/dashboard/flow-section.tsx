@@ -1,15 +1,15 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { useFunctionFigures } from "../../lib/function-figures.ts";
+import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
 import type { TriggerFacts } from "../../model/flow-graph.ts";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
-import { useIsNarrow } from "../../ui/split.tsx";
+import { useIsNarrow } from "../../ui/list-detail.tsx";
 import { FlowDiagram } from "./flow-diagram.tsx";
 import { flowNote } from "./flow-note.ts";
+import { overviewOf } from "./flow-overview.ts";
 import { FlowTable } from "./flow-table.tsx";
-import { overviewOf } from "./overview.ts";
 import { Section } from "./section.tsx";
 import { useSeenCalls } from "./use-seen-calls.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { FunctionFigures } from "../../lib/function-figures.ts";
 import { percent } from "../../lib/percent.ts";
+import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 import type { Worker } from "../../lib/worker-history.ts";
 import { issuesOf } from "./issues.ts";
 

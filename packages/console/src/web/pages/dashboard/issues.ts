@@ -1,6 +1,6 @@
 import { maskText } from "@svc-runtime/protocol/secrets";
-import type { FunctionFigures } from "../../lib/function-figures.ts";
 import { percent } from "../../lib/percent.ts";
+import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 import type { GoneWorker, Worker } from "../../lib/worker-history.ts";
 import type { SeenCall } from "../../model/seen-calls.ts";
 

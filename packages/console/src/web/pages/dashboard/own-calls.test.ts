@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { FunctionFigures } from "../../lib/function-figures.ts";
 import { moduleIds } from "../../lib/own-functions.ts";
+import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 import { callLine, ownFigures, ownIds } from "./own-calls.ts";
 
 it("separates workers' functions from the engine's", () => {

@@ -1,5 +1,5 @@
-import type { FunctionFigures } from "../../lib/function-figures.ts";
 import { isOwn, type ProvidedFunction } from "../../lib/own-functions.ts";
+import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 
 // The engine also counts the calls that this page makes. So the figures here cover only workers' functions.
 

@@ -1,7 +1,7 @@
 import { maskText } from "@svc-runtime/protocol/secrets";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
-import { BY_CONSOLES } from "../../lib/by-consoles.ts";
+import { CALLS_BY_CONSOLES } from "../../lib/calls-by-consoles.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import { asyncWorkText } from "../../model/trace-outcome.ts";
 import type { TraceSummary } from "../../model/trace-types.ts";
@@ -60,7 +60,7 @@ export function TraceSection({
     () => ({
       limit: SHOWN,
       start_time: Date.now() - rangeMs,
-      exclude_attributes: BY_CONSOLES,
+      exclude_attributes: CALLS_BY_CONSOLES,
       ...(which === "errors" ? { with_errors: true } : { sort_by: "duration", sort_order: "desc" }),
     }),
   );

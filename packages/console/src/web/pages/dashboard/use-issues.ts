@@ -1,6 +1,6 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { call } from "../../lib/api.ts";
-import type { FunctionFigures, FunctionFiguresAnswer } from "../../lib/function-figures.ts";
+import type { FunctionFigures, FunctionFiguresAnswer } from "../../lib/use-function-figures.ts";
 import { useWorkers } from "../../lib/use-live.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import { useNow } from "../../ui/time.tsx";

@@ -1,6 +1,6 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { call } from "../../lib/api.ts";
-import { BY_CONSOLES } from "../../lib/by-consoles.ts";
+import { CALLS_BY_CONSOLES } from "../../lib/calls-by-consoles.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { type FlowSpan, type SeenCall, seenCalls, type TraceRoot, varied } from "../../model/seen-calls.ts";
 
@@ -36,7 +36,7 @@ export function useSeenCalls(
       const listed = await call<{ readonly spans: readonly TraceRoot[]; readonly total: number }>(
         "engine::traces::list",
         {
-          ...{ limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
+          ...{ limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: CALLS_BY_CONSOLES },
           ...(failed ? { with_errors: true } : {}),
         },
         { signal },

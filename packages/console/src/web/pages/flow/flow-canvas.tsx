@@ -12,7 +12,7 @@ import {
 } from "@xyflow/react";
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { Graph } from "../../model/flow-graph.ts";
-import { useIsNarrow } from "../../ui/split.tsx";
+import { useIsNarrow } from "../../ui/list-detail.tsx";
 import { toFlowEdge } from "./flow-edge.ts";
 import { describe, FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
 import { NODE, type Positions } from "./layout/positions.ts";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { type Graph, type GraphNode, NOW_SECONDS } from "../../model/flow-graph.ts";
-import { isCalled, isThing, KIND_NAMES } from "../../model/kinds.ts";
+import { isCalled, isThing, KIND_NAMES } from "../../model/node-kinds.ts";
 import { Button } from "../../ui/button.tsx";
 import { HrefLink } from "../../ui/href-link.tsx";
 import { type FlowGroup, groupOf } from "./model/groups.ts";

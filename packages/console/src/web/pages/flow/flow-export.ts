@@ -1,5 +1,5 @@
 import type { Graph } from "../../model/flow-graph.ts";
-import { KIND_NAMES } from "../../model/kinds.ts";
+import { KIND_NAMES } from "../../model/node-kinds.ts";
 import { NODE, type Positions } from "./layout/positions.ts";
 import { toneOf } from "./node-style.ts";
 

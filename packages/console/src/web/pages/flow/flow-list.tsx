@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { Graph, GraphNode } from "../../model/flow-graph.ts";
-import { isCalled, KIND_NAMES } from "../../model/kinds.ts";
+import { isCalled, KIND_NAMES } from "../../model/node-kinds.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { ICONS } from "./node-style.ts";
 

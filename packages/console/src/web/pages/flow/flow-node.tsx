@@ -1,6 +1,6 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { type GraphNode, NOW_SECONDS } from "../../model/flow-graph.ts";
-import { isCalled, isThing, KIND_NAMES } from "../../model/kinds.ts";
+import { isCalled, isThing, KIND_NAMES } from "../../model/node-kinds.ts";
 import { cn } from "../../ui/cn.ts";
 import { ICONS, TONE_CLASSES, toneOf } from "./node-style.ts";
 

@@ -1,6 +1,6 @@
 import { lazy, Suspense } from "react";
-import { useHello } from "../../app/hello.tsx";
-import { ENABLE_FLOW } from "../../model/commands.ts";
+import { useHello } from "../../app/use-hello.tsx";
+import { ENABLE_FLOW } from "../../model/example-commands.ts";
 import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { Page } from "../../ui/page.tsx";
 

@@ -1,6 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { rangeMs } from "../../lib/time-range.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import type { Graph, GraphNode } from "../../model/flow-graph.ts";

@@ -1,13 +1,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { ApiFailure, call } from "../../lib/api.ts";
-import { BY_CONSOLES } from "../../lib/by-consoles.ts";
-import { useFunctionFigures } from "../../lib/function-figures.ts";
+import { CALLS_BY_CONSOLES } from "../../lib/calls-by-consoles.ts";
+import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts } from "../../model/flow-graph.ts";
-import { type FlowSpan, type SeenCall, seenCalls, varied } from "../../model/seen-calls.ts";
 import {
   callsOfThings,
   callsToRead,
@@ -17,7 +16,8 @@ import {
   type Use,
   usesOf,
   withoutUses,
-} from "../../model/uses.ts";
+} from "../../model/resource-uses.ts";
+import { type FlowSpan, type SeenCall, seenCalls, varied } from "../../model/seen-calls.ts";
 import { isModuleMissing } from "../../ui/module-missing.tsx";
 
 const EVERY_MS = 15_000;
@@ -52,7 +52,7 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
     readonly total: number;
   }>(
     "engine::traces::list",
-    { limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
+    { limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: CALLS_BY_CONSOLES },
     { signal },
   );
   const ids = varied(listed.spans, MAX_TRACES);

@@ -1,21 +1,21 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { X } from "lucide-react";
 import { useMemo } from "react";
-import { usePlace } from "../../app/place.ts";
 import type { SearchOf } from "../../app/search.ts";
-import { changesBetween } from "../../lib/changes.ts";
+import { usePlace } from "../../app/use-place.ts";
+import { countChanges } from "../../lib/count-changes.ts";
 import { isOwn } from "../../lib/own-functions.ts";
 import { useFunctions } from "../../lib/use-functions.ts";
 import { useAreModulesKnown, useModules } from "../../lib/use-modules.ts";
-import { typescriptWorker } from "../../model/commands.ts";
+import { typescriptWorker } from "../../model/example-commands.ts";
 import type { FunctionItem } from "../../model/functions.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { ListDetail, useIsNarrow } from "../../ui/list-detail.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PauseButton } from "../../ui/pause-button.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
-import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { usePause } from "../../ui/use-pause.ts";
 import { FunctionDetail } from "./function-detail.tsx";
 import { FunctionsList } from "./functions-list.tsx";
@@ -163,7 +163,7 @@ export default function FunctionsPage() {
             </label>
             <PauseButton
               isPaused={pause.isPaused}
-              waiting={changesBetween(visible, visibleNow, idOf)}
+              waiting={countChanges(visible, visibleNow, idOf)}
               onChange={pause.setPaused}
             />
             <SearchBox

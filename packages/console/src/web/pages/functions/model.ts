@@ -1,5 +1,5 @@
-import type { FunctionFigures } from "../../lib/function-figures.ts";
 import { isOwn } from "../../lib/own-functions.ts";
+import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 import { type FunctionItem, prefixOf } from "../../model/functions.ts";
 import type { Tone } from "../../ui/badge.tsx";
 

@@ -5,7 +5,7 @@ import { attrParam } from "../../lib/filter-grammar.ts";
 import { formatJson, type JsonValue } from "../../lib/json.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
-import { useShown } from "../../ui/reveal.tsx";
+import { useShown } from "../../ui/reveal-secrets.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 
 const route = getRouteApi("/logs/{-$logId}");

@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp, Columns3, X } from "lucide-react";
 import { Button } from "../../ui/button.tsx";
 import { PopoverButton } from "../../ui/popover.tsx";
-import { DEFAULT_COLUMNS } from "./columns.tsx";
+import { DEFAULT_COLUMNS } from "./log-columns.tsx";
 
 /** Menu that shows, hides and orders columns. Attributes are added as columns from an entry's details. */
 export function ColumnsMenu({

@@ -6,13 +6,13 @@ import { formatJson, isBigNumber, type JsonValue, parseJson } from "../../lib/js
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { DataRegion, ErrorState, SkeletonRows } from "../../ui/data-region.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
-import { RevealArea, useReveal } from "../../ui/reveal.tsx";
+import { RevealArea, useReveal } from "../../ui/reveal-secrets.tsx";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { ansiParts, plainText } from "./ansi.ts";
 import { AttributeTable } from "./attribute-table.tsx";
-import { FunctionLink, LevelBadge, TraceLink } from "./columns.tsx";
 import { functionOf, type Log, workerOf } from "./log.ts";
+import { FunctionLink, LevelBadge, TraceLink } from "./log-columns.tsx";
 import { holdsSecrets, maskedBody, maskedEntry } from "./masked-entry.ts";
 
 type Values = Readonly<Record<string, JsonValue>>;

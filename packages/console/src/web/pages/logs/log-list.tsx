@@ -5,8 +5,8 @@ import { Badge } from "../../ui/badge.tsx";
 import { cn } from "../../ui/cn.ts";
 import { Timestamp } from "../../ui/time.tsx";
 import { useWidth } from "../../ui/use-width.ts";
-import type { LogColumn } from "./columns.tsx";
-import type { LogRow } from "./rows.ts";
+import type { LogColumn } from "./log-columns.tsx";
+import type { LogRow } from "./log-rows.ts";
 
 const OVERSCAN = 10;
 /** Height of the header in pixels. */

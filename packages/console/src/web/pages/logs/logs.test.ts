@@ -6,8 +6,8 @@ import type { Log } from "./log.ts";
 import { LogBuffer, MAX_FOLLOWED_LOGS, MAX_LOGS } from "./log-buffer.ts";
 import { logFilterOf } from "./log-filter.ts";
 import { logMatcher } from "./log-match.ts";
-import { findRows, markedParts, rowsOf } from "./rows.ts";
-import { groupSimilar } from "./similar.ts";
+import { findRows, markedParts, rowsOf } from "./log-rows.ts";
+import { groupSimilar } from "./similar-logs.ts";
 
 function log(id: number, more: Partial<Log> = {}): Log {
   return {

@@ -5,8 +5,8 @@ import { call } from "../../lib/api.ts";
 import { cn } from "../../ui/cn.ts";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { Timestamp } from "../../ui/time.tsx";
-import { LevelBadge, lineOf } from "./columns.tsx";
 import type { Log } from "./log.ts";
+import { LevelBadge, lineOf } from "./log-columns.tsx";
 
 interface SurroundingAnswer {
   readonly logs: readonly Log[];

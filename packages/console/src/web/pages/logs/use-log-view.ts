@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Log } from "./log.ts";
+import type { PauseMark } from "./log-rows.ts";
 import type { LogSession } from "./log-session.ts";
-import type { PauseMark } from "./rows.ts";
 import { useLogRows } from "./use-logs.ts";
 
 /**

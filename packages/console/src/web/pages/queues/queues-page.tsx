@@ -1,11 +1,11 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useHotkey } from "../../lib/hotkeys.ts";
-import { fromSegment, toSegment } from "../../lib/segment.ts";
+import { fromSegment, toSegment } from "../../lib/path-segment.ts";
+import { ListDetail } from "../../ui/list-detail.tsx";
 import { isModuleMissing, ModuleMissing } from "../../ui/module-missing.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
-import { ListDetail } from "../../ui/split.tsx";
 import { rowsOf, selectionOf, titleOf } from "./model.ts";
 import { QueueList } from "./queue-list.tsx";
 import { SelectionDetail } from "./selection-detail.tsx";

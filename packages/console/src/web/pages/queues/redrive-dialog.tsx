@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { pretty } from "../../lib/json-text.ts";
 import { maskedText } from "../../lib/secrets.ts";
 import { useLiveState } from "../../lib/use-live.ts";

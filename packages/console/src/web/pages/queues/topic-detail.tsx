@@ -1,6 +1,6 @@
 import type { QueueStats } from "@svc-runtime/protocol/listings";
 import { useState } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";

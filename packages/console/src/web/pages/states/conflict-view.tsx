@@ -6,7 +6,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { MaskedDiff } from "./masked-diff.tsx";
-import { mergeJson } from "./merge.ts";
+import { mergeJson } from "./merge-json.ts";
 import type { Draft, Entry } from "./model.ts";
 
 /** Resolves an edit conflict: shows the base, their version and my draft. Choosing one stores nothing yet. */

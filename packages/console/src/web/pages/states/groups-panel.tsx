@@ -1,8 +1,8 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { usePlace } from "../../app/place.ts";
+import { usePlace } from "../../app/use-place.ts";
 import { bytes } from "../../lib/time.ts";
-import { setState } from "../../model/commands.ts";
-import type { StateGroup } from "../../model/state.ts";
+import { setState } from "../../model/example-commands.ts";
+import type { StateGroup } from "../../model/state-groups.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";

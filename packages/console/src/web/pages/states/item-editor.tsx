@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { ApiFailure } from "../../lib/api.ts";
 import { jsonProblem, pretty } from "../../lib/json-text.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";

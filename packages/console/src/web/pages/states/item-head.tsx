@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { ApiFailure } from "../../lib/api.ts";
 import { bytes } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";

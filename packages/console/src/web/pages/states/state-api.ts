@@ -1,6 +1,6 @@
 import { memberTexts } from "@svc-runtime/protocol/json-text";
 import { call, callText } from "../../lib/api.ts";
-import type { GroupPage } from "../../model/state.ts";
+import type { GroupPage } from "../../model/state-groups.ts";
 import { type Entry, type ItemPage, readEntries, readEntryOrNull, readItemPage } from "./model.ts";
 import { batches, type Line, type PlannedLine, planLine } from "./ndjson.ts";
 

@@ -4,7 +4,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { cn } from "../../ui/cn.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
-import { useIsNarrow } from "../../ui/split.tsx";
+import { useIsNarrow } from "../../ui/list-detail.tsx";
 import { subscriptionName } from "./subscription-names.ts";
 import { type Stream, useCatalogue, useHasStreamModule } from "./use-catalogue.ts";
 

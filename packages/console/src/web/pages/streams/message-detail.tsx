@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Send } from "lucide-react";
 import { useMemo, useState } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { callText } from "../../lib/api.ts";
 import { formatJson, parseJson } from "../../lib/json.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
@@ -14,7 +14,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { JsonDiff } from "../../ui/json-diff.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
-import { useReveal } from "../../ui/reveal.tsx";
+import { useReveal } from "../../ui/reveal-secrets.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { itemOf, type MonitorMessage, type MonitorRow, previewOf, previousOf, resendOf } from "./message.ts";

@@ -1,14 +1,14 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { usePlace } from "../../app/place.ts";
 import type { SearchOf } from "../../app/search.ts";
+import { usePlace } from "../../app/use-place.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
-import { sendToStream } from "../../model/commands.ts";
+import { sendToStream } from "../../model/example-commands.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { download } from "../../ui/json-view.tsx";
+import { ListDetail } from "../../ui/list-detail.tsx";
 import { Page } from "../../ui/page.tsx";
-import { ListDetail } from "../../ui/split.tsx";
 import { Catalogue } from "./catalogue.tsx";
 import { CounterStrip } from "./counters.tsx";
 import { MessageDetail } from "./message-detail.tsx";

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { call } from "../../lib/api.ts";
 import { dateTime, useZone } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";

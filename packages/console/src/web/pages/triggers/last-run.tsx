@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, CircleSlash, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
-import { toSegment } from "../../lib/segment.ts";
+import { toSegment } from "../../lib/path-segment.ts";
 import { kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { cn } from "../../ui/cn.ts";
 import { Ago } from "../../ui/time.tsx";

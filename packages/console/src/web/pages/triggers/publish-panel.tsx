@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { call, callText } from "../../lib/api.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
@@ -10,7 +10,7 @@ import { useLiveState } from "../../lib/use-live.ts";
 import { prefill } from "../../model/prefill.ts";
 import type { TriggerItem } from "../../model/triggers.ts";
 import { Button } from "../../ui/button.tsx";
-import { INPUT } from "../../ui/input.ts";
+import { INPUT } from "../../ui/input-class.ts";
 import { PayloadEditor } from "../../ui/payload/payload-editor.tsx";
 import { type PublishTarget, publishedText, publishPayload, publishTargetOf } from "./publish.ts";
 

@@ -1,13 +1,13 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { SearchOf } from "../../app/search.ts";
-import { changesBetween } from "../../lib/changes.ts";
+import { countChanges } from "../../lib/count-changes.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { ListDetail, useIsNarrow } from "../../ui/list-detail.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PauseButton } from "../../ui/pause-button.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
-import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { usePause } from "../../ui/use-pause.ts";
 import { countKinds, filterTriggers, KINDS, ofKind, summaryOf } from "./model.ts";
 import { TriggerDetail } from "./trigger-detail.tsx";
@@ -109,7 +109,7 @@ export default function TriggersPage() {
             </label>
             <PauseButton
               isPaused={pause.isPaused}
-              waiting={changesBetween(visible, visibleNow, ({ id }) => id)}
+              waiting={countChanges(visible, visibleNow, ({ id }) => id)}
               onChange={pause.setPaused}
             />
             <SearchBox

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
-import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { duration } from "../../lib/time.ts";
+import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import type { Worker } from "../../lib/worker-history.ts";
 import { EmptyState } from "../../ui/data-region.tsx";
 

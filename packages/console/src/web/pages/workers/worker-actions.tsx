@@ -1,6 +1,6 @@
 import { Play, RotateCw, Square } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { call } from "../../lib/api.ts";
 import { useLiveState, useWorkers } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";

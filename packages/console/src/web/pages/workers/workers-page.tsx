@@ -1,15 +1,15 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useMemo } from "react";
-import { usePlace } from "../../app/place.ts";
-import { changesBetween } from "../../lib/changes.ts";
-import { typescriptWorker } from "../../model/commands.ts";
+import { usePlace } from "../../app/use-place.ts";
+import { countChanges } from "../../lib/count-changes.ts";
+import { typescriptWorker } from "../../model/example-commands.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
+import { ListDetail } from "../../ui/list-detail.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PauseButton } from "../../ui/pause-button.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
-import { ListDetail } from "../../ui/split.tsx";
 import { usePause } from "../../ui/use-pause.ts";
 import { useWorkerLines, useWorkerRows } from "./use-worker-rows.ts";
 import { workerColumns } from "./worker-columns.tsx";
@@ -148,7 +148,7 @@ export default function WorkersPage(): ReactNode {
           </label>
           <PauseButton
             isPaused={pause.isPaused}
-            waiting={changesBetween(visible, visibleNow, ({ id }) => id, isSameRow)}
+            waiting={countChanges(visible, visibleNow, ({ id }) => id, isSameRow)}
             onChange={pause.setPaused}
           />
           <SearchBox label="Search workers" value={q} onChange={(next) => search({ q: next || undefined })} />

@@ -1,6 +1,6 @@
 import { Bell, BellOff, Plus } from "lucide-react";
 import { useState } from "react";
-import { useWriteRefusal } from "../../../app/hello.tsx";
+import { useWriteRefusal } from "../../../app/use-hello.tsx";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";

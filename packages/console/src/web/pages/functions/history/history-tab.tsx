@@ -6,7 +6,7 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { type Column, DataTable } from "../../../ui/data-table.tsx";
-import { INPUT } from "../../../ui/input.ts";
+import { INPUT } from "../../../ui/input-class.ts";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 import { statusLabel } from "../model.ts";
 import { InvocationPane } from "./invocation-pane.tsx";

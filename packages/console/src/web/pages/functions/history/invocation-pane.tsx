@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useWriteRefusal } from "../../../app/hello.tsx";
+import { useWriteRefusal } from "../../../app/use-hello.tsx";
 import { mayHoldMask } from "../../../lib/mask-problem.ts";
 import { bytes } from "../../../lib/time.ts";
 import { useLiveState } from "../../../lib/use-live.ts";

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { INPUT } from "../../../ui/input.ts";
+import { INPUT } from "../../../ui/input-class.ts";
 import { DEFAULT_TIMEOUT_MS, type Draft, type Mode } from "./request.ts";
 
 const MODES: readonly { readonly value: Mode; readonly label: string }[] = [

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import { useHello } from "../../../app/hello.tsx";
+import { useHello } from "../../../app/use-hello.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";

@@ -1,6 +1,6 @@
 import { Ban, Play } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
-import { useWriteRefusal } from "../../../app/hello.tsx";
+import { useWriteRefusal } from "../../../app/use-hello.tsx";
 import { useHotkey } from "../../../lib/hotkeys.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { checkPayload } from "../../../lib/validate.ts";

@@ -1,6 +1,6 @@
 import { type PointerEvent, useRef, useState } from "react";
 import { duration } from "../../../lib/time.ts";
-import { useIsNarrow } from "../../../ui/split.tsx";
+import { useIsNarrow } from "../../../ui/list-detail.tsx";
 import { clamped, shareOf, ticksOf, type ViewWindow } from "./time-window.ts";
 
 /** The time axis. Dragging along it zooms in. */

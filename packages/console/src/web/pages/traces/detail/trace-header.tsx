@@ -10,7 +10,7 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { cn } from "../../../ui/cn.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
-import { useIsNarrow } from "../../../ui/split.tsx";
+import { useIsNarrow } from "../../../ui/list-detail.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
 import { TraceStatusBadge } from "../list/trace-columns.tsx";
 import { jsonOf, maskedSpan } from "../model/masked-span.ts";

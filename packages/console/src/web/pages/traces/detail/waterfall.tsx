@@ -3,7 +3,7 @@ import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react"
 import { criticalPath } from "../../../model/critical-path.ts";
 import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 import { cn } from "../../../ui/cn.ts";
-import { useIsNarrow } from "../../../ui/split.tsx";
+import { useIsNarrow } from "../../../ui/list-detail.tsx";
 import { isFiltering, type SpanFilter, visibleRows } from "../model/visible-rows.ts";
 import { Minimap } from "./minimap.tsx";
 import { NameWidth } from "./name-width.tsx";

@@ -1,5 +1,5 @@
 import { usePolledCall } from "../../../lib/use-polled-call.ts";
-import type { StoreFigures } from "../../../model/telemetry.ts";
+import type { StoreFigures } from "../../../model/store-figures.ts";
 import { PopoverButton } from "../../../ui/popover.tsx";
 import { Ago, Timestamp } from "../../../ui/time.tsx";
 import { type Retention, retentionOf } from "../model/retention.ts";

@@ -1,4 +1,4 @@
-import type { StoreFigures } from "../../../model/telemetry.ts";
+import type { StoreFigures } from "../../../model/store-figures.ts";
 
 export interface Retention {
   /** Since when all traces are stored; undefined: none was evicted. */

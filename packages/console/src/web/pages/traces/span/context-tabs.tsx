@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { SpanLink } from "../../../model/trace-types.ts";
-import { useShown } from "../../../ui/reveal.tsx";
+import { useShown } from "../../../ui/reveal-secrets.tsx";
 import { Field, Fields, linkClass } from "./fields.tsx";
 import { AttributeValue } from "./tags-tab.tsx";
 

@@ -5,7 +5,7 @@ import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 import type { LeanSpan, StoredSpan } from "../../../model/trace-types.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
-import { RevealArea, useReveal } from "../../../ui/reveal.tsx";
+import { RevealArea, useReveal } from "../../../ui/reveal-secrets.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
 import { holdsSecrets, jsonOf, maskedSpan } from "../model/masked-span.ts";
 import { spanMarkdown } from "../model/trace-text.ts";

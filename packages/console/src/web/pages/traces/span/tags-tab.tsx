@@ -7,7 +7,7 @@ import { bytes } from "../../../lib/time.ts";
 import type { Attribute, StoredSpan } from "../../../model/trace-types.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { JsonView } from "../../../ui/json-view.tsx";
-import { useShown } from "../../../ui/reveal.tsx";
+import { useShown } from "../../../ui/reveal-secrets.tsx";
 import { SearchBox } from "../../../ui/search-box.tsx";
 
 /** Maximum length of JSON that is shown as text, in characters. Longer JSON is shown as a tree. */

@@ -1,13 +1,13 @@
 import { Ban, Send } from "lucide-react";
 import { useEffect, useMemo } from "react";
-import { useHello, useWriteRefusal } from "../../../app/hello.tsx";
+import { useHello, useWriteRefusal } from "../../../app/use-hello.tsx";
 import { useHotkey } from "../../../lib/hotkeys.ts";
 import { useFunctions } from "../../../lib/use-functions.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { kindOf, type TriggerItem } from "../../../model/triggers.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy-button.tsx";
-import { INPUT } from "../../../ui/input.ts";
+import { INPUT } from "../../../ui/input-class.ts";
 import { httpMethod, httpPath } from "../model.ts";
 import { Exchanges } from "./exchanges.tsx";
 import { bodySchemaOf, curlOf, METHODS, type Method, pathParameters, requestOf, takesBody } from "./http-request.ts";

@@ -1,4 +1,4 @@
-import { INPUT } from "../../../ui/input.ts";
+import { INPUT } from "../../../ui/input-class.ts";
 import { JsonEditor } from "../../../ui/json-editor.tsx";
 import type { Auth, BodyKind, HttpDraft } from "./http-request.ts";
 import { RowsEditor } from "./rows-editor.tsx";

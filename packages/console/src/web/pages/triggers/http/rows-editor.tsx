@@ -1,6 +1,6 @@
 import { Plus, X } from "lucide-react";
 import { Button } from "../../../ui/button.tsx";
-import { INPUT } from "../../../ui/input.ts";
+import { INPUT } from "../../../ui/input-class.ts";
 import type { Row } from "./http-request.ts";
 
 let lastId = 0;

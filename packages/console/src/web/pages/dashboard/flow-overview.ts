@@ -1,8 +1,8 @@
-import type { FunctionFigures } from "../../lib/function-figures.ts";
+import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 import { type Graph, type GraphNode, graphOf, type TriggerFacts } from "../../model/flow-graph.ts";
-import { isThing } from "../../model/kinds.ts";
+import { isThing } from "../../model/node-kinds.ts";
+import { kindOfUse, type Use, withoutUses } from "../../model/resource-uses.ts";
 import type { SeenCall } from "../../model/seen-calls.ts";
-import { kindOfUse, type Use, withoutUses } from "../../model/uses.ts";
 
 /** The busiest part of the flow graph, in three columns: triggers, functions, and what functions use. */
 export interface Overview extends Graph {

@@ -1,5 +1,5 @@
-import { DEFAULT_PLACE, type Place, placeOf } from "../model/commands.ts";
-import { useHello } from "./hello.tsx";
+import { DEFAULT_PLACE, type Place, placeOf } from "../model/example-commands.ts";
+import { useHello } from "./use-hello.tsx";
 
 /** Returns the engine's address and version for commands that are shown. */
 export function usePlace(): Place {

@@ -1,6 +1,6 @@
 import { Download, Eraser, ListCollapse, PanelLeft, Search, Trash2, WrapText } from "lucide-react";
 import { useState } from "react";
-import { useWriteRefusal } from "../../app/hello.tsx";
+import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { call, exportLines } from "../../lib/api.ts";
 import { downloadBlob } from "../../lib/download-blob.ts";
 import { useLiveState } from "../../lib/use-live.ts";

@@ -2,7 +2,7 @@
 import { act, useLayoutEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, expect, it, vi } from "vitest";
-import { useIsNarrow } from "./split.tsx";
+import { useIsNarrow } from "./list-detail.tsx";
 
 /** A media query that the test controls. */
 class MediaQuery extends EventTarget {

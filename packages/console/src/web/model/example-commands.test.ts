@@ -9,7 +9,7 @@ import {
   sendToStream,
   setState,
   writeLog,
-} from "./commands.ts";
+} from "./example-commands.ts";
 
 const guide = readFileSync(new URL("../../../../../docs/guide/console.md", import.meta.url), "utf8");
 
@@ -47,7 +47,7 @@ it("names the engine if it listens elsewhere", () => {
 it("is the only file with commands, apart from the snippets of calls", () => {
   const web = new URL("../", import.meta.url);
   const files = readdirSync(web, { recursive: true, encoding: "utf8" }).filter(
-    (file) => /\.tsx?$/.test(file) && !/\.test\.|model\/commands\.ts$|invoke\/snippets\.ts$/.test(file),
+    (file) => /\.tsx?$/.test(file) && !/\.test\.|model\/example-commands\.ts$|invoke\/snippets\.ts$/.test(file),
   );
   expect(files.length).toBeGreaterThan(100);
   const withCommands = files.filter((file) =>

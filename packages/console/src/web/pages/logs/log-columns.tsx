@@ -8,7 +8,7 @@ import { Timestamp } from "../../ui/time.tsx";
 import { plainText } from "./ansi.ts";
 import { functionOf, type Log, textOfValue } from "./log.ts";
 import { fieldValue } from "./log-match.ts";
-import { markedParts } from "./rows.ts";
+import { markedParts } from "./log-rows.ts";
 
 const TONES: Readonly<Record<string, Tone>> = {
   TRACE: "neutral",

@@ -1,5 +1,5 @@
 /** Returns the number of items that were added, removed or changed. */
-export function changesBetween<Item>(
+export function countChanges<Item>(
   before: readonly Item[],
   after: readonly Item[],
   idOf: (item: Item) => string,

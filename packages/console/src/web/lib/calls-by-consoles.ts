@@ -2,4 +2,4 @@
  * For `exclude_attributes` of `engine::traces::list`: excludes calls that consoles make to read data. Calls that users
  * make in the console are not excluded.
  */
-export const BY_CONSOLES: readonly (readonly [string, string])[] = [["svc.caller.name", "svc-console"]];
+export const CALLS_BY_CONSOLES: readonly (readonly [string, string])[] = [["svc.caller.name", "svc-console"]];

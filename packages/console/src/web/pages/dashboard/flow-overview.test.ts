@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { FunctionFigures } from "../../lib/function-figures.ts";
-import { columnOf, overviewOf } from "./overview.ts";
+import type { FunctionFigures } from "../../lib/use-function-figures.ts";
+import { columnOf, overviewOf } from "./flow-overview.ts";
 
 const ACTIVE = { status: "active", reason: null } as const;
 

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, it } from "vitest";
-import { noteRecent, recentItems, withRecent } from "./recent.ts";
+import { noteRecent, recentItems, withRecent } from "./recent-items.ts";
 
 beforeEach(() => localStorage.clear());
 

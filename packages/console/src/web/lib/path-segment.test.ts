@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fromSegment, toSegment } from "./segment.ts";
+import { fromSegment, toSegment } from "./path-segment.ts";
 
 it.each([".", "..", "~", "~..", "~~x", "a/b", "%2F", "a:b?c#d", "ü ✓", "\\", " "])(
   "preserves %j in the path of an address",

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { formatJson, parseJson } from "../../lib/json.ts";
-import { mergeJson } from "./merge.ts";
+import { mergeJson } from "./merge-json.ts";
 
 function merged(base: string, mine: string, theirs: string) {
   const { value, conflicts } = mergeJson(parseJson(base), parseJson(mine), parseJson(theirs));

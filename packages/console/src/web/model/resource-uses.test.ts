@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { callsToRead, nameInInput, runsOfJobs, type UseCall, usesOf } from "./uses.ts";
+import { callsToRead, nameInInput, runsOfJobs, type UseCall, usesOf } from "./resource-uses.ts";
 
 const call = (invocationId: string, isError = false): UseCall => ({
   from: "a",

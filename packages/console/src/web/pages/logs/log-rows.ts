@@ -1,5 +1,5 @@
 import type { Log } from "./log.ts";
-import { groupSimilar } from "./similar.ts";
+import { groupSimilar } from "./similar-logs.ts";
 
 /** A pause of the live view, shown between the entries before and after it. */
 export interface PauseMark {
