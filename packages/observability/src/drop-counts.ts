@@ -1,4 +1,4 @@
-import type { DropCounter } from "./model.ts";
+import type { DropCounter } from "./telemetry-records.ts";
 
 type Dropped = "spans" | "logs" | "metrics";
 

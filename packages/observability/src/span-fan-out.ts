@@ -1,5 +1,5 @@
 import type { Undo } from "@svc-runtime/engine/module";
-import type { SpanRecord, SpanSink } from "./model.ts";
+import type { SpanRecord, SpanSink } from "./telemetry-records.ts";
 
 /** Passes spans to several sinks, e.g. the store and an exporter. */
 export class SpanFanOut implements SpanSink {

@@ -11,7 +11,6 @@ import { startHealth } from "./health/health.ts";
 import type { LogStoreStats } from "./logs/log-store.ts";
 import { startLogs } from "./logs/start-logs.ts";
 import { startMetrics } from "./metrics/metrics.ts";
-import type { Resource } from "./model.ts";
 import { RecordRate } from "./otlp/record-rate.ts";
 import { startOtlp } from "./otlp/start-otlp.ts";
 import { restartSettings } from "./restart-settings.ts";
@@ -19,6 +18,7 @@ import { SpanFanOut } from "./span-fan-out.ts";
 import type { SpanStoreStats } from "./spans/span-store.ts";
 import { startSpans } from "./spans/start-spans.ts";
 import { measureStores, provideTelemetryStatus, type StatusParts, type StoreStats } from "./status.ts";
+import type { Resource } from "./telemetry-records.ts";
 
 export async function startObservability(
   outer: ModuleContext<ObservabilityConfig>,

@@ -1,6 +1,6 @@
 import type { Attributes, CallSpan, ObservedCall, ObservedOutcome, SpanKind } from "@svc-runtime/engine/module";
 import type { CallError, Caller, Job } from "@svc-runtime/protocol";
-import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
+import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../telemetry-records.ts";
 import { baggageEntries } from "./baggage-entries.ts";
 import { type CallFailure, failureOf, resultOf } from "./call-failure.ts";
 import { attributesOf, eventsOf } from "./call-span-facts.ts";

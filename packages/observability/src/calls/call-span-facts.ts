@@ -1,6 +1,6 @@
 import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
 import type { Caller, Job } from "@svc-runtime/protocol";
-import type { Resource, SpanEvent } from "../model.ts";
+import type { Resource, SpanEvent } from "../telemetry-records.ts";
 import type { CallFailure } from "./call-failure.ts";
 import { cutText } from "./payload-preview.ts";
 

@@ -1,4 +1,4 @@
-import type { SpanRecord } from "../model.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 import { Deque } from "./deque.ts";
 
 /** Number of digits at the end of a trace id that form the key, a small integer. */

@@ -2,7 +2,7 @@ import type { CallerAccess, ModuleContext } from "@svc-runtime/engine/module";
 import type { SecretMask } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";
-import type { InvocationHistory } from "./history.ts";
+import type { InvocationHistory } from "./invocation-history.ts";
 import { invocationsQuerySchema, text } from "./invocation-input.ts";
 
 /** `engine::invocations::*`. A restricted caller sees only calls of functions that it may call. */

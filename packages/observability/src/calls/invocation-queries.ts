@@ -2,7 +2,7 @@ import { CallError, type SecretMask } from "@svc-runtime/protocol";
 import type { InvocationListing } from "@svc-runtime/protocol/listings";
 import type { SeesCall } from "../query/sees-call.ts";
 import type { CallRecord } from "./call-record.ts";
-import type { InvocationHistory } from "./history.ts";
+import type { InvocationHistory } from "./invocation-history.ts";
 import type { InvocationsQuery } from "./invocation-input.ts";
 
 const DEFAULT_LIMIT = 50;

@@ -1,6 +1,6 @@
 import type { ActiveSpan, Attributes, AttributeValue, SpanKind, SpanStart } from "@svc-runtime/engine/module";
 import { CallError } from "@svc-runtime/protocol";
-import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../model.ts";
+import type { Resource, SpanEvent, SpanLink, SpanRecord, SpanSink } from "../telemetry-records.ts";
 import { baggageEntries } from "./baggage-entries.ts";
 import { cutText } from "./payload-preview.ts";
 import type { SpanClock, TimeAnchor } from "./span-clock.ts";

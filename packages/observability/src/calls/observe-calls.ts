@@ -1,10 +1,10 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
 import { SecretMask } from "@svc-runtime/protocol";
 import type { ObservabilityConfig } from "../config.ts";
-import type { DropCounter, Resource, SpanSink } from "../model.ts";
+import type { DropCounter, Resource, SpanSink } from "../telemetry-records.ts";
 import { CallStats } from "./call-stats.ts";
-import { InvocationHistory } from "./history.ts";
 import { provideInvocations } from "./invocation-functions.ts";
+import { InvocationHistory } from "./invocation-history.ts";
 import { CallRecorder } from "./recorder.ts";
 import { keepOptionsOf, provideSamplingRules } from "./sampling-functions.ts";
 import { TailSampler } from "./tail-sampler.ts";

@@ -10,17 +10,17 @@ import type {
 } from "@svc-runtime/engine/module";
 import type { CallError, Caller } from "@svc-runtime/protocol";
 import type { ObservabilityConfig } from "../config.ts";
-import type { Resource, SpanSink } from "../model.ts";
+import type { Resource, SpanSink } from "../telemetry-records.ts";
 import { CallRecord, type FunctionFacts, type RecordHost } from "./call-record.ts";
+import { CallSources } from "./call-sources.ts";
 import { type CallStats, MAX_FUNCTIONS } from "./call-stats.ts";
 import { CountedCall } from "./counted-call.ts";
-import type { InvocationHistory } from "./history.ts";
+import type { InvocationHistory } from "./invocation-history.ts";
 import { ModuleSpan, type ModuleSpanHost } from "./module-span.ts";
-import { Sampler } from "./sampler.ts";
-import { Sources } from "./sources.ts";
 import { SpanClock } from "./span-clock.ts";
 import { TextArena } from "./text-arena.ts";
 import { isSampled, isTraceparent, newSpanId, newTraceId, spanIdOf, traceIdOf } from "./trace-ids.ts";
+import { TraceSampler } from "./trace-sampler.ts";
 import type { WorkerCalls } from "./worker-calls.ts";
 
 const ENQUEUE = "engine::queue::enqueue";
@@ -65,9 +65,9 @@ export class CallRecorder
   readonly #unused: CallRecord[] = [];
   #records = true;
   #counts = true;
-  #sampler: Sampler;
+  #sampler: TraceSampler;
   readonly #stats: CallStats;
-  readonly #sources: Sources;
+  readonly #sources: CallSources;
   readonly #functions = new Map<string, Facts>();
   readonly #resources = new WeakMap<ObservedProvider, Resource>();
 
@@ -78,8 +78,8 @@ export class CallRecorder
     this.resource = parts.resource;
     this.#stats = parts.stats;
     this.workerCalls = parts.workerCalls;
-    this.#sources = new Sources(parts.directory);
-    this.#sampler = new Sampler(parts.config);
+    this.#sources = new CallSources(parts.directory);
+    this.#sampler = new TraceSampler(parts.config);
     this.configure(parts.config);
   }
 
@@ -89,7 +89,7 @@ export class CallRecorder
     this.#counts = config.enabled || config.metrics_enabled;
     this.previews = config.payload_previews;
     this.previewLength = config.payload_preview_bytes;
-    this.#sampler = new Sampler(config);
+    this.#sampler = new TraceSampler(config);
   }
 
   callStarted(call: ObservedCall, provider: ObservedProvider, startedAt: number): CallSpan | undefined {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { SpanRecord } from "../model.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 import { HOLD_MS, MAX_HELD_BYTES, MAX_HELD_SPANS, TailSampler } from "./tail-sampler.ts";
 
 let handedOn: SpanRecord[];

@@ -1,4 +1,4 @@
-import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "../model.ts";
+import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "../telemetry-records.ts";
 import { HeldSpans } from "./held-spans.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Clock } from "@svc-runtime/engine/module";
 import { type BackoffOptions, backoffMs } from "@svc-runtime/protocol";
-import type { DropCounter } from "../model.ts";
+import type { DropCounter } from "../telemetry-records.ts";
 
 export type SendResult =
   | { readonly kind: "sent"; readonly rejected: number }

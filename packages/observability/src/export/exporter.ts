@@ -1,8 +1,8 @@
 import { type Clock, every, type Logger, type Signal } from "@svc-runtime/engine/module";
 import { maskText } from "@svc-runtime/protocol";
 import { isExported, type ObservabilityConfig } from "../config.ts";
-import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSink } from "../model.ts";
 import { encodeLogs, encodeMetrics, encodeTraces, type ShowAttributes } from "../otlp/encode.ts";
+import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSink } from "../telemetry-records.ts";
 import { collectorAddress } from "./collector-address.ts";
 import { ExportQueue, type ExportState, type Sender } from "./export-queue.ts";
 

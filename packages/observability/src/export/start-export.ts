@@ -1,6 +1,6 @@
 import type { ComponentHealth, ModuleContext } from "@svc-runtime/engine/module";
 import { isExported, type ObservabilityConfig } from "../config.ts";
-import type { LogRecord, LogSink, SpanRecord, SpanSink } from "../model.ts";
+import type { LogRecord, LogSink, SpanRecord, SpanSink } from "../telemetry-records.ts";
 import type { ExportState } from "./export-queue.ts";
 import type { Exporter, ExporterParts } from "./exporter.ts";
 

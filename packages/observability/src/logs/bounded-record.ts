@@ -1,5 +1,5 @@
 import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
-import type { LogRecord } from "../model.ts";
+import type { LogRecord } from "../telemetry-records.ts";
 
 export const MAX_BODY_CHARACTERS = 64 * 1024;
 export const MAX_NAME_CHARACTERS = 256;

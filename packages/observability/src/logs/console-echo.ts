@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "@svc-runtime/engine/module";
 import { jsonEscape } from "@svc-runtime/protocol/json-text";
-import type { LogRecord } from "../model.ts";
+import type { LogRecord } from "../telemetry-records.ts";
 import { boundRecord } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";
 

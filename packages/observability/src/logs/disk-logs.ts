@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync } from "node:fs";
 import { dirname } from "node:path";
 import { ageClock, type Clock, every, type Logger, type OpenStore, type Store } from "@svc-runtime/engine/module";
-import type { DropCounter } from "../model.ts";
+import type { DropCounter } from "../telemetry-records.ts";
 import { sizeOf } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";
 import type { LogFileStats, LogProcedures } from "./log-procedures.ts";

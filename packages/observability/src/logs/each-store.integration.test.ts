@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { silentLogger, systemClock } from "@svc-runtime/engine/module";
 import { openStore } from "@svc-runtime/engine/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import type { LogRecord } from "../model.ts";
+import type { LogRecord } from "../telemetry-records.ts";
 import { DiskLogs } from "./disk-logs.ts";
 import { NO_FILTER } from "./log-filter.ts";
 import { logFilterOf } from "./log-filter-input.ts";

@@ -1,6 +1,6 @@
 import type { Channel, ModuleContext } from "@svc-runtime/engine/module";
 import { CallError, type ChannelRef } from "@svc-runtime/protocol";
-import type { DropCounter, LogRecord } from "../model.ts";
+import type { DropCounter, LogRecord } from "../telemetry-records.ts";
 import { readLines, writeLines } from "../transfer/line-channel.ts";
 import { sizeOf } from "./bounded-record.ts";
 import type {
@@ -19,11 +19,11 @@ import { logJson, type RedactAttributes } from "./log-json.ts";
 import { logLines } from "./log-lines.ts";
 import { cursorOf, LogQueries, positionIn } from "./log-queries.ts";
 import type { LogStore } from "./log-store.ts";
+import { LogTail } from "./log-tail.ts";
 import { positionOf } from "./log-tally.ts";
 import type { RecentLogs } from "./recent-logs.ts";
 import { SEVERITIES } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";
-import { Tail } from "./tail.ts";
 
 /** Approximate maximum size of one result. Further entries are on the next page. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -46,13 +46,13 @@ export interface LogApiParts {
 export class LogApi {
   readonly #parts: LogApiParts;
   readonly #queries: LogQueries;
-  readonly #tail: Tail;
+  readonly #tail: LogTail;
   readonly #exports = new Set<Channel>();
 
   constructor(parts: LogApiParts) {
     this.#parts = parts;
     this.#queries = new LogQueries({ store: parts.store, clock: parts.context.clock });
-    this.#tail = new Tail({ recent: parts.recent, clock: parts.context.clock, draining: parts.context.draining });
+    this.#tail = new LogTail({ recent: parts.recent, clock: parts.context.clock, draining: parts.context.draining });
   }
 
   async list(input: ListInput): Promise<unknown> {

@@ -1,8 +1,8 @@
 import type { AttributeValue } from "@svc-runtime/engine/module";
-import type { LogRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import type { Filter } from "../query/filter-input.ts";
 import { type CompiledFilter, compileFilter } from "../query/filters.ts";
+import type { LogRecord } from "../telemetry-records.ts";
 import { type RedactAttributes, redactionOf, redactRecord } from "./log-json.ts";
 import { compileRegex, selectByRegex } from "./regex-search.ts";
 import type { StoredLog } from "./stored-log.ts";

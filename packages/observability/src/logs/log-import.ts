@@ -1,7 +1,7 @@
 import type { AttributeValue } from "@svc-runtime/engine/module";
 import { z } from "zod";
-import type { DropCounter, LogRecord } from "../model.ts";
 import { decodeLogs } from "../otlp/decode-logs.ts";
+import type { DropCounter, LogRecord } from "../telemetry-records.ts";
 import { parseLine } from "../transfer/line-channel.ts";
 import { nanosOf, validSpanId, validTraceId } from "./log-record.ts";
 import { severityNumberOf, severityTextOf, validSeverityNumber } from "./severity.ts";

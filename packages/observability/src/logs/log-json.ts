@@ -1,6 +1,6 @@
 import type { Attributes } from "@svc-runtime/engine/module";
 import { SecretMask } from "@svc-runtime/protocol/secrets";
-import { type LogRecord, millisOf } from "../model.ts";
+import { type LogRecord, millisOf } from "../telemetry-records.ts";
 import { isFatal } from "./severity.ts";
 import type { StoredLog } from "./stored-log.ts";
 

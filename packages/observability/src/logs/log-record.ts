@@ -1,5 +1,5 @@
 import type { Attributes, LogEntry } from "@svc-runtime/engine/module";
-import type { LogRecord, Resource } from "../model.ts";
+import type { LogRecord, Resource } from "../telemetry-records.ts";
 import { severityTextOf, validSeverityNumber } from "./severity.ts";
 
 const NO_ATTRIBUTES: Attributes = Object.freeze(Object.create(null) as Record<string, never>);

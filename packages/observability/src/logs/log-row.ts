@@ -1,5 +1,5 @@
 import type { Attributes } from "@svc-runtime/engine/module";
-import type { SeverityText } from "../model.ts";
+import type { SeverityText } from "../telemetry-records.ts";
 import { functionOf, searchedTexts, workerIdOf, workerOf } from "./log-filter.ts";
 import { type RedactAttributes, redactRecord } from "./log-json.ts";
 import { severityTextOf } from "./severity.ts";

@@ -1,6 +1,6 @@
 import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
-import { type LogRecord, millisOf } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
+import { type LogRecord, millisOf } from "../telemetry-records.ts";
 import { fieldOf, functionOf, workerOf } from "./log-filter.ts";
 import { type RedactAttributes, redactionOf, redactRecord } from "./log-json.ts";
 import type { LogPosition, TallyRequest, TallySlice } from "./log-store.ts";

@@ -2,8 +2,8 @@ import type { Clock, Directory, Telemetry, TriggerBinding, TriggerSpec } from "@
 import { functionIdSchema, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
-import type { DropCounter } from "../model.ts";
 import { RecentIds } from "../recent-ids.ts";
+import type { DropCounter } from "../telemetry-records.ts";
 import { functionOf, type LogFilter, type LogMatcher, logMatcher, NO_FILTER, workerIdOf } from "./log-filter.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";

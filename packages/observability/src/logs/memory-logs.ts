@@ -1,5 +1,5 @@
 import type { Clock } from "@svc-runtime/engine/module";
-import { millisOf } from "../model.ts";
+import { millisOf } from "../telemetry-records.ts";
 import { sizeOf } from "./bounded-record.ts";
 import { logSelector } from "./log-filter.ts";
 import { invalidInput } from "./log-filter-input.ts";

@@ -1,4 +1,4 @@
-import type { SeverityText } from "../model.ts";
+import type { SeverityText } from "../telemetry-records.ts";
 
 /** The five names of the specification, least severe first. */
 export const SEVERITIES: readonly SeverityText[] = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];

@@ -1,4 +1,4 @@
-import type { LogRecord } from "../model.ts";
+import type { LogRecord } from "../telemetry-records.ts";
 
 export interface StoredLog {
   /** Grows with each entry, by one while the engine runs; never reused. */

@@ -1,7 +1,7 @@
 import { manualClock } from "@svc-runtime/engine/testing";
 import { describe, expect, it } from "vitest";
 import { DropCounts } from "../drop-counts.ts";
-import type { MetricPoint, MetricRecord } from "../model.ts";
+import type { MetricPoint, MetricRecord } from "../telemetry-records.ts";
 import { CALLS } from "./builtin-metrics.ts";
 import { ExternalMetrics } from "./external-metrics.ts";
 import { metricReader } from "./reader.ts";

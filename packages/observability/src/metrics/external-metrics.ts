@@ -1,5 +1,5 @@
 import type { Attributes } from "@svc-runtime/engine/module";
-import type { DropCounter, MetricPoint, MetricRecord, MetricSink } from "../model.ts";
+import type { DropCounter, MetricPoint, MetricRecord, MetricSink } from "../telemetry-records.ts";
 import { explicitLayout, type HistogramCounts } from "./histogram.ts";
 import { labelsOf } from "./labels.ts";
 import type { HistogramSeries, MetricInfo, NumberSeries, Origin } from "./series.ts";

@@ -1,6 +1,6 @@
 import { bytesOf, type HistogramCounts, mergeHistograms, trimmed } from "./histogram.ts";
-import { type Level, periodOf } from "./levels.ts";
 import { PeriodRing } from "./period-ring.ts";
+import { type Level, periodOf } from "./rollup-levels.ts";
 
 /** Byte limit for the histograms of all series together. */
 export interface ByteBudget {

@@ -12,7 +12,7 @@ import {
   WORKERS,
 } from "./builtin-metrics.ts";
 import { type HistogramCounts, mergeHistograms, percentileOf } from "./histogram.ts";
-import { periodOf, SAMPLES } from "./levels.ts";
+import { periodOf, SAMPLES } from "./rollup-levels.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 

@@ -5,12 +5,12 @@ import type { WorkerCounts } from "../calls/worker-counts.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounts } from "../drop-counts.ts";
 import type { EventLoopLag } from "../event-loop-lag.ts";
-import type { MetricRecord, MetricSink, Resource } from "../model.ts";
+import type { MetricRecord, MetricSink, Resource } from "../telemetry-records.ts";
 import { ExternalMetrics } from "./external-metrics.ts";
 import { provideMetricFunctions } from "./functions.ts";
 import { LiveMetrics } from "./live-metrics.ts";
+import { MetricSampler } from "./metric-sampler.ts";
 import { type MetricReader, metricReader } from "./reader.ts";
-import { Sampler } from "./sampler.ts";
 import { SeriesStore } from "./series-store.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { BuiltinCounters } from "./sources/builtin-counters.ts";
@@ -70,7 +70,7 @@ export async function startMetrics(
   let samples = 0;
   /** True: sampling was off until now. */
   let resumes = false;
-  const sampler = new Sampler({
+  const sampler = new MetricSampler({
     clock,
     timeLine,
     sample(at) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { levelFor, SAMPLES } from "./levels.ts";
 import { NumberRing } from "./number-ring.ts";
+import { levelFor, SAMPLES } from "./rollup-levels.ts";
 
 describe("a ring of samples", () => {
   const at = (period: number): number => period * 5_000;

@@ -1,5 +1,5 @@
-import { type Level, periodOf } from "./levels.ts";
 import { PeriodRing } from "./period-ring.ts";
+import { type Level, periodOf } from "./rollup-levels.ts";
 
 export interface NumberCounts {
   readonly count: number;

@@ -1,7 +1,7 @@
 import { didYouMean } from "@svc-runtime/protocol";
 import { CALLS, OWN_NAMES } from "./builtin-metrics.ts";
 import { hasLabels } from "./labels.ts";
-import { levelAt } from "./levels.ts";
+import { levelAt } from "./rollup-levels.ts";
 import { NumberSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 import { histogramIn, numbersIn, periodsOf, type Window } from "./window.ts";

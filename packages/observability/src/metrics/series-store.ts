@@ -1,4 +1,4 @@
-import type { DropCounter } from "../model.ts";
+import type { DropCounter } from "../telemetry-records.ts";
 import { EvictedTotals } from "./evicted-totals.ts";
 import type { BucketLayout } from "./histogram.ts";
 import type { ByteBudget } from "./histogram-ring.ts";

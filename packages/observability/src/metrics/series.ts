@@ -1,8 +1,8 @@
 import { type BucketLayout, bytesOf, type HistogramCounts, mergeHistograms, NOTHING_COUNTED } from "./histogram.ts";
 import { type ByteBudget, HistogramRing } from "./histogram-ring.ts";
 import type { Labels } from "./labels.ts";
-import { type LevelIndex, ROLLUPS, SAMPLES } from "./levels.ts";
 import { NumberRing } from "./number-ring.ts";
+import { type LevelIndex, ROLLUPS, SAMPLES } from "./rollup-levels.ts";
 
 export type MetricType = "gauge" | "counter" | "up_down_counter" | "histogram";
 

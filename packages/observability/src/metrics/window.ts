@@ -1,6 +1,6 @@
 import { type HistogramCounts, mergeHistograms } from "./histogram.ts";
-import { type LevelIndex, levelAt, levelFor } from "./levels.ts";
 import { mergeNumbers, type NumberCounts } from "./number-ring.ts";
+import { type LevelIndex, levelAt, levelFor } from "./rollup-levels.ts";
 import type { HistogramSeries, NumberSeries } from "./series.ts";
 
 /** A range of stored time, in milliseconds. */

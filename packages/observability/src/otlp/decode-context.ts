@@ -1,5 +1,5 @@
 import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
-import type { DropCounter, LogSink, MetricSink, Resource, SpanSink } from "../model.ts";
+import type { DropCounter, LogSink, MetricSink, Resource, SpanSink } from "../telemetry-records.ts";
 import { MAX_KEY_BYTES, RecordBudget } from "./limits.ts";
 import { isReserved, withoutAttributes } from "./reserved-attributes.ts";
 import { asList, asObject, asText, type JsonObject, readAttributes } from "./values.ts";

@@ -1,6 +1,6 @@
 import type { AttributeValue } from "@svc-runtime/engine/module";
 import { severityTextOf } from "../logs/severity.ts";
-import type { LogRecord, Resource } from "../model.ts";
+import type { LogRecord, Resource } from "../telemetry-records.ts";
 import { type DecodeContext, readOwnAttributes, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";
 import { MAX_BODY_BYTES, RecordBudget } from "./limits.ts";
 import {

@@ -1,4 +1,4 @@
-import type { MetricPoint, MetricRecord } from "../model.ts";
+import type { MetricPoint, MetricRecord } from "../telemetry-records.ts";
 import { type DecodeContext, readOwnAttributes, readResource, recordsOf } from "./decode-context.ts";
 import { explicitHistogram } from "./exponential-histogram.ts";
 import { MAX_ATTRIBUTES, MAX_BODY_BYTES, MAX_KEY_BYTES, MAX_POINTS, RecordBudget } from "./limits.ts";

@@ -1,5 +1,5 @@
 import type { Attributes, SpanKind } from "@svc-runtime/engine/module";
-import type { Resource, SpanEvent, SpanLink, SpanRecord } from "../model.ts";
+import type { Resource, SpanEvent, SpanLink, SpanRecord } from "../telemetry-records.ts";
 import {
   type DecodeContext,
   type Origin,

@@ -1,5 +1,5 @@
 import type { Attributes, AttributeValue, SpanKind } from "@svc-runtime/engine/module";
-import type { LogRecord, MetricPoint, MetricRecord, Resource, SpanRecord } from "../model.ts";
+import type { LogRecord, MetricPoint, MetricRecord, Resource, SpanRecord } from "../telemetry-records.ts";
 import type {
   AnyValue,
   HistogramPointJson,

@@ -1,4 +1,4 @@
-import type { MetricPoint } from "../model.ts";
+import type { MetricPoint } from "../telemetry-records.ts";
 import { asFinite, asInteger, asList, asObject, type JsonObject } from "./values.ts";
 
 /** Maximum number of buckets; with more, neighbours are merged. */

@@ -2,10 +2,10 @@ import { TRUSTED } from "@svc-runtime/engine/module";
 import { restrictedPrincipal } from "@svc-runtime/engine/testing";
 import { afterEach, expect, test } from "vitest";
 import { encodeTraces } from "./encode.ts";
-import { takeFrame } from "./frames.ts";
 import { Ingest, type IngestOutcome } from "./ingest.ts";
 import { CollectedTelemetry } from "./testing/collected-telemetry.ts";
 import { someSpan } from "./testing/records.ts";
+import { takeFrame } from "./worker-frames.ts";
 
 const started: Ingest[] = [];
 afterEach(() => {

@@ -1,5 +1,5 @@
 import type { Signal } from "@svc-runtime/engine/module";
-import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type SpanSink } from "../model.ts";
+import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type SpanSink } from "../telemetry-records.ts";
 import { checkShape, decode } from "./decode.ts";
 import type { Origin } from "./decode-context.ts";
 import type { RecordRate } from "./record-rate.ts";

@@ -1,4 +1,4 @@
-import type { DropCounter } from "../model.ts";
+import type { DropCounter } from "../telemetry-records.ts";
 
 /** Limits for one external record. Anything beyond is omitted or cut, and counted. */
 export const MAX_ATTRIBUTES = 128;

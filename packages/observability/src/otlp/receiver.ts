@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Directory, ModuleListener, Signal } from "@svc-runtime/engine/module";
-import { DROP_SIGNALS, type DropCounter } from "../model.ts";
-import { workersAt } from "./frames.ts";
+import { DROP_SIGNALS, type DropCounter } from "../telemetry-records.ts";
 import { type Ingest, type IngestOutcome, parseJsonBody, TooMuchError } from "./ingest.ts";
 import { ProtobufError, readMessage, writeMessage } from "./protobuf.ts";
 import { BodyError, readBody } from "./request-body.ts";
 import { type MessageSchema, REJECTED, REQUESTS, RESPONSES, RPC_STATUS } from "./schema.ts";
+import { workersAt } from "./worker-frames.ts";
 
 const SIGNALS: ReadonlyMap<string, Signal> = new Map([
   ["/v1/traces", "traces"],

@@ -1,6 +1,6 @@
 import type { IngestSource, ModuleContext, Signal } from "@svc-runtime/engine/module";
 import type { ObservabilityConfig } from "../config.ts";
-import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type SpanSink } from "../model.ts";
+import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type SpanSink } from "../telemetry-records.ts";
 import type { Ingest } from "./ingest.ts";
 import type { RecordRate } from "./record-rate.ts";
 
@@ -43,7 +43,7 @@ export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts
   const { clock, directory, log } = context;
   let config: Config = context.config;
   let ingest: Ingest | undefined;
-  let take: typeof import("./frames.ts").takeFrame | undefined;
+  let take: typeof import("./worker-frames.ts").takeFrame | undefined;
   let loading: Promise<Ingest> | undefined;
   let earlyBytes = 0;
   let open:
@@ -55,11 +55,13 @@ export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts
     | undefined;
 
   function load(): Promise<Ingest> {
-    loading ??= Promise.all([import("./ingest.ts"), import("./frames.ts")]).then(([{ Ingest }, { takeFrame }]) => {
-      take = takeFrame;
-      ingest = new Ingest({ ...sinks, now: () => clock.now() });
-      return ingest;
-    });
+    loading ??= Promise.all([import("./ingest.ts"), import("./worker-frames.ts")]).then(
+      ([{ Ingest }, { takeFrame }]) => {
+        take = takeFrame;
+        ingest = new Ingest({ ...sinks, now: () => clock.now() });
+        return ingest;
+      },
+    );
     return loading;
   }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { durationMs, millisOf } from "../model.ts";
+import { durationMs, millisOf } from "../telemetry-records.ts";
 import { attributeOf } from "./attributes.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { filterSchema } from "./filter-input.ts";
 import { compileFilter } from "./filters.ts";
-import { WordSearch } from "./words.ts";
+import { WordSearch } from "./word-search.ts";
 
 describe("an attribute", () => {
   it("is found by the published name and by ours, and never in a prototype", () => {

@@ -1,5 +1,5 @@
-import { durationMs, type SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
+import { durationMs, type SpanRecord } from "../telemetry-records.ts";
 import { buildSpanForest, type SpanNode } from "./span-tree.ts";
 import { spanStatusOf } from "./trace-match.ts";
 

@@ -5,9 +5,9 @@ import { type Principal, TRUSTED } from "@svc-runtime/engine/module";
 import { accessTo, type InMemoryEngine, inMemoryEngine } from "@svc-runtime/engine/testing";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import observability from "../index.ts";
-import type { SpanRecord } from "../model.ts";
 import { encodeTraces } from "../otlp/encode.ts";
 import { someSpan } from "../otlp/testing/records.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 import { readStoredSpan } from "./functions/read-stored-span.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "svc-forged-spans-"));

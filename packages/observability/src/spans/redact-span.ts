@@ -1,5 +1,5 @@
 import type { SecretMask } from "@svc-runtime/protocol";
-import type { SpanRecord } from "../model.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 
 /** Returns a masked copy of the span, to be shown or stored on disk. Reads all computed members. */
 export function redactSpan(span: SpanRecord, redactor: SecretMask): SpanRecord {

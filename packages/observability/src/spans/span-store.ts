@@ -1,5 +1,5 @@
 import type { Awaitable } from "@svc-runtime/engine/module";
-import type { SpanRecord, SpanSink } from "../model.ts";
+import type { SpanRecord, SpanSink } from "../telemetry-records.ts";
 import type { FacetValues } from "./trace-facets.ts";
 import { durationUsOf, type TraceFacts } from "./trace-facts.ts";
 import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "./trace-query.ts";

@@ -1,4 +1,4 @@
-import { durationMs, type SpanRecord } from "../model.ts";
+import { durationMs, type SpanRecord } from "../telemetry-records.ts";
 import { bySpanStart } from "./span-store.ts";
 import { isRoot } from "./trace-facts.ts";
 

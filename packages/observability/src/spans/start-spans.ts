@@ -4,7 +4,7 @@ import type { ModuleContext } from "@svc-runtime/engine/module";
 import type { SecretMask } from "@svc-runtime/protocol";
 import { keepOptionsOf } from "../calls/sampling-functions.ts";
 import { type ObservabilityConfig, SPANS_SHARE, storageFolder } from "../config.ts";
-import type { DropCounter, SpanRecord, SpanSink } from "../model.ts";
+import type { DropCounter, SpanRecord, SpanSink } from "../telemetry-records.ts";
 import type { DiskSpanLimits } from "./disk/disk-span-store.ts";
 import { provideTraces } from "./functions/provide-traces.ts";
 import { type MemoryLimits, MemorySpanStore } from "./memory/memory-span-store.ts";

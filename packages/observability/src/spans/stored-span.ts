@@ -1,6 +1,6 @@
 import type { Attributes, AttributeValue } from "@svc-runtime/engine/module";
-import { durationMs, millisOf, type SpanRecord } from "../model.ts";
 import { textOfValue } from "../query/attributes.ts";
+import { durationMs, millisOf, type SpanRecord } from "../telemetry-records.ts";
 import { asyncWorkOf, durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 
 /** Maximum number of attributes in a result, for a span, an event or a link. */

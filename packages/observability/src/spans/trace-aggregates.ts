@@ -1,5 +1,5 @@
-import type { SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 import { allTraces, type SpanReader, type TraceRow, type TraceTally } from "./span-store.ts";
 import { DEFAULT_FACETS, type FacetValues, facetValuesOf } from "./trace-facets.ts";
 import { durationUsOf } from "./trace-facts.ts";

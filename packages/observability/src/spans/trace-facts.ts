@@ -1,5 +1,5 @@
-import type { SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 
 /** Maximum number of service names in a trace's row. */
 const MAX_SERVICES = 100;

@@ -1,5 +1,5 @@
 import { type Clock, type Logger, schemaOf } from "@svc-runtime/engine/module";
-import type { SpanRecord } from "../model.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";
 import { traceFiltersSchema } from "./trace-query.ts";
 

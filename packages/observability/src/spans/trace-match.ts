@@ -1,8 +1,8 @@
 import type { AttributeValue } from "@svc-runtime/engine/module";
-import { durationMs, type SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { type CompiledFilter, compileFilter } from "../query/filters.ts";
-import { WordSearch } from "../query/words.ts";
+import { WordSearch } from "../query/word-search.ts";
+import { durationMs, type SpanRecord } from "../telemetry-records.ts";
 import { durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 import type { TraceFilters } from "./trace-query.ts";
 

@@ -2,9 +2,9 @@ import { type ModuleContext, schemaOf, type TriggerBinding } from "@svc-runtime/
 import { Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
-import type { SpanRecord } from "../model.ts";
 import { seesCall } from "../query/sees-call.ts";
 import { RecentIds } from "../recent-ids.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";
 import { factsOf, type TraceFacts } from "./trace-facts.ts";
 import { TraceFeed } from "./trace-feed.ts";

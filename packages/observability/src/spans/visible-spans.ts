@@ -1,7 +1,7 @@
 import { type CallerAccess, isInfrastructure } from "@svc-runtime/engine/module";
-import type { SpanRecord } from "../model.ts";
 import { attributeOf } from "../query/attributes.ts";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";
+import type { SpanRecord } from "../telemetry-records.ts";
 import {
   MAX_READ_SPANS,
   type SpanReader,

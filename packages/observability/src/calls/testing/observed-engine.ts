@@ -2,7 +2,7 @@ import { defineModule, type Telemetry } from "@svc-runtime/engine/module";
 import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "@svc-runtime/engine/testing";
 import { CompositeCollector } from "../../composite-collector.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../../config.ts";
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { type ObservedCalls, observeCalls } from "../observe-calls.ts";
 
 export interface ObservedEngine extends InMemoryEngine {

@@ -1,9 +1,9 @@
 import type { Attributes, AttributeValue, Directory, LogEntry, ModuleContext } from "@svc-runtime/engine/module";
 import { type Caller, Payload } from "@svc-runtime/protocol";
 import { z } from "zod";
-import type { DropCounter } from "../../model.ts";
 import type { RecordRate } from "../../otlp/record-rate.ts";
 import { isReserved, withoutAttributes } from "../../otlp/reserved-attributes.ts";
+import type { DropCounter } from "../../telemetry-records.ts";
 import { boundAttributes, cutText, MAX_NAME_CHARACTERS, MAX_VALUE_CHARACTERS } from "../bounded-record.ts";
 import { validSpanId, validTraceId } from "../log-record.ts";
 

@@ -1,4 +1,4 @@
-import type { LogRecord } from "../../model.ts";
+import type { LogRecord } from "../../telemetry-records.ts";
 import { severityTextOf } from "../severity.ts";
 
 /** 2026-01-01, where the manual clock begins. */

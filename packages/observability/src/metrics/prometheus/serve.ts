@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ModuleContext, Undo } from "@svc-runtime/engine/module";
-import type { Resource } from "../../model.ts";
+import type { Resource } from "../../telemetry-records.ts";
 import type { SeriesStore } from "../series-store.ts";
 import { snapshotOf } from "../snapshot.ts";
 import { CONTENT_TYPES, metricsText, type TextFormat } from "./text.ts";

@@ -1,6 +1,6 @@
 import parsePrometheus from "parse-prometheus-text-format";
 import { describe, expect, it } from "vitest";
-import type { MetricRecord } from "../../model.ts";
+import type { MetricRecord } from "../../telemetry-records.ts";
 import { metricsText } from "./text.ts";
 
 const OWN = { service: "svc", workerId: undefined, attributes: {} };

@@ -1,4 +1,4 @@
-import type { MetricPoint, MetricRecord, Resource } from "../../model.ts";
+import type { MetricPoint, MetricRecord, Resource } from "../../telemetry-records.ts";
 
 /** `prometheus`: text format 0.0.4; `openmetrics`: OpenMetrics 1.0.0. */
 export type TextFormat = "prometheus" | "openmetrics";

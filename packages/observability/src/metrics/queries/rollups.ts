@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { maxOf, minOf } from "../histogram.ts";
-import { type Level, type LevelIndex, levelAt } from "../levels.ts";
+import { type Level, type LevelIndex, levelAt } from "../rollup-levels.ts";
 import { NumberSeries, type Series } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
 import { explicitBuckets } from "../snapshot.ts";

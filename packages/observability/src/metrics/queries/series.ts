@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { type HistogramCounts, maxOf, mergeHistograms, percentileOf } from "../histogram.ts";
 import { hasLabels } from "../labels.ts";
-import { levelAt } from "../levels.ts";
 import { mergeNumbers, type NumberCounts } from "../number-ring.ts";
+import { levelAt } from "../rollup-levels.ts";
 import { type HistogramSeries, NumberSeries, type Series } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
 import { periodsOf } from "../window.ts";

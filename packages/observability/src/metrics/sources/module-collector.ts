@@ -1,5 +1,5 @@
 import type { Clock, Measure, Measurement, Telemetry } from "@svc-runtime/engine/module";
-import type { DropCounter } from "../../model.ts";
+import type { DropCounter } from "../../telemetry-records.ts";
 import type { SeriesStore } from "../series-store.ts";
 
 /** Maximum time for a module to return its measurements, in milliseconds. */

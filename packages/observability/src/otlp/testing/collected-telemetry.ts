@@ -1,4 +1,4 @@
-import type { LogRecord, MetricRecord, SpanRecord } from "../../model.ts";
+import type { LogRecord, MetricRecord, SpanRecord } from "../../telemetry-records.ts";
 import { decode } from "../decode.ts";
 import type { Origin } from "../decode-context.ts";
 import type { IngestSinks } from "../ingest.ts";

@@ -1,4 +1,4 @@
-import type { LogRecord, MetricRecord, Resource, SpanRecord } from "../../model.ts";
+import type { LogRecord, MetricRecord, Resource, SpanRecord } from "../../telemetry-records.ts";
 
 export const SOME_RESOURCE: Resource = {
   service: "math-worker",

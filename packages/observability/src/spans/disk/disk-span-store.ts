@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ageClock, type Clock, every, type Logger, type OpenStore, type Store } from "@svc-runtime/engine/module";
 import type { SecretMask } from "@svc-runtime/protocol";
-import type { DropCounter, SpanRecord } from "../../model.ts";
+import type { DropCounter, SpanRecord } from "../../telemetry-records.ts";
 import { MAX_SPAN_BYTES } from "../memory/memory-span-store.ts";
 import { redactSpan } from "../redact-span.ts";
 import {

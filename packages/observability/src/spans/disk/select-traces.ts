@@ -1,5 +1,5 @@
 import type { Database, SqlValue } from "@svc-runtime/engine/store";
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { MAX_LISTED_SPANS } from "../span-store.ts";
 import { type SpanCondition, spanConditions, traceIdsOf } from "../trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "../trace-query.ts";

@@ -1,4 +1,4 @@
-import type { SpanEvent, SpanLink, SpanRecord } from "../../model.ts";
+import type { SpanEvent, SpanLink, SpanRecord } from "../../telemetry-records.ts";
 
 /** A span as JSON in the database. Times are decimal strings, because JSON numbers would round them. */
 interface SpanJson extends Omit<SpanRecord, "startUnixNano" | "endUnixNano" | "events" | "size"> {

@@ -1,4 +1,4 @@
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 
 /** Limits of the queue; further spans are dropped. */
 const MAX_SPANS = 20_000;

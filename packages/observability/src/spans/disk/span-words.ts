@@ -1,6 +1,6 @@
-import type { SpanRecord } from "../../model.ts";
 import { otherNameOf, textOfValue } from "../../query/attributes.ts";
-import { WordSearch, wordsOf } from "../../query/words.ts";
+import { WordSearch, wordsOf } from "../../query/word-search.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { INDEXED_FIELDS, type Lookup, textsOf, WORKER } from "../trace-match.ts";
 
 /** Maximum number of indexed words and attributes of one span. The index does not find the rest. */

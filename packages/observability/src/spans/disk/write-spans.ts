@@ -1,5 +1,5 @@
 import type { Database } from "@svc-runtime/engine/store";
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { mayReplace } from "../span-store.ts";
 import { addToFacts, durationUsOf, newFacts, type TraceFacts } from "../trace-facts.ts";
 import { SPANS_PER_TRACE } from "./schema.ts";

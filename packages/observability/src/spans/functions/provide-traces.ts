@@ -1,6 +1,6 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
 import { CallError } from "@svc-runtime/protocol";
-import type { DropCounter } from "../../model.ts";
+import type { DropCounter } from "../../telemetry-records.ts";
 import type { SpanStore } from "../span-store.ts";
 import { spansFor } from "../visible-spans.ts";
 import { provideListFunctions } from "./list-traces.ts";

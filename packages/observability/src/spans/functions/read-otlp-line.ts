@@ -1,5 +1,5 @@
-import type { DropCounter, SpanRecord } from "../../model.ts";
 import { decodeTraces } from "../../otlp/decode-traces.ts";
+import type { DropCounter, SpanRecord } from "../../telemetry-records.ts";
 import { parseLine } from "../../transfer/line-channel.ts";
 
 /** Returns the spans of one OTLP/JSON request, and the number of rejected ones; an invalid line counts as one. */

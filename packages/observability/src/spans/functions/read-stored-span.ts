@@ -1,6 +1,6 @@
 import { type AttributeValue, schemaOf } from "@svc-runtime/engine/module";
 import { z } from "zod";
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { parseLine } from "../../transfer/line-channel.ts";
 
 const MAX_ATTRIBUTES = 1_024;

@@ -1,9 +1,9 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
 import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
-import type { SpanRecord } from "../../model.ts";
 import { textOfValue } from "../../query/attributes.ts";
 import { cursorSchema, readCursor, writeCursor } from "../../query/cursor.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { compareTraces } from "../compare-traces.ts";
 import { MAX_READ_SPANS, type SpanReader } from "../span-store.ts";
 import { buildSpanForest, preorder, type SpanNode, servicesOf } from "../span-tree.ts";

@@ -1,7 +1,7 @@
 import { type Clock, type ModuleContext, schemaOf } from "@svc-runtime/engine/module";
 import { CallError, channelRefSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
-import type { DropCounter, SpanRecord } from "../../model.ts";
+import type { DropCounter, SpanRecord } from "../../telemetry-records.ts";
 import { readLines, writeLines } from "../../transfer/line-channel.ts";
 import { allTraces, MAX_LISTED_SPANS, type SpanReader, type SpanStore } from "../span-store.ts";
 import { storedSpan } from "../stored-span.ts";

@@ -1,5 +1,5 @@
 import type { SecretMask } from "@svc-runtime/protocol";
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { redactSpan } from "../redact-span.ts";
 import {
   bySpanStart,
@@ -17,8 +17,8 @@ import { ConditionBits } from "./condition-bits.ts";
 import { FirstOf } from "./first-of.ts";
 import type { PendingSpans } from "./pending-spans.ts";
 import type { SpanRing } from "./span-ring.ts";
+import { TimeSlice } from "./time-slice.ts";
 import { type Trace, TraceIndex } from "./trace-index.ts";
-import { Turn } from "./turn.ts";
 
 const NONE: readonly SpanRecord[] = [];
 
@@ -103,10 +103,10 @@ export class MemoryQueries {
   async #search(filters: TraceFilters, onTrace: (trace: Trace) => boolean): Promise<boolean> {
     const matchesFacts = factsMatcher(filters);
     const conditions = spanConditions(filters);
-    const turn = new Turn();
+    const slice = new TimeSlice();
     const traces = await this.#index.traces(traceIdsOf(filters));
     for (let at = traces.length - 1; at >= 0; at -= 1) {
-      if (turn.isOver()) await turn.next();
+      if (slice.isOver()) await slice.next();
       const trace = traces[at] as Trace;
       if (!matchesFacts(trace.facts)) continue;
       if (conditions.length > 0 && !this.#meets(trace, filters, conditions)) continue;

@@ -1,5 +1,5 @@
 import type { SecretMask } from "@svc-runtime/protocol";
-import { type DropCounter, durationOf, type SpanRecord } from "../../model.ts";
+import { type DropCounter, durationOf, type SpanRecord } from "../../telemetry-records.ts";
 import type { SpanStore, SpanStoreStats, TracePage, TraceRow, TraceScan } from "../span-store.ts";
 import { microsOf } from "../trace-facts.ts";
 import type { TraceListRequest } from "../trace-query.ts";

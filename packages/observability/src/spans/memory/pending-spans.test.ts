@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { PendingSpans } from "./pending-spans.ts";
 
 const span = (spanId: string): SpanRecord => ({ spanId }) as SpanRecord;

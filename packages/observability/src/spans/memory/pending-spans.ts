@@ -1,4 +1,4 @@
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 
 /** Maximum number of tracked pending spans; further ones are visible only after they end. */
 const MAX_PENDING = 10_000;

@@ -1,4 +1,4 @@
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 
 const FIRST_CAPACITY = 256;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { mayReplace } from "../span-store.ts";
 import { sampleSpan } from "../testing/sample-spans.ts";
 import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";

@@ -1,11 +1,11 @@
 import { Deque } from "../../calls/deque.ts";
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 import { mayReplace } from "../span-store.ts";
 import type { FacetValues, SharedFacetValues } from "../trace-facets.ts";
 import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";
 import type { PendingSpans } from "./pending-spans.ts";
 import type { SpanRing } from "./span-ring.ts";
-import { Turn } from "./turn.ts";
+import { TimeSlice } from "./time-slice.ts";
 
 /** Maximum number of spans in which an id is searched one by one; a trace with more has a map. */
 const MAX_COMPARED = 8;
@@ -52,8 +52,8 @@ export class TraceIndex {
    * something: their spans may be evicted then.
    */
   async traces(ids?: readonly string[]): Promise<readonly Trace[]> {
-    const turn = new Turn();
-    while (!this.#catchUp(turn)) await turn.next();
+    const slice = new TimeSlice();
+    while (!this.#catchUp(slice)) await slice.next();
     const wanted = ids === undefined ? undefined : new Set(ids);
     const pending = this.#pendingTraces(wanted);
     const traces: Trace[] = [];
@@ -72,18 +72,18 @@ export class TraceIndex {
   }
 
   /** Returns false if the turn is over before everything is up to date. */
-  #catchUp(turn: Turn): boolean {
+  #catchUp(slice: TimeSlice): boolean {
     // First, because records of evicted spans may be reused for other calls.
     this.#removeEvicted();
     for (let at = this.#ringFirst + this.#inRing.length; at < this.#ring.end; at += 1) {
       this.#inRing.push(this.#add(this.#ring.at(at)));
-      if (turn.isOver()) return false;
+      if (slice.isOver()) return false;
     }
     for (const trace of this.#outdated) {
       this.#outdated.delete(trace);
       if (trace.isEmpty) this.#traces.delete(trace.facts.traceId);
       else trace.refold();
-      if (turn.isOver()) return false;
+      if (slice.isOver()) return false;
     }
     return true;
   }

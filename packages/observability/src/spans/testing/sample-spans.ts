@@ -1,4 +1,4 @@
-import type { SpanRecord } from "../../model.ts";
+import type { SpanRecord } from "../../telemetry-records.ts";
 
 /** 14 November 2023, in nanoseconds. */
 export const BASE = 1_700_000_000_000_000_000n;

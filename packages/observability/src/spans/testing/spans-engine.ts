@@ -2,7 +2,7 @@ import { defineModule, type Module } from "@svc-runtime/engine/module";
 import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "@svc-runtime/engine/testing";
 import { SecretMask } from "@svc-runtime/protocol";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../../config.ts";
-import type { SpanSink } from "../../model.ts";
+import type { SpanSink } from "../../telemetry-records.ts";
 import { type RunningSpans, startSpans } from "../start-spans.ts";
 
 export interface SpansEngine {

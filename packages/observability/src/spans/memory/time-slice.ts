@@ -6,7 +6,7 @@ const TURN_MS = 0.5;
 const ITEMS_PER_READING = 8;
 
 /** Divides the work of a search into turns of the event loop, so that calls are not delayed. */
-export class Turn {
+export class TimeSlice {
   #endMs = performance.now() + TURN_MS;
   #items = 0;
 

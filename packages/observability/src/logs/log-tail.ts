@@ -21,7 +21,7 @@ export interface TailResult {
 }
 
 /** Returns new entries to callers that poll, each from its own cursor. */
-export class Tail {
+export class LogTail {
   readonly #recent: RecentLogs;
   readonly #clock: Clock;
   readonly #draining: AbortSignal;

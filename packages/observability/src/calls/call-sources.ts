@@ -5,11 +5,11 @@ import type { Caller } from "@svc-runtime/protocol";
  * Origin of a call: `call` (a worker), `http`, `cron`, `event`, `queue`, `state`, `stream`, `console`, `cli`,
  * `engine`.
  */
-export type Source = string;
+export type CallSource = string;
 
 const MODULE = "module:";
 
-const BY_MODULE: ReadonlyMap<string, Source> = new Map([
+const BY_MODULE: ReadonlyMap<string, CallSource> = new Map([
   ["svc-pubsub", "event"],
   ["console-api", "console"],
 ]);
@@ -17,15 +17,15 @@ const BY_MODULE: ReadonlyMap<string, Source> = new Map([
 /** Maximum number of tracked open spans of modules. */
 const MAX_OPEN_SPANS = 100_000;
 
-export class Sources {
+export class CallSources {
   readonly #directory: Pick<Directory, "workerById">;
-  readonly #ofModules = new Map<string, Source>();
+  readonly #ofModules = new Map<string, CallSource>();
   /** A caller is one object while its worker is connected. */
-  readonly #ofCallers = new WeakMap<Caller, Source>();
+  readonly #ofCallers = new WeakMap<Caller, CallSource>();
   /** Span id to the source of the calls below it. */
-  readonly #openSpans = new Map<string, Source>();
+  readonly #openSpans = new Map<string, CallSource>();
   #lastCaller: Caller | undefined;
-  #lastSource: Source = "";
+  #lastSource: CallSource = "";
 
   constructor(directory: Pick<Directory, "workerById">) {
     this.#directory = directory;
@@ -40,7 +40,7 @@ export class Sources {
     this.#openSpans.delete(spanId);
   }
 
-  of(caller: Caller | undefined, parentSpanId: string | undefined): Source {
+  of(caller: Caller | undefined, parentSpanId: string | undefined): CallSource {
     if (caller !== undefined) {
       if (caller === this.#lastCaller) return this.#lastSource;
       return this.#ofCallers.get(caller) ?? this.#resolve(caller, parentSpanId);
@@ -56,7 +56,7 @@ export class Sources {
   }
 
   /** `svc-http` becomes `http`. */
-  ofModule(name: string): Source {
+  ofModule(name: string): CallSource {
     let source = this.#ofModules.get(name);
     if (source === undefined) {
       source = BY_MODULE.get(name) ?? name.replace(/^svc-/, "");
@@ -65,7 +65,7 @@ export class Sources {
     return source;
   }
 
-  #resolve(caller: Caller, parentSpanId: string | undefined): Source {
+  #resolve(caller: Caller, parentSpanId: string | undefined): CallSource {
     const id = caller.worker_id;
     if (id.startsWith(MODULE))
       return (

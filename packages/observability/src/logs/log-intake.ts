@@ -1,5 +1,5 @@
-import type { LogRecord, LogSink } from "../model.ts";
 import { RecentIds } from "../recent-ids.ts";
+import type { LogRecord, LogSink } from "../telemetry-records.ts";
 import { boundRecord } from "./bounded-record.ts";
 import type { StoredLog } from "./stored-log.ts";
 

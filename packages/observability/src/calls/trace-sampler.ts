@@ -16,7 +16,7 @@ const DECIDING_DIGITS = 13;
 const RANGE = 16 ** DECIDING_DIGITS;
 
 /** Decides which traces are sampled. It decides by trace id, so that all samplers with the same ratio agree. */
-export class Sampler {
+export class TraceSampler {
   /** True: every trace is sampled, so callers can skip `decide`. */
   readonly keepsAll: boolean;
   /** True: a continued trace follows the sampled flag of its traceparent. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { Sampler, type SamplingConfig } from "./sampler.ts";
 import { newTraceId } from "./trace-ids.ts";
+import { type SamplingConfig, TraceSampler } from "./trace-sampler.ts";
 
-function samplerOf(ratio: number, sampling: Partial<NonNullable<SamplingConfig["sampling"]>> = {}): Sampler {
-  return new Sampler({
+function samplerOf(ratio: number, sampling: Partial<NonNullable<SamplingConfig["sampling"]>> = {}): TraceSampler {
+  return new TraceSampler({
     sampling_ratio: ratio,
     sampling: { rules: [], parent_based: true, keep_errors: true, keep_slow_ms: 1_000, ...sampling },
   });

@@ -4,7 +4,7 @@ import { STEP_MS, type TimeLine } from "./time-line.ts";
 const EARLY_MS = 500;
 
 /** Calls `sample` at the end of each 5 s period by the wall clock, with a time within that period. */
-export class Sampler {
+export class MetricSampler {
   readonly #clock: Clock;
   readonly #timeLine: TimeLine;
   readonly #sample: (at: number) => void;
