@@ -199,7 +199,9 @@ module.exports = {
       comment: "Modules open stores with ModuleContext.openStore, so that the engine decides how their data is kept.",
       severity: "error",
       from: { path: "^packages/(engine/src/(items|kernel|modules)|observability/src)/", pathNot: tests },
-      to: { path: "^packages/engine/src/store/(open-store|memory-store|thread-store|thread|session|batch)[.]ts$" },
+      to: {
+        path: "^packages/engine/src/store/(open-store|memory-store|thread-store|store-thread|session|batch)[.]ts$",
+      },
     },
     {
       name: "modules-read-no-config",

@@ -25,7 +25,7 @@ import { ThrottledLog } from "./kernel/throttled-log.ts";
 import { TriggerRegistry } from "./kernel/trigger-registry.ts";
 import { EngineTriggers } from "./kernel/unowned-triggers.ts";
 import { WORKER_LIMITS, type WorkerLimits } from "./kernel/worker-limits.ts";
-import { StreamHub } from "./streams/hub.ts";
+import { StreamHub } from "./streams/stream-hub.ts";
 
 export interface KernelOptions {
   readonly clock: Clock;

@@ -17,7 +17,7 @@ import {
   loadConfig,
   watchConfig,
 } from "./config/index.ts";
-import { settingsOfThisRun } from "./config/settings-of-this-run.ts";
+import { settingsAfterReload } from "./config/settings-after-reload.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
 import type { ListenAddress } from "./config/types.ts";
 import { createKernel, type Kernel } from "./create-kernel.ts";
@@ -344,7 +344,7 @@ class Engine implements RunningEngine {
     try {
       await this.#listeners.move(diff, undoMoves);
       this.#reannounce();
-      this.#config = { ...next, engine: settingsOfThisRun(before.engine, next.engine) };
+      this.#config = { ...next, engine: settingsAfterReload(before.engine, next.engine) };
       this.#warnOfOtherBridges(before, next);
       this.#reserveIds();
       this.#dropOutdated();

@@ -9,7 +9,7 @@ import type { HealthBoard } from "./kernel/health-board.ts";
 import type { Logger } from "./kernel/logger.ts";
 import type { MountPoints } from "./kernel/module-context.ts";
 import { boundUrlOf, isOffLoopback, localUrlOf } from "./listener-addresses.ts";
-import type { StreamHub } from "./streams/hub.ts";
+import type { StreamHub } from "./streams/stream-hub.ts";
 import { Bridge, type BridgePorts } from "./transport/bridge.ts";
 import { CertificateWatch } from "./transport/certificate-watch.ts";
 import type { EngineProof } from "./transport/engine-proof.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { configJsonSchema } from "./describe.ts";
+import { configJsonSchema } from "./config-json-schema.ts";
 import type { KnownModules } from "./worker-entries.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;

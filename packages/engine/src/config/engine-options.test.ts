@@ -4,7 +4,7 @@ import { diffConfig } from "./diff.ts";
 import { camelCase, type EngineOptionSettings, engineOptions, optionFacts } from "./engine-options.ts";
 import type { ConfigOverrides } from "./engine-settings.ts";
 import { parseConfig } from "./load.ts";
-import { settingsOfThisRun } from "./settings-of-this-run.ts";
+import { settingsAfterReload } from "./settings-after-reload.ts";
 import { ConfigError, type LoadedConfig } from "./types.ts";
 
 const modules = await loadModules();
@@ -53,7 +53,7 @@ it.each(NAMES)("%s is read, shown, and changed by a reload or kept until a resta
   expect(diffConfig(before, after).settings.filter(({ key }) => key === `engine.${name}`)).toMatchObject([
     { setting, needsRestart },
   ]);
-  expect(settingsOfThisRun(before.engine, after.engine)[setting]).toEqual(
+  expect(settingsAfterReload(before.engine, after.engine)[setting]).toEqual(
     (needsRestart ? before : after).engine[setting],
   );
 });

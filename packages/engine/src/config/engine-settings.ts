@@ -12,6 +12,7 @@ import {
   valueOfText,
   withoutDefault,
 } from "./engine-options.ts";
+import { PORT_VARIABLES } from "./environment-variables.ts";
 import { folderSchema } from "./folder-path.ts";
 import {
   type addressBlockSchema,
@@ -21,7 +22,6 @@ import {
   DEFAULT_REALTIME,
   portSchema,
 } from "./listen-address.ts";
-import { PORT_VARIABLES } from "./setting-variables.ts";
 import type { TlsBlock } from "./tls-block.ts";
 import type {
   BridgeListener,

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { loadModules } from "../modules/index.ts";
 import { describedKeys } from "./described-keys.ts";
+import { SETTING_VARIABLES, variableOf } from "./environment-variables.ts";
 import { explainConfig } from "./explain.ts";
-import { SETTING_VARIABLES, variableOf } from "./setting-variables.ts";
 
 const modules = await loadModules();
 const options = { env: {}, modules };

@@ -4,8 +4,8 @@ import { lookupIn } from "../yaml/variables.ts";
 import { type DescribedKey, describedKeys, LOCAL_WORKER } from "./described-keys.ts";
 import { effectiveConfig } from "./effective.ts";
 import { memberOf } from "./engine-settings.ts";
+import { variableOf } from "./environment-variables.ts";
 import { type LoadOptions, parseConfig } from "./load.ts";
-import { variableOf } from "./setting-variables.ts";
 import type { LoadedConfig, SettingSource } from "./types.ts";
 import type { KnownModules } from "./worker-entries.ts";
 

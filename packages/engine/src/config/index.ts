@@ -1,4 +1,4 @@
-export { configJsonSchema } from "./describe.ts";
+export { configJsonSchema } from "./config-json-schema.ts";
 export { type ConfigDiff, diffConfig } from "./diff.ts";
 export { addWorkerToConfig, type EditOptions, type EditResult, type NewEntry, removeWorkerFromConfig } from "./edit.ts";
 export { ConfigEditError, type ConfigEditErrorCode } from "./edit-error.ts";

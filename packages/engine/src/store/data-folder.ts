@@ -2,9 +2,9 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { removeDrafts, replaceFileSync } from "../files/replace-file.ts";
-import { DatabaseRefused } from "./damage.ts";
 import { type FileLock, tryFileLock } from "./file-lock.ts";
 import { folderProblem } from "./folder-problem.ts";
+import { DatabaseRefused } from "./integrity-check.ts";
 
 /** Addresses of a running engine as URLs, with the ports that are bound, e.g. `ws://localhost:49134`. */
 export interface AnnouncedAddresses {

@@ -1,11 +1,11 @@
 import { constants, copyFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { StoreDurability } from "../kernel/store-contract.ts";
-import { DatabaseRefused, damageText, refuseDamage } from "./damage.ts";
 import { type Database, type DriverName, openDatabase, resultCodes, SqlError } from "./driver.ts";
+import { finishRenewal } from "./failed-sync.ts";
 import { folderProblem } from "./folder-problem.ts";
+import { DatabaseRefused, damageText, refuseDamage } from "./integrity-check.ts";
 import { keepPrivate } from "./private-file.ts";
-import { finishRenewal } from "./renewal.ts";
 import { readWal } from "./wal-file.ts";
 
 export interface OpenFileOptions {

@@ -1,13 +1,13 @@
 import type { StoreDurability } from "../kernel/store-contract.ts";
 import { answersTo, DatabaseFailed, isRead, runAlone, runBatch } from "./batch.ts";
-import { DatabaseRefused } from "./damage.ts";
 import { closeDatabaseFile, closeQuietly, openDatabaseFile } from "./database-file.ts";
 import { type Database, type DriverName, SqlError } from "./driver.ts";
+import { isUnsynced, noteUnsynced, renew } from "./failed-sync.ts";
 import { FileIdentity } from "./file-identity.ts";
+import { DatabaseRefused } from "./integrity-check.ts";
 import type { BatchTime } from "./log-time.ts";
 import { type OpenedModule, openModule, writesOf } from "./open-module.ts";
 import type { ProceduresModule } from "./procedures.ts";
-import { isUnsynced, noteUnsynced, renew } from "./renewal.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 import { readWal, type WalContent } from "./wal-file.ts";
 
@@ -23,7 +23,7 @@ const MAX_RENEWAL_PAUSE_MS = 5_000;
 /**
  * A database file in the store thread, from opening to closing. Acknowledged writes are synced; in a `relaxed` session
  * at the next sync. After a failed commit, no request of the batch is acknowledged. After a failed sync, no write is
- * acknowledged until the database has been written to a new file; see renewal.ts.
+ * acknowledged until the database has been written to a new file; see failed-sync.ts.
  */
 export class Session {
   readonly #file: string;

@@ -1,101 +1,158 @@
-import { parentPort, workerData } from "node:worker_threads";
-import { DatabaseRefused } from "./damage.ts";
-import { LogSync } from "./log-sync.ts";
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../kernel/clock.ts";
+import type { StoreDurability } from "../kernel/store-contract.ts";
+import type { DriverName } from "./driver.ts";
 import type { BatchTime } from "./log-time.ts";
-import type { ProceduresModule } from "./procedures.ts";
-import { Session } from "./session.ts";
-import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
+import type { Answer, FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
 
-/** Interval between write attempts of a store that cannot write, in milliseconds. */
-const PROBE_MS = 500;
-/** Interval between checks that the files are still in place, in milliseconds. */
-const PLACE_CHECK_MS = 1_000;
-
-const port = parentPort;
-if (port === null) throw new Error("store-thread.ts is the entry of a worker thread; use openStore of open-store.ts");
-const start = workerData as ThreadStart;
-
-let session: Session | undefined;
-let reportedProblem: string | undefined;
-let probe: NodeJS.Timeout | undefined;
-let logSync: LogSync | undefined;
-
-function post(message: FromThread): void {
-  port?.postMessage(message);
+export interface ThreadOptions {
+  readonly file: string;
+  readonly procedures: URL;
+  readonly driver: DriverName;
+  readonly durability: StoreDurability;
+  readonly openTimeoutMs: number;
+  readonly clock: Clock;
 }
 
-function reportHealth(current: Session): void {
-  if (current.problem !== reportedProblem) post({ kind: "health", problem: current.problem });
-  reportedProblem = current.problem;
-  if (current.problem === undefined) {
-    clearInterval(probe);
-    probe = undefined;
-  } else {
-    probe ??= setInterval(() => {
-      current.probe();
-      if (current.isRenewed) return end();
-      reportHealth(current);
-    }, PROBE_MS).unref();
-  }
+export interface ThreadEvents {
+  onAnswers(answers: readonly Answer[]): void;
+  onHealth(problem: string | undefined): void;
+  /**
+   * Called at most once, when the thread ended so that a new one uses the new file. Unanswered requests were not
+   * started.
+   */
+  onRenewed(): void;
+  /** Called at most once, when the thread ended unexpectedly, and not before `startThread` resolved. */
+  onCrash(reason: string): void;
 }
 
-/** Ends the thread, which closes all its connections. */
-function end(): void {
-  post({ kind: "renewed" });
-  process.exit();
+/** A store thread with an open database. */
+export interface Thread {
+  /** True if the last stop was not clean. */
+  readonly wasUnclean: boolean;
+  /** User message about data that was found to be lost on opening; else undefined. */
+  readonly damage: string | undefined;
+  /** Names of the procedures that write. */
+  readonly writes: ReadonlySet<string>;
+  /** The stored time of the log; undefined if there was none. */
+  readonly storedTime: BatchTime | undefined;
+  post(message: ToThread): void;
+  /** Closes the database. Resolves when the thread has ended, with a problem or undefined. */
+  close(time: BatchTime): Promise<string | undefined>;
 }
 
-/** Closes the file, which syncs the rest of its log. */
-async function close(current: Session, time: BatchTime): Promise<void> {
-  clearInterval(probe);
-  await logSync?.stop();
-  let problem: string | undefined;
-  try {
-    current.close(time);
-  } catch (thrown) {
-    problem = thrown instanceof Error ? thrown.message : String(thrown);
-  }
-  post({ kind: "closed", problem });
-  port?.close();
+/**
+ * Timeout of closing, in milliseconds. Then the thread is terminated. Nothing is lost, but the next start checks the
+ * file.
+ */
+const CLOSE_TIMEOUT_MS = 10_000;
+
+/** Starts a thread and waits until its database is open. Rejects with an Error that says why it cannot be used. */
+export async function startThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread> {
+  const thread = await openThread(options, events);
+  // The first thread may have only renewed the file. The second one opens it.
+  return (
+    thread ??
+    (await openThread(options, events)) ??
+    Promise.reject(new Error(`the database ${options.file} was written to a new file twice`))
+  );
 }
 
-const procedures = (await import(start.procedures)) as ProceduresModule;
-try {
-  session = new Session(start.file, procedures, start.driver, start.durability);
-} catch (thrown) {
-  if (!(thrown instanceof DatabaseRefused)) throw thrown;
-  post({ kind: "refused", message: thrown.message });
-  port.close();
+/** Resolves with undefined if the database was written to a new file. */
+async function openThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread | undefined> {
+  const { file, driver, durability } = options;
+  const workerData: ThreadStart = { file, procedures: options.procedures.href, driver, durability };
+  const worker = new Worker(new URL("./store-thread-entry.js", import.meta.url), { workerData, name: "svc-store" });
+  const thread = new WorkerThread(worker, options, events);
+  return (await thread.opened) === "open" ? thread : undefined;
 }
-if (session !== undefined) {
-  const current = session;
-  if (start.durability === "relaxed") {
-    logSync = new LogSync(start.file, (reason) => {
-      current.noteUnsynced(reason);
-      reportHealth(current);
+
+class WorkerThread implements Thread {
+  readonly opened: Promise<"open" | "renewed">;
+  readonly #worker: Worker;
+  readonly #clock: Clock;
+  readonly #exited: Promise<void>;
+  #closeProblem: string | undefined;
+  #state: "opening" | "open" | "renewed" | "closing" | "ended" = "opening";
+  wasUnclean = false;
+  damage: string | undefined;
+  writes: ReadonlySet<string> = new Set();
+  storedTime: BatchTime | undefined;
+
+  constructor(worker: Worker, options: ThreadOptions, events: ThreadEvents) {
+    this.#worker = worker;
+    this.#clock = options.clock;
+    let lastError = "it ended without an error message";
+    worker.on("error", (error) => {
+      lastError = error instanceof Error ? error.message : String(error);
+    });
+    this.#exited = new Promise((resolve) => {
+      worker.once("exit", (code) => {
+        const before = this.#state;
+        this.#state = "ended";
+        resolve();
+        if (before === "renewed") events.onRenewed();
+        if (before === "open") events.onCrash(`${lastError} (exit code ${code})`);
+      });
+    });
+    this.opened = this.#untilOpen(options, () => lastError);
+    worker.on("message", (message: FromThread) => {
+      if (message.kind === "answers") events.onAnswers(message.answers);
+      else if (message.kind === "health") events.onHealth(message.problem);
+      else if (message.kind === "renewed" && this.#state === "open") this.#state = "renewed";
+      else if (message.kind === "closed") this.#closeProblem = message.problem;
     });
   }
-  port.on("message", (message: ToThread) => {
-    if (message.kind === "close") return void close(current, message.time);
-    const answers = current.run(message.requests, message.time);
-    logSync?.note();
-    // Report health before the answers, so that `problem()` is set when a caller receives a failure.
-    reportHealth(current);
-    post({ kind: "answers", answers });
-  });
-  setInterval(() => {
-    current.checkPlace();
-    reportHealth(current);
-  }, PLACE_CHECK_MS).unref();
-  // After a sync that failed before the last stop, renew the file at once, because the modules write when they start.
-  if (current.problem !== undefined) current.probe();
-  if (current.isRenewed) end();
-  post({
-    kind: "open",
-    wasUnclean: current.wasUnclean,
-    damage: current.damage,
-    writes: current.writes,
-    time: current.storedTime,
-  });
-  reportHealth(current);
+
+  post(message: ToThread): void {
+    this.#worker.postMessage(message);
+  }
+
+  async close(time: BatchTime): Promise<string | undefined> {
+    if (this.#state !== "open") {
+      if (this.#state === "renewed") await this.#exited;
+      return undefined;
+    }
+    this.#state = "closing";
+    this.#closeProblem = "the thread ended before it closed the file";
+    this.post({ kind: "close", time });
+    const cancel = this.#clock.after(CLOSE_TIMEOUT_MS, () => {
+      this.#closeProblem = `closing took longer than ${CLOSE_TIMEOUT_MS} ms`;
+      void this.#worker.terminate();
+    });
+    await this.#exited;
+    cancel();
+    return this.#closeProblem;
+  }
+
+  #untilOpen(options: ThreadOptions, lastError: () => string): Promise<"open" | "renewed"> {
+    return new Promise((resolve, reject) => {
+      let isRenewed = false;
+      const cancel = options.clock.after(options.openTimeoutMs, () => {
+        reject(new Error(`the database ${options.file} was not open after ${options.openTimeoutMs} ms`));
+        void this.#worker.terminate();
+      });
+      this.#worker.on("message", (message: FromThread) => {
+        if (message.kind === "open") {
+          this.#state = "open";
+          this.wasUnclean = message.wasUnclean;
+          this.damage = message.damage;
+          this.writes = new Set(message.writes);
+          this.storedTime = message.time;
+          cancel();
+          resolve("open");
+        } else if (message.kind === "renewed") {
+          isRenewed = true;
+        } else if (message.kind === "refused") {
+          cancel();
+          reject(new Error(message.message));
+        }
+      });
+      void this.#exited.then(() => {
+        cancel();
+        if (isRenewed) resolve("renewed");
+        reject(new Error(`the store thread for ${options.file} ended while it opened: ${lastError()}`));
+      });
+    });
+  }
 }

@@ -14,12 +14,12 @@ import type {
   StoreDurability,
 } from "../kernel/store-contract.ts";
 import { AppliedListeners } from "./applied-listeners.ts";
-import { damageText } from "./damage.ts";
 import { type DriverName, defaultDriver } from "./driver.ts";
+import { damageText } from "./integrity-check.ts";
 import { LogClock } from "./log-clock.ts";
 import { STORE_TIME } from "./open-module.ts";
 import { integrityProblem } from "./query-thread.ts";
-import { startThread, type Thread } from "./thread.ts";
+import { startThread, type Thread } from "./store-thread.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
 export interface ThreadStoreOptions {

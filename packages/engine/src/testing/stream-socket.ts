@@ -1,6 +1,6 @@
 import { frameText } from "@svc-runtime/protocol";
 import type { StreamClient } from "../kernel/stream-contract.ts";
-import type { StreamHub } from "../streams/hub.ts";
+import type { StreamHub } from "../streams/stream-hub.ts";
 
 export type StreamSocketOptions = Partial<Omit<StreamClient, "path">>;
 

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { defaultEnvFile } from "../../local-workers/env-file.ts";
-import type { Inspection } from "./inspect.ts";
+import type { Inspection } from "./inspect-worker.ts";
 import { SupervisedProject, TIMEOUT } from "./testing/supervised-project.ts";
 
 const project = new SupervisedProject();

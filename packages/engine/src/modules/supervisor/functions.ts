@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../kernel/module.ts";
-import { inspectionSchema } from "./inspect.ts";
+import { inspectionSchema } from "./inspect-worker.ts";
 import { logsOptions, logsOutput, MAX_TAIL } from "./read-logs.ts";
 import { DEFAULT_TAIL, workerStatusSchema } from "./status.ts";
 import type { Supervisor } from "./supervisor.ts";

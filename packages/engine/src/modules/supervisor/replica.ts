@@ -5,7 +5,7 @@ import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import type { WorkerStandby } from "../../kernel/worker-claims.ts";
 import { type ProcessGroup, startProcessGroup } from "../../local-workers/process-group.ts";
 import { type AddressFacts, addressVariables } from "./address-variables.ts";
-import { HeldEntries } from "./held-entries.ts";
+import { HeldEntries } from "./held-log-entries.ts";
 import { LastLines } from "./last-lines.ts";
 import type { LogFile } from "./log-file.ts";
 import { errorIn, isFromSdkLogger, type OutputLine, outputEntry } from "./output-entry.ts";

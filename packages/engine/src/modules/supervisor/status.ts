@@ -1,9 +1,9 @@
 import type { WorkerState, WorkerStatus } from "@svc-runtime/protocol/listings";
 import { z } from "zod";
 import type { Directory, WorkerView } from "../../kernel/directory.ts";
-import type { Connections } from "./connections.ts";
+import type { UsageMeter } from "./process-usage.ts";
 import type { Unit } from "./unit.ts";
-import type { UsageMeter } from "./usage.ts";
+import type { Connections } from "./worker-connections.ts";
 
 export type { WorkerStatus } from "@svc-runtime/protocol/listings";
 

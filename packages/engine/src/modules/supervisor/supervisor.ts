@@ -6,10 +6,10 @@ import type { CommandEntry, LocalWorkerEntry, SupervisedEntry } from "../../conf
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { WorkerClaims, WorkerStandby } from "../../kernel/worker-claims.ts";
 import type { AddressFacts } from "./address-variables.ts";
-import { Connections } from "./connections.ts";
 import { notReady, type PendingDependency, stopOrder } from "./dependencies.ts";
-import { type Inspection, inspect } from "./inspect.ts";
+import { type Inspection, inspect } from "./inspect-worker.ts";
 import { MemoryLimits, unenforced } from "./memory-limits.ts";
+import { UsageMeter } from "./process-usage.ts";
 import { type LogsOptions, type LogsOutput, readLogs } from "./read-logs.ts";
 import { RunRecords } from "./run-records.ts";
 import {
@@ -24,8 +24,8 @@ import {
 import { StatusStream } from "./status-stream.ts";
 import { Unit, type UnitParts } from "./unit.ts";
 import { commandPreparation, UnitPreparationError, workerPreparation } from "./unit-preparation.ts";
-import { UsageMeter } from "./usage.ts";
 import { WaitList } from "./wait-list.ts";
+import { Connections } from "./worker-connections.ts";
 import { STOP_GRACE_MS } from "./worker-process.ts";
 import type { WorkerState } from "./worker-state.ts";
 

@@ -3,12 +3,12 @@ import type { SupervisedEntry } from "../../config/types.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { concernsInstall } from "../../local-workers/dependency-files.ts";
 import { kindRules, type RuntimeKind } from "../../local-workers/runtime-kinds.ts";
-import type { Candidate } from "./connections.ts";
 import { LogFile } from "./log-file.ts";
 import type { ReplicaParts } from "./replica.ts";
 import { isManifest, UnitFiles } from "./unit-files.ts";
 import { type RunPlan, type UnitPreparation, UnitPreparationError } from "./unit-preparation.ts";
 import { UnitProcesses } from "./unit-processes.ts";
+import type { Candidate } from "./worker-connections.ts";
 import {
   type LastExit,
   type ProcessKind,

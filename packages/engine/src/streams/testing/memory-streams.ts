@@ -1,5 +1,5 @@
 import type { StreamEvent, StreamJoin, StreamSource } from "../../kernel/stream-contract.ts";
-import type { StreamHub } from "../hub.ts";
+import type { StreamHub } from "../stream-hub.ts";
 
 /** User-defined streams kept in maps, as a module would keep them. */
 export interface MemoryStreams {

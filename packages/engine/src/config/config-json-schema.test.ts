@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { configJsonSchema } from "./describe.ts";
+import { configJsonSchema } from "./config-json-schema.ts";
 
 describe("configJsonSchema", () => {
   it("describes the entries of the modules, local workers and the engine block, and allows variables for numbers", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type PlanInput, planTicks } from "./plan.ts";
+import { type PlanInput, planTicks } from "./plan-ticks.ts";
 import { scheduleOf } from "./schedule.ts";
 
 const START = Date.UTC(2026, 0, 1);

@@ -20,7 +20,7 @@ const KEPT = Object.entries(engineOptions)
  * addresses of bridges and the folders with open files. A listener that keeps its address does not relax its token
  * requirement.
  */
-export function settingsOfThisRun(before: EngineSettings, next: EngineSettings): EngineSettings {
+export function settingsAfterReload(before: EngineSettings, next: EngineSettings): EngineSettings {
   const { bridge } = before;
   const isExposedAlike = before.mode === next.mode && before.insecureBind === next.insecureBind;
   const access = (running: BridgeListener, listener: BridgeListener): AccessSettings => {

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { refuseDamage } from "./damage.ts";
 import type { Database } from "./driver.ts";
+import { refuseDamage } from "./integrity-check.ts";
 import { keepPrivate, PRIVATE } from "./private-file.ts";
 
 // After a failed fsync, Linux marks the unwritten pages as clean: reads return them, later syncs succeed, but a power

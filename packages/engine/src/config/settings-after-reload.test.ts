@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { AccessSettings } from "../access/settings.ts";
-import { settingsOfThisRun } from "./settings-of-this-run.ts";
+import { settingsAfterReload } from "./settings-after-reload.ts";
 import type { BridgeListener, EngineSettings } from "./types.ts";
 
 const rbac = (token: string): NonNullable<AccessSettings["rbac"]> => ({
@@ -66,7 +66,7 @@ it.each([
 ] as const)(
   "a running listener has the rules of the listener in the file that has %s",
   (_what, running, file, expected) => {
-    expect(inForce(settingsOfThisRun(settings(...running), settings(...file)))).toEqual(expected);
+    expect(inForce(settingsAfterReload(settings(...running), settings(...file)))).toEqual(expected);
   },
 );
 
@@ -91,12 +91,12 @@ it.each([
     ],
   ],
 ] as const)("a running listener without counterpart is removed: the file has %s", (_what, running, file, expected) => {
-  expect(inForce(settingsOfThisRun(settings(...running), settings(...file)))).toEqual(expected);
+  expect(inForce(settingsAfterReload(settings(...running), settings(...file)))).toEqual(expected);
 });
 
 it("a listener that other machines reach is not opened by rules that were meant for loopback", () => {
   const before = settings(listener(10, "a", "0.0.0.0"));
-  const { bridges, bridgeAccess } = settingsOfThisRun(
+  const { bridges, bridgeAccess } = settingsAfterReload(
     { ...before, bridge: { host: "0.0.0.0", port: 1 }, bridgeAccess: listener(1, "a").access },
     settings(listener(10)),
   );

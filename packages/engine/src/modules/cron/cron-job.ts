@@ -6,7 +6,7 @@ import type { Undo } from "../../kernel/scope.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Delivered } from "./delivery.ts";
 import type { FairSemaphore } from "./fair-semaphore.ts";
-import { LATE_MS, MAX_CATCH_UP, planTicks, type SkippedTicks } from "./plan.ts";
+import { LATE_MS, MAX_CATCH_UP, planTicks, type SkippedTicks } from "./plan-ticks.ts";
 import type { Schedule } from "./schedule.ts";
 import { type CronSettings, jitterOf, settingsText } from "./settings.ts";
 import type { CronStore } from "./store/cron-store.ts";
