@@ -44,6 +44,15 @@ it.each(commands.map(({ path }) => path))(
   },
 );
 
+it("every command with --tail takes --limit too, and describes both alike", () => {
+  const withTail = own.filter(([, { options }]) => options.some(({ names }) => names.includes("--tail")));
+  expect(withTail.map(([path]) => path).sort()).toEqual(["svc logs", "svc worker logs", "svc worker status"]);
+  for (const [, { options }] of withTail) {
+    const limit = options.find(({ names }) => names.includes("--limit"));
+    expect(limit).toMatchObject({ value: "n", description: "the same as --tail" });
+  }
+});
+
 describe.each(own.filter(([, { commands: below }]) => below.length === 0))("%s", (path, { options }) => {
   it("has --json, unless it prints no data or only JSON (gap 65)", () => {
     expect(options.some(({ names }) => names.includes("--json"))).toBe(WITHOUT_JSON[path] === undefined);

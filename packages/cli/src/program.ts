@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { completeCommand } from "./commands/complete.ts";
 import { configureEngineCommand } from "./commands/engine.ts";
 import { commands } from "./commands/index.ts";
+import { limitForTail } from "./commands/options.ts";
 import { pathOf, rejectUnknownCommands } from "./commands/unknown-command.ts";
 import type { Shell } from "./shell.ts";
 import { say, sayBehind } from "./terminal/notes.ts";
@@ -32,6 +33,13 @@ export function buildProgram(shell: Shell): Command {
   return program;
 }
 
+/** Returns the error for an option that only logs have with the option of lists, instead of a similar word. */
+function withOtherName(command: Command, error: string): string {
+  const [unknown, option = ""] = /^unknown option '(.+)'/.exec(error) ?? [];
+  const limit = limitForTail(command, option);
+  return limit === undefined ? error : `${unknown}\n(Did you mean ${limit}?)`;
+}
+
 /** Redirects output and exits of commander for a command and all its subcommands. */
 function redirectOutput(command: Command, shell: Shell): void {
   command.exitOverride().configureOutput({
@@ -42,7 +50,7 @@ function redirectOutput(command: Command, shell: Shell): void {
     getOutHasColors: () => false,
     getErrHasColors: () => false,
     outputError: (text) => {
-      sayBehind(shell, shell.paint.red("error:"), text.replace(/^error: /, "").trimEnd());
+      sayBehind(shell, shell.paint.red("error:"), withOtherName(command, text.replace(/^error: /, "").trimEnd()));
       say(shell, `See: ${pathOf(command)} --help`);
     },
   });

@@ -69,6 +69,7 @@ describe("svc logs", () => {
     expect((await svc("logs", "--level", "warn", "--service", "shop-worker")).out).not.toContain("order paid");
     expect((await svc("logs", "--search", "STOCK", "--since", "10m")).out.trimEnd().split("\n")).toHaveLength(1);
     expect((await svc("logs", "--service", "shop-worker", "--tail", "1")).out).not.toContain("stock");
+    expect((await svc("logs", "--service", "shop-worker", "--limit", "1")).out).not.toContain("stock");
     expect(await svc("logs", "--service", "shop-worker", "--tail", "0")).toMatchObject({ status: EXIT.done, out: "" });
     const { logs } = JSON.parse((await svc("logs", "--search", "order paid", "--json")).out) as {
       logs: readonly object[];

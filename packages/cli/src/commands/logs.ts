@@ -16,8 +16,8 @@ import {
   parseSince,
   parseTraceId,
   repeated,
-  tailOption,
   withEngineOptions,
+  withTail,
 } from "./options.ts";
 
 /** OpenTelemetry severity numbers. */
@@ -37,19 +37,22 @@ interface LogsOptions extends EngineOptions {
 
 /** `svc logs`: shows logs of workers and the engine. */
 export function logsCommand(shell: Shell): Command {
-  const command = new Command("logs")
-    .summary("show logs of workers and the engine")
-    .description(
-      "Show the last entries of the log store, oldest first. With --follow, print new entries until Ctrl-C; it reconnects when the engine restarts.",
-    )
-    .option("-f, --follow", "print new entries as they arrive")
-    .addOption(new Option("--level <level>", "only entries of this level or higher").choices(Object.keys(LEVELS)))
-    .option("--service <service>", "only entries of this worker; can be repeated", repeated)
-    .option("--function <function>", "only entries logged by this function")
-    .option("--trace <id>", "only entries of this trace; the first characters of the id are enough", parseTraceId)
-    .option("--search <text>", "only entries with this text in their message or attributes")
-    .option("--since <time>", "only entries since a time or a duration ago, e.g. 10m", parseSince)
-    .addOption(tailOption("entries", 100))
+  const command = withTail(
+    new Command("logs")
+      .summary("show logs of workers and the engine")
+      .description(
+        "Show the last entries of the log store, oldest first. With --follow, print new entries until Ctrl-C; it reconnects when the engine restarts.",
+      )
+      .option("-f, --follow", "print new entries as they arrive")
+      .addOption(new Option("--level <level>", "only entries of this level or higher").choices(Object.keys(LEVELS)))
+      .option("--service <service>", "only entries of this worker; can be repeated", repeated)
+      .option("--function <function>", "only entries logged by this function")
+      .option("--trace <id>", "only entries of this trace; the first characters of the id are enough", parseTraceId)
+      .option("--search <text>", "only entries with this text in their message or attributes")
+      .option("--since <time>", "only entries since a time or a duration ago, e.g. 10m", parseSince),
+    "entries",
+    100,
+  )
     .addOption(jsonOption("print JSON; with --follow one document per line and entry"))
     .addHelpText(
       "after",

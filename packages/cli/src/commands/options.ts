@@ -66,11 +66,23 @@ export function limitOption(what: string, byDefault: number): Option {
 /** Maximum of `--tail`. */
 const MAX_TAIL = 5_000;
 
-/** The option `--tail` of commands that show logs: how many of the last lines. */
-export function tailOption(what: string, byDefault: number): Option {
-  return new Option("-n, --tail <n>", `number of the last ${what} to show, 0 to ${MAX_TAIL}; new ones follow them`)
-    .argParser(wholeNumber(0, MAX_TAIL))
-    .default(byDefault);
+/** Adds `--tail` to a command that shows logs: how many of the last lines. Users of lists know it as `--limit`. */
+export function withTail(command: Command, what: string, byDefault: number): Command {
+  const parse = wholeNumber(0, MAX_TAIL);
+  return command
+    .addOption(
+      new Option("-n, --tail <n>", `number of the last ${what} to show, 0 to ${MAX_TAIL}; new ones follow them`)
+        .argParser(parse)
+        .default(byDefault),
+    )
+    .addOption(new Option("--limit <n>", "the same as --tail").argParser(parse))
+    .on("option:limit", (text: string) => command.setOptionValueWithSource("tail", parse(text), "implied"));
+}
+
+/** Returns the option of a list for one that only logs have, or undefined. */
+export function limitForTail(command: Command, option: string): string | undefined {
+  const isTail = option === "--tail" || option === "-n";
+  return isTail && command.options.some(({ long }) => long === "--limit") ? "--limit" : undefined;
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

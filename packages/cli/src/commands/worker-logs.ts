@@ -19,8 +19,8 @@ import {
   jsonOption,
   parseSince,
   quietIdsOption,
-  tailOption,
   withEngineOptions,
+  withTail,
 } from "./options.ts";
 
 interface LogsOptions extends EngineOptions {
@@ -34,20 +34,23 @@ interface LogsOptions extends EngineOptions {
 
 /** `svc worker logs`: shows the standard output and standard error of workers. */
 export function workerLogsCommand(shell: Shell): Command {
-  const command = new Command("logs")
-    .summary("show the output of workers")
-    .description(
-      "Show the last lines of output of workers that the engine runs. Output of several workers is merged by time and prefixed with their names. Without a name, all workers are shown. On a terminal, ! marks standard error. " +
-        "For what workers and modules log through the engine, use `svc logs`.",
-    )
-    .argument("[name...]", "names of workers, as shown by `svc worker list`")
-    .option("-f, --follow", "print new lines until Ctrl-C, also after restarts of worker and engine")
-    .option(
-      "--since <when>",
-      "only lines since a duration ago, e.g. 10m, or a time, e.g. 2026-01-31T10:00:00Z",
-      parseSince,
-    )
-    .addOption(tailOption("lines of each worker", 100))
+  const command = withTail(
+    new Command("logs")
+      .summary("show the output of workers")
+      .description(
+        "Show the last lines of output of workers that the engine runs. Output of several workers is merged by time and prefixed with their names. Without a name, all workers are shown. On a terminal, ! marks standard error. " +
+          "For what workers and modules log through the engine, use `svc logs`.",
+      )
+      .argument("[name...]", "names of workers, as shown by `svc worker list`")
+      .option("-f, --follow", "print new lines until Ctrl-C, also after restarts of worker and engine")
+      .option(
+        "--since <when>",
+        "only lines since a duration ago, e.g. 10m, or a time, e.g. 2026-01-31T10:00:00Z",
+        parseSince,
+      ),
+    "lines of each worker",
+    100,
+  )
     .addOption(
       new Option(
         "--stream <stream>",

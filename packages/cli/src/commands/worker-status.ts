@@ -9,7 +9,7 @@ import { outPaint } from "../terminal/terminal-text.ts";
 import { fullName, workerStatus } from "../workers/worker-functions.ts";
 import { readLogs } from "../workers/worker-logs.ts";
 import { type WorkerStatus, workerPage } from "../workers/worker-page.ts";
-import { allOptions, type EngineOptions, jsonOption, tailOption, withEngineOptions } from "./options.ts";
+import { allOptions, type EngineOptions, jsonOption, withEngineOptions, withTail } from "./options.ts";
 
 /** Number of output lines that the engine keeps in memory for `--json`. */
 const MAX_KEPT = 200;
@@ -24,14 +24,17 @@ interface StatusOptions extends EngineOptions {
 
 /** `svc worker status`: shows all about one worker. */
 export function workerStatusCommand(shell: Shell): Command {
-  const command = new Command("status")
-    .summary("show the status of a worker and its last output")
-    .description(
-      "Show the status of a worker: its state with the reason, its last exit, its processes with CPU and memory, its functions and their triggers, its log file and the last lines of output.",
-    )
-    .argument("<name>", "name of the worker, as shown by `svc worker list`")
-    .addOption(tailOption("lines of output", 10))
-    .option("-w, --watch", "update every second until Ctrl-C; needs a terminal")
+  const command = withTail(
+    new Command("status")
+      .summary("show the status of a worker and its last output")
+      .description(
+        "Show the status of a worker: its state with the reason, its last exit, its processes with CPU and memory, its functions and their triggers, its log file and the last lines of output.",
+      )
+      .argument("<name>", "name of the worker, as shown by `svc worker list`")
+      .option("-w, --watch", "update every second until Ctrl-C; needs a terminal"),
+    "lines of output",
+    10,
+  )
     .addOption(jsonOption())
     .addHelpText(
       "after",
