@@ -17,7 +17,8 @@ const PROJECTS = [
   ["web", /^packages\/console\/src\/web\/.*\.test\.tsx?$/],
   ["unit", /^(?:(?:packages\/[^/]+|bench)\/src\/.*\.test\.tsx?|scripts\/[^/]+\.test\.mjs)$/],
 ];
-const UNIT = ["unit", "web"];
+/** Projects of tests without processes, disk or real time. */
+export const UNIT = ["unit", "web"];
 /** Projects that `npm test` does not run. */
 const LONG = ["faults"];
 /** Sources that are compiled into the folder `dist` beside `src`. The page's are not: Vite bundles them. */

@@ -23,7 +23,7 @@ import {
 } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, startInBackground, stepRunner } from "./steps.mjs";
 import { failureLines, pytestFailures, vitestFailures } from "./test-report.mjs";
-import { builtFile, selectTests } from "./test-selection.mjs";
+import { builtFile, selectTests, UNIT } from "./test-selection.mjs";
 import { installToolchains } from "./toolchains.mjs";
 
 const USAGE = `Usage: npm test -- [options] [pattern ...]
@@ -70,6 +70,7 @@ const INSTALLERS = {
   UV_HTTP_RETRIES: "10",
   CARGO_NET_RETRY: "10",
 };
+const NO_TESTS = { passed: 0, failures: [] };
 /** Reports of the runners, and logs and screenshots of failed tests. */
 const results = join(root, "test-results");
 
@@ -86,6 +87,8 @@ async function main() {
   const startedMs = performance.now();
   let others;
   let page;
+  /** Ends the test runner that runs in the background. */
+  const early = new AbortController();
   try {
     const { selection, programs, onOtherNodes } = await planOf(options);
     const needs = (projects) => projects.some((project) => selection.projects.includes(project));
@@ -102,9 +105,13 @@ async function main() {
     const installed = [...others.awaited];
     const pythonTools = needsPython ? installed.shift() : undefined;
     if (!options["no-install"]) await step("Installing packages", installPackages);
+    await rm(results, { recursive: true, force: true });
+    await mkdir(results, { recursive: true });
     // `npm run check` checks the types, which takes as long as compiling.
     await step("Building", (context) => build(context, ".", ["--noCheck"]));
-    // Uses one core, and so do the steps below.
+    // The unit tests need nothing more. They use the time in which the steps below wait for the network.
+    const [first, last] = splitSelection(selection);
+    const firstTests = first && runVitest(first, { report: "vitest-unit", signal: early.signal });
     if (needs(WITH_PAGE)) page = startInBackground([buildConsolePage], { signal });
     if (needs(BUNDLED)) await step("Bundling svc", bundleCli);
     const python = pythonTools && (await step("Installing the Python tools", pythonTools));
@@ -112,13 +119,16 @@ async function main() {
     if (needs(PACKED)) await step("Packing the SDKs", packSdks);
     if (page !== undefined) await step("Building the console's page", page.awaited[0]);
 
-    await rm(results, { recursive: true, force: true });
-    await mkdir(results, { recursive: true });
+    const inBackground = async () => {
+      const reports = [(await firstTests) ?? NO_TESTS];
+      for (const { version, files } of onOtherNodes) reports.push(await runOnNode(version, files));
+      return reports;
+    };
     const reports = await Promise.all([
-      runVitest(selection),
-      needs(["pytest"]) ? runPytest(python, selection) : { passed: 0, failures: [] },
-    ]);
-    for (const { version, files } of onOtherNodes) reports.push(await runOnNode(version, files));
+      runVitest(last, { report: "vitest" }),
+      needs(["pytest"]) ? runPytest(python, selection) : NO_TESTS,
+      inBackground(),
+    ]).then((each) => each.flat());
     const failures = reports.flatMap((report) => report.failures);
     const passed = reports.reduce((sum, report) => sum + report.passed, 0);
     for (const line of ["", ...failureLines(failures)]) console.log(line);
@@ -131,8 +141,21 @@ async function main() {
   } catch (error) {
     return reportFailure(error);
   } finally {
+    early.abort();
     await Promise.all([others?.end(), page?.end()]);
   }
+}
+
+/** Splits a selection into unit tests, to run early, and other tests. The first is undefined if there are no others. */
+function splitSelection(selection) {
+  const isUnit = (project) => UNIT.includes(project);
+  const projects = selection.projects.filter(isUnit);
+  const others = selection.projects.filter((project) => !isUnit(project));
+  if (projects.length === 0 || others.length === 0) return [undefined, selection];
+  return [
+    { ...selection, projects },
+    { ...selection, projects: others },
+  ];
 }
 
 /** Resolves with the tests to run, also on other versions of Node, and the programs to install. */
@@ -173,12 +196,13 @@ function readOptions() {
 
 /**
  * Runs the selected TypeScript tests. All projects share the test runner's workers, so that no core waits for a project
- * to end.
+ * to end. Writes the report `test-results/<report>.json`. With a signal, which ends it, it prints its output at its
+ * end, in one piece.
  */
-async function runVitest({ projects, files, name }) {
+async function runVitest({ projects, files, name }, { report: reportName, signal }) {
   const own = projects.filter((project) => project !== "pytest");
-  if (own.length === 0) return { passed: 0, failures: [] };
-  const report = join(results, "vitest.json");
+  if (own.length === 0) return NO_TESTS;
+  const report = join(results, `${reportName}.json`);
   const args = [
     "run",
     ...own.flatMap((project) => ["--project", project]),
@@ -189,11 +213,13 @@ async function runVitest({ projects, files, name }) {
     ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
     ...files.filter((file) => !file.endsWith(".py")).map(builtFile),
   ];
-  const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], {
-    stdio: "inherit",
+  const { code, output } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], {
+    stdio: signal === undefined ? "inherit" : "pipe",
+    signal,
   });
+  if (signal !== undefined) console.log(`\n${own.join(", ")}:\n${output}`);
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
-  return outcome("vitest", code, content.numPassedTests ?? 0, vitestFailures(content));
+  return outcome(own.join(", "), code, content.numPassedTests ?? 0, vitestFailures(content));
 }
 
 /** Runs test files on another version of Node. */
@@ -255,8 +281,9 @@ function outcome(runner, code, passed, failures) {
   return { passed, failures: [...failures, ...ofRunner] };
 }
 
-async function run(command, args, { cwd = root, stdio }) {
-  const child = spawn(command, args, { cwd, env: { ...INSTALLERS, ...process.env }, stdio: ["ignore", stdio, stdio] });
+async function run(command, args, { cwd = root, stdio, signal }) {
+  const env = { ...INSTALLERS, ...process.env };
+  const child = spawn(command, args, { cwd, env, signal, stdio: ["ignore", stdio, stdio] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text) => {
