@@ -14,10 +14,10 @@ from .channel_reader import ChannelReader
 from .context import HandlerContext, current_context
 from .engine_link import EngineLink
 from .errors import CallError
+from .handler_pool import HandlerPool
 from .loop_thread import LoopThread, refuse_on_loop
 from .outgoing import Mode, Outgoing
 from .pending import Waiter
-from .pool import HandlerPool
 from .protocol import MAX_TIMEOUT_MS
 from .requests import CallRequest, outgoing_of
 

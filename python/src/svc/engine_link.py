@@ -27,11 +27,11 @@ from .effects import (
     Unbind,
 )
 from .errors import CallError
+from .handler_pool import HandlerPool
 from .logger import Logger
 from .outbound import MAX_WAITING_CHARS
 from .outgoing import Outgoing
 from .pending import Pending, Waiter, fail
-from .pool import HandlerPool
 from .providers import Providers
 from .runner import Outcome, Runner
 from .session import Session

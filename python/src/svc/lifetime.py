@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from types import FrameType
 
 from .engine_link import EngineLink
+from .handler_pool import HandlerPool
 from .logger import Logger
 from .loop_thread import LoopThread
-from .pool import HandlerPool
 
 # Time for the remaining steps after the handlers, which have `timeout_s`.
 _GRACE_S = 10.0

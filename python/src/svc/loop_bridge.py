@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from .blocking import blocking_method
 from .errors import CallError
+from .handler_pool import HandlerPool
 from .loop_thread import LoopThread, refuse_on_loop
-from .pool import HandlerPool
 
 Result = TypeVar("Result")
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from .effects import Bind, Unbind
 from .errors import CallError
+from .handler_pool import HandlerPool
 from .logger import Logger
-from .pool import HandlerPool
 
 
 @dataclass(frozen=True, slots=True)

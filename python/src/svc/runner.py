@@ -14,9 +14,9 @@ from .codec import encode_json
 from .context import Calls, HandlerContext, context_of, current_context
 from .effects import Cancel, Run
 from .errors import CallError
+from .handler_pool import MAX_WAITING, HandlerPool
 from .handlers import Handler
 from .logger import Logger
-from .pool import MAX_WAITING, HandlerPool
 from .telemetry.open_telemetry import enter_call
 
 #: Maximum number of calls that run or wait for a thread. Further ones are rejected with ``worker_overloaded``.

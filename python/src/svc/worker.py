@@ -20,13 +20,13 @@ from .cron import Cron
 from .engine_link import EngineLink
 from .errors import CallError
 from .events import Events
+from .handler_pool import HandlerPool
 from .http_function import HttpFunction
 from .http_routes import HttpRoutes
 from .lifetime import Lifetime
 from .logger import Logger
 from .loop_bridge import LoopBridge
 from .loop_thread import LoopThread
-from .pool import HandlerPool
 from .providers import TriggerHandler
 from .queues import Queues
 from .registrar import FunctionOptions, FunctionRef, Registrar, TriggerTypeRef

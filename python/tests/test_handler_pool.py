@@ -3,8 +3,8 @@ from __future__ import annotations
 import threading
 import weakref
 
-from svc import pool as pool_module
-from svc.pool import HandlerPool
+from svc import handler_pool as pool_module
+from svc.handler_pool import HandlerPool
 
 
 def test_work_starts_in_order_within_the_concurrency_limit() -> None:
