@@ -5,7 +5,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import sirv from "sirv";
-import { SECURITY_HEADERS, sendError } from "./respond.ts";
+import { sendError } from "./respond.ts";
+import { contentSecurityPolicy, SECURITY_HEADERS } from "./security-headers.ts";
 
 const WEB_DIR = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
@@ -74,7 +75,7 @@ export class Assets {
       "content-type": "text/html; charset=utf-8",
       "content-length": Buffer.byteLength(html),
       "cache-control": "no-store",
-      "content-security-policy": policyOf(nonce),
+      "content-security-policy": contentSecurityPolicy(nonce),
     });
     response.end(request.method === "HEAD" ? undefined : html);
   }
@@ -102,20 +103,6 @@ export class Assets {
 
 function filesOf(dir: string): ReturnType<typeof sirv> {
   return sirv(dir, { etag: true, brotli: true, gzip: true, dotfiles: false, extensions: [], setHeaders });
-}
-
-function policyOf(nonce: string): string {
-  return [
-    "default-src 'self'",
-    "connect-src 'self'",
-    "img-src 'self' data:",
-    `style-src 'self' 'nonce-${nonce}'`,
-    "script-src 'self'",
-    "object-src 'none'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; ");
 }
 
 function setHeaders(response: ServerResponse, path: string): void {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";
-import { SECURITY_HEADERS, sendError } from "./respond.ts";
+import { sendError } from "./respond.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
 
 /** Headers of the engine's response that the page receives. */
 const FORWARDED_HEADERS = [

@@ -1,14 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { ApiError } from "../contract/api.ts";
-
-/** Headers of all responses: no other page may load them, guess their type, or show them in a frame. */
-export const SECURITY_HEADERS = {
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "x-frame-options": "DENY",
-} as const;
+import { SECURITY_HEADERS } from "./security-headers.ts";
 
 const JSON_HEADERS = {
   ...SECURITY_HEADERS,

@@ -1,0 +1,23 @@
+/** Headers of all responses: no other page may load them, guess their type, or show them in a frame. */
+export const SECURITY_HEADERS = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "x-frame-options": "DENY",
+} as const;
+
+/** Returns the Content-Security-Policy of the page. Styles need the nonce. */
+export function contentSecurityPolicy(nonce: string): string {
+  return [
+    "default-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "script-src 'self'",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
