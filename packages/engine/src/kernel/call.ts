@@ -1,6 +1,6 @@
 import type { CallError, Caller, FunctionId, InvocationId, Job, Payload } from "@svc-runtime/protocol";
 import type { Principal } from "../access/principal.ts";
-import type { DeadlineItem } from "./deadlines.ts";
+import type { DeadlineItem } from "./deadline-buckets.ts";
 import type { CallSpan } from "./telemetry-contract.ts";
 
 /** The outcome of a call. `result` is undefined if the handler returned nothing. */

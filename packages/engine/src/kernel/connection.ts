@@ -14,7 +14,7 @@ import type { SessionAccess } from "../access/session-access.ts";
 import type { Clock } from "./clock.ts";
 import type { DirectoryChanges } from "./directory-changes.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
-import type { Heartbeat } from "./heartbeat.ts";
+import { BEATS_PER_PING, DEAD_AFTER_MS, type Heartbeat } from "./heartbeat.ts";
 import { countsBytes, RegistrationBudget } from "./registration-budget.ts";
 import type { Undo } from "./scope.ts";
 import { Session, type SessionOutlet, type SessionPorts } from "./session.ts";
@@ -22,10 +22,6 @@ import type { Sessions } from "./sessions.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame, type TelemetryHub } from "./telemetry.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
 
-/** A peer that sends nothing for this long is disconnected, in milliseconds. Checked at heartbeats, so within 25 s. */
-const DEAD_AFTER_MS = 22_500;
-/** A ping is sent at every fourth heartbeat: every 10 s. */
-const BEATS_PER_PING = 4;
 /** Maximum size of a registration frame, in bytes: registrations are stored, listed and forwarded. */
 const MAX_REGISTRATION_BYTES = 1024 * 1024;
 /**

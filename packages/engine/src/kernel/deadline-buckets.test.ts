@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { manualClock } from "../testing/index.ts";
-import { type DeadlineItem, Deadlines } from "./deadlines.ts";
+import { DeadlineBuckets, type DeadlineItem } from "./deadline-buckets.ts";
 
 class Item implements DeadlineItem<Item> {
   readonly deadlineAt: number;
@@ -21,7 +21,7 @@ describe("deadlines", () => {
         (plan, stepMs) => {
           const clock = manualClock();
           const fired = new Map<Item, number>();
-          const deadlines = new Deadlines<Item>(clock, (item) => {
+          const deadlines = new DeadlineBuckets<Item>(clock, (item) => {
             expect(fired.has(item)).toBe(false);
             fired.set(item, clock.monotonic());
           });
@@ -49,7 +49,7 @@ describe("deadlines", () => {
     const fired: number[] = [];
     const second = new Item(100);
     const third = new Item(100);
-    const deadlines = new Deadlines<Item>(clock, (item) => {
+    const deadlines = new DeadlineBuckets<Item>(clock, (item) => {
       fired.push(item === second ? 2 : item === third ? 3 : 1);
       if (fired.length === 1) {
         deadlines.remove(second);
@@ -63,7 +63,7 @@ describe("deadlines", () => {
 
   it("stop their timer when nothing waits", () => {
     const clock = manualClock();
-    const deadlines = new Deadlines<Item>(clock, () => {});
+    const deadlines = new DeadlineBuckets<Item>(clock, () => {});
     const item = new Item(1_000);
     deadlines.add(item);
     deadlines.remove(item);

@@ -6,7 +6,7 @@ const TICK_MS = 50;
 /** An item with a deadline; a node in its bucket's ring. */
 export interface DeadlineItem<Item> {
   readonly deadlineAt: number;
-  /** Neighbours in the bucket; undefined while the item is in none. Written by `Deadlines` alone. */
+  /** Neighbours in the bucket; undefined while the item is in none. Written by `DeadlineBuckets` alone. */
   earlier: Item | Bucket<Item> | undefined;
   later: Item | Bucket<Item> | undefined;
 }
@@ -19,11 +19,11 @@ interface Bucket<Item> {
 }
 
 /**
- * Deadlines without one timer each. Items are in buckets of 50 ms, and one timer sweeps the buckets while there are
+ * DeadlineBuckets without one timer each. Items are in buckets of 50 ms, and one timer sweeps the buckets while there are
  * any. Adding and removing only relink neighbours. A Set would be simpler, but a long-lived one that is written at each
  * call leaves old tables that keep young objects alive until the next full collection.
  */
-export class Deadlines<Item extends DeadlineItem<Item>> {
+export class DeadlineBuckets<Item extends DeadlineItem<Item>> {
   readonly #clock: Clock;
   readonly #expire: (item: Item) => void;
   readonly #buckets = new Map<number, Bucket<Item>>();

@@ -2,6 +2,10 @@ import type { Clock } from "./clock.ts";
 
 /** Interval between two beats of a connection, in milliseconds. */
 const BEAT_EVERY_MS = 2_500;
+/** A ping is sent at every fourth heartbeat: every 10 s. */
+export const BEATS_PER_PING = 4;
+/** A peer that sends nothing for this long is disconnected, in milliseconds. Checked at heartbeats, so within 25 s. */
+export const DEAD_AFTER_MS = 22_500;
 /**
  * Number of parts that connections are spread over, so that ten thousand pings are not sent in one turn of the event
  * loop.

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import {
-  CallError,
+  type CallError,
   type Caller,
   type FunctionId,
   type InvocationId,
@@ -8,8 +8,16 @@ import {
   Payload,
 } from "@svc-runtime/protocol";
 import type { Call, CallRequest, Outcome } from "./call.ts";
+import {
+  callCancelled,
+  callCancelledEarly,
+  callTimedOut,
+  engineDraining,
+  functionNotFound,
+  noProviderAvailable,
+} from "./call-errors.ts";
 import type { Clock } from "./clock.ts";
-import { Deadlines } from "./deadlines.ts";
+import { DeadlineBuckets } from "./deadline-buckets.ts";
 import type { CallOptions } from "./module.ts";
 import { chooseProvider, type Registry } from "./registry.ts";
 import type { TelemetryHub } from "./telemetry.ts";
@@ -40,7 +48,7 @@ export class Router {
   readonly #clock: Clock;
   readonly #telemetry: Pick<TelemetryHub, "collector">;
   readonly #defaultTimeoutMs: () => number;
-  readonly #deadlines: Deadlines<Call>;
+  readonly #deadlines: DeadlineBuckets<Call>;
   #draining = false;
   #idle: (() => void)[] = [];
 
@@ -54,27 +62,20 @@ export class Router {
     this.#telemetry = options.telemetry;
     this.#clock = options.clock;
     this.#defaultTimeoutMs = options.defaultTimeoutMs;
-    this.#deadlines = new Deadlines(options.clock, (call) => this.#expire(call));
+    this.#deadlines = new DeadlineBuckets(options.clock, (call) => this.#expire(call));
   }
 
   /** Starts a call. Returns undefined if it failed at once and is already settled. */
   start(request: CallRequest): Call | undefined {
     this.counts.calls++;
     if (this.#draining && !request.whileDraining) {
-      return this.#refuse(request, new CallError("draining", "the engine is shutting down and takes no new calls"));
+      return this.#refuse(request, engineDraining());
     }
     const entry = this.#registry.find(request.functionId);
     if (entry === undefined) return this.#refuse(request, functionNotFound(request.functionId));
     const choice = chooseProvider(entry);
     if ("refusal" in choice) {
-      const error =
-        choice.refusal === "draining"
-          ? new CallError("draining", `every worker that provides ${request.functionId} is shutting down`)
-          : new CallError(
-              "worker_overloaded",
-              `every worker that provides ${request.functionId} has a full outbound buffer`,
-            );
-      return this.#refuse(request, error);
+      return this.#refuse(request, noProviderAvailable(request.functionId, choice.refusal));
     }
     const { provider, description } = choice.registration;
     const { check } = description;
@@ -153,10 +154,7 @@ export class Router {
     if (call.settled) return;
     this.counts.cancelled++;
     call.provider.withdraw(call, reason);
-    this.settle(call, {
-      ok: false,
-      error: new CallError("call_cancelled", `the call of ${call.functionId} was cancelled: ${reason}`),
-    });
+    this.settle(call, { ok: false, error: callCancelled(call.functionId, reason) });
   }
 
   /** Like `start`, but returns a promise. Rejects with CallError. */
@@ -164,11 +162,7 @@ export class Router {
     return new Promise((resolve, reject) => {
       const { signal } = options;
       if (signal?.aborted) {
-        reject(
-          new CallError("call_cancelled", `the call of ${functionId} was cancelled before it began`, {
-            details: { executed: "no" },
-          }),
-        );
+        reject(callCancelledEarly(functionId));
         return;
       }
       let abort: (() => void) | undefined;
@@ -240,11 +234,7 @@ export class Router {
     if (call.settled) return;
     this.counts.timedOut++;
     call.provider.withdraw(call, "deadline");
-    const { functionId, effectiveTimeoutMs } = call;
-    const error = new CallError("call_timeout", `${functionId} did not answer within ${effectiveTimeoutMs} ms`, {
-      details: { function_id: functionId, timeout_ms: effectiveTimeoutMs },
-    });
-    this.settle(call, { ok: false, error });
+    this.settle(call, { ok: false, error: callTimedOut(call.functionId, call.effectiveTimeoutMs) });
   }
 }
 
@@ -252,9 +242,4 @@ function alreadySettled(): void {}
 
 export function newInvocationId(): InvocationId {
   return randomUUID() as InvocationId;
-}
-
-/** Published clients match this message. */
-export function functionNotFound(id: FunctionId): CallError {
-  return new CallError("function_not_found", `Function ${id} not found`, { details: { function_id: id } });
 }

@@ -7,6 +7,7 @@ import type { ChannelSockets } from "../kernel/channels/channel-sockets.ts";
 import type { Channels } from "../kernel/channels/channels.ts";
 import { Connection, type ConnectionPorts } from "../kernel/connection.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
+import { DEAD_AFTER_MS } from "../kernel/heartbeat.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "../kernel/telemetry.ts";
 import { type AdmissionPorts, Admissions, type Admitted, UNRESTRICTED } from "./admission.ts";
 import type { EngineProof } from "./engine-proof.ts";
@@ -15,9 +16,6 @@ import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { HeldUpgrades } from "./held-upgrades.ts";
 import { Listener, refuseUpgrade, sendError } from "./listener.ts";
 import type { Refusal, TokenGuard } from "./token-guard.ts";
-
-/** A telemetry socket that sends nothing, pongs included, for this long is disconnected, in milliseconds. */
-const TELEMETRY_DEAD_AFTER_MS = 22_500;
 
 const CHANNEL_PATH = /^\/ws\/channels\/([^/]{1,200})$/;
 
@@ -216,7 +214,7 @@ export class Bridge {
     };
     const beating = {
       beat: () => {
-        if (clock.monotonic() - lastHeardAt >= TELEMETRY_DEAD_AFTER_MS) socket.terminate();
+        if (clock.monotonic() - lastHeardAt >= DEAD_AFTER_MS) socket.terminate();
         else socket.ping();
       },
     };

@@ -7,7 +7,6 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { mayBeStored } from "../../store/may-be-stored.ts";
-import { FunctionBackoff } from "./function-backoff.ts";
 import {
   type Completion,
   completionAfterFailure,
@@ -22,6 +21,7 @@ import type { QueueSettings } from "./queue-settings.ts";
 import { runRefusalOf } from "./run-refusal.ts";
 import type { LeasedJob } from "./store/job.ts";
 import type { QueueStore, TakeOutput } from "./store/queue-store.ts";
+import { UnavailableFunctions } from "./unavailable-functions.ts";
 import { UnrunJobsLog } from "./unrun-jobs-log.ts";
 
 /** Maximum bytes of data of the jobs that one call takes. */
@@ -56,7 +56,7 @@ export interface RunnerParts {
 /** Runs the jobs of one queue, up to its concurrency. It reacts to events and never polls. */
 export class QueueRunner {
   readonly #parts: RunnerParts;
-  readonly #backoff: FunctionBackoff;
+  readonly #unavailable: UnavailableFunctions;
   readonly #unrunJobs: UnrunJobsLog;
   readonly #inFlight = new Map<number, InFlightJob>();
   #server: JobServer | undefined;
@@ -85,7 +85,7 @@ export class QueueRunner {
     this.#parts = parts;
     this.#paused = parts.isPaused;
     this.#unrunJobs = new UnrunJobsLog({ queue: parts.name, clock: parts.clock, log: parts.log });
-    this.#backoff = new FunctionBackoff({
+    this.#unavailable = new UnavailableFunctions({
       clock: parts.clock,
       isAvailable: (key) => !this.#isFunctionAway(key),
       onResumed: () => this.wake(),
@@ -142,7 +142,7 @@ export class QueueRunner {
 
   serve(server: JobServer): () => void {
     this.#server = server;
-    this.#backoff.resume("");
+    this.#unavailable.resume("");
     this.wake();
     return () => {
       if (this.#server === server) this.#server = undefined;
@@ -158,14 +158,14 @@ export class QueueRunner {
 
   /** Call when the queue's server may be available again. */
   serverChanged(): void {
-    this.#backoff.resume("");
+    this.#unavailable.resume("");
     this.wake();
   }
 
   functionChanged(id: string): void {
-    this.#backoff.resume(id);
-    if (this.#backoff.isFull) this.wake();
-    if (this.#server?.functionIds.includes(id) === true) this.#backoff.resume("");
+    this.#unavailable.resume(id);
+    if (this.#unavailable.isFull) this.wake();
+    if (this.#server?.functionIds.includes(id) === true) this.#unavailable.resume("");
   }
 
   /** Notes that a delayed job is due `ms` milliseconds after the monotonic time `since`, by default now. */
@@ -207,7 +207,7 @@ export class QueueRunner {
     this.#stopped = true;
     this.#cancelDue?.();
     this.#cancelPause?.();
-    this.#backoff.clear();
+    this.#unavailable.clear();
     this.#unrunJobs.flush();
   }
 
@@ -288,8 +288,8 @@ export class QueueRunner {
     // The store may answer late. Its time until the next job counts from the request.
     const requestedAt = clock.monotonic();
     try {
-      const except = this.#backoff.keys();
-      const only = this.#backoff.isFull ? this.#availableFunctions() : undefined;
+      const except = this.#unavailable.keys();
+      const only = this.#unavailable.isFull ? this.#availableFunctions() : undefined;
       const restrictedLimit = Math.max(0, this.#freeRestrictedSlots);
       const restrictedAfter = this.#restrictedAfter;
       if (restrictedAfter === undefined) this.#mayHavePassedJobs = false;
@@ -373,7 +373,7 @@ export class QueueRunner {
     const completion = await this.#completionOf(inFlight).catch((error: unknown) => {
       const { log, name, store } = this.#parts;
       log.error("job failed in the engine", { queue: name, job: inFlight.job.id, error });
-      this.#backoff.start(inFlight.job.functionId ?? "");
+      this.#unavailable.start(inFlight.job.functionId ?? "");
       return release(store);
     });
     await storeCompletion(inFlight, completion, {
@@ -397,7 +397,7 @@ export class QueueRunner {
       return deadLetterUnrun(job, refusal, this.#parts);
     }
     if (this.#isFunctionAway(key)) {
-      this.#backoff.start(key);
+      this.#unavailable.start(key);
       return release(store);
     }
     const run = this.#runOf(job);
@@ -414,7 +414,7 @@ export class QueueRunner {
       telemetry,
     });
     if ("outcome" in ended) {
-      this.#backoff.reset(key);
+      this.#unavailable.reset(key);
       const input = { ...ended.outcome, seq: job.seq, run: store.run, keep: settings.keepDone };
       return async () => {
         const output = await store.call("done", input, { bytes: input.result?.length ?? 0 });
@@ -428,8 +428,8 @@ export class QueueRunner {
 
   #completionAfterFailure(attempt: Attempt, inFlight: InFlightJob, key: string): Completion {
     const { kind } = attempt;
-    if (kind !== "missing" && kind !== "unavailable") this.#backoff.reset(key);
-    else if (!this.#stopped) this.#backoff.start(key);
+    if (kind !== "missing" && kind !== "unavailable") this.#unavailable.reset(key);
+    else if (!this.#stopped) this.#unavailable.start(key);
     return completionAfterFailure(attempt, {
       ...this.#parts,
       inFlight,

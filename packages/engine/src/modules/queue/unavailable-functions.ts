@@ -11,7 +11,7 @@ const MAX_ENTRIES = 1_000;
  * Functions that currently take no jobs, each with its retry delay. Their jobs stay in the store, and jobs of other
  * functions run.
  */
-export class FunctionBackoff {
+export class UnavailableFunctions {
   /** Cancels the timer of each function that backs off, the oldest first. */
   readonly #entries = new Map<string, () => void>();
   /** Consecutive backoffs by function. */

@@ -1,0 +1,33 @@
+import { CallError, type FunctionId } from "@svc-runtime/protocol";
+
+/** Published clients match this message. */
+export function functionNotFound(id: FunctionId): CallError {
+  return new CallError("function_not_found", `Function ${id} not found`, { details: { function_id: id } });
+}
+
+/** Every provider of the function is draining, or all others are overloaded. */
+export function noProviderAvailable(id: FunctionId, reason: "draining" | "overloaded"): CallError {
+  return reason === "draining"
+    ? new CallError("draining", `every worker that provides ${id} is shutting down`)
+    : new CallError("worker_overloaded", `every worker that provides ${id} has a full outbound buffer`);
+}
+
+export function engineDraining(): CallError {
+  return new CallError("draining", "the engine is shutting down and takes no new calls");
+}
+
+export function callTimedOut(id: FunctionId, timeoutMs: number): CallError {
+  return new CallError("call_timeout", `${id} did not answer within ${timeoutMs} ms`, {
+    details: { function_id: id, timeout_ms: timeoutMs },
+  });
+}
+
+export function callCancelled(id: FunctionId, reason: string): CallError {
+  return new CallError("call_cancelled", `the call of ${id} was cancelled: ${reason}`);
+}
+
+export function callCancelledEarly(id: FunctionId): CallError {
+  return new CallError("call_cancelled", `the call of ${id} was cancelled before it began`, {
+    details: { executed: "no" },
+  });
+}
