@@ -24,6 +24,9 @@ const NOT_CONTENT = new Set([
   ".ruff_cache",
 ]);
 
+/** Packages for pip. */
+const ARCHIVE = /\.(?:whl|tar\.gz|zip)$/;
+
 /** A build may write these into the folder that it reads. They are hashed as dependency files. */
 const COMPILED_LOCKS = new Set(["Cargo.lock", "go.sum"]);
 
@@ -32,6 +35,8 @@ export interface DependencyHashes {
   readonly all: string;
   /** The same hash without lock files, which an install may write itself. */
   readonly withoutLocks: string;
+  /** Hash of the archives among the local packages, also of those in folders of `--find-links`. Empty without any. */
+  readonly archives: string;
 }
 
 /**
@@ -62,12 +67,31 @@ export async function hashDependencies(options: {
     all.update(`${path}\0${digest}\0`);
     withoutLocks.update(`${path}\0${digest}\0`);
   }
-  return { all: all.digest("hex"), withoutLocks: withoutLocks.digest("hex") };
+  return {
+    all: all.digest("hex"),
+    withoutLocks: withoutLocks.digest("hex"),
+    archives: await digestOfArchives(local, budget),
+  };
 }
 
 interface Budget {
   bytes: number;
   entries: number;
+}
+
+async function digestOfArchives(local: readonly string[], budget: Budget): Promise<string> {
+  const archives: string[] = [];
+  for (const path of local) {
+    const names = await readdir(path).catch(() => []);
+    archives.push(...[path, ...names.sort().map((name) => join(path, name))].filter((one) => ARCHIVE.test(one)));
+  }
+  if (archives.length === 0) return "";
+  const hash = createHash("sha256");
+  for (const path of archives) {
+    // Deleted since it was listed: the next hash will differ.
+    hash.update(`${path}\0${await digestOfFile(path, budget).catch(() => "")}\0`);
+  }
+  return hash.digest("hex");
 }
 
 async function digestOfTree(root: string, budget: Budget): Promise<string> {

@@ -6,6 +6,8 @@ import { replaceFile } from "../files/replace-file.ts";
 const recordSchema = z.object({
   hash: z.string(),
   runtime: z.string(),
+  /** Hash of the archives on this machine that were installed from. Absent in records of earlier versions. */
+  archives: z.string().optional(),
   environment: z.string(),
   installed_at: z.string(),
 });

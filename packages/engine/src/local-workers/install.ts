@@ -1,6 +1,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { lockFile } from "../store/file-lock.ts";
+import { lockWithoutChangedArchives } from "./changed-archives.ts";
 import { hashDependencies } from "./dependency-hash.ts";
 import { installEnvironment } from "./environment.ts";
 import { deleteInstallRecord, type InstallRecord, readInstallRecord, writeInstallRecord } from "./install-record.ts";
@@ -153,10 +154,13 @@ class Install {
     const before = await this.#hashes(runtime);
     // An interrupted install must not count as done.
     await deleteInstallRecord(this.#place);
-    await this.#build({ fresh: when === "always" || (former !== undefined && former.runtime !== runtime) });
+    // pip keeps an installed package if the archive has the same version, although its content changed.
+    const changed = former !== undefined && (former.runtime !== runtime || (former.archives ?? "") !== before.archives);
+    await this.#build({ fresh: when === "always" || changed });
     const after = await this.#hashes(runtime);
     // The record includes a lock file that the install wrote. Any other change during the install was not installed.
-    await this.#writeRecord({ hash: after.withoutLocks === before.withoutLocks ? after.all : before.all, runtime });
+    const { all, archives } = after.withoutLocks === before.withoutLocks ? after : before;
+    await this.#writeRecord({ hash: all, runtime, archives });
   }
 
   async #build(options: { readonly fresh: boolean }): Promise<void> {
@@ -164,6 +168,7 @@ class Install {
     await this.#virtualEnvBackup.restore();
     try {
       if (this.#manifest.kind === "python") await this.#prepareVirtualEnv(options);
+      if (this.#uses("npm")) await this.#refreshLock();
       if (this.#manifest.install !== undefined) await this.#runStep(this.#manifest.install);
     } catch (error) {
       // The worker's processes may still use the previous environment.
@@ -186,6 +191,19 @@ class Install {
     if (tool.missing !== undefined) throw new InstallError("runtime_missing", tool.missing);
     await this.#virtualEnvBackup.backUp();
     await this.#runStep(`${tool.command} .venv`);
+  }
+
+  async #refreshLock(): Promise<void> {
+    const lock = await lockWithoutChangedArchives(this.#manifest.folder);
+    if (lock === undefined) return;
+    this.#context.onProgress(`changed since package-lock.json was written: ${lock.archives.join(", ")}`);
+    await lock.write();
+    try {
+      await this.#runStep("npm install --package-lock-only --ignore-scripts --no-audit --no-fund");
+    } catch (error) {
+      await lock.restore();
+      throw error;
+    }
   }
 
   async #runStep(command: string): Promise<void> {
@@ -266,7 +284,7 @@ class Install {
     });
   }
 
-  async #writeRecord(facts: Pick<InstallRecord, "hash" | "runtime">): Promise<void> {
+  async #writeRecord(facts: Pick<InstallRecord, "hash" | "runtime" | "archives">): Promise<void> {
     const environment = await this.#environment();
     await writeInstallRecord(this.#place, { ...facts, environment, installed_at: new Date().toISOString() });
   }

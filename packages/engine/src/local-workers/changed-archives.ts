@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { MAX_LOCK_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
+
+const LOCK_FILE = "package-lock.json";
+const LOCAL = "file:";
+
+/** A lock file of npm without the archives that changed since it was written. */
+export interface LockWithoutArchives {
+  /** Paths of these archives, as in the lock file. */
+  readonly archives: readonly string[];
+  write(): Promise<void>;
+  /** Writes the former text again. */
+  restore(): Promise<void>;
+}
+
+/**
+ * Finds archives of this machine that differ from the checksum in the lock file. npm installs their former content from
+ * its cache, without a warning. Returns undefined if there are none.
+ */
+export async function lockWithoutChangedArchives(folder: string): Promise<LockWithoutArchives | undefined> {
+  const file = join(folder, LOCK_FILE);
+  const text = await readBoundedFile(file, MAX_LOCK_FILE_BYTES).catch(() => undefined);
+  const lock = text === undefined ? undefined : parsed(text);
+  if (text === undefined || lock?.packages === undefined) return undefined;
+  const archives: string[] = [];
+  for (const [place, { resolved, integrity }] of Object.entries(lock.packages)) {
+    if (typeof resolved !== "string" || typeof integrity !== "string" || !resolved.startsWith(LOCAL)) continue;
+    const path = resolved.slice(LOCAL.length);
+    if (!(await differs(join(folder, path), integrity))) continue;
+    archives.push(path);
+    delete lock.packages[place];
+  }
+  if (archives.length === 0) return undefined;
+  return {
+    archives,
+    write: () => writeFile(file, `${JSON.stringify(lock, null, 2)}\n`),
+    restore: () => writeFile(file, text),
+  };
+}
+
+interface Lock {
+  readonly packages?: Record<string, { readonly resolved?: unknown; readonly integrity?: unknown }>;
+}
+
+function parsed(text: string): Lock | undefined {
+  try {
+    return (JSON.parse(text) as Lock | null) ?? undefined;
+  } catch {
+    // npm reports what is wrong with it.
+    return undefined;
+  }
+}
+
+/** Returns false for a file that is missing, which npm reports, and for a checksum of an unknown kind. */
+async function differs(file: string, integrity: string): Promise<boolean> {
+  const [, algorithm, expected] = /^(sha(?:1|256|384|512))-(\S+)$/.exec(integrity) ?? [];
+  const entry = await stat(file).catch(() => undefined);
+  if (algorithm === undefined || entry?.isFile() !== true) return false;
+  const hash = createHash(algorithm);
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest("base64") !== expected;
+}
