@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { connect, silentLogger } from "@svc-runtime/sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { EXIT } from "../exit-codes.ts";
 import { run } from "../main.ts";
@@ -142,6 +143,45 @@ describe("svc doctor", () => {
       message: "jobs wait: no connected worker provides the function mail::send",
       remedy: expect.stringContaining("svc queue peek default"),
     });
+  });
+
+  it("warns of triggers that are not active, with the reason", async () => {
+    const project = projectWith(NO_PORTS);
+    const engine = await startTestEngine(project);
+    cleanUps.push(() => engine.stop());
+    const worker = connect(engine.url, { handleSignals: false, logger: silentLogger });
+    cleanUps.push(() => worker.shutdown());
+    worker.registerFunction("shop::list", () => []);
+    const bind = (type: string, config: object) =>
+      worker.registerTrigger({ type, function_id: "shop::list", config }).registered;
+    await bind("http", { api_path: "/orders" });
+    expect((await doctor(project)).checks).toContainEqual({
+      check: "triggers",
+      status: "ok",
+      message: "1 listed, none with a problem",
+      remedy: null,
+    });
+    await bind("cron", { expression: "0 7 * * *" });
+    await bind("http", { path: "/orders" });
+
+    const { status, checks } = await doctor(project);
+
+    const remedy = "Correct it where the worker registers it. All triggers: svc triggers";
+    expect(checks.filter(({ check }) => check.startsWith("trigger"))).toEqual([
+      {
+        check: "trigger cron 0 7 * * * → shop::list",
+        status: "warning",
+        message: "inactive: no one provides the trigger type cron; add it with: svc worker add svc-cron",
+        remedy,
+      },
+      {
+        check: expect.stringMatching(/^trigger http .*→ shop::list$/),
+        status: "warning",
+        message: expect.stringMatching(/^error: .*unknown member `path`; did you mean api_path\?/),
+        remedy,
+      },
+    ]);
+    expect(status).toBe(EXIT.done);
   });
 
   it("names the process that uses a port of the engine", async () => {

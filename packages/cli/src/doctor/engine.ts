@@ -5,6 +5,7 @@ import { CommandFailure, EXIT } from "../exit-codes.ts";
 import { listWorkers, type WorkerReport } from "../workers/worker-functions.ts";
 import type { Check, CheckContext, Finding } from "./finding.ts";
 import { queueFindings } from "./queues.ts";
+import { triggerFindings } from "./triggers.ts";
 
 /** Maximum clock difference. With more, deadlines, tokens and traces of the two machines do not match. */
 const MAX_SKEW_MS = 2000;
@@ -14,7 +15,7 @@ interface EngineInfo {
   readonly addresses: { readonly http: string };
 }
 
-/** Checks that the engine responds, is ready, has this version and the same time, and that its workers are ready. */
+/** Checks that the engine responds, is ready, has this version and the same time, and that workers are ready, triggers active and jobs can run. */
 export const engine: Check = async (context) => {
   const { address } = context;
   try {
@@ -30,6 +31,7 @@ export const engine: Check = async (context) => {
         ...versionFinding(info),
         ...(await readiness(info, context)),
         ...(await workerFindings(worker)),
+        ...(await triggerFindings(worker)),
         ...(await queueFindings(worker)),
       ];
     });
