@@ -1,4 +1,5 @@
 import pc from "picocolors";
+import { wantsColor } from "./terminal/colors.ts";
 import { padded, widest } from "./terminal/text-width.ts";
 
 type Colors = ReturnType<typeof pc.createColors>;
@@ -135,13 +136,6 @@ async function choose(
   const picked = await select({ message: question, options, input: stdin, output: stderr, withGuide: false });
   stdin.pause();
   return isCancel(picked) ? undefined : picked;
-}
-
-/** Returns true if colours are wanted: on a terminal, unless NO_COLOR is set, or if FORCE_COLOR is set. */
-export function wantsColor(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
-  if ((env.NO_COLOR ?? "") !== "") return false;
-  if ((env.FORCE_COLOR ?? "") !== "" && env.FORCE_COLOR !== "0") return true;
-  return isTerminal && env.TERM !== "dumb";
 }
 
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {

@@ -5,8 +5,8 @@ import { type FunctionDetail, type FunctionRow, listConnected, listFunctions } f
 import { CommandFailure } from "../exit-codes.ts";
 import { functionPage } from "../functions/function-page.ts";
 import type { Shell } from "../shell.ts";
+import { outPaint } from "../terminal/colors.ts";
 import { table } from "../terminal/table.ts";
-import { outPaint } from "../terminal/terminal-text.ts";
 import { addModule, moduleOf } from "../workers/missing-module.ts";
 import { unreadyWorkers } from "../workers/unready-workers.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";

@@ -6,8 +6,8 @@ import { followLogs, type LogQuery, lastLogs } from "../logs/follow-logs.ts";
 import { type StoredLog, storedLogLine } from "../logs/stored-log-lines.ts";
 import type { Shell } from "../shell.ts";
 import { abortAtStop } from "../stop-requests.ts";
+import { outPaint } from "../terminal/colors.ts";
 import { say, sayNote } from "../terminal/notes.ts";
-import { outPaint } from "../terminal/terminal-text.ts";
 import { fullTraceId } from "../traces/trace-ids.ts";
 import {
   allOptions,

@@ -4,9 +4,9 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { askEngine } from "../engine/engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
 import type { Shell } from "../shell.ts";
+import { outPaint } from "../terminal/colors.ts";
 import { watchPage } from "../terminal/live-screen.ts";
 import { table } from "../terminal/table.ts";
-import { outPaint } from "../terminal/terminal-text.ts";
 import {
   allOptions,
   type EngineOptions,

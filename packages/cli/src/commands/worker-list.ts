@@ -1,10 +1,10 @@
 import { Command } from "commander";
 import { askEngine } from "../engine/engine-request.ts";
 import type { Shell } from "../shell.ts";
+import { outPaint } from "../terminal/colors.ts";
 import { formatBytes } from "../terminal/format-bytes.ts";
 import { sayReason } from "../terminal/notes.ts";
 import { table } from "../terminal/table.ts";
-import { outPaint } from "../terminal/terminal-text.ts";
 import { span } from "../terminal/times.ts";
 import { listWorkers, type WorkerReport } from "../workers/worker-functions.ts";
 import { stateColor } from "../workers/worker-page.ts";

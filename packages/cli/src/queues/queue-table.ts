@@ -1,6 +1,6 @@
 import type { Shell } from "../shell.ts";
+import { outPaint } from "../terminal/colors.ts";
 import { table } from "../terminal/table.ts";
-import { outPaint } from "../terminal/terminal-text.ts";
 import type { QueueCounts } from "./queues.ts";
 
 /** Returns the counts of queues as a table, with the reasons why jobs wait below it. */

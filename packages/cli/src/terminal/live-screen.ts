@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { isTransient } from "../engine/engine-session.ts";
 import type { Shell } from "../shell.ts";
-import { outPaint } from "./terminal-text.ts";
+import { outPaint } from "./colors.ts";
 
 const ESCAPE = "\u001b";
 /** Switches to the alternate screen, so that the previous content comes back later, and turns off line wrapping. */

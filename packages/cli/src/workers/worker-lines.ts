@@ -1,7 +1,7 @@
 import { parseLogLine, recordText } from "../logs/log-lines.ts";
 import { withShortIds } from "../logs/short-ids.ts";
 import type { Shell } from "../shell.ts";
-import { fitForTerminal } from "../terminal/terminal-text.ts";
+import { fitForTerminal } from "../terminal/fit-for-terminal.ts";
 import type { WorkerLine } from "./worker-logs.ts";
 
 /** Separators after a name or a time. Standard error has its own. */

@@ -1,6 +1,3 @@
-import pc from "picocolors";
-import { type Shell, wantsColor } from "../shell.ts";
-
 const ESCAPE = "\u001b";
 /** SGR sequences: colours and styles. */
 const STYLE_SEQUENCES = new RegExp(`${ESCAPE}\\[[\\d;:]*m`, "g");
@@ -11,11 +8,6 @@ const OTHER_SEQUENCES = new RegExp(
   "g",
 );
 const UNPRINTABLE = /[\p{Cc}\p{Cf}]/gu;
-
-/** Returns colours for standard output. They do nothing if it is not a terminal or NO_COLOR is set. */
-export function outPaint(shell: Pick<Shell, "env" | "outColumns">): Shell["paint"] {
-  return pc.createColors(wantsColor(shell.env, shell.outColumns !== undefined));
-}
 
 /**
  * Cleans a line of a worker's output for a shared terminal. Keeps colours if wanted, and removes everything that moves
