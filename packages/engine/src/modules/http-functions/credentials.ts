@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { CallError } from "@svc-runtime/protocol";
 import { isHeaderValue } from "./header-rules.ts";
 import type { HttpAuth } from "./invocation.ts";
@@ -41,4 +42,22 @@ export function readCredential(auth: HttpAuth | undefined, env: Environment): Cr
   return auth.type === "bearer"
     ? { kind: "header", name: "Authorization", value: `Bearer ${value}` }
     : { kind: "header", name: auth.header, value };
+}
+
+/** Returns the headers that authenticate a request: the credential, or a signature of its time and body. */
+export function credentialHeaders(
+  credential: Credential | undefined,
+  timestamp: string,
+  body: Buffer,
+): readonly (readonly [name: string, value: string])[] {
+  if (credential === undefined) return [];
+  if (credential.kind === "header") return [[credential.name, credential.value]];
+  const digest = createHmac("sha256", credential.secret)
+    .update(`${timestamp}:${body.toString("base64")}`)
+    .digest("hex");
+  const signature = `sha256=${digest}`;
+  return [
+    ["x-iii-Signature", signature],
+    ["x-svc-Signature", signature],
+  ];
 }

@@ -1,5 +1,4 @@
-import { createHmac } from "node:crypto";
-import type { Credential } from "./credentials.ts";
+import { type Credential, credentialHeaders } from "./credentials.ts";
 import { isHeaderValue } from "./header-rules.ts";
 
 export interface RequestFacts {
@@ -43,15 +42,7 @@ export function requestHeaders(facts: RequestFacts): Record<string, string> {
   if (facts.traceparent !== undefined) headers.set("traceparent", facts.traceparent);
   if (facts.baggage !== undefined && isHeaderValue(facts.baggage)) headers.set("baggage", facts.baggage);
   for (const [name, value] of facts.custom) headers.set(name, value);
-  const { credential } = facts;
-  if (credential?.kind === "header") headers.set(credential.name, credential.value);
-  if (credential?.kind === "hmac") {
-    const signature = `sha256=${createHmac("sha256", credential.secret)
-      .update(`${timestamp}:${facts.body.toString("base64")}`)
-      .digest("hex")}`;
-    headers.set("x-iii-Signature", signature);
-    headers.set("x-svc-Signature", signature);
-  }
+  for (const [name, value] of credentialHeaders(facts.credential, timestamp, facts.body)) headers.set(name, value);
   return headers.record();
 }
 
