@@ -1,4 +1,4 @@
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "./failure.ts";
 
 /**
  * Refuses names that make a map look like the ref of a channel: clients would pass a reader or writer to the function

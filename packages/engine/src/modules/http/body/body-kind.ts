@@ -1,4 +1,4 @@
-import { Refusal } from "../refusal.ts";
+import { Refusal } from "../failure.ts";
 
 const READ_HERE = "application/json (and +json types), application/x-www-form-urlencoded, text/*";
 

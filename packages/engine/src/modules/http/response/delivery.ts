@@ -2,15 +2,16 @@ import { randomBytes } from "node:crypto";
 import { CallError } from "@svc-runtime/protocol";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import { type HttpConfig, REQUEST_ID_HEADER } from "../config.ts";
-import { type Failure, publicFailure } from "../refusal.ts";
+import { type Failure, publicFailure } from "../failure.ts";
 import type { Destination, RequestContext } from "../request-context.ts";
 import type { RequestCounts } from "../request-counts.ts";
 import type { RouteOutcome } from "../route-call.ts";
 import { compressed, isLongEnough } from "./compression.ts";
 import { withCors } from "./cors.ts";
+import { responseOfFailure } from "./error-response.ts";
 import { headerValue } from "./header-list.ts";
 import { sendStream } from "./response-stream.ts";
-import { type RouteResponse, responseOfFailure } from "./route-response.ts";
+import type { RouteResponse } from "./route-response.ts";
 import { sendResponse } from "./send.ts";
 
 /** Maximum number of dropped headers remembered per function, so that each is logged once. */

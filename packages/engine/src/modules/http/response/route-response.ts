@@ -1,5 +1,5 @@
 import type { Payload } from "@svc-runtime/protocol";
-import { type Failure, Refusal } from "../refusal.ts";
+import { Refusal } from "../failure.ts";
 import { type HeaderList, headerValue } from "./header-list.ts";
 
 /** A response that is ready to be written. */
@@ -13,7 +13,7 @@ export interface RouteResponse {
   readonly dropped: readonly string[];
 }
 
-const JSON_TYPE = "application/json";
+export const JSON_TYPE = "application/json";
 const ENVELOPE_KEYS: ReadonlySet<string> = new Set(["status_code", "headers", "body"]);
 
 /**
@@ -157,22 +157,4 @@ export function isJsonType(contentType: string): boolean {
 
 export function invalidResponse(functionId: string, what: string, cause?: unknown): Refusal {
   return new Refusal({ status: 500, code: "invalid_answer", message: `${functionId} answered with ${what}`, cause });
-}
-
-/** `standard` is `{"error":{"code","message","error_id"}}`, `legacy` the older `{"error":"message","error_id"}`. */
-export type ErrorFormat = "standard" | "legacy";
-
-/** As published, a condition that was not met has `skipped` beside the error. */
-export function responseOfFailure(failure: Failure, errorId: string, format: ErrorFormat): RouteResponse {
-  const { status, code, message } = failure;
-  const error =
-    format === "legacy" ? { error: message, error_id: errorId } : { error: { code, message, error_id: errorId } };
-  const headers = ["Content-Type", JSON_TYPE, "X-Content-Type-Options", "nosniff"];
-  for (const [name, value] of Object.entries(failure.headers ?? {})) headers.push(name, value);
-  return {
-    status,
-    headers,
-    body: JSON.stringify(code === "condition_not_met" ? { ...error, skipped: true } : error),
-    dropped: [],
-  };
 }

@@ -1,4 +1,4 @@
-import { Refusal } from "../refusal.ts";
+import { Refusal } from "../failure.ts";
 
 /** The parts of a request target. */
 export interface RequestTarget {
