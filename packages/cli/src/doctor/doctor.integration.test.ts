@@ -162,7 +162,7 @@ describe("svc doctor", () => {
       remedy: null,
     });
     await bind("cron", { expression: "0 7 * * *" });
-    await bind("http", { path: "/orders" });
+    await bind("http", { api_path: "/orders", http_method: "FETCH" });
 
     const { status, checks } = await doctor(project);
 
@@ -175,9 +175,9 @@ describe("svc doctor", () => {
         remedy,
       },
       {
-        check: expect.stringMatching(/^trigger http .*→ shop::list$/),
+        check: "trigger http FETCH /orders → shop::list",
         status: "warning",
-        message: expect.stringMatching(/^error: .*unknown member `path`; did you mean api_path\?/),
+        message: expect.stringMatching(/^error: .*http_method/),
         remedy,
       },
     ]);
