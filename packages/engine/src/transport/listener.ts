@@ -236,7 +236,6 @@ export class Listener {
               requestCert: tls.clientCa !== undefined,
               rejectUnauthorized: tls.clientCa !== undefined,
               handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
-              minVersion: "TLSv1.2",
             },
             this.#onRequest,
           );

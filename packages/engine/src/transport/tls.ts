@@ -4,6 +4,7 @@ import type { TlsFiles } from "../config/types.ts";
 
 /** Maximum size of a certificate or key file, in bytes. */
 const MAX_TLS_FILE_BYTES = 4 * 1024 * 1024;
+const minVersion = "TLSv1.2";
 
 /** Thrown when a listener's certificate is not usable. The message names the file and the problem. */
 export class TlsError extends Error {
@@ -46,7 +47,7 @@ export function readTls(files: TlsFiles, what: string): SecureContextOptions {
     cert,
     key,
   });
-  if (files.clientCa === undefined) return { cert, key };
+  if (files.clientCa === undefined) return { cert, key, minVersion };
   const ca = read("client authority", files.clientCa);
   check(`the client authority for ${what} is not a PEM certificate: ${files.clientCa}`, { ca });
   if (!ca.includes("-----BEGIN CERTIFICATE-----"))
@@ -54,5 +55,5 @@ export function readTls(files: TlsFiles, what: string): SecureContextOptions {
       `the client authority for ${what} is not a PEM certificate: ${files.clientCa}: it contains none`,
       undefined,
     );
-  return { cert, key, ca };
+  return { cert, key, ca, minVersion };
 }

@@ -7,6 +7,8 @@ import type { Row } from "../model/visible-rows.ts";
 import { barClass } from "./service-colors.ts";
 import { shareOf, type ViewWindow } from "./time-window.ts";
 
+/** Height of a row, in pixels. */
+export const ROW_HEIGHT = 28;
 const MAX_MARKS = 40;
 const INDENT = 14;
 /** Maximum depth that is indented. */

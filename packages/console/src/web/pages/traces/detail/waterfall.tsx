@@ -9,9 +9,8 @@ import { Minimap } from "./minimap.tsx";
 import { NameWidth } from "./name-width.tsx";
 import { TimeRuler } from "./time-ruler.tsx";
 import { moved, type ViewWindow, zoomed } from "./time-window.ts";
-import { SpanBar, SpanName } from "./waterfall-row.tsx";
+import { ROW_HEIGHT, SpanBar, SpanName } from "./waterfall-row.tsx";
 
-const ROW = 28;
 const OVERSCAN = 10;
 const HEADER = 24;
 
@@ -59,7 +58,7 @@ export function Waterfall({
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
+    estimateSize: () => ROW_HEIGHT,
     overscan: OVERSCAN,
     // The header takes this much of the space that the virtualizer counts on.
     scrollPaddingEnd: HEADER,
@@ -87,7 +86,7 @@ export function Waterfall({
     if (event.metaKey || event.ctrlKey || event.altKey) return;
     const at = placeOf.get(activeId ?? "") ?? -1;
     const node = rows[at]?.node;
-    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 320) / ROW) - 2);
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 320) / ROW_HEIGHT) - 2);
     const go = (to: number): void => activate(rows[Math.min(Math.max(to, 0), rows.length - 1)]?.node);
     const isClosed = node !== undefined && closed.has(node.id) && !isFiltering(filter);
     const keys = new Map<string, () => void>([
@@ -211,7 +210,7 @@ export function Waterfall({
                   node.id === activeId &&
                     "group-focus-visible:outline-2 group-focus-visible:outline-accent group-focus-visible:-outline-offset-2",
                 )}
-                style={{ ...template, height: ROW, transform: `translateY(${item.start}px)` }}
+                style={{ ...template, height: ROW_HEIGHT, transform: `translateY(${item.start}px)` }}
               >
                 {/* biome-ignore lint/a11y/useSemanticElements: see above */}
                 {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus */}
