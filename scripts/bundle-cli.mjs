@@ -2,13 +2,15 @@
 // halves the time until the engine listens and saves a sixth of its memory. `node scripts/bundle-cli.mjs` runs it
 // alone, after `npm run build`.
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
 const packagesDir = fileURLToPath(new URL("../packages", import.meta.url));
 const bundleDir = join(packagesDir, "cli/bundle");
 const ENTRY = "main.js";
+/** Lists the files of the bundle, and the folders of the packages of which it contains copies. For the packing. */
+const CONTENTS = "contents.json";
 /** Native code, and optional packages. */
 const EXTERNAL = ["libsql", "bufferutil", "utf-8-validate"];
 /** A running engine may still load files of its bundle, so old files are kept for this time, in milliseconds. */
@@ -53,15 +55,30 @@ async function generate() {
       charset: "ascii",
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
     });
-    return output.map((file) => [file.fileName, file.type === "chunk" ? file.code : file.source]);
+    const chunks = output.filter(({ type }) => type === "chunk");
+    const contents = {
+      files: chunks.map(({ fileName }) => fileName).sort(),
+      packages: [...new Set(chunks.flatMap(({ moduleIds }) => moduleIds.map(packageFolder)))].filter(Boolean).sort(),
+    };
+    return [
+      ...output.map((file) => [file.fileName, file.type === "chunk" ? file.code : file.source]),
+      [CONTENTS, JSON.stringify(contents)],
+    ];
   } finally {
     await bundle.close();
   }
 }
 
+/** Returns the folder of the package of others that a module belongs to, relative to the repository. */
+function packageFolder(moduleId) {
+  const [, folder] = /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(moduleId) ?? [];
+  return folder && relative(join(packagesDir, ".."), folder).split(sep).join("/");
+}
+
 /**
  * Loads svc's modules so that each still finds files relative to its built file, e.g. the store thread and
- * package.json, and source maps refer to the TypeScript.
+ * package.json, and source maps refer to the TypeScript. Other packages than the CLI's are looked up by name: npm decides
+ * where it installs them.
  */
 const ownModules = {
   name: "own-modules",
@@ -69,14 +86,20 @@ const ownModules = {
     filter: { id: /[\\/]packages[\\/][a-z]+[\\/]dist[\\/].*\.js$/ },
     async handler(id) {
       const [code, map] = await Promise.all([readFile(id, "utf8"), readFile(`${id}.map`, "utf8")]);
-      const fromBundle = relative(bundleDir, id).replaceAll(sep, "/");
-      return {
-        code: code.replaceAll("import.meta.url", `new URL(${JSON.stringify(fromBundle)}, import.meta.url).href`),
-        map,
-      };
+      const [name] = relative(packagesDir, id).split(sep);
+      const [folder, base] = name === "cli" ? [bundleDir, "import.meta.url"] : await entryOf(name);
+      const path = relative(folder, id).replaceAll(sep, "/");
+      return { code: code.replaceAll("import.meta.url", `new URL(${JSON.stringify(path)}, ${base}).href`), map };
     },
   },
 };
+
+/** Returns the folder of a package's entry, and the code whose value is the URL of the entry at run time. */
+async function entryOf(name) {
+  const facts = JSON.parse(await readFile(join(packagesDir, name, "package.json"), "utf8"));
+  const folder = dirname(join(packagesDir, name, facts.exports["."].default));
+  return [folder, `import.meta.resolve(${JSON.stringify(facts.name)})`];
+}
 
 /**
  * Returns the name of a chunk: the package whose entry ends it, e.g. `engine` or `yaml`, else the file's own name, e.g.

@@ -4,14 +4,14 @@ import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { packSdks } from "./pack-sdks.mjs";
-import { build, buildConsolePage, checkTools, installPackages } from "./setup.mjs";
+import { build, buildConsolePage, bundleCli, checkTools, installPackages } from "./setup.mjs";
 import { npmPack, stagePackage } from "./stage-package.mjs";
 
 /** Folders of packages/, each after those that it needs. */
 export const PACKAGES = ["protocol", "sdk", "engine", "observability", "console", "cli"];
 
 /** Number of steps that `buildPackages` runs. */
-export const BUILD_STEPS = 5;
+export const BUILD_STEPS = 6;
 
 /** Installs and builds what the packages contain. `step`: see `stepRunner`. */
 export async function buildPackages(step) {
@@ -19,6 +19,7 @@ export async function buildPackages(step) {
   await step("Installing packages", installPackages);
   // `npm run check` checks the types, which takes as long as compiling.
   await step("Building", (context) => build(context, ".", ["--noCheck"]));
+  await step("Bundling the CLI", bundleCli);
   await step("Building the console's page", buildConsolePage);
   // The CLI's package contains them for new projects.
   await step("Packing the SDKs", packSdks);

@@ -14,14 +14,17 @@ const COMPRESSED = /\.(?:css|js|svg)$/;
 
 /**
  * Resolves with the files that a package publishes, relative to its folder, with `/`, in order: the compiler's output
- * of its sources, the console's page, and all files of the other folders in `files` of its package.json. Rejects with
+ * of its sources, the console's page, the CLI's bundle, and all files of the other folders in `files` of its package.json. Rejects with
  * StepFailure if one of them does not exist.
  */
 export async function publishedFiles(folder) {
   const { files } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
   const named = files.filter((pattern) => !pattern.startsWith("!"));
   const found = await Promise.all(
-    named.map(async (path) => (path === "dist" ? builtFiles(folder) : below(folder, path))),
+    named.map(async (path) => {
+      if (path === "dist") return builtFiles(folder);
+      return path === "bundle" ? bundleFiles(folder) : below(folder, path);
+    }),
   );
   const published = found.flat().sort();
   const missing = published.filter((file) => !existsSync(join(folder, file)));
@@ -31,6 +34,14 @@ export async function publishedFiles(folder) {
   throw new StepFailure(`${join(folder, problem)} does not exist, so the package would be incomplete`, {
     fix: "run `node scripts/pack.mjs`, which builds what it packs.",
   });
+}
+
+/** Returns the files of the bundle of the CLI, which its bundler lists. Empty if there is none. */
+async function bundleFiles(folder) {
+  const contents = join(folder, "bundle/contents.json");
+  if (!existsSync(contents)) return [];
+  const { files } = JSON.parse(await readFile(contents, "utf8"));
+  return files.map((file) => `bundle/${file}`);
 }
 
 async function builtFiles(folder) {

@@ -55,6 +55,15 @@ describe("publishedFiles", () => {
     await expect(publishedFiles(folder)).rejects.toThrow("assets does not exist");
   });
 
+  it("names the files of the bundle as its bundler lists them, and rejects a package without its bundle", async () => {
+    write({ "package.json": { files: ["bundle"] }, "src/index.ts": "" });
+    await expect(publishedFiles(folder)).rejects.toThrow("bundle does not exist");
+    write({ "bundle/contents.json": { files: ["main.js", "engine-1.js"], packages: [] }, "bundle/main.js": "" });
+    await expect(publishedFiles(folder)).rejects.toThrow("bundle/engine-1.js does not exist");
+    write({ "bundle/engine-1.js": "", "bundle/engine-0.js": "", "bundle/main.js.map": "" });
+    expect(await publishedFiles(folder)).toEqual(["bundle/engine-1.js", "bundle/main.js"]);
+  });
+
   it("names the page as its bundler lists it, and rejects a console without its page", async () => {
     write({
       "package.json": { files: ["dist"] },

@@ -23,7 +23,7 @@ export const SIZE_LIMITS = {
   "@svc-runtime/engine": { packed: 1_000_000, unpacked: 3_550_000 },
   "@svc-runtime/observability": { packed: 290_000, unpacked: 1_050_000 },
   "@svc-runtime/console": { packed: 2_750_000, unpacked: 4_700_000 },
-  "svc-runtime": { packed: 2_000_000, unpacked: 2_550_000 },
+  "svc-runtime": { packed: 3_450_000, unpacked: 8_000_000 },
   "svc-runtime (wheel)": { packed: 210_000, unpacked: 575_000 },
   "svc-runtime (sdist)": { packed: 165_000, unpacked: 605_000 },
 };

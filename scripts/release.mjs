@@ -117,10 +117,18 @@ async function pack(python, { version, signal, note }) {
       const file = basename(one.path);
       note(relative(root, one.path));
       const data = await readFile(one.path);
-      const bundled = one.name === "@svc-runtime/console" ? await pageImports() : [];
+      const bundled = one.kind === "npm" ? await copiedPackages(one.name) : [];
       return { ...one, file, data, bundled, packedBytes: data.length, files: archiveFiles(file, data) };
     }),
   );
+}
+
+/** Resolves with the names of packages of others of which a package must contain copies. */
+async function copiedPackages(name) {
+  if (name === "@svc-runtime/console") return await pageImports();
+  if (name !== "svc-runtime") return [];
+  const { dependencies } = JSON.parse(await readFile(join(root, "packages/cli/package.json"), "utf8"));
+  return Object.keys(dependencies).filter((dependency) => !dependency.startsWith("@svc-runtime/"));
 }
 
 /** Resolves with the names of the packages of others that the sources of the console's page import. */

@@ -1,4 +1,4 @@
-// Writes the licences of the packages of which the console's page contains copies. Plain Node without dependencies.
+// Writes the licences of the packages of which the console's page or the CLI's bundle contains copies. Plain Node without dependencies.
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,15 +9,29 @@ export const NOTICES = "THIRD-PARTY-NOTICES.md";
 const LICENCE_FILE = /^(?:licen[cs]e|copying)/i;
 /** List of the packages that the build of the page writes, without those that only style sheets import. */
 const LIST = "dist/web/packages.json";
+/** What the bundler of the CLI writes about the bundle. */
+const BUNDLE = "bundle/contents.json";
 
 /**
- * Resolves with the text of THIRD-PARTY-NOTICES.md for a package with a page; undefined for others. Rejects with
- * StepFailure if a licence is unknown or the page was not built.
+ * Resolves with the text of THIRD-PARTY-NOTICES.md for a package with a page or a bundle; undefined for others. Rejects
+ * with StepFailure if a licence is unknown or the page was not built.
  *
  * @param {string} folder
  */
 export async function thirdPartyNotices(folder) {
-  if (!existsSync(join(folder, "vite.config.ts"))) return undefined;
+  const folders = existsSync(join(folder, "vite.config.ts")) ? await pagePackages(folder) : await bundled(folder);
+  if (folders === undefined) return undefined;
+  return noticesOf(await Promise.all(folders.map((path) => licenceOf(join(root, path)))));
+}
+
+/** Resolves with the folders of the packages that the bundle of the CLI contains. */
+async function bundled(folder) {
+  const contents = join(folder, BUNDLE);
+  return existsSync(contents) ? JSON.parse(await readFile(contents, "utf8")).packages : undefined;
+}
+
+/** Resolves with the folders of the packages that the page contains. */
+async function pagePackages(folder) {
   const list = await readFile(join(folder, LIST), "utf8").catch((cause) => {
     throw new StepFailure(`${join(folder, LIST)} does not exist`, {
       fix: "run `node scripts/pack.mjs`, which builds what it packs.",
@@ -25,8 +39,7 @@ export async function thirdPartyNotices(folder) {
     });
   });
   const styled = (await styleImports(join(folder, "src/web"))).map((name) => join("node_modules", name));
-  const folders = [...new Set([...JSON.parse(list), ...styled])];
-  return noticesOf(await Promise.all(folders.map((path) => licenceOf(join(root, path)))));
+  return [...new Set([...JSON.parse(list), ...styled])];
 }
 
 /**
@@ -38,7 +51,7 @@ export function noticesOf(packages) {
   const sections = packages
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, version, licence, text }) => `## ${name} ${version} (${licence})\n\n${text.trim()}\n`);
-  const head = "# Third-party notices\n\nThe page of this package contains copies of the following packages.\n";
+  const head = "# Third-party notices\n\nThis package contains copies of the following packages.\n";
   return [head, ...sections].join("\n");
 }
 

@@ -30,6 +30,12 @@ describe("thirdPartyNotices", () => {
     expect(notices).toMatch(/\n## zod [\d.]+ \(MIT\)\n\nMIT License\n/);
   });
 
+  it("has the licences of what a bundle contains", async () => {
+    mkdirSync(join(folder, "bundle"));
+    writeFileSync(join(folder, "bundle/contents.json"), '{ "files": [], "packages": ["node_modules/zod"] }');
+    expect(await thirdPartyNotices(folder)).toMatch(/\n## zod [\d.]+ \(MIT\)\n\nMIT License\n/);
+  });
+
   it("is undefined for a package without a page", async () => {
     expect(await thirdPartyNotices(folder)).toBeUndefined();
   });

@@ -163,6 +163,27 @@ describe("a published package", () => {
   });
 });
 
+it("svc starts from its bundle, which names the licences of what it contains", async () => {
+  const folder = folderOf("svc-runtime");
+  const { bundleIsCurrent } = (await import(join(folder, "bin/current-bundle.js"))) as {
+    readonly bundleIsCurrent: () => boolean;
+  };
+  expect(bundleIsCurrent()).toBe(true);
+  expect(readFileSync(join(folder, "THIRD-PARTY-NOTICES.md"), "utf8")).toContain("\n## commander ");
+  // The compiled modules are not needed.
+  const compiled = join(folder, "dist/main.js");
+  const content = readFileSync(compiled);
+  writeFileSync(compiled, "throw new Error('not from the bundle');\n");
+  try {
+    expect(await svc(["--version"], { program, env, cwd: work })).toMatchObject({
+      code: 0,
+      stdout: `${manifestOf("svc-runtime").version}\n`,
+    });
+  } finally {
+    writeFileSync(compiled, content);
+  }
+});
+
 describe("deploy/", () => {
   it("has a Dockerfile whose image starts, is healthy then, and ends with 0 on SIGTERM", async () => {
     const prefixOf = (stage: readonly Instruction[]): string =>
