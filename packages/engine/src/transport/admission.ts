@@ -11,7 +11,14 @@ import type { ThrottledLog } from "../kernel/throttled-log.ts";
 import { askAuthFunction } from "./ask-auth-function.ts";
 import { credentialsOf, digestOf, isToken } from "./credentials.ts";
 import { headersOf, queryOf } from "./request-facts.ts";
-import { MISSING_TOKEN, type Refusal, type TokenGuard, unauthorized, WRONG_TOKEN } from "./token-guard.ts";
+import {
+  MISSING_TOKEN,
+  type Refusal,
+  type TokenGuard,
+  unauthorized,
+  WRONG_TOKEN,
+  WRONG_TOKEN_OF_ROLE,
+} from "./token-guard.ts";
 
 /** Maximum number of handshakes of one listener that wait for its auth function; further ones are refused with 503. */
 const MAX_WAITING = 256;
@@ -86,7 +93,8 @@ export class Admissions {
     const role = credentials.kind === "token" ? this.#roleOf(credentials.token, rbac) : undefined;
     if (role !== undefined) return this.#admit(role.grants, settings, role);
     if (rbac?.authFunctionId !== undefined) return this.#ask(request, rbac.authFunctionId, settings, signal);
-    if (credentials.kind !== "none") return this.#refuse(request, unauthorized(WRONG_TOKEN));
+    if (credentials.kind !== "none")
+      return this.#refuse(request, unauthorized(rbac?.tokens.length ? WRONG_TOKEN_OF_ROLE : WRONG_TOKEN));
     if (settings.tokenRequired) return this.#refuse(request, unauthorized(MISSING_TOKEN));
     if (rbac !== undefined) return this.#admit(ANONYMOUS, settings);
     if (settings.middlewareFunctionId !== undefined) return this.#admit(THROUGH_MIDDLEWARE, settings);

@@ -18,6 +18,9 @@ export function unauthorized(message: string): Refusal {
 export const MISSING_TOKEN =
   "this listener requires the engine's token: send Authorization: Bearer TOKEN (SVC_TOKEN for svc's own clients)";
 export const WRONG_TOKEN = "the token is not the engine's; where none is required, send none";
+/** For listeners whose `rbac` has tokens. */
+export const WRONG_TOKEN_OF_ROLE =
+  "the token is neither the engine's nor that of a role of this listener; where none is required, send none";
 
 /** Checks requests for the engine's own token. */
 export class TokenGuard {
