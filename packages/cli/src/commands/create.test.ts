@@ -74,6 +74,9 @@ describe("svc create", () => {
 
     expect(await readFile(join(dir, "project/sdk/svc-runtime-sdk-0.1.0.tgz"), "utf8")).toBe("sdk two");
     expect(JSON.parse(shell.written.out)).toMatchObject({ reused: true, sdk_changed: true });
+    expect(shell.written.notes).toContain(
+      "The next start of the engine installs them; with a running engine: svc worker update --all",
+    );
   });
 
   it("rejects a folder with other content and does not change it", async () => {

@@ -208,7 +208,10 @@ function report(
     say(shell, `${shown} is already a ${options.template} project${changed.length === 0 ? "; no file changed" : ""}.`);
     for (const file of changed) shell.note(`  ${written.get(file)} ${file}\n`);
     if (sdkChanged.length > 0)
-      say(shell, "The SDK packages in sdk/ changed; install them with: svc worker add ./workers/NAME --force");
+      say(
+        shell,
+        "The SDK packages in sdk/ changed. The next start of the engine installs them; with a running engine: svc worker update --all",
+      );
   } else {
     shell.note(`${paint.green("Created")} ${shown} from the template ${options.template}.\n`);
     for (const file of [...changed, ...named(sdkWritten, "created", "replaced")]) shell.note(paint.dim(`  ${file}\n`));
