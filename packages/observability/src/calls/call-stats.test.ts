@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { bucketStartMs, DURATION_LAYOUT, DurationHistogram, durationsBetween } from "../metrics/duration-histogram.ts";
 import { maxOf, percentileOf } from "../metrics/histogram.ts";
 import { CallStats, MAX_FUNCTIONS, OTHER_FUNCTIONS } from "./call-stats.ts";
-import { bucketStartMs, DURATION_LAYOUT, DurationHistogram, durationsBetween } from "./duration-histogram.ts";
 
 function histogramOf(...durations: number[]): DurationHistogram {
   const histogram = new DurationHistogram();

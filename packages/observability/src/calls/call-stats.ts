@@ -1,4 +1,4 @@
-import { DurationHistogram } from "./duration-histogram.ts";
+import { DurationHistogram } from "../metrics/duration-histogram.ts";
 
 export const MAX_FUNCTIONS = 10_000;
 /** Counts calls of all further functions, and rejected calls of functions that were never called. */

@@ -1,5 +1,5 @@
+import { DURATION_LAYOUT, DurationHistogram, durationsBetween } from "../metrics/duration-histogram.ts";
 import { type HistogramCounts, NOTHING_COUNTED, percentileOf } from "../metrics/histogram.ts";
-import { DURATION_LAYOUT, DurationHistogram, durationsBetween } from "./duration-histogram.ts";
 
 /** Number of samples that a window spans: 5 minutes of samples every 5 s. */
 const WINDOW_SAMPLES = 60;

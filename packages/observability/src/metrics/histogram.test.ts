@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DURATION_LAYOUT, DurationHistogram } from "../calls/duration-histogram.ts";
+import { DURATION_LAYOUT, DurationHistogram } from "./duration-histogram.ts";
 import { explicitLayout, maxOf, mergeHistograms, NOTHING_COUNTED, percentileOf, trimmed } from "./histogram.ts";
 import { explicitBuckets } from "./snapshot.ts";
 

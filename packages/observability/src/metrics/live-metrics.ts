@@ -1,5 +1,4 @@
 import type { Streams, SystemStream } from "@svc-runtime/engine/module";
-import { DURATION_LAYOUT } from "../calls/duration-histogram.ts";
 import {
   CALL_DURATION,
   CALLS,
@@ -11,6 +10,7 @@ import {
   ENGINE_RSS,
   WORKERS,
 } from "./builtin-metrics.ts";
+import { DURATION_LAYOUT } from "./duration-histogram.ts";
 import { type HistogramCounts, mergeHistograms, percentileOf } from "./histogram.ts";
 import { periodOf, SAMPLES } from "./rollup-levels.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries } from "./series.ts";

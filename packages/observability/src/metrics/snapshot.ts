@@ -1,5 +1,5 @@
-import { DURATION_LAYOUT } from "../calls/duration-histogram.ts";
 import type { MetricPoint, MetricRecord, Resource } from "../telemetry-records.ts";
+import { DURATION_LAYOUT } from "./duration-histogram.ts";
 import { type BucketLayout, type HistogramCounts, minOf } from "./histogram.ts";
 import { HistogramSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";

@@ -1,6 +1,6 @@
 import type { CallStats } from "../../calls/call-stats.ts";
-import { DURATION_LAYOUT } from "../../calls/duration-histogram.ts";
 import { CALL_DURATION, CALLS } from "../builtin-metrics.ts";
+import { DURATION_LAYOUT } from "../duration-histogram.ts";
 import { type HistogramCounts, maxOf, mergeHistograms, NOTHING_COUNTED, percentileOf } from "../histogram.ts";
 import { HistogramSeries, NumberSeries, type Series } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";

@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import type { CallStats } from "../../calls/call-stats.ts";
-import { DURATION_LAYOUT } from "../../calls/duration-histogram.ts";
 import type { WorkerCounts } from "../../calls/worker-counts.ts";
 import type { MetricRecord } from "../../telemetry-records.ts";
 import { CALLS, CALLS_DEFERRED, CALLS_REFUSED } from "../builtin-metrics.ts";
+import { DURATION_LAYOUT } from "../duration-histogram.ts";
 import { mergeHistograms, NOTHING_COUNTED, percentileOf } from "../histogram.ts";
 import { type LevelIndex, levelAt, levelFor } from "../rollup-levels.ts";
 import type { SeriesStore } from "../series-store.ts";

@@ -1,6 +1,6 @@
 import type { CallStats, FunctionStats } from "../../calls/call-stats.ts";
-import { DURATION_LAYOUT, durationsBetween } from "../../calls/duration-histogram.ts";
 import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT } from "../builtin-metrics.ts";
+import { DURATION_LAYOUT, durationsBetween } from "../duration-histogram.ts";
 import { type HistogramCounts, NOTHING_COUNTED } from "../histogram.ts";
 import type { SeriesStore } from "../series-store.ts";
 

@@ -1,4 +1,4 @@
-import { type BucketLayout, type HistogramCounts, NOTHING_COUNTED } from "../metrics/histogram.ts";
+import { type BucketLayout, type HistogramCounts, NOTHING_COUNTED } from "./histogram.ts";
 
 /** Buckets per doubling of the duration: each bucket is 4.7 % wider than the one before. */
 const BUCKETS_PER_DOUBLING = 15;
