@@ -209,7 +209,7 @@ module.exports = {
         "A module is handed its config. Of config/ it may use shapes only: those of blocks that the engine reads as well.",
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
-      to: { path: "^packages/engine/src/config/(?!(types|tls-block|exec-block)[.]ts$)" },
+      to: { path: "^packages/engine/src/config/(?!(types|blocks/(tls|exec)-block)[.]ts$)" },
     },
     {
       name: "modules-open-no-sockets",

@@ -22,8 +22,8 @@ import { Sessions } from "./kernel/sessions.ts";
 import { StandbyWorkers } from "./kernel/standby-workers.ts";
 import { TelemetryHub } from "./kernel/telemetry.ts";
 import { ThrottledLog } from "./kernel/throttled-log.ts";
-import { TriggerRegistry } from "./kernel/trigger-registry.ts";
-import { EngineTriggers } from "./kernel/unowned-triggers.ts";
+import { TriggerRegistry } from "./kernel/triggers/trigger-registry.ts";
+import { EngineTriggers } from "./kernel/triggers/unowned-triggers.ts";
 import { WORKER_LIMITS, type WorkerLimits } from "./kernel/worker-limits.ts";
 import { StreamHub } from "./streams/stream-hub.ts";
 

@@ -1,5 +1,5 @@
 import type { AccessSettings } from "../access/settings.ts";
-import { type BridgeBlock, rbacSettings } from "./access-block.ts";
+import { type BridgeBlock, rbacSettings } from "./blocks/access-block.ts";
 import { isLoopback } from "./listen-address.ts";
 import type { EngineSettings, ListenAddress, LoadedConfig } from "./types.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { localWorkerSchema } from "./blocks/local-worker-block.ts";
 import { engineBlockSchema } from "./engine-settings.ts";
-import { localWorkerSchema } from "./local-worker-block.ts";
 import type { KnownModules } from "./worker-entries.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import { MAX_TIMEOUT_MS } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { LogLevel } from "../kernel/logger.ts";
-import { folderSchema } from "./folder-path.ts";
-import { httpFunctionsBlockSchema } from "./http-functions-block.ts";
+import { folderSchema } from "./blocks/folder-path.ts";
+import { httpFunctionsBlockSchema } from "./blocks/http-functions-block.ts";
 import { isHostName } from "./listen-address.ts";
 
 /** Properties of an option besides its type, default and description. */

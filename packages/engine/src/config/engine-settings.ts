@@ -2,8 +2,10 @@ import { dirname, resolve } from "node:path";
 import { didYouMean, MASK } from "@svc-runtime/protocol";
 import { z } from "zod";
 import type { FileProblem } from "../yaml/problem.ts";
-import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
 import { accessSettings, bindProblem } from "./bind-rule.ts";
+import { type BridgeBlock, bridgeBlockSchema } from "./blocks/access-block.ts";
+import { folderSchema } from "./blocks/folder-path.ts";
+import type { TlsBlock } from "./blocks/tls-block.ts";
 import {
   camelCase,
   type EngineOptionSettings,
@@ -13,7 +15,6 @@ import {
   withoutDefault,
 } from "./engine-options.ts";
 import { PORT_VARIABLES } from "./environment-variables.ts";
-import { folderSchema } from "./folder-path.ts";
 import {
   type addressBlockSchema,
   collide,
@@ -22,7 +23,6 @@ import {
   DEFAULT_REALTIME,
   portSchema,
 } from "./listen-address.ts";
-import type { TlsBlock } from "./tls-block.ts";
 import type {
   BridgeListener,
   EffectiveSetting,

@@ -1,7 +1,13 @@
 export { configJsonSchema } from "./config-json-schema.ts";
 export { type ConfigDiff, diffConfig } from "./diff.ts";
-export { addWorkerToConfig, type EditOptions, type EditResult, type NewEntry, removeWorkerFromConfig } from "./edit.ts";
-export { ConfigEditError, type ConfigEditErrorCode } from "./edit-error.ts";
+export {
+  addWorkerToConfig,
+  type EditOptions,
+  type EditResult,
+  type NewEntry,
+  removeWorkerFromConfig,
+} from "./edit/edit-config.ts";
+export { ConfigEditError, type ConfigEditErrorCode } from "./edit/edit-error.ts";
 export { effectiveConfig } from "./effective.ts";
 export { type EngineFlag, engineFlags } from "./engine-options.ts";
 export type { ConfigOverrides } from "./engine-settings.ts";

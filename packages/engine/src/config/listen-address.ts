@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import { z } from "zod";
-import { tlsBlockSchema } from "./tls-block.ts";
+import { tlsBlockSchema } from "./blocks/tls-block.ts";
 
 /** Address that a listener binds. Default: loopback. */
 export interface ListenAddress {

@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../testing/index.ts";
-import { addWorkerToConfig } from "./edit.ts";
+import { addWorkerToConfig } from "./edit/edit-config.ts";
 import { revisionOf } from "./load.ts";
 import { type ConfigFileChange, type ConfigWatch, type WatchOptions, watchConfig } from "./watch.ts";
 

@@ -6,7 +6,12 @@ import { workerNameProblem } from "../local-workers/worker-name.ts";
 import type { FileProblem } from "../yaml/problem.ts";
 import { kindOf, problemAt, schemaProblems, unknownKey } from "../yaml/schema-problems.ts";
 import type { KeyPath, YamlSource } from "../yaml/source.ts";
-import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
+import { type BridgeBlock, bridgeBlockSchema } from "./blocks/access-block.ts";
+import { commandsOf, execBlockSchema } from "./blocks/exec-block.ts";
+import { folderSchema } from "./blocks/folder-path.ts";
+import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./blocks/http-functions-block.ts";
+import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./blocks/local-worker-block.ts";
+import { limitsOf, watchOf } from "./blocks/supervision-block.ts";
 import {
   adapterNameOfClass,
   BRIDGE_ENTRY,
@@ -19,12 +24,7 @@ import {
 } from "./compatibility-names.ts";
 import { dependencyProblems } from "./dependency-problems.ts";
 import type { AddressBlock } from "./engine-settings.ts";
-import { commandsOf, execBlockSchema } from "./exec-block.ts";
-import { folderSchema } from "./folder-path.ts";
-import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
-import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
-import { limitsOf, watchOf } from "./supervision-block.ts";
 import type { CommandEntry, LocalWorkerEntry, ModuleEntry, SupervisedEntry, WorkerFolder } from "./types.ts";
 
 /** A module of this engine. The kernel's `Module` implements it. */

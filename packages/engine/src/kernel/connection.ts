@@ -20,7 +20,7 @@ import type { Undo } from "./scope.ts";
 import { Session, type SessionOutlet, type SessionPorts } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame, type TelemetryHub } from "./telemetry.ts";
-import type { TriggerRegistry } from "./trigger-registry.ts";
+import type { TriggerRegistry } from "./triggers/trigger-registry.ts";
 
 /** Maximum size of a registration frame, in bytes: registrations are stored, listed and forwarded. */
 const MAX_REGISTRATION_BYTES = 1024 * 1024;

@@ -5,7 +5,7 @@ import type { Clock } from "./clock.ts";
 import type { Registry } from "./registry.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
-import type { TriggerRegistry } from "./trigger-registry.ts";
+import type { TriggerRegistry } from "./triggers/trigger-registry.ts";
 
 /** Delay before the unregistered id of a trusted worker becomes free, in milliseconds. */
 const RELEASE_AFTER_MS = 60_000;

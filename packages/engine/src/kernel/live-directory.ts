@@ -16,9 +16,9 @@ import type { ModuleHost } from "./module-host.ts";
 import type { FunctionEntry, Registry } from "./registry.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
-import type { Binding } from "./trigger-binding.ts";
-import type { TriggerRegistry } from "./trigger-registry.ts";
-import type { TriggerTypeEntries } from "./trigger-types.ts";
+import type { Binding } from "./triggers/trigger-binding.ts";
+import type { TriggerRegistry } from "./triggers/trigger-registry.ts";
+import type { TriggerTypeEntries } from "./triggers/trigger-types.ts";
 
 /** Views of the kernel's tables, created on each call. */
 export class LiveDirectory implements Directory {

@@ -32,8 +32,8 @@ import type { OpenStore } from "./store-contract.ts";
 import type { Streams } from "./stream-contract.ts";
 import type { TelemetryHub } from "./telemetry.ts";
 import type { ThrottledLog } from "./throttled-log.ts";
-import { configRefusal, parseTriggerConfig, withDescriptionMember } from "./trigger-config.ts";
-import type { TriggerRegistry } from "./trigger-registry.ts";
+import { configRefusal, parseTriggerConfig, withDescriptionMember } from "./triggers/trigger-config.ts";
+import type { TriggerRegistry } from "./triggers/trigger-registry.ts";
 
 /** The listener functions that modules use. */
 export interface MountPoints {

@@ -25,8 +25,8 @@ import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
 import { Scope, type Undo } from "./scope.ts";
 import type { ThrottledLog } from "./throttled-log.ts";
-import type { TriggerOwner, TriggerRequest, TriggerState } from "./trigger-binding.ts";
-import type { BindingHold } from "./trigger-registry.ts";
+import type { TriggerOwner, TriggerRequest, TriggerState } from "./triggers/trigger-binding.ts";
+import type { BindingHold } from "./triggers/trigger-registry.ts";
 import { frameOfAnswer, frameOfCall } from "./worker-frames.ts";
 import type { WorkerLimits } from "./worker-limits.ts";
 

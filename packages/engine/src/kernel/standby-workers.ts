@@ -1,6 +1,6 @@
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
-import type { TriggerRegistry } from "./trigger-registry.ts";
+import type { TriggerRegistry } from "./triggers/trigger-registry.ts";
 import type { WorkerStandby } from "./worker-claims.ts";
 
 /** Puts connections on standby. */

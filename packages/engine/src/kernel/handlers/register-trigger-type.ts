@@ -5,8 +5,8 @@ import type { FormatChecks } from "../format-check.ts";
 import type { IdOwnership } from "../id-ownership.ts";
 import type { Router } from "../router.ts";
 import type { Session } from "../session.ts";
-import type { Binding, TriggerTypeProvider } from "../trigger-binding.ts";
-import type { TriggerRegistry } from "../trigger-registry.ts";
+import type { Binding, TriggerTypeProvider } from "../triggers/trigger-binding.ts";
+import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 import { admitTriggerType } from "./admit-registrations.ts";
 import { reportFormatProblem } from "./report-format-problem.ts";
 

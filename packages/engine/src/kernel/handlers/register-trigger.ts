@@ -6,8 +6,8 @@ import { withoutSvc } from "../call-metadata.ts";
 import type { DirectoryChanges } from "../directory-changes.ts";
 import type { Undo } from "../scope.ts";
 import type { Session } from "../session.ts";
-import { bindingKey, type TriggerRequest } from "../trigger-binding.ts";
-import type { TriggerRegistry } from "../trigger-registry.ts";
+import { bindingKey, type TriggerRequest } from "../triggers/trigger-binding.ts";
+import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 import { type AdmitTriggerPorts, admitTrigger, type TargetWatch } from "./admit-registrations.ts";
 
 export interface TriggerPorts extends AdmitTriggerPorts {

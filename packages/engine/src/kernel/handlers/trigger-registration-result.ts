@@ -1,6 +1,6 @@
 import type { MessageOf, TriggerTypeId } from "@svc-runtime/protocol";
 import type { Session } from "../session.ts";
-import type { TriggerRegistry } from "../trigger-registry.ts";
+import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 
 /** The provider of a trigger type reports the result of a binding. Results of other workers are ignored. */
 export function triggerRegistrationResult(

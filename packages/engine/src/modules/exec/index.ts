@@ -1,4 +1,4 @@
-import { execBlockSchema } from "../../config/exec-block.ts";
+import { execBlockSchema } from "../../config/blocks/exec-block.ts";
 import { defineModule } from "../../kernel/module.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
-import { tlsBlockSchema } from "../../config/tls-block.ts";
+import { tlsBlockSchema } from "../../config/blocks/tls-block.ts";
 import { type CorsSettings, corsSchema } from "./response/cors.ts";
 import {
   bodyLimitBytes,

@@ -1,6 +1,6 @@
 import { functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
-import { tlsBlockSchema } from "../../config/tls-block.ts";
+import { tlsBlockSchema } from "../../config/blocks/tls-block.ts";
 import { type AdapterConfig, adapterConfigSchema } from "../../items/adapter-config.ts";
 
 /** Default maximum size of an item's JSON, in bytes: 1 MiB, the size of a client's buffer. */

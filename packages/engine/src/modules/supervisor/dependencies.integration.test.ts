@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stopOrder } from "./dependencies.ts";
-import type { LogsOutput } from "./read-logs.ts";
+import type { LogsOutput } from "./logs/read-logs.ts";
 import { SupervisedProject } from "./testing/supervised-project.ts";
 
 const project = new SupervisedProject();

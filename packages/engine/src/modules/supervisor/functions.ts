@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../kernel/module.ts";
 import { inspectionSchema } from "./inspect-worker.ts";
-import { logsOptions, logsOutput, MAX_TAIL } from "./read-logs.ts";
+import { logsOptions, logsOutput, MAX_TAIL } from "./logs/read-logs.ts";
 import { DEFAULT_TAIL, workerStatusSchema } from "./status.ts";
 import type { Supervisor } from "./supervisor.ts";
 import type { WorkerState } from "./worker-state.ts";

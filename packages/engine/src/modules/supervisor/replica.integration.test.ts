@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { silentLogger } from "../../kernel/logger.ts";
 import { findProcess } from "../../local-workers/process-table.ts";
 import { manualClock } from "../../testing/index.ts";
-import { LogFile } from "./log-file.ts";
+import { LogFile } from "./logs/log-file.ts";
 import { Replica } from "./replica.ts";
 import { RunRecords } from "./run-records.ts";
 import type { RunPlan } from "./unit-preparation.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import type { WorkerStatus } from "./index.ts";
 import type { Inspection } from "./inspect-worker.ts";
-import type { LogsOutput } from "./read-logs.ts";
+import type { LogsOutput } from "./logs/read-logs.ts";
 import { DEFAULT_SCRIPT, SupervisedProject, TIMEOUT } from "./testing/supervised-project.ts";
 
 const project = new SupervisedProject();

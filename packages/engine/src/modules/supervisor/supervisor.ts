@@ -8,9 +8,9 @@ import type { WorkerClaims, WorkerStandby } from "../../kernel/worker-claims.ts"
 import type { AddressFacts } from "./address-variables.ts";
 import { notReady, type PendingDependency, stopOrder } from "./dependencies.ts";
 import { type Inspection, inspect } from "./inspect-worker.ts";
+import { type LogsOptions, type LogsOutput, readLogs } from "./logs/read-logs.ts";
 import { MemoryLimits, unenforced } from "./memory-limits.ts";
 import { UsageMeter } from "./process-usage.ts";
-import { type LogsOptions, type LogsOutput, readLogs } from "./read-logs.ts";
 import { RunRecords } from "./run-records.ts";
 import {
   DEFAULT_TAIL,

@@ -3,11 +3,11 @@ import type { SupervisedEntry } from "../../config/types.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { concernsInstall } from "../../local-workers/dependency-files.ts";
 import { kindRules, type RuntimeKind } from "../../local-workers/runtime-kinds.ts";
-import { LogFile } from "./log-file.ts";
+import { LogFile } from "./logs/log-file.ts";
 import type { ReplicaParts } from "./replica.ts";
-import { isManifest, UnitFiles } from "./unit-files.ts";
 import { type RunPlan, type UnitPreparation, UnitPreparationError } from "./unit-preparation.ts";
 import { UnitProcesses } from "./unit-processes.ts";
+import { isManifest, UnitFiles } from "./watch/unit-files.ts";
 import type { Candidate } from "./worker-connections.ts";
 import {
   type LastExit,

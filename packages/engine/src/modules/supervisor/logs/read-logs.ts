@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/protocol";
 import { z } from "zod";
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock } from "../../../kernel/clock.ts";
 import type { LogFile } from "./log-file.ts";
 import { type LinesRead, lastLines, linesAfter } from "./log-lines.ts";
 

@@ -1,18 +1,18 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, posix, relative, resolve, sep } from "node:path";
-import { removeDrafts, replaceFile } from "../files/replace-file.ts";
-import { lockFile } from "../store/file-lock.ts";
-import { kindOf } from "../yaml/schema-problems.ts";
-import { readYaml } from "../yaml/source.ts";
-import { literalText } from "../yaml/variables.ts";
-import { canonicalModuleName, moduleNameOfClass } from "./compatibility-names.ts";
+import { removeDrafts, replaceFile } from "../../files/replace-file.ts";
+import { lockFile } from "../../store/file-lock.ts";
+import { kindOf } from "../../yaml/schema-problems.ts";
+import { readYaml } from "../../yaml/source.ts";
+import { literalText } from "../../yaml/variables.ts";
+import { canonicalModuleName, moduleNameOfClass } from "../compatibility-names.ts";
+import { memberOf } from "../engine-settings.ts";
+import { type LoadOptions, readConfigText } from "../load.ts";
+import { ConfigError } from "../types.ts";
 import { refuseNewProblems } from "./edit-check.ts";
 import { ConfigEditError } from "./edit-error.ts";
-import { memberOf } from "./engine-settings.ts";
 import { entryLists, withEntry, withoutEntries } from "./list-edit.ts";
-import { type LoadOptions, readConfigText } from "./load.ts";
-import { ConfigError } from "./types.ts";
 
 /** An entry that names a module, e.g. `{ name: "svc-http", config: { port: 3111 } }`. */
 export interface NewModuleEntry {

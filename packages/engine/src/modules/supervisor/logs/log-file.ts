@@ -1,8 +1,8 @@
 import { type FileHandle, mkdir, open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";
-import type { Clock } from "../../kernel/clock.ts";
-import { LineSplitter } from "../../local-workers/line-splitter.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { LineSplitter } from "../../../local-workers/line-splitter.ts";
 
 /** Maximum size of one file before it is rotated. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;

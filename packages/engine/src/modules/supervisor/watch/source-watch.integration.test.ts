@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Clock, systemClock } from "../../kernel/clock.ts";
+import { type Clock, systemClock } from "../../../kernel/clock.ts";
 import { SourceWatch } from "./source-watch.ts";
 import { ignoreRule, pathRule } from "./watch-ignore.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Limits, WatchPatterns } from "./types.ts";
+import type { Limits, WatchPatterns } from "../types.ts";
 
 const UNITS: Readonly<Record<string, number>> = {
   B: 1,

@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { loadModules } from "../modules/index.ts";
-import { addWorkerToConfig, removeWorkerFromConfig } from "./edit.ts";
-import { parseConfig } from "./load.ts";
+import { loadModules } from "../../modules/index.ts";
+import { parseConfig } from "../load.ts";
+import { addWorkerToConfig, removeWorkerFromConfig } from "./edit-config.ts";
 
 const modules = await loadModules();
 const check = { env: {}, modules };

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { defaultEnvFile, type EnvFile } from "../local-workers/env-file.ts";
-import type { KeyPath, YamlSource } from "../yaml/source.ts";
+import { defaultEnvFile, type EnvFile } from "../../local-workers/env-file.ts";
+import type { KeyPath, YamlSource } from "../../yaml/source.ts";
 import { folderSchema } from "./folder-path.ts";
 import { dependsOnSchema, environmentSchema, limitsSchema, watchPatternsSchema } from "./supervision-block.ts";
 

@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue, LogEntry } from "../../kernel/telemetry-contract.ts";
+import type { Attributes, AttributeValue, LogEntry } from "../../../kernel/telemetry-contract.ts";
 
 /** A line that a process wrote. */
 export interface OutputLine {

@@ -1,10 +1,10 @@
-import type { FileProblem } from "../yaml/problem.ts";
+import type { FileProblem } from "../../yaml/problem.ts";
+import { memberOf } from "../engine-settings.ts";
+import { type LoadOptions, parseConfig } from "../load.ts";
+import { hasStoredToken } from "../token-file.ts";
+import { ConfigError } from "../types.ts";
 import { ConfigEditError } from "./edit-error.ts";
-import { memberOf } from "./engine-settings.ts";
 import { entryLists } from "./list-edit.ts";
-import { type LoadOptions, parseConfig } from "./load.ts";
-import { hasStoredToken } from "./token-file.ts";
-import { ConfigError } from "./types.ts";
 
 /** The content of a config file before and after an edit. `file` is the absolute path that the engine loads. */
 export interface Edited {

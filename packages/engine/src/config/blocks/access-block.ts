@@ -1,10 +1,10 @@
 import { functionIdSchema } from "@svc-runtime/protocol";
 import { z } from "zod";
-import { patternOfMatch } from "../access/name-list.ts";
-import { httpPathPrefixSchema } from "../access/principal.ts";
-import type { RbacSettings, RoleSettings } from "../access/settings.ts";
-import { tokenSchema } from "./engine-options.ts";
-import { addressBlockSchema } from "./listen-address.ts";
+import { patternOfMatch } from "../../access/name-list.ts";
+import { httpPathPrefixSchema } from "../../access/principal.ts";
+import type { RbacSettings, RoleSettings } from "../../access/settings.ts";
+import { tokenSchema } from "../engine-options.ts";
+import { addressBlockSchema } from "../listen-address.ts";
 
 const functionId = z
   .string()

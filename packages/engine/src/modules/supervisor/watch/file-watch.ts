@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { PathWatch } from "../../file-events/path-watch.ts";
-import type { Clock } from "../../kernel/clock.ts";
+import { PathWatch } from "../../../file-events/path-watch.ts";
+import type { Clock } from "../../../kernel/clock.ts";
 
 /** A file may be missing for a moment while it is replaced. */
 const DEBOUNCE_MS = 300;

@@ -1,8 +1,8 @@
 import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId } from "@svc-runtime/protocol";
-import { isSamePrincipal, type Principal, TRUSTED } from "../access/principal.ts";
-import type { TriggerStatus } from "./directory.ts";
-import type { CallOptions } from "./module.ts";
-import type { Undo } from "./scope.ts";
+import { isSamePrincipal, type Principal, TRUSTED } from "../../access/principal.ts";
+import type { TriggerStatus } from "../directory.ts";
+import type { CallOptions } from "../module.ts";
+import type { Undo } from "../scope.ts";
 
 export interface TriggerRequest {
   readonly id: TriggerId;

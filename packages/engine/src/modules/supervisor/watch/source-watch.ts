@@ -9,9 +9,9 @@ import {
   folderIdentity,
   isMissing,
   watchProblem,
-} from "../../file-events/folder-watch.ts";
-import { PathWatch } from "../../file-events/path-watch.ts";
-import type { Clock } from "../../kernel/clock.ts";
+} from "../../../file-events/folder-watch.ts";
+import { PathWatch } from "../../../file-events/path-watch.ts";
+import type { Clock } from "../../../kernel/clock.ts";
 import { ignoreRule, type PathRule, pathRule } from "./watch-ignore.ts";
 
 /** An editor or a checkout changes several files; they count as one change. */

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { quoteWord } from "@svc-runtime/protocol";
 import { z } from "zod";
+import type { CommandEntry } from "../types.ts";
 import { folderSchema } from "./folder-path.ts";
 import {
   dependsOnSchema,
@@ -11,7 +12,6 @@ import {
   watchOf,
   watchPatternsSchema,
 } from "./supervision-block.ts";
-import type { CommandEntry } from "./types.ts";
 
 const word = z.string().refine((text) => !text.includes("\0"), { message: "cannot hold a NUL character" });
 const shellCommand = word.min(1);

@@ -1,5 +1,5 @@
-import type { Clock } from "../../kernel/clock.ts";
-import type { LogEntry } from "../../kernel/telemetry-contract.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { LogEntry } from "../../../kernel/telemetry-contract.ts";
 
 /** How long entries are held. SDKs send them after 0.1 s, or when 64 wait. */
 const HELD_MS = 2_000;

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { CallError, FunctionId, TriggerId, TriggerTypeId } from "@svc-runtime/protocol";
-import { isSamePrincipal } from "../access/principal.ts";
+import { isSamePrincipal } from "../../access/principal.ts";
+import type { Clock } from "../clock.ts";
+import type { Undo } from "../scope.ts";
+import type { WorkerClaims } from "../worker-claims.ts";
 import { BindingsByFunction } from "./bindings-by-function.ts";
 import { BoundedBindings } from "./bounded-bindings.ts";
-import type { Clock } from "./clock.ts";
 import { moduleHint } from "./module-hint.ts";
-import type { Undo } from "./scope.ts";
 import {
   Binding,
   type BindingHost,
@@ -16,7 +17,6 @@ import {
   type TriggerTypeProvider,
 } from "./trigger-binding.ts";
 import { type TriggerTypeEntries, type TriggerTypeEntry, TriggerTypes } from "./trigger-types.ts";
-import type { WorkerClaims } from "./worker-claims.ts";
 
 /** How long the bindings of a remote worker stay listed after it disconnected, in milliseconds (decision 11). */
 export const KEEP_REMOTE_BINDINGS_MS = 60_000;

@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/protocol";
 import type { z } from "zod";
-import { describeIssues } from "./describe-issues.ts";
+import { describeIssues } from "../describe-issues.ts";
 
 /** Describes `description`, which the config of every trigger of a built-in type may have. */
 const DESCRIPTION = { type: "string", description: "What the trigger is for. Shown in lists, has no effect" } as const;

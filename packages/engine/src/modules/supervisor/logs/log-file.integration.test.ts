@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../kernel/clock.ts";
-import { startProcessGroup } from "../../local-workers/process-group.ts";
-import { manualClock } from "../../testing/index.ts";
+import { systemClock } from "../../../kernel/clock.ts";
+import { startProcessGroup } from "../../../local-workers/process-group.ts";
+import { manualClock } from "../../../testing/index.ts";
 import { LogFile } from "./log-file.ts";
 
 let folder: string;

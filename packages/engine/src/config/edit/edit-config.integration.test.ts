@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { lockFile } from "../store/file-lock.ts";
-import { addWorkerToConfig, editConfigText, lockFileOf, removeWorkerFromConfig, withEditLock } from "./edit.ts";
+import { lockFile } from "../../store/file-lock.ts";
+import { ConfigError } from "../types.ts";
+import { addWorkerToConfig, editConfigText, lockFileOf, removeWorkerFromConfig, withEditLock } from "./edit-config.ts";
 import { entryLists, withEntry, withoutEntries } from "./list-edit.ts";
-import { ConfigError } from "./types.ts";
 
 let folder: string;
 let file: string;

@@ -1,6 +1,6 @@
 import type { TriggerTypeId } from "@svc-runtime/protocol";
-import type { FormatCheck } from "./format-check.ts";
-import type { Undo } from "./scope.ts";
+import type { FormatCheck } from "../format-check.ts";
+import type { Undo } from "../scope.ts";
 import type { TriggerTypeProvider } from "./trigger-binding.ts";
 
 export interface TriggerTypeEntry {

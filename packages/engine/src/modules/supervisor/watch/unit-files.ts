@@ -1,12 +1,12 @@
 import { relative, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { SupervisedEntry, WatchPatterns } from "../../config/types.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { isDependencyFile } from "../../local-workers/dependency-files.ts";
-import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "../../local-workers/manifest.ts";
+import type { SupervisedEntry, WatchPatterns } from "../../../config/types.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { isDependencyFile } from "../../../local-workers/dependency-files.ts";
+import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "../../../local-workers/manifest.ts";
+import type { RunPlan } from "../unit-preparation.ts";
 import { FileWatch } from "./file-watch.ts";
 import { SourceWatch } from "./source-watch.ts";
-import type { RunPlan } from "./unit-preparation.ts";
 
 export interface UnitFilesOptions {
   /** Absolute paths of env files, in the folder and outside of it. */
