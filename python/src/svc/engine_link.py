@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +26,7 @@ from .effects import (
     Unbind,
 )
 from .errors import CallError
+from .finished_within import finished_within
 from .handler_pool import HandlerPool
 from .logger import Logger
 from .outbound import MAX_WAITING_CHARS
@@ -142,9 +142,7 @@ class EngineLink:
         if not self.session.drain():
             self._drained.set()
         self.flush()
-        try:
-            await asyncio.wait_for(self._all_finished(), timeout_s)
-        except asyncio.TimeoutError:
+        if not await finished_within(self._all_finished(), timeout_s):
             open_work = {"handlers": self.runner.running, "calls": len(self._pending), "channels": self._ends.in_use}
             self._log.warn("shutting down with unfinished work", **open_work, timeout_s=timeout_s)
         self.runner.cancel_all()
@@ -156,23 +154,17 @@ class EngineLink:
         if self._timer is not None:
             self._timer.cancel()
         self.triggers.end()
-        try:
-            await asyncio.wait_for(self.providers.settled(), timeout_s)
-        except asyncio.TimeoutError:
+        if not await finished_within(self.providers.settled(), timeout_s):
             self._log.warn("a trigger's provider did not unbind in time", timeout_s=timeout_s)
 
     # ---- inside
 
     async def _flush_telemetry(self) -> None:
         self._telemetry.flush()
-        try:
-            await asyncio.wait_for(self.connection.flushed(), _TELEMETRY_FLUSH_S)
-        except asyncio.TimeoutError:
-            return
+        await finished_within(self.connection.flushed(), _TELEMETRY_FLUSH_S)
 
     async def _all_finished(self) -> None:
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._drained.wait(), _DRAIN_TIMEOUT_S)
+        await finished_within(self._drained.wait(), _DRAIN_TIMEOUT_S)
         await self._calls_ended()
         await self._ends.idle()
         await self.connection.flushed()
