@@ -204,6 +204,17 @@ module.exports = {
       },
     },
     {
+      name: "logs-are-below-stores",
+      comment:
+        "Neither the kernel nor modules know that a store may be a replica of a log; only what opens stores does.",
+      severity: "error",
+      from: {
+        path: "^packages/engine/src/",
+        pathNot: `^packages/engine/src/(engine[.]ts$|cluster/|store/(log[.]ts$|replicated/))|${tests}`,
+      },
+      to: { path: "^packages/engine/src/(cluster/|store/(log[.]ts$|replicated/))" },
+    },
+    {
       name: "modules-read-no-config",
       comment:
         "A module is handed its config. Of config/ it may use shapes only: those of blocks that the engine reads as well.",

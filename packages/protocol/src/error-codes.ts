@@ -71,6 +71,8 @@ export const errorCodes = {
   trigger_loop: row(508, "no", false),
   JSON_ERROR: row(500, "yes", false),
   storage_failed: row(503, "unknown", true),
+  store_unavailable: row(503, "unknown", true),
+  run_expelled: row(503, "no", true),
   format_not_enforced: row(400, "no", false),
   function_shared: row(409, "no", false),
   route_taken: row(409, "no", false),

@@ -55,6 +55,8 @@ export const errorSummaries: Readonly<Record<ErrorCode, string>> = {
   trigger_loop: "The write would start a chain of more than 16 triggers; nothing was written.",
   JSON_ERROR: "A function that stores the items of a stream returned an invalid result.",
   storage_failed: "Reading or writing the store failed.",
+  store_unavailable: "The log that the engines share cannot be reached, or did not answer in time.",
+  run_expelled: "The other engines removed this engine from the cluster, because it was silent or its data differed.",
   format_not_enforced: "The registration succeeded, but the engine cannot enforce its format as JSON Schema.",
   function_shared: "The registration succeeded, but a worker of another name provides the same function.",
   route_taken: "Another function already has this method and path.",

@@ -101,6 +101,18 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "trigger_loop": (False, 508, "no", "The write would start a chain of more than 16 triggers; nothing was written."),
     "JSON_ERROR": (False, 500, "yes", "A function that stores the items of a stream returned an invalid result."),
     "storage_failed": (True, 503, "unknown", "Reading or writing the store failed."),
+    "store_unavailable": (
+        True,
+        503,
+        "unknown",
+        "The log that the engines share cannot be reached, or did not answer in time.",
+    ),
+    "run_expelled": (
+        True,
+        503,
+        "no",
+        "The other engines removed this engine from the cluster, because it was silent or its data differed.",
+    ),
     "format_not_enforced": (
         False,
         400,

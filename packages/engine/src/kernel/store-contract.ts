@@ -61,9 +61,10 @@ export interface Store<Procedures extends ProcedureTable> {
    * Runs a procedure. Requests run in call order, and their promises settle in that order.
    *
    * Rejects with CallError: the procedure's own code (Refusal), `storage_failed` if the disk or the thread failed,
-   * `overloaded` above the limits, `call_timeout`, or `draining` after `close`. For `storage_failed` and
-   * `call_timeout`, `details.outcome` is `unknown` if a write may have happened or may still happen, else
-   * `not_written`.
+   * `store_unavailable` if the log of a replicated store did not answer, `run_expelled` if this run may not write to it
+   * any more, `overloaded` above the limits, `call_timeout`, or `draining` after `close`. For `storage_failed`,
+   * `store_unavailable` and `call_timeout`, `details.outcome` is `unknown` if a write may have happened or may still
+   * happen, else `not_written`.
    */
   call<Name extends keyof Procedures & string>(
     name: Name,

@@ -18,10 +18,22 @@ export class AppliedListeners<Procedures extends ProcedureTable> {
   }
 
   /** Reports a write of this run. */
-  reportOwn({ procedure, input }: Request, output: unknown, mark: unknown): void {
+  reportOwn(request: Request, output: unknown, mark: unknown): void {
+    this.#report(request, { output, isOwn: true, mark });
+  }
+
+  /** Reports a write of another run. */
+  reportForeign(request: Request, output: unknown): void {
+    this.#report(request, { output, isOwn: false, mark: undefined });
+  }
+
+  #report(
+    { procedure, input }: Request,
+    facts: { readonly output: unknown; readonly isOwn: boolean; readonly mark: unknown },
+  ): void {
     if (this.#listeners.size === 0) return;
     // The store ran the procedure of this name with this input.
-    const applied = { procedure, input, output, isOwn: true, mark } as AppliedWrite<Procedures>;
+    const applied = { procedure, input, ...facts } as AppliedWrite<Procedures>;
     for (const listener of this.#listeners) {
       try {
         listener(applied);

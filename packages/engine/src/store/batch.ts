@@ -11,11 +11,14 @@ export class DatabaseFailed extends Error {
   readonly suspect: boolean;
   /** True if the commit failed. Its writes may be in the log, but none of its requests was acknowledged. */
   readonly isOfCommit: boolean;
+  /** SQLite's primary result code. */
+  readonly resultCode: number;
 
   constructor(cause: SqlError, during: string) {
     super(`${cause.message} (during ${during})`, { cause });
     this.name = "DatabaseFailed";
     this.isOfCommit = during === "COMMIT";
+    this.resultCode = cause.resultCode;
     this.suspect =
       cause.resultCode === resultCodes.ioError ||
       cause.resultCode === resultCodes.corrupt ||
@@ -48,15 +51,15 @@ export function runBatch(
   return first ?? inTransaction(database, buffer, isolated, beforeCommit) ?? [];
 }
 
-/** Called in the transaction, after the requests, with the number of those that were answered. */
-type BeforeCommit = (answered: number) => void;
+/** Called in the transaction, after the requests, with the answers to those that ran. */
+type BeforeCommit = (answers: readonly Answer[]) => void;
 
 /** How an entry of a log is applied. */
 export interface EntryParts {
   /** Number of its requests that were applied before, e.g. before a crash. */
   readonly from: number;
-  /** Stores, in the same transaction, how many of the entry's requests are applied. */
-  readonly storePosition: (applied: number) => void;
+  /** Stores, in the same transaction, how many of the entry's requests are applied. `answers` are those to the last ones. */
+  readonly storePosition: (applied: number, answers: readonly Answer[]) => void;
   /** Called after each commit with the answers to the requests from `first` on. */
   readonly onPart: (answers: readonly Answer[], first: number) => void;
 }
@@ -75,7 +78,7 @@ export function runEntry(
   for (let applied = from; applied < requests.length; ) {
     const first = applied;
     const answers = runBatch(database, procedures, buffer, requests.slice(first), (answered) =>
-      storePosition(first + answered),
+      storePosition(first + answered.length, answered),
     );
     onPart(answers, first);
     applied += answers.length;
@@ -135,7 +138,7 @@ function inTransaction(
       return undefined;
     }
     flush(buffer);
-    beforeCommit(answers.length);
+    beforeCommit(answers);
     command(database, "COMMIT");
     return answers;
   } catch (thrown) {

@@ -1,7 +1,7 @@
 import type { ProcedureTable } from "../kernel/store-contract.ts";
 import type { Database } from "./driver.ts";
 import { LogTime } from "./log-time.ts";
-import { type ProceduresModule, type WriteBuffer, write } from "./procedures.ts";
+import { type ProceduresModule, type StoreTime, type WriteBuffer, write } from "./procedures.ts";
 
 /** Name of the procedure that stores the time after the wall clock was set. */
 export const STORE_TIME = "store:time";
@@ -15,29 +15,39 @@ export interface OpenedModule {
 
 export function openModule(module: ProceduresModule, database: Database): OpenedModule {
   const time = new LogTime(database);
-  let own: WriteBuffer | undefined;
-  const procedures = module.openProcedures(
-    database,
-    (given) => {
-      own = given;
-    },
-    time,
-  );
+  const { procedures, buffer: own } = openProcedures(module, database, time);
   const buffer: WriteBuffer = {
     flush() {
-      own?.flush();
+      own.flush();
       time.flush();
     },
     discard() {
-      own?.discard();
+      own.discard();
       time.discard();
     },
   };
   return { procedures: { ...procedures, [STORE_TIME]: write((_: null) => undefined) }, buffer, time };
 }
 
+/** Opens the procedures with a time that the caller keeps. The buffer does nothing if they have none. */
+export function openProcedures(
+  module: ProceduresModule,
+  database: Database,
+  time: StoreTime,
+): { readonly procedures: ProcedureTable; readonly buffer: WriteBuffer } {
+  let buffer: WriteBuffer = { flush() {}, discard() {} };
+  const procedures = module.openProcedures(
+    database,
+    (given) => {
+      buffer = given;
+    },
+    time,
+  );
+  return { procedures, buffer };
+}
+
 /** Returns the names of the module's procedures that write. */
-export function writesOf({ procedures }: OpenedModule): readonly string[] {
+export function writesOf({ procedures }: Pick<OpenedModule, "procedures">): readonly string[] {
   return Object.entries(procedures).flatMap(([name, { kind }]) =>
     kind === "write" && name !== STORE_TIME ? [name] : [],
   );

@@ -111,5 +111,5 @@ export class Resyncs {
 
 /** Returns true if a retry may succeed. */
 export function isTransient({ code }: CallError): boolean {
-  return code === "storage_failed" || code === "call_timeout" || code === "overloaded";
+  return code === "storage_failed" || code === "store_unavailable" || code === "call_timeout" || code === "overloaded";
 }

@@ -25,6 +25,8 @@ export function openProcedures(database: Database, useBuffer: (buffer: WriteBuff
     /** Adds the line when the transaction is committed. */
     addLater: write((text: string) => pending.push(text)),
     add: write((text: string) => insert.run(text).changes),
+    /** Adds the line with its number, so that it can be added twice. */
+    addNumbered: write((text: string) => insert.run(`${text}#${all.all().length + 1}`).changes),
     texts: read((_: null) => all.all().map((row) => row.text)),
     /** Writes, then throws. */
     addThenRefuse: write((text: string): never => {

@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import type { Clock } from "../../kernel/clock.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import type { OpenStore } from "../../kernel/store-contract.ts";
+import { replicaKinds } from "../../store/replicated/testing/open-on-log.ts";
+import type { ItemStore } from "../item-store.ts";
+import { itemStoreSuite } from "../testing/item-store-suite.ts";
+import { openFileItems } from "./file.ts";
+
+const root = mkdtempSync(join(tmpdir(), "svc-replicated-items-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function openOn(openStore: OpenStore, clock: Clock): Promise<ItemStore> {
+  const dataDir = mkdtempSync(join(root, "data-"));
+  return openFileItems({ dataDir, filePath: "items.db", cacheBytes: 0, log: silentLogger, clock, openStore });
+}
+
+for (const place of ["memory", "file"] as const)
+  for (const { name, open } of replicaKinds(place)) itemStoreSuite(name, (clock) => openOn(open, clock));

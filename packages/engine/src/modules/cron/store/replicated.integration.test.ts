@@ -1,0 +1,7 @@
+import { replicaKinds } from "../../../store/replicated/testing/open-on-log.ts";
+import { cronStoreSuite } from "./testing/cron-store-suite.ts";
+
+const procedures = new URL("./procedures.js", import.meta.url);
+for (const { name, open } of replicaKinds("file")) {
+  cronStoreSuite(name, (clock) => open({ file: undefined, procedures, clock }));
+}

@@ -1,0 +1,159 @@
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { LogEntry } from "../log.ts";
+import type { BatchTime } from "../log-time.ts";
+import type { Answer, Request } from "../thread-messages.ts";
+import type { AppliedEntry, LocalRead, ReplicaHost } from "./replica-messages.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+export interface InboxParts {
+  readonly replica: ReplicaHost;
+  readonly reopen: () => Promise<ReplicaHost>;
+  readonly run: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Returns the reads that run with an entry of this node. */
+  readonly readsOf: (id: string) => readonly LocalRead[];
+  readonly onApplied: (applied: AppliedEntry) => void;
+  /** Called when an own entry was read from the log. */
+  readonly onOwn: (n: number) => void;
+  /** Called when no further entry can be applied. */
+  readonly onFatal: (reason: string) => void;
+}
+
+/** Maximum number of entries that are handed to the replica at a time. */
+const MAX_ENTRIES = 64;
+/** Pause before an entry that failed is tried again, in milliseconds. */
+const RETRY_MS = 500;
+
+/** Entries that were read from the log and are not applied yet. They are applied in order, and none is left out. */
+export class Inbox {
+  readonly #parts: InboxParts;
+  readonly #entries: LogEntry[] = [];
+  #replica: ReplicaHost;
+  /** Position of the last entry that was read. */
+  #received: number;
+  /** Position of the last entry that was applied. */
+  #applied: number;
+  #ownSeen = 0;
+  /** Up to this entry no reads are run: one of them may have ended the thread. */
+  #withoutReads = 0;
+  #problem: string | undefined;
+  #isStopped = false;
+  #pumping: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+    this.#replica = parts.replica;
+    this.#received = this.#applied = parts.replica.opened.state.position;
+  }
+
+  /** Position of the last entry that was applied. */
+  get position(): number {
+    return this.#applied;
+  }
+
+  /** Reason why entries cannot be applied at present. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** True if the log says that it has an own entry at a position where it gave another one. */
+  lacks(n: number, position: number): boolean {
+    return position <= this.#received && n > this.#ownSeen;
+  }
+
+  add(entry: LogEntry): void {
+    if (this.#isStopped || entry.position <= this.#received) return;
+    this.#received = entry.position;
+    this.#entries.push(entry);
+    const prefix = `${this.#parts.run}/`;
+    if (entry.id.startsWith(prefix)) {
+      this.#ownSeen = Number(entry.id.slice(prefix.length));
+      this.#parts.onOwn(this.#ownSeen);
+    }
+    this.#pumping ??= this.#pump()
+      .catch((error: unknown) => this.#parts.onFatal(`a defect: ${error instanceof Error ? error.message : error}`))
+      .finally(() => {
+        this.#pumping = undefined;
+      });
+  }
+
+  async read(request: Request, time: BatchTime): Promise<Answer | undefined> {
+    return (await this.#replica.read([request], time))[0];
+  }
+
+  async snapshot(file: string): Promise<Snapshot> {
+    return this.#replica.snapshot(file);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#wake?.();
+  }
+
+  async close(): Promise<void> {
+    this.stop();
+    await this.#pumping;
+    await this.#replica.close().catch((error: unknown) => this.#parts.logger.warn("replica did not close", { error }));
+  }
+
+  async #pump(): Promise<void> {
+    while (this.#entries.length > 0 && !this.#isStopped) {
+      const entries = this.#entries.slice(0, MAX_ENTRIES).map((entry) => ({
+        ...entry,
+        reads: entry.position > this.#withoutReads ? this.#parts.readsOf(entry.id) : [],
+      }));
+      const lastPosition = entries[entries.length - 1]?.position ?? 0;
+      const result = await this.#replica.apply(entries).catch((error: Error) => this.#reopen(error, lastPosition));
+      if (result === undefined) continue;
+      this.#entries.splice(0, result.applied.length);
+      for (const applied of result.applied) await this.#report(applied);
+      this.#note(result.failure?.reason);
+      if (result.failure?.fatal === true) return this.#parts.onFatal(result.failure.reason);
+      if (result.failure !== undefined) await this.#pause();
+    }
+  }
+
+  async #report(applied: AppliedEntry): Promise<void> {
+    this.#applied = applied.position;
+    if (this.#isStopped) return;
+    const { id, outcome } = applied;
+    if (outcome !== "repeated" || id !== `${this.#parts.run}/${this.#ownSeen}`) return this.#parts.onApplied(applied);
+    // Applied just before the thread of the replica ended, so its answers are in the database.
+    const stored = await this.#replica.answersOf(this.#parts.run).catch(() => undefined);
+    const answers = id === `${this.#parts.run}/${stored?.n}` ? stored?.answers : undefined;
+    this.#parts.onApplied({ ...applied, answers: answers ?? [] });
+  }
+
+  async #reopen({ message }: Error, lastPosition: number): Promise<undefined> {
+    this.#note(message);
+    this.#withoutReads = lastPosition;
+    if (this.#isStopped) return;
+    try {
+      this.#replica = await this.#parts.reopen();
+      if (this.#replica.opened.state.position < this.#applied) this.#parts.onFatal(`the replica is lost: ${message}`);
+    } catch (error) {
+      this.#note(error instanceof Error ? error.message : String(error));
+      await this.#pause();
+    }
+  }
+
+  #note(problem: string | undefined): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    if (problem === undefined) this.#parts.logger.info("replica applies entries again");
+    else this.#parts.logger.error("replica cannot apply entries", { problem });
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#parts.clock.after(RETRY_MS, resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}

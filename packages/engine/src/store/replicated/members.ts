@@ -1,0 +1,76 @@
+import { type ProcedureTable, write } from "../procedures.ts";
+import type { ReplicaTables } from "./replica-tables.ts";
+
+/** Names of the procedures of every replica. They cannot be those of a module. */
+export const MEMBER_PROCEDURES = {
+  join: "replica:join",
+  leave: "replica:leave",
+  expel: "replica:expel",
+  nothing: "replica:nothing",
+} as const;
+
+export interface JoinInput {
+  readonly run: string;
+  /** Data folder or machine of the run. Only one run of a node can live, so the others of this node are expelled. */
+  readonly node: string;
+}
+
+export interface ExpelInput {
+  readonly target: string;
+  /** Run that wrote the entry. */
+  readonly voter: string;
+}
+
+/**
+ * Procedures that change the members. A run is expelled by the votes of a majority of the members, of two by one, so
+ * that a node that hears nobody cannot expel the others.
+ */
+export function memberProcedures(tables: ReplicaTables): ProcedureTable {
+  return {
+    [MEMBER_PROCEDURES.join]: write(({ run, node }: JoinInput) => {
+      for (const { run: former } of tables.rows<{ run: string }>(
+        "SELECT run FROM replica_runs WHERE node = ? AND state = 'member'",
+        node,
+      ))
+        remove(tables, former, "expelled");
+      tables.run("INSERT INTO replica_runs (run, node, n, state) VALUES (?, ?, 0, 'member')", run, node);
+    }),
+    [MEMBER_PROCEDURES.leave]: write(({ run }: { readonly run: string }) => {
+      remove(tables, run, "left");
+      expelVotedOut(tables);
+    }),
+    [MEMBER_PROCEDURES.expel]: write(({ target, voter }: ExpelInput) => {
+      if (target === voter || !tables.members().includes(target)) return;
+      tables.run("INSERT OR IGNORE INTO replica_votes VALUES (?, ?)", target, voter);
+      expelVotedOut(tables);
+    }),
+    [MEMBER_PROCEDURES.nothing]: write((_: null) => undefined),
+  };
+}
+
+/** Removes a run from the members. None of its later entries is applied. */
+export function remove(tables: ReplicaTables, run: string, state: "left" | "expelled" | "quarantined"): void {
+  tables.run("UPDATE replica_runs SET state = ? WHERE run = ? AND state = 'member'", state, run);
+  tables.run("DELETE FROM replica_votes WHERE target = ? OR voter = ?", run, run);
+  tables.run("DELETE FROM replica_fingerprints WHERE run = ?", run);
+  tables.removeParts(run);
+}
+
+/** Forgets the votes against a run. Called for each entry of the run, which shows that it is alive. */
+export function forgetVotes(tables: ReplicaTables, run: string): void {
+  tables.run("DELETE FROM replica_votes WHERE target = ?", run);
+}
+
+/** Expels whoever has enough votes. With each one that goes, a majority is smaller. */
+function expelVotedOut(tables: ReplicaTables): void {
+  for (;;) {
+    const members = tables.members().length;
+    const needed = members === 2 ? 1 : Math.floor(members / 2) + 1;
+    const [found] = tables.rows<{ target: string }>(
+      "SELECT target FROM replica_votes GROUP BY target HAVING count(*) >= ? ORDER BY target LIMIT 1",
+      needed,
+    );
+    if (found === undefined) return;
+    remove(tables, found.target, "expelled");
+  }
+}

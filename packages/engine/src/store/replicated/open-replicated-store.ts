@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "../../kernel/clock.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import type { ProcedureTable, StoreOptions } from "../../kernel/store-contract.ts";
+import { defaultDriver } from "../driver.ts";
+import { noteUnsynced } from "../failed-sync.ts";
+import { openMemoryReplica } from "./memory-replica.ts";
+import type { ReplicaHost } from "./replica-messages.ts";
+import type { RunState } from "./replica-tables.ts";
+import { openThreadReplica } from "./replica-thread.ts";
+import { ReplicatedStore } from "./replicated-store.ts";
+import type { ReplicatedStoreParts } from "./replicated-store-parts.ts";
+import { type Seeds, seedReplica } from "./seeding.ts";
+
+export interface ReplicatedStoreOptions
+  extends Omit<ReplicatedStoreParts, "replica" | "reopen" | "run" | "logger" | "clock" | "timeoutClock">,
+    Pick<StoreOptions, "file" | "procedures" | "clock" | "timeoutClock"> {
+  readonly logger?: ReplicatedStoreParts["logger"];
+  /** Snapshots, for a replica that is new or too late for the log. */
+  readonly seeds?: Seeds;
+}
+
+/**
+ * Opens a store on a log: makes the replica, if need be from a snapshot, catches up and joins. Rejects with LogChanged if
+ * the log is not the one that the replica was made from, with LogTruncated if the log lacks entries and there is no
+ * snapshot, and with `store_unavailable` if the log does not answer.
+ */
+export async function openReplicatedStore<Procedures extends ProcedureTable>({
+  file,
+  procedures,
+  seeds,
+  logger = silentLogger,
+  clock = systemClock,
+  timeoutClock = clock,
+  ...parts
+}: ReplicatedStoreOptions): Promise<ReplicatedStore<Procedures>> {
+  const run = randomUUID();
+  const { identity } = await parts.log.state();
+  const place = { driver: defaultDriver(), identity, run };
+  const open = async (): Promise<ReplicaHost> => {
+    const { first } = await parts.log.state();
+    if (file !== undefined) {
+      const openFile = (): Promise<ReplicaHost> => openThreadReplica(procedures, { ...place, file, seed: undefined });
+      await seedReplica({ log: parts.log, seeds, file });
+      const host = await openFile();
+      if (host.opened.state.position + 1 >= first) return host;
+      await host.close();
+      await seedReplica({ log: parts.log, seeds, file, isLate: true });
+      return openFile();
+    }
+    if (first === 1) return openMemoryReplica(procedures, { ...place, seed: undefined });
+    const folder = await mkdtemp(join(tmpdir(), "svc-seed-"));
+    try {
+      const draft = join(folder, "replica.db");
+      const isSeeded = await seedReplica({ log: parts.log, seeds, file: draft });
+      return await openMemoryReplica(procedures, { ...place, seed: isSeeded ? draft : undefined });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  };
+  const onExpelled = (state: RunState): void => {
+    // The next opening makes a marked file anew.
+    if (state === "quarantined" && file !== undefined) noteUnsynced(file);
+    parts.onExpelled?.(state);
+  };
+  const replica = await open();
+  const clocks = { clock, timeoutClock };
+  const store = new ReplicatedStore<Procedures>({
+    ...parts,
+    ...clocks,
+    replica,
+    reopen: open,
+    run,
+    logger,
+    onExpelled,
+  });
+  try {
+    await store.open();
+    return store;
+  } catch (error) {
+    await store.abort();
+    throw error;
+  }
+}

@@ -1,0 +1,300 @@
+import { CallError } from "@svc-runtime/protocol";
+import type { Undo } from "../../kernel/scope.ts";
+import type {
+  AppliedWrite,
+  CallStoreOptions,
+  InputOf,
+  OutputOf,
+  ProcedureTable,
+  Store,
+} from "../../kernel/store-contract.ts";
+import { AppliedListeners } from "../applied-listeners.ts";
+import type { Follow, LogChanged, LogTruncated } from "../log.ts";
+import { LogClock } from "../log-clock.ts";
+import type { BatchTime } from "../log-time.ts";
+import type { Request } from "../thread-messages.ts";
+import { toJson } from "./entry-json.ts";
+import { FINGERPRINT, FINGERPRINT_EVERY } from "./fingerprint.ts";
+import { Inbox } from "./inbox.ts";
+import { LogWriter, MAX_BODY_BYTES } from "./log-writer.ts";
+import { MEMBER_PROCEDURES } from "./members.ts";
+import { type Outcome, OwnRequests, storageFailed, storeUnavailable } from "./own-requests.ts";
+import { Progress } from "./progress.ts";
+import type { AppliedEntry, LocalRead, Membership } from "./replica-messages.ts";
+import type { RunState } from "./replica-tables.ts";
+import type { ReplicatedStoreParts } from "./replicated-store-parts.ts";
+import { checkLog } from "./seeding.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+const STALL_MS = 20_000;
+/** Maximum time that closing waits for the log if no request is pending, in milliseconds. */
+const LEAVE_MS = 2_000;
+
+/**
+ * A store whose writes go through a log. Requests of one turn of the event loop become one entry; one entry is under way
+ * at a time. A write settles when its entry was read from the log and applied, whatever its acknowledgement said. A
+ * read runs at its place among the writes of this node, when the entry that was appended after it is applied. So every
+ * acknowledged write of any node is seen.
+ */
+export class ReplicatedStore<Procedures extends ProcedureTable> implements Store<Procedures> {
+  readonly run: string;
+  readonly #parts: ReplicatedStoreParts;
+  readonly #listeners: AppliedListeners<Procedures>;
+  readonly #own: OwnRequests;
+  readonly #writer: LogWriter;
+  readonly #inbox: Inbox;
+  readonly #writes: ReadonlySet<string>;
+  #time: LogClock;
+  #lastTime: BatchTime | undefined;
+  #membership: Membership;
+  #follow: Follow | undefined;
+  /** The entry under way. */
+  #inFlight: { readonly id: string; readonly reads: readonly LocalRead[] } | undefined;
+  #isJoined = false;
+  #flushScheduled = false;
+  /** Set when nothing can be written any more. */
+  #end: { readonly reason: string; readonly error: (outcome: Outcome) => CallError } | undefined;
+  #damage: string | undefined;
+  #closing: Promise<void> | undefined;
+  readonly #progress: Progress;
+
+  constructor(parts: ReplicatedStoreParts) {
+    const { log, replica, run, logger, clock, timeoutClock } = parts;
+    this.run = run;
+    this.#parts = parts;
+    this.#listeners = new AppliedListeners(logger);
+    this.#membership = replica.opened.membership;
+    this.#writes = new Set(replica.opened.writes);
+    this.#time = new LogClock(clock, undefined, () => {});
+    const { position, now, wall } = replica.opened.state;
+    if (position > 0) this.#lastTime = { now, wall };
+    const stallMs = parts.stallMs ?? STALL_MS;
+    this.#progress = new Progress(timeoutClock, stallMs, () => this.#end?.error("not_written"));
+    this.#own = new OwnRequests({
+      clock: timeoutClock,
+      maxRequests: parts.maxRequests ?? 10_000,
+      maxBytes: parts.maxBytes ?? 64 * 1024 * 1024,
+      stallMs,
+    });
+    this.#inbox = new Inbox({
+      ...{ replica, reopen: parts.reopen, run, clock: timeoutClock, logger },
+      readsOf: (id) => (id === this.#inFlight?.id ? this.#inFlight.reads : []),
+      onApplied: (applied) => this.#onApplied(applied),
+      onOwn: (n) => this.#writer.noteSeen(n),
+      onFatal: (reason) => this.#stop(reason),
+    });
+    this.#writer = new LogWriter({
+      ...{ log, run, clock: timeoutClock },
+      onAppended: (n, at) => {
+        if (this.#inbox.lacks(n, at)) this.#stop(`the log went back: it stored a new entry at ${at} again`);
+      },
+      onChanged: ({ message }) => this.#stop(message),
+    });
+  }
+
+  /** Catches up with the log and joins it. */
+  async open(): Promise<void> {
+    const { log, replica, clock, node } = this.#parts;
+    await checkLog(log, replica.opened.state);
+    const { last } = await log.state();
+    const onFailed = (error: LogTruncated | LogChanged): void => this.#stop(error.message);
+    this.#follow = log.follow(this.#inbox.position + 1, (entry) => this.#inbox.add(entry), onFailed);
+    await this.#progress.until(() => this.#inbox.position >= last);
+    // The log's time is known only now.
+    this.#time = new LogClock(clock, this.#lastTime, () => this.#storeTime());
+    const body = toJson([[MEMBER_PROCEDURES.join, { run: this.run, node }]]);
+    this.#inFlight = { id: this.#writer.write("join", this.#time.read(), body), reads: [] };
+    await this.#progress.until(() => this.#isJoined);
+  }
+
+  // Not an async function: the promise must settle in the turn in which the answer arrives, so that the order of
+  // answers is kept.
+  call<Name extends keyof Procedures & string>(
+    name: Name,
+    input: InputOf<Procedures[Name]>,
+    options?: CallStoreOptions,
+  ): Promise<OutputOf<Procedures[Name]>> {
+    if (this.#closing !== undefined)
+      return Promise.reject(new CallError("draining", "the store is closing and accepts no more requests"));
+    const request = { procedure: name, input };
+    const isWrite = this.#writes.has(name);
+    // The output is that of the named procedure.
+    if (!isWrite && this.#parts.reads === "session" && this.#own.isEmpty && this.#end === undefined)
+      return this.#readNow(request) as Promise<OutputOf<Procedures[Name]>>;
+    return this.#request(request, isWrite, options) as Promise<OutputOf<Procedures[Name]>>;
+  }
+
+  onApplied(listener: (applied: AppliedWrite<Procedures>) => void): Undo {
+    return this.#listeners.add(listener);
+  }
+
+  /** Votes for expelling a run. It is expelled when a majority of the members voted so, of two members one. */
+  async expel(target: string): Promise<void> {
+    await this.#request({ procedure: MEMBER_PROCEDURES.expel, input: { target, voter: this.run } }, true);
+  }
+
+  /** Writes a copy of the replica to a new file. */
+  async snapshot(file: string): Promise<Snapshot> {
+    return this.#inbox.snapshot(file);
+  }
+
+  skewMs(): number {
+    return this.#time.skewMs();
+  }
+
+  members(): readonly string[] {
+    return this.#membership.members;
+  }
+
+  problem(): string | undefined {
+    return this.#end?.reason ?? this.#inbox.problem ?? (this.#own.isStalled ? "the log does not answer" : undefined);
+  }
+
+  damage(): string | undefined {
+    return this.#damage;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#leave().finally(() => this.#parts.onClosed?.());
+    return this.#closing;
+  }
+
+  /** Ends at once, without leaving the log, as a killed process does. */
+  async abort(): Promise<void> {
+    this.#closing ??= Promise.resolve();
+    this.#endWith("the store was ended", (outcome) => storageFailed("the store was ended", outcome));
+    await this.#inbox.close();
+  }
+
+  #request(request: Request, isWrite: boolean, { bytes = 0, mark }: CallStoreOptions = {}): Promise<unknown> {
+    if (this.#end !== undefined) return Promise.reject(this.#end.error("not_written"));
+    return new Promise((resolve, reject) => {
+      // A TypeError here rejects: the input cannot be in a log.
+      const text = isWrite ? toJson([request.procedure, request.input]) : undefined;
+      const size = Math.max(bytes, text?.length ?? 0);
+      const refusal = this.#own.add({ request, text, bytes: size, mark, resolve, reject });
+      if (refusal !== undefined) reject(refusal);
+      else this.#scheduleFlush();
+    });
+  }
+
+  async #readNow(request: Request): Promise<unknown> {
+    const answer = await this.#inbox.read(request, this.#time.read());
+    if (answer?.status === "done") return answer.output;
+    if (answer?.status === "refused") throw new CallError(answer.code, answer.message, { details: answer.details });
+    throw storageFailed(answer?.message ?? "the replica gave no answer", "not_written");
+  }
+
+  /** Sends when the current callback of the event loop has ended, so that all its requests are in one entry. */
+  #scheduleFlush(): void {
+    if (this.#flushScheduled || this.#inFlight !== undefined) return;
+    this.#flushScheduled = true;
+    process.nextTick(() => {
+      this.#flushScheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#inFlight !== undefined || !this.#isJoined || this.#end !== undefined || !this.#own.hasWaiting) return;
+    const own = this.#own.take(MAX_BODY_BYTES);
+    const reads = own.flatMap(({ request, text }, index) => (text === undefined ? [{ index, request }] : []));
+    const texts = own.flatMap(({ text }) => text ?? []);
+    this.#inFlight = { id: this.#writer.write("requests", this.#time.read(), `[${texts.join(",")}]`), reads };
+  }
+
+  #onApplied(applied: AppliedEntry): void {
+    this.#lastTime = applied.time;
+    if (applied.membership !== undefined) this.#membership = applied.membership;
+    if (applied.differs) this.#damage = "the replicas of this store differ";
+    if (applied.id === this.#inFlight?.id) this.#settleOwn(applied);
+    else if (applied.outcome === "applied") this.#reportForeign(applied);
+    const { own } = this.#membership;
+    if (this.#isJoined && own !== "member" && own !== undefined) this.#noteExpelled(own);
+    this.#fingerprint(applied);
+    this.#flush();
+    this.#progress.note();
+  }
+
+  #settleOwn({ outcome, answers }: AppliedEntry): void {
+    this.#inFlight = undefined;
+    if (outcome === "refused") {
+      this.#noteExpelled(this.#membership.own ?? "expelled");
+      return;
+    }
+    const isJoin = !this.#isJoined;
+    this.#isJoined = true;
+    if (isJoin) return;
+    this.#own.settle(answers, ({ request, mark }, output) => {
+      if (this.#writes.has(request.procedure)) this.#listeners.reportOwn(request, output, mark);
+    });
+  }
+
+  #reportForeign({ requests, answers }: AppliedEntry): void {
+    for (const [index, request] of requests.entries()) {
+      const answer = answers[index];
+      if (answer?.status === "done" && this.#writes.has(request.procedure))
+        this.#listeners.reportForeign(request, answer.output);
+    }
+  }
+
+  #fingerprint({ position, digest, outcome }: AppliedEntry): void {
+    const every = this.#parts.fingerprintEvery ?? FINGERPRINT_EVERY;
+    if (position % every !== 0 || outcome === "repeated" || !this.#isJoined) return;
+    this.#inBackground({ procedure: FINGERPRINT, input: { run: this.run, at: position, digest } });
+  }
+
+  /** Stores the time after the wall clock was set, so that it is known after a crash. */
+  #storeTime(): void {
+    this.#inBackground({ procedure: MEMBER_PROCEDURES.nothing, input: null });
+  }
+
+  #inBackground(request: Request): void {
+    this.#request(request, true).catch((error: unknown) =>
+      this.#parts.logger.debug("an entry of a store could not be written", { procedure: request.procedure, error }),
+    );
+  }
+
+  #noteExpelled(state: RunState): void {
+    if (state === "left" || this.#end !== undefined) return;
+    const reason =
+      state === "quarantined"
+        ? "the replica of this engine differs from those of the majority; it must be seeded again"
+        : "the other engines expelled this one, because it was silent; it must join again";
+    this.#endWith(reason, () => new CallError("run_expelled", reason, { details: { outcome: "not_written" } }));
+    this.#parts.onExpelled?.(state);
+  }
+
+  #stop(reason: string): void {
+    this.#endWith(reason, (outcome) => storeUnavailable(reason, outcome));
+  }
+
+  /** Stops writing and rejects all requests. What is in the log is not known any more. */
+  #endWith(reason: string, error: (outcome: Outcome) => CallError): void {
+    if (this.#end !== undefined) return;
+    this.#end = { reason, error };
+    if (this.#closing === undefined) this.#parts.logger.error("store stopped", { run: this.run, reason });
+    this.#follow?.stop();
+    this.#writer.stop();
+    this.#inbox.stop();
+    this.#own.fail(error);
+    this.#progress.note();
+  }
+
+  async #leave(): Promise<void> {
+    const { timeoutClock, stallMs = STALL_MS } = this.#parts;
+    const waitMs = this.#own.isEmpty ? LEAVE_MS : stallMs;
+    if (this.#isJoined && this.#end === undefined) {
+      const left = this.#request({ procedure: MEMBER_PROCEDURES.leave, input: { run: this.run } }, true);
+      await new Promise<void>((resolve) => {
+        const cancel = timeoutClock.after(waitMs, resolve);
+        const done = (): void => {
+          cancel();
+          resolve();
+        };
+        left.then(done, done);
+      });
+    }
+    await this.abort();
+  }
+}
