@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { stat, writeFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceFile } from "../files/replace-file.ts";
 import { MAX_LOCK_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 
 const LOCK_FILE = "package-lock.json";
@@ -24,9 +25,11 @@ export async function lockWithoutChangedArchives(folder: string): Promise<LockWi
   const file = join(folder, LOCK_FILE);
   const text = await readBoundedFile(file, MAX_LOCK_FILE_BYTES).catch(() => undefined);
   const lock = text === undefined ? undefined : parsed(text);
-  if (text === undefined || lock?.packages === undefined) return undefined;
-  const archives: string[] = [];
-  for (const [place, { resolved, integrity }] of Object.entries(lock.packages)) {
+  if (text === undefined || lock?.packages == null) return undefined;
+  // An install that was killed while it updated the file left it without an archive. `npm ci` refuses such a file.
+  const archives = dependenciesWithoutEntry(lock.packages);
+  for (const [place, entry] of Object.entries(lock.packages)) {
+    const { resolved, integrity } = entry ?? {};
     if (typeof resolved !== "string" || typeof integrity !== "string" || !resolved.startsWith(LOCAL)) continue;
     const path = resolved.slice(LOCAL.length);
     if (!(await differs(join(folder, path), integrity))) continue;
@@ -36,13 +39,30 @@ export async function lockWithoutChangedArchives(folder: string): Promise<LockWi
   if (archives.length === 0) return undefined;
   return {
     archives,
-    write: () => writeFile(file, `${JSON.stringify(lock, null, 2)}\n`),
-    restore: () => writeFile(file, text),
+    write: () => replaceFile(file, `${JSON.stringify(lock, null, 2)}\n`, { like: file }),
+    restore: () => replaceFile(file, text, { like: file }),
   };
 }
 
 interface Lock {
-  readonly packages?: Record<string, { readonly resolved?: unknown; readonly integrity?: unknown }>;
+  readonly packages?: Packages | null;
+}
+
+type Packages = Record<string, Entry | null>;
+
+interface Entry {
+  readonly resolved?: unknown;
+  readonly integrity?: unknown;
+  readonly dependencies?: Readonly<Record<string, unknown>>;
+  readonly devDependencies?: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the paths of the folder's own archives that have no entry. */
+function dependenciesWithoutEntry(packages: Packages): string[] {
+  const own = packages[""];
+  return Object.entries({ ...own?.dependencies, ...own?.devDependencies })
+    .filter(([name]) => packages[`node_modules/${name}`] === undefined)
+    .flatMap(([, spec]) => (typeof spec === "string" && spec.startsWith(LOCAL) ? [spec.slice(LOCAL.length)] : []));
 }
 
 function parsed(text: string): Lock | undefined {

@@ -69,6 +69,26 @@ describe("an archive of the project that changed without a new version", () => {
     expect(await readFile(join(folder, "node_modules/kit/index.js"), "utf8")).toBe("two");
   });
 
+  it("is installed by npm after an install that was killed while it updated the lock file", {
+    timeout: 60_000,
+  }, async () => {
+    const manifest = '{"name":"w","private":true,"dependencies":{"kit":"file:../../sdk/kit-1.0.0.tgz"}}';
+    await writeFile(join(folder, "package.json"), manifest);
+    await writeFile(join(folder, "svc.worker.yaml"), "name: w\nruntime: {kind: javascript, entry: w.js}\n");
+    await packForNode("one");
+    await install();
+    const lockFile = join(folder, "package-lock.json");
+    const lock = JSON.parse(await readFile(lockFile, "utf8")) as { packages: Record<string, unknown> };
+    delete lock.packages["node_modules/kit"];
+    await writeFile(lockFile, JSON.stringify(lock));
+    await packForNode("two");
+
+    await install();
+
+    expect(await readFile(join(folder, "node_modules/kit/index.js"), "utf8")).toBe("two");
+    expect(await readFile(lockFile, "utf8")).toContain('"node_modules/kit"');
+  });
+
   it("is installed again by pip, which would keep the installed one", { timeout: 60_000 }, async () => {
     await writeFile(join(folder, "requirements.txt"), "--no-index\n--find-links ../../sdk\nkit==1.0.0\n");
     await writeFile(join(folder, "svc.worker.yaml"), "name: w\nruntime: {kind: python, entry: w.py}\n");
