@@ -151,8 +151,21 @@ test.each([
   "    at Worker.call (file:///work/shop/node_modules/@svc-runtime/sdk/dist/worker.js:230:28)",
   "at webpack-internal:///./node_modules/@svc-runtime/sdk/dist/worker.js:1:2",
   "sqlite:///data/@cache/a.db",
+  "file:///@scope/x.js:1:2",
+  "file:///C:/shop/node_modules/@scope/x.js:1:2",
+  "file:///kit@1.0.0/x.js:1:2",
+  "/shop//node_modules/@scope/x.js",
 ])("an address without a host has no user: %s", (text) => {
   expect(new SecretMask().text(text)).toBe(text);
+});
+
+test.each([
+  ["https:///ann:hunter2@shop.example/a", "https:///***@shop.example/a"],
+  ["wss:////ann:hunter2@shop.example", "wss:////***@shop.example"],
+  ["postgres:///ann:hunter2@db.example/shop", "postgres:///***@db.example/shop"],
+  ["to ///ann:hunter2@shop.example", "to ///***@shop.example"],
+])("a user after too many slashes is masked: %s", (text, shown) => {
+  expect(new SecretMask().text(text)).toBe(shown);
 });
 
 // In quadratic time each of these would take minutes.

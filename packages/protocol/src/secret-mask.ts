@@ -322,9 +322,12 @@ function withoutCredentials(text: string): string {
   let end = 0;
   let lastAt = -1;
   for (const { index } of text.matchAll(ADDRESS_START)) {
-    const from = text.indexOf("//", index) + 2;
-    // A path without a host, as in `file:///node_modules/@scope/x.js`, has no user.
-    if (from < done || text[from] === "/") continue;
+    const afterSlashes = text.indexOf("//", index) + 2;
+    let from = afterSlashes;
+    while (text[from] === "/") from++;
+    // With too many slashes it is probably a path, as in `file:///node_modules/@scope/x.js`. Browsers ignore them.
+    const maybePath = from > afterSlashes;
+    if (from < done) continue;
     // An address may contain further starts. Searching for its end only once keeps the time linear.
     if (from >= end) {
       end = endOfAddress(text, from);
@@ -332,8 +335,10 @@ function withoutCredentials(text: string): string {
     }
     if (lastAt < from) continue;
     const [authority = ""] = text.slice(from, end).split(/[/?#]/, 1);
+    if (maybePath && !authority.includes(":")) continue;
     const mayHoldSlash =
-      HAS_NO_PORT.test(authority) || OTHER_SCHEME.test(text.slice(Math.max(0, index - MAX_SCHEME), index));
+      HAS_NO_PORT.test(authority) ||
+      (!maybePath && OTHER_SCHEME.test(text.slice(Math.max(0, index - MAX_SCHEME), index)));
     const at = mayHoldSlash ? lastAt : from + authority.lastIndexOf("@");
     if (at < from) continue;
     shown += `${text.slice(done, from)}${MASK}`;
