@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
+from svc.conversion import UnreadText, convert
 from svc.text_values import read_text
 
 
@@ -23,6 +24,10 @@ class Level(enum.Enum):
         ("9" * 5_000, int, "9" * 5_000),
         ("1e3", float, 1000.0),
         ("nan", float, "nan"),
+        ("1e999", float, "1e999"),
+        (".5", float, 0.5),
+        ("5.", float, 5.0),
+        ("\u0663", int, "\u0663"),
         ("Yes", bool, True),
         ("0", bool, False),
         ("7", str, "7"),
@@ -34,6 +39,8 @@ class Level(enum.Enum):
         ("true", Annotated[bool, "whether"], True),
         ("2", Literal[1, 2], 2),
         ("true", Literal["true", True], "true"),
+        ("all", int | Literal["all"], "all"),
+        ("high", Annotated[Level, "how"] | int, "high"),
         ("3", Literal[1, 2], "3"),
         ("1", Level, 1),
         ("high", Level, "high"),
@@ -47,3 +54,13 @@ def test_text_is_read_as_its_hint_says(text: object, hint: object, value: object
     read = read_text(text, hint)
     assert read == value
     assert isinstance(read, type(value))
+
+
+@pytest.mark.parametrize("hint", [int | Literal["all"], Literal["all"] | int, Annotated[Literal["all"], ""] | float])
+def test_a_literal_beside_a_number_is_a_match(hint: object) -> None:
+    assert convert(read_text("all", hint), hint) == "all"
+
+
+def test_a_long_text_is_read_in_linear_time() -> None:
+    text = "1" * 1_000_000 + "x"  # in quadratic time this would take hours
+    assert isinstance(read_text(text, float), UnreadText)

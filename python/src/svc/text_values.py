@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 import re
 import types
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from .conversion import UnreadText
 from .schema import is_class
 
-_INTEGER = re.compile(r"[+-]?\d{1,4000}")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
+# A digit fits one place only, so that a long text takes linear time.
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -51,7 +53,7 @@ def _read_union(value: object, members: Sequence[object]) -> object:
         found = read_text(value, member)
         if isinstance(found, UnreadText):
             unread = found
-        elif found is not value:
+        elif found is not value or _has_choices(member):
             return found
     return value if str in members else unread
 
@@ -62,12 +64,23 @@ def _read(text: str, hint: object) -> object:
     if hint is int:
         return int(text) if _INTEGER.fullmatch(text) else UnreadText(text)
     if hint is float:
-        return float(text) if _NUMBER.fullmatch(text) else UnreadText(text)
+        return _read_float(text)
     if is_class(hint) and issubclass(hint, enum.Enum):
         return _read_choice(text, [member.value for member in hint])
     if get_origin(hint) is Literal:
         return _read_choice(text, get_args(hint))
     return text
+
+
+def _read_float(text: str) -> object:
+    number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else UnreadText(text)
+
+
+def _has_choices(hint: object) -> bool:
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    return get_origin(hint) is Literal or (is_class(hint) and issubclass(hint, enum.Enum))
 
 
 def _read_choice(text: str, choices: Sequence[object]) -> object:
