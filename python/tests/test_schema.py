@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Optional, TypedDict, Union
 
 import pytest
 
-from svc.conversion import convert, wants_conversion
+from svc.conversion import Mismatch, convert, wants_conversion
 from svc.errors import CallError
 from svc.schema import schema_of
 
@@ -171,6 +171,24 @@ def test_every_issue_is_found_and_the_first_one_is_the_field() -> None:
         "`mode` must be one of 'fast', 'slow', but is a string",
     ]
     assert mismatch.value.details == {"field": "items[0].name"}
+
+
+def test_the_number_of_issues_and_the_length_of_their_places_have_a_limit() -> None:
+    tried: list[object] = []
+
+    class Never(enum.Enum):
+        ONE = 1
+
+        @classmethod
+        def _missing_(cls, value: object) -> None:
+            tried.append(value)
+
+    with pytest.raises(Mismatch) as many:
+        convert({"a": ["x"] * 1_000, "b": ["x"] * 1_000}, dict[str, list[Never]])
+    assert (len(many.value.issues), len(tried)) == (100, 100)
+    with pytest.raises(Mismatch) as long:
+        convert({"k" * 100_000: {"a": "x"}}, dict[str, dict[str, int]])
+    assert len(long.value.message) < 500
 
 
 def test_only_dataclasses_and_models_are_converted() -> None:

@@ -7,6 +7,7 @@ import enum
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .errors import CallError
@@ -17,6 +18,8 @@ Converted = TypeVar("Converted")
 
 #: Maximum issues of one value.
 MAX_ISSUES = 100
+#: Maximum length of a key of a value in the place of an issue. A caller chooses it, and each issue repeats it.
+_MAX_KEY = 64
 
 
 class Issue(NamedTuple):
@@ -77,7 +80,7 @@ def convert(value: object, hint: object, place: Place = ()) -> object:
 
 
 def all_of(conversions: Iterable[Callable[[], Converted]]) -> list[Converted]:
-    """Runs all conversions. Raises Mismatch with the issues of all that fail."""
+    """Runs the conversions. Raises Mismatch with the issues of all that fail, up to the maximum."""
     converted: list[Converted] = []
     issues: list[Issue] = []
     for conversion in conversions:
@@ -85,6 +88,8 @@ def all_of(conversions: Iterable[Callable[[], Converted]]) -> list[Converted]:
             converted.append(conversion())
         except Mismatch as mismatch:
             issues += mismatch.issues
+            if len(issues) >= MAX_ISSUES:
+                break
     if issues:
         raise Mismatch(issues)
     return converted
@@ -190,7 +195,7 @@ def _convert_generic(value: object, origin: type, arguments: Sequence[object], p
 
 
 def _convert_each(members: Iterable[tuple[str | int, object, object]], place: Place) -> list[object]:
-    return all_of(partial(convert, item, hint, (*place, key)) for key, item, hint in members)
+    return all_of(partial(convert, item, hint, (*place, _short(key))) for key, item, hint in members)
 
 
 def _issues_of_model(cause: Exception, hint: type, place: Place) -> list[Issue]:
@@ -198,11 +203,15 @@ def _issues_of_model(cause: Exception, hint: type, place: Place) -> list[Issue]:
     errors = getattr(cause, "errors", None)
     listed = errors() if callable(errors) else ()
     issues = [
-        Issue((*place, *error.get("loc", ())), f"is invalid: {error.get('msg', cause)}")
-        for error in listed
+        Issue((*place, *map(_short, error.get("loc", ()))), f"is invalid: {error.get('msg', cause)}")
+        for error in islice(listed, MAX_ISSUES)
         if isinstance(error, dict)
     ]
     return issues or [Issue(place, f"does not fit {hint.__name__}: {cause}")]
+
+
+def _short(key: str | int) -> str | int:
+    return f"{key[:_MAX_KEY]}…" if isinstance(key, str) and len(key) > _MAX_KEY else key
 
 
 def shown(place: Place) -> str:
