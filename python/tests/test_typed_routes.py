@@ -147,6 +147,22 @@ def test_a_request_that_does_not_match_is_answered_400_with_all_problems(connect
     ]
 
 
+def test_a_part_may_be_optional_and_a_query_may_be_any_lists(connect_real: Connect, ask: Ask) -> None:
+    worker = connect_real()
+
+    @worker.http.get("/optional")
+    def look(headers: Tenant | None = None, query: Search | None = None) -> list[Any]:
+        return [headers and headers.x_tenant, query and query.tag]
+
+    @worker.http.get("/any-lists")
+    def names(query: dict[str, list[str]]) -> dict[str, list[str]]:
+        return query
+
+    worker.call({"function_id": "engine::info", "payload": {}})
+    assert ask("GET", "/optional?tag=a", headers={"x-tenant": "acme"}) == (200, ["acme", ["a"]])
+    assert ask("GET", "/any-lists?a=1&b=2&b=3") == (200, {"a": ["1"], "b": ["2", "3"]})
+
+
 def test_models_of_pydantic_check_parts_with_their_own_rules(connect_real: Connect, ask: Ask) -> None:
     worker = connect_real()
 

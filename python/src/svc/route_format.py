@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Union, get_args, get_origin
 
 from .schema import Schema, schema_of
 
@@ -27,27 +28,41 @@ class PartFormat:
         hint: Type hint of the handler's parameter.
         schema: JSON Schema of the hint; None if it has none.
         lists: Members that are lists: all values of a query parameter, a header or a field of a form.
+        others_are_lists: Whether members without a name in the hint are lists, as in ``dict[str, list[str]]``.
         headers: By name of the member, the name of its header.
     """
 
     hint: object
     schema: Schema | None
     lists: frozenset[str]
+    others_are_lists: bool
     headers: Mapping[str, str]
 
 
 def part_format(part: Part, hint: object) -> PartFormat:
+    members = _without_none(hint)
+    if part != "body":
+        hint = members  # such a part is never absent
     schema = schema_of(hint)
-    properties = _properties(schema)
+    described = schema_of(members)
+    properties = _properties(described)
     headers = {name: name.lower().replace("_", "-") for name in properties} if part == "headers" else {}
     lists = frozenset(name for name, member in properties.items() if _is_list(member))
     if schema is not None and headers:
-        members = {headers[name]: member for name, member in properties.items()}
+        renamed = {headers[name]: member for name, member in properties.items()}
         required = schema.get("required", [])
-        schema = {**schema, "properties": members}
+        schema = {**schema, "properties": renamed}
         if isinstance(required, list) and required:
             schema["required"] = [headers.get(name, name) for name in required]
-    return PartFormat(hint, schema, lists, headers)
+    return PartFormat(hint, schema, lists, _is_list((described or {}).get("additionalProperties")), headers)
+
+
+def _without_none(hint: object) -> object:
+    """Returns ``Search`` for ``Search | None``."""
+    if get_origin(hint) not in (Union, types.UnionType):
+        return hint
+    members = [member for member in get_args(hint) if member is not type(None)]
+    return members[0] if len(members) == 1 else hint
 
 
 def request_format(formats: Iterable[tuple[Part, PartFormat]]) -> Schema | None:

@@ -132,7 +132,10 @@ def _converted(part: Part, format: PartFormat, request: HttpRequest) -> object:
 
 
 def _values(every: Mapping[str, list[str]], format: PartFormat) -> dict[str, object]:
-    return {name: values if name in format.lists or len(values) != 1 else values[0] for name, values in every.items()}
+    def wants_list(name: str) -> bool:
+        return name in format.lists or format.others_are_lists
+
+    return {name: values if wants_list(name) or len(values) != 1 else values[0] for name, values in every.items()}
 
 
 def _headers(request: HttpRequest, format: PartFormat) -> dict[str, object]:
