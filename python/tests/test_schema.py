@@ -204,3 +204,52 @@ def test_models_validate_themselves() -> None:
     assert model.value == 3
     with pytest.raises(CallError, match="the payload does not fit Model: it is bad"):
         convert("bad", Model)
+
+
+class Line:
+    """A model as those of pydantic: its schema has definitions at its root, to which the references lead."""
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, object]:
+        size: dict[str, object] = {"enum": ["S", "L"]}
+        return {"type": "object", "properties": {"size": {"$ref": "#/$defs/Size"}}, "$defs": {"Size": size}}
+
+
+class OtherLine:
+    @classmethod
+    def model_json_schema(cls) -> dict[str, object]:
+        return {"$ref": "#/$defs/Size", "$defs": {"Size": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/Size"}]}}}
+
+
+@dataclass
+class Basket:
+    line: Line
+    other: OtherLine | None = None
+
+
+def test_references_of_nested_models_lead_to_definitions_at_the_root() -> None:
+    line = {"type": "object", "properties": {"size": {"$ref": "#/$defs/Size"}}}
+    size = {"enum": ["S", "L"]}
+    assert schema_of(Line) == {**line, "$defs": {"Size": size}}
+    assert schema_of(list[Line]) == {"type": "array", "items": line, "$defs": {"Size": size}}
+    assert schema_of(dict[str, Line]) == {"type": "object", "additionalProperties": line, "$defs": {"Size": size}}
+    assert schema_of(tuple[Line, Line]) == {
+        "type": "array",
+        "prefixItems": [line, line],
+        "minItems": 2,
+        "maxItems": 2,
+        "$defs": {"Size": size},
+    }
+
+
+def test_definitions_of_two_models_with_the_same_name_are_told_apart() -> None:
+    schema = schema_of(Basket)
+    assert schema is not None
+    assert schema["properties"] == {
+        "line": {"type": "object", "properties": {"size": {"$ref": "#/$defs/Size"}}},
+        "other": {"anyOf": [{"$ref": "#/$defs/Size2"}, {"type": "null"}]},
+    }
+    assert schema["$defs"] == {
+        "Size": {"enum": ["S", "L"]},
+        "Size2": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/Size2"}]},
+    }
