@@ -5,7 +5,6 @@ export function propertyOf(schema: unknown, name: string): unknown {
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
-/** Returns the properties that can be copied into another document. */
 export function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
   if (typeof schema !== "object" || schema === null || !Object.hasOwn(schema, "properties")) return {};
   const { properties } = schema as { readonly properties: unknown };
@@ -18,12 +17,8 @@ export function isRequired(schema: unknown, name: string): boolean {
   return Array.isArray(required) && required.includes(name);
 }
 
-/** Returns false for schemas with `$ref`, which would point to another place in the new document. */
 export function isSchema(value: unknown): boolean {
-  if (typeof value === "boolean") return true;
-  return (
-    typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.stringify(value).includes('"$ref"')
-  );
+  return typeof value === "boolean" || (typeof value === "object" && value !== null && !Array.isArray(value));
 }
 
 /** Returns the keyword's value if it is a string. */

@@ -95,6 +95,36 @@ describe("an OpenAPI operation", () => {
     ]);
   });
 
+  it("describes bodies by formats with references, as components of the document", async () => {
+    const { worker } = await site();
+    await serve(worker, "/orders", () => 1, { http_method: "POST" });
+    const line = { title: "Line", type: "object", properties: { item: { type: "string" } } };
+    const order = (ref: string) => ({ type: "object", properties: { lines: { items: { $ref: ref } } } });
+    worker.say({
+      type: "registerfunction",
+      id: "test::/orders",
+      request_format: {
+        type: "object",
+        properties: { body: order("#/$defs/body.Line"), path_params: { $ref: "#/$defs/missing" } },
+        $defs: { "body.Line": line },
+      },
+      response_format: { type: "array", items: order("#/$defs/Line"), $defs: { Line: line } },
+    });
+    const { result } = (await worker.call("engine::http::openapi")) as {
+      result: {
+        paths: Record<string, Record<string, { requestBody: object; responses: Record<string, object> }>>;
+        components: { schemas: Record<string, unknown> };
+      };
+    };
+    const post = result.paths["/orders"]?.post;
+    const described = order("#/components/schemas/Line");
+    expect(post?.requestBody).toEqual({ content: { "application/json": { schema: described } } });
+    expect(post?.responses["200"]).toMatchObject({
+      content: { "application/json": { schema: { type: "array", items: described } } },
+    });
+    expect(result.components.schemas).toEqual({ Error: expect.anything(), Line: line });
+  });
+
   it("names the statuses that its route can have", async () => {
     const { worker, engine } = await site();
     worker.serve("test::may", () => true);

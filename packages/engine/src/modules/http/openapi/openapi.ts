@@ -1,6 +1,7 @@
 import type { Directory } from "../../../kernel/directory.ts";
 import type { RoutePattern } from "../routing/route-pattern.ts";
 import type { RouteHolder } from "../routing/routes.ts";
+import { ComponentSchemas } from "./component-schemas.ts";
 import { isRequired, propertiesOf, propertyOf } from "./json-schema.ts";
 import { requestContent, responseContent } from "./openapi-content.ts";
 
@@ -11,6 +12,13 @@ export interface OpenApiSource {
   readonly directory: Pick<Directory, "functionById" | "triggers">;
 }
 
+/** What the operations of one document share. */
+interface Parts {
+  readonly directory: OpenApiSource["directory"];
+  readonly components: ComponentSchemas;
+  readonly usedIds: Set<string>;
+}
+
 interface Operation {
   readonly operationId: string;
   readonly summary?: string;
@@ -19,6 +27,34 @@ interface Operation {
   readonly responses: Readonly<Record<string, unknown>>;
 }
 
+const ERROR_SCHEMA = {
+  type: "object",
+  properties: {
+    error: {
+      type: "object",
+      properties: {
+        code: { type: "string" },
+        message: { type: "string" },
+        error_id: { type: "string" },
+        issues: {
+          type: "array",
+          description: "Problems of a request that does not match the route's schemas",
+          items: {
+            type: "object",
+            properties: {
+              in: { enum: ["params", "query", "headers", "body"] },
+              path: { type: "array", items: { type: ["string", "integer"] } },
+              message: { type: "string" },
+            },
+            required: ["in", "path", "message"],
+          },
+        },
+      },
+      required: ["code", "message"],
+    },
+  },
+  required: ["error"],
+};
 const ERROR_REF = { $ref: "#/components/schemas/Error" };
 const errorResponse = (description: string) => ({
   description,
@@ -38,6 +74,7 @@ const BODY_REFUSALS = {
  */
 export function openApiDocument({ routes, directory }: OpenApiSource): Record<string, unknown> {
   const paths = Object.create(null) as Record<string, Record<string, Operation>>;
+  const components = new ComponentSchemas({ Error: ERROR_SCHEMA });
   const usedIds = new Set<string>();
   // OpenAPI treats paths that differ only in parameter names as one path; the names of the first route are used.
   const patterns = new Map<string, RoutePattern>();
@@ -48,44 +85,13 @@ export function openApiDocument({ routes, directory }: OpenApiSource): Record<st
     patterns.set(pattern.shape, pattern);
     const path = templateOf(pattern.path);
     paths[path] ??= Object.create(null) as Record<string, Operation>;
-    paths[path][holder.method.toLowerCase()] = operationOf(holder, pattern, directory, usedIds);
+    paths[path][holder.method.toLowerCase()] = operationOf(holder, pattern, { directory, components, usedIds });
   }
   return {
     openapi: "3.1.0",
     info: { title: "Routes of this engine", version: "1" },
     paths,
-    components: {
-      schemas: {
-        Error: {
-          type: "object",
-          properties: {
-            error: {
-              type: "object",
-              properties: {
-                code: { type: "string" },
-                message: { type: "string" },
-                error_id: { type: "string" },
-                issues: {
-                  type: "array",
-                  description: "Problems of a request that does not match the route's schemas",
-                  items: {
-                    type: "object",
-                    properties: {
-                      in: { enum: ["params", "query", "headers", "body"] },
-                      path: { type: "array", items: { type: ["string", "integer"] } },
-                      message: { type: "string" },
-                    },
-                    required: ["in", "path", "message"],
-                  },
-                },
-              },
-              required: ["code", "message"],
-            },
-          },
-          required: ["error"],
-        },
-      },
-    },
+    components: { schemas: components.schemas },
   };
 }
 
@@ -100,16 +106,16 @@ function templateOf(path: string): string {
 function operationOf(
   { binding, method }: RouteHolder,
   pattern: RoutePattern,
-  directory: OpenApiSource["directory"],
-  usedIds: Set<string>,
+  { directory, components, usedIds }: Parts,
 ): Operation {
   const view = directory.functionById(binding.functionId);
+  const format = components.moved(view?.request_format);
   const names = [...pattern.parameterNames, ...(pattern.tailName === undefined ? [] : [pattern.tailName])];
-  const body = propertyOf(view?.request_format, "body");
+  const body = propertyOf(format, "body");
   const { settings } = binding;
   const takesBody =
     method === "POST" || method === "PUT" || method === "PATCH" || settings.streamsBody || body !== undefined;
-  const path = propertyOf(view?.request_format, "path_params");
+  const path = propertyOf(format, "path_params");
   return {
     operationId: uniqueId(binding.functionId, method, usedIds),
     ...(view?.description === null || view?.description === undefined ? {} : { summary: view.description }),
@@ -120,12 +126,15 @@ function operationOf(
         required: true,
         schema: propertyOf(path, name) ?? { type: "string" },
       })),
-      ...parametersOf("query", propertyOf(view?.request_format, "query_params")),
-      ...parametersOf("header", propertyOf(view?.request_format, "headers")),
+      ...parametersOf("query", propertyOf(format, "query_params")),
+      ...parametersOf("header", propertyOf(format, "headers")),
     ],
-    ...(takesBody ? { requestBody: { content: requestContent(view?.request_format, settings) } } : {}),
+    ...(takesBody ? { requestBody: { content: requestContent(format, settings) } } : {}),
     responses: {
-      "200": { description: "The function's response", content: responseContent(view?.response_format) },
+      "200": {
+        description: "The function's response",
+        content: responseContent(components.moved(view?.response_format)),
+      },
       "400": errorResponse("The request is malformed"),
       ...(takesBody ? BODY_REFUSALS : {}),
       ...(settings.conditionFunctionId === undefined
