@@ -163,6 +163,12 @@ describe("a typed route", () => {
       readonly children: readonly Tree[];
     }
     const tree: z.ZodType<Tree> = z.lazy(() => z.object({ children: z.array(tree) }));
+    /** As valibot's converter returns it: an interface, which is not assignable to a Record. */
+    interface ConvertedSchema {
+      type?: string;
+      properties?: Record<string, object>;
+    }
+    const id: ConvertedSchema = { type: "object", properties: { id: {} } };
     worker.http.put(
       "/trees/:id",
       {
@@ -170,7 +176,7 @@ describe("a typed route", () => {
         metadata: { team: "a" },
         params: withJsonSchema(
           plainSchema((value) => ({ value })),
-          { type: "object", properties: { id: {} } },
+          id,
         ),
         body: z.object({ tree, note: z.string().optional() }),
         response: z.object({ saved: z.boolean() }),

@@ -64,11 +64,11 @@ function jsonSchemaOf(schema: StandardSchema, options: StandardJsonSchemaOptions
 
 /**
  * Returns the schema with a JSON Schema for listings, OpenAPI and the console. For libraries without a conversion of
- * their own: `withJsonSchema(schema, toJsonSchema(schema))`.
+ * their own, e.g. with `toJsonSchema` of `@valibot/to-json-schema`: `withJsonSchema(schema, toJsonSchema(schema))`.
  */
 export function withJsonSchema<Schema extends StandardSchema>(
   schema: Schema,
-  jsonSchema: Readonly<Record<string, unknown>>,
+  jsonSchema: object,
 ): StandardSchema<InputOf<Schema>, OutputOf<Schema>> {
   const convert = (): Record<string, unknown> => ({ ...jsonSchema });
   const standard = schema["~standard"] as StandardSchema<InputOf<Schema>, OutputOf<Schema>>["~standard"];
