@@ -215,11 +215,11 @@ describe("deploy/", () => {
     const folder = await projectOf("typescript");
     const documented = readFileSync(join(root, "docs/guide/deploy.md"), "utf8");
     const [, install = ""] = /`RUN (svc worker add [^`]+)`/.exec(documented) ?? [];
-    await runToEnd("sh", ["-c", install.replace("NAME", "greeter")], { cwd: folder, env });
-    // A build keeps nothing that it writes below a volume.
-    rmSync(join(folder, ".svc"), { recursive: true, force: true });
     const { bridge, http, realtime } = await freePorts();
     const ports = { SVC_BRIDGE_PORT: String(bridge), SVC_HTTP_PORT: String(http), SVC_WS_PORT: String(realtime) };
+    await runToEnd("sh", ["-c", install.replace("NAME", "greeter")], { cwd: folder, env: { ...env, ...ports } });
+    // A build keeps nothing that it writes below a volume.
+    rmSync(join(folder, ".svc"), { recursive: true, force: true });
     const [checkProgram = "", ...args] = JSON.parse(check.slice(check.indexOf("["))) as string[];
     const isHealthy = (): Promise<boolean> =>
       runToEnd(checkProgram, args, { cwd: folder, env: { ...env, ...ports } }).then(

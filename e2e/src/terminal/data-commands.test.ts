@@ -71,7 +71,9 @@ beforeAll(async () => {
     worker.registerTrigger({ type: "cron", function_id: "orders::note", config: { expression: "0 3 * * *" } })
       .registered,
   ]);
-  terminal = await openTerminal({ cwd: project, columns: COLUMNS });
+  // The tester may have an engine at the default port.
+  const env = { SVC_BRIDGE_PORT: String(ports.bridge) };
+  terminal = await openTerminal({ cwd: project, columns: COLUMNS, env });
 }, 60_000);
 
 afterAll(async () => {

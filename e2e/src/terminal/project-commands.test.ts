@@ -24,7 +24,8 @@ let terminal: Terminal;
 
 beforeAll(async () => {
   ports = await freePorts();
-  terminal = await openTerminal({ cwd: parent, rows: 60 });
+  // The tester may have an engine at the default port.
+  terminal = await openTerminal({ cwd: parent, rows: 60, env: { SVC_BRIDGE_PORT: String(ports.bridge) } });
 });
 
 afterAll(async () => {
@@ -80,7 +81,7 @@ describe("in the project", () => {
       status: 0,
       text: expect.stringMatching(/config\.yaml.*ok/) as string,
     });
-    expect(await terminal.execute("svc config explain engine.bridge.port")).toMatchObject({
+    expect(await terminal.execute("env -u SVC_BRIDGE_PORT svc config explain engine.bridge.port")).toMatchObject({
       status: 0,
       text: expect.stringContaining("49134") as string,
     });
