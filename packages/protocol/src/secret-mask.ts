@@ -331,7 +331,8 @@ function withoutCredentials(text: string): string {
     // An address may contain further starts. Searching for its end only once keeps the time linear.
     if (from >= end) {
       end = endOfAddress(text, from);
-      lastAt = text.lastIndexOf("@", end - 1);
+      // In the address only: a search back through the whole text would take quadratic time.
+      lastAt = from + text.slice(from, end).lastIndexOf("@");
     }
     if (lastAt < from) continue;
     const [authority = ""] = text.slice(from, end).split(/[/?#]/, 1);
