@@ -268,6 +268,14 @@ def test_mistakes_of_a_route_fail_when_it_is_registered(connect_real: Connect) -
         http.register("GET", "/x", "handler")  # type: ignore[arg-type]
 
 
+def test_a_route_whose_trigger_is_refused_leaves_no_function(connect_real: Connect) -> None:
+    http = connect_real().http
+    with pytest.raises(ValueError, match="JSON"):
+        http.register("GET", "/refused", lambda: None, rate_limit={"requests": object()})  # type: ignore[dict-item]
+    route = http.register("GET", "/refused", lambda: None)
+    assert route.trigger.wait_registered(10) == "active"
+
+
 def test_unregister_removes_function_and_trigger(connect_real: Connect, ask: Ask) -> None:
     worker = connect_real()
     route = worker.http.register("DELETE", "/gone", lambda: {"ok": True})

@@ -127,9 +127,12 @@ class HttpRoutes:
             ),
         )
         config = {name: value for name, value in given.items() if name not in _OWN}
-        trigger = self._registrar.trigger(
-            {"type": "http", "function_id": function.id, "config": {"api_path": path, "http_method": method, **config}}
-        )
+        config |= {"api_path": path, "http_method": method}
+        try:
+            trigger = self._registrar.trigger({"type": "http", "function_id": function.id, "config": config})
+        except BaseException:
+            function.unregister()
+            raise
         return HttpRoute(function, trigger)
 
     def _decorator(self, method: HttpMethod, path: str, options: RouteOptions) -> Callable[[Function], Function]:
