@@ -3,11 +3,14 @@ import { openDatabase } from "./driver.ts";
 import type { QueryThreadStart } from "./query-thread.ts";
 
 // A separate thread with its own connection, so that neither readers nor the store's thread have to wait.
-const { file, driver, sql, parameters } = workerData as QueryThreadStart;
-const database = openDatabase(file, driver);
-try {
-  database.exec("PRAGMA busy_timeout=5000");
-  parentPort?.postMessage(database.prepare(sql).all(...parameters));
-} finally {
-  database.close();
+const { file, driver, sql, parameters, cancelled } = workerData as QueryThreadStart;
+const isCancelled = (): boolean => Atomics.load(new Uint8Array(cancelled), 0) === 1;
+if (!isCancelled()) {
+  const database = openDatabase(file, driver);
+  try {
+    database.exec("PRAGMA busy_timeout=5000");
+    if (!isCancelled()) parentPort?.postMessage(database.prepare(sql).all(...parameters));
+  } finally {
+    database.close();
+  }
 }

@@ -8,6 +8,8 @@ export interface QueryThreadStart {
   readonly driver: DriverName;
   readonly sql: string;
   readonly parameters: readonly SqlValue[];
+  /** Its first byte is 1 once the result is no longer needed. */
+  readonly cancelled: SharedArrayBuffer;
 }
 
 export interface QueryThreadOptions {
@@ -15,7 +17,7 @@ export interface QueryThreadOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** Aborts the statement. */
+  /** Aborts before the statement starts, or when it ends: a running statement cannot be interrupted. */
   readonly signal: AbortSignal;
   /** Default: `defaultDriver()`. */
   readonly driver?: DriverName | undefined;
@@ -32,31 +34,34 @@ export async function runInThread(
 ): Promise<readonly SqlRow[]> {
   const { file, driver, clock, timeoutMs, signal } = options;
   signal.throwIfAborted();
-  const start: QueryThreadStart = { file, driver: driver ?? defaultDriver(), sql, parameters };
+  const cancelled = new SharedArrayBuffer(1);
+  const start: QueryThreadStart = { file, driver: driver ?? defaultDriver(), sql, parameters, cancelled };
   const worker = new Worker(new URL("./query-thread-entry.js", import.meta.url), {
     workerData: start,
     name: "svc-store-query",
   });
   let rows: readonly SqlRow[] | undefined;
   let failure = new Error("the thread ended without an error message");
+  let reason: string | undefined;
   worker.once("message", (message: readonly SqlRow[]) => {
     rows = message;
   });
   worker.once("error", (error) => {
     failure = error instanceof Error ? error : new Error(String(error));
   });
-  const end = (reason: string): void => {
-    failure = new Error(reason);
-    void worker.terminate();
+  // Never terminates the thread: libsql aborts the process when its thread is terminated during a statement.
+  const end = (why: string): void => {
+    reason ??= why;
+    Atomics.store(new Uint8Array(cancelled), 0, 1);
   };
   const onAbort = (): void => end("the store is closing");
   signal.addEventListener("abort", onAbort, { once: true });
   const cancel = clock.after(timeoutMs, () => end(`it took longer than ${timeoutMs} ms`));
-  // Wait for the exit: a terminated thread runs until its SQLite statement ends. It must not write after this has
-  // settled.
+  // Wait for the exit: a cancelled thread runs until its statement ends. It must not write after this has settled.
   await new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   cancel();
   signal.removeEventListener("abort", onAbort);
+  if (reason !== undefined) throw new Error(reason);
   if (rows === undefined) throw failure;
   return rows;
 }

@@ -67,6 +67,7 @@ async function openThread(options: ThreadOptions, events: ThreadEvents): Promise
   return (await thread.opened) === "open" ? thread : undefined;
 }
 
+/** The thread is never terminated: libsql aborts the process when its thread is terminated during a statement. */
 class WorkerThread implements Thread {
   readonly opened: Promise<"open" | "renewed">;
   readonly #worker: Worker;
@@ -116,24 +117,34 @@ class WorkerThread implements Thread {
     this.#state = "closing";
     this.#closeProblem = "the thread ended before it closed the file";
     this.post({ kind: "close", time });
-    const cancel = this.#clock.after(CLOSE_TIMEOUT_MS, () => {
-      this.#closeProblem = `closing took longer than ${CLOSE_TIMEOUT_MS} ms`;
-      void this.#worker.terminate();
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(CLOSE_TIMEOUT_MS, () => {
+        this.#closeProblem = `closing took longer than ${CLOSE_TIMEOUT_MS} ms`;
+        this.#worker.unref();
+        resolve();
+      });
+      void this.#exited.then(() => {
+        cancel();
+        resolve();
+      });
     });
-    await this.#exited;
-    cancel();
     return this.#closeProblem;
   }
 
   #untilOpen(options: ThreadOptions, lastError: () => string): Promise<"open" | "renewed"> {
     return new Promise((resolve, reject) => {
       let isRenewed = false;
+      let isLate = false;
       const cancel = options.clock.after(options.openTimeoutMs, () => {
+        isLate = true;
         reject(new Error(`the database ${options.file} was not open after ${options.openTimeoutMs} ms`));
-        void this.#worker.terminate();
+        this.#worker.unref();
       });
       this.#worker.on("message", (message: FromThread) => {
-        if (message.kind === "open") {
+        if (message.kind === "open" && isLate) {
+          const now = options.clock.now();
+          this.post({ kind: "close", time: message.time ?? { now, wall: now } });
+        } else if (message.kind === "open") {
           this.#state = "open";
           this.wasUnclean = message.wasUnclean;
           this.damage = message.damage;

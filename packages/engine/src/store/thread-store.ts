@@ -103,6 +103,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #problem: string | undefined;
   #damage: string | undefined;
   readonly #abort = new AbortController();
+  /** The check of the content, if there was one. */
+  #check: Promise<void> | undefined;
   #cancelSweep: (() => void) | undefined;
   #closing: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
@@ -147,7 +149,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   /** Checks for damage that the check on opening does not find, e.g. an index that does not match its table. */
   #checkContent(): void {
     const { file, driver } = this.#options;
-    integrityProblem({ file, driver, clock: this.#clock, signal: this.#abort.signal }).then(
+    this.#check = integrityProblem({ file, driver, clock: this.#clock, signal: this.#abort.signal }).then(
       (problem) => {
         if (problem !== undefined) this.#noteDamage(damageText(file, problem));
       },
@@ -421,6 +423,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#state = { name: "closed" };
     this.#failInFlight("the store was closed before the write finished");
     this.#failWaiting("the store was closed before the write finished");
+    // The process must not end before the thread of the check has.
+    await this.#check;
     if (state.name !== "ready") return;
     const problem = await state.thread.close(this.#time.read());
     if (problem !== undefined)
