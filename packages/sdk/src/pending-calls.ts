@@ -161,8 +161,7 @@ export class PendingCalls {
   }
 }
 
-export function callTimeout(call: PendingCall): CallError {
-  return new CallError("call_timeout", `Function ${call.functionId} did not answer within ${call.timeoutMs} ms`, {
-    details: { function_id: call.functionId, timeout_ms: call.timeoutMs },
-  });
+export function callTimeout({ functionId, timeoutMs }: PendingCall, addition = ""): CallError {
+  const message = `Function ${functionId} did not answer within ${timeoutMs} ms${addition}`;
+  return new CallError("call_timeout", message, { details: { function_id: functionId, timeout_ms: timeoutMs } });
 }

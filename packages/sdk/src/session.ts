@@ -160,7 +160,7 @@ export class Session {
     for (const call of this.#pending.takeExpired(nowMs)) {
       const written = call.waiting === undefined;
       if (written && call.invocationId !== undefined) this.#sendCancel(call.invocationId, "timeout");
-      call.reject(written ? callTimeout(call) : neverSent(callTimeout(call)));
+      call.reject(written ? callTimeout(call) : neverSent(callTimeout(call, NOT_CONNECTED)));
     }
   }
 
@@ -416,6 +416,9 @@ export class Session {
     else this.#onResult(call.invocationId, undefined, error, "");
   }
 }
+
+/** Addition to the message of an unsent call's timeout: the function is not what was slow. */
+const NOT_CONNECTED = ": there was no connection to the engine, the call was not sent";
 
 /** Returns the same error for an unsent call: the function cannot have run. */
 function neverSent(error: CallError): CallError {
