@@ -126,6 +126,28 @@ describe("svc doctor", () => {
     expect(shell.written.out).toMatch(/last line: \\u001b\[31mno such thing$/m);
   });
 
+  it("warns of a worker whose last change failed, while its previous processes keep running", async () => {
+    const project = projectWith("workers:\n  - name: probe-worker\n    path: ./probe\n    watch: false\n");
+    await writeProbeWorker(join(project.dir, "probe"));
+    const engine = await startTestEngine(project);
+    cleanUps.push(() => engine.stop());
+    const wait = `--payload={"name":"probe-worker","timeout_ms":30000}`;
+    const shell = recordedShell({ cwd: project.dir });
+    await run(["trigger", "--function-id=worker::wait", wait, "--url", engine.url], shell);
+    await writeFile(join(project.dir, "probe/worker.mjs"), "process.exit(4);\n");
+    expect(await run(["worker", "restart", "probe-worker", "--url", engine.url], shell)).toBe(EXIT.failed);
+
+    const { status, checks } = await doctor(project);
+
+    expect(status).toBe(EXIT.done);
+    expect(checks).toContainEqual({
+      check: "worker probe-worker",
+      status: "warning",
+      message: expect.stringMatching(/^ready, but its previous processes keep running: its new process .*exit code 4/),
+      remedy: expect.stringContaining("svc worker restart probe-worker"),
+    });
+  });
+
   it("warns of jobs that no worker can run, with the reason", async () => {
     const project = projectWith(
       `workers:\n  - name: svc-queue\n    config: {adapter: {name: in_memory}}\n${FREE_PORTS}`,

@@ -132,8 +132,16 @@ async function workerFindings(worker: Worker): Promise<readonly Finding[]> {
 
 const TRANSITIONAL: ReadonlySet<string> = new Set(["installing", "starting", "stopping"]);
 
-function workerFinding({ name, state, reason, log_file, last_exit }: WorkerReport): Finding {
+function workerFinding({ name, state, reason, problem, log_file, last_exit }: WorkerReport): Finding {
   const check = `worker ${name}`;
+  if (state === "ready" && problem !== null) {
+    return {
+      check,
+      status: "warning",
+      message: `ready, but its previous processes keep running: ${problem}`,
+      remedy: `Correct it, then: svc worker restart ${name}. More: svc worker status ${name}`,
+    };
+  }
   if (state === "ready") return { check, status: "ok", message: "ready" };
   // Last line of the process itself. The log file ends with a note of the engine, which repeats the reason.
   const last = last_exit?.lines.at(-1);
