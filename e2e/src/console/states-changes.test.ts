@@ -140,6 +140,8 @@ it("opens and edits a value of one megabyte", async () => {
   await page.getByRole("button", { name: "Save …" }).click();
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("version 2", { exact: true }).waitFor();
+  // The next test may use this document, and must not see this message.
+  await page.getByText("value is saved").waitFor();
   expect(((await get("large", "value")) as { text: string }).text[0]).toBe("y");
 });
 
