@@ -23,7 +23,7 @@ describe("the time of a log", () => {
     return time.now();
   }
 
-  it("is that of the batch, never earlier than that of a write before, and goes on over a restart", () => {
+  it("is the time of the batch, is never earlier than the time of the previous write, and continues after a restart", () => {
     const time = open();
     expect([commit(time, 1_000, 1_000), commit(time, 500, 500), commit(time, 5_000, 5_000)]).toEqual([
       1_000, 1_000, 5_000,
@@ -59,7 +59,7 @@ describe("the clock of a log", () => {
     ["two hours back", -7_200_000],
     ["a year forward", YEAR],
     ["a year back", -YEAR],
-  ])("goes on as before when the wall clock is set %s", (_, byMs) => {
+  ])("advances as before when the wall clock is set %s", (_, byMs) => {
     const wall = manualClock(START);
     let jumps = 0;
     const clock = new LogClock(wall, undefined, () => {

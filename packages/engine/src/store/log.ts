@@ -8,7 +8,7 @@
  *   must nevertheless ignore an entry that it gets twice.
  * - **Durability.** An entry whose append resolved, or that a reader was given, survives what the log is built for: the
  *   loss of a minority of its servers. It is never changed.
- * - **Identity.** A log has an identity, which it keeps for life. A log that was created anew has another one.
+ * - **Identity.** A log has an identity, which never changes. A log that replaces it has another identity.
  */
 export interface Log {
   /**

@@ -40,7 +40,7 @@ it("a reader that was cut off continues where it was", async () => {
 
 it.each([
   ["went back", (log: MemoryLog) => log.goBack(1)],
-  ["was created anew", (log: MemoryLog) => log.replace()],
+  ["was replaced", (log: MemoryLog) => log.replace()],
 ])("a reader is notified when the log %s", async (_, change) => {
   const log = new MemoryLog();
   const connection = log.connect();

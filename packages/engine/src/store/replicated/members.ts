@@ -61,7 +61,7 @@ export function forgetVotes(tables: ReplicaTables, run: string): void {
   tables.run("DELETE FROM replica_votes WHERE target = ?", run);
 }
 
-/** Expels whoever has enough votes. With each one that goes, a majority is smaller. */
+/** Expels the runs that have enough votes. Each expelled run makes the majority smaller. */
 function expelVotedOut(tables: ReplicaTables): void {
   for (;;) {
     const members = tables.members().length;

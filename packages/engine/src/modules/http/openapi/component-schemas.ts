@@ -83,7 +83,7 @@ function targetsOf(format: JsonObject): ReadonlyMap<string, unknown> {
   return targets;
 }
 
-/** Returns the schema that a JSON pointer within the format leads to; undefined if there is none. */
+/** Returns the schema at a JSON pointer within the format, or undefined if there is none. */
 function resolved(format: JsonObject, ref: string): unknown {
   if (ref !== "#" && !ref.startsWith("#/")) return undefined;
   let value: unknown = format;
