@@ -98,7 +98,8 @@ function isSocketUrl(text: string): boolean {
   return URL.canParse(text) && ["ws:", "wss:"].includes(new URL(text).protocol);
 }
 
-function isRunning(pid: number): boolean {
+/** Returns true if a process with this id runs, whoever owns it. */
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Worker } from "@svc-runtime/sdk";
+import { isRunning } from "../engine/announced-engine.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { type ListedEntry, listedEntries } from "../project/config-entries.ts";
 import type { Project } from "../project/project.ts";
@@ -125,13 +126,4 @@ function stillRunning({ name }: WorkerReport, { shownConfig }: Project): Command
       advice: [`The engine may have rejected the file; check its log for a problem in ${shownConfig}.`],
     },
   );
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
