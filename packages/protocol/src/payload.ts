@@ -57,9 +57,13 @@ export class Payload {
   }
 
   get byteLength(): number {
-    if (this.#bytes !== undefined) return this.#bytes.byteLength;
-    this.#bytes = encoder.encode(this.#text);
-    return this.#bytes.byteLength;
+    return this.bytes().byteLength;
+  }
+
+  /** Its JSON in UTF-8. All callers share the bytes: do not modify them. */
+  bytes(): Uint8Array {
+    this.#bytes ??= encoder.encode(this.#text);
+    return this.#bytes;
   }
 
   /** The UTF-8 bytes if it was received as bytes. They can be sent without decoding. */
