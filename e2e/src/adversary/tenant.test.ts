@@ -207,11 +207,11 @@ describe("a tenant", () => {
     const stopped = new AbortController();
     const requests: Promise<unknown>[] = [];
 
-    // In parts: on a busy machine the engine needs longer for thousands of frames than any timeout here.
+    // In parts: on a busy machine the engine needs longer for hundreds of frames than any timeout here.
     const many = async (count: number, frame: () => RawFrame): Promise<void> => {
       for (let n = 1; n <= count; n++) {
         evil.say(frame());
-        if (n % 500 === 0) await evil.settled();
+        if (n % 100 === 0) await evil.settled();
       }
     };
 
