@@ -1,7 +1,7 @@
-import { resolveAddress, streamsAddress } from "./address.ts";
-import { noAsyncContext } from "./async-context.ts";
-import { browserSockets } from "./browser-socket.ts";
+import { noAsyncContext } from "./calls/async-context.ts";
 import { systemClock } from "./clock.ts";
+import { resolveAddress, streamsAddress } from "./connection/address.ts";
+import { browserSockets } from "./connection/browser-socket.ts";
 import { type Http, requestHandler } from "./http/http.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { checkedOptions } from "./names/option-names.ts";
@@ -56,11 +56,11 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
   return new Worker(resolveAddress(typeof first === "string" ? first : undefined, undefined), options, {
     openSocket: browserSockets(options.token),
     channels: async () => (await import("./channels/browser-channels.ts")).browserChannels,
-    provider: () => import("./provider.ts"),
+    provider: () => import("./registration/provider.ts"),
     http: requests,
     queueAndCron: () => import("./queue-and-cron.ts"),
     stateTransfer: () => import("./state/state-transfer.ts"),
-    frameTexts: () => import("./frame-texts.ts"),
+    frameTexts: () => import("./connection/frame-texts.ts"),
     asyncContext: noAsyncContext,
     clock: systemClock,
     newId: newUuid,

@@ -2,8 +2,7 @@
 
 export type { ChannelRef } from "@svc-runtime/protocol/client";
 export { CallError, type ErrorCode, type Job } from "@svc-runtime/protocol/client";
-export type { ReconnectOptions } from "./backoff.ts";
-export type { CallContext, Caller, Handler } from "./call-context.ts";
+export type { CallContext, Caller, Handler } from "./calls/call-context.ts";
 export type {
   CallOptions,
   CallRequest,
@@ -12,19 +11,20 @@ export type {
   FunctionChoice,
   PayloadOf,
   ResultOf,
-} from "./call-request.ts";
+} from "./calls/call-request.ts";
+export type { JsonCallRequest } from "./calls/json-call.ts";
 export type { CollectOptions, ReadRef, WriteRef } from "./channels/channel-host.ts";
 export { ChannelReader } from "./channels/channel-reader.ts";
 export type { ChannelItem } from "./channels/channel-socket.ts";
 export { ChannelWriter } from "./channels/channel-writer.ts";
 export type { Channel, ChannelOptions } from "./channels/channels.ts";
-export type { ConnectionState } from "./connection.ts";
+export type { ReconnectOptions } from "./connection/backoff.ts";
+export type { ConnectionState } from "./connection/connection.ts";
+export type { TriggerResult } from "./connection/session.ts";
 export type { CronEvent, CronOutcome, CronRun, CronSchedule, CronTriggered } from "./cron/cron-types.ts";
 export type { WorkerCron } from "./cron/worker-cron.ts";
 export type { EventMetadata, EventTopic } from "./event/event-types.ts";
 export type { WorkerEvent } from "./event/worker-event.ts";
-// Exported with `*`, because a module can only merge its declarations into exports of this form (or its own).
-export * from "./functions.ts";
 export type { HttpHandler, HttpRequestHandler } from "./http/http-handler.ts";
 export type { HttpFile, HttpRequest, HttpTriggerPayload } from "./http/http-request.ts";
 export { type HttpHeaders, type HttpResponse, json, type ResponseOptions, redirect } from "./http/http-response.ts";
@@ -42,7 +42,6 @@ export type {
 } from "./http/route-types.ts";
 export type { ServerSentEvent } from "./http/server-sent-event.ts";
 export type { WorkerHttp } from "./http/worker-http.ts";
-export type { HttpFunction, HttpFunctionAuth } from "./http-function.ts";
 export type {
   ConditionOptions,
   HelperOptions,
@@ -55,7 +54,6 @@ export type {
   WriteOptions,
 } from "./items/item-types.ts";
 export type { UpdateOp, UpdateOpError, UpdatePath } from "./items/update-op.ts";
-export type { JsonCallRequest } from "./json-call.ts";
 export {
   createLogger,
   jsonLine,
@@ -86,15 +84,21 @@ export type {
 } from "./queue/queue-types.ts";
 export type { RunningJob } from "./queue/running-job.ts";
 export type { WorkerQueue } from "./queue/worker-queue.ts";
+// Exported with `*`, because a module can only merge its declarations into exports of this form (or its own).
+export * from "./registration/functions.ts";
+export type { HttpFunction, HttpFunctionAuth } from "./registration/http-function.ts";
 export type {
   FunctionOptions,
   Registration,
   TriggeredFunctionOptions,
   TriggerTypeInput,
-} from "./registration-options.ts";
+} from "./registration/registration-options.ts";
+export * from "./registration/trigger-configs.ts";
+export type { Binding, TriggerHandlers } from "./registration/trigger-providers.ts";
+export type { TriggerTypeRef } from "./registration/trigger-type-ref.ts";
+export type { RegisteredTrigger, TriggerInput } from "./registration/triggers.ts";
 export { type Format, type JsonSchema, withJsonSchema } from "./schema/schema.ts";
 export type { InputOf, OutputOf, StandardSchema } from "./schema/standard-schema.ts";
-export type { TriggerResult } from "./session.ts";
 export type {
   ExportedItem,
   ExportOptions,
@@ -139,9 +143,5 @@ export type {
 } from "./stream-client/stream-handlers.ts";
 export type { Span, SpanKind, SpanOptions } from "./telemetry/span.ts";
 export type { TelemetryOptions } from "./telemetry/telemetry-options.ts";
-export * from "./trigger-configs.ts";
-export type { Binding, TriggerHandlers } from "./trigger-providers.ts";
-export type { TriggerTypeRef } from "./trigger-type-ref.ts";
-export type { RegisteredTrigger, TriggerInput } from "./triggers.ts";
 export { VERSION } from "./version.ts";
 export type { Worker } from "./worker.ts";

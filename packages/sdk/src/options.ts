@@ -1,5 +1,5 @@
 import type { WorkerIntroduction } from "@svc-runtime/protocol/client";
-import type { ReconnectOptions } from "./backoff.ts";
+import type { ReconnectOptions } from "./connection/backoff.ts";
 import type { Logger } from "./logger.ts";
 import { type OptionNames, optionNames } from "./names/option-names.ts";
 import type { TelemetryOptions } from "./telemetry/telemetry-options.ts";

@@ -1,13 +1,13 @@
-import type { AsyncContext } from "./async-context.ts";
+import type { AsyncContext } from "./calls/async-context.ts";
 import type { ChannelStreams } from "./channels/channel-host.ts";
 import type { Clock } from "./clock.ts";
+import type { OpenSocket } from "./connection/socket.ts";
 import type { CronPart } from "./cron/worker-cron.ts";
 import type { HttpPart } from "./http/http.ts";
 import type { Logger } from "./logger.ts";
 import type { Part } from "./on-demand.ts";
 import type { RuntimeInfo } from "./options.ts";
 import type { QueuePart } from "./queue/worker-queue.ts";
-import type { OpenSocket } from "./socket.ts";
 import type { StateTransfer } from "./state/worker-state.ts";
 import type { CreateTelemetrySink } from "./telemetry/telemetry-sink.ts";
 import type { ProcessStats } from "./telemetry/worker-gauges.ts";
@@ -16,12 +16,12 @@ import type { ProcessStats } from "./telemetry/worker-gauges.ts";
 export interface Platform {
   readonly openSocket: OpenSocket;
   readonly channels: Part<ChannelStreams>;
-  readonly provider: Part<typeof import("./provider.ts")>;
+  readonly provider: Part<typeof import("./registration/provider.ts")>;
   readonly http: Part<HttpPart>;
   /** Makes the calls of `worker.queue` and `worker.cron`, which few pages use. */
   readonly queueAndCron: Part<QueuePart & CronPart>;
   readonly stateTransfer: Part<StateTransfer>;
-  readonly frameTexts: Part<typeof import("./frame-texts.ts")>;
+  readonly frameTexts: Part<typeof import("./connection/frame-texts.ts")>;
   readonly asyncContext: AsyncContext;
   readonly clock: Clock;
   readonly newId: () => string;

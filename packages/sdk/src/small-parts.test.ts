@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { isUuid } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_ADDRESS, redactAddress, resolveAddress } from "./address.ts";
+import { DEFAULT_ADDRESS, redactAddress, resolveAddress } from "./connection/address.ts";
+import { readMalformedFrame } from "./connection/malformed-frame.ts";
 import { createLogger, jsonLine, type LogRecord, logLevelFrom, safeLogger } from "./logger.ts";
-import { readMalformedFrame } from "./malformed-frame.ts";
 import { newUuid } from "./uuid.ts";
 import { VERSION } from "./version.ts";
 

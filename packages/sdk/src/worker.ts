@@ -1,7 +1,6 @@
 import { CallError, type ChannelRef } from "@svc-runtime/protocol/client";
-import type { AsyncContext } from "./async-context.ts";
-import { Backoff } from "./backoff.ts";
-import type { Handler } from "./call-context.ts";
+import type { AsyncContext } from "./calls/async-context.ts";
+import type { Handler } from "./calls/call-context.ts";
 import {
   type CallRequest,
   type EnqueueReceipt,
@@ -11,31 +10,34 @@ import {
   type PayloadOf,
   type ResultOf,
   type ResultType,
-} from "./call-request.ts";
+} from "./calls/call-request.ts";
+import { type JsonCallRequest, JsonPayload } from "./calls/json-call.ts";
+import { enqueueMembers, MAX_BACKLOG_BYTES, OutgoingCalls } from "./calls/outgoing-calls.ts";
 import type { ReadRef, WriteRef } from "./channels/channel-host.ts";
 import type { ChannelReader } from "./channels/channel-reader.ts";
 import type { ChannelWriter } from "./channels/channel-writer.ts";
 import { type Channel, type ChannelOptions, Channels, channelOptions } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
-import { Connection, type ConnectionState, notConnected } from "./connection.ts";
+import { Backoff } from "./connection/backoff.ts";
+import { Connection, type ConnectionState, notConnected } from "./connection/connection.ts";
+import { introductionOf } from "./connection/introduction.ts";
+import { Session } from "./connection/session.ts";
+import { waitConnected } from "./connection/wait-connected.ts";
 import { type WorkerCron, workerCron } from "./cron/worker-cron.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
-import type { Functions } from "./functions.ts";
 import type { BodyIn, HttpRequestHandler } from "./http/http-handler.ts";
 import { WorkerHttp } from "./http/worker-http.ts";
-import type { HttpFunction } from "./http-function.ts";
-import { introductionOf } from "./introduction.ts";
-import { type JsonCallRequest, JsonPayload } from "./json-call.ts";
 import { Listeners } from "./listeners.ts";
 import { type Logger, safeLogger } from "./logger.ts";
 import { checkedOptions } from "./names/option-names.ts";
 import { OnDemand } from "./on-demand.ts";
 import { type WaitOptions, type WorkerOptions, waitOptions } from "./options.ts";
-import { enqueueMembers, MAX_BACKLOG_BYTES, OutgoingCalls } from "./outgoing-calls.ts";
-import { OwnRegistrations } from "./own-registrations.ts";
 import type { Platform } from "./platform.ts";
 import { type WorkerQueue, workerQueue } from "./queue/worker-queue.ts";
 import { nameRefusal, timeoutProblem } from "./refusals.ts";
+import type { Functions } from "./registration/functions.ts";
+import type { HttpFunction } from "./registration/http-function.ts";
+import { OwnRegistrations } from "./registration/own-registrations.ts";
 import type {
   ConfigFor,
   FunctionOptions,
@@ -43,10 +45,12 @@ import type {
   ResultFor,
   ShownFormat,
   TriggerTypeInput,
-} from "./registration-options.ts";
+} from "./registration/registration-options.ts";
+import type { TriggerHandlers } from "./registration/trigger-providers.ts";
+import { type TriggerTypeRef, triggerTypeRef } from "./registration/trigger-type-ref.ts";
+import { type RegisteredTrigger, type TriggerInput, Triggers } from "./registration/triggers.ts";
 import type { Format } from "./schema/schema.ts";
 import type { OutputOf, StandardSchema } from "./schema/standard-schema.ts";
-import { Session } from "./session.ts";
 import { whenIdle, within } from "./shutdown.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
@@ -55,10 +59,6 @@ import { Spans } from "./telemetry/spans.ts";
 import { telemetryOf } from "./telemetry/telemetry-options.ts";
 import type { TelemetrySink, TelemetrySinkOptions } from "./telemetry/telemetry-sink.ts";
 import { workerLogger } from "./telemetry/worker-logger.ts";
-import type { TriggerHandlers } from "./trigger-providers.ts";
-import { type TriggerTypeRef, triggerTypeRef } from "./trigger-type-ref.ts";
-import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.ts";
-import { waitConnected } from "./wait-connected.ts";
 
 /** Maximum number of unsent bytes including answers. Above it the engine counts as stuck, and the worker reconnects. */
 const STUCK_BACKLOG_BYTES = 4 * MAX_BACKLOG_BYTES;
@@ -69,7 +69,7 @@ const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
  */
 const DRAIN_TIMEOUT_MS = 3_000;
 
-type FrameTexts = typeof import("./frame-texts.ts");
+type FrameTexts = typeof import("./connection/frame-texts.ts");
 
 /** A worker's connection to the engine. Created by `connect`. */
 export class Worker {

@@ -1,4 +1,4 @@
-import { openPlatformSocket, type PlatformSocket } from "../browser-socket.ts";
+import { openPlatformSocket, type PlatformSocket } from "../connection/browser-socket.ts";
 import type { ChannelItem, ChannelSocket, ChannelSocketEvents, OpenChannelSocket } from "./channel-socket.ts";
 
 const OPEN = 1;

@@ -1,4 +1,4 @@
-import type { CallContext } from "../call-context.ts";
+import type { CallContext } from "../calls/call-context.ts";
 import type { HttpHandler } from "./http-handler.ts";
 import type { HttpTriggerPayload } from "./http-request.ts";
 import { ResponseWriter } from "./response-writer.ts";

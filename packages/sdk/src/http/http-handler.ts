@@ -1,4 +1,4 @@
-import type { CallContext } from "../call-context.ts";
+import type { CallContext } from "../calls/call-context.ts";
 import type { HttpRequest, HttpTriggerPayload } from "./http-request.ts";
 import type { ResponseWriter } from "./response-writer.ts";
 

@@ -1,4 +1,4 @@
-import type { CallContext } from "../call-context.ts";
+import type { CallContext } from "../calls/call-context.ts";
 import { loadPart, type Part } from "../on-demand.ts";
 import { HTTP_HANDLER, type HttpHandler, type HttpRequestHandler } from "./http-handler.ts";
 import type { HttpTriggerPayload } from "./http-request.ts";

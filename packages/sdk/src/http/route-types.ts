@@ -1,8 +1,8 @@
-import type { CallContext } from "../call-context.ts";
-import type { Registration } from "../registration-options.ts";
+import type { CallContext } from "../calls/call-context.ts";
+import type { Registration } from "../registration/registration-options.ts";
+import type { HttpRouteSettings } from "../registration/trigger-configs.ts";
+import type { RegisteredTrigger } from "../registration/triggers.ts";
 import type { InputOf, OutputOf, StandardSchema } from "../schema/standard-schema.ts";
-import type { HttpRouteSettings } from "../trigger-configs.ts";
-import type { RegisteredTrigger } from "../triggers.ts";
 import type { HttpRequest } from "./http-request.ts";
 import type { HttpResponse } from "./http-response.ts";
 import type { ResponseWriter } from "./response-writer.ts";

@@ -1,7 +1,7 @@
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import type { Part } from "../on-demand.ts";
-import type { HttpMethod, HttpRouteSettings } from "../trigger-configs.ts";
-import { type Registrar, triggerTypeRef } from "../trigger-type-ref.ts";
+import type { HttpMethod, HttpRouteSettings } from "../registration/trigger-configs.ts";
+import { type Registrar, triggerTypeRef } from "../registration/trigger-type-ref.ts";
 import { type HttpPart, requestHandler } from "./http.ts";
 import { responseFormat, routeFormat } from "./route-format.ts";
 import type { HttpRoute, RegisterRoute, RouteHandler, RouteInput, RouteOptions } from "./route-types.ts";

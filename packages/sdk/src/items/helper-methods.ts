@@ -1,4 +1,4 @@
-import type { CallRequest } from "../call-request.ts";
+import type { CallRequest } from "../calls/call-request.ts";
 import type { Channels } from "../channels/channels.ts";
 import { snakeCase } from "../names/case.ts";
 import { engineResult, type ResultShape } from "../names/engine-result.ts";

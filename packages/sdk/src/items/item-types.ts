@@ -1,4 +1,4 @@
-import type { CallOptions } from "../call-request.ts";
+import type { CallOptions } from "../calls/call-request.ts";
 import type { UpdateOpError } from "./update-op.ts";
 
 /** Options of every helper. */

@@ -1,5 +1,5 @@
 import type { Job } from "@svc-runtime/protocol/client";
-import type { CallRequest } from "../call-request.ts";
+import type { CallRequest } from "../calls/call-request.ts";
 
 /** Maximum length of a progress note, in characters. */
 const MAX_NOTE = 256;

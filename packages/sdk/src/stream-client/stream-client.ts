@@ -1,15 +1,15 @@
 import { CallError } from "@svc-runtime/protocol/client";
-import { Backoff, type ReconnectOptions } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
-import { Connection, type ConnectionState, notConnected } from "../connection.ts";
+import { Backoff, type ReconnectOptions } from "../connection/backoff.ts";
+import { Connection, type ConnectionState, notConnected } from "../connection/connection.ts";
+import { LivenessCheck } from "../connection/liveness-check.ts";
+import type { OpenSocket } from "../connection/socket.ts";
+import { waitConnected } from "../connection/wait-connected.ts";
 import { Listeners } from "../listeners.ts";
-import { LivenessCheck } from "../liveness-check.ts";
 import { type Logger, safeLogger } from "../logger.ts";
 import { checkedOptions, type OptionNames, optionNames } from "../names/option-names.ts";
 import { type WaitOptions, waitOptions } from "../options.ts";
 import { nameRefusal } from "../refusals.ts";
-import type { OpenSocket } from "../socket.ts";
-import { waitConnected } from "../wait-connected.ts";
 import { readInbound } from "./inbound-message.ts";
 import { type CollectionOptions, StreamCollection } from "./stream-collection.ts";
 import type {

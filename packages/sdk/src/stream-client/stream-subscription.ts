@@ -1,6 +1,6 @@
 import { CallError } from "@svc-runtime/protocol/client";
-import { Backoff } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
+import { Backoff } from "../connection/backoff.ts";
 import type { Logger } from "../logger.ts";
 import type { InboundEvent } from "./inbound-message.ts";
 import type {

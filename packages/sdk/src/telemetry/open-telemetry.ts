@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { Active } from "../async-context.ts";
+import type { Active } from "../calls/async-context.ts";
 import { baggageMembers } from "./baggage.ts";
 import { readTraceparent, type TraceHeaders, writeTraceparent } from "./trace-context.ts";
 

@@ -1,4 +1,4 @@
-import type { Active, RunningCall } from "../async-context.ts";
+import type { Active, RunningCall } from "../calls/async-context.ts";
 import { checkedOptions, optionNames } from "../names/option-names.ts";
 import type { Span, SpanOptions } from "./span.ts";
 import { MAX_ATTRIBUTES, MAX_EVENTS, MAX_NAME_CHARS, type SpanRecord } from "./span-record.ts";

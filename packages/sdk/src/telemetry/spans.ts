@@ -1,6 +1,6 @@
-import type { Active, AsyncContext } from "../async-context.ts";
+import type { Active, AsyncContext } from "../calls/async-context.ts";
+import { RateLimiter } from "../calls/rate-limiter.ts";
 import type { Clock } from "../clock.ts";
-import { RateLimiter } from "../rate-limiter.ts";
 import { OwnSpan } from "./own-span.ts";
 import type { Span, SpanOptions } from "./span.ts";
 import type { SpanRecord } from "./span-record.ts";

@@ -1,0 +1,17 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { openTelemetry } from "../telemetry/open-telemetry.ts";
+import type { Active, AsyncContext } from "./async-context.ts";
+
+const active = new AsyncLocalStorage<Active>();
+
+/** Uses AsyncLocalStorage, and OpenTelemetry's context if the program has set that up. */
+export const nodeAsyncContext: AsyncContext = {
+  run(next, body, ...args) {
+    const tracing = openTelemetry();
+    return tracing === undefined
+      ? active.run(next, body, ...args)
+      : active.run(next, () => tracing.run(next, () => body(...args)));
+  },
+  current: () => active.getStore(),
+  headers: (current) => openTelemetry()?.headers(current) ?? current,
+};

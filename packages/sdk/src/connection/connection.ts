@@ -1,0 +1,265 @@
+import { CallError } from "@svc-runtime/protocol/client";
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import { redactAddress } from "./address.ts";
+import type { Backoff } from "./backoff.ts";
+import { LivenessCheck } from "./liveness-check.ts";
+import type { OpenSocket, Socket, UpgradeRefusal } from "./socket.ts";
+
+/**
+ * `disconnected`: not started. `connecting`: the first attempt is in progress. `connected`: the engine has registered
+ * this worker. `reconnecting`: the connection was lost or an attempt failed, and the next attempt is scheduled or in
+ * progress. `failed`: no attempts are left. `closed`: the worker was shut down.
+ */
+export type ConnectionState = "disconnected" | "connecting" | "connected" | "reconnecting" | "failed" | "closed";
+
+export const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** A connection that lasted this long counts as stable and resets the backoff. */
+export const STABLE_AFTER_MS = 5000;
+/** Time limit of the closing handshake; then the socket is terminated. */
+export const CLOSE_TIMEOUT_MS = 1000;
+
+export interface ConnectionEvents {
+  opened(): void;
+  message(text: string): void;
+  /** Called only after `opened`. */
+  lost(): void;
+  state(state: ConnectionState): void;
+}
+
+export interface ConnectionOptions {
+  readonly address: string;
+  readonly openSocket: OpenSocket;
+  readonly clock: Clock;
+  readonly backoff: Backoff;
+  readonly logger: Logger;
+  readonly events: ConnectionEvents;
+  /** Whether no attempt follows a close with this code. Default: an attempt always follows. */
+  readonly isFinal?: ((closeCode: number) => boolean) | undefined;
+}
+
+/**
+ * Keeps one socket to the engine open: handshake timeout, heartbeat, and a new attempt after every close, clean or not.
+ */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #shownAddress: string;
+  #state: ConnectionState = "disconnected";
+  #socket: Socket | undefined;
+  #open = false;
+  #wasConfirmed = false;
+  #lastProblem = "";
+  /** Why this side drops the present socket. Empty if it does not. */
+  #dropReason = "";
+  #refusal: UpgradeRefusal | undefined;
+  readonly #liveness: LivenessCheck;
+  readonly #timers = new Set<() => void>();
+  #stopped: (() => void) | undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#shownAddress = redactAddress(options.address);
+    this.#liveness = new LivenessCheck({
+      clock: options.clock,
+      ping: () => this.#socket?.ping?.(),
+      onDead: (silentMs) => this.drop(`nothing was received from the engine for ${silentMs} ms`),
+    });
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** Why the last attempt or connection ended. Empty before the first end. */
+  get lastProblem(): string {
+    return this.#lastProblem;
+  }
+
+  /** The engine's refusal of the last attempt. Undefined if it did not refuse. */
+  get refusal(): UpgradeRefusal | undefined {
+    return this.#refusal;
+  }
+
+  /** Whether the engine ever registered this worker. */
+  get wasConfirmed(): boolean {
+    return this.#wasConfirmed;
+  }
+
+  /** The address without secrets, for logs and errors. */
+  get shownAddress(): string {
+    return this.#shownAddress;
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket?.bufferedBytes ?? 0;
+  }
+
+  start(): void {
+    if (this.#state !== "disconnected") return;
+    this.#attempt("connecting");
+  }
+
+  /** Drops frames while no socket is open. The session sends none then. */
+  send(frame: string | Uint8Array): void {
+    if (this.#open) this.#socket?.send(frame);
+  }
+
+  flushed(): Promise<void> {
+    return this.#socket?.flushed() ?? Promise.resolve();
+  }
+
+  /** Called when the engine has registered this worker: the connection works. */
+  confirmed(): void {
+    if (!this.#open) return;
+    this.#wasConfirmed = true;
+    this.#options.backoff.reset();
+    this.#enter("connected");
+  }
+
+  /** Terminates the socket, after which a new attempt follows. For an engine that stopped reading. */
+  drop(reason: string): void {
+    this.#dropReason = reason;
+    this.#socket?.terminate();
+  }
+
+  /**
+   * Closes the connection without a new attempt. Resolves when the socket is closed, after one second at the latest.
+   */
+  async stop(): Promise<void> {
+    if (this.#state === "closed") return;
+    const socket = this.#socket;
+    this.#cancelTimers();
+    if (socket === undefined) {
+      this.#enter("closed");
+      return;
+    }
+    const closed = new Promise<void>((resolve) => {
+      this.#stopped = resolve;
+    });
+    this.#after(CLOSE_TIMEOUT_MS, () => socket.terminate());
+    if (this.#open) socket.close();
+    else socket.terminate();
+    await closed;
+  }
+
+  #attempt(state: "connecting" | "reconnecting"): void {
+    const { address, openSocket } = this.#options;
+    this.#enter(state);
+    // Set by the callbacks of this attempt's socket. No earlier socket exists here.
+    let closedWhileOpening: string | undefined;
+    this.#dropReason = "";
+    try {
+      this.#socket = openSocket(address, {
+        opened: () => this.#onOpened(),
+        message: (text) => this.#onMessage(text),
+        alive: () => this.#liveness.received(),
+        closed: (reason, refusal, code) => {
+          if (this.#socket === undefined) closedWhileOpening = reason;
+          else this.#onClosed(reason, refusal, code);
+        },
+      });
+    } catch (thrown) {
+      closedWhileOpening = thrown instanceof Error ? thrown.message : String(thrown);
+    }
+    if (closedWhileOpening !== undefined) {
+      this.#onClosed(closedWhileOpening);
+      return;
+    }
+    this.#after(HANDSHAKE_TIMEOUT_MS, () => {
+      this.#dropReason = `the handshake took longer than ${HANDSHAKE_TIMEOUT_MS} ms`;
+      this.#socket?.terminate();
+    });
+  }
+
+  #onOpened(): void {
+    this.#cancelTimers();
+    // A stop during the handshake already terminates this socket.
+    if (this.#stopped !== undefined) return;
+    this.#open = true;
+    this.#lastProblem = "";
+    this.#refusal = undefined;
+    this.#after(STABLE_AFTER_MS, () => this.#options.backoff.reset());
+    if (this.#socket?.ping !== undefined) this.#liveness.start();
+    this.#guard(() => this.#options.events.opened());
+  }
+
+  #onMessage(text: string): void {
+    this.#liveness.received();
+    this.#guard(() => this.#options.events.message(text));
+  }
+
+  #onClosed(reason: string, refusal?: UpgradeRefusal, code?: number): void {
+    const wasOpen = this.#open;
+    this.#open = false;
+    this.#socket = undefined;
+    this.#cancelTimers();
+    this.#lastProblem = this.#dropReason === "" ? reason : this.#dropReason;
+    this.#refusal = refusal;
+    if (wasOpen) this.#guard(() => this.#options.events.lost());
+    if (this.#stopped !== undefined) {
+      this.#enter("closed");
+      this.#stopped();
+      return;
+    }
+    // A listener of `lost` may have shut the worker down already.
+    if (this.#state === "closed") return;
+    this.#scheduleRetry(code !== undefined && this.#options.isFinal?.(code) === true);
+  }
+
+  #scheduleRetry(isFinal: boolean): void {
+    const { backoff, logger } = this.#options;
+    const delayMs = isFinal ? undefined : backoff.next();
+    const status = this.#refusal === undefined ? {} : { status: this.#refusal.status };
+    const fields = { address: this.#shownAddress, reason: this.#lastProblem, ...status, attempt: backoff.attempts };
+    if (delayMs === undefined) {
+      logger.error("gave up connecting to the engine", fields);
+      this.#enter("failed");
+      return;
+    }
+    logger.warn("not connected to the engine; retrying", { ...fields, delay_ms: delayMs });
+    this.#after(delayMs, () => this.#attempt("reconnecting"));
+    this.#enter("reconnecting");
+  }
+
+  #enter(state: ConnectionState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#guard(() => this.#options.events.state(state));
+  }
+
+  #after(delayMs: number, action: () => void): void {
+    const cancel = this.#options.clock.after(delayMs, () => {
+      this.#timers.delete(cancel);
+      action();
+    });
+    this.#timers.add(cancel);
+  }
+
+  #cancelTimers(): void {
+    this.#liveness.stop();
+    for (const cancel of this.#timers) cancel();
+    this.#timers.clear();
+  }
+
+  /** An error of a listener must not reach the socket's event loop. */
+  #guard(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#options.logger.error("a connection listener failed; this is a bug in the SDK or the listener", { error });
+    }
+  }
+}
+
+/** Returns the error for a wait that ended without a connection. */
+export function notConnected(connection: Connection, why: string): CallError {
+  const problem = connection.lastProblem === "" ? "" : `: ${connection.lastProblem}`;
+  const { shownAddress: address, refusal } = connection;
+  const refused =
+    refusal === undefined
+      ? {}
+      : { status: refusal.status, ...(refusal.message === undefined ? {} : { engine_message: refusal.message }) };
+  return new CallError("disconnected", `${why} ${address}${problem}`, {
+    details: { address, executed: "no", ...refused },
+  });
+}

@@ -1,0 +1,142 @@
+import { CallError, type MessageOf, type WireError } from "@svc-runtime/protocol/client";
+import { type AcceptedCall, acceptedCall } from "../calls/accepted-call.ts";
+import { encodeBindingResult, encodeFailure, oversizeError } from "../connection/frames.ts";
+import type { InboundCall } from "../connection/inbound.ts";
+import { jsonTextOf } from "../connection/json-text.ts";
+import type { Session, SessionOutput } from "../connection/session.ts";
+import { ProvidedBindings, type WireBinding } from "./provided-bindings.ts";
+
+export interface ProviderSessionOptions {
+  readonly session: Pick<Session, "isOpen" | "sendIfOpen">;
+  readonly log: SessionOutput["log"];
+  /** Returns a new UUID. */
+  readonly newId: () => string;
+}
+
+/**
+ * The part of a session for what the worker provides, without I/O: remembers the calls and bindings of the present
+ * connection, and answers them.
+ */
+export class ProviderSession {
+  readonly #session: Pick<Session, "isOpen" | "sendIfOpen">;
+  readonly #log: SessionOutput["log"];
+  readonly #newId: () => string;
+  /** Unanswered calls: function id by invocation id. */
+  readonly #calls = new Map<string, string>();
+  readonly #bindings = new ProvidedBindings();
+
+  constructor({ session, log, newId }: ProviderSessionOptions) {
+    this.#session = session;
+    this.#log = log;
+    this.#newId = newId;
+  }
+
+  /** Returns the call to run, or undefined if it already runs. */
+  accept(call: InboundCall): AcceptedCall | undefined {
+    // Only an engine that expects no answer omits the id, but the handler's bookkeeping requires one.
+    const invocationId = call.invocationId ?? this.#newId();
+    if (this.#calls.has(invocationId)) {
+      this.#log("warn", "a call arrived twice; running it once", {
+        invocation_id: invocationId,
+        function_id: call.functionId,
+      });
+      return undefined;
+    }
+    this.#calls.set(invocationId, call.functionId);
+    return acceptedCall(call, invocationId);
+  }
+
+  /** Returns whether the call still needed an answer. It no longer does. */
+  cancel(invocationId: string): boolean {
+    return this.#calls.delete(invocationId);
+  }
+
+  /**
+   * Answers a call with the handler's result. Undefined sends no result. If JSON cannot represent the result, or it is
+   * too large, the answer is an error.
+   */
+  answer(invocationId: string, result: unknown): void {
+    const functionId = this.#settle(invocationId);
+    if (functionId === undefined) return;
+    let text: string | undefined;
+    try {
+      text = jsonTextOf(result);
+    } catch (cause) {
+      const error = new CallError(
+        "serialization_error",
+        `the result of function ${functionId} cannot be written as JSON: ${(cause as Error).message}`,
+      );
+      this.#log("error", "failed to encode a handler's result as JSON", {
+        function_id: functionId,
+        invocation_id: invocationId,
+        error,
+      });
+      this.#session.sendIfOpen(encodeFailure(invocationId, functionId, error.toWire()));
+      return;
+    }
+    const frame = encodeResult(invocationId, functionId, text);
+    const tooLarge = oversizeError(frame, `the result of function ${functionId}`);
+    this.#session.sendIfOpen(
+      tooLarge === undefined ? frame : encodeFailure(invocationId, functionId, tooLarge.toWire()),
+    );
+  }
+
+  fail(invocationId: string, error: WireError): void {
+    const functionId = this.#settle(invocationId);
+    if (functionId === undefined) return;
+    const frame = encodeFailure(invocationId, functionId, error);
+    const tooLarge = oversizeError(frame, `the error of function ${functionId}`);
+    this.#session.sendIfOpen(
+      tooLarge === undefined
+        ? frame
+        : encodeFailure(invocationId, functionId, { code: error.code, message: error.message.slice(0, 4096) }),
+    );
+  }
+
+  /**
+   * Returns the function of a call that still needs an answer. A cancelled call and a call of an earlier connection do
+   * not.
+   */
+  #settle(invocationId: string): string | undefined {
+    const functionId = this.#calls.get(invocationId);
+    if (functionId !== undefined) this.#calls.delete(invocationId);
+    else {
+      const connected = this.#session.isOpen;
+      this.#log(connected ? "debug" : "warn", "a result was dropped: the call is no longer pending", {
+        invocation_id: invocationId,
+        connected,
+      });
+    }
+    return functionId;
+  }
+
+  /** Returns the binding to make, with the one that it replaces. */
+  bind(message: MessageOf<"registertrigger">): ReturnType<ProvidedBindings["add"]> {
+    return this.#bindings.add(message);
+  }
+
+  /** Returns the binding to remove. */
+  unbind(id: string): WireBinding | undefined {
+    return this.#bindings.remove(id);
+  }
+
+  /** Reports that the provider bound the trigger, or failed to. */
+  answerBinding(binding: WireBinding, error?: WireError): void {
+    if (!this.#bindings.holds(binding)) return;
+    if (error !== undefined) this.#bindings.remove(binding.id);
+    this.#session.sendIfOpen(encodeBindingResult(binding, error));
+  }
+
+  /** Forgets the calls and bindings of a connection that has ended. Returns them: they must be cancelled and unbound. */
+  disconnected(): { readonly invocationIds: readonly string[]; readonly bindings: readonly WireBinding[] } {
+    const invocationIds = [...this.#calls.keys()];
+    this.#calls.clear();
+    return { invocationIds, bindings: this.#bindings.removeAll() };
+  }
+}
+
+/** `result` is JSON text. Undefined writes neither result nor error. */
+function encodeResult(invocationId: string, functionId: string, result: string | undefined): string {
+  const head = `{"type":"invocationresult","invocation_id":"${invocationId}","function_id":${JSON.stringify(functionId)}`;
+  return result === undefined ? `${head}}` : `${head},"result":${result}}`;
+}

@@ -1,0 +1,132 @@
+import { type FunctionChoice, functionIdOf } from "../calls/call-request.ts";
+import type { Clock } from "../clock.ts";
+import type { Session, TriggerResult } from "../connection/session.ts";
+import { Listeners } from "../listeners.ts";
+import type { Logger } from "../logger.ts";
+import { checkedOptions, optionNames } from "../names/option-names.ts";
+import { wireTriggerConfig } from "../names/trigger-config-names.ts";
+import type { TriggerRegistration } from "./registrations.ts";
+import type { ConfigOf } from "./trigger-configs.ts";
+
+export type TriggerInput<Type extends string = string> = FunctionChoice & {
+  /** `http`, `cron`, `state`, or a type that a worker provides. */
+  readonly type: Type;
+  /** Config of the trigger type, e.g. `{api_path, http_method}` for `http`. */
+  readonly config: ConfigOf<Type>;
+  /** The handler receives it as `context.metadata` in each call. */
+  readonly metadata?: unknown;
+};
+
+const members = optionNames("registerTrigger", ["type", "function_id", "functionId", "config", "metadata"]);
+
+export interface RegisteredTrigger {
+  /** Assigned by the worker. Stays the same over reconnects. */
+  readonly id: string;
+  /**
+   * Resolves to the first status. Never rejects. Resolves to `inactive` if no status arrives within 30 seconds, or if
+   * the trigger is unregistered or the worker is shut down first.
+   */
+  readonly registered: Promise<TriggerResult>;
+  /** The latest status. Undefined before the first. */
+  readonly status: TriggerResult | undefined;
+  /**
+   * Calls `listener` for each status from now on. A trigger becomes inactive when its type or its function is
+   * unregistered, and active again later. Returns a function that removes the listener.
+   */
+  onStatus(listener: (result: TriggerResult) => void): () => void;
+  /** Removes the trigger. Further calls do nothing. */
+  unregister(): void;
+}
+
+const RESULT_TIMEOUT_MS = 30_000;
+
+interface Entry {
+  readonly trigger: Omit<TriggerRegistration, "id">;
+  /** Undefined after the first status. */
+  settle: ((result: TriggerResult) => void) | undefined;
+  status: TriggerResult | undefined;
+  /** Whether the engine accepted the trigger: later errors are not rejections. */
+  wasActive: boolean;
+  readonly listeners: Listeners<[result: TriggerResult]>;
+}
+
+/** The triggers that this worker registered, and the status of each. */
+export class Triggers {
+  readonly #session: Session;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: { readonly session: Session; readonly clock: Clock; readonly logger: Logger }) {
+    this.#session = options.session;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+  }
+
+  /**
+   * @throws TypeError for an invalid type or function id, and for members that the trigger or its config does not have.
+   */
+  register(given: TriggerInput): RegisteredTrigger {
+    const input = checkedOptions(given, members);
+    const { type, metadata } = input;
+    const trigger = { type, function_id: functionIdOf(input), config: wireTriggerConfig(type, input.config), metadata };
+    const id = this.#session.registerTrigger(trigger);
+    const entry: Entry = {
+      trigger,
+      settle: undefined,
+      status: undefined,
+      wasActive: false,
+      listeners: new Listeners(),
+    };
+    const registered = new Promise<TriggerResult>((resolve) => {
+      const late = { status: "inactive", reason: `the engine sent no result within ${RESULT_TIMEOUT_MS} ms` } as const;
+      const cancelTimer = this.#clock.after(RESULT_TIMEOUT_MS, () => entry.settle?.(late));
+      entry.settle = (result) => {
+        entry.settle = undefined;
+        cancelTimer();
+        resolve(result);
+      };
+    });
+    this.#entries.set(id, entry);
+    return {
+      id,
+      registered,
+      get status() {
+        return entry.status;
+      },
+      onStatus: (listener) => entry.listeners.add(listener),
+      unregister: () => {
+        if (!this.#entries.delete(id)) return;
+        this.#session.unregisterTrigger(id, type);
+        entry.settle?.({ status: "inactive", reason: "the trigger was unregistered" });
+      },
+    };
+  }
+
+  /** Handles a status. It may change later, e.g. when the function's last worker disconnects. */
+  settle(id: string, result: TriggerResult): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    const fields = {
+      trigger_id: id,
+      trigger_type: entry.trigger.type,
+      function_id: entry.trigger.function_id,
+      ...result,
+    };
+    if (result.status === "error")
+      this.#logger.error(entry.wasActive ? "a trigger failed" : "the engine rejected a trigger", fields);
+    else this.#logger.debug("trigger status changed", fields);
+    entry.status = result;
+    entry.wasActive ||= result.status === "active";
+    entry.settle?.(result);
+    entry.listeners.notify([result], (error) =>
+      this.#logger.error("a listener for a trigger's status failed", { ...fields, error }),
+    );
+  }
+
+  close(): void {
+    for (const { settle } of this.#entries.values())
+      settle?.({ status: "inactive", reason: "the worker was shut down" });
+    this.#entries.clear();
+  }
+}
