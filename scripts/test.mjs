@@ -6,6 +6,7 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { installNodeVersions, NODE_VERSIONS, nodeProgram, testsForNodeVersions } from "./node-versions.mjs";
+import { withCertificatesForNpm } from "./npm-certificates.mjs";
 import { packSdks } from "./pack-sdks.mjs";
 import { installPublishedPython } from "./published-clients.mjs";
 import {
@@ -107,11 +108,12 @@ async function main() {
     if (!options["no-install"]) await step("Installing packages", installPackages);
     await rm(results, { recursive: true, force: true });
     await mkdir(results, { recursive: true });
+    const env = await withCertificatesForNpm({ ...INSTALLERS, ...process.env }, join(results, "certificates.pem"));
     // `npm run check` checks the types, which takes as long as compiling.
     await step("Building", (context) => build(context, ".", ["--noCheck"]));
     // The unit tests need nothing more. They use the time in which the steps below wait for the network.
     const [first, last] = splitSelection(selection);
-    const firstTests = first && runVitest(first, { report: "vitest-unit", signal: early.signal });
+    const firstTests = first && runVitest(first, { report: "vitest-unit", env, signal: early.signal });
     if (needs(WITH_PAGE)) page = startInBackground([buildConsolePage], { signal });
     if (needs(BUNDLED)) await step("Bundling svc", bundleCli);
     const python = pythonTools && (await step("Installing the Python tools", pythonTools));
@@ -121,12 +123,12 @@ async function main() {
 
     const inBackground = async () => {
       const reports = [(await firstTests) ?? NO_TESTS];
-      for (const { version, files } of onOtherNodes) reports.push(await runOnNode(version, files));
+      for (const { version, files } of onOtherNodes) reports.push(await runOnNode(version, files, env));
       return reports;
     };
     const reports = await Promise.all([
-      runVitest(last, { report: "vitest" }),
-      needs(["pytest"]) ? runPytest(python, selection) : NO_TESTS,
+      runVitest(last, { report: "vitest", env }),
+      needs(["pytest"]) ? runPytest(python, selection, env) : NO_TESTS,
       inBackground(),
     ]).then((each) => each.flat());
     const failures = reports.flatMap((report) => report.failures);
@@ -199,7 +201,7 @@ function readOptions() {
  * to end. Writes the report `test-results/<report>.json`. With a signal, which ends it, it prints its output at its
  * end, in one piece.
  */
-async function runVitest({ projects, files, name }, { report: reportName, signal }) {
+async function runVitest({ projects, files, name }, { report: reportName, env, signal }) {
   const own = projects.filter((project) => project !== "pytest");
   if (own.length === 0) return NO_TESTS;
   const report = join(results, `${reportName}.json`);
@@ -214,6 +216,7 @@ async function runVitest({ projects, files, name }, { report: reportName, signal
     ...files.filter((file) => !file.endsWith(".py")).map(builtFile),
   ];
   const { code, output } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], {
+    env,
     stdio: signal === undefined ? "inherit" : "pipe",
     signal,
   });
@@ -223,7 +226,7 @@ async function runVitest({ projects, files, name }, { report: reportName, signal
 }
 
 /** Runs test files on another version of Node. */
-async function runOnNode(version, files) {
+async function runOnNode(version, files, env) {
   const title = `Node ${version}`;
   const report = join(results, `vitest-node-${version}.json`);
   const vitest = [
@@ -238,7 +241,7 @@ async function runOnNode(version, files) {
   const { code } = await run(
     nodeProgram(version),
     [join(root, "node_modules/vitest/vitest.mjs"), ...vitest, ...files],
-    { stdio: "inherit" },
+    { env, stdio: "inherit" },
   );
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));
   console.log(`\n${title}: ${content.numPassedTests ?? 0} passed, ${content.numFailedTests ?? 0} failed`);
@@ -252,7 +255,7 @@ async function runOnNode(version, files) {
 }
 
 /** Runs the selected Python tests. Prints their output at their end, in one piece. */
-async function runPytest(python, { files, name }) {
+async function runPytest(python, { files, name }, env) {
   const report = join(results, "pytest.xml");
   const own = files.filter((file) => file.endsWith(".py")).map((file) => join(root, file));
   const args = [
@@ -263,7 +266,7 @@ async function runPytest(python, { files, name }) {
     ...(name === undefined ? [] : ["-k", name]),
     ...own,
   ];
-  const { code, output } = await run(python, args, { cwd: join(root, "python"), stdio: "pipe" });
+  const { code, output } = await run(python, args, { cwd: join(root, "python"), env, stdio: "pipe" });
   console.log(`\npytest:\n${output}`);
   const xml = await readFile(report, "utf8").catch(() => "");
   const number = (key) => Number(new RegExp(`<testsuite[^>]*\\b${key}="(\\d+)"`).exec(xml)?.[1] ?? 0);
@@ -281,8 +284,7 @@ function outcome(runner, code, passed, failures) {
   return { passed, failures: [...failures, ...ofRunner] };
 }
 
-async function run(command, args, { cwd = root, stdio, signal }) {
-  const env = { ...INSTALLERS, ...process.env };
+async function run(command, args, { cwd = root, env, stdio, signal }) {
   const child = spawn(command, args, { cwd, env, signal, stdio: ["ignore", stdio, stdio] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
