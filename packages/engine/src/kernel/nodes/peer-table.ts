@@ -1,0 +1,300 @@
+import {
+  decodeNodeMessage,
+  encodeNodeHello,
+  NODE_VERSIONS,
+  type NodeFrame,
+  type NodeHello,
+  type NodeMessageHead,
+  type NodePiece,
+} from "@svc-runtime/protocol/nodes";
+import { type Clock, every } from "../clock.ts";
+import type { Logger } from "../logger.ts";
+import type { Undo } from "../scope.ts";
+import type { ThrottledLog } from "../throttled-log.ts";
+import type { NodeLink } from "./node-link.ts";
+import { Peer } from "./peer.ts";
+
+/** How often a run says that it lives, and asks whether its peers do, in milliseconds. */
+const HELLO_EVERY_MS = 1_000;
+/** A peer is gone when nobody has listened for its run for this long: a client that changes servers needs up to 2 s. */
+const ABSENT_MS = 3_000;
+/** A peer is gone when nothing was heard of it for this long, in milliseconds. */
+const SILENT_MS = 6_000;
+/** A peer that broke the protocol is not talked to for this long, in milliseconds. */
+const REFUSE_BROKEN_MS = 10_000;
+const MAX_PEERS = 32;
+/** Number of former runs whose sessions are remembered, so that late messages of them are not taken for new ones. */
+const MAX_FORMER_RUNS = 1_000;
+/** Bytes that one peer may send ahead, and all of them together. A NATS client holds at most 64 MiB. */
+const MAX_WINDOW_BYTES = 16 * 1024 * 1024;
+const MAX_WINDOWS_BYTES = 48 * 1024 * 1024;
+
+/** This node, as its peers see it. */
+export interface NodeIdentity {
+  readonly run: string;
+  /** The same for all runs on one data folder, whose lock says that the former run has ended. */
+  readonly node: string;
+  readonly name: string;
+  readonly startedAtMs: number;
+}
+
+/** What is done for peers. The table calls it in this order: opened, up, any number of frames, gone. */
+export interface PeerListener {
+  /** A session begins. What is sent now arrives right after this run's hello. */
+  onOpened(peer: Peer): void;
+  /** The peer has introduced itself. */
+  onUp(peer: Peer): void;
+  /** A frame other than `hello` and `bye`. Throws an Error with a sentence if the peer breaks the protocol. */
+  onFrame(peer: Peer, frame: NodeFrame, payload: Uint8Array): void;
+  /** The peer's load or state changed. */
+  onChanged(peer: Peer): void;
+  /** The peer is gone or its session has ended. If it lives, another session follows. */
+  onGone(peer: Peer, reason: string): void;
+}
+
+export interface PeerTableOptions {
+  readonly self: NodeIdentity;
+  readonly link: NodeLink;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly throttledLog: ThrottledLog;
+  readonly listener: PeerListener;
+  /** Calls in flight at this node. */
+  readonly load: () => number;
+  /** Runs an action after the present tick, so that all frames of a tick travel together. Default `setImmediate`. */
+  readonly defer?: ((action: () => void) => void) | undefined;
+}
+
+/**
+ * The other runs of the cluster: who is there, in which session, and who is gone. It only routes; whether a run may
+ * still write data is decided by the log.
+ */
+export class PeerTable {
+  readonly #options: PeerTableOptions;
+  readonly #peers = new Map<string, Peer>();
+  /** The last session of runs that are gone. */
+  readonly #formerSessions = new Map<string, number>();
+  /** When a run that broke the protocol is talked to again, on the monotonic clock. */
+  readonly #refusedUntil = new Map<string, number>();
+  #nextSession = 1;
+  #state: NodeHello["state"] = "up";
+  #undos: Undo[] = [];
+
+  constructor(options: PeerTableOptions) {
+    this.#options = options;
+  }
+
+  /** Peers that have introduced themselves. */
+  *up(): IterableIterator<Peer> {
+    for (const peer of this.#peers.values()) if (peer.hello !== undefined) yield peer;
+  }
+
+  byRun(run: string): Peer | undefined {
+    return this.#peers.get(run);
+  }
+
+  start(): void {
+    const { link, clock, self } = this.#options;
+    this.#undos = [
+      link.listen(self.run, (message) => this.#receive(message)),
+      every(clock, HELLO_EVERY_MS, () => this.#beat()),
+    ];
+    link.sendToAll(encodeNodeHello(this.#hello()));
+  }
+
+  /** Notifies the peers that this node takes no new calls. */
+  startDraining(): void {
+    this.#state = "draining";
+    for (const peer of this.#peers.values()) peer.send({ type: "hello", hello: this.#hello() });
+  }
+
+  /** Notifies the peers that this run ends, and ends all sessions. */
+  stop(): void {
+    for (const peer of [...this.#peers.values()]) {
+      peer.send({ type: "bye" });
+      peer.flush();
+      this.#remove(peer, "this engine stops");
+    }
+    for (const undo of this.#undos.splice(0)) undo();
+  }
+
+  #hello(): NodeHello {
+    const { self, load } = this.#options;
+    return {
+      run: self.run,
+      node: self.node,
+      name: self.name,
+      started_at_ms: self.startedAtMs,
+      versions: NODE_VERSIONS,
+      state: this.#state,
+      load: load(),
+    };
+  }
+
+  #beat(): void {
+    const { link, clock } = this.#options;
+    link.sendToAll(encodeNodeHello(this.#hello()));
+    const now = clock.monotonic();
+    for (const peer of [...this.#peers.values()]) {
+      const stall = peer.stallProblem;
+      if (now - peer.heardAt >= SILENT_MS) this.#remove(peer, `it was silent for ${SILENT_MS / 1000} s`);
+      else if (peer.absentSince !== undefined && now - peer.absentSince >= ABSENT_MS)
+        this.#remove(peer, `nobody has listened for it for ${ABSENT_MS / 1000} s`);
+      else if (stall !== undefined) this.#remove(peer, stall);
+      else link.probe(peer.run, (isThere) => this.#probed(peer, isThere));
+    }
+  }
+
+  #probed(peer: Peer, isThere: boolean): void {
+    const now = this.#options.clock.monotonic();
+    if (isThere) {
+      peer.heardAt = now;
+      peer.absentSince = undefined;
+    } else {
+      peer.absentSince ??= now;
+    }
+  }
+
+  #receive(bytes: Uint8Array): void {
+    const message = decodeNodeMessage(bytes);
+    if ("problem" in message) {
+      this.#warn("a message between nodes was ignored", "undecodable", { problem: message.problem });
+      return;
+    }
+    if (message.kind === "hello") this.#receiveHello(message.hello);
+    else this.#receiveNumbered(message.head, message.pieces);
+  }
+
+  #receiveHello(hello: NodeHello): void {
+    const { run } = hello;
+    if (run === this.#options.self.run) return;
+    const peer = this.#peers.get(run);
+    if (peer === undefined) {
+      if (this.#mayTalkTo(hello)) this.#open(run);
+      return;
+    }
+    this.#heard(peer);
+    if (peer.hello !== undefined) this.#update(peer, hello);
+  }
+
+  #receiveNumbered(head: NodeMessageHead, pieces: readonly NodePiece[]): void {
+    const { from: run, session, peer_session: known, n } = head;
+    if (run === this.#options.self.run) return;
+    let peer = this.#peers.get(run);
+    if (peer !== undefined) {
+      // It was sent before the peer learned of this session.
+      if (known !== undefined && known !== peer.session) return;
+      const former = peer.peerSession;
+      if (former !== undefined && session < former) return;
+      if (former !== undefined && session > former) {
+        this.#remove(peer, "it began a new session");
+        peer = undefined;
+      }
+    }
+    if (peer === undefined) {
+      // Anything but the first message belongs to a session that this side has ended. Its hello begins another.
+      if (n !== 1 || known !== undefined || session <= (this.#formerSessions.get(run) ?? 0)) return;
+      peer = this.#open(run);
+    }
+    if (peer === undefined) return;
+    this.#heard(peer);
+    peer.receive(head, pieces);
+  }
+
+  #heard(peer: Peer): void {
+    peer.heardAt = this.#options.clock.monotonic();
+    peer.absentSince = undefined;
+  }
+
+  #open(run: string): Peer | undefined {
+    const { clock, link, self, listener, log } = this.#options;
+    if (clock.monotonic() < (this.#refusedUntil.get(run) ?? 0)) return undefined;
+    if (this.#peers.size >= MAX_PEERS) {
+      this.#warn("a node was ignored, because the cluster has too many", "peers", { run, limit: MAX_PEERS });
+      return undefined;
+    }
+    const peer: Peer = new Peer(self.run, run, this.#nextSession++, {
+      clock,
+      defer: this.#options.defer ?? setImmediate,
+      transmit: (message) => link.send(run, message),
+      windowBytes: () => Math.min(MAX_WINDOW_BYTES, Math.floor(MAX_WINDOWS_BYTES / this.#peers.size)),
+      onFrame: (frame, payload) => this.#receiveFrame(peer, frame, payload),
+      onBroken: (problem) => {
+        log.error("a node broke the protocol between nodes", { node: peer.name, run, problem });
+        bound(this.#refusedUntil, MAX_FORMER_RUNS).set(run, clock.monotonic() + REFUSE_BROKEN_MS);
+        this.#remove(peer, problem);
+      },
+    });
+    this.#peers.set(run, peer);
+    peer.send({ type: "hello", hello: this.#hello() });
+    listener.onOpened(peer);
+    return peer;
+  }
+
+  #receiveFrame(peer: Peer, frame: NodeFrame, payload: Uint8Array): void {
+    const { listener, log } = this.#options;
+    if (frame.type === "hello") {
+      if (frame.hello.run !== peer.run) throw new Error("its hello names another run");
+      if (peer.hello !== undefined) {
+        this.#update(peer, frame.hello);
+        return;
+      }
+      if (!this.#mayTalkTo(frame.hello)) {
+        this.#remove(peer, "it is not a peer");
+        return;
+      }
+      peer.hello = frame.hello;
+      log.info("a node joined", { node: peer.name, run: peer.run });
+      listener.onUp(peer);
+      return;
+    }
+    if (peer.hello === undefined) throw new Error(`its first frame is ${frame.type} instead of hello`);
+    if (frame.type === "bye") this.#remove(peer, "it stops");
+    else listener.onFrame(peer, frame, payload);
+  }
+
+  #update(peer: Peer, hello: NodeHello): void {
+    const isSame = peer.hello?.state === hello.state && peer.hello.load === hello.load;
+    peer.hello = hello;
+    if (!isSame) this.#options.listener.onChanged(peer);
+  }
+
+  /** Returns whether the run is a peer. The former run of its node is then gone. */
+  #mayTalkTo({ run, node, name, versions, started_at_ms: startedAtMs }: NodeHello): boolean {
+    const { self } = this.#options;
+    if (node === self.node) {
+      this.#warn("a node was ignored: it has this node's data folder, or a copy of it", run, { node: name, run });
+      return false;
+    }
+    if (versions.min > NODE_VERSIONS.max || versions.max < NODE_VERSIONS.min) {
+      this.#warn("a node was ignored, because its version cannot talk to this one", run, { node: name, run, versions });
+      return false;
+    }
+    for (const other of this.#peers.values()) {
+      if (other.run === run || other.hello?.node !== node) continue;
+      if (other.hello.started_at_ms >= startedAtMs) return false;
+      this.#remove(other, "its node started again");
+    }
+    return true;
+  }
+
+  #remove(peer: Peer, reason: string): void {
+    if (this.#peers.get(peer.run) !== peer) return;
+    this.#peers.delete(peer.run);
+    peer.end();
+    if (peer.peerSession !== undefined) bound(this.#formerSessions, MAX_FORMER_RUNS).set(peer.run, peer.peerSession);
+    if (peer.hello !== undefined) this.#options.log.warn("a node is gone", { node: peer.name, run: peer.run, reason });
+    this.#options.listener.onGone(peer, reason);
+  }
+
+  #warn(message: string, source: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#options.throttledLog.warn(this.#options.log, source, message, fields);
+  }
+}
+
+/** Removes the oldest entry if there are too many. */
+function bound<Value>(map: Map<string, Value>, limit: number): Map<string, Value> {
+  const [oldest] = map.keys();
+  if (map.size >= limit && oldest !== undefined) map.delete(oldest);
+  return map;
+}

@@ -1,0 +1,191 @@
+import {
+  decodeNodeFrame,
+  encodeNodeFrame,
+  encodeNodeMessage,
+  type NodeFrame,
+  type NodeHello,
+  type NodeMessageHead,
+  type NodePiece,
+} from "@svc-runtime/protocol/nodes";
+import type { Clock } from "../clock.ts";
+import { type Arrival, FrameReceiver } from "./frame-receiver.ts";
+import { FrameSender } from "./frame-sender.ts";
+
+/** How long an acknowledgement waits for a frame that takes it along, in milliseconds. */
+const ACKNOWLEDGE_AFTER_MS = 20;
+
+/** A peer that acknowledges nothing for this long is gone, in milliseconds. */
+const STALLED_MS = 6_000;
+
+export interface PeerPorts {
+  readonly clock: Clock;
+  /** Runs the action once the present tick's frames are queued. */
+  readonly defer: (action: () => void) => void;
+  readonly transmit: (message: Uint8Array) => void;
+  /** Bytes that the peer may send ahead. */
+  readonly windowBytes: () => number;
+  /** Calls for each frame, in order. The payload is a view of the received message. Throws to end the session. */
+  readonly onFrame: (frame: NodeFrame, payload: Uint8Array) => void;
+  /** Called if the peer broke the protocol: the session must end. */
+  readonly onBroken: (problem: string) => void;
+}
+
+/**
+ * The two sessions with one run of another node: what is sent arrives once and in order, or the peer is declared gone.
+ */
+export class Peer {
+  readonly run: string;
+  /** The number of this side's session. */
+  readonly session: number;
+  /** The number of the peer's session, once it is known. */
+  peerSession: number | undefined;
+  /** What the peer said last about itself. Undefined: it has not said anything yet, and is not used. */
+  hello: NodeHello | undefined;
+  heardAt: number;
+  /** Since when probes say that nobody listens for the run. */
+  absentSince: number | undefined;
+  readonly #self: string;
+  readonly #ports: PeerPorts;
+  readonly #sender: FrameSender;
+  readonly #receiver: FrameReceiver;
+  #isFlushing = false;
+  #mustAcknowledge: "no" | "later" | "now" = "no";
+  #cancelAcknowledge: (() => void) | undefined;
+  #sawGap = false;
+  /** The message before the gap that was last reported, so that each gap is reported once. */
+  #gapAfter = -1;
+  #acknowledgedN = 0;
+  #ended = false;
+
+  constructor(self: string, run: string, session: number, ports: PeerPorts) {
+    this.#self = self;
+    this.run = run;
+    this.session = session;
+    this.#ports = ports;
+    this.heardAt = ports.clock.monotonic();
+    this.#sender = new FrameSender(ports.clock, (n, pieces) => this.#transmit(n, pieces));
+    this.#receiver = new FrameReceiver((bytes) => this.#receiveFrame(bytes), ports.windowBytes);
+  }
+
+  get name(): string {
+    return this.hello?.name ?? this.run;
+  }
+
+  get isDraining(): boolean {
+    return this.hello?.state !== "up";
+  }
+
+  /** True if the peer takes frames more slowly than they are sent, so that it should get no further call. */
+  get isFull(): boolean {
+    return this.#sender.isFull;
+  }
+
+  /** Returns a function that says whether the next frame certainly never left this node. */
+  trackNextFrame(): () => boolean {
+    return this.#sender.trackNextFrame();
+  }
+
+  /** Queues a frame. It has no effect once the session has ended. */
+  send(frame: NodeFrame, payload?: Uint8Array): void {
+    if (this.#ended) return;
+    this.#sender.add(encodeNodeFrame(frame, payload));
+    this.#flushLater();
+  }
+
+  /** Sends what is queued without waiting for the end of the tick. */
+  flush(): void {
+    this.#isFlushing = false;
+    if (this.#ended) return;
+    if (this.#sender.flush()) return;
+    if (this.#mustAcknowledge === "now") this.#transmit(0, []);
+    else if (this.#mustAcknowledge === "later")
+      this.#cancelAcknowledge ??= this.#ports.clock.after(ACKNOWLEDGE_AFTER_MS, () => this.#transmit(0, []));
+  }
+
+  /** Handles a message of the peer's current session. */
+  receive(head: NodeMessageHead, pieces: readonly NodePiece[]): void {
+    this.peerSession = head.session;
+    const problem = this.#sender.acknowledge(head.ack, head.granted, head.missing === true);
+    if (problem !== undefined) {
+      this.#break(problem);
+      return;
+    }
+    // The grant may have risen.
+    this.#flushLater();
+    if (head.n === 0) return;
+    let arrival: Arrival;
+    try {
+      arrival = this.#receiver.receive(head.n, pieces);
+    } catch (error) {
+      this.#break((error as Error).message);
+      return;
+    }
+    if (arrival === "new") {
+      if (this.#mustAcknowledge === "no") this.#mustAcknowledge = "later";
+      // A sender that is far ahead waits for grants, so it gets them early.
+      if (this.#receiver.lastN - this.#acknowledgedN > 4) this.#mustAcknowledge = "now";
+    } else {
+      this.#sawGap ||= arrival === "gap";
+      this.#mustAcknowledge = "now";
+    }
+  }
+
+  /** Returns why the session must end, if the peer takes nothing although it may live. */
+  get stallProblem(): string | undefined {
+    if (this.#sender.isOverfull) return "it takes less than it is sent";
+    return this.#sender.stalledMs < STALLED_MS ? undefined : `it has acknowledged nothing for ${STALLED_MS / 1000} s`;
+  }
+
+  /** Sends and receives nothing any more. */
+  end(): void {
+    this.#ended = true;
+    this.#sender.stop();
+    this.#cancelAcknowledge?.();
+  }
+
+  #flushLater(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    this.#ports.defer(() => this.flush());
+  }
+
+  #transmit(n: number, pieces: readonly NodePiece[]): void {
+    const { lastN, granted } = this.#receiver;
+    const isMissing = this.#sawGap && this.#gapAfter !== lastN;
+    if (isMissing) this.#gapAfter = lastN;
+    this.#sawGap = false;
+    this.#mustAcknowledge = "no";
+    this.#acknowledgedN = lastN;
+    this.#cancelAcknowledge?.();
+    this.#cancelAcknowledge = undefined;
+    this.#ports.transmit(
+      encodeNodeMessage(
+        {
+          from: this.#self,
+          session: this.session,
+          ...(this.peerSession === undefined ? {} : { peer_session: this.peerSession }),
+          n,
+          ack: lastN,
+          granted,
+          ...(isMissing ? { missing: true } : {}),
+        },
+        pieces,
+      ),
+    );
+  }
+
+  #receiveFrame(bytes: Uint8Array): void {
+    if (this.#ended) return;
+    const decoded = decodeNodeFrame(bytes);
+    if ("problem" in decoded) {
+      // A newer version may send frames that this one does not know, and does without them.
+      if (decoded.unknown !== true) throw new Error(decoded.problem);
+      return;
+    }
+    this.#ports.onFrame(decoded.frame, decoded.payload);
+  }
+
+  #break(problem: string): void {
+    if (!this.#ended) this.#ports.onBroken(problem);
+  }
+}
