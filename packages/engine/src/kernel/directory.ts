@@ -52,6 +52,7 @@ export interface TriggerTypeView {
 
 /** Counts for the dashboard, without internal objects. */
 export interface Counters {
+  /** Functions of connected workers, without those of the engine's modules. */
   readonly functions: number;
   readonly triggers: number;
   readonly workers: number;

@@ -125,11 +125,16 @@ export class LiveDirectory implements Directory {
 
   counters(): Counters {
     let functions = 0;
-    for (const entry of this.#registry.entries()) if (!isInternal(entry)) functions++;
+    for (const entry of this.#registry.entries()) if (!isInternal(entry) && this.#isOfWorker(entry)) functions++;
     let triggers = 0;
     for (const binding of this.#triggers.bindings()) if (!isInternalId(binding.functionId)) triggers++;
     const workers = this.#sessions.all().filter((session) => session.introduction?.kind === "worker").length;
     return { functions, triggers, workers, streams: this.#streams.userStreams };
+  }
+
+  /** Returns whether a connected worker provides the function, not only modules of the engine. */
+  #isOfWorker({ registrations }: FunctionEntry): boolean {
+    return registrations.some(({ provider }) => this.#sessions.byId(provider.workerId) !== undefined);
   }
 
   onChange(listener: (change: DirectoryChange) => void): () => void {

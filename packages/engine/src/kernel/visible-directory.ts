@@ -39,6 +39,7 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
     if (op === "removed") return true;
     return kind === "worker" ? visible.workerById(id) !== undefined : visible.triggerById(id) !== undefined;
   };
+  const isConnected = ({ id }: { readonly id: string }): boolean => all.workerById(id)?.kind !== "module";
   const visible: Directory = {
     functions,
     functionById(id) {
@@ -68,7 +69,7 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
       })),
     counters: () => ({
       ...all.counters(),
-      functions: functions().filter(({ internal }) => !internal).length,
+      functions: functions().filter(({ internal, workers }) => !internal && workers.some(isConnected)).length,
       triggers: triggers().filter(({ internal }) => !internal).length,
       workers: workers().filter(({ internal }) => !internal).length,
     }),

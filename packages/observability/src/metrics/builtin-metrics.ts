@@ -22,6 +22,9 @@ export const MODULE_IN_FLIGHT = info(
   "Calls in flight in a module of the engine",
 );
 export const WORKERS = info("svc.workers", "gauge", "1", "Connected workers");
+export const FUNCTIONS = info("svc.functions", "gauge", "1", "Functions of connected workers");
+export const TRIGGERS = info("svc.triggers", "gauge", "1", "Trigger bindings");
+export const STREAMS = info("svc.streams", "gauge", "1", "Streams with items or subscribers");
 export const WORKER_SPAWNS = info("svc.workers.spawns", "counter", "1", "Workers that connected");
 export const WORKER_DEATHS = info("svc.workers.deaths", "counter", "1", "Workers that disconnected");
 export const WORKER_IN_FLIGHT = info("svc.worker.in_flight", "gauge", "1", "Calls in flight in a worker");
@@ -68,6 +71,9 @@ export const OWN_NAMES: readonly string[] = [
   CALLS_IN_FLIGHT,
   MODULE_IN_FLIGHT,
   WORKERS,
+  FUNCTIONS,
+  TRIGGERS,
+  STREAMS,
   WORKER_SPAWNS,
   WORKER_DEATHS,
   WORKER_IN_FLIGHT,

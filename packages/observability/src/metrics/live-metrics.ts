@@ -8,6 +8,9 @@ import {
   ENGINE_HEAP,
   ENGINE_LAG,
   ENGINE_RSS,
+  FUNCTIONS,
+  STREAMS,
+  TRIGGERS,
   WORKERS,
 } from "./builtin-metrics.ts";
 import { DURATION_LAYOUT } from "./duration-histogram.ts";
@@ -24,7 +27,10 @@ interface Values {
   readonly p95_ms: number | null;
   readonly p99_ms: number | null;
   readonly calls_in_flight: number | null;
+  readonly functions: number | null;
+  readonly triggers: number | null;
   readonly workers: number | null;
+  readonly streams: number | null;
   readonly connections: number | null;
   readonly cpu_percent: number | null;
   readonly rss_bytes: number | null;
@@ -103,7 +109,10 @@ export class LiveMetrics {
       p95_ms: percentile(95),
       p99_ms: percentile(99),
       calls_in_flight: this.#gauge(CALLS_IN_FLIGHT, period),
+      functions: this.#gauge(FUNCTIONS, period),
+      triggers: this.#gauge(TRIGGERS, period),
       workers: this.#gauge(WORKERS, period),
+      streams: this.#gauge(STREAMS, period),
       connections: this.#gauge(ENGINE_CONNECTIONS, period),
       cpu_percent: this.#gauge(ENGINE_CPU, period),
       rss_bytes: rss,

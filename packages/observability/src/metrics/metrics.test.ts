@@ -424,7 +424,7 @@ describe("metrics of the engine", () => {
     expect(sync?.event.data).toHaveLength(180);
     expect(sync?.event.data.at(-1)).toMatchObject({
       at_ms: clock.now() - 5_000,
-      workers: 1,
+      ...{ functions: 2, triggers: 0, workers: 1, streams: 0 },
       calls_per_second: 0,
       p95_ms: null,
     });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineModule } from "../../kernel/module.ts";
 import { inMemoryEngine, manualClock } from "../../testing/index.ts";
 import { liveUpdates } from "./index.ts";
 
@@ -126,5 +128,21 @@ describe("live updates", () => {
     await new Promise((resolve) => setImmediate(resolve));
     clock.advance(100);
     expect(take().at(-1)).toMatchObject({ event: { data: { streams: 0 } } });
+  });
+
+  it("count functions of workers, not those of modules", async () => {
+    const shop = defineModule({
+      ...{ name: "svc-shop", summary: "", config: z.unknown() },
+      start({ provideFunction }) {
+        provideFunction({ id: "shop::open", summary: "", input: z.unknown(), handle: () => null });
+        return { stop: () => {} };
+      },
+    });
+    const engine = await inMemoryEngine({ modules: [shop] });
+    const worker = await engine.connectWorker({ name: "math" });
+    worker.serve("math::add", () => 1);
+    await worker.call("math::add", {});
+    expect(engine.directory.functionById("shop::open")).toMatchObject({ internal: false });
+    expect(engine.directory.counters()).toMatchObject({ functions: 1, workers: 1 });
   });
 });

@@ -10,9 +10,12 @@ import {
   ENGINE_LAG,
   ENGINE_RSS,
   ENGINE_UPTIME,
+  FUNCTIONS,
   MODULE_IN_FLIGHT,
+  STREAMS,
   TELEMETRY_DROPPED,
   TELEMETRY_SERIES,
+  TRIGGERS,
   WORKER_IN_FLIGHT,
   WORKERS,
 } from "../builtin-metrics.ts";
@@ -82,6 +85,10 @@ export class EngineCollector {
     });
     this.#set(ENGINE_CONNECTIONS, at, connections);
     this.#set(WORKERS, at, workers);
+    const { functions, triggers, streams } = directory.counters();
+    this.#set(FUNCTIONS, at, functions);
+    this.#set(TRIGGERS, at, triggers);
+    this.#set(STREAMS, at, streams);
   }
 
   #telemetry(at: number): void {
