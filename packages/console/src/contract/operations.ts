@@ -31,6 +31,7 @@ export const READS: ReadonlySet<string> = new Set([
   "engine::logs::histogram",
   "engine::logs::tail",
   "engine::invocations::list",
+  "engine::invocations::errors",
   "engine::invocations::get",
   "engine::metrics::list",
   "engine::metrics::series",

@@ -3,12 +3,12 @@ import type { SecretMask } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";
 import type { InvocationHistory } from "./invocation-history.ts";
-import { invocationsQuerySchema, text } from "./invocation-input.ts";
+import { errorsQuerySchema, invocationsQuerySchema, text } from "./invocation-input.ts";
 
 /** `engine::invocations::*`. A restricted caller sees only calls of functions that it may call. */
 export function provideInvocations(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
-  parts: { readonly history: InvocationHistory; readonly redactor: () => SecretMask },
+  parts: { readonly history: InvocationHistory; readonly redactor: () => SecretMask; readonly now: () => number },
 ): void {
   const queries = () => import("./invocation-queries.ts");
   provideFunction({
@@ -16,6 +16,13 @@ export function provideInvocations(
     summary: "The last calls, newest first",
     input: invocationsQuerySchema,
     handle: async (query, { access }) => (await queries()).listInvocations(parts.history, query, seen(access)),
+  });
+  provideFunction({
+    id: "engine::invocations::errors",
+    summary: "Failed calls grouped by cause: function, code and message without its numbers; the latest first",
+    input: errorsQuerySchema,
+    handle: async (query, { access }) =>
+      (await import("./error-causes.ts")).errorCauses(parts.history, query, seen(access), parts.now()),
   });
   provideFunction({
     id: "engine::invocations::get",

@@ -16,4 +16,15 @@ export const invocationsQuerySchema = () =>
     cursor: text.nullish(),
     limit: z.int().min(1).max(1_000).nullish(),
   });
+
+export const errorsQuerySchema = () =>
+  z.object({
+    start_time: z.number().nullish().meta({ description: "Milliseconds since 1970: begun then or later" }),
+    end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: begun then or earlier" }),
+    limit: z.int().min(1).max(1_000).nullish(),
+    buckets: z.int().min(1).max(200).nullish().meta({
+      description: "Also counts the calls of each cause in this many equal parts of the time since start_time",
+    }),
+  });
+export type ErrorsQuery = z.infer<ReturnType<typeof errorsQuerySchema>>;
 export type InvocationsQuery = z.infer<ReturnType<typeof invocationsQuerySchema>>;

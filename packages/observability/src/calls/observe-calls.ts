@@ -54,7 +54,7 @@ export function observeCalls(
     history,
     resource: parts.resource,
   });
-  provideInvocations(context, { history, redactor: () => redactor });
+  provideInvocations(context, { history, redactor: () => redactor, now: () => context.clock.now() });
   provideSamplingRules(context, () => config);
   const stop = workers.start();
   return {

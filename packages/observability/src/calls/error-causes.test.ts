@@ -1,0 +1,58 @@
+import { afterEach, expect, test } from "vitest";
+import { type ObservedEngine, observedEngine } from "./testing/observed-engine.ts";
+
+interface Cause {
+  readonly function_id: string;
+  readonly code: string;
+  readonly message: string;
+  readonly count: number;
+  readonly counts?: readonly number[];
+  readonly last: { readonly trace_id: string };
+}
+
+let engine: ObservedEngine;
+afterEach(() => engine.stop());
+
+const causes = async (query: object = {}): Promise<{ readonly errors: readonly Cause[]; readonly total: number }> =>
+  (await engine.call("engine::invocations::errors", query)) as Awaited<ReturnType<typeof causes>>;
+
+/** A gateway whose calls fail in a function of another worker. */
+async function withShop(): Promise<Awaited<ReturnType<ObservedEngine["connectWorker"]>>> {
+  engine = await observedEngine();
+  const gateway = await engine.connectWorker({ name: "gateway" });
+  const shop = await engine.connectWorker({ name: "shop" });
+  shop.serve("orders::get", (data) => {
+    throw new Error(`Order ${(data as { readonly id: number }).id} not found`);
+  });
+  gateway.serve("api::get_order", async (data, { traceparent }) => {
+    const answer = await gateway.call("orders::get", data, { traceparent });
+    if (answer.error !== undefined) throw new Error(String((answer.error as { readonly message: string }).message));
+  });
+  gateway.serve("api::ping", () => {
+    throw new Error("no route");
+  });
+  return gateway;
+}
+
+test("groups failures by the function that failed first, without the numbers of their messages", async () => {
+  const gateway = await withShop();
+  for (const id of [7, 1_234]) await gateway.call("api::get_order", { id });
+  await gateway.call("api::ping");
+  const { errors, total } = await causes();
+  expect(errors.map(({ function_id, code, message, count }) => [function_id, code, message, count])).toEqual([
+    ["api::ping", "invocation_failed", "no route", 1],
+    ["orders::get", "invocation_failed", "Order 1234 not found", 2],
+  ]);
+  expect(total).toBe(2);
+  expect(errors[0]?.last.trace_id).toMatch(/^[0-9a-f]{32}$/);
+});
+
+test("counts the failures of a cause over time", async () => {
+  const gateway = await withShop();
+  await gateway.call("api::ping");
+  await gateway.call("api::ping");
+  const end = Date.now() + 1_000;
+  const { errors } = await causes({ start_time: end - 3_600_000, end_time: end, buckets: 4 });
+  expect(errors[0]?.counts).toEqual([0, 0, 0, 2]);
+  expect((await causes({ start_time: end })).errors).toEqual([]);
+});

@@ -1,0 +1,99 @@
+import type { SeesCall } from "../query/sees-call.ts";
+import type { CallRecord } from "./call-record.ts";
+import type { InvocationHistory } from "./invocation-history.ts";
+import type { ErrorsQuery } from "./invocation-input.ts";
+
+const DEFAULT_LIMIT = 50;
+/** Maximum number of different causes while grouping. */
+const MAX_CAUSES = 1_000;
+/** Times of calls are in microseconds; those of a caller and its callee differ by the engine's own work. */
+const SLACK_MS = 1;
+
+/** Failed calls of one function with the same code and, apart from numbers and ids, the same message. */
+interface Cause {
+  readonly key: string;
+  readonly last: CallRecord;
+  readonly calls: CallRecord[];
+}
+
+/**
+ * Groups failed calls by cause, the latest first. A call that failed because a function that it called failed belongs
+ * to that function's cause and is not counted itself.
+ */
+export function errorCauses(
+  history: InvocationHistory,
+  { start_time, end_time, limit, buckets }: ErrorsQuery,
+  sees: SeesCall,
+  nowMs: number,
+) {
+  const [from, to] = [start_time ?? Number.NEGATIVE_INFINITY, end_time ?? nowMs];
+  const failed = [...history].filter(
+    (record) =>
+      (record.result === "error" || record.result === "timeout" || record.result === "refused") &&
+      !record.internal &&
+      record.startedAtMs >= from &&
+      record.startedAtMs <= to &&
+      sees(record.facts.functionId, record.caller?.worker_id),
+  );
+  const byKey = new Map<string, Cause>();
+  for (const record of withoutCallers(failed)) {
+    const key = keyOf(record);
+    const cause = byKey.get(key);
+    if (cause !== undefined) cause.calls.push(record);
+    else if (byKey.size < MAX_CAUSES) byKey.set(key, { key, last: record, calls: [record] });
+  }
+  const causes = [...byKey.values()];
+  return {
+    errors: causes.slice(0, limit ?? DEFAULT_LIMIT).map(({ last, calls }) => ({
+      function_id: last.facts.functionId,
+      code: last.failure?.code ?? "",
+      message: last.failure?.message ?? "",
+      count: calls.length,
+      first_at_ms: calls.at(-1)?.startedAtMs ?? last.startedAtMs,
+      last_at_ms: last.startedAtMs,
+      last: { invocation_id: last.invocationId, trace_id: last.traceId, span_id: last.spanId },
+      ...(buckets == null || start_time == null ? {} : { counts: overTime(calls, start_time, to, buckets) }),
+    })),
+    total: causes.length,
+  };
+}
+
+/** Leaves out calls during which a call of the same worker failed, within the same trace. Newest first. */
+function withoutCallers(failed: readonly CallRecord[]): readonly CallRecord[] {
+  const byTrace = new Map<string, CallRecord[]>();
+  for (const record of failed) {
+    const others = byTrace.get(record.traceId);
+    if (others === undefined) byTrace.set(record.traceId, [record]);
+    else others.push(record);
+  }
+  return failed
+    .filter((record) => !(byTrace.get(record.traceId) ?? []).some((other) => isCallee(other, record)))
+    .sort((a, b) => b.startedAtMs - a.startedAtMs);
+}
+
+function isCallee(other: CallRecord, record: CallRecord): boolean {
+  const { workerId } = record.resource;
+  return (
+    other !== record &&
+    workerId !== undefined &&
+    other.caller?.worker_id === workerId &&
+    other.startedAtMs >= record.startedAtMs &&
+    other.startedAtMs + other.duration <= record.startedAtMs + record.duration + SLACK_MS
+  );
+}
+
+/** Numbers and long hexadecimal ids differ between calls that fail for the same reason. */
+function keyOf({ facts, failure }: CallRecord): string {
+  const message = failure?.message.replace(/[0-9a-f]{8,}(?:-[0-9a-f]{4,})*|\d+/gi, "#") ?? "";
+  return JSON.stringify([facts.functionId, failure?.code, message]);
+}
+
+function overTime(calls: readonly CallRecord[], from: number, to: number, buckets: number): readonly number[] {
+  const counts = Array.from({ length: buckets }, () => 0);
+  const width = Math.max(1, to - from) / buckets;
+  for (const { startedAtMs } of calls) {
+    const at = Math.min(buckets - 1, Math.max(0, Math.floor((startedAtMs - from) / width)));
+    counts[at] = (counts[at] ?? 0) + 1;
+  }
+  return counts;
+}
