@@ -1,6 +1,6 @@
 import type { JobRun, Use } from "./resource-uses.ts";
 import type { SeenCall } from "./seen-calls.ts";
-import { kindOf, type TriggerItem, triggerLabel } from "./triggers.ts";
+import { cronExpressionOf, kindOf, type TriggerItem, triggerLabel } from "./triggers.ts";
 
 // The whole system as a graph: triggers, functions, and what functions call and use.
 
@@ -27,6 +27,8 @@ export interface GraphNode {
   readonly method: string | undefined;
   /** Type of triggers. */
   readonly triggerType?: string;
+  /** Expression of cron triggers, whose label describes it in words. */
+  readonly expression?: string | undefined;
   /** Address of its details. */
   readonly href: string;
   readonly internal: boolean;
@@ -88,6 +90,8 @@ export interface GraphSources {
   readonly streams: readonly string[];
   readonly scopes: readonly string[];
   readonly system: boolean;
+  /** Descriptions of cron expressions; the label is the expression if there is none. */
+  readonly cronTexts?: ReadonlyMap<string, string> | undefined;
 }
 
 const TRIGGER_KINDS: Readonly<Record<string, NodeKind>> = {
@@ -147,7 +151,7 @@ export function graphOf(sources: GraphSources): Graph {
   for (const name of sources.scopes) addThing("state", name);
   for (const trigger of sources.triggers) {
     if (trigger.internal && !sources.system) continue;
-    const node = triggerNode(trigger);
+    const node = triggerNode(trigger, sources.cronTexts);
     nodes.set(node.id, node);
     addEdge({ from: node.id, to: functionNode(trigger.function_id), kind: "declared", calls: 0, errors: 0 });
     const source = sourceOf(trigger);
@@ -171,8 +175,9 @@ export function functionNode(id: string): string {
   return `function ${id}`;
 }
 
-function triggerNode(trigger: TriggerFacts): GraphNode {
-  const label = triggerLabel(trigger);
+function triggerNode(trigger: TriggerFacts, cronTexts: GraphSources["cronTexts"]): GraphNode {
+  const expression = cronExpressionOf(trigger);
+  const label = cronTexts?.get(expression ?? "") ?? triggerLabel(trigger);
   const kind = TRIGGER_KINDS[kindOf(trigger.trigger_type)] ?? "trigger";
   return {
     ...{
@@ -184,7 +189,7 @@ function triggerNode(trigger: TriggerFacts): GraphNode {
       ...NONE,
       now: NONE,
     },
-    triggerType: trigger.trigger_type,
+    ...{ triggerType: trigger.trigger_type, expression },
     method: kind === "http" ? (label.split(" ", 1)[0] ?? "GET").toUpperCase() : undefined,
     note:
       trigger.status === "active"

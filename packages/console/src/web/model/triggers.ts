@@ -23,6 +23,16 @@ export function kindOf(type: string): Kind {
   return Object.hasOwn(KIND_OF_TYPE, type) ? (KIND_OF_TYPE[type] as Kind) : "other";
 }
 
+/** Returns the schedule of a cron trigger, undefined for others. */
+export function cronExpressionOf({
+  trigger_type,
+  config,
+}: Pick<TriggerItem, "trigger_type" | "config">): string | undefined {
+  if (trigger_type !== "cron" || typeof config !== "object" || config === null) return undefined;
+  const { expression } = config as { readonly expression?: unknown };
+  return typeof expression === "string" ? expression : undefined;
+}
+
 /** Returns the label of a trigger: `POST /orders`, a cron expression, a topic, … */
 export function triggerLabel({ trigger_type, config }: Pick<TriggerItem, "trigger_type" | "config">): string {
   const facts: Readonly<Record<string, unknown>> =

@@ -7,8 +7,8 @@ export interface CounterCardProps {
   /** Undefined while it is loading, null if the engine is unreachable and it was never loaded. */
   readonly value: string | undefined | null;
   readonly note?: string | undefined;
-  /** Oldest first. */
-  readonly samples: readonly (number | null)[];
+  /** Oldest first; undefined while they are loading. */
+  readonly samples: readonly (number | null)[] | undefined;
   readonly isBad?: boolean;
 }
 
@@ -37,7 +37,7 @@ export function CounterCard({ name, href, value, note, samples, isBad = false }:
         )}
       </span>
       <span className="flex h-6 items-end">
-        {value !== null && (
+        {value !== null && samples !== undefined && (
           <Sparkline
             values={samples}
             text={`${name}, last minutes`}

@@ -19,7 +19,8 @@ const CARDS: readonly { readonly name: string; readonly counter: CounterName; re
 
 export interface CounterRowProps {
   readonly counters: CountersNow;
-  readonly samples: readonly MetricSample[];
+  /** Undefined while they are loading. */
+  readonly samples: readonly MetricSample[] | undefined;
   readonly rangeMs: number;
   /** Figures of workers' functions in the range; undefined if they are loading or failed to load. */
   readonly figures: OwnFigures | undefined;
@@ -32,7 +33,7 @@ export interface CounterRowProps {
 
 /** Counters of the system, and rate, errors and p95 of its calls. */
 export function CounterRow({
-  counters: { counters, samples: counted },
+  counters: { counters },
   samples,
   rangeMs,
   figures,
@@ -62,10 +63,6 @@ export function CounterRow({
     }),
   );
   const unknown = isAway ? null : haveFiguresFailed ? "unknown" : undefined;
-  const historyOf = (counter: CounterName): readonly (number | null)[] =>
-    counter === "workers" && samples.length > 0
-      ? samples.map((sample) => sample.workers)
-      : counted.map((sample) => sample[counter] ?? null);
   const notes: Readonly<Record<CounterName, string | undefined>> = {
     functions: `+ ${systemFunctions} system`,
     triggers: triggers.loaded ? `+ ${triggers.items.filter(({ internal }) => internal).length} system` : undefined,
@@ -82,7 +79,7 @@ export function CounterRow({
           key={name}
           {...{ name, href }}
           value={counters?.[counter]?.toLocaleString("en-GB") ?? (isAway ? null : undefined)}
-          samples={historyOf(counter)}
+          samples={samples?.map((sample) => sample[counter])}
           note={notes[counter]}
         />
       ))}
@@ -90,7 +87,7 @@ export function CounterRow({
         name="Invocations/min"
         href="/traces"
         value={figures === undefined ? unknown : rate(figures.calls / minutes)}
-        samples={line.calls}
+        samples={line?.calls}
         note={
           figures === undefined ? undefined : `${figures.calls.toLocaleString("en-GB")} calls in ${timeText(minutes)}`
         }
@@ -99,7 +96,7 @@ export function CounterRow({
         name="Errors"
         href="/traces?failed=true"
         value={figures === undefined ? unknown : percent(figures.errorRate)}
-        samples={line.errors}
+        samples={line?.errors}
         note={figures === undefined ? undefined : `${figures.errors.toLocaleString("en-GB")} failed`}
         isBad={figures !== undefined && figures.errorRate > 0.05}
       />

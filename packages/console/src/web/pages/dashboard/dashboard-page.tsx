@@ -3,20 +3,22 @@ import { lazy, Suspense, useMemo } from "react";
 import { rangeMs } from "../../lib/time-range.ts";
 import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
-import { useAreModulesKnown, useModules } from "../../lib/use-modules.ts";
+import { useModules } from "../../lib/use-modules.ts";
 import { cn } from "../../ui/cn.ts";
 import { LastUpdate } from "../../ui/last-update.tsx";
 import { Page } from "../../ui/page.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import { AttentionSection } from "./attention-section.tsx";
 import { CounterRow } from "./counter-row.tsx";
-import { FlowSection } from "./flow-section.tsx";
+import { ErrorsSection } from "./errors-section.tsx";
 import { type OwnFunction, ownFigures, ownIds } from "./own-calls.ts";
-import { TraceSection } from "./trace-section.tsx";
+import { Section } from "./section.tsx";
+import { SlowestSection } from "./slowest-section.tsx";
 import { useCounters } from "./use-counters.ts";
 import { useMetricSamples } from "./use-metric-samples.ts";
 
 const ConnectSteps = lazy(() => import("./connect-steps.tsx"));
+const FlowSection = lazy(() => import("./flow-section.tsx"));
 
 const route = getRouteApi("/");
 const DEFAULT_RANGE = "15m";
@@ -31,9 +33,8 @@ export default function DashboardPage() {
   const { loaded, workers } = useWorkers();
   const functions = useLiveCollection<OwnFunction>("svc.functions", ({ function_id }) => function_id);
   const modules = useModules();
-  const areModulesKnown = useAreModulesKnown();
   const own = useMemo(() => ownIds(functions.items, modules), [functions.items, modules]);
-  const counters = useCounters(functions.loaded && areModulesKnown ? own.size : undefined);
+  const counters = useCounters();
   const windowMs = rangeMs(range ?? DEFAULT_RANGE) ?? DAY_MS;
   const figures = useFunctionFigures(Math.round(windowMs / 1_000));
   const workerFigures = useMemo(
@@ -70,7 +71,8 @@ export default function DashboardPage() {
           </p>
         )}
         <CounterRow
-          {...{ counters, samples, own, rangeMs: windowMs, haveFiguresFailed: figures.error !== null }}
+          {...{ counters, own, rangeMs: windowMs, haveFiguresFailed: figures.error !== null }}
+          samples={sampledAtMs === undefined ? undefined : samples}
           systemFunctions={functions.items.length - own.size}
           figures={workerFigures === undefined ? undefined : ownFigures(workerFigures)}
         />
@@ -80,12 +82,16 @@ export default function DashboardPage() {
           </Suspense>
         )}
         <div className={cn("grid grid-cols-1 gap-3", hasFlow && "xl:grid-cols-[minmax(0,1fr)_22rem]")}>
-          {hasFlow && <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />}
+          {hasFlow && (
+            <Suspense fallback={<Section title="Application flow">{null}</Section>}>
+              <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />
+            </Suspense>
+          )}
           <AttentionSection figures={figures} ownFigures={workerFigures ?? []} rangeMs={windowMs} />
         </div>
         <div className="grid grid-cols-1 gap-3 lg:grid-cols-2">
-          <TraceSection title="Latest errors" which="errors" rangeMs={windowMs} />
-          <TraceSection title="Slowest traces" which="slowest" rangeMs={windowMs} />
+          <ErrorsSection rangeMs={windowMs} />
+          <SlowestSection rangeMs={windowMs} />
         </div>
       </div>
     </Page>

@@ -67,7 +67,7 @@ export function FlowDiagram({ flow }: { readonly flow: Overview }) {
                 onMouseLeave={() => setFocus(undefined)}
                 onFocus={() => setFocus(node.id)}
                 onBlur={() => setFocus(undefined)}
-                title={node.note === undefined ? node.label : `${node.label}: ${node.note}`}
+                title={[node.label, node.expression, node.note].filter(Boolean).join(": ")}
                 className={cn(
                   "absolute flex items-center gap-2 rounded-md border bg-surface px-2 hover:border-accent",
                   node.errors > 0 ? "border-danger/60" : "border-line",
@@ -75,7 +75,11 @@ export function FlowDiagram({ flow }: { readonly flow: Overview }) {
                 style={{ left: box?.x, top: box?.y, width: box?.width, height: NODE_HEIGHT }}
               >
                 <Icon aria-hidden className={cn("size-3.5 shrink-0", node.errors > 0 ? "text-danger" : "text-ink-3")} />
-                <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{node.label}</span>
+                <span
+                  className={cn("min-w-0 flex-1 truncate text-[12px]", node.expression === undefined && "font-mono")}
+                >
+                  {node.label}
+                </span>
                 {node.note !== undefined && (
                   <span
                     className={cn(

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { FunctionFigures } from "../../lib/use-function-figures.ts";
+import type { TriggerFacts } from "../../model/flow-graph.ts";
 import { columnOf, overviewOf } from "./flow-overview.ts";
 
 const ACTIVE = { status: "active", reason: null } as const;
@@ -69,4 +70,30 @@ it("shows the eight busiest nodes of a column, and counts the others", () => {
   expect(flow.nodes).toHaveLength(8);
   expect(flow.nodes[0]?.label).toBe("f10");
   expect(flow.more).toEqual([0, 3, 0]);
+});
+
+it("shows a trigger of each kind with its function and their edge, however rarely it runs, and cron schedules in words", () => {
+  const ids = Array.from({ length: 12 }, (_, at) => `f${at}`);
+  const trigger = (id: string, trigger_type: string, function_id: string, config: object): TriggerFacts => ({
+    ...{ id, trigger_type, function_id, config, internal: false },
+    ...ACTIVE,
+  });
+  const flow = overviewOf({
+    own: new Set(ids),
+    triggers: [
+      ...ids.slice(0, 9).map((id) => trigger(`http ${id}`, "http", id, { api_path: `/${id}`, http_method: "GET" })),
+      trigger("c", "cron", "f10", { expression: "*/20 * * * * *" }),
+      trigger("s", "state", "f11", { scope: "orders" }),
+    ],
+    figures: ids.map((function_id, at) => ({ function_id, calls: 100 - at, errors: 0 }) as FunctionFigures),
+    seen: [],
+    cronTexts: new Map([["*/20 * * * * *", "Every 20 seconds"]]),
+  });
+  const labels = new Map(flow.nodes.map(({ id, label }) => [id, label]));
+  expect(flow.edges.map(({ from, to }) => `${labels.get(from)} > ${labels.get(to)}`)).toEqual([
+    ...["GET /f0 > f0", "GET /f1 > f1", "GET /f2 > f2", "GET /f3 > f3", "GET /f4 > f4", "GET /f5 > f5"],
+    ...["Every 20 seconds > f10", "orders > f11"],
+  ]);
+  expect(flow.nodes).toHaveLength(16);
+  expect(flow.more).toEqual([3, 4, 0]);
 });

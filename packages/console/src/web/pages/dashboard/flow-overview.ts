@@ -16,6 +16,7 @@ export interface OverviewSources {
   readonly triggers: readonly TriggerFacts[];
   readonly figures: readonly FunctionFigures[];
   readonly seen: readonly SeenCall[];
+  readonly cronTexts?: ReadonlyMap<string, string>;
 }
 
 /** Maximum number of nodes in a column. */
@@ -38,12 +39,18 @@ export function overviewOf(sources: OverviewSources): Overview {
       (a, b) =>
         b.calls - a.calls || Number(bound.has(b.id)) - Number(bound.has(a.id)) || a.label.localeCompare(b.label),
     );
-  const shownFunctions = functions.slice(0, MAX_NODES);
-  const place = new Map(shownFunctions.map(({ id }, at) => [id, at]));
-  const placeOf = ({ id }: GraphNode): number => place.get(bindings.get(id) ?? "") ?? MAX_NODES;
-  const shownTriggers = triggers
-    .sort((a, b) => placeOf(a) - placeOf(b) || a.label.localeCompare(b.label))
-    .slice(0, MAX_NODES);
+  const rank = new Map(functions.map(({ id }, at) => [id, at]));
+  const rankOf = ({ id }: GraphNode): number => rank.get(bindings.get(id) ?? "") ?? functions.length;
+  triggers.sort((a, b) => rankOf(a) - rankOf(b) || a.label.localeCompare(b.label));
+  // Rare kinds of triggers are shown too, each with its busiest function.
+  const ofKinds = [...new Map([...triggers].reverse().map((node) => [node.kind, node])).values()];
+  const needed = new Set(ofKinds.map(({ id }) => bindings.get(id)));
+  const shownFunctions = busiest(functions, ({ id }) => needed.has(id));
+  const place = new Set(shownFunctions.map(({ id }) => id));
+  const shownTriggers = busiest(
+    triggers.filter(({ id }) => place.has(bindings.get(id) ?? "")),
+    (node) => ofKinds.includes(node),
+  );
   const used = new Set(edges.flatMap(({ from, to }) => (place.has(from) ? [to] : [])));
   const things = THINGS.flatMap((kind) => nodes.filter((node) => node.kind === kind && used.has(node.id)));
   const isCounted = sources.figures.length > 0;
@@ -61,8 +68,14 @@ export function overviewOf(sources: OverviewSources): Overview {
   };
 }
 
+/** Returns the first nodes, at most as many as a column has room for, with those that must be among them. */
+function busiest(nodes: readonly GraphNode[], isNeeded: (node: GraphNode) => boolean): readonly GraphNode[] {
+  const kept = new Set([...new Set([...nodes.filter(isNeeded), ...nodes])].slice(0, MAX_NODES));
+  return nodes.filter((node) => kept.has(node));
+}
+
 /** The graph of all own functions. Things of one kind are one node, since only names of functions are known here. */
-function wholeOf({ own, triggers, figures, seen }: OverviewSources): Graph {
+function wholeOf({ own, triggers, figures, seen, cronTexts }: OverviewSources): Graph {
   const bound = new Set(triggers.flatMap(({ internal, function_id }) => (internal ? [] : [function_id])));
   return graphOf({
     functions: [...own].map((function_id) => ({ function_id })),
@@ -77,7 +90,7 @@ function wholeOf({ own, triggers, figures, seen }: OverviewSources): Graph {
       kindOfUse(from) === "queue" && !bound.has(call.to) ? [{ ...call, queue: undefined }] : [],
     ),
     figures: new Map(figures.map((each) => [each.function_id, each])),
-    ...{ now: new Map(), queues: [], streams: [], scopes: [], system: false },
+    ...{ now: new Map(), queues: [], streams: [], scopes: [], system: false, cronTexts },
   });
 }
 

@@ -1,8 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { useCronTexts } from "../../lib/cron-text.ts";
 import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
 import type { TriggerFacts } from "../../model/flow-graph.ts";
+import { cronExpressionOf } from "../../model/triggers.ts";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { useIsNarrow } from "../../ui/list-detail.tsx";
@@ -16,7 +18,7 @@ import { useSeenCalls } from "./use-seen-calls.ts";
 const route = getRouteApi("/");
 
 /** The application's call graph: edges declared by triggers, and edges seen in traces. */
-export function FlowSection({
+export default function FlowSection({
   rangeMs,
   own,
   isLoaded,
@@ -32,6 +34,7 @@ export function FlowSection({
   const triggers = useLiveCollection<TriggerFacts>("svc.triggers", ({ id }) => id);
   const figures = useFunctionFigures(Math.round(rangeMs / 1_000));
   const seen = useSeenCalls(rangeMs);
+  const cronTexts = useCronTexts(triggers.items.flatMap((trigger) => cronExpressionOf(trigger) ?? []));
   const flow = useMemo(
     () =>
       overviewOf({
@@ -39,8 +42,9 @@ export function FlowSection({
         triggers: triggers.items,
         figures: figures.data?.functions ?? [],
         seen: seen.data?.calls ?? [],
+        cronTexts,
       }),
-    [own, triggers.items, figures.data, seen.data],
+    [own, triggers.items, figures.data, seen.data, cronTexts],
   );
   const isTable = view === "table" || isNarrow;
   return (

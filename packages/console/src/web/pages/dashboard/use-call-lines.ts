@@ -11,20 +11,23 @@ function completedSteps(): { readonly start_time: number; readonly end_time: num
   return { start_time: end - LINE_MS, end_time: end - 1 };
 }
 
-/** Calls and errors of workers' functions over the last 15 minutes. */
-export function useCallLine(own: ReadonlySet<string>): CallLine {
-  const { data } = usePolledCall<{ readonly series: readonly CallSeries[] }>(
+/** Calls and errors of workers' functions over the last 15 minutes; undefined while they are loading. */
+export function useCallLine(own: ReadonlySet<string>): CallLine | undefined {
+  const { data, error } = usePolledCall<{ readonly series: readonly CallSeries[] }>(
     "engine::metrics::series",
     ["calls"],
     () => ({ names: ["svc.calls"], aggregate: "rate", ...completedSteps(), step_seconds: STEP_S }),
     { everyMs: STEP_S * 1_000 },
   );
-  return useMemo(() => callLine(data?.series ?? [], own), [data, own]);
+  return useMemo(
+    () => (data === undefined && error === null ? undefined : callLine(data?.series ?? [], own)),
+    [data, error, own],
+  );
 }
 
-/** The p95 of a function over the last 15 minutes. */
-export function useP95Line(functionId: string | undefined): readonly (number | null)[] {
-  const { data } = usePolledCall<{ readonly series: readonly CallSeries[] }>(
+/** The p95 of a function over the last 15 minutes; undefined while it is loading. */
+export function useP95Line(functionId: string | undefined): readonly (number | null)[] | undefined {
+  const { data, isLoading } = usePolledCall<{ readonly series: readonly CallSeries[] }>(
     "engine::metrics::series",
     ["p95", functionId],
     () => ({
@@ -33,5 +36,5 @@ export function useP95Line(functionId: string | undefined): readonly (number | n
     }),
     { everyMs: STEP_S * 1_000, enabled: functionId !== undefined },
   );
-  return data?.series[0]?.points.map(([, value]) => value) ?? [];
+  return functionId === undefined || isLoading ? undefined : (data?.series[0]?.points.map(([, value]) => value) ?? []);
 }

@@ -7,7 +7,10 @@ export interface MetricSample {
   readonly calls_per_second: number;
   readonly errors_per_second: number;
   readonly p95_ms: number | null;
+  readonly functions: number | null;
+  readonly triggers: number | null;
   readonly workers: number | null;
+  readonly streams: number | null;
 }
 
 export interface MetricSamples {

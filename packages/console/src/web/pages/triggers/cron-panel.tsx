@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
 import { call } from "../../lib/api.ts";
+import { useCronText } from "../../lib/cron-text.ts";
 import { dateTime, useZone } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import type { TriggerItem } from "../../model/triggers.ts";
@@ -12,7 +13,6 @@ import { DataRegion } from "../../ui/data-region.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { Ago, Duration, Timestamp } from "../../ui/time.tsx";
 import { configText } from "./model.ts";
-import { useCronText } from "./use-cron-text.ts";
 import { type CronRun, type CronTrigger, cronRunKey, useCronHistory, useCronTraces } from "./use-triggers.ts";
 
 /** Timeout of a manual run, in milliseconds. A run takes as long as its function. */

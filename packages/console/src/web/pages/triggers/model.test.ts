@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { cronText } from "../../lib/cron-text.ts";
 import type { TriggerItem } from "../../model/triggers.ts";
 import { bodyOf, hexDump } from "./http/body.ts";
 import { type HttpDraft, initialDraft, pathParameters, requestOf } from "./http/http-request.ts";
 import { countKinds, filterTriggers, sectionRows, summaryOf } from "./model.ts";
 import { publishedText, publishPayload, publishTargetOf } from "./publish.ts";
-import { cronText } from "./use-cron-text.ts";
 
 function trigger(trigger_type: string, config: unknown, change: Partial<TriggerItem> = {}): TriggerItem {
   return {

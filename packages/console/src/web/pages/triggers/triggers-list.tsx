@@ -14,13 +14,13 @@ import {
   Zap,
 } from "lucide-react";
 import { useMemo, useState } from "react";
+import { useCronText } from "../../lib/cron-text.ts";
 import { type Kind, kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago, useNow } from "../../ui/time.tsx";
 import { LastRun } from "./last-run.tsx";
 import { configText, httpMethod, httpPath, STATUS, sectionRows, summaryOf, type TriggerRow } from "./model.ts";
-import { useCronText } from "./use-cron-text.ts";
 import type { CronTrigger, LastRuns } from "./use-triggers.ts";
 
 /** Runs of the triggers: cron triggers with their schedules, and the last runs of all others. */

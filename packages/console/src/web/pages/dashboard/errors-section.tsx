@@ -1,0 +1,73 @@
+import { maskText } from "@svc-runtime/protocol/secrets";
+import { Link } from "@tanstack/react-router";
+import { usePolledCall } from "../../lib/use-polled-call.ts";
+import { Sparkline } from "../../ui/sparkline.tsx";
+import { ListRow, ListSection, SHOWN } from "./list-section.tsx";
+
+/** Failed calls with one cause, as `engine::invocations::errors` returns them. */
+interface ErrorCause {
+  readonly function_id: string;
+  readonly code: string;
+  readonly message: string;
+  readonly count: number;
+  readonly counts?: readonly number[];
+  readonly last_at_ms: number;
+  readonly last: { readonly invocation_id: string; readonly trace_id: string; readonly span_id: string };
+}
+
+/** Number of points of a cause's chart. */
+const POINTS = 30;
+
+/** The latest errors of the range, one row for each cause. A row links to the span of its latest failure. */
+export function ErrorsSection({ rangeMs }: { readonly rangeMs: number }) {
+  const query = usePolledCall<{ readonly errors: readonly ErrorCause[] }>(
+    "engine::invocations::errors",
+    [rangeMs],
+    () => ({ start_time: Date.now() - rangeMs, limit: SHOWN, buckets: POINTS }),
+  );
+  return (
+    <ListSection
+      title="Latest errors"
+      link={
+        <Link
+          to="/traces/{-$traceId}/{-$spanId}"
+          params={{ traceId: undefined, spanId: undefined }}
+          search={{ failed: true }}
+          className="text-[12px] text-accent underline"
+        >
+          All failed traces
+        </Link>
+      }
+      query={query}
+      rows={query.data?.errors}
+      none="No errors in this time range"
+    >
+      {({ function_id: id, code, message, count, counts = [], last_at_ms: atMs, last }) => (
+        <ListRow
+          key={last.invocation_id}
+          {...{ traceId: last.trace_id, spanId: last.span_id, name: id, atMs }}
+          figure={
+            <>
+              <Sparkline
+                values={counts}
+                text={`Failures of ${id} over time`}
+                tone="danger"
+                className="w-16 self-center max-sm:hidden"
+              />
+              <span
+                className="w-12 shrink-0 text-right font-mono text-[12px] text-danger"
+                title={`${count} failed calls with this cause`}
+              >
+                {count.toLocaleString("en-GB")}×
+              </span>
+            </>
+          }
+        >
+          <p className="truncate text-[12px] text-ink-2" title={maskText(message)}>
+            <code className="text-ink">{code}</code> {maskText(message)}
+          </p>
+        </ListRow>
+      )}
+    </ListSection>
+  );
+}
