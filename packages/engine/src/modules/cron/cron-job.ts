@@ -1,15 +1,14 @@
 import type { Due } from "../../collections/due-queue.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import type { Logger } from "../../kernel/logger.ts";
-import { type Principal, TRUSTED, type TriggerBinding } from "../../kernel/module.ts";
+import type { TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Delivered } from "./delivery.ts";
 import type { FairSemaphore } from "./fair-semaphore.ts";
+import { JobRuns, type RunsHost } from "./job-runs.ts";
+import { JobTriggers, type TriggersHost } from "./job-triggers.ts";
 import { LATE_MS, MAX_CATCH_UP, planTicks, type SkippedTicks } from "./plan-ticks.ts";
 import type { Schedule } from "./schedule.ts";
 import { type CronSettings, jitterOf, settingsText } from "./settings.ts";
-import type { CronStore } from "./store/cron-store.ts";
 import { endRange, firstHandled, type HandledTicks } from "./store/handled-ticks.ts";
 import type { Outcome, Run, StoredJob } from "./store/rows.ts";
 import { unhandledTicks } from "./unhandled-ticks.ts";
@@ -38,25 +37,17 @@ const SKIPPED: Readonly<Record<SkippedTicks["reason"], { readonly outcome: Outco
 };
 
 /** The services that all jobs share. */
-export interface JobHost {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly store: CronStore;
+export interface JobHost extends TriggersHost, RunsHost {
   readonly alarm: Alarm<CronJob>;
   readonly slots: FairSemaphore;
-  /** True while the module stops: no run starts. */
-  readonly stopped: boolean;
   /**
    * True from the start of the engine's shutdown: no run starts, and the misfire policy of the next start decides about
    * due ticks.
    */
   readonly isDraining: boolean;
-  isAvailable(binding: TriggerBinding<CronSettings>): boolean;
   deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered>;
   /** Called when the job has no trigger and no run. */
   onUnused(job: CronJob): void;
-  /** Makes the module's stop wait for the work. */
-  track(work: Promise<unknown>): void;
 }
 
 /**
@@ -68,7 +59,8 @@ export class CronJob implements Due {
   place = -1;
   readonly id: string;
   readonly settings: CronSettings;
-  readonly #bindings = new Set<TriggerBinding<CronSettings>>();
+  readonly #triggers: JobTriggers;
+  readonly #runs: JobRuns;
   readonly #functionId: string;
   readonly #host: JobHost;
   readonly #jitter: number;
@@ -83,14 +75,10 @@ export class CronJob implements Due {
   readonly #unstored = new Set<number>();
   /** Resolves when the stored job was read, or reading failed. Earlier changes would not find the job in the store. */
   #reading: Promise<void> | undefined;
-  #nextSeq = 1;
   #paused = false;
   /** Monotonic time. */
   #retryAt = Number.NEGATIVE_INFINITY;
   #isWaitingForWorker = false;
-  /** The error that the bindings report. */
-  #problem: string | undefined;
-  #lastRun: Run | undefined;
 
   constructor(id: string, functionId: string, settings: CronSettings, host: JobHost) {
     this.id = id;
@@ -98,6 +86,8 @@ export class CronJob implements Due {
     this.#functionId = functionId;
     this.#host = host;
     this.#jitter = jitterOf(id, settings);
+    this.#triggers = new JobTriggers({ id, functionId }, host);
+    this.#runs = new JobRuns({ id, functionId }, host);
   }
 
   get isPaused(): boolean {
@@ -110,7 +100,7 @@ export class CronJob implements Due {
   }
 
   get lastRun(): Run | undefined {
-    return this.#lastRun;
+    return this.#runs.last;
   }
 
   /** Returns the next ticks to start, at most `count`. */
@@ -126,7 +116,7 @@ export class CronJob implements Due {
 
   /** True if the job has no trigger and no run. */
   get isUnused(): boolean {
-    return this.#bindings.size === 0 && this.#running === 0 && this.#state !== "reading";
+    return this.#triggers.isEmpty && this.#running === 0 && this.#state !== "reading";
   }
 
   /** True while due ticks wait for a worker. */
@@ -135,24 +125,14 @@ export class CronJob implements Due {
   }
 
   add(binding: TriggerBinding<CronSettings>): void {
-    this.#bindings.add(binding);
-    if (this.#problem !== undefined) binding.report(this.#problem);
-    if (this.#bindings.size > 1) {
-      if (binding.principal.isTrusted) this.#storeOwner(true);
-      return;
-    }
+    if (!this.#triggers.add(binding)) return;
     // The stored state may have changed while the job had no trigger.
     this.#state = "unread";
     this.update();
   }
 
   remove(binding: TriggerBinding<CronSettings>): void {
-    this.#bindings.delete(binding);
-    const { isTrusted } = binding.principal;
-    if (this.#bindings.size > 0) {
-      if (isTrusted && binding.ended === "withdrawn" && !this.#hasTrustedTrigger) this.#storeOwner(false);
-      return;
-    }
+    if (!this.#triggers.remove(binding)) return;
     const { alarm, store, log, stopped } = this.#host;
     alarm.delete(this);
     this.#isWaitingForWorker = false;
@@ -160,7 +140,7 @@ export class CronJob implements Due {
     if (stopped || binding.ended !== "withdrawn") return;
     this.#host.track(
       store
-        .retire({ id: this.id, isTrusted })
+        .retire({ id: this.id, isTrusted: binding.principal.isTrusted })
         .catch((error: unknown) =>
           log.debug("unregistration of a cron trigger could not be stored", { job: this.id, error }),
         ),
@@ -169,28 +149,7 @@ export class CronJob implements Due {
 
   /** Call when the principal of a trigger has changed. */
   principalChanged(binding: TriggerBinding<CronSettings>): void {
-    if (binding.principal.isTrusted) this.#storeOwner(true);
-    else if (binding.isGivenUp && !this.#hasTrustedTrigger) this.#storeOwner(false);
-  }
-
-  get #hasTrustedTrigger(): boolean {
-    return [...this.#bindings].some(({ principal }) => principal.isTrusted);
-  }
-
-  /**
-   * Stores whether the job belongs to a trusted worker. A restricted connection that unregisters an equal trigger must
-   * not drop the ticks that this worker misses.
-   */
-  #storeOwner(isTrusted: boolean): void {
-    const { store, log, stopped } = this.#host;
-    if (stopped) return;
-    this.#host.track(
-      store
-        .setOwner({ id: this.id, isTrusted })
-        .catch((error: unknown) =>
-          log.warn("owner of a cron trigger could not be stored", { job: this.id, function: this.#functionId, error }),
-        ),
-    );
+    this.#triggers.principalChanged(binding);
   }
 
   /** Decides about due ticks, and sets the alarm for the next one. */
@@ -199,7 +158,7 @@ export class CronJob implements Due {
     const now = clock.now();
     if (this.#isRewinding) return;
     this.#isWaitingForWorker = false;
-    if (this.#host.isDraining || this.#bindings.size === 0) return;
+    if (this.#host.isDraining || this.#triggers.isEmpty) return;
     const wait = this.#retryAt - clock.monotonic();
     if (wait > 0) alarm.set(this, now + wait);
     else if (this.#state !== "ready") this.#read();
@@ -226,7 +185,7 @@ export class CronJob implements Due {
       manual: true,
       skippedCount: 0,
     };
-    const binding = this.#binding() ?? this.#bindings.values().next().value;
+    const binding = this.#triggers.available ?? this.#triggers.first;
     if (binding === undefined || this.#state !== "ready")
       return { run: { ...run, outcome: "error", error: "the trigger is not ready" }, result: undefined };
     if (this.#running > 0 && (this.settings.overlap !== "allow" || this.#running >= MAX_RUNNING)) {
@@ -237,11 +196,11 @@ export class CronJob implements Due {
     try {
       if (release === undefined)
         return { run: { ...run, outcome: "error", error: "the engine is shutting down" }, result: undefined };
-      const started: Run = { ...run, seq: this.#nextSeq++, startedAt: clock.now() };
+      const started: Run = { ...run, seq: this.#runs.nextSeq(), startedAt: clock.now() };
       await store.record({ id: this.id, run: started, decidedUntil: undefined });
-      this.#note(started);
+      this.#runs.note(started);
       const delivered = await this.#host.deliver(this, binding, started);
-      return { run: this.#finish(started, delivered), result: delivered.result };
+      return { run: this.#runs.finish(started, delivered), result: delivered.result };
     } finally {
       this.#ended(release);
     }
@@ -291,7 +250,7 @@ export class CronJob implements Due {
     this.#reading = store.rewind({ id: this.id, decidedUntil, handled }).then(
       () => {
         this.#isRewinding = false;
-        this.#report(undefined);
+        this.#triggers.report(undefined);
         this.#continueFrom(decidedUntil, handled);
       },
       (error: unknown) => {
@@ -314,7 +273,7 @@ export class CronJob implements Due {
   #decide(wallTime: number): void {
     const { alarm } = this.#host;
     const now = wallTime - this.#jitter;
-    const available = this.#binding() !== undefined;
+    const available = this.#triggers.available !== undefined;
     const { misfire, overlap } = this.settings;
     const schedule = unhandledTicks(this.settings.schedule, this.#handled.ranges);
     const plan = planTicks({
@@ -340,17 +299,6 @@ export class CronJob implements Due {
     if (plan.checkAt !== undefined) alarm.set(this, plan.checkAt + this.#jitter);
   }
 
-  #binding(): TriggerBinding<CronSettings> | undefined {
-    const available = [...this.#bindings].filter((binding) => this.#host.isAvailable(binding));
-    return available.find(({ principal }) => principal.isTrusted) ?? available[0];
-  }
-
-  /** The principal whose share of the slots the runs use. */
-  get #principal(): Principal {
-    const principals = [...this.#bindings].map(({ principal }) => principal);
-    return principals.find(({ isTrusted }) => isTrusted) ?? principals[0] ?? TRUSTED;
-  }
-
   #read(): void {
     if (this.#state === "reading") return;
     this.#state = "reading";
@@ -363,7 +311,7 @@ export class CronJob implements Due {
       config: settingsText(this.settings),
       now,
       redeliverFrom,
-      isTrusted: this.#hasTrustedTrigger,
+      isTrusted: this.#triggers.hasTrusted,
     };
     this.#reading = store.adopt(adoption).then(
       (stored) => this.#adopt(stored),
@@ -379,13 +327,12 @@ export class CronJob implements Due {
 
   #adopt(stored: StoredJob): void {
     this.#state = "ready";
-    this.#report(undefined);
+    this.#triggers.report(undefined);
     // Runs that wait for a slot are not stored yet.
     this.#handled = stored.handled;
     this.#decidedUntil = this.#running > 0 ? Math.max(this.#decidedUntil, stored.decidedUntil) : stored.decidedUntil;
     this.#paused = stored.paused;
-    if (this.#lastRun === undefined || (stored.lastRun?.seq ?? 0) > this.#lastRun.seq) this.#lastRun = stored.lastRun;
-    this.#nextSeq = Math.max(this.#nextSeq, (stored.lastRun?.seq ?? 0) + 1);
+    this.#runs.adopt(stored.lastRun);
     // The rest is returned at the next start.
     if (!this.#host.isDraining) for (const run of stored.toRedeliver) this.#track(this.#redeliver(run));
     this.update();
@@ -397,17 +344,17 @@ export class CronJob implements Due {
     const decidedBefore = this.#decidedUntil;
     this.#running += 1;
     this.#unstored.add(tick);
-    const release = await slots.take(this.#principal);
+    const release = await slots.take(this.#triggers.principal);
     this.#unstored.delete(tick);
     try {
-      const binding = this.#binding() ?? this.#bindings.values().next().value;
+      const binding = this.#triggers.available ?? this.#triggers.first;
       if (release === undefined || binding === undefined) {
         // The tick is left to the next start of the engine, or to the next trigger of the job.
         this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
         return;
       }
       const run: Run = {
-        seq: this.#nextSeq++,
+        seq: this.#runs.nextSeq(),
         scheduledAt: tick,
         startedAt: clock.now(),
         finishedAt: null,
@@ -426,11 +373,11 @@ export class CronJob implements Due {
         });
         return;
       }
-      this.#note(run);
-      this.#report(undefined);
+      this.#runs.note(run);
+      this.#triggers.report(undefined);
       const delivered = await this.#host.deliver(this, binding, run);
       if (delivered.outcome === "refused" && (await this.#undoStart(run, decidedBefore))) return;
-      this.#finish(run, delivered);
+      this.#runs.finish(run, delivered);
     } catch (error) {
       // The start may be stored nevertheless. Then the store refuses it the next time.
       this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
@@ -445,33 +392,20 @@ export class CronJob implements Due {
     if (!(await this.#host.store.undoStart({ id: this.id, seq: run.seq, scheduledAt: run.scheduledAt, decidedUntil })))
       return false;
     this.#decidedUntil = decidedUntil;
-    if (this.#lastRun?.seq === run.seq) this.#lastRun = undefined;
+    this.#runs.forget(run);
     this.#retryAt = this.#host.clock.monotonic() + RETRY_MS;
     return true;
   }
 
   async #redeliver(run: Run): Promise<void> {
-    const binding = this.#bindings.values().next().value;
+    const binding = this.#triggers.first;
     if (binding === undefined) return;
     this.#running += 1;
     try {
-      this.#finish(run, await this.#host.deliver(this, binding, run));
+      this.#runs.finish(run, await this.#host.deliver(this, binding, run));
     } finally {
       this.#ended(undefined);
     }
-  }
-
-  #finish(run: Run, { outcome, error }: Delivered): Run {
-    const finished: Run = {
-      ...run,
-      finishedAt: this.#host.clock.now(),
-      outcome: outcome === "refused" ? "error" : outcome,
-      error,
-    };
-    if (finished.outcome === "error")
-      this.#host.log.warn("run of a cron trigger failed", { job: this.id, function: this.#functionId, error });
-    this.#record(finished, undefined);
-    return finished;
   }
 
   #ended(releaseSlot: Undo | undefined): void {
@@ -481,7 +415,6 @@ export class CronJob implements Due {
     if (this.isUnused) this.#host.onUnused(this);
   }
 
-  /** Records skipped ticks. One entry stands for all consecutive ticks with the same reason. */
   #recordSkipped(
     { reason, last, count }: SkippedTicks,
     { schedule, now }: { readonly schedule: Schedule; readonly now: number },
@@ -491,22 +424,10 @@ export class CronJob implements Due {
     // before them.
     const isLate = (schedule.next(this.#decidedUntil) ?? now) < now - LATE_MS;
     if (isLate) this.#handled = endRange(this.#handled, this.#decidedUntil, last + 1);
-    this.#report(undefined);
-    const before = this.#lastRun;
-    const isSame = before !== undefined && before.startedAt === null && before.error === error;
-    this.#record(
-      {
-        seq: isSame ? before.seq : this.#nextSeq++,
-        scheduledAt: last,
-        startedAt: null,
-        finishedAt: this.#host.clock.now(),
-        outcome,
-        error,
-        manual: false,
-        skippedCount: (isSame ? before.skippedCount : 0) + Math.min(count, MAX_CATCH_UP),
-      },
-      this.#storable(last),
-      isLate ? this.#handled : undefined,
+    this.#triggers.report(undefined);
+    this.#runs.recordSkipped(
+      { outcome, error, last, count },
+      { decidedUntil: this.#storable(last), handled: isLate ? this.#handled : undefined },
     );
   }
 
@@ -515,31 +436,9 @@ export class CronJob implements Due {
     return Math.min(decidedUntil, ...[...this.#unstored].map((tick) => tick - 1));
   }
 
-  #record(run: Run, decidedUntil: number | undefined, handled?: HandledTicks): void {
-    const { store, log } = this.#host;
-    this.#note(run);
-    this.#host.track(
-      store
-        .record({ id: this.id, run, decidedUntil, ...(handled === undefined ? {} : { handled }) })
-        .catch((error: unknown) =>
-          log.warn("outcome of a cron tick could not be stored", { job: this.id, function: this.#functionId, error }),
-        ),
-    );
-  }
-
-  #note(run: Run): void {
-    if (this.#lastRun === undefined || run.seq >= this.#lastRun.seq) this.#lastRun = run;
-  }
-
   #storeFailed(error: unknown): void {
-    this.#report(`cannot be stored: ${error instanceof Error ? error.message : String(error)}`);
+    this.#triggers.report(`cannot be stored: ${error instanceof Error ? error.message : String(error)}`);
     this.#retryAt = this.#host.clock.monotonic() + RETRY_MS;
-  }
-
-  #report(problem: string | undefined): void {
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    for (const binding of this.#bindings) binding.report(problem);
   }
 
   #track(work: Promise<void>): void {
