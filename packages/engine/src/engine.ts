@@ -1,32 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { engineProofKey, FEATURES, type FunctionId } from "@svc-runtime/protocol";
 import { isRememberedEntry } from "./access/remembered-ids.ts";
-import type { AccessSettings } from "./access/settings.ts";
 import { isExposed } from "./config/bind-rule.ts";
-import {
-  type ConfigDiff,
-  ConfigError,
-  type ConfigFileChange,
-  type ConfigOverrides,
-  diffConfig,
-  effectiveConfig,
-  type LoadedConfig,
-  loadConfig,
-  watchConfig,
-} from "./config/index.ts";
-import { settingsAfterReload } from "./config/settings-after-reload.ts";
+import { type ConfigOverrides, effectiveConfig, type LoadedConfig, loadConfig, watchConfig } from "./config/index.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
-import type { ListenAddress } from "./config/types.ts";
+import { accessOf, ConfigReload, withoutEmptyLists } from "./config-reload.ts";
 import { createKernel, type Kernel } from "./create-kernel.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
 import { logEntryOf } from "./kernel/log-telemetry.ts";
 import { type Logger, observedLogger, silentLogger } from "./kernel/logger.ts";
 import type { Module } from "./kernel/module.ts";
-import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
+import { ModuleHost, type ModuleState } from "./kernel/module-host.ts";
 import { type EngineAddresses, Listeners } from "./listeners.ts";
+import { isSystemModule, moduleRequestsOf } from "./module-requests.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
 import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
 import { httpFunctions } from "./modules/http-functions/index.ts";
@@ -76,10 +64,6 @@ export interface RunningEngine {
   stop(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** Modules that every engine runs, whatever its config says. */
-const SYSTEM_MODULES: readonly string[] = ["engine-functions", "console-api", "live-updates", "http-functions"];
-const SUPERVISOR = "supervisor";
-
 export const ENGINE_VERSION: string = (
   JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }
 ).version;
@@ -124,12 +108,13 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
 
 class Engine implements RunningEngine {
   readonly version = ENGINE_VERSION;
-  readonly #load: () => LoadedConfig;
   readonly #log: Logger;
   readonly #kernel: Kernel;
   readonly #listeners: Listeners;
   readonly #host: ModuleHost;
-  #config: LoadedConfig;
+  /** The active configuration. A reload replaces it. */
+  readonly #active: { config: LoadedConfig };
+  readonly #reload: ConfigReload;
   readonly #lock: DataFolderLock;
   readonly #proofKey: string;
   readonly #trustedIds: SavedSet;
@@ -150,11 +135,10 @@ class Engine implements RunningEngine {
     readonly clock: Clock;
     readonly moduleClock: Clock;
   }) {
-    this.#config = parts.config;
+    this.#active = { config: parts.config };
     this.#lock = parts.lock;
     this.#proofKey = parts.proofKey;
-    this.#load = parts.load;
-    const settings = (): LoadedConfig["engine"] => this.#config.engine;
+    const settings = (): LoadedConfig["engine"] => this.#active.config.engine;
     // The engine's own log records also go to the observability log.
     this.#log = observedLogger(parts.log, {
       level: () => settings().logLevel,
@@ -176,7 +160,7 @@ class Engine implements RunningEngine {
       },
     });
     this.#kernel = kernel;
-    kernel.roles.set(accessOf(this.#config));
+    kernel.roles.set(accessOf(this.#active.config));
     this.#trustedIds = new SavedSet({
       file: join(parts.config.engine.dataDir, "trusted-ids.json"),
       what: "the list of ids of trusted workers",
@@ -189,11 +173,11 @@ class Engine implements RunningEngine {
     const proof = new EngineProof(
       engineProofKey(parts.proofKey, parts.config.engine.token === undefined ? token : undefined),
     );
-    this.#listeners = new Listeners({ kernel, token, proof, clock, log: this.#log, config: () => this.#config });
+    this.#listeners = new Listeners({ kernel, token, proof, clock, log: this.#log, config: () => this.#active.config });
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost(kernel, {
       modules: [
-        engineFunctions(() => this.#info(), { config: () => effectiveConfig(this.#config, parts.modules) }),
+        engineFunctions(() => this.#info(), { config: () => effectiveConfig(this.#active.config, parts.modules) }),
         consoleApi(() => ({
           enabled: settings().consoleInvoke,
           originIsAllowed: (origin) =>
@@ -222,7 +206,7 @@ class Engine implements RunningEngine {
       mounts: this.#listeners.mounts,
       dataDir: parts.config.engine.dataDir,
       openStore,
-      production: () => isExposed(this.#config),
+      production: () => isExposed(this.#active.config),
       outboundRules: () => settings().httpFunctions,
       // Observability measures real time. A test clock that jumps by days must not make its sampler run once for
       // every step.
@@ -232,10 +216,21 @@ class Engine implements RunningEngine {
           : parts.clock,
     });
     kernel.directory.setModuleHost(this.#host);
+    this.#reload = new ConfigReload({
+      load: parts.load,
+      active: this.#active,
+      roles: kernel.roles,
+      unownedTriggers: kernel.unownedTriggers,
+      listeners: this.#listeners,
+      host: this.#host,
+      log: this.#log,
+      reserveIds: () => this.#reserveIds(),
+      reannounce: () => this.#reannounce(),
+    });
   }
 
   get config(): LoadedConfig {
-    return this.#config;
+    return this.#active.config;
   }
 
   get instanceId(): string {
@@ -251,7 +246,7 @@ class Engine implements RunningEngine {
   }
 
   modules(): readonly ModuleState[] {
-    return this.#host.states().filter(({ name }) => name !== SUPERVISOR && !SYSTEM_MODULES.includes(name));
+    return this.#host.states().filter(({ name }) => !isSystemModule(name));
   }
 
   async start(): Promise<void> {
@@ -263,20 +258,22 @@ class Engine implements RunningEngine {
         const details = this.#trustedIds.problem ?? this.#trustedIds.failure;
         return details === undefined ? undefined : { status: "degraded", details };
       });
-      await this.#listeners.bind(this.#config);
+      await this.#listeners.bind(this.#active.config);
       this.#announce();
-      const problems = await this.#host.apply(requestsOf(this.#config));
+      const problems = await this.#host.apply(moduleRequestsOf(this.#active.config));
       if (problems.length > 0) throw new Error(problems.join("\n"));
       this.#listeners.startServing();
     } catch (error) {
       await this.#tearDown();
       throw error;
     }
-    for (const warning of this.#config.warnings) this.#log.warn(warning);
+    for (const warning of this.#active.config.warnings) this.#log.warn(warning);
     this.#listeners.warnOfOpenListeners();
-    const watch = watchConfig(this.#config.file, {
-      revision: this.#config.revision,
-      onChange: (change) => this.#fileChanged(change),
+    const watch = watchConfig(this.#active.config.file, {
+      revision: this.#active.config.revision,
+      onChange: async (change) => {
+        if (this.#stopping === undefined) await this.#reload.fileChanged(change);
+      },
       onError: (error) =>
         this.#log.error("the config file could not be applied; the running configuration stays", { error }),
     });
@@ -287,7 +284,7 @@ class Engine implements RunningEngine {
   }
 
   stop(options: { readonly graceMs?: number } = {}): Promise<void> {
-    this.#stopping ??= this.#drainAndStop(options.graceMs ?? this.#config.engine.drainMs);
+    this.#stopping ??= this.#drainAndStop(options.graceMs ?? this.#active.config.engine.drainMs);
     return this.#stopping;
   }
 
@@ -315,116 +312,13 @@ class Engine implements RunningEngine {
     this.#lock.release();
   }
 
-  async #fileChanged(change: ConfigFileChange): Promise<void> {
-    if (this.#stopping !== undefined) return;
-    if (change.kind === "unreadable") {
-      this.#log.error("the config file cannot be read; the running configuration stays", { reason: change.reason });
-      return;
-    }
-    if (change.kind === "shrunk") {
-      this.#warnOfShrunkFile(change.waitMs);
-      return;
-    }
-    let next: LoadedConfig;
-    try {
-      next = this.#load();
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      this.#log.error("the config file is invalid; the running configuration stays", { problems: error.message });
-      return;
-    }
-    const before = this.#config;
-    const diff = diffConfig(before, next);
-    for (const warning of next.warnings) if (!before.warnings.includes(warning)) this.#log.warn(warning);
-    for (const warning of diff.warnings) this.#log.warn(warning);
-    this.#listeners.reloadCertificates();
-    if (diff.isEmpty) return;
-    const undoMoves: (() => Promise<void>)[] = [];
-    let reason: { readonly problems: readonly string[] } | { readonly error: unknown };
-    try {
-      await this.#listeners.move(diff, undoMoves);
-      this.#reannounce();
-      this.#config = { ...next, engine: settingsAfterReload(before.engine, next.engine) };
-      this.#warnOfOtherBridges(before, next);
-      this.#reserveIds();
-      this.#dropOutdated();
-      const problems = await this.#host.apply(requestsOf(next));
-      if (problems.length === 0) {
-        this.#kernel.roles.set(accessOf(this.#config));
-        this.#kernel.unownedTriggers.removeTriggersOfChangedRoles();
-        const moved = diff.http !== undefined || diff.realtime !== undefined;
-        this.#log.info("the config file was applied", {
-          ...withoutEmptyLists(describeDiff(diff)),
-          ...(moved ? this.#listeners.exposure() : {}),
-        });
-        if (moved) this.#listeners.warnOfOpenListeners();
-        return;
-      }
-      reason = { problems };
-    } catch (error) {
-      reason = { error };
-    }
-    try {
-      await this.#rollBackTo(before, undoMoves);
-    } finally {
-      this.#log.error("the config file could not be applied; the running configuration stays", reason);
-    }
-  }
-
-  #dropOutdated(): void {
-    const dropped = this.#listeners.dropOutdated();
-    if (dropped > 0)
-      this.#log.warn("connections were closed, because the rules for them changed", { connections: dropped });
-  }
-
-  /** Logs a warning that names what the shrunk file would stop. */
-  #warnOfShrunkFile(waitMs: number): void {
-    let removed: readonly string[];
-    try {
-      removed = describeDiff(diffConfig(this.#config, this.#load())).removed ?? [];
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      // A file with mistakes is never applied.
-      return;
-    }
-    const fields = removed.length === 0 ? {} : { would_stop: removed };
-    this.#log.warn(`the config file may be cut off; it is applied if it stays so for ${waitMs / 1000} s`, fields);
-  }
-
-  async #rollBackTo(before: LoadedConfig, undoMoves: readonly (() => Promise<void>)[]): Promise<void> {
-    this.#config = before;
-    this.#reserveIds();
-    this.#dropOutdated();
-    for (const undoMove of undoMoves) await undoMove();
-    this.#reannounce();
-    const problems = await this.#host.apply(requestsOf(before));
-    if (problems.length > 0) this.#log.error("the former configuration could not be restored in full", { problems });
-  }
-
-  /** Changed access rules apply to running listeners at once. Added or removed listeners apply after a restart. */
-  #warnOfOtherBridges(before: LoadedConfig, next: LoadedConfig): void {
-    const addressesOf = ({ engine }: LoadedConfig): readonly ListenAddress[] =>
-      engine.bridges.map(({ address }) => address);
-    if (isDeepStrictEqual(addressesOf(before), addressesOf(next))) return;
-    this.#log.warn("the listeners of engine.bridges changed; restart the engine to apply the change");
-    for (const [index, { address, access }] of this.#config.engine.bridges.entries()) {
-      if (access.isRemoved !== true || before.engine.bridges[index]?.access.isRemoved === true) continue;
-      const { host, port } = address;
-      this.#log.warn(
-        "a listener was removed from engine.bridges; it refuses every connection until the engine is restarted",
-        { host, port },
-      );
-    }
-  }
-
   #reserveIds(): void {
-    const deciders = this.#kernel.reservedIds.configure(accessOf(this.#config));
-    for (const id of deciders)
+    for (const id of this.#kernel.reservedIds.configure(accessOf(this.#active.config)))
       this.#kernel.ownership.withdrawFromRestricted(id as FunctionId, "decides over access now");
   }
 
   #announce(): void {
-    const { file, engine } = this.#config;
+    const { file, engine } = this.#active.config;
     this.#lock.announce(this.addresses, {
       proofKey: this.#proofKey,
       ...(engine.token === undefined ? { tokenFile: tokenFileOf(file) } : {}),
@@ -451,51 +345,14 @@ class Engine implements RunningEngine {
       version: identity.version,
       instance_id: identity.instanceId,
       pid: process.pid,
-      mode: this.#config.engine.mode,
+      mode: this.#active.config.engine.mode,
       started_at_ms: identity.startedAtMs,
-      config_file: this.#config.file,
-      data_dir: this.#config.engine.dataDir,
-      logs_dir: this.#config.engine.logsDir,
+      config_file: this.#active.config.file,
+      data_dir: this.#active.config.engine.dataDir,
+      logs_dir: this.#active.config.engine.logsDir,
       addresses: this.addresses,
       features: FEATURES,
       modules: this.modules().map(({ name, state, reason }) => ({ name, state, reason: reason ?? null })),
     };
   }
-}
-
-/** The access rules of each bridge listener. */
-function accessOf({ engine: { bridgeAccess, bridges } }: LoadedConfig): readonly AccessSettings[] {
-  return [bridgeAccess, ...bridges.map(({ access }) => access)];
-}
-
-/** The supervisor is last, so that workers find every module running. */
-function requestsOf(config: LoadedConfig): ModuleRequest[] {
-  const fromFile = config.modules.map(({ name, instance, config: block }) => ({ name, instance, config: block }));
-  return [
-    ...SYSTEM_MODULES.map((name) => ({ name, config: undefined })),
-    // First among the modules of the file, so that it observes the others from their start.
-    ...(fromFile.some(({ name }) => name === OBSERVABILITY) ? [] : [{ name: OBSERVABILITY, config: undefined }]),
-    ...fromFile.sort((a, b) => Number(b.name === OBSERVABILITY) - Number(a.name === OBSERVABILITY)),
-    { name: SUPERVISOR, config: { workers: config.localWorkers, commands: config.commands } },
-  ];
-}
-
-/** Returns the members except empty arrays, which say nothing in a log line. */
-function withoutEmptyLists(members: object): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]: [string, unknown]) => !(Array.isArray(value) && value.length === 0)),
-  );
-}
-
-function describeDiff({ modules, localWorkers, settings }: ConfigDiff): Readonly<Record<string, readonly string[]>> {
-  const namesOf = (entries: readonly { readonly name: string }[]): string[] => entries.map(({ name }) => name);
-  return {
-    added: [...namesOf(modules.added), ...namesOf(localWorkers.added)],
-    removed: [...namesOf(modules.removed), ...namesOf(localWorkers.removed)],
-    changed: [
-      ...namesOf(modules.changed.map(({ after }) => after)),
-      ...namesOf(localWorkers.changed.map(({ after }) => after)),
-      ...settings.map(({ key }) => key),
-    ],
-  };
 }
