@@ -82,7 +82,8 @@ module.exports = {
       from: { path: "^packages/console/src/web/", pathNot: tests },
       to: {
         path: "^packages/(sdk|protocol)/",
-        pathNot: "^packages/protocol/src/(backoff|config-mask|json-text|listings|secrets)[.]ts$",
+        pathNot:
+          "^packages/protocol/src/(backoff|config-mask|json-text|listings|nearest-name|secrets|wildcards|query/.*)[.]ts$",
       },
     },
     {

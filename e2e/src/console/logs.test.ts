@@ -75,6 +75,7 @@ describe("the Logs page", () => {
         [`trace=${TRACE}&span=${SPAN}`, ["trace:", "span:"]],
         ["q=level%3Aerror%20failed", []],
         ["q=%2F%5E.*fail%2F", []],
+        [`q=${encodeURIComponent("not source:svc and (error or source:nobody*) failed")}`, []],
       ] as const,
       ([query]) => query,
       async ([query, chips]) => {

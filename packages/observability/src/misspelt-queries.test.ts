@@ -22,6 +22,13 @@ describe("queries of telemetry", () => {
     ["engine::logs::list", { levels: ["loud"] }, "must be one of TRACE, DEBUG, INFO, WARN, ERROR, FATAL"],
     ["engine::logs::tail", { severity_text: "eror" }, "did you mean ERROR?"],
     ["engine::logs::list", { exclude: { service: ["a"] } }, "did you mean services?"],
+    [
+      "engine::traces::list",
+      { query: "error functon:a::b" },
+      "`query`: unknown field functon; did you mean function? (at character 7)",
+    ],
+    ["engine::traces::histogram", { query: "(error" }, '`query`: expected a closing parenthesis ")" (at character 7)'],
+    ["engine::logs::tail", { query: "error and" }, '`query`: expected a filter after "and" (at character 10)'],
     ["engine::metrics::series", { name: ["svc.calls"] }, "did you mean names?"],
     ["engine::metrics::functions", { window_second: 60 }, "did you mean window_seconds?"],
     ["engine::invocations::list", { functionid: "a::b" }, "did you mean function_id?"],

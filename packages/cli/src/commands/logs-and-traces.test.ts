@@ -83,6 +83,19 @@ describe("svc logs", () => {
     ]);
   });
 
+  it("filters by a query, and points at an error in one", async () => {
+    const { out } = await svc("logs", "--query", "service:shop-worker and (attr.order_id:7 or error)");
+    expect(out).toContain("order paid");
+    expect(out).toContain("two");
+    expect(out).not.toContain("stock is low");
+    expect(await svc("logs", "-q", "error and servcie:x")).toMatchObject({
+      status: EXIT.usage,
+      notes: expect.stringContaining(
+        "unknown field servcie; did you mean service? (at character 11)\n  error and servcie:x\n            ^",
+      ),
+    });
+  });
+
   it("filters by the first characters of a trace id", async () => {
     const id = await traceOf("math::logged");
     const { out } = await svc("logs", "--trace", id.slice(0, 12));
@@ -154,6 +167,18 @@ describe("svc traces", () => {
       status: EXIT.done,
       out: "",
       notes: "No trace matches.\n",
+    });
+  });
+
+  it("filters by a query", async () => {
+    const { out } = await svc("traces", "--query", "error and function:math::* or function:math::double");
+    expect(out).toContain("math::broken");
+    expect(out).toContain("math::double");
+    expect(out).not.toContain("math::logged");
+    expect((await svc("traces", "--query", "-error function:math::broken")).notes).toBe("No trace matches.\n");
+    expect(await svc("traces", "--query", "duration>fast")).toMatchObject({
+      status: EXIT.usage,
+      notes: expect.stringContaining("expected duration with >, >=, < or <= and a duration"),
     });
   });
 

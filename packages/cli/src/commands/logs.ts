@@ -1,3 +1,4 @@
+import { LOG_FIELDS, readLogQuery } from "@svc-runtime/protocol/query";
 import type { Worker } from "@svc-runtime/sdk";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine/engine-request.ts";
@@ -19,6 +20,7 @@ import {
   withEngineOptions,
   withTail,
 } from "./options.ts";
+import { queryHelp, queryOption } from "./query-option.ts";
 
 /** OpenTelemetry severity numbers. */
 const LEVELS: Readonly<Record<string, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 };
@@ -30,6 +32,7 @@ interface LogsOptions extends EngineOptions {
   readonly function?: string;
   readonly trace?: string;
   readonly search?: string;
+  readonly query?: string;
   readonly since?: number;
   readonly tail: number;
   readonly json?: true;
@@ -49,6 +52,7 @@ export function logsCommand(shell: Shell): Command {
       .option("--function <function>", "only entries logged by this function")
       .option("--trace <id>", "only entries of this trace; the first characters of the id are enough", parseTraceId)
       .option("--search <text>", "only entries with this text in their message or attributes")
+      .addOption(queryOption("entries", readLogQuery))
       .option("--since <time>", "only entries since a time or a duration ago, e.g. 10m", parseSince),
     "entries",
     100,
@@ -56,8 +60,9 @@ export function logsCommand(shell: Shell): Command {
     .addOption(jsonOption("print JSON; with --follow one document per line and entry"))
     .addHelpText(
       "after",
-      "\nExamples:\n  svc logs\n  svc logs --follow --level warn\n  svc logs --service math-worker --since 10m\n  svc logs --trace 4bf92f35 --json\n",
-    );
+      "\nExamples:\n  svc logs\n  svc logs --follow --level warn\n  svc logs --service math-worker --since 10m\n  svc logs --trace 4bf92f35 --json\n  svc logs --query 'level>=warn and (service:api or attr.order_id:7)'\n",
+    )
+    .addHelpText("after", queryHelp(LOG_FIELDS, "level error or fatal"));
   return withEngineOptions(command).action((own: LogsOptions) => {
     const options = allOptions(own, command);
     return options.follow ? follow(shell, command, options) : list(shell, command, options);
@@ -105,7 +110,7 @@ function print(shell: Shell, logs: readonly StoredLog[]): void {
 
 async function queryOf(
   engine: Worker,
-  { level, service, function: functionId, trace, search, since }: LogsOptions,
+  { level, service, function: functionId, trace, search, query, since }: LogsOptions,
 ): Promise<LogQuery> {
   return {
     severity_min: level === undefined ? undefined : LEVELS[level],
@@ -113,6 +118,7 @@ async function queryOf(
     function_id: functionId,
     trace_id: trace === undefined ? undefined : await fullTraceId(engine, trace),
     text: search,
+    query,
     start_time: since,
   };
 }

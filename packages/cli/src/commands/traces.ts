@@ -1,3 +1,4 @@
+import { readTraceQuery, TRACE_FIELDS } from "@svc-runtime/protocol/query";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine/engine-request.ts";
 import { filterSuggestion } from "../logs/filter-suggestion.ts";
@@ -18,6 +19,7 @@ import {
   wholeNumber,
   withEngineOptions,
 } from "./options.ts";
+import { queryHelp, queryOption } from "./query-option.ts";
 
 interface TracesOptions extends EngineOptions {
   readonly status?: "ok" | "error" | "pending";
@@ -25,6 +27,7 @@ interface TracesOptions extends EngineOptions {
   readonly service?: string;
   readonly function?: string;
   readonly search?: string;
+  readonly query?: string;
   readonly minDuration?: number;
   readonly since?: number;
   readonly limit: number;
@@ -51,6 +54,7 @@ export function tracesCommand(shell: Shell): Command {
     .option("--service <text>", "only traces with this text in the name of one of their workers")
     .option("--function <function>", "only traces in which this function ran")
     .option("--search <text>", "only traces with a span that contains these words")
+    .addOption(queryOption("traces", readTraceQuery))
     .option(
       "--min-duration <ms>",
       "only traces that took at least this many milliseconds",
@@ -62,8 +66,9 @@ export function tracesCommand(shell: Shell): Command {
     .addOption(jsonOption())
     .addHelpText(
       "after",
-      "\nExamples:\n  svc traces\n  svc traces 4bf92f35\n  svc traces --status error --since 1h\n  svc traces --function math::add --json\n",
-    );
+      "\nExamples:\n  svc traces\n  svc traces 4bf92f35\n  svc traces --status error --since 1h\n  svc traces --function math::add --json\n  svc traces --query 'error and function:orders::* and duration>100ms'\n",
+    )
+    .addHelpText("after", queryHelp(TRACE_FIELDS, "a span failed"));
   return withEngineOptions(command).action((id: string | undefined, own: TracesOptions) => {
     const options = allOptions(own, command);
     return id === undefined ? list(shell, command, options) : draw(shell, command, { id, options });
@@ -78,6 +83,7 @@ async function list(shell: Shell, command: Command, options: TracesOptions): Pro
     service_name: service,
     function_id: options.function,
     text: search,
+    query: options.query,
     min_duration_ms: minDuration,
     start_time: since,
   };

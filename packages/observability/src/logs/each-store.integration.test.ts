@@ -144,6 +144,17 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
     ["a resource", { filters: [{ key: "resource.region", op: "equals" as const, value: "eu" }] }, ["fatal"]],
     ["a field", { filters: [{ key: "severity_text", op: "not_equals" as const, value: "INFO" }] }, ["fatal", "warn"]],
     ["not a service", { exclude: { services: ["till"] } }, ["info", "warn"]],
+    ["a query of members", { query: "error and function:pay::now attr.amount>=10" }, ["fatal"]],
+    ["a query with alternatives", { query: "level:info and trace:* or message:wa*" }, ["info", "warn"]],
+    ["a negated query", { query: "not (service:till or level:warn)" }, ["info"]],
+    ["a negated comparison", { query: "-attr.amount>10 -her" }, ["info", "warn"]],
+    ["a regular expression in a query", { query: "/^(info|w.+)$/ -level:info" }, ["warn"]],
+    [
+      "a query with other members",
+      { query: "level:error level:warn service:till", levels: ["ERROR"], services: ["shop", "till"] },
+      ["fatal"],
+    ],
+    ["a query against other members", { query: "level:warn worker:shop", levels: ["ERROR"], worker: "id-1" }, []],
     ["not a text", { exclude: { text: "INF" } }, ["fatal", "warn", "here"]],
   ])("are found by %s", async (_what, filter, expected) => {
     const queries = await fourEntries();

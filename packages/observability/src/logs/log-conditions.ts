@@ -47,6 +47,7 @@ export function conditionsOf(filter: LogFilter): Conditions {
     filter.text === undefined &&
     filter.excludeText === undefined &&
     filter.regex === undefined &&
+    filter.groups.length === 0 &&
     filter.filters.length === 0;
   return { where: parts.length === 0 ? "1" : parts.join(" AND "), parameters, isExact };
 }

@@ -1,7 +1,8 @@
 import { CallError } from "@svc-runtime/protocol";
+import { type LogQuery, readLogQuery } from "@svc-runtime/protocol/query";
 import { z } from "zod";
-import { filterSchema, filtersSchema, oneOf } from "../query/filter-input.ts";
-import type { LogFilter } from "./log-filter.ts";
+import { type Filter, filterSchema, filtersSchema, oneOf, querySchema, rejectProblems } from "../query/filter-input.ts";
+import type { LogFilter, LogFilterGroup } from "./log-filter.ts";
 import { compileRegex } from "./regex-search.ts";
 import { isFatal, SEVERITIES, severityNumberOf, severityTextOf } from "./severity.ts";
 
@@ -14,6 +15,7 @@ const level = oneOf([...SEVERITIES, "FATAL"], (word) => severityNumberOf(word) !
 
 /** Filter members that all functions for entries accept. */
 export const logFilterMembers = () => ({
+  query: querySchema.nullish(),
   start_time: z.number().nullish().meta({ description: "Milliseconds since 1970: entries at this time or later" }),
   end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: entries at this time or earlier" }),
   trace_id: text.nullish(),
@@ -37,9 +39,42 @@ export const logFilterMembers = () => ({
   exclude: z.strictObject({ services: names.nullish(), text: text.nullish() }).nullish(),
 });
 export type LogFilterInput = z.infer<z.ZodObject<ReturnType<typeof logFilterMembers>>>;
+type LogMembersInput = Omit<LogFilterInput, "query">;
 
-/** Throws `invalid_input` if `regex` is not a valid regular expression. */
-export function logFilterOf(input: LogFilterInput, redactKeys: readonly string[] = []): LogFilter {
+/** Throws `invalid_input` if `regex` or `query` is not valid. */
+export function logFilterOf({ query, ...given }: LogFilterInput, redactKeys: readonly string[] = []): LogFilter {
+  if (query == null) return filterOf(given, [], redactKeys);
+  const read = readLogQuery(query);
+  rejectProblems(read.problems);
+  return withQuery(given, read.query, redactKeys);
+}
+
+/** Members of which both values can hold at once only as a group. */
+const SINGLE = [
+  ...(["levels", "services", "worker", "function_id", "trace_id", "span_id", "text", "exclude"] as const),
+];
+
+function withQuery(given: LogMembersInput, { members, groups }: LogQuery, redactKeys: readonly string[]): LogFilter {
+  if (given.regex != null && members.regex !== undefined)
+    throw invalidInput("`query`: a regular expression is not possible together with `regex`");
+  const { filters, severity_min, ...single } = members;
+  const added: LogFilterGroup[] = groups.map(({ negated, any }) => ({
+    negated,
+    any: any.map((each) => withQuery({}, each, redactKeys)),
+  }));
+  for (const name of SINGLE)
+    if (given[name] != null && single[name] !== undefined)
+      added.push({ negated: false, any: [filterOf({ [name]: single[name] }, [], redactKeys)] });
+  const merged = {
+    ...(single as LogMembersInput),
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value != null)),
+    severity_min: Math.max(given.severity_min ?? 0, severity_min ?? 0) || undefined,
+    filters: [...(given.filters ?? []), ...((filters ?? []) as readonly Filter[])],
+  };
+  return filterOf(merged, added, redactKeys);
+}
+
+function filterOf(input: LogMembersInput, groups: readonly LogFilterGroup[], redactKeys: readonly string[]): LogFilter {
   if (input.regex != null) checkRegex(input.regex);
   return {
     startMs: input.start_time ?? undefined,
@@ -56,12 +91,13 @@ export function logFilterOf(input: LogFilterInput, redactKeys: readonly string[]
     filters: (input.filters ?? []).map((filter) => filterSchema.parse(filter)),
     excludeServices: input.exclude?.services ?? [],
     excludeText: lowerOrNone(input.exclude?.text),
+    groups,
     redactKeys,
   };
 }
 
 /** Both members narrow the result: a level must be in each that is given. */
-function levelsOf({ levels, severity_text }: LogFilterInput): readonly string[] | undefined {
+function levelsOf({ levels, severity_text }: LogMembersInput): readonly string[] | undefined {
   const one = severity_text == null ? undefined : levelOf(severity_text);
   const several = levels?.map(levelOf);
   if (one === undefined) return several;

@@ -25,10 +25,18 @@ export interface LogFilter {
   readonly filters: readonly Filter[];
   readonly excludeServices: readonly string[];
   readonly excludeText: string | undefined;
+  /** The parts of a query that the other members cannot express. */
+  readonly groups: readonly LogFilterGroup[];
   /**
    * Keys whose values are masked and not found. Sent with each filter, so that a change applies at once, on disk too.
    */
   readonly redactKeys: readonly string[];
+}
+
+/** Matches if one of the filters matches; if negated, if none does. */
+export interface LogFilterGroup {
+  readonly negated: boolean;
+  readonly any: readonly LogFilter[];
 }
 
 export const NO_FILTER: LogFilter = {
@@ -46,6 +54,7 @@ export const NO_FILTER: LogFilter = {
   filters: [],
   excludeServices: [],
   excludeText: undefined,
+  groups: [],
   redactKeys: [],
 };
 
@@ -105,6 +114,10 @@ export function logMatcher(filter: LogFilter, redact: RedactAttributes = redacti
   const { text, excludeText } = filter;
   if (text !== undefined) checks.push((log) => showsText(log, text, redact));
   if (excludeText !== undefined) checks.push((log) => !showsText(log, excludeText, redact));
+  for (const { negated, any } of filter.groups) {
+    const alternatives = any.map((each) => logMatcher(each, redact));
+    checks.push((log) => alternatives.some((matches) => matches(log)) !== negated);
+  }
   return (log) => checks.every((check) => check(log));
 }
 

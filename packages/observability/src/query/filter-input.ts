@@ -1,4 +1,5 @@
-import { nearestName } from "@svc-runtime/protocol";
+import { CallError, nearestName } from "@svc-runtime/protocol";
+import { problemText, type QueryProblem } from "@svc-runtime/protocol/query";
 import { z } from "zod";
 
 export const MAX_FILTERS = 50;
@@ -11,8 +12,12 @@ export const filterSchema = z
   .strictObject({
     key: key.meta({ description: "Name of an attribute; `resource.NAME` for one of the resource; or a field" }),
     op: z
-      .enum(["equals", "not_equals", "contains", "not_contains", "gt", "gte", "lt", "lte", "exists", "not_exists"])
-      .default("equals"),
+      .enum([
+        ...["equals", "not_equals", "contains", "not_contains", "like", "not_like"],
+        ...["gt", "gte", "lt", "lte", "exists", "not_exists"],
+      ] as const)
+      .default("equals")
+      .meta({ description: "like: in the value, `*` stands for any text" }),
     value: z.union([z.string().max(MAX_VALUE), z.number(), z.boolean()]).optional(),
   })
   .refine(({ op, value }) => value !== undefined || op === "exists" || op === "not_exists", {
@@ -25,6 +30,20 @@ export const filtersSchema = z.array(filterSchema).max(MAX_FILTERS);
 
 /** `[[key, value]]`: all of these attributes must be equal. */
 export const attributePairsSchema = z.array(z.tuple([key, z.string().max(MAX_VALUE)])).max(MAX_FILTERS);
+
+/** Maximum length of a query, in characters. */
+const MAX_QUERY = 4_000;
+
+/** A query in the language of docs/guide/queries.md. */
+export const querySchema = z.string().max(MAX_QUERY).meta({
+  description: "Query that must match as well, e.g. error and function:orders::* and duration>100ms; see the guide",
+});
+
+/** Throws `invalid_input` with the first problem of a query. */
+export function rejectProblems(problems: readonly QueryProblem[]): void {
+  const [first] = problems;
+  if (first !== undefined) throw new CallError("invalid_input", `\`query\`: ${problemText(first)}`);
+}
 
 /** One of the given words, in any case. The error names them, but not the other spellings that `alsoKnown` accepts. */
 export function oneOf(words: readonly string[], alsoKnown: (word: string) => boolean = () => false): z.ZodString {

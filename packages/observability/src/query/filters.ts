@@ -1,11 +1,12 @@
 import type { AttributeValue } from "@svc-runtime/engine/module";
+import { compileGlob } from "@svc-runtime/protocol/query";
 import { textOfValue } from "./attributes.ts";
 import type { Filter } from "./filter-input.ts";
 
 // The store thread loads this file, so it imports neither zod nor the engine's code.
 
-/** The operators that `not_equals`, `not_contains` and `not_exists` negate. */
-const OPPOSITES = { not_equals: "equals", not_contains: "contains", not_exists: "exists" } as const;
+/** The operators that the negated operators negate. */
+const OPPOSITES = { not_equals: "equals", not_contains: "contains", not_like: "like", not_exists: "exists" } as const;
 type Positive = Exclude<Filter["op"], keyof typeof OPPOSITES>;
 
 export interface CompiledFilter {
@@ -18,7 +19,7 @@ export interface CompiledFilter {
   matches(value: AttributeValue | undefined): boolean;
 }
 
-/** `equals` compares strings, `contains` ignores case, and gt, gte, lt, lte compare numbers and numeric strings. */
+/** `equals` compares strings, in `like` a `*` stands for any text, `contains` ignores case, and gt, gte, lt, lte compare numbers and numeric strings. */
 export function compileFilter({ key, op, value }: Filter): CompiledFilter {
   const negated = Object.hasOwn(OPPOSITES, op);
   const positive = negated ? OPPOSITES[op as keyof typeof OPPOSITES] : (op as Positive);
@@ -32,6 +33,10 @@ function predicateOf(op: Positive, wanted: Filter["value"]): (value: AttributeVa
   if (op === "contains") {
     const lower = text.toLowerCase();
     return (value) => value !== undefined && textOfValue(value).toLowerCase().includes(lower);
+  }
+  if (op === "like") {
+    const matches = compileGlob(text);
+    return (value) => value !== undefined && matches(textOfValue(value));
   }
   const bound = numberOf(wanted);
   if (bound === undefined) return () => false;

@@ -12,7 +12,7 @@ import { traceSummary } from "./stored-span.ts";
 import { BASE, sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
 import { traceFacets, traceHistogram } from "./trace-aggregates.ts";
 import { statusOf } from "./trace-facts.ts";
-import { type TraceListRequest, traceFiltersSchema } from "./trace-query.ts";
+import { type TraceFilters, type TraceListRequest, traceFiltersOf, traceFiltersSchema } from "./trace-query.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-spans-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -38,6 +38,10 @@ const stores: Record<string, () => SpanStore> = {
   },
 };
 
+function filtersOf(input: Record<string, unknown>): TraceFilters {
+  return traceFiltersOf(schemaOf(traceFiltersSchema).parse(input));
+}
+
 describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
   const opened: SpanStore[] = [];
   let shared: SpanStore | undefined;
@@ -54,7 +58,7 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
 
   function list(store: SpanStore, filters: Record<string, unknown> = {}, more: Partial<TraceListRequest> = {}) {
     return store.list({
-      filters: schemaOf(traceFiltersSchema).parse(filters),
+      filters: filtersOf(filters),
       ...{ sortBy: "start_time", descending: true, after: undefined, offset: 0, limit: 100, spans: "root", ...more },
     });
   }
@@ -157,6 +161,43 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     await store.flush();
     const again = await list(store, { trace_id: traceIdOf(1) });
     expect(again.rows.map(({ facts }) => traceSummary(facts).async_work)).toEqual([{ until_ms: 2_000, errors: 1 }]);
+  });
+
+  it.each([
+    ["error", [2]],
+    ["-error", [3, 1]],
+    ["error and service:Reports and duration>100ms", [2]],
+    ["duration>=30ms and duration<30.001ms", [1]],
+    ["duration>30ms", [2]],
+    ["function:math::*", [1]],
+    ["function!=math::*", [3, 2]],
+    ["error or function:math::add", [2, 1]],
+    ["error or status:pending or function:math::add", [3, 2, 1]],
+    ["not (error or function:math::*)", [3]],
+    ["(trigger:http or trigger:queue) and not attr.amount>41", [3]],
+    ["attr.amount>41 or nothing", [1]],
+    ["-disk", [3, 1]],
+    ["name:POST* or (error disk full)", [2, 1]],
+    [`trace:${traceIdOf(2)} or trace:0*1`, [2, 1]],
+    // Masked values are not found, whatever the form of the query.
+    ["attr.password:hunt*", []],
+    ["attr.password:hunt* or attr.password:hunter2", []],
+    ["not (attr.password:hunter2)", [3, 2, 1]],
+  ])("are found by the query %s", async (query, expected) => {
+    expect(await numbers(sharedTraces(), { query })).toEqual(expected);
+    const counted = await traceHistogram(sharedTraces(), filtersOf({ query }), 1);
+    expect(counted.total).toBe(expected.length);
+  });
+
+  it("are found by a query together with other filters", async () => {
+    const store = sharedTraces();
+    expect(await numbers(store, { query: "status:ok or status:error", status: "error" })).toEqual([2]);
+    expect(await numbers(store, { query: "status:ok", status: "error" })).toEqual([]);
+    expect(await numbers(store, { query: "duration>1ms", min_duration_ms: 100, max_duration_ms: 10_000 })).toEqual([2]);
+    expect(await numbers(store, { query: "duration<100ms", min_duration_ms: 1 })).toEqual([1]);
+    expect(await numbers(store, { query: "attr.amount:42", filters: [{ key: "service", value: "math" }] })).toEqual([
+      1,
+    ]);
   });
 
   it("are listed by trace, the newest first, with what the trace is like (gap 44)", async () => {

@@ -42,7 +42,7 @@ function isTraceId(text: string | undefined): text is string {
 
 /** True if the facts of a trace decide whether it matches: none of its spans needs to be read. */
 export function isDecidedByFacts(filters: TraceFilters): boolean {
-  return traceIdsOf(filters) === undefined && spanConditions(filters).length === 0;
+  return traceIdsOf(filters) === undefined && spanConditions(filters).length === 0 && filters.groups === undefined;
 }
 
 export function factsMatcher(filters: TraceFilters): (facts: TraceFacts) => boolean {
@@ -118,6 +118,7 @@ const FIELDS: ReadonlyMap<string, (span: SpanRecord) => AttributeValue | undefin
 >([
   ["name", (span) => span.name],
   ["service", (span) => span.resource.service],
+  ["trace_id", (span) => span.traceId],
   ["kind", (span) => span.kind],
   ["status", (span) => spanStatusOf(span)],
   [
@@ -137,7 +138,7 @@ function conditionOf(filter: CompiledFilter): SpanCondition {
   if (isUnindexed(key)) return { negated, matches, lookup: undefined };
   if (op === "equals")
     return { negated, matches, lookup: { by: "value", key, value: String(filter.value), exact: true } };
-  const needle = op === "contains" ? needleOf(String(filter.value)) : undefined;
+  const needle = op === "contains" || op === "like" ? needleOf(longestPiece(String(filter.value), op)) : undefined;
   return { negated, matches, lookup: { by: "key", key, exact: op === "exists" }, needle };
 }
 
@@ -146,6 +147,12 @@ const PLAIN = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/;
 
 function needleOf(value: string): string | undefined {
   return PLAIN.test(value) ? value.toLowerCase() : undefined;
+}
+
+/** Returns the longest literal part of a pattern. */
+function longestPiece(value: string, op: "contains" | "like"): string {
+  if (op === "contains") return value;
+  return value.split("*").reduce((longest, piece) => (piece.length > longest.length ? piece : longest));
 }
 
 function isUnindexed(key: string): boolean {
@@ -204,4 +211,31 @@ export function matchesSpans(
       spans.some((span) => condition.matches(span) && (redact === undefined || condition.matches(redact(span)))) !==
       condition.negated,
   );
+}
+
+/** Tests a trace. `spans` is called only if the facts do not decide. For `redact` see `matchesSpans`. */
+export type TraceMatcher = (
+  facts: TraceFacts,
+  spans: () => readonly SpanRecord[],
+  redact?: (span: SpanRecord) => SpanRecord,
+) => boolean;
+
+export function traceMatcher(filters: TraceFilters): TraceMatcher {
+  const matchesFacts = factsMatcher(filters);
+  const conditions = spanConditions(filters);
+  const matchesGroups = groupsMatcher(filters);
+  return (facts, spans, redact) =>
+    matchesFacts(facts) &&
+    (conditions.length === 0 || matchesSpans(conditions, spans(), redact)) &&
+    (matchesGroups === undefined || matchesGroups(facts, spans, redact));
+}
+
+/** Returns undefined if there are no groups. */
+export function groupsMatcher({ groups }: TraceFilters): TraceMatcher | undefined {
+  if (groups === undefined) return undefined;
+  const tests = groups.map(({ negated, any }): TraceMatcher => {
+    const alternatives = any.map(traceMatcher);
+    return (...trace) => alternatives.some((matches) => matches(...trace)) !== negated;
+  });
+  return (...trace) => tests.every((matches) => matches(...trace));
 }

@@ -1,6 +1,14 @@
+import { readTraceQuery, type TraceQuery } from "@svc-runtime/protocol/query";
 import { z } from "zod";
 import { cursorSchema } from "../query/cursor.ts";
-import { attributePairsSchema, filtersSchema, oneOf } from "../query/filter-input.ts";
+import {
+  attributePairsSchema,
+  type Filter,
+  filtersSchema,
+  oneOf,
+  querySchema,
+  rejectProblems,
+} from "../query/filter-input.ts";
 
 const TRACE_STATUSES = ["ok", "error", "pending"];
 const MAX_TRACE_IDS = 1_000;
@@ -9,6 +17,7 @@ const traceId = z.string().min(1).max(64);
 const milliseconds = z.number();
 
 const filterMembers = () => ({
+  query: querySchema.optional(),
   trace_id: traceId.optional(),
   trace_ids: z.array(traceId).max(MAX_TRACE_IDS).optional(),
   service_name: name.optional().meta({ description: "Part of the name of a service in the trace, case-insensitive" }),
@@ -45,7 +54,65 @@ const filterMembers = () => ({
 });
 
 export const traceFiltersSchema = () => z.object(filterMembers());
-export type TraceFilters = z.infer<ReturnType<typeof traceFiltersSchema>>;
+export type TraceFilterInput = z.infer<ReturnType<typeof traceFiltersSchema>>;
+
+/** Filters of traces. All members must match. */
+export type TraceFilters = Omit<TraceFilterInput, "query"> & {
+  /** The parts of a query that the other members cannot express. */
+  readonly groups?: readonly FilterGroup[];
+};
+
+/** Matches if one of the filters matches; if negated, if none does. */
+export interface FilterGroup {
+  readonly negated: boolean;
+  readonly any: readonly TraceFilters[];
+}
+
+/** Moves the query into the other members. Throws `invalid_input` if it has an error. */
+export function traceFiltersOf({ query, ...given }: TraceFilterInput): TraceFilters {
+  if (query === undefined) return given;
+  const read = readTraceQuery(query);
+  rejectProblems(read.problems);
+  return withQuery(given, read.query);
+}
+
+/** Members of which both values can hold at once only as a group. */
+const SINGLE = ["status", "function_id", "worker", "trigger_type", "trace_id", "text"] as const;
+const NO_FILTERS: TraceFilters = { with_errors: false, include_internal: true, search_all_spans: false };
+
+function withQuery(given: TraceFilters, { members, groups }: TraceQuery): TraceFilters {
+  const { with_errors, min_duration_ms, max_duration_ms, filters, ...single } = members;
+  const others = SINGLE.filter((name) => single[name] !== undefined && given[name] !== undefined);
+  const added: FilterGroup[] = groups.map(({ negated, any }) => ({
+    negated,
+    any: any.map((each) => withQuery(NO_FILTERS, each)),
+  }));
+  for (const name of others) added.push({ negated: false, any: [{ ...NO_FILTERS, [name]: single[name] }] });
+  return {
+    ...single,
+    ...definedIn(given),
+    with_errors: given.with_errors || with_errors === true,
+    ...boundsOf(given, { min_duration_ms, max_duration_ms }),
+    ...(filters === undefined ? {} : { filters: [...(given.filters ?? []), ...(filters as readonly Filter[])] }),
+    ...(added.length === 0 ? {} : { groups: added }),
+  };
+}
+
+function definedIn(filters: TraceFilters): TraceFilters {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)) as TraceFilters;
+}
+
+function boundsOf(
+  { min_duration_ms: min = -Infinity, max_duration_ms: max = Infinity }: TraceFilters,
+  query: { readonly min_duration_ms: number | undefined; readonly max_duration_ms: number | undefined },
+): Pick<TraceFilters, "min_duration_ms" | "max_duration_ms"> {
+  const least = Math.max(min, query.min_duration_ms ?? -Infinity);
+  const most = Math.min(max, query.max_duration_ms ?? Infinity);
+  return {
+    ...(least === -Infinity ? {} : { min_duration_ms: least }),
+    ...(most === Infinity ? {} : { max_duration_ms: most }),
+  };
+}
 
 export const traceSortSchema = z.enum(["start_time", "duration", "name", "spans"]);
 export type TraceSort = z.infer<typeof traceSortSchema>;

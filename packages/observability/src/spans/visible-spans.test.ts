@@ -100,6 +100,8 @@ describe("a restricted caller of engine::traces::*", () => {
       { function_id: "secret::pay" },
       { worker: "bank" },
       { status: "error" },
+      { query: "(error or status:error) function:a::*" },
+      { query: "function:secret::* or service:bank or attr.card:*" },
       { name: "charge", search_all_spans: true },
     ]) {
       expect([filter, await ask("engine::traces::list", filter)]).toEqual([

@@ -11,7 +11,7 @@ import {
   type TraceScan,
 } from "./span-store.ts";
 import { factsOf } from "./trace-facts.ts";
-import { factsMatcher, matchesSpans, spanConditions, traceIdsOf } from "./trace-match.ts";
+import { traceIdsOf, traceMatcher } from "./trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition } from "./trace-query.ts";
 
 /** Maximum number of store pages that one request searches; the next request continues. */
@@ -169,12 +169,11 @@ class VisibleSpans implements SpanReader {
    * filters apply to the visible spans only: otherwise a filter could reveal what hidden spans contain.
    */
   #visibleRow(filters: TraceFilters, wanted: TraceListRequest["spans"]): (row: TraceRow) => TraceRow | undefined {
-    const matchesFacts = factsMatcher(filters);
-    const conditions = spanConditions(filters);
+    const matches = traceMatcher(filters);
     return (row) => {
       const visible = visibleSpans(row.spans, this.#sees, row.facts.spanCount <= row.spans.length);
       const facts = factsOf(visible);
-      if (facts === undefined || !matchesFacts(facts) || !matchesSpans(conditions, visible)) return undefined;
+      if (facts === undefined || !matches(facts, () => visible)) return undefined;
       return { facts, spans: spansAsked(wanted, visible, facts.rootSpanId) };
     };
   }

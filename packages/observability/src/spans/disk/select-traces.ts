@@ -1,12 +1,12 @@
 import type { Database, SqlValue } from "@svc-runtime/engine/store";
 import type { SpanRecord } from "../../telemetry-records.ts";
 import { MAX_LISTED_SPANS } from "../span-store.ts";
-import { type SpanCondition, spanConditions, traceIdsOf } from "../trace-match.ts";
+import { groupsMatcher, type SpanCondition, spanConditions, traceIdsOf } from "../trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "../trace-query.ts";
 import { SPANS_PER_TRACE } from "./schema.ts";
 import { readSpan } from "./span-json.ts";
 import { serviceQuery, wordQuery } from "./span-words.ts";
-import { COLUMNS, type TraceSqlRow } from "./trace-rows.ts";
+import { COLUMNS, factsOf, type TraceSqlRow } from "./trace-rows.ts";
 
 /** Sets of traces below this size are taken from an index and sorted. A scan finds members of larger sets soon. */
 const MAX_SET = 20_000;
@@ -83,8 +83,15 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
       const rare = lookup.words.filter((word) => !isFrequent(word));
       return rare.length === 0 || !isSet(wordQuery({ ...lookup, words: rare })) || rare.length < lookup.words.length;
     });
-    const check = (no: number): boolean => toRead.length === 0 || matchesJson(toRead, textsOf(no, SPANS_PER_TRACE));
-    return { sets, check, hasCheck: toRead.length > 0 };
+    const matchesGroups = groupsMatcher(filters);
+    const check = (no: number): boolean => {
+      if (toRead.length > 0 && !matchesJson(toRead, textsOf(no, SPANS_PER_TRACE))) return false;
+      return (
+        matchesGroups === undefined ||
+        matchesGroups(factsOf(traceRow.get(no) as TraceSqlRow), () => textsOf(no, SPANS_PER_TRACE).map(readSpan))
+      );
+    };
+    return { sets, check, hasCheck: toRead.length > 0 || matchesGroups !== undefined };
   }
 
   /** Cheap, because the word must match exactly. For a prefix the index would have to merge all its words. */

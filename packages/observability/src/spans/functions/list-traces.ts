@@ -5,7 +5,13 @@ import type { TracePage } from "../span-store.ts";
 import { storedSpan, traceSummary } from "../stored-span.ts";
 import { groupTraces, traceFacets, traceHistogram } from "../trace-aggregates.ts";
 import { DEFAULT_FACETS } from "../trace-facets.ts";
-import { type TracePosition, traceFiltersSchema, traceListSchema, traceSortSchema } from "../trace-query.ts";
+import {
+  type TracePosition,
+  traceFiltersOf,
+  traceFiltersSchema,
+  traceListSchema,
+  traceSortSchema,
+} from "../trace-query.ts";
 import type { TraceFunctions } from "./trace-functions.ts";
 
 const LIST = "traces";
@@ -22,7 +28,8 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
     input: traceListSchema,
     async handle(input, { access }) {
       const store = functions.spansFor(access);
-      const { offset, limit, cursor, sort_by: sortBy, sort_order, ...filters } = input;
+      const { offset, limit, cursor, sort_by: sortBy, sort_order, ...wanted } = input;
+      const filters = traceFiltersOf(wanted);
       const asOf = context.clock.now();
       const after = cursor === undefined ? undefined : positionIn(cursor, sortBy);
       const page = await store.list({
@@ -63,7 +70,7 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
           .default([...DEFAULT_FACETS]),
       }),
     async handle({ facets, ...filters }, { access }) {
-      const { exact, ...counted } = await traceFacets(functions.spansFor(access), filters, facets);
+      const { exact, ...counted } = await traceFacets(functions.spansFor(access), traceFiltersOf(filters), facets);
       return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }) };
     },
   });
@@ -72,7 +79,7 @@ export function provideListFunctions(context: ModuleContext<unknown>, functions:
     summary: "Number of matching traces over time, and by duration",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, buckets: z.int().min(1).max(1_000).default(60) }),
     async handle({ buckets, ...filters }, { access }) {
-      const { exact, ...counted } = await traceHistogram(functions.spansFor(access), filters, buckets);
+      const { exact, ...counted } = await traceHistogram(functions.spansFor(access), traceFiltersOf(filters), buckets);
       return { ...counted, ...(exact ? {} : { total_is_lower_bound: true }) };
     },
   });

@@ -5,7 +5,7 @@ import type { DropCounter, SpanRecord } from "../../telemetry-records.ts";
 import { readLines, writeLines } from "../../transfer/line-channel.ts";
 import { allTraces, MAX_LISTED_SPANS, type SpanReader, type SpanStore } from "../span-store.ts";
 import { storedSpan } from "../stored-span.ts";
-import { type TraceFilters, traceFiltersSchema } from "../trace-query.ts";
+import { type TraceFilters, traceFiltersOf, traceFiltersSchema } from "../trace-query.ts";
 import { readStoredSpan } from "./read-stored-span.ts";
 import type { TraceFunctions } from "./trace-functions.ts";
 
@@ -39,8 +39,9 @@ export function provideTransferFunctions(
       "Writes the spans of matching traces to a channel, one JSON line each; with otlp_json each line is an OTLP request with one trace",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, format: formatSchema }),
     output: () => z.object({ lines }),
-    handle({ format, ...filters }, { access, caller }) {
+    handle({ format, ...wanted }, { access, caller }) {
       const store = functions.spansFor(access);
+      const filters = traceFiltersOf(wanted);
       enter();
       const channel = context.createChannel({ ownedBy: caller });
       // Never rejects.

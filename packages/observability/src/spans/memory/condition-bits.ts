@@ -47,9 +47,10 @@ export class ConditionBits {
   }
 }
 
-/** Returns the members that `spanConditions` reads, as one string. */
+/** Returns the members that `spanConditions` and `groupsMatcher` read, as one string. */
 function keyOf(filters: TraceFilters): string {
   const { function_id, worker, attributes, exclude_attributes, filters: more, text, search_all_spans, name } = filters;
+  const { groups } = filters;
   const searchedName = search_all_spans ? name : undefined;
-  return JSON.stringify([function_id, worker, attributes, exclude_attributes, more, text, searchedName]);
+  return JSON.stringify([function_id, worker, attributes, exclude_attributes, more, text, searchedName, groups]);
 }

@@ -11,7 +11,14 @@ import {
   type TraceScan,
 } from "../span-store.ts";
 import { SharedFacetValues } from "../trace-facets.ts";
-import { factsMatcher, matchesSpans, type SpanCondition, spanConditions, traceIdsOf } from "../trace-match.ts";
+import {
+  factsMatcher,
+  groupsMatcher,
+  matchesSpans,
+  spanConditions,
+  type TraceMatcher,
+  traceIdsOf,
+} from "../trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition } from "../trace-query.ts";
 import { ConditionBits } from "./condition-bits.ts";
 import { FirstOf } from "./first-of.ts";
@@ -103,24 +110,32 @@ export class MemoryQueries {
   async #search(filters: TraceFilters, onTrace: (trace: Trace) => boolean): Promise<boolean> {
     const matchesFacts = factsMatcher(filters);
     const conditions = spanConditions(filters);
+    const matchesGroups = groupsMatcher(filters);
+    const hasTest = conditions.length > 0 || matchesGroups !== undefined;
+    const matches: TraceMatcher = (facts, spans, redact) =>
+      matchesSpans(conditions, spans(), redact) && (matchesGroups === undefined || matchesGroups(facts, spans, redact));
     const slice = new TimeSlice();
     const traces = await this.#index.traces(traceIdsOf(filters));
     for (let at = traces.length - 1; at >= 0; at -= 1) {
       if (slice.isOver()) await slice.next();
       const trace = traces[at] as Trace;
       if (!matchesFacts(trace.facts)) continue;
-      if (conditions.length > 0 && !this.#meets(trace, filters, conditions)) continue;
+      if (hasTest && !this.#meets(trace, filters, matches)) continue;
       if (!onTrace(trace)) return false;
     }
     return true;
   }
 
   /** Reads the spans only if the trace has changed since the condition was last tested. */
-  #meets(trace: Trace, filters: TraceFilters, conditions: readonly SpanCondition[]): boolean {
+  #meets(trace: Trace, filters: TraceFilters, matches: TraceMatcher): boolean {
     const redactor = this.#redactor();
     const bit = this.#bits.bitOf(filters, redactor);
     if ((trace.known & bit) === 0) {
-      const meets = matchesSpans(conditions, trace.spans(), (span) => redactSpan(span, redactor));
+      const meets = matches(
+        trace.facts,
+        () => trace.spans(),
+        (span) => redactSpan(span, redactor),
+      );
       trace.met = meets ? trace.met | bit : trace.met & ~bit;
       trace.known |= bit;
     }

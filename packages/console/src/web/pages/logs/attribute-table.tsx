@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Columns3, Minus, Plus } from "lucide-react";
 import { useState } from "react";
-import { attrParam } from "../../lib/filter-grammar.ts";
+import { attrParam } from "../../lib/attr-param.ts";
 import { formatJson, type JsonValue } from "../../lib/json.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";

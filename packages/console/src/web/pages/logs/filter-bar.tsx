@@ -1,6 +1,7 @@
+import { type FilterTerm, formatFilter, formatTerm, LOG_FIELDS, parseFilter } from "@svc-runtime/protocol/query";
 import { CircleHelp, Eye, EyeOff, X } from "lucide-react";
 import { useState } from "react";
-import { type FilterTerm, formatFilter, formatTerm, parseFilter } from "../../lib/filter-grammar.ts";
+import { type KnownValues, useCompletion } from "../../lib/use-completion.ts";
 import { Button } from "../../ui/button.tsx";
 import { cn } from "../../ui/cn.ts";
 import { SearchBox } from "../../ui/search-box.tsx";
@@ -10,25 +11,34 @@ import { chipTerms, isSameTerm, type LogSearch, searchOfChips } from "./filter-t
 const HELP = [
   ['timeout "out of memory"', "words and phrases in the message or an attribute"],
   ["/time(out|d)/", "a regular expression on the message"],
+  ["error", "entries of level error or fatal"],
   ["level:error level>=warn", "a level, or a level and all more severe ones"],
   ["source:api -source:cron", "entries of a source, or of all other sources"],
-  ["worker:orders fn:orders::create", "entries of a worker or a function"],
+  ["worker:orders fn:orders::*", "entries of a worker or a function; * stands for any text"],
+  ["error and (worker:a or not worker:b*)", "and, or, not, parentheses"],
   ["trace:4bf9… span:00f0…", "entries of a trace or a span"],
   ["attr.http.status>=500 attr.user~ann attr.job:*", "an attribute: comparison, substring, or presence"],
   ["resource.host.name:web-1", "a resource attribute"],
   ["#level:error", "a disabled filter"],
 ] as const;
 
+/** Facets with values of fields. */
+const FACETS = { level: "level", service: "service", function: "function_id", worker: "worker" };
+
 /** The search box, which accepts filter syntax, and the active filters as chips. */
 export function FilterBar({
   search,
   change,
   problems,
+  facets,
 }: {
   readonly search: LogSearch;
   readonly change: (change: Partial<LogSearch>) => void;
   readonly problems: readonly string[];
+  /** Values in the shown entries, by the name of their facet. */
+  readonly facets: KnownValues | undefined;
 }) {
+  const complete = useCompletion({ fields: LOG_FIELDS, facets, names: FACETS });
   const [isHelpOpen, setHelpOpen] = useState(false);
   const chips = chipTerms(search);
   const set = (terms: readonly FilterTerm[]): void => change(searchOfChips(terms).search);
@@ -50,7 +60,8 @@ export function FilterBar({
         }}
       >
         <SearchBox
-          label="Search logs, or filter: level:error source:api"
+          label="Search logs, or filter: error and source:api"
+          complete={complete}
           value={search.q ?? ""}
           onChange={(q) => change({ q: q || undefined })}
           className="flex-1"

@@ -1,13 +1,13 @@
-import type { SearchOf } from "../../app/search.ts";
 import {
-  attrParam,
   type FieldTerm,
   type FilterTerm,
+  fieldName,
   formatTerm,
+  LOG_FIELDS,
   parseFilter,
-  termOfAttrParam,
-} from "../../lib/filter-grammar.ts";
-import { fieldName } from "./log-filter.ts";
+} from "@svc-runtime/protocol/query";
+import type { SearchOf } from "../../app/search.ts";
+import { attrParam, termOfAttrParam } from "../../lib/attr-param.ts";
 
 export type LogSearch = SearchOf<"logs">;
 /** Search parameters that filter entries. */
@@ -73,22 +73,21 @@ export function searchOfChips(terms: readonly FilterTerm[]): {
   };
 }
 
+/** Search parameters of fields that have one value. */
+const PARAMS = { worker: "worker", function: "fn", trace: "trace", span: "span" } as const;
+
 function placeField(
   term: FieldTerm,
   lists: Readonly<Record<"level" | "source" | "not" | "attr", Set<string>>>,
   single: Partial<Record<"worker" | "fn" | "trace" | "span", string>>,
   rest: FilterTerm[],
 ): void {
-  const name = fieldName(term.field);
+  const name = fieldName(LOG_FIELDS, term.field);
   const isPlain = term.op === "equals" && !term.negated;
   if (name === "level" && isPlain) lists.level.add(term.value.toUpperCase());
-  else if (name === "source" && term.op === "equals") (term.negated ? lists.not : lists.source).add(term.value);
-  else if (
-    (name === "worker" || name === "fn" || name === "trace" || name === "span") &&
-    isPlain &&
-    single[name] === undefined
-  )
-    single[name] = term.value;
+  else if (name === "service" && term.op === "equals") (term.negated ? lists.not : lists.source).add(term.value);
+  else if (name !== undefined && name in PARAMS && isPlain && single[PARAMS[name as keyof typeof PARAMS]] === undefined)
+    single[PARAMS[name as keyof typeof PARAMS]] = term.value;
   else if (term.field.startsWith("attr.") || term.field.startsWith("resource.")) lists.attr.add(attrParam(term));
   else rest.push(term);
 }

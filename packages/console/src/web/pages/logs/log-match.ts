@@ -1,6 +1,5 @@
-import type { EngineFilter } from "../../lib/filter-grammar.ts";
+import { compileGlob, type EngineFilter, type LogQuery } from "@svc-runtime/protocol/query";
 import { attributeOf, functionOf, type Log, textOfValue, workerOf } from "./log.ts";
-import type { LogFilter } from "./log-filter.ts";
 
 /** Maximum number of characters that a regular expression is tested on, as in the engine. */
 const MAX_SEARCHED = 16 * 1024;
@@ -10,7 +9,7 @@ const MAX_SEARCHED = 16 * 1024;
  * regex.
  */
 export function logMatcher(
-  filter: LogFilter,
+  { members, groups }: LogQuery,
   window: { readonly startMs?: number; readonly endMs?: number },
 ): (log: Log) => boolean {
   const {
@@ -25,7 +24,7 @@ export function logMatcher(
     regex,
     filters = [],
     exclude,
-  } = filter;
+  } = members;
   const checks: ((log: Log) => boolean)[] = [];
   const { startMs, endMs } = window;
   if (startMs !== undefined) checks.push((log) => log.timestamp_ms >= startMs);
@@ -45,6 +44,10 @@ export function logMatcher(
   if (exclude?.text !== undefined) {
     const not = exclude.text.toLowerCase();
     checks.push((log) => !containsText(log, not));
+  }
+  for (const { negated, any } of groups) {
+    const alternatives = any.map((query) => logMatcher(query, {}));
+    checks.push((log) => alternatives.some((matches) => matches(log)) !== negated);
   }
   if (regex !== undefined) {
     const expression = new RegExp(regex, "i");
@@ -71,6 +74,7 @@ function matchesOperator(value: unknown, op: string, wanted: string): boolean {
   if (op === "exists") return true;
   const text = textOfValue(value);
   if (op === "equals") return text === wanted;
+  if (op === "like") return compileGlob(wanted)(text);
   if (op === "contains") return text.toLowerCase().includes(wanted.toLowerCase());
   const [number, bound] = [Number(text), Number(wanted)];
   if (text.trim() === "" || wanted.trim() === "" || Number.isNaN(number) || Number.isNaN(bound)) return false;

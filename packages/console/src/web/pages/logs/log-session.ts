@@ -82,7 +82,7 @@ export class LogSession {
 
   #subscribe(): void {
     const add = (logs: readonly Log[]): void => {
-      const matches = logMatcher(this.#query.filter, this.#query.window(Date.now()));
+      const matches = logMatcher(this.#query.parsed, this.#query.window(Date.now()));
       const matching = logs.filter(matches);
       if (matching.length === 0) return;
       const { dropped } = this.buffer;

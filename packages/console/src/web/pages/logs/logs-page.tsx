@@ -174,7 +174,7 @@ export default function LogsPage() {
         </div>
       }
     >
-      <FilterBar search={search} change={change} problems={query.problems} />
+      <FilterBar search={search} change={change} problems={query.problems} facets={counts.facets.data?.facets} />
       {counts.histogram.isPending ? (
         <HistogramPlaceholder />
       ) : (

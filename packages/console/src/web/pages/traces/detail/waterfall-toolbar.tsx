@@ -1,5 +1,5 @@
+import { durationMs } from "@svc-runtime/protocol/query";
 import { ChevronsDownUp, ChevronsUpDown, Maximize, ZoomIn, ZoomOut } from "lucide-react";
-import { durationMs } from "../../../lib/filter-grammar.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CheckBox } from "../../../ui/check-box.tsx";

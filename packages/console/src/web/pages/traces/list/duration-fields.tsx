@@ -1,5 +1,5 @@
+import { durationMs } from "@svc-runtime/protocol/query";
 import { useEffect, useState } from "react";
-import { durationMs } from "../../../lib/filter-grammar.ts";
 import type { TraceSearch } from "../model/list-query.ts";
 
 /** Inputs for the minimum and maximum duration, e.g. `200ms` or `1.5s`. */

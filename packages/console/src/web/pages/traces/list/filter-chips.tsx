@@ -1,11 +1,6 @@
+import { type FilterTerm, formatFilter, formatTerm, parseFilter } from "@svc-runtime/protocol/query";
 import { Eye, EyeOff, X } from "lucide-react";
-import {
-  type FilterTerm,
-  formatFilter,
-  formatTerm,
-  parseFilter,
-  termOfAttrParam,
-} from "../../../lib/filter-grammar.ts";
+import { termOfAttrParam } from "../../../lib/attr-param.ts";
 import { duration } from "../../../lib/time.ts";
 import { cn } from "../../../ui/cn.ts";
 import type { TraceSearch } from "../model/list-query.ts";

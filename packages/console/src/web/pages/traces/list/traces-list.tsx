@@ -1,9 +1,11 @@
+import { TRACE_FIELDS } from "@svc-runtime/protocol/query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { GitCompare } from "lucide-react";
 import { useMemo, useState } from "react";
 import { SavedViews } from "../../../app/saved-views.tsx";
 import { usePlace } from "../../../app/use-place.ts";
-import { attrParam } from "../../../lib/filter-grammar.ts";
+import { attrParam } from "../../../lib/attr-param.ts";
+import { useCompletion } from "../../../lib/use-completion.ts";
 import { greet } from "../../../model/example-commands.ts";
 import { Button } from "../../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
@@ -30,6 +32,9 @@ const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 /** Maximum scroll position that still counts as the top of the list, in pixels. */
 const TOP = 8;
 
+/** Facets with values of fields. */
+const FACETS = { service: "service", worker: "service", function: "function_id", trigger: "trigger_type" };
+
 /** The list of traces with filters, facets and histograms, updated live. */
 export default function TracesList() {
   const search = route.useSearch();
@@ -41,6 +46,7 @@ export default function TracesList() {
   const traces = useTraces(search, isPaused || !isAtTop);
   const { facets, histogram } = useTraceStats(search, isPaused, traces.changedAtMs);
   const total = totalOf(traces, facets);
+  const complete = useCompletion({ fields: TRACE_FIELDS, facets: facets.data?.facets, names: FACETS });
   const change = (next: Partial<TraceSearch>, replace = false): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace });
   const open = (traceId: string, compare?: string): void =>
@@ -76,7 +82,8 @@ export default function TracesList() {
       controls={
         <>
           <SearchBox
-            label="Filter traces, e.g. status:error dur>200ms"
+            label="Filter traces, e.g. error and duration>100ms"
+            complete={complete}
             value={search.q ?? ""}
             onChange={(q) => change({ q: q || undefined }, true)}
             className="min-w-48 flex-1"

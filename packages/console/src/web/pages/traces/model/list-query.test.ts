@@ -10,7 +10,7 @@ it("builds the payload from the address", () => {
   };
   expect(filtersOf(search, 1_000_000)).toEqual({
     status: "error",
-    min_duration_ms: 200,
+    min_duration_ms: 200.001,
     text: "card declined",
     function_id: "math::add",
     start_time: 100_000,
@@ -27,10 +27,17 @@ it("has no filters if the address has none", () => {
   expect(filterText({ range: "all" })).toBeUndefined();
 });
 
-it("skips disabled terms, and reports unsupported ones", () => {
-  const { filters, problems } = readFilters({ q: "#status:error -status:ok /a+/ dur:fast" }, 0);
+it("sends the query with alternatives, without what has an error", () => {
+  const { filters, problems } = readFilters({ q: "error and (fn:a::* or functon:b) status:ok", fn: "x" }, 0);
+  expect(problems).toEqual(["unknown field functon; did you mean function? (at character 23)"]);
+  expect(filters).toEqual({ query: "error status:ok", with_errors: true, status: "ok", function_id: "x" });
+  expect(filtersOf({ q: "(error or dur>1s) #x" }, 0)).toEqual({ query: "(error or dur>1s)" });
+});
+
+it("skips disabled terms, and reports errors", () => {
+  const { filters, problems } = readFilters({ q: "#status:error /a+/ dur:fast" }, 0);
   expect(filters).toEqual({});
-  expect(problems).toHaveLength(3);
+  expect(problems).toHaveLength(2);
 });
 
 it("uses both ends of the range in the address", () => {

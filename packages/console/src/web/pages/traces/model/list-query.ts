@@ -1,14 +1,14 @@
-import type { SearchOf } from "../../../app/search.ts";
 import {
   activeTerms,
-  durationMs,
-  type EngineFilter,
-  engineFilterOf,
-  type FieldTerm,
-  type FilterTerm,
+  formatFilter,
   parseFilter,
-  termOfAttrParam,
-} from "../../../lib/filter-grammar.ts";
+  problemText,
+  type QueryProblem,
+  type TraceMembers,
+  traceQueryOf,
+} from "@svc-runtime/protocol/query";
+import type { SearchOf } from "../../../app/search.ts";
+import { termOfAttrParam } from "../../../lib/attr-param.ts";
 import { windowOf } from "../../../lib/time-range.ts";
 
 export type TraceSearch = SearchOf<"traces">;
@@ -19,32 +19,14 @@ export const FALLBACK_RANGE = "all";
 /** Payload of engine::traces::list and related functions. */
 export interface TraceFilters {
   readonly [name: string]: unknown;
-  readonly filters?: readonly EngineFilter[];
+  readonly filters?: TraceMembers["filters"];
 }
 
 interface ReadFilters {
   readonly filters: TraceFilters;
-  /** Messages about the parts of the filter that the engine does not support. */
+  /** Errors of the query. The rest of it applies. */
   readonly problems: readonly string[];
 }
-
-/** Filter fields with a payload member of their own. */
-const MEMBERS: Readonly<Record<string, string>> = {
-  status: "status",
-  fn: "function_id",
-  function: "function_id",
-  trigger: "trigger_type",
-  worker: "worker",
-  trace: "trace_id",
-};
-const BOUNDS: Readonly<Partial<Record<FieldTerm["op"], "min_duration_ms" | "max_duration_ms">>> = {
-  gt: "min_duration_ms",
-  gte: "min_duration_ms",
-  lt: "max_duration_ms",
-  lte: "max_duration_ms",
-};
-/** Filter fields that are not attributes, with their key in the engine's `filters`. */
-const COMPARED: Readonly<Record<string, string>> = { service: "service", source: "service", op: "name", name: "name" };
 
 /** Returns the payload for the address. A rolling range ends at `nowMs`. */
 export function filtersOf(search: TraceSearch, nowMs: number): TraceFilters {
@@ -54,21 +36,20 @@ export function filtersOf(search: TraceSearch, nowMs: number): TraceFilters {
 export function readFilters(search: TraceSearch, nowMs: number): ReadFilters {
   const parsed = parseFilter(search.q ?? "");
   const attrs = (search.attr ?? []).map(termOfAttrParam).filter((term) => term !== undefined);
-  const problems = [...parsed.problems];
-  const members: Record<string, unknown> = {};
-  const filters: EngineFilter[] = [];
-  const words: string[] = [];
-  for (const term of activeTerms([...parsed.terms, ...attrs])) {
-    const problem = addTerm(term, members, filters, words);
-    if (problem !== undefined) problems.push(problem);
-  }
-  if (search.service !== undefined) filters.push({ key: "service", op: "equals", value: search.service });
+  const terms = [...activeTerms(parsed.terms), ...attrs];
+  const problems: QueryProblem[] = [...parsed.problems];
+  const { members, groups } = traceQueryOf(terms, problems);
+  const filters = [
+    ...(members.filters ?? []),
+    ...(search.service === undefined ? [] : [{ key: "service", op: "equals" as const, value: search.service }]),
+  ];
   const { startMs, endMs } = windowOf(search, FALLBACK_RANGE, nowMs);
   const wanted = {
     ...members,
-    text: words.length === 0 ? undefined : words.join(" "),
+    // The members serve summaries of changed traces; alternatives need the whole query.
+    query: groups.length === 0 ? undefined : formatFilter(terms.filter(isValid)),
     status: search.status ?? members.status,
-    with_errors: search.failed === true ? true : undefined,
+    with_errors: search.failed === true ? true : members.with_errors,
     function_id: search.fn ?? members.function_id,
     name: search.op,
     trigger_type: search.trigger ?? members.trigger_type,
@@ -79,43 +60,17 @@ export function readFilters(search: TraceSearch, nowMs: number): ReadFilters {
     filters: filters.length === 0 ? undefined : filters,
     include_internal: search.system === true ? true : undefined,
   };
-  return { filters: Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)), problems };
+  return {
+    filters: Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)),
+    problems: problems.map(problemText),
+  };
 }
 
-/** Adds the term to the payload, or returns why the engine does not support it. */
-function addTerm(
-  term: FilterTerm,
-  members: Record<string, unknown>,
-  filters: EngineFilter[],
-  words: string[],
-): string | undefined {
-  if (term.kind === "regex") return "regular expressions are not supported for traces";
-  if (term.kind !== "field") {
-    if (term.negated)
-      return `-${term.text}: excluding a word is not supported; exclude by attribute, e.g. -attr.http.route~${term.text}`;
-    words.push(term.text);
-    return undefined;
-  }
-  if (term.field === "dur" || term.field === "duration") return addDuration(term, members);
-  const member = Object.hasOwn(MEMBERS, term.field) ? MEMBERS[term.field] : undefined;
-  if (member !== undefined) {
-    if (term.op !== "equals" || term.negated) return `${term.field} can only be compared with \`:\``;
-    members[member] = member === "status" ? term.value.toLowerCase() : term.value;
-    return undefined;
-  }
-  const compared = Object.hasOwn(COMPARED, term.field) ? COMPARED[term.field] : undefined;
-  const filter = engineFilterOf(term, compared);
-  if (filter === undefined) return `${term.field}: this comparison cannot be negated`;
-  filters.push(filter);
-  return undefined;
-}
-
-function addDuration(term: FieldTerm, members: Record<string, unknown>): string | undefined {
-  const bound = BOUNDS[term.op];
-  const ms = durationMs(term.value);
-  if (bound === undefined || term.negated || ms === undefined) return "a duration needs >, >=, < or <=, e.g. dur>200ms";
-  members[bound] = ms;
-  return undefined;
+/** True if the term has no error: the engine refuses a query with one. */
+function isValid(term: Parameters<typeof traceQueryOf>[0][number]): boolean {
+  const problems: QueryProblem[] = [];
+  traceQueryOf([term], problems);
+  return problems.length === 0;
 }
 
 /** Clears all filters of the list, but not its order. */

@@ -2,7 +2,7 @@ import { isSecretName } from "@svc-runtime/protocol/secrets";
 import { Link } from "@tanstack/react-router";
 import { CircleMinus, CirclePlus } from "lucide-react";
 import { useState } from "react";
-import { attrParam } from "../../../lib/filter-grammar.ts";
+import { attrParam } from "../../../lib/attr-param.ts";
 import { bytes } from "../../../lib/time.ts";
 import type { Attribute, StoredSpan } from "../../../model/trace-types.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";

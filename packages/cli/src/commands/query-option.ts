@@ -1,0 +1,28 @@
+import { problemText, type QueryField, type QueryProblem } from "@svc-runtime/protocol/query";
+import { InvalidArgumentError, Option } from "commander";
+
+/** The option `--query`. Reports the first error of a query with its position. */
+export function queryOption(
+  things: string,
+  read: (text: string) => { readonly problems: readonly QueryProblem[] },
+): Option {
+  return new Option("-q, --query <query>", `only ${things} that match this query; see below`).argParser((text) => {
+    const [problem] = read(text).problems;
+    if (problem === undefined) return text;
+    throw new InvalidArgumentError(`${problemText(problem)}\n  ${text}\n  ${" ".repeat(problem.at)}^`);
+  });
+}
+
+/** Describes the query language for the end of a command's help. */
+export function queryHelp(fields: readonly QueryField[], error: string): string {
+  const width = Math.max(...fields.map(({ name }) => name.length), "attr.NAME".length) + 2;
+  const row = (name: string, text: string): string => `  ${name.padEnd(width)}${text}\n`;
+  return [
+    "\nQuery: filters joined with and, or, not and parentheses.\n",
+    row("error", error),
+    ...fields.map(({ name, description }) => row(name, description)),
+    row("attr.NAME", "an attribute; resource.NAME one of the resource"),
+    "  Operators: field:value (* is any text), !=, >, >=, <, <=, ~ (contains).\n",
+    "  Words without a field are searched as text. Guide: docs/guide/queries.md\n",
+  ].join("");
+}

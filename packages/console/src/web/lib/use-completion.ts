@@ -1,0 +1,39 @@
+import { type Completion, completeQuery, type QueryField } from "@svc-runtime/protocol/query";
+import { useCallback, useEffect, useRef } from "react";
+
+/** Values by the name of their facet. */
+export type KnownValues = Readonly<Partial<Record<string, readonly { readonly value: string }[]>>>;
+
+/** Maximum number of remembered values of one field. */
+const MAX_VALUES = 500;
+
+/**
+ * Returns a function that completes queries. Values are those that `facets` had since the page was opened, because a
+ * query that is being typed matches fewer and fewer. `names` maps fields to facets and must be constant.
+ */
+export function useCompletion({
+  fields,
+  facets,
+  names,
+}: {
+  readonly fields: readonly QueryField[];
+  readonly facets: KnownValues | undefined;
+  readonly names: Readonly<Record<string, string>>;
+}): (text: string, caret: number) => Completion | undefined {
+  const known = useRef(new Map<string, Set<string>>());
+  useEffect(() => {
+    for (const [facet, counts = []] of Object.entries(facets ?? {})) {
+      const values = known.current.get(facet) ?? new Set();
+      for (const { value } of counts) if (values.size < MAX_VALUES) values.add(value);
+      known.current.set(facet, values);
+    }
+  }, [facets]);
+  return useCallback(
+    (text, caret) =>
+      completeQuery(text, caret, {
+        fields,
+        valuesOf: (field) => [...(known.current.get(names[field] ?? "") ?? [])],
+      }),
+    [fields, names],
+  );
+}
