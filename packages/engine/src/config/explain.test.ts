@@ -20,6 +20,10 @@ it("describes keys of the engine, of every module and of local workers, each onc
   expect(new Set(keys).size).toBe(keys.length);
 });
 
+it("collects the keys once for all that explain a config", async () => {
+  expect(describedKeys(await loadModules())).toBe(describedKeys(modules));
+});
+
 it("shows only the bounds of numbers that the schema sets", () => {
   const typeOf = (wanted: string): string | undefined => describedKeys(modules).find(({ key }) => key === wanted)?.type;
 

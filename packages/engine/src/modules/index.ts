@@ -13,8 +13,14 @@ const ownModules: readonly Module[] = [httpModule, state, stream, event, cron, q
 /** The module in the package `@svc-runtime/observability`. Every engine runs it, whatever its config says. */
 export const OBSERVABILITY = "svc-observability";
 
-/** Resolves with the modules that a config file may name. Rejects if a package of them is not installed. */
+let loaded: readonly Module[] | undefined;
+
+/**
+ * Resolves with the modules that a config file may name, always the same list. Rejects if a package of them is not
+ * installed.
+ */
 export async function loadModules(): Promise<readonly Module[]> {
   const { default: observability } = await import("@svc-runtime/observability");
-  return [...ownModules, observability];
+  loaded ??= [...ownModules, observability];
+  return loaded;
 }
