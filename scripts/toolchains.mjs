@@ -6,9 +6,9 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ensureVenv } from "./python-environment.mjs";
+import { installPython } from "./python-environment.mjs";
 import { installProgram } from "./setup.mjs";
-import { interruptSignal, npm, reportFailure, root, runCommand, stepRunner } from "./steps.mjs";
+import { interruptSignal, npm, reportFailure, root, stepRunner } from "./steps.mjs";
 
 const wantedDir = join(root, "e2e/src/worker-kinds/toolchains");
 const cacheDir = join(root, ".cache/toolchains");
@@ -25,25 +25,8 @@ export async function installToolchains({ signal, note, outcome }) {
     outcome("up to date");
     return;
   }
-  const python = await ensureVenv({ signal, note }, ".cache/toolchains/python");
-  await runCommand(
-    python,
-    [
-      "-m",
-      "pip",
-      "install",
-      "--quiet",
-      "--no-compile",
-      "--disable-pip-version-check",
-      "--requirement",
-      join(wantedDir, "requirements.txt"),
-    ],
-    {
-      signal,
-      timeoutMs: TIMEOUT_MS,
-      fix: FIX,
-    },
-  );
+  const requirements = "e2e/src/worker-kinds/toolchains/requirements.txt";
+  await installPython({ environment: ".cache/toolchains/python", requirements }, [], { signal, note });
   await mkdir(join(cacheDir, "npm"), { recursive: true });
   await copyFile(join(wantedDir, "package.json"), join(cacheDir, "npm/package.json"));
   // Bun and Deno download their programs during the installation. Outside of the repository's workspaces, so that npm
