@@ -216,6 +216,24 @@ module.exports = {
       to: { path: "^packages/engine/src/(cluster/|store/(log[.]ts$|replicated/))" },
     },
     {
+      name: "nodes-are-below-the-kernel-s-assembly",
+      comment:
+        "Other nodes appear as providers, owners of triggers and channels. Only what puts the kernel together, and what implements a link, knows more.",
+      severity: "error",
+      from: {
+        path: "^packages/engine/src/",
+        pathNot: `^packages/engine/src/(create-kernel[.]ts$|cluster/|kernel/nodes/)|${tests}`,
+      },
+      to: { path: "^packages/engine/src/kernel/nodes/" },
+    },
+    {
+      name: "nats-in-the-cluster-only",
+      comment: "One folder knows which server carries the link and the log.",
+      severity: "error",
+      from: { pathNot: "^packages/engine/src/cluster/nats/" },
+      to: { path: "@nats-io/" },
+    },
+    {
       name: "modules-read-no-config",
       comment:
         "A module is handed its config. Of config/ it may use shapes only: those of blocks that the engine reads as well.",

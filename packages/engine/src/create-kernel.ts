@@ -16,6 +16,7 @@ import { Heartbeat } from "./kernel/heartbeat.ts";
 import { IdOwnership } from "./kernel/id-ownership.ts";
 import { LiveDirectory } from "./kernel/live-directory.ts";
 import type { Logger } from "./kernel/logger.ts";
+import { type NodeOptions, Nodes } from "./kernel/nodes/nodes.ts";
 import { Registry } from "./kernel/registry.ts";
 import { Router } from "./kernel/router.ts";
 import { Sessions } from "./kernel/sessions.ts";
@@ -35,6 +36,8 @@ export interface KernelOptions {
   readonly limits?: Partial<WorkerLimits>;
   /** Default: no checks. */
   readonly formats?: FormatChecks;
+  /** Makes the engine a node of a cluster. Its `nodes` must be started and stopped. */
+  readonly cluster?: NodeOptions | undefined;
 }
 
 /** The parts of an engine, for those who start it. Everything else takes the parts that it uses. */
@@ -62,6 +65,7 @@ export function createKernel(options: KernelOptions) {
       functionIsLive: (functionId) => registry.find(functionId) !== undefined,
     },
     clock,
+    onTypeChange: (id) => nodes?.typeChanged(id),
     onNeededByTrusted: (id) => ownership.withdrawFromRestricted(id, "decides over a trigger of a trusted worker now"),
     onChange: (binding, op) => {
       changes.emit({ kind: "trigger", id: binding.id, op });
@@ -101,6 +105,17 @@ export function createKernel(options: KernelOptions) {
     telemetry,
     changes,
   };
+  const startedAtMs = clock.now();
+  const channels = new Channels(clock);
+  const throttledLog = new ThrottledLog(clock);
+  const directory = new LiveDirectory({ registry, sessions, triggers, changes, streams });
+  let nodes: Nodes | undefined;
+  if (options.cluster !== undefined) {
+    const ports = { ...handlerPorts, clock, log, throttledLog, channels };
+    const joined = new Nodes({ run: instanceId, startedAtMs }, options.cluster, ports);
+    directory.setRemoteWorkers(() => joined.workers());
+    nodes = joined;
+  }
   return {
     ...handlerPorts,
     dispatch: createDispatch(handlerPorts),
@@ -117,14 +132,15 @@ export function createKernel(options: KernelOptions) {
     reservedIds,
     clock,
     heartbeat,
-    channels: new Channels(clock),
+    channels,
     channelSockets: new ChannelSockets({ clock, heartbeat }),
     streams,
     health: new HealthBoard(clock, log),
     log,
-    throttledLog: new ThrottledLog(clock),
+    throttledLog,
     roles,
-    identity: { version: options.version, instanceId, startedAtMs: clock.now() },
-    directory: new LiveDirectory({ registry, sessions, triggers, changes, streams }),
+    identity: { version: options.version, instanceId, startedAtMs },
+    directory,
+    nodes,
   };
 }

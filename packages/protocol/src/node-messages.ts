@@ -80,8 +80,8 @@ export const nodeFrameSchemas = {
   }),
   /** An item of a channel. Payload: its text or bytes. */
   item: z.object({ type: z.literal("item"), channel: channelNumber, kind: z.enum(["text", "binary"]) }),
-  /** Permits the sender of a channel's items to send so many more. */
-  credit: z.object({ type: z.literal("credit"), channel: channelNumber, items: z.int().min(1).max(65_536) }),
+  /** Permits the sender of a channel's items to send more. It may exceed that by one item. */
+  credit: z.object({ type: z.literal("credit"), channel: channelNumber, bytes: z.int().min(1) }),
   /** Ends a channel from either side. Without `reason`, the writer has finished. */
   end: z.object({ type: z.literal("end"), channel: channelNumber, reason: z.string().max(1024).optional() }),
   /** The run ends. Nothing follows. */
@@ -141,6 +141,7 @@ export const mirrorEntrySchema = z.discriminatedUnion("kind", [
     config: anyJson,
     metadata: anyJson,
     ignores_unknown: z.boolean(),
+    is_away: z.boolean().meta({ description: "All workers that registered it are gone and may come back" }),
     served_by: uuid
       .optional()
       .meta({ description: "The run whose worker provides the trigger's type, if not the sender's" }),

@@ -1,3 +1,4 @@
+export { wireErrorSchema } from "./messages.ts";
 export {
   decodeNodeFrame,
   decodeNodeMessage,

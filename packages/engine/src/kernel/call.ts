@@ -39,6 +39,8 @@ export interface CallRequest {
   readonly onBehalfOf?: Principal | undefined;
   /** True for calls that finish other in-flight work. They are accepted while the engine drains. */
   readonly whileDraining: boolean;
+  /** True for a call from another node, which no third node may get. */
+  readonly onlyHere?: boolean | undefined;
   /** Called exactly once, possibly before `start` returns. */
   readonly onSettled: (outcome: Outcome) => void;
 }
@@ -63,6 +65,8 @@ export interface Call
   deadlineAt: number;
   effectiveTimeoutMs: number;
   settled: boolean;
+  /** A node refused it before a worker was given it, and it was sent on. That happens once. */
+  isRerouted: boolean;
   /**
    * Returns, after the provider's connection has ended, whether the call certainly never left the engine. Undefined if
    * no frame was queued before it.
@@ -73,7 +77,15 @@ export interface Call
 /** Why a provider takes no calls at the moment. */
 export type Refusal = "draining" | "overloaded";
 
-/** Runs calls of functions: a worker's connection or a module. */
+/** The node of a worker that is not connected here. */
+export interface RemoteNode {
+  /** The run of its engine. */
+  readonly run: string;
+  /** Calls in flight there, as far as is known. */
+  readonly load: number;
+}
+
+/** Runs calls of functions: a worker's connection, a module, or a worker that is connected to another node. */
 export interface Provider {
   readonly workerId: string;
   readonly name: string;
@@ -85,6 +97,8 @@ export interface Provider {
   readonly inFlight: number;
   /** True if it gets a call only when no other provider can run it (`WorkerStandby`). */
   readonly isStandby: boolean;
+  /** Set for a worker that is connected to another node. */
+  readonly remote?: RemoteNode | undefined;
   refusal(): Refusal | undefined;
   /** Accepts the call, or returns why it cannot. The result comes through `router.settle`. */
   deliver(call: Call): CallError | undefined;

@@ -72,6 +72,8 @@ export interface DirectoryChange {
 export interface Directory {
   functions(): readonly FunctionView[];
   functionById(id: string): FunctionView | undefined;
+  /** Returns whether a worker or module of this node provides the function, not only one of another node. */
+  isProvidedHere(id: string): boolean;
   workers(): readonly WorkerView[];
   /**
    * Visits workers one at a time: ten thousand views at once would stay in the heap too long. `visit` must not change

@@ -18,6 +18,9 @@ interface OwnershipParts {
   readonly clock: Clock;
 }
 
+/** A connection that registers an id, or another node on behalf of its trusted workers. */
+type Registrar = Pick<Session, "principal" | "access">;
+
 /** Decides which principal may register an id. Withdraws ids from restricted connections if a trusted one needs them. */
 export class IdOwnership {
   readonly #parts: OwnershipParts;
@@ -36,7 +39,7 @@ export class IdOwnership {
    * have the same principal. A restricted connection cannot join another principal's function; a trusted one takes the
    * id over from restricted ones.
    */
-  claimFunction(id: FunctionId, session: Session): string | undefined {
+  claimFunction(id: FunctionId, session: Registrar): string | undefined {
     if (session.principal.isTrusted) {
       this.withdrawFromRestricted(id, "was taken over by a trusted worker");
       this.#parts.reservedIds.remember("function", id);
@@ -55,8 +58,8 @@ export class IdOwnership {
    * Like `claimFunction`, for a trigger type. Without this check a standby provider would get all bindings of another
    * principal as soon as that one disconnects.
    */
-  claimTriggerType(id: TriggerTypeId, session: Session): string | undefined {
-    const providers = this.#parts.triggers.providersOf(id);
+  claimTriggerType(id: TriggerTypeId, session: Registrar): string | undefined {
+    const providers = this.#parts.triggers.entriesOf(id).map(({ provider }) => provider);
     if (session.principal.isTrusted) {
       for (const { principal, workerId } of providers) {
         if (principal.isTrusted) continue;

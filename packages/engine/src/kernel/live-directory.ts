@@ -28,6 +28,7 @@ export class LiveDirectory implements Directory {
   readonly #changes: DirectoryChanges;
   readonly #streams: { readonly userStreams: number };
   #moduleHost: ModuleHost | undefined;
+  #remoteWorkers: () => readonly WorkerView[] = () => [];
 
   constructor(parts: {
     readonly registry: Registry;
@@ -49,6 +50,11 @@ export class LiveDirectory implements Directory {
     this.#moduleHost = host;
   }
 
+  /** Set after construction, since the nodes use the tables of the directory. */
+  setRemoteWorkers(workers: () => readonly WorkerView[]): void {
+    this.#remoteWorkers = workers;
+  }
+
   functions(): FunctionView[] {
     return [...this.#registry.entries()]
       .map((entry) => this.#functionView(entry))
@@ -60,15 +66,18 @@ export class LiveDirectory implements Directory {
     return entry === undefined ? undefined : this.#functionView(entry);
   }
 
+  isProvidedHere(id: string): boolean {
+    return (this.#registry.find(id as FunctionId)?.localCount ?? 0) > 0;
+  }
+
   eachWorker(visit: (worker: WorkerLoad) => void): void {
     for (const session of this.#sessions.values()) visit(this.#loadOf(session));
     for (const view of this.#moduleViews()) visit({ ...view, has_run: true });
   }
 
   workers(): WorkerView[] {
-    return [...this.#sessions.all().map((session) => this.#sessionView(session)), ...this.#moduleViews()].sort((a, b) =>
-      compare(a.name, b.name),
-    );
+    const sessions = this.#sessions.all().map((session) => this.#sessionView(session));
+    return [...sessions, ...this.#moduleViews(), ...this.#remoteWorkers()].sort((a, b) => compare(a.name, b.name));
   }
 
   #moduleViews(): WorkerView[] {
@@ -128,7 +137,8 @@ export class LiveDirectory implements Directory {
     for (const entry of this.#registry.entries()) if (!isInternal(entry) && this.#isOfWorker(entry)) functions++;
     let triggers = 0;
     for (const binding of this.#triggers.bindings()) if (!isInternalId(binding.functionId)) triggers++;
-    const workers = this.#sessions.all().filter((session) => session.introduction?.kind === "worker").length;
+    const local = this.#sessions.all().filter((session) => session.introduction?.kind === "worker").length;
+    const workers = local + this.#remoteWorkers().filter(({ kind }) => kind === "worker").length;
     return { functions, triggers, workers, streams: this.#streams.userStreams };
   }
 

@@ -137,6 +137,7 @@ export class ModuleContexts {
       createChannel: (options) => createChannel(options ?? {}, scope, ports),
       takeChannelReader: (ref) => takeChannelReader(ref, ports.channels, scope),
       resolveChannels: (find) => resolveChannels(find, ports.channels, scope),
+      newChannelId: () => ports.channels.newId(),
       unownedTriggers: ports.unownedTriggers,
       isRoleInForce: (role) => ports.roles.isInForce(role),
       accessOf: (workerId) => callerAccess(workerId, ports),
@@ -215,6 +216,7 @@ function provideTrigger(
       workerId: provider.workerId,
       workerName: provider.name,
       builtIn: true,
+      onEveryNode: spec.onEveryNode === true,
       principal: TRUSTED,
       attach: (binding) => {
         const { settings, ignored } = parseTriggerConfig(binding.config, {
@@ -243,6 +245,9 @@ function provideTrigger(
           },
           get awaitsOwner() {
             return binding.awaitsOwner;
+          },
+          get isElsewhere() {
+            return binding.isElsewhere;
           },
           get ended() {
             return binding.ended;

@@ -161,6 +161,8 @@ export interface TriggerBinding<Settings> {
    * restricted worker that registered it may be connected.
    */
   readonly awaitsOwner: boolean;
+  /** Only workers of other nodes registered the trigger, so their node has it as well. */
+  readonly isElsewhere: boolean;
   /** Calls `listener` when `awaitsOwner` has changed. There is one listener at a time. */
   onAwayChange(listener: () => void): Undo;
   /**
@@ -208,6 +210,11 @@ export interface TriggerSpec<Settings> {
   /** The trigger type's id, e.g. `http`. */
   readonly type: string;
   readonly summary: string;
+  /**
+   * True if the triggers of workers at other nodes of a cluster are bound here as well, because what they wait for may
+   * happen at any node but happens at one only, e.g. an HTTP request. Default: they are bound at their worker's node.
+   */
+  readonly onEveryNode?: boolean;
   /** Parses a binding's `config`. One that does not match is refused with `trigger_registration_failed`. */
   readonly settings: z.ZodType<Settings>;
   /** Activates the binding. If it throws, the binding is refused with the thrown message. */
@@ -445,6 +452,8 @@ export interface ModuleContext<Config> {
   takeChannelReader(ref: ChannelRef): ChannelReader;
   /** Calls `find` for channels that are created only when a worker opens them. Ids are UUIDs. */
   resolveChannels(find: (id: string) => ChannelOffer | undefined): Undo;
+  /** Returns an id for such a channel, by which the other nodes of a cluster find it here. */
+  newChannelId(): string;
   readonly unownedTriggers: UnownedTriggers;
   /** Returns whether the config has the role and a token for it. Stored work of a removed role must not run. */
   isRoleInForce(role: string): boolean;

@@ -23,8 +23,10 @@ export interface Registration {
 
 export interface FunctionEntry {
   readonly id: FunctionId;
-  /** In order of arrival; never empty while the entry is in the registry. */
+  /** In order of arrival, those of other nodes last; never empty while the entry is in the registry. */
   readonly registrations: Registration[];
+  /** Number of registrations of this node. */
+  localCount: number;
   /** Start of the search for the least busy provider, so that equally busy ones take turns. */
   turn: number;
 }
@@ -45,9 +47,14 @@ export class Registry {
   register(id: FunctionId, provider: Provider, description: FunctionDescription): Undo {
     const registration: Registration = { provider, description };
     const known = this.#functions.get(id);
-    if (known === undefined) this.#functions.set(id, { id, registrations: [registration], turn: 0 });
-    else if (provider.builtIn) known.registrations.unshift(registration);
-    else known.registrations.push(registration);
+    const isLocal = provider.remote === undefined;
+    if (known === undefined)
+      this.#functions.set(id, { id, registrations: [registration], localCount: isLocal ? 1 : 0, turn: 0 });
+    else {
+      const at = provider.builtIn ? 0 : isLocal ? known.localCount : known.registrations.length;
+      known.registrations.splice(at, 0, registration);
+      if (isLocal) known.localCount++;
+    }
     this.#quota.add(provider.principal);
     this.#onChange(id, known === undefined ? "created" : "updated");
     return () => this.#remove(id, registration);
@@ -66,21 +73,68 @@ export class Registry {
     const at = entry?.registrations.indexOf(registration) ?? -1;
     if (entry === undefined || at === -1) return;
     entry.registrations.splice(at, 1);
+    if (registration.provider.remote === undefined) entry.localCount--;
     this.#quota.release(registration.provider.principal);
     if (entry.registrations.length === 0) this.#functions.delete(id);
     this.#onChange(id, entry.registrations.length === 0 ? "removed" : "updated");
   }
 }
 
-export type Choice = { readonly registration: Registration } | { readonly refusal: "draining" | "overloaded" };
+/** `elsewhere`: only other nodes provide the function, and they may not get the call. */
+export type Choice =
+  | { readonly registration: Registration }
+  | { readonly refusal: "draining" | "overloaded" | "elsewhere" };
+
+export interface ChoiceLimits {
+  /** No other node may get the call. */
+  readonly onlyHere?: boolean | undefined;
+  /** The run of a node that has refused the call. */
+  readonly exceptRun?: string | undefined;
+}
+
+/** A local provider with up to this many calls in flight is preferred to any other node. */
+const PREFER_LOCAL_BELOW = 8;
 
 /**
  * Chooses the provider with the fewest calls in flight; equally busy ones take turns. Draining and overloaded ones are
- * skipped. One on standby is chosen only if there is no other.
+ * skipped. One on standby is chosen only if there is no other. Another node gets the call if no local provider takes
+ * it, or if the local ones have much more to do.
  */
-export function chooseProvider(entry: FunctionEntry): Choice {
-  const { registrations } = entry;
-  const count = registrations[0]?.provider.builtIn ? 1 : registrations.length;
+export function chooseProvider(entry: FunctionEntry, limits?: ChoiceLimits): Choice {
+  const choice = chooseLocal(entry);
+  if (entry.localCount === entry.registrations.length || limits?.onlyHere) return choice;
+  return chooseNode(entry, choice, limits?.exceptRun);
+}
+
+function chooseNode(
+  { registrations, localCount }: FunctionEntry,
+  local: Choice,
+  exceptRun: string | undefined,
+): Choice {
+  const here = "registration" in local ? local.registration : undefined;
+  if (here?.provider.builtIn || (here !== undefined && here.provider.inFlight <= PREFER_LOCAL_BELOW)) return local;
+  let best: Registration | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  let refusal = "refusal" in local ? local.refusal : undefined;
+  for (let at = localCount; at < registrations.length; at++) {
+    const candidate = registrations[at] as Registration;
+    const { remote } = candidate.provider;
+    if (remote === undefined || remote.run === exceptRun || remote.load >= least) continue;
+    const refused = candidate.provider.refusal();
+    if (refused === undefined) {
+      best = candidate;
+      least = remote.load;
+    } else if (refusal !== "overloaded") refusal = refused;
+  }
+  if (here !== undefined)
+    return best !== undefined && here.provider.inFlight > 2 * least ? { registration: best } : local;
+  return best === undefined ? { refusal: refusal ?? "elsewhere" } : { registration: best };
+}
+
+function chooseLocal(entry: FunctionEntry): Choice {
+  const { registrations, localCount } = entry;
+  if (localCount === 0) return { refusal: "elsewhere" };
+  const count = registrations[0]?.provider.builtIn ? 1 : localCount;
   entry.turn = (entry.turn + 1) % count;
   let best: Registration | undefined;
   let standby: Registration | undefined;

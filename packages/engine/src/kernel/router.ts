@@ -19,7 +19,7 @@ import {
 import type { Clock } from "./clock.ts";
 import { DeadlineBuckets } from "./deadline-buckets.ts";
 import type { CallOptions } from "./module.ts";
-import { chooseProvider, type Registry } from "./registry.ts";
+import { chooseProvider, type Registration, type Registry } from "./registry.ts";
 import type { TelemetryHub } from "./telemetry.ts";
 
 /** Totals since the engine started. */
@@ -39,8 +39,8 @@ export interface RouterCallOptions extends CallOptions {
 }
 
 /**
- * Settles every call exactly once, by its deadline. Delivers a call to at most one provider, never retries, and does
- * not parse payloads.
+ * Settles every call exactly once, by its deadline. Delivers a call to at most one worker, never retries, and does not
+ * parse payloads.
  */
 export class Router {
   readonly counts: RouterCounts = { calls: 0, succeeded: 0, failed: 0, timedOut: 0, cancelled: 0, inFlight: 0 };
@@ -73,16 +73,11 @@ export class Router {
     }
     const entry = this.#registry.find(request.functionId);
     if (entry === undefined) return this.#refuse(request, functionNotFound(request.functionId));
-    const choice = chooseProvider(entry);
-    if ("refusal" in choice) {
-      return this.#refuse(request, noProviderAvailable(request.functionId, choice.refusal));
-    }
+    const choice = chooseProvider(entry, request);
+    if ("refusal" in choice) return this.#refuse(request, refusalError(request.functionId, choice.refusal));
     const { provider, description } = choice.registration;
-    const { check } = description;
-    if (check?.isOn()) {
-      const mismatch = check.problemOf(request.payload, request.functionId);
-      if (mismatch !== undefined) return this.#refuse(request, mismatch);
-    }
+    const mismatch = problemOf(choice.registration, request);
+    if (mismatch !== undefined) return this.#refuse(request, mismatch);
     const timeoutMs = Math.min(request.timeoutMs ?? description.timeoutMs ?? request.fallbackTimeoutMs, MAX_TIMEOUT_MS);
     const startedAt = this.#clock.monotonic();
     const call: Call = {
@@ -98,29 +93,55 @@ export class Router {
       job: request.job,
       onBehalfOf: request.onBehalfOf,
       whileDraining: request.whileDraining,
+      onlyHere: request.onlyHere,
       onSettled: request.onSettled,
       provider,
       deadlineAt: startedAt + timeoutMs,
       effectiveTimeoutMs: timeoutMs,
       settled: false,
+      isRerouted: false,
       isUnsent: undefined,
       span: undefined,
       earlier: undefined,
       later: undefined,
     };
-    const span = this.#telemetry.collector?.callStarted(call, provider, startedAt);
+    this.counts.inFlight++;
+    this.#deadlines.add(call);
+    this.#deliver(call, startedAt);
+    return call.settled ? undefined : call;
+  }
+
+  /**
+   * The call's node has refused it before a worker was given it. Sends it on to another provider, once: nothing has run.
+   */
+  refused(call: Call, error: CallError): void {
+    if (call.settled) return;
+    const entry = call.isRerouted ? undefined : this.#registry.find(call.functionId);
+    const choice = entry && chooseProvider(entry, { exceptRun: call.provider.remote?.run });
+    if (choice === undefined || "refusal" in choice) {
+      this.settle(call, { ok: false, error, cause: "not_delivered" });
+      return;
+    }
+    call.isRerouted = true;
+    call.provider.release(call);
+    call.provider = choice.registration.provider;
+    call.isUnsent = undefined;
+    const mismatch = problemOf(choice.registration, call);
+    if (mismatch === undefined) this.#deliver(call, this.#clock.monotonic());
+    else this.settle(call, { ok: false, error: mismatch, cause: "not_delivered" });
+  }
+
+  #deliver(call: Call, startedAt: number): void {
+    const { provider } = call;
+    // The node of the worker makes the call's span.
+    const span =
+      provider.remote === undefined ? this.#telemetry.collector?.callStarted(call, provider, startedAt) : undefined;
     if (span !== undefined) {
       call.span = span;
       call.traceparent = span.traceparent;
     }
-    this.counts.inFlight++;
-    this.#deadlines.add(call);
     const problem = provider.deliver(call);
-    if (problem !== undefined) {
-      this.settle(call, { ok: false, error: problem, cause: "not_delivered" });
-      return undefined;
-    }
-    return call.settled ? undefined : call;
+    if (problem !== undefined) this.settle(call, { ok: false, error: problem, cause: "not_delivered" });
   }
 
   /**
@@ -239,6 +260,18 @@ export class Router {
 }
 
 function alreadySettled(): void {}
+
+function refusalError(id: FunctionId, refusal: "draining" | "overloaded" | "elsewhere"): CallError {
+  return refusal === "elsewhere" ? functionNotFound(id) : noProviderAvailable(id, refusal);
+}
+
+/** Returns why the payload does not match the provider's format, if that is enforced. */
+function problemOf(
+  { description: { check } }: Registration,
+  { payload, functionId }: CallRequest,
+): CallError | undefined {
+  return check?.isOn() ? check.problemOf(payload, functionId) : undefined;
+}
 
 export function newInvocationId(): InvocationId {
   return randomUUID() as InvocationId;

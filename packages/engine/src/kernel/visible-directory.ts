@@ -46,6 +46,7 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
       const view = all.functionById(id);
       return view !== undefined && seesFunction(view) ? view : undefined;
     },
+    isProvidedHere: (id) => seesFunctionId(id) && all.isProvidedHere(id),
     workers,
     eachWorker(visit) {
       all.eachWorker((load) => {

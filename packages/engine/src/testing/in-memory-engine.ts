@@ -15,6 +15,8 @@ import type { FormatChecks } from "../kernel/format-check.ts";
 import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import type { CallOptions, ChannelReader, ChannelWriter, HttpMount, Module } from "../kernel/module.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "../kernel/module-host.ts";
+import type { NodeOptions } from "../kernel/nodes/nodes.ts";
+import type { OpenStore } from "../kernel/store-contract.ts";
 import type { WorkerLimits } from "../kernel/worker-limits.ts";
 import { openStore } from "../store/open-store.ts";
 import { openModuleListener } from "../transport/module-listener.ts";
@@ -78,6 +80,10 @@ export interface InMemoryEngineOptions {
   readonly deadlines?: Partial<Kernel["deadlines"]>;
   /** Default: no checks. */
   readonly formats?: FormatChecks;
+  /** Makes the engine a node of a cluster. */
+  readonly cluster?: NodeOptions;
+  /** Default: `openStore`. */
+  readonly openStore?: OpenStore;
 }
 
 /** The real kernel and real modules, without the engine's listeners and config file. */
@@ -93,6 +99,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     deadlines: { defaultTimeoutMs: 30_000, legacyCallTimeoutMs: 900_000, ...options.deadlines },
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.formats === undefined ? {} : { formats: options.formats }),
+    cluster: options.cluster,
   });
   const httpMounts: HttpMount[] = [];
   const modules = options.modules ?? [];
@@ -114,7 +121,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       reportReadiness: () => () => {},
     },
     dataDir,
-    openStore,
+    openStore: options.openStore ?? openStore,
     production: () => options.production ?? false,
   });
   kernel.directory.setModuleHost(host);
@@ -162,13 +169,18 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     openSocket: (path, client) => openStreamSocket(kernel.streams, path, client),
     takeReader: (ref) => localReader(channelOf(ref)),
     takeWriter: (ref) => localWriter(channelOf(ref)),
-    startDraining: () => host.startDraining(),
+    startDraining: () => {
+      kernel.nodes?.startDraining();
+      host.startDraining();
+    },
     async stop() {
+      kernel.nodes?.stop();
       await host.stopAll();
       server.closeAllConnections();
       server.close();
     },
   };
+  kernel.nodes?.start();
   const problems = await host.apply(
     modules
       .filter(({ name }) => options.config === undefined || Object.hasOwn(options.config, name))

@@ -31,6 +31,8 @@ export class Channels {
     },
   };
   #stopSweep: (() => void) | undefined;
+  /** Ends the ids of this node's channels, so that other nodes find it. Empty outside of a cluster. */
+  #home = "";
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -40,13 +42,24 @@ export class Channels {
     return this.#channels.size;
   }
 
+  /** Sets the end of the ids of this node's channels: the last hexadecimal digits of a UUID. */
+  setHome(digits: string): void {
+    this.#home = digits;
+  }
+
+  /** Returns an id for a channel of this node, a UUID. */
+  newId(): string {
+    const id = randomUUID();
+    return this.#home === "" ? id : id.slice(0, -this.#home.length) + this.#home;
+  }
+
   /** Creates a channel. Throws CallError `overloaded` if too many are open. */
   create(options: { readonly bufferItems?: number | undefined; readonly onOver?: () => void } = {}): Channel {
     if (this.#channels.size >= MAX_CHANNELS) {
       throw new CallError("overloaded", `${MAX_CHANNELS} channels are open, which is the limit; close unused ones`);
     }
     const channel = new Channel({
-      id: randomUUID(),
+      id: this.newId(),
       key: randomUUID(),
       createdAtMs: this.#clock.monotonic(),
       maxItems: options.bufferItems ?? DEFAULT_BUFFER_ITEMS,

@@ -43,11 +43,11 @@ export interface PeerListener {
   /** A session begins. What is sent now arrives right after this run's hello. */
   onOpened(peer: Peer): void;
   /** The peer has introduced itself. */
-  onUp(peer: Peer): void;
+  onUp?(peer: Peer): void;
   /** A frame other than `hello` and `bye`. Throws an Error with a sentence if the peer breaks the protocol. */
   onFrame(peer: Peer, frame: NodeFrame, payload: Uint8Array): void;
   /** The peer's load or state changed. */
-  onChanged(peer: Peer): void;
+  onChanged?(peer: Peer): void;
   /** The peer is gone or its session has ended. If it lives, another session follows. */
   onGone(peer: Peer, reason: string): void;
 }
@@ -245,7 +245,7 @@ export class PeerTable {
       }
       peer.hello = frame.hello;
       log.info("a node joined", { node: peer.name, run: peer.run });
-      listener.onUp(peer);
+      listener.onUp?.(peer);
       return;
     }
     if (peer.hello === undefined) throw new Error(`its first frame is ${frame.type} instead of hello`);
@@ -256,7 +256,7 @@ export class PeerTable {
   #update(peer: Peer, hello: NodeHello): void {
     const isSame = peer.hello?.state === hello.state && peer.hello.load === hello.load;
     peer.hello = hello;
-    if (!isSame) this.#options.listener.onChanged(peer);
+    if (!isSame) this.#options.listener.onChanged?.(peer);
   }
 
   /** Returns whether the run is a peer. The former run of its node is then gone. */

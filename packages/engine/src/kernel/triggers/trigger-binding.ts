@@ -1,5 +1,6 @@
 import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId } from "@svc-runtime/protocol";
 import { isSamePrincipal, type Principal, TRUSTED } from "../../access/principal.ts";
+import type { RemoteNode } from "../call.ts";
 import type { TriggerStatus } from "../directory.ts";
 import type { CallOptions } from "../module.ts";
 import type { Undo } from "../scope.ts";
@@ -25,6 +26,8 @@ export interface TriggerOwner {
   readonly principal: Principal;
   /** True if its triggers are active only when a worker in service registered them too (`WorkerStandby`). */
   readonly isStandby?: boolean;
+  /** True for a worker that is connected to another node. */
+  readonly isRemote?: boolean;
   /** True for a published client: unknown members of its triggers' configs are ignored, not refused (decision 42). */
   readonly ignoresUnknown: boolean;
   /** For a restricted worker: returns why it may not see the function's result; undefined if it may. */
@@ -44,6 +47,10 @@ export interface TriggerTypeProvider {
   readonly builtIn: boolean;
   /** True if it serves only when no other provider does (`WorkerStandby`). */
   readonly isStandby?: boolean;
+  /** Set for a worker that is connected to another node. It serves only if no provider of this node does. */
+  readonly remote?: RemoteNode | undefined;
+  /** True if triggers of other nodes' workers are bound here as well. */
+  readonly onEveryNode?: boolean;
   /** The owner of the type. */
   readonly principal: Principal;
   /** Activates the binding. Throws CallError if the config is refused. */
@@ -178,6 +185,12 @@ export class Binding {
   /** True if only workers on standby registered it. */
   get isStandby(): boolean {
     for (const { owner } of this.owners.values()) if (owner.isStandby !== true) return false;
+    return !this.isAway;
+  }
+
+  /** True if only workers of other nodes registered it. */
+  get isElsewhere(): boolean {
+    for (const { owner } of this.owners.values()) if (owner.isRemote !== true) return false;
     return !this.isAway;
   }
 

@@ -43,7 +43,7 @@ export interface BindingHold {
 
 /** Trigger types and bindings. Bindings whose type has no provider wait for one. */
 export class TriggerRegistry implements WorkerClaims {
-  readonly #types = new TriggerTypes((id) => this.#served(id));
+  readonly #types: TriggerTypes;
   readonly #bindings = new Map<string, Binding>();
   /** By the binding's id and by the ids of its requests. If two workers chose the same id, it maps to the first. */
   readonly #byId = new Map<string, Binding>();
@@ -66,7 +66,10 @@ export class TriggerRegistry implements WorkerClaims {
     readonly onChange: (binding: Binding, op: "created" | "updated" | "removed") => void;
     /** Called when a binding of a trusted worker begins to need the function. */
     readonly onNeededByTrusted: (id: FunctionId) => void;
+    /** Called when providers of a type have changed. */
+    readonly onTypeChange: (id: TriggerTypeId) => void;
   }) {
+    this.#types = new TriggerTypes((id) => this.#served(id), options.onTypeChange);
     this.#host = options.host;
     this.#clock = options.clock;
     this.#onChange = options.onChange;
@@ -82,9 +85,9 @@ export class TriggerRegistry implements WorkerClaims {
     return this.#types.byId(id);
   }
 
-  /** Returns the serving provider and the others. */
-  providersOf(id: TriggerTypeId): readonly TriggerTypeProvider[] {
-    return this.#types.providersOf(id);
+  /** Returns the serving entry and the others. */
+  entriesOf(id: TriggerTypeId): readonly TriggerTypeEntry[] {
+    return this.#types.entriesOf(id);
   }
 
   /** Adds a provider of a type; see `TriggerTypes`. The bindings of the type move to the provider that serves. */

@@ -18,15 +18,21 @@ export type TriggerTypeEntries = readonly [TriggerTypeEntry, ...TriggerTypeEntry
 
 /**
  * The providers of each trigger type. The latest provider serves and the others wait, but a module always serves, and a
- * standby provider serves only if there is no other. When the serving provider disconnects, the next one takes over.
+ * standby provider or one of another node serves only if there is no other. When the serving provider disconnects, the
+ * next one takes over.
  */
 export class TriggerTypes {
   readonly #entries = new Map<TriggerTypeId, TriggerTypeEntries>();
   readonly #onServed: (id: TriggerTypeId) => void;
+  readonly #onChange: (id: TriggerTypeId) => void;
 
-  /** `onServed` is called when another entry of a type serves, or none any more. */
-  constructor(onServed: (id: TriggerTypeId) => void) {
+  /**
+   * `onServed` is called when another entry of a type serves, or none any more; `onChange` after it, and when the
+   * others have changed.
+   */
+  constructor(onServed: (id: TriggerTypeId) => void, onChange: (id: TriggerTypeId) => void) {
     this.#onServed = onServed;
+    this.#onChange = onChange;
   }
 
   all(): IterableIterator<TriggerTypeEntries> {
@@ -38,15 +44,16 @@ export class TriggerTypes {
     return this.#entries.get(id)?.[0];
   }
 
-  /** Returns the serving provider and the others. */
-  providersOf(id: TriggerTypeId): readonly TriggerTypeProvider[] {
-    return (this.#entries.get(id) ?? []).map(({ provider }) => provider);
+  /** Returns the serving entry and the others. */
+  entriesOf(id: TriggerTypeId): readonly TriggerTypeEntry[] {
+    return this.#entries.get(id) ?? [];
   }
 
   provide(entry: TriggerTypeEntry): Undo {
     const { id } = entry;
     const [first, ...others] = this.#entries.get(id) ?? [];
     if (first === undefined) this.#set(id, [entry]);
+    else if (entry.provider.remote !== undefined) this.#set(id, [first, ...others, entry]);
     else if (first.provider.builtIn && !entry.provider.builtIn) this.#set(id, [first, entry, ...others]);
     else this.#set(id, [entry, first, ...others]);
     return () =>
@@ -68,5 +75,6 @@ export class TriggerTypes {
     if (serving === undefined) this.#entries.delete(id);
     else this.#entries.set(id, [serving, ...entries.filter((entry) => entry !== serving)]);
     if (serving !== before) this.#onServed(id);
+    this.#onChange(id);
   }
 }

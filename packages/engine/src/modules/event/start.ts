@@ -29,12 +29,14 @@ export function startEvents(context: ModuleContext<EventConfig>): RunningModule<
     type: "event",
     summary: "Calls a function for each event of a topic, or of topics that match a pattern; in order per publisher",
     settings: eventTriggerSettings,
+    onEveryNode: true,
     bind: (binding) => subscriptions.bind(binding, "event"),
   });
   context.provideTrigger({
     type: "subscribe",
     summary: "The same as event, under the name that published clients use",
     settings: subscribeTriggerSettings,
+    onEveryNode: true,
     bind: (binding) => subscriptions.bind(binding, "subscribe"),
   });
   return {

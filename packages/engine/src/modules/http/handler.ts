@@ -34,7 +34,7 @@ const NO_MIDDLEWARE: readonly MiddlewareEntry[] = [];
 export class RequestHandler {
   readonly #routes: RouteTable;
   readonly #context: ModuleContext<HttpConfig>;
-  readonly #exchanges = new Exchanges();
+  readonly #exchanges: Exchanges;
   readonly #counts = new RequestCounts();
   readonly #fileOffers: FileOffers;
   readonly #limits: Limits;
@@ -50,7 +50,8 @@ export class RequestHandler {
     this.#limits = new Limits(context.clock);
     this.#delivery = new Delivery(context, this.#counts);
     this.#refusals = new ThrottledLog(context.clock);
-    this.#fileOffers = new FileOffers(new FormSpools(context));
+    this.#exchanges = new Exchanges(() => context.newChannelId());
+    this.#fileOffers = new FileOffers(new FormSpools(context), () => context.newChannelId());
     context.resolveChannels((id) => this.#exchanges.channelsOf(id) ?? this.#fileOffers.find(id));
     context.telemetry.provideMeasurements(() => this.#counts.measure(this.#exchanges.open));
     this.#config = context.config;

@@ -48,6 +48,7 @@ export const httpModule = defineModule<HttpConfig>({
       type: "http",
       summary: "Calls a function for each HTTP request to a path",
       settings: routeSettingsSchema,
+      onEveryNode: true,
       bind: (binding) => routes.add(binding),
     });
     context.provideFunction({

@@ -38,7 +38,7 @@ export interface RunnerParts {
   readonly log: Logger;
   /** Returns a number for a take that no other take of this run has. */
   readonly nextTake: () => number;
-  readonly directory: Pick<Directory, "functionById" | "functions" | "workerById">;
+  readonly directory: Pick<Directory, "functionById" | "functions" | "isProvidedHere" | "workerById">;
   readonly telemetry: Pick<Telemetry, "startSpan">;
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<Payload>;
   /** Jobs whose maker has a removed role do not run. */
@@ -445,7 +445,8 @@ export class QueueRunner {
 
   #isFunctionAway(key: string): boolean {
     if (key === "") return this.#server === undefined || this.#server.isAway();
-    return this.#parts.directory.functionById(key) === undefined;
+    // Jobs run at a node that has a worker for them, so that they need not cross to another one.
+    return !this.#parts.directory.isProvidedHere(key);
   }
 
   #runOf(job: LeasedJob): AttemptParts["run"] {

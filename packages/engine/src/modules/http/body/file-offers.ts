@@ -6,10 +6,13 @@ import type { FormSpools } from "./form-spool.ts";
 export class FileOffers {
   /** Store files that do not fit in memory. */
   readonly spools: FormSpools;
+  /** Returns an id for the channel of a file. */
+  readonly newChannelId: () => string;
   readonly #files = new Map<string, FilePart>();
 
-  constructor(spools: FormSpools) {
+  constructor(spools: FormSpools, newChannelId: () => string) {
     this.spools = spools;
+    this.newChannelId = newChannelId;
   }
 
   /** Makes the file readable until the undo, which closes its channel. */

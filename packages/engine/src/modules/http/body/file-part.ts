@@ -18,13 +18,14 @@ export interface FileFacts {
 export class FilePart implements ChannelOffer {
   readonly facts: FileFacts;
   readonly content = new FileContent();
-  readonly ref: ChannelRef = { channel_id: randomUUID(), access_key: randomUUID(), direction: "read" };
+  readonly ref: ChannelRef;
   readonly #onRead: (bytes: number) => void;
   readonly #closers: ((reason: string) => void)[] = [];
 
-  /** `onRead` is called with the size of each piece that the function's channel accepted. */
-  constructor(facts: FileFacts, onRead: (bytes: number) => void) {
+  /** `channelId` is for its channel. `onRead` is called with the size of each piece that the function's channel accepted. */
+  constructor(facts: FileFacts, channelId: string, onRead: (bytes: number) => void) {
     this.facts = facts;
+    this.ref = { channel_id: channelId, access_key: randomUUID(), direction: "read" };
     this.#onRead = onRead;
   }
 

@@ -156,7 +156,11 @@ class FormReader {
       return;
     }
     const filename = facts.filename === undefined || facts.filename === "" ? null : facts.filename;
-    const file = new FilePart({ name, filename, contentType: facts.contentType }, (bytes) => this.#fileRead(bytes));
+    const file = new FilePart(
+      { name, filename, contentType: facts.contentType },
+      this.#reading.fileOffers.newChannelId(),
+      (bytes) => this.#fileRead(bytes),
+    );
     this.#files.push(file);
     stream.on("data", (bytes: Buffer) => this.#addPiece(file, bytes, stream));
   }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ChannelOffer } from "../../../kernel/module.ts";
@@ -42,7 +41,7 @@ class OpenConnection implements ExchangeConnection {
 const NO_LISTENERS: readonly (() => void)[] = [];
 
 class OpenExchange implements Exchange {
-  readonly id = randomUUID();
+  readonly id: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly connection: OpenConnection;
@@ -55,7 +54,8 @@ class OpenExchange implements Exchange {
   /** Created on demand: most exchanges do not need it. */
   #abort: AbortController | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, connection: OpenConnection) {
+  constructor(id: string, request: IncomingMessage, response: ServerResponse, connection: OpenConnection) {
+    this.id = id;
     this.request = request;
     this.response = response;
     this.connection = connection;
@@ -104,6 +104,12 @@ export class Exchanges {
   // Pipelined responses get no event when their connection closes, so the sockets are watched.
   readonly #connections = new Map<Socket, OpenConnection>();
   readonly #idle: (() => void)[] = [];
+  readonly #newId: () => string;
+
+  /** `newId` returns the id of an exchange, which is that of its channels. */
+  constructor(newId: () => string) {
+    this.#newId = newId;
+  }
 
   /** The number of open exchanges. */
   get open(): number {
@@ -112,7 +118,7 @@ export class Exchanges {
 
   begin(request: IncomingMessage, response: ServerResponse): Exchange {
     const connection = this.#connectionOf(request.socket);
-    const exchange = new OpenExchange(request, response, connection);
+    const exchange = new OpenExchange(this.#newId(), request, response, connection);
     this.#open++;
     connection.exchanges.push(exchange);
     response.on("close", () => this.#end(exchange));

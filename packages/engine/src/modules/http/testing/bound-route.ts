@@ -32,6 +32,7 @@ export function binding(functionId: string, apiPath: string, more: Partial<Route
     reports: 0,
     principal: TRUSTED,
     isAway: false,
+    isElsewhere: false,
     awaitsOwner: false,
     ended: undefined,
     isGivenUp: true,

@@ -1,0 +1,181 @@
+import type { ChannelRef, TriggerTypeId } from "@svc-runtime/protocol";
+import type { NodeFrame, NodeFrameOf, NodeFrameType } from "@svc-runtime/protocol/nodes";
+import type { Channel } from "../channels/channel.ts";
+import type { Channels } from "../channels/channels.ts";
+import type { Clock } from "../clock.ts";
+import type { WorkerView } from "../directory.ts";
+import type { DirectoryChanges } from "../directory-changes.ts";
+import type { IdOwnership } from "../id-ownership.ts";
+import type { Logger } from "../logger.ts";
+import type { Registry } from "../registry.ts";
+import type { Router } from "../router.ts";
+import type { Undo } from "../scope.ts";
+import type { Sessions } from "../sessions.ts";
+import type { ThrottledLog } from "../throttled-log.ts";
+import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
+import type { WorkerLimits } from "../worker-limits.ts";
+import { Mirror } from "./mirror.ts";
+import type { NodeLink } from "./node-link.ts";
+import { OutgoingCalls } from "./outgoing-calls.ts";
+import type { Peer } from "./peer.ts";
+import { PeerMirror } from "./peer-mirror.ts";
+import { type NodeIdentity, type PeerListener, PeerTable } from "./peer-table.ts";
+import { RemoteCalls } from "./remote-calls.ts";
+import { RemoteChannels } from "./remote-channels.ts";
+
+/** Hexadecimal digits at the end of a channel's id that name its home. */
+const HOME_DIGITS = 12;
+
+/** How an engine takes part in a cluster. */
+export interface NodeOptions {
+  readonly link: NodeLink;
+  /** See `NodeIdentity`. */
+  readonly node: string;
+  readonly name: string;
+  /** Runs an action after the present tick. Default `setImmediate`. */
+  readonly defer?: (action: () => void) => void;
+}
+
+export interface NodePorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly throttledLog: ThrottledLog;
+  readonly router: Router;
+  readonly registry: Registry;
+  readonly triggers: TriggerRegistry;
+  readonly sessions: Sessions;
+  readonly changes: DirectoryChanges;
+  readonly channels: Channels;
+  readonly ownership: IdOwnership;
+  readonly limits: WorkerLimits;
+}
+
+interface PeerParts {
+  readonly outgoing: OutgoingCalls;
+  readonly incoming: RemoteCalls;
+  readonly mirror: PeerMirror;
+  readonly channels: RemoteChannels;
+}
+
+/** Kinds of frames but those that `PeerTable` handles. */
+type HandledType = Exclude<NodeFrameType, "hello" | "bye">;
+type FrameHandler<Type extends HandledType> = (parts: PeerParts, frame: NodeFrameOf<Type>, payload: Uint8Array) => void;
+
+const handlers: { readonly [Type in HandledType]: FrameHandler<Type> } = {
+  mirror: ({ mirror }, _frame, payload) => mirror.apply(payload),
+  call: ({ incoming }, frame, payload) => incoming.start(frame, payload),
+  cancel: ({ incoming }, frame) => incoming.cancel(frame),
+  accepted: ({ outgoing }, frame) => outgoing.accepted(frame),
+  answer: ({ outgoing }, frame, payload) => outgoing.answered(frame, payload),
+  bound: ({ mirror }, frame) => mirror.bound(frame),
+  open: ({ channels }, frame) => channels.opened(frame),
+  item: ({ channels }, frame, payload) => channels.item(frame, payload),
+  credit: ({ channels }, frame) => channels.credit(frame),
+  end: ({ channels }, frame) => channels.ended(frame),
+};
+
+/** The other nodes of the cluster: their workers are providers here, and this node's workers run their calls. */
+export class Nodes implements PeerListener {
+  readonly #ports: NodePorts;
+  readonly #self: string;
+  readonly #table: PeerTable;
+  readonly #mirror: Mirror;
+  readonly #parts = new Map<Peer, PeerParts>();
+  #undos: Undo[] = [];
+
+  constructor(identity: Omit<NodeIdentity, "node" | "name">, options: NodeOptions, ports: NodePorts) {
+    this.#ports = ports;
+    this.#self = identity.run;
+    const defer = options.defer ?? setImmediate;
+    this.#table = new PeerTable({
+      self: { ...identity, node: options.node, name: options.name },
+      link: options.link,
+      clock: ports.clock,
+      log: ports.log,
+      throttledLog: ports.throttledLog,
+      listener: this,
+      load: () => Math.max(0, ports.router.counts.inFlight - this.#callsElsewhere()),
+      defer,
+    });
+    this.#mirror = new Mirror({ ...ports, defer, peers: () => this.#parts.keys() });
+    ports.channels.setHome(homeOf(identity.run));
+  }
+
+  start(): void {
+    const { changes, channels } = this.#ports;
+    this.#undos = [
+      changes.listen((change) => this.#mirror.changed(change)),
+      channels.addResolver((id, key, direction) => this.#openChannel({ channel_id: id, access_key: key, direction })),
+    ];
+    this.#mirror.begin();
+    this.#table.start();
+  }
+
+  /** Notifies the peers that this node takes no new calls. */
+  startDraining(): void {
+    this.#table.startDraining();
+  }
+
+  /** Leaves the cluster. Calls in flight at peers fail. */
+  stop(): void {
+    this.#table.stop();
+    for (const undo of this.#undos.splice(0)) undo();
+  }
+
+  /** Workers that are connected to the peers. */
+  workers(): WorkerView[] {
+    return [...this.#parts.values()].flatMap(({ mirror }) => mirror.workers());
+  }
+
+  /** Call when providers of a trigger type have changed. */
+  typeChanged(id: TriggerTypeId): void {
+    this.#mirror.typeChanged(id);
+    for (const { mirror } of this.#parts.values()) mirror.typeChanged(id);
+  }
+
+  onOpened(peer: Peer): void {
+    const { router, channels, clock, limits } = this.#ports;
+    const { maxCallsHeld } = limits;
+    const outgoing = new OutgoingCalls(peer, { router, clock, maxCallsHeld });
+    this.#mirror.introduceTo(peer);
+    this.#parts.set(peer, {
+      outgoing,
+      incoming: new RemoteCalls(peer, { router, maxCallsHeld }),
+      mirror: new PeerMirror(peer, outgoing, { ...this.#ports, self: this.#self }),
+      channels: new RemoteChannels(peer, channels, this.#self),
+    });
+  }
+
+  onFrame(peer: Peer, frame: NodeFrame, payload: Uint8Array): void {
+    const parts = this.#parts.get(peer);
+    if (parts === undefined || frame.type === "hello" || frame.type === "bye") return;
+    const handle = handlers[frame.type] as FrameHandler<typeof frame.type>;
+    handle(parts, frame, payload);
+  }
+
+  onGone(peer: Peer, reason: string): void {
+    const parts = this.#parts.get(peer);
+    this.#parts.delete(peer);
+    // First the registrations, so that no call is routed to the peer any more.
+    parts?.mirror.end();
+    parts?.outgoing.end(reason);
+    parts?.incoming.end();
+    parts?.channels.end(reason);
+  }
+
+  #callsElsewhere(): number {
+    let calls = 0;
+    for (const { outgoing } of this.#parts.values()) calls += outgoing.size;
+    return calls;
+  }
+
+  #openChannel(ref: ChannelRef): Channel | undefined {
+    const home = ref.channel_id.slice(-HOME_DIGITS);
+    for (const [peer, { channels }] of this.#parts) if (homeOf(peer.run) === home) return channels.open(ref);
+    return undefined;
+  }
+}
+
+function homeOf(run: string): string {
+  return run.slice(-HOME_DIGITS);
+}

@@ -1,0 +1,126 @@
+import { CallError, MAX_FRAME_BYTES, MAX_TIMEOUT_MS, Payload } from "@svc-runtime/protocol";
+import type { NodeFrameOf } from "@svc-runtime/protocol/nodes";
+import type { Call, Refusal } from "../call.ts";
+import type { Clock } from "../clock.ts";
+import { PendingCalls } from "../pending-calls.ts";
+import type { Router } from "../router.ts";
+import { errorOf, payloadOf } from "./call-payloads.ts";
+import type { Peer } from "./peer.ts";
+
+export interface OutgoingCallPorts {
+  readonly router: Pick<Router, "settle" | "refused">;
+  readonly clock: Clock;
+  /** Maximum calls in flight at one peer. */
+  readonly maxCallsHeld: number;
+}
+
+/**
+ * The calls that this node gave to a peer. Answers are looked up only here, so only the run that was given a call can
+ * settle it. When the peer is gone, exactly these calls fail.
+ */
+export class OutgoingCalls {
+  readonly #peer: Peer;
+  readonly #ports: OutgoingCallPorts;
+  readonly #held = new PendingCalls();
+
+  constructor(peer: Peer, ports: OutgoingCallPorts) {
+    this.#peer = peer;
+    this.#ports = ports;
+  }
+
+  get run(): string {
+    return this.#peer.run;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Calls in flight at the peer: those that it reported last, and the ones from here. */
+  get load(): number {
+    return (this.#peer.hello?.load ?? 0) + this.#held.size;
+  }
+
+  refusal(): Refusal | undefined {
+    if (this.#peer.isDraining) return "draining";
+    return this.#held.size >= this.#ports.maxCallsHeld || this.#peer.isFull ? "overloaded" : undefined;
+  }
+
+  deliver(call: Call): CallError | undefined {
+    const { id, functionId, traceparent, baggage, metadata, caller, job } = call;
+    if (this.#held.has(id))
+      return new CallError("invalid_message", `invocation_id ${id} is already in use by a call in flight`);
+    const payload = call.payload.bytes();
+    const bytes = payload.length + (metadata?.byteLength ?? 0);
+    if (bytes > MAX_FRAME_BYTES)
+      return new CallError(
+        "payload_too_large",
+        `the payload for ${functionId} has ${bytes} bytes; the limit is ${MAX_FRAME_BYTES}`,
+        { details: { bytes, limit: MAX_FRAME_BYTES } },
+      );
+    this.#held.hold(call);
+    call.isUnsent = this.#peer.trackNextFrame();
+    // The time left, because the clocks of two nodes differ. This node's deadline decides.
+    const leftMs = Math.ceil(call.deadlineAt - this.#ports.clock.monotonic());
+    this.#peer.send(
+      {
+        type: "call",
+        id,
+        function_id: functionId,
+        timeout_ms: Math.max(1, Math.min(leftMs, MAX_TIMEOUT_MS)),
+        traceparent,
+        baggage,
+        metadata: metadata?.text(),
+        caller,
+        job,
+      },
+      payload,
+    );
+    return undefined;
+  }
+
+  withdraw(call: Call, reason: string): void {
+    this.#peer.send({ type: "cancel", id: call.id, reason: reason.slice(0, 1024) });
+  }
+
+  release(call: Call): void {
+    this.#held.release(call);
+  }
+
+  /** A worker of the peer was given the call, so it will not be sent elsewhere. */
+  accepted({ id }: NodeFrameOf<"accepted">): void {
+    const call = this.#held.get(id);
+    if (call !== undefined) call.payload = Payload.null;
+  }
+
+  /** Answers of calls that were settled meanwhile have no effect. */
+  answered({ id, outcome, traceparent, baggage }: NodeFrameOf<"answer">, payload: Uint8Array): void {
+    const call = this.#held.get(id);
+    if (call === undefined) return;
+    const { router } = this.#ports;
+    if (outcome === "ok") router.settle(call, { ok: true, result: payloadOf(payload), traceparent, baggage });
+    else if (outcome === "error") router.settle(call, { ok: false, error: errorOf(payload) });
+    else router.refused(call, errorOf(payload));
+  }
+
+  /** The peer is gone: fails all its calls. */
+  end(reason: string): void {
+    for (const call of this.#held.all()) {
+      // A call that the peer has not acknowledged may have run nevertheless: only the acknowledgement is missing.
+      const isUnsent = call.isUnsent?.() ?? false;
+      const details = {
+        function_id: call.functionId,
+        node: this.#peer.name,
+        reason: `the worker's node is gone: ${reason}`,
+      };
+      const error = new CallError("invocation_stopped", "Invocation stopped", {
+        details: isUnsent ? { ...details, executed: "no" } : details,
+      });
+      this.#ports.router.settle(call, {
+        ok: false,
+        error,
+        cause: isUnsent ? "not_delivered" : "provider_disconnected",
+      });
+    }
+  }
+}

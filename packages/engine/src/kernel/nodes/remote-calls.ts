@@ -1,0 +1,92 @@
+import { CallError, type InvocationId, Payload } from "@svc-runtime/protocol";
+import type { NodeFrameOf } from "@svc-runtime/protocol/nodes";
+import type { Call, Outcome } from "../call.ts";
+import type { Router } from "../router.ts";
+import { bytesOfError, payloadOf } from "./call-payloads.ts";
+import type { Peer } from "./peer.ts";
+
+/** The sender keeps payloads up to this many bytes until the answer, so that no frame is needed for them. */
+const KEPT_PAYLOAD_BYTES = 4 * 1024;
+/** Results above this many bytes are not sent to a peer that does not read. */
+const SMALL_ANSWER_BYTES = 4 * 1024;
+
+export interface RemoteCallPorts {
+  readonly router: Pick<Router, "start" | "cancel">;
+  /** Maximum calls in flight of one peer. */
+  readonly maxCallsHeld: number;
+}
+
+/** The calls that a peer gave to this node's workers. They end with the peer. */
+export class RemoteCalls {
+  readonly #peer: Peer;
+  readonly #ports: RemoteCallPorts;
+  readonly #calls = new Map<InvocationId, Call>();
+
+  constructor(peer: Peer, ports: RemoteCallPorts) {
+    this.#peer = peer;
+    this.#ports = ports;
+  }
+
+  /** Throws an Error with a sentence if the peer breaks the protocol. */
+  start(frame: NodeFrameOf<"call">, bytes: Uint8Array): void {
+    const { id, function_id: functionId, metadata } = frame;
+    if (this.#calls.has(id)) throw new Error(`it repeats the call ${id}, which is in flight`);
+    if (this.#calls.size >= this.#ports.maxCallsHeld) {
+      const error = new CallError("worker_overloaded", `the node has ${this.#calls.size} calls in flight of one peer`);
+      this.#peer.send({ type: "answer", id, outcome: "not_accepted" }, bytesOfError(error));
+      return;
+    }
+    const call = this.#ports.router.start({
+      id,
+      functionId,
+      payload: payloadOf(bytes) ?? Payload.null,
+      timeoutMs: frame.timeout_ms,
+      fallbackTimeoutMs: frame.timeout_ms,
+      traceparent: frame.traceparent,
+      baggage: frame.baggage,
+      metadata: metadata === undefined ? undefined : Payload.fromText(metadata),
+      caller: frame.caller,
+      job: frame.job,
+      whileDraining: false,
+      // The caller's node chose this one. Calls passed on again could go round in circles.
+      onlyHere: true,
+      onSettled: (outcome) => this.#answer(frame, outcome),
+    });
+    if (call === undefined) return;
+    this.#calls.set(id, call);
+    if (bytes.length > KEPT_PAYLOAD_BYTES) this.#peer.send({ type: "accepted", id });
+  }
+
+  cancel({ id, reason }: NodeFrameOf<"cancel">): void {
+    const call = this.#calls.get(id);
+    if (call !== undefined) this.#ports.router.cancel(call, reason);
+  }
+
+  /** The peer is gone: cancels its calls. */
+  end(): void {
+    for (const call of [...this.#calls.values()]) this.#ports.router.cancel(call, "the caller's node is gone");
+  }
+
+  #answer({ id, function_id: functionId }: NodeFrameOf<"call">, outcome: Outcome): void {
+    this.#calls.delete(id);
+    if (!outcome.ok) {
+      const { error, cause } = outcome;
+      // Nothing ran, and another node may be able to run it.
+      const isNotAccepted = cause === "not_delivered" && error.retryable;
+      this.#fail(id, isNotAccepted ? "not_accepted" : "error", error);
+      return;
+    }
+    const { result, traceparent, baggage } = outcome;
+    const bytes = result?.bytes();
+    if (bytes !== undefined && bytes.length > SMALL_ANSWER_BYTES && this.#peer.isFull) {
+      const problem = `the answer of ${functionId} was dropped: the node of its caller does not read`;
+      this.#fail(id, "error", new CallError("overloaded", problem, { details: { executed: "yes" } }));
+      return;
+    }
+    this.#peer.send({ type: "answer", id, outcome: "ok", traceparent, baggage }, bytes);
+  }
+
+  #fail(id: InvocationId, outcome: "error" | "not_accepted", error: CallError): void {
+    this.#peer.send({ type: "answer", id, outcome }, bytesOfError(error));
+  }
+}
