@@ -186,7 +186,10 @@ export const observabilityConfigSchema = z.strictObject({
         .meta({ description: "Maximum age of spans and logs on disk" }),
     })
     .optional()
-    .meta({ description: "Stores spans and logs on disk, so that they survive restarts" }),
+    .meta({
+      description:
+        "Stores all spans and logs on disk. Without this block, spans and logs are in memory, and spans are copied to disk as well: up to 256 MiB in all, and under load a part of the traces. `enabled: false`: in memory only",
+    }),
   metrics_enabled: z.boolean().default(true),
   metrics_exporter: z.enum(["memory", "otlp", "both"]).optional().meta({ description: "Default: as exporter" }),
   metrics_retention_seconds: z.number().int().min(60).default(3_600),

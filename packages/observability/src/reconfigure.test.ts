@@ -11,8 +11,10 @@ interface Stored {
   readonly trace_id: string;
 }
 
-async function withOneCall(): Promise<{ engine: InMemoryEngine; spans: () => Promise<string>; traceId: string }> {
-  const engine = await inMemoryEngine({ modules: [observability], config: { [OBSERVABILITY]: {} } });
+async function withOneCall(
+  config: object = {},
+): Promise<{ engine: InMemoryEngine; spans: () => Promise<string>; traceId: string }> {
+  const engine = await inMemoryEngine({ modules: [observability], config: { [OBSERVABILITY]: config } });
   engines.push(engine);
   const worker = await engine.connectWorker({ name: "w" });
   worker.serve("w::f", () => null);
@@ -45,10 +47,10 @@ describe("a change of the config of svc-observability", () => {
   });
 
   it("takes up limits at once, and keeps what fits them", async () => {
-    const { engine, spans } = await withOneCall();
-    expect(
-      await configured(engine, { memory_max_spans: 10, memory_max_bytes: 65_536, sampling: { keep_slow_ms: 5 } }),
-    ).toEqual([]);
+    const memoryOnly = { trace_storage: { enabled: false } };
+    const { engine, spans } = await withOneCall(memoryOnly);
+    const limits = { memory_max_spans: 10, memory_max_bytes: 65_536, sampling: { keep_slow_ms: 5 } };
+    expect(await configured(engine, { ...memoryOnly, ...limits })).toEqual([]);
     expect(await spans()).toContain("w::f");
     for (let n = 0; n < 20; n += 1) await engine.call("w::f", {});
     expect(await engine.call("engine::telemetry::status", {})).toMatchObject({

@@ -10,7 +10,10 @@ const RESTART_SETTINGS: readonly (readonly [name: string, valueOf: (config: Obse
   ["enabled", (config) => config.enabled],
   ["logs_enabled", (config) => config.logs_enabled],
   ["logs_exporter", (config) => config.logs_exporter],
-  ["trace_storage", ({ trace_storage: storage }) => (storage?.enabled === true ? [storage.directory] : undefined)],
+  [
+    "trace_storage",
+    ({ trace_storage: storage }) => (storage?.enabled === true ? [storage.directory] : storage?.enabled),
+  ],
 ];
 
 /** Returns the names of the settings that differ, for a message. */

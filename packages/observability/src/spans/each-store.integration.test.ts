@@ -5,6 +5,7 @@ import { createLogger, schemaOf, systemClock } from "@svc-runtime/engine/module"
 import { openStore } from "@svc-runtime/engine/testing";
 import { SecretMask } from "@svc-runtime/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { ArchivedSpans } from "./archived-spans.ts";
 import { DiskSpanStore } from "./disk/disk-span-store.ts";
 import { MemorySpanStore } from "./memory/memory-span-store.ts";
 import { type SpanReader, type SpanStore, scanPages } from "./span-store.ts";
@@ -24,19 +25,30 @@ let files = 0;
 
 const stores: Record<string, () => SpanStore> = {
   memory: () => new MemorySpanStore({ maxSpans: 100_000, maxBytes: 1e9, keepSlowMs: 1_000 }, { drops, redactor }),
-  disk() {
-    files += 1;
-    return new DiskSpanStore({
-      file: join(root, String(files), "spans.db"),
-      limits: { maxBytes: 1e9, retentionMs: 1e9, keepSlowMs: 1_000 },
-      log,
+  disk: () => newDisk(),
+  "copy on disk": () =>
+    new ArchivedSpans({
+      memory: new MemorySpanStore({ maxSpans: 10, maxBytes: 1e9, keepSlowMs: 1_000 }, { drops, redactor }),
+      disk: newDisk(),
+      hasEarlier: true,
       clock: systemClock,
       drops,
-      openStore,
-      redactor,
-    });
-  },
+    }),
 };
+
+function newDisk(): DiskSpanStore {
+  files += 1;
+  return new DiskSpanStore({
+    file: join(root, String(files), "spans.db"),
+    limits: { maxBytes: 1e9, retentionMs: 1e9, keepSlowMs: 1_000 },
+    log,
+    clock: systemClock,
+    drops,
+    openStore,
+    redactor,
+    opens: "when needed",
+  });
+}
 
 function filtersOf(input: Record<string, unknown>): TraceFilters {
   return traceFiltersOf(schemaOf(traceFiltersSchema).parse(input));

@@ -1,6 +1,7 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { ModuleContext } from "@svc-runtime/engine/module";
+import { type ModuleContext, systemClock } from "@svc-runtime/engine/module";
 import type { SecretMask } from "@svc-runtime/protocol";
 import { keepOptionsOf } from "../calls/sampling-functions.ts";
 import { type ObservabilityConfig, SPANS_SHARE, storageFolder } from "../config.ts";
@@ -83,33 +84,51 @@ async function openSpanStore(
 ): Promise<OpenedStore | undefined> {
   const { config, log, clock, openStore } = context;
   if (config.exporter === "otlp") return undefined;
+  const file = join(storageFolder(config.trace_storage ?? {}, context.dataDir), "spans.db");
+  const disk = { file, log, drops, openStore, redactor };
   if (config.trace_storage?.enabled === true) {
     const { DiskSpanStore } = await import("./disk/disk-span-store.ts");
-    const file = join(storageFolder(config.trace_storage, context.dataDir), "spans.db");
-    const store = new DiskSpanStore({
-      file,
-      limits: diskLimits(config.trace_storage, config),
-      log,
-      clock,
-      drops,
-      openStore,
-      redactor,
-    });
+    const store = new DiskSpanStore({ ...disk, clock, limits: diskLimits(config.trace_storage, config) });
     return {
       store,
       setLimits: (next) => next.trace_storage !== undefined && store.setLimits(diskLimits(next.trace_storage, next)),
     };
   }
-  const store = new MemorySpanStore(memoryLimits(config), { drops, redactor });
-  return { store, setLimits: (next) => store.setLimits(memoryLimits(next)) };
+  const memory = new MemorySpanStore(memoryLimits(config), { drops, redactor });
+  if (config.trace_storage?.enabled === false)
+    return { store: memory, setLimits: (next) => memory.setLimits(memoryLimits(next)) };
+  const [{ ArchivedSpans }, { DiskSpanStore }] = await Promise.all([
+    import("./archived-spans.ts"),
+    import("./disk/disk-span-store.ts"),
+  ]);
+  const copy = new DiskSpanStore({
+    ...disk,
+    // Disks work in real time, whatever the clock of the modules.
+    clock: systemClock,
+    limits: diskLimits(COPY, config),
+    opens: "when needed",
+  });
+  return {
+    store: new ArchivedSpans({ memory, disk: copy, hasEarlier: existsSync(file), clock: systemClock, drops }),
+    setLimits(next) {
+      memory.setLimits(memoryLimits(next));
+      copy.setLimits(diskLimits(COPY, next));
+    },
+  };
 }
+
+/** Limits of the copy on disk that is made without `trace_storage`: 72,000 spans and more. */
+const COPY = { max_disk_bytes: 256 * 1024 * 1024, retention_seconds: 30 * 86_400 };
 
 function memoryLimits({ memory_max_spans, memory_max_bytes, sampling }: ObservabilityConfig): MemoryLimits {
   return { maxSpans: memory_max_spans, maxBytes: memory_max_bytes, keepSlowMs: keepOptionsOf(sampling).keepSlowMs };
 }
 
 function diskLimits(
-  { max_disk_bytes, retention_seconds }: NonNullable<ObservabilityConfig["trace_storage"]>,
+  {
+    max_disk_bytes,
+    retention_seconds,
+  }: Pick<NonNullable<ObservabilityConfig["trace_storage"]>, "max_disk_bytes" | "retention_seconds">,
   { sampling }: Pick<ObservabilityConfig, "sampling">,
 ): DiskSpanLimits {
   return {
@@ -121,6 +140,5 @@ function diskLimits(
 
 /** Settings that decide where spans are stored. A change requires a restart of the module. */
 function storageOf({ exporter, trace_storage: storage }: ObservabilityConfig): unknown {
-  const isOnDisk = storage?.enabled === true;
-  return [exporter === "otlp", isOnDisk, isOnDisk ? storage.directory : undefined];
+  return [exporter === "otlp", storage?.enabled, storage?.enabled === true ? storage.directory : undefined];
 }

@@ -126,7 +126,7 @@ describe("engine::traces::import", () => {
 
 describe("pending spans from outside", () => {
   it("make room for others like any, and do not take that of the engine's own", async () => {
-    const { engine, sink } = await start({ memory_max_spans: 100 });
+    const { engine, sink } = await start({ memory_max_spans: 100, trace_storage: { enabled: false } });
     const own = sampleSpan({ trace: 1, id: 1, tookMs: null });
     sink.started(own);
     for (let id = 2; id <= 12_000; id += 1) sink.ended(sampleSpan({ trace: id, id, tookMs: null }));

@@ -59,6 +59,8 @@ export interface DiskSpanStoreParts {
   readonly openStore: OpenStore;
   /** Uses the current config. */
   readonly redactor: () => SecretMask;
+  /** Undefined: the file is opened at once. Otherwise when spans are written or read. */
+  readonly opens?: "when needed";
 }
 
 /**
@@ -71,7 +73,7 @@ export class DiskSpanStore implements SpanStore {
   readonly #parts: DiskSpanStoreParts;
   readonly #ageNow: () => number;
   readonly #queue = new SpanQueue();
-  readonly #opened: Promise<Store<SpanProcedures>>;
+  #opened: Promise<Store<SpanProcedures>> | undefined;
   readonly #stopTrimming: () => void;
   #cancelFlush: (() => void) | undefined;
   #flushing: Promise<void> | undefined;
@@ -86,10 +88,7 @@ export class DiskSpanStore implements SpanStore {
     this.#parts = parts;
     this.#ageNow = ageClock(parts.clock);
     this.#limits = parts.limits;
-    this.#opened = this.#open();
-    this.#opened.catch((error: unknown) =>
-      parts.log.error("spans cannot be stored on disk and are dropped", { file: parts.file, error }),
-    );
+    if (parts.opens === undefined) void this.#file().catch(() => {});
     this.#stopTrimming = every(parts.clock, TRIM_EVERY_MS, () => this.#trimInBackground());
   }
 
@@ -97,6 +96,11 @@ export class DiskSpanStore implements SpanStore {
   setLimits(limits: DiskSpanLimits): void {
     this.#limits = limits;
     this.#trimInBackground();
+  }
+
+  /** True if the start of the span was received. */
+  isPending(span: SpanRecord): boolean {
+    return this.#queue.isPending(span);
   }
 
   started(span: SpanRecord): void {
@@ -171,7 +175,7 @@ export class DiskSpanStore implements SpanStore {
   }
 
   async stats(): Promise<SpanStoreStats> {
-    const store = await this.#opened;
+    const store = await this.#file();
     const { spans, usedBytes, fileBytes, oldestUs } = await store.call("stats", null);
     const unwritten = this.#queue.count + this.#inFlight;
     const oldestMs = oldestUs === undefined ? undefined : oldestUs / 1_000;
@@ -186,6 +190,11 @@ export class DiskSpanStore implements SpanStore {
       completeSinceMs: oldestMs,
       unwritten,
     };
+  }
+
+  /** True once spans were written or read. */
+  get isOpened(): boolean {
+    return this.#opened !== undefined;
   }
 
   /** Writes what waits. Rejects only if the file cannot be used at all. */
@@ -215,11 +224,22 @@ export class DiskSpanStore implements SpanStore {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#stopTrimming();
-    await this.#flushBeforeStop();
+    if (this.isOpened) await this.#flushBeforeStop();
     this.#isClosed = true;
     this.#cancelFlush?.();
-    const store = await this.#opened.catch(() => undefined);
+    const store = await this.#opened?.catch(() => undefined);
     await store?.close();
+  }
+
+  #file(): Promise<Store<SpanProcedures>> {
+    if (this.#opened === undefined) {
+      this.#opened = this.#open();
+      const { file, log } = this.#parts;
+      this.#opened.catch((error: unknown) =>
+        log.error("spans cannot be stored on disk and are dropped", { file, error }),
+      );
+    }
+    return this.#opened;
   }
 
   async #open(): Promise<Store<SpanProcedures>> {
@@ -232,7 +252,7 @@ export class DiskSpanStore implements SpanStore {
 
   async #flushedStore(): Promise<Store<SpanProcedures>> {
     await this.flush();
-    return this.#opened;
+    return this.#file();
   }
 
   /** Decodes and masks spans with the keys that are configured now. */
@@ -271,14 +291,14 @@ export class DiskSpanStore implements SpanStore {
   }
 
   async #write(): Promise<void> {
-    const spans = await this.#opened.then(
+    const spans = await this.#file().then(
       () => this.#queue.take(),
       (error: unknown) => {
         this.#parts.drops.dropped("spans", "disk_unavailable", this.#queue.take().length);
         throw error;
       },
     );
-    const store = await this.#opened;
+    const store = await this.#file();
     for (let from = 0; from < spans.length && !this.#isClosed; from += STEP_SPANS) {
       this.#inFlight = spans.length - from;
       if (from > 0) await nextTurn();
@@ -311,12 +331,12 @@ export class DiskSpanStore implements SpanStore {
   }
 
   async #remove(limits: { readonly beforeMs: number; readonly maxBytes: number }): Promise<void> {
-    const store = await this.#opened;
+    const store = await this.#file();
     while (!this.#isClosed && (await store.call("trim", { ...limits, maxSpans: TRIM_SPANS })).more);
   }
 
   #trimInBackground(): void {
-    if (this.#trimming !== undefined) return;
+    if (this.#trimming !== undefined || !this.isOpened) return;
     this.trim().catch((error: unknown) => {
       if (!this.#isClosed) this.#parts.log.warn("old spans could not be removed", { error });
     });

@@ -19,6 +19,10 @@ export class SpanQueue {
     return this.#ended.length + this.#restricted.length;
   }
 
+  isPending(span: SpanRecord): boolean {
+    return this.#running.size > 0 && this.#running.has(span);
+  }
+
   started(span: SpanRecord): void {
     if (this.#running.size >= MAX_PENDING) return;
     span.retain?.();

@@ -97,6 +97,11 @@ export class MemorySpanStore implements SpanStore {
     return this.#search((queries) => queries.span(traceId, spanId));
   }
 
+  /** True if it lacks spans that it received. */
+  get hasEvicted(): boolean {
+    return this.#hasEvicted;
+  }
+
   async clear(): Promise<void> {
     this.#ring.clear();
     this.#reserve.clear();

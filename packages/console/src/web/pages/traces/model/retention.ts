@@ -23,6 +23,6 @@ export function retentionOf(spans: StoreFigures | null | undefined): Retention |
     failedSinceMs: isEarlier ? oldest : undefined,
     extension: isOnDisk
       ? "Traces are stored on disk. To keep them longer, raise trace_storage.max_disk_bytes or trace_storage.retention_seconds of svc-observability."
-      : `Traces are stored in memory, at most ${(limit ?? 0).toLocaleString("en-GB")} spans. To keep them longer, and over restarts, store them on disk with trace_storage of svc-observability, or raise memory_max_spans and memory_max_bytes.`,
+      : `The newest ${(limit ?? 0).toLocaleString("en-GB")} spans are stored in memory. To keep traces longer, store all of them on disk with trace_storage of svc-observability, or raise memory_max_spans and memory_max_bytes.`,
   };
 }

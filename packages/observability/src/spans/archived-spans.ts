@@ -1,0 +1,122 @@
+import type { Clock } from "@svc-runtime/engine/module";
+import type { DropCounter, SpanRecord } from "../telemetry-records.ts";
+import type { DiskSpanStore } from "./disk/disk-span-store.ts";
+import { TraceShare } from "./disk/trace-share.ts";
+import type { MemorySpanStore } from "./memory/memory-span-store.ts";
+import type {
+  SpanReader,
+  SpanStore,
+  SpanStoreStats,
+  TracePage,
+  TraceRow,
+  TraceScan,
+  TraceTally,
+} from "./span-store.ts";
+import type { TraceFilters, TraceListRequest } from "./trace-query.ts";
+
+export interface ArchivedSpansParts {
+  readonly memory: MemorySpanStore;
+  /** Opens its file when needed. */
+  readonly disk: DiskSpanStore;
+  /** True: the file has spans of an earlier run. */
+  readonly hasEarlier: boolean;
+  readonly clock: Clock;
+  readonly drops: DropCounter;
+}
+
+/**
+ * Stores the newest spans in memory, and a copy on disk that reaches further back and survives restarts. So that calls
+ * cost little, at most `TraceShare` of the spans are copied under load. While the memory has all spans, queries read
+ * only the memory; afterwards lists read the disk.
+ */
+export class ArchivedSpans implements SpanStore {
+  readonly #parts: ArchivedSpansParts;
+  readonly #share: TraceShare;
+  #hasEarlier: boolean;
+  /** When the last span was left out of the copy, in milliseconds since 1970. */
+  #droppedAtMs: number | undefined;
+
+  constructor(parts: ArchivedSpansParts) {
+    this.#parts = parts;
+    this.#share = new TraceShare(() => parts.clock.monotonic());
+    this.#hasEarlier = parts.hasEarlier;
+  }
+
+  get storage(): SpanStore["storage"] {
+    return this.#lists.storage;
+  }
+
+  started(span: SpanRecord): void {
+    this.#parts.memory.started(span);
+    // Under load, pending spans are not copied.
+    if (this.#share.isWhole) this.#parts.disk.started(span);
+  }
+
+  ended(span: SpanRecord): void {
+    const { memory, disk, drops, clock } = this.#parts;
+    memory.ended(span);
+    if (this.#share.takes(span) || disk.isPending(span)) disk.ended(span);
+    else {
+      this.#droppedAtMs = clock.now();
+      drops.dropped("spans", "disk_rate", 1);
+    }
+  }
+
+  list(request: TraceListRequest): Promise<TracePage> {
+    return this.#lists.list(request);
+  }
+
+  scan(request: TraceScan, onRow: (row: TraceRow) => void): Promise<boolean> {
+    return this.#lists.scan(request, onRow);
+  }
+
+  async tally(filters: TraceFilters, max: number): Promise<TraceTally | undefined> {
+    return this.#lists.tally?.(filters, max);
+  }
+
+  async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
+    const { memory, disk } = this.#parts;
+    const newest = await memory.spansOf(traceId);
+    if (!this.#readsDisk) return newest;
+    // Each may have spans that the other has not: evicted ones, and ones left out of the copy.
+    const stored = await disk.spansOf(traceId);
+    return stored.length >= newest.length ? stored : newest;
+  }
+
+  async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
+    const { memory, disk } = this.#parts;
+    return (await memory.span(traceId, spanId)) ?? (this.#readsDisk ? disk.span(traceId, spanId) : undefined);
+  }
+
+  async clear(): Promise<void> {
+    await this.#parts.memory.clear();
+    if (this.#hasEarlier || this.#parts.disk.isOpened) await this.#parts.disk.clear();
+    this.#hasEarlier = false;
+    this.#droppedAtMs = undefined;
+  }
+
+  async stats(): Promise<SpanStoreStats> {
+    const { memory, disk } = this.#parts;
+    if (!this.#readsDisk) return memory.stats();
+    const stats = await disk.stats();
+    if (this.#droppedAtMs === undefined) return stats;
+    return { ...stats, completeSinceMs: Math.max(stats.completeSinceMs ?? 0, this.#droppedAtMs) };
+  }
+
+  async flush(): Promise<void> {
+    if (this.#parts.disk.isOpened) await this.#parts.disk.flush();
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.memory.close();
+    await this.#parts.disk.close();
+  }
+
+  get #readsDisk(): boolean {
+    return this.#hasEarlier || this.#parts.memory.hasEvicted;
+  }
+
+  get #lists(): SpanReader {
+    return this.#readsDisk ? this.#parts.disk : this.#parts.memory;
+  }
+}
