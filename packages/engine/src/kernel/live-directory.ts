@@ -144,7 +144,7 @@ export class LiveDirectory implements Directory {
 
   /** Returns whether a connected worker provides the function, not only modules of the engine. */
   #isOfWorker({ registrations }: FunctionEntry): boolean {
-    return registrations.some(({ provider }) => this.#sessions.byId(provider.workerId) !== undefined);
+    return registrations.some(({ provider }) => !provider.builtIn);
   }
 
   onChange(listener: (change: DirectoryChange) => void): () => void {
