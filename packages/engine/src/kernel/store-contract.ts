@@ -58,6 +58,11 @@ export interface Store<Procedures extends ProcedureTable> {
   /** Runs that use the database now, this one included. What any other run holds in it is orphaned. */
   members(): readonly string[];
   /**
+   * Calls the listener when other runs have ended their use of the database for good: they left, or were expelled.
+   * What they hold in it is orphaned from then on.
+   */
+  onRunsGone(listener: (runs: readonly string[]) => void): Undo;
+  /**
    * Runs a procedure. Requests run in call order, and their promises settle in that order.
    *
    * Rejects with CallError: the procedure's own code (Refusal), `storage_failed` if the disk or the thread failed,

@@ -53,6 +53,7 @@ function memoryStore<Procedures extends ProcedureTable>(
   return {
     run,
     members: () => [run],
+    onRunsGone: () => () => {},
     skewMs: () => logClock.skewMs(),
     onApplied: (listener) => listeners.add(listener),
     async call(name, input, options) {

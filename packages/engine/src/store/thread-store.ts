@@ -203,6 +203,11 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     return [this.run];
   }
 
+  /** No other run can begin while this one is there. */
+  onRunsGone(): Undo {
+    return () => {};
+  }
+
   problem(): string | undefined {
     return this.#state.name === "down" ? this.#state.reason : this.#problem;
   }

@@ -25,6 +25,9 @@ import type { AddedJob, NewJob, QueueCounts } from "./store/job.ts";
 import type { JobProcedures, QueueStore } from "./store/queue-store.ts";
 import { subscriptionOfQueue } from "./topics/queue-name.ts";
 
+/** When it is tried again to return the jobs of runs that are gone, in milliseconds. */
+const RELEASE_AGAIN_MS = 1_000;
+
 /** How often the core checks whether the clock was set. */
 const CLOCK_CHECK_MS = 10_000;
 
@@ -76,6 +79,7 @@ class Core implements QueueCore {
     for (const { queue, paused } of await this.store.call("counts", null)) if (paused) this.#paused.add(queue);
     await this.#expiry.start();
     const unlistenStore = this.store.onApplied((applied) => this.#applied(applied));
+    const unlistenRuns = this.store.onRunsGone((runs) => this.#releaseRuns(runs));
     const unlistenDirectory = directory.onChange(({ kind, id }) => {
       if (kind === "function") for (const runner of this.#runners.values()) runner.functionChanged(id);
     });
@@ -86,10 +90,27 @@ class Core implements QueueCore {
     this.#unlisten = () => {
       cancelCheck();
       unlistenStore();
+      unlistenRuns();
       unlistenDirectory();
       draining.removeEventListener("abort", onDraining);
     };
     this.#doneSweep.start();
+  }
+
+  /** Returns the jobs of runs that are gone to the queue. Each remaining run tries; the first one finds them. */
+  #releaseRuns(runs: readonly string[]): void {
+    this.store.call("releaseRuns", { runs }).then(
+      (jobs) => {
+        if (jobs > 0) this.#context.log.info("jobs of other engines that are gone returned to the queue", { jobs });
+      },
+      (error: unknown) => {
+        const { clock, log } = this.#context;
+        // The store is closed, or others do it.
+        if (CallError.is(error) && (error.code === "draining" || error.code === "run_expelled")) return;
+        log.warn("jobs of other engines that are gone could not be returned to the queue; trying again", { error });
+        clock.after(RELEASE_AGAIN_MS, () => this.#releaseRuns(runs));
+      },
+    );
   }
 
   declare(name: string, settings: QueueSettings): Undo {
@@ -367,6 +388,7 @@ class Core implements QueueCore {
         if (applied.output.expired > 0) this.#wakeAll();
         break;
       case "recover":
+      case "releaseRuns":
       case "undoTake":
         if (applied.output > 0) this.#wakeAll();
         break;

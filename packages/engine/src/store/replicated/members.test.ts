@@ -24,6 +24,29 @@ describe("a run of a replicated store", () => {
     expect(await a.store.call("texts", null)).toEqual(["1"]);
   });
 
+  it("is reported as gone, once and at each other run, when it is expelled or leaves", async () => {
+    const [a, b, c] = [await cluster.open("a"), await cluster.open("b"), await cluster.open("c")];
+    const gone: [string, readonly string[]][] = [];
+    for (const [name, { store }] of Object.entries({ a, b }))
+      store.onRunsGone((runs) => {
+        expect(store.members()).not.toContain(runs[0]);
+        gone.push([name, runs]);
+      });
+    c.connection.setUp(false);
+    await a.store.expel(c.store.run);
+    expect(gone).toEqual([]);
+    await b.store.expel(c.store.run);
+    await a.store.call("texts", null);
+    const expelled = [c.store.run];
+    expect(gone.sort()).toEqual([
+      ["a", expelled],
+      ["b", expelled],
+    ]);
+    await b.store.close();
+    await a.store.call("texts", null);
+    expect(gone.slice(2)).toEqual([["a", [b.store.run]]]);
+  });
+
   it("has its entries refused that reach the log after its expulsion", async () => {
     const [a, b] = [await cluster.open("a"), await cluster.open("b")];
     let release = (): void => {};

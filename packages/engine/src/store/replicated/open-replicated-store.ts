@@ -19,6 +19,8 @@ export interface ReplicatedStoreOptions
   extends Omit<ReplicatedStoreParts, "replica" | "reopen" | "run" | "logger" | "clock" | "timeoutClock">,
     Pick<StoreOptions, "file" | "procedures" | "clock" | "timeoutClock"> {
   readonly logger?: ReplicatedStoreParts["logger"];
+  /** Id of this run, which no other store of the log ever had. Default: a random UUID. */
+  readonly run?: string;
   /** Snapshots, for a replica that is new or too late for the log. */
   readonly seeds?: Seeds;
 }
@@ -32,12 +34,12 @@ export async function openReplicatedStore<Procedures extends ProcedureTable>({
   file,
   procedures,
   seeds,
+  run = randomUUID(),
   logger = silentLogger,
   clock = systemClock,
   timeoutClock = clock,
   ...parts
 }: ReplicatedStoreOptions): Promise<ReplicatedStore<Procedures>> {
-  const run = randomUUID();
   const { identity } = await parts.log.state();
   const place = { driver: defaultDriver(), identity, run };
   const open = async (): Promise<ReplicaHost> => {

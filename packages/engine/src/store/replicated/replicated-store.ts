@@ -57,6 +57,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
   #damage: string | undefined;
   #closing: Promise<void> | undefined;
   readonly #progress: Progress;
+  readonly #goneListeners = new Set<(runs: readonly string[]) => void>();
 
   constructor(parts: ReplicatedStoreParts) {
     const { log, replica, run, logger, clock, timeoutClock } = parts;
@@ -126,6 +127,13 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
 
   onApplied(listener: (applied: AppliedWrite<Procedures>) => void): Undo {
     return this.#listeners.add(listener);
+  }
+
+  onRunsGone(listener: (runs: readonly string[]) => void): Undo {
+    // A function of its own, so that one listener may be added twice.
+    const own = (runs: readonly string[]): void => listener(runs);
+    this.#goneListeners.add(own);
+    return () => this.#goneListeners.delete(own);
   }
 
   /** Votes for expelling a run. It is expelled when a majority of the members voted so, of two members one. */
@@ -205,15 +213,22 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
 
   #onApplied(applied: AppliedEntry): void {
     this.#lastTime = applied.time;
+    const former = this.#membership.members;
     if (applied.membership !== undefined) this.#membership = applied.membership;
     if (applied.differs) this.#damage = "the replicas of this store differ";
     if (applied.id === this.#inFlight?.id) this.#settleOwn(applied);
     else if (applied.outcome === "applied") this.#reportForeign(applied);
+    if (applied.membership !== undefined) this.#reportGone(former);
     const { own } = this.#membership;
     if (this.#isJoined && own !== "member" && own !== undefined) this.#noteExpelled(own);
     this.#fingerprint(applied);
     this.#flush();
     this.#progress.note();
+  }
+
+  #reportGone(former: readonly string[]): void {
+    const runs = former.filter((run) => run !== this.run && !this.members().includes(run));
+    if (runs.length > 0) for (const listener of this.#goneListeners) listener(runs);
   }
 
   #settleOwn({ outcome, answers }: AppliedEntry): void {

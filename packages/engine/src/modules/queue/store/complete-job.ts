@@ -66,6 +66,7 @@ export function openCompleteProcedures(database: Database, jobs: JobTable, time:
       }),
     ),
     recover: write(({ members }) => releaseLeases(({ lease_run }) => !members.includes(lease_run))),
+    releaseRuns: write(({ runs }) => releaseLeases(({ lease_run }) => runs.includes(lease_run))),
     expire: write((_: null) => {
       const now = time.now();
       const ended = expiring.all(now, MAX_EXPIRED);

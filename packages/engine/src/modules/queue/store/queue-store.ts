@@ -114,6 +114,8 @@ export type JobProcedures = {
    * Releases jobs that are leased by runs other than `members`, which are gone. Returns their number.
    */
   readonly recover: Write<{ readonly members: readonly string[] }, number>;
+  /** Releases jobs that are leased by these runs, which are gone for good. Returns their number. */
+  readonly releaseRuns: Write<{ readonly runs: readonly string[] }, number>;
   /** Deletes expired jobs. Returns their number, and the time until the next job expires. */
   readonly expire: Write<null, { readonly expired: number; readonly nextMs: number | undefined }>;
 

@@ -16,6 +16,7 @@ export function alternatingStore<Procedures extends ProcedureTable>(
   return {
     run: first.run,
     members: () => first.members(),
+    onRunsGone: (listener) => first.onRunsGone(listener),
     skewMs: () => first.skewMs(),
     problem: () => first.problem(),
     damage: () => first.damage(),

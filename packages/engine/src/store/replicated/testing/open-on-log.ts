@@ -45,6 +45,7 @@ async function openOnLog<Procedures extends ProcedureTable>(
   return {
     run: store.run,
     members: () => store.members(),
+    onRunsGone: (listener) => store.onRunsGone(listener),
     skewMs: () => store.skewMs(),
     problem: () => store.problem(),
     damage: () => store.damage(),

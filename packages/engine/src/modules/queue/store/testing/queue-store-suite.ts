@@ -177,6 +177,14 @@ export function queueStoreSuite(name: string, open: (clock: ManualClock) => Prom
         expect(await counts()).toMatchObject({ active: 2, waiting: 0 });
       });
 
+      it("return to their queue when runs are named that are gone, and only those", async () => {
+        for (const id of ["a", "b"]) await add(id);
+        const [first] = [await takeOne(A), await takeOne(B)];
+        expect(await store.call("releaseRuns", { runs: ["other"] })).toBe(0);
+        expect(await store.call("releaseRuns", { runs: [A, "other"] })).toBe(1);
+        expect((await take(B)).jobs).toMatchObject([{ id: "a", seq: first, attempts: 0 }]);
+      });
+
       it.each([
         ["done", (seq: number) => done(seq, A)],
         ["retry", (seq: number) => retry(seq, 10, A)],
