@@ -82,8 +82,8 @@ export interface InMemoryEngineOptions {
   readonly formats?: FormatChecks;
   /** Makes the engine a node of a cluster. */
   readonly cluster?: NodeOptions;
-  /** Default: `openStore`. */
-  readonly openStore?: OpenStore;
+  /** Returns what opens the stores of the run. Default: `openStore`. */
+  readonly openStoreOf?: (run: string) => OpenStore;
 }
 
 /** The real kernel and real modules, without the engine's listeners and config file. */
@@ -121,7 +121,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
       reportReadiness: () => () => {},
     },
     dataDir,
-    openStore: options.openStore ?? openStore,
+    openStore: options.openStoreOf?.(kernel.identity.instanceId) ?? openStore,
     production: () => options.production ?? false,
   });
   kernel.directory.setModuleHost(host);

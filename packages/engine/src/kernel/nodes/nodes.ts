@@ -81,6 +81,7 @@ export class Nodes implements PeerListener {
   readonly #table: PeerTable;
   readonly #mirror: Mirror;
   readonly #parts = new Map<Peer, PeerParts>();
+  readonly #goneListeners = new Set<(run: string) => void>();
   #undos: Undo[] = [];
 
   constructor(identity: Omit<NodeIdentity, "node" | "name">, options: NodeOptions, ports: NodePorts) {
@@ -122,6 +123,18 @@ export class Nodes implements PeerListener {
     for (const undo of this.#undos.splice(0)) undo();
   }
 
+  /** Returns whether the run is a peer now. */
+  hasPeer(run: string): boolean {
+    return this.#table.byRun(run)?.hello !== undefined;
+  }
+
+  /** Calls the listener with the run of each peer that is gone. If it lives, it may be a peer again at once. */
+  onPeerGone(listener: (run: string) => void): Undo {
+    const own = (run: string): void => listener(run);
+    this.#goneListeners.add(own);
+    return () => this.#goneListeners.delete(own);
+  }
+
   /** Workers that are connected to the peers. */
   workers(): WorkerView[] {
     return [...this.#parts.values()].flatMap(({ mirror }) => mirror.workers());
@@ -161,6 +174,7 @@ export class Nodes implements PeerListener {
     parts?.outgoing.end(reason);
     parts?.incoming.end();
     parts?.channels.end(reason);
+    for (const listener of this.#goneListeners) listener(peer.run);
   }
 
   #callsElsewhere(): number {

@@ -6,23 +6,26 @@ import { type ManualClock, manualClock } from "../../../testing/manual-clock.ts"
 /** Time of one step of `advance`, in milliseconds. */
 const STEP_MS = 100;
 
-/** Whole engines in memory on one network, with one clock that only moves on demand. */
+/** Whole engines in memory on one network. Their clocks move on demand, and that of a killed engine stands still. */
 export class InMemoryCluster {
-  readonly clock: ManualClock = manualClock();
-  readonly network = new MemoryNetwork(this.clock);
-  readonly #engines: InMemoryEngine[] = [];
+  readonly #clock: ManualClock = manualClock();
+  readonly network = new MemoryNetwork(this.#clock);
+  readonly #clocks = new Map<InMemoryEngine, ManualClock>();
+  readonly #killed = new Set<InMemoryEngine>();
 
   /** Starts an engine. Resolves when each of all engines knows all others. */
   async start(name: string, options: InMemoryEngineOptions = {}): Promise<InMemoryEngine> {
     const cluster = { link: this.network.connect(), node: randomUUID(), name };
-    const engine = await inMemoryEngine({ clock: this.clock, ...options, cluster });
-    this.#engines.push(engine);
+    const clock = manualClock();
+    const engine = await inMemoryEngine({ clock, ...options, cluster });
+    this.#clocks.set(engine, clock);
     await this.exchange();
     return engine;
   }
 
   /** The engine ends without a word: no peer and no worker hears of it. */
   kill(engine: InMemoryEngine): void {
+    this.#killed.add(engine);
     this.network.kill(engine.kernel.identity.instanceId);
   }
 
@@ -31,14 +34,27 @@ export class InMemoryCluster {
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 
+  /** Moves all clocks in small steps, and lets arrive what is sent in each. */
   async advance(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= STEP_MS) {
-      this.clock.advance(Math.min(STEP_MS, left));
+      const ms = Math.min(STEP_MS, left);
+      this.#clock.advance(ms);
+      for (const [engine, clock] of this.#clocks) if (!this.#killed.has(engine)) clock.advance(ms);
       await this.exchange();
     }
   }
 
   async stop(): Promise<void> {
-    for (const engine of this.#engines.splice(0)) await engine.stop();
+    this.#killed.clear();
+    for (const engine of this.#clocks.keys()) {
+      let isStopped = false;
+      const stopped = engine.stop().finally(() => {
+        isStopped = true;
+      });
+      // Modules give their work time to end.
+      while (!isStopped) await this.advance(STEP_MS);
+      await stopped;
+    }
+    this.#clocks.clear();
   }
 }

@@ -1,0 +1,101 @@
+import { type Clock, every } from "../kernel/clock.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Undo } from "../kernel/scope.ts";
+
+/** How often the members are compared with the peers, in milliseconds. */
+const CHECK_EVERY_MS = 250;
+/** A member that was never seen as a peer is taken for gone after this time, in milliseconds. */
+const NEVER_SEEN_MS = 6_000;
+
+/** A replicated store, as far as its members are concerned. Runs of stores are named by `storeRunOf`. */
+export interface StoreMembers {
+  readonly run: string;
+  members(): readonly string[];
+  /** Votes for expelling a member. */
+  expel(run: string): Promise<void>;
+}
+
+/** Which engines are there. */
+export interface EnginePresence {
+  /** Returns whether the engine's run is a peer now. */
+  hasPeer(run: string): boolean;
+  /** Calls the listener when a peer is gone. */
+  onPeerGone(listener: (run: string) => void): Undo;
+}
+
+/** Returns the id of a store's run: it names the run of its engine, and is new each time that the store is opened. */
+export function storeRunOf(engineRun: string, count: number): string {
+  return `${engineRun}/${count}`;
+}
+
+function engineRunOf(storeRun: string): string {
+  return storeRun.slice(0, storeRun.indexOf("/"));
+}
+
+/**
+ * Votes for expelling the members of the stores whose engines are gone. The log decides: a majority of the members must
+ * vote, and an entry of the member itself makes all votes void. So each vote is repeated until the member has left or
+ * its engine is a peer again.
+ */
+export class Expulsion {
+  readonly #parts: {
+    readonly presence: EnginePresence;
+    readonly stores: () => Iterable<StoreMembers>;
+    readonly clock: Clock;
+    readonly log: Logger;
+  };
+  /** Since when engines that have members are no peers, on the monotonic clock. */
+  readonly #absentSince = new Map<string, number>();
+  readonly #voting = new Set<string>();
+
+  constructor(parts: {
+    readonly presence: EnginePresence;
+    readonly stores: () => Iterable<StoreMembers>;
+    readonly clock: Clock;
+    readonly log: Logger;
+  }) {
+    this.#parts = parts;
+  }
+
+  start(): Undo {
+    const { presence, clock } = this.#parts;
+    const stopListening = presence.onPeerGone((run) => {
+      // It was waited for already. The next check votes, unless a new session has begun by then.
+      this.#absentSince.set(run, Number.NEGATIVE_INFINITY);
+    });
+    const stopChecking = every(clock, CHECK_EVERY_MS, () => this.#check());
+    return () => {
+      stopListening();
+      stopChecking();
+    };
+  }
+
+  #check(): void {
+    const { presence, stores, clock } = this.#parts;
+    const now = clock.monotonic();
+    const absent = new Set<string>();
+    for (const store of stores()) {
+      for (const member of store.members()) {
+        const run = engineRunOf(member);
+        if (run === engineRunOf(store.run) || presence.hasPeer(run)) continue;
+        absent.add(run);
+        const since = this.#absentSince.get(run) ?? now;
+        this.#absentSince.set(run, since);
+        if (now - since >= NEVER_SEEN_MS) this.#vote(store, member);
+      }
+    }
+    for (const run of this.#absentSince.keys()) if (!absent.has(run)) this.#absentSince.delete(run);
+  }
+
+  #vote(store: StoreMembers, member: string): void {
+    const name = `${store.run} ${member}`;
+    if (this.#voting.has(name)) return;
+    this.#voting.add(name);
+    this.#parts.log.info("voting to expel a run from a store", { run: member });
+    store
+      .expel(member)
+      // Without the log nothing can be decided. The next check votes again.
+      .catch((error: unknown) => this.#parts.log.warn("a vote could not be written", { run: member, error }))
+      .finally(() => this.#voting.delete(name));
+  }
+}

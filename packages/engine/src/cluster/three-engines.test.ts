@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { InMemoryCluster } from "../kernel/nodes/testing/in-memory-cluster.ts";
+import type { OpenStore, ProcedureTable } from "../kernel/store-contract.ts";
+import { event } from "../modules/event/index.ts";
+import { httpModule } from "../modules/http/index.ts";
+import { queue } from "../modules/queue/index.ts";
+import { until } from "../modules/queue/testing/queue-engine.ts";
+import { state } from "../modules/state/index.ts";
+import { openReplicatedStore } from "../store/replicated/open-replicated-store.ts";
+import type { ReplicatedStore } from "../store/replicated/replicated-store.ts";
+import type { InMemoryEngine, InMemoryWorker } from "../testing/in-memory-engine.ts";
+import { Expulsion, storeRunOf } from "./expel.ts";
+import { type LogConnection, MemoryLog } from "./testing/memory-log.ts";
+
+interface Node {
+  readonly engine: InMemoryEngine;
+  readonly connections: readonly LogConnection[];
+}
+
+let cluster: InMemoryCluster;
+/** One log for each kind of store, by its procedures. */
+let logs: Map<string, MemoryLog>;
+let nodes: Node[];
+let stopVoting: (() => void)[];
+let a: InMemoryEngine;
+let b: InMemoryEngine;
+let c: InMemoryEngine;
+
+/** Starts an engine whose queue and state are replicas of the logs. */
+async function startNode(name: string): Promise<InMemoryEngine> {
+  const connections: LogConnection[] = [];
+  const stores: ReplicatedStore<ProcedureTable>[] = [];
+  const openStoreOf =
+    (run: string): OpenStore =>
+    async <Procedures extends ProcedureTable>({ procedures, clock, timeoutClock }: Parameters<OpenStore>[0]) => {
+      const log = logs.get(procedures.href) ?? new MemoryLog();
+      logs.set(procedures.href, log);
+      const connection = log.connect();
+      connections.push(connection);
+      const store = await openReplicatedStore<Procedures>({
+        ...{ log: connection, node: name, run: storeRunOf(run, stores.length), file: undefined, procedures },
+        ...(clock === undefined ? {} : { clock }),
+        ...(timeoutClock === undefined ? {} : { timeoutClock }),
+      });
+      stores.push(store as unknown as ReplicatedStore<ProcedureTable>);
+      return store;
+    };
+  const engine = await cluster.start(name, {
+    modules: [queue, state, event, httpModule],
+    config: {
+      "svc-queue": { adapter: { name: "in_memory" }, queue_configs: { default: { concurrency: 4 } } },
+      "svc-state": { adapter: { name: "file_based" } },
+      "svc-event": {},
+      "svc-http": {},
+    },
+    openStoreOf,
+  });
+  const { nodes: presence, clock, log } = engine.kernel;
+  if (presence === undefined) throw new Error("the engine is not in a cluster");
+  stopVoting.push(new Expulsion({ presence, stores: () => stores, clock, log }).start());
+  nodes.push({ engine, connections });
+  return engine;
+}
+
+/** The engine neither sends nor receives any more, and its clock stands still. */
+function kill(engine: InMemoryEngine): void {
+  cluster.kill(engine);
+  const node = nodes.find((each) => each.engine === engine);
+  for (const connection of node?.connections ?? []) connection.setUp(false);
+}
+
+beforeEach(async () => {
+  cluster = new InMemoryCluster();
+  logs = new Map();
+  nodes = [];
+  stopVoting = [];
+  a = await startNode("a");
+  b = await startNode("b");
+  c = await startNode("c");
+});
+afterEach(async () => {
+  for (const stop of stopVoting) stop();
+  for (const { connections } of nodes) for (const connection of connections) connection.setUp(true);
+  await cluster.stop();
+});
+
+const register = (worker: InMemoryWorker, type: string, functionId: string, config: unknown): void =>
+  worker.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: type, function_id: functionId, config });
+
+describe("three engines on one log", () => {
+  it("lose nothing that was acknowledged when one of them is killed under load", async () => {
+    const held = new Promise(() => {});
+    let heldJobs = 0;
+    const workerOfA = await a.connectWorker({ name: "worker" });
+    workerOfA.serve("job", () => {
+      heldJobs += 1;
+      return held;
+    });
+    workerOfA.serve("slow", () => held);
+    await cluster.exchange();
+    expect(b.directory.functionById("slow")?.workers).toMatchObject([{ id: workerOfA.id }]);
+
+    const failures: unknown[] = [];
+    for (let at = 0; at < 5; at++) b.call("slow", at).catch((error: unknown) => failures.push(error));
+    const acknowledged = { jobs: new Set<number>(), keys: new Set<string>() };
+    const attempted: Promise<void>[] = [];
+    const load = (from: number, to: number, engines: readonly InMemoryEngine[]): void => {
+      for (let at = from; at < to; at++) {
+        const engine = engines[at % engines.length] as InMemoryEngine;
+        const job = engine.call("queue::enqueue", { queue: "default", function_id: "job", data: at });
+        const item = engine.call("state::set", { scope: "s", key: `${at}`, value: at });
+        attempted.push(
+          job.then(() => void acknowledged.jobs.add(at)).catch(() => {}),
+          item.then(() => void acknowledged.keys.add(`${at}`)).catch(() => {}),
+        );
+      }
+    };
+    load(0, 20, [a, b, c]);
+    // Nobody else has a worker for the jobs, so they wait at `a` alone.
+    await until("a runs jobs", () => heldJobs === 4);
+
+    const ran: unknown[] = [];
+    const workerOfC = await c.connectWorker({ name: "worker" });
+    workerOfC.serve("job", (data) => {
+      ran.push(data);
+      return data;
+    });
+    load(20, 60, [a, b, c]);
+    kill(a);
+    load(60, 80, [b, c]);
+    await cluster.advance(6_000);
+    expect(failures).toHaveLength(5);
+    for (const failure of failures) expect(failure).toMatchObject({ code: "invocation_stopped", executed: "unknown" });
+
+    // Requests of `a` fail at its own deadline only: its clock stands still.
+    await until("what b and c were asked for was written", () => acknowledged.jobs.size >= 60);
+    await until("c has run every acknowledged job", () => [...acknowledged.jobs].every((job) => ran.includes(job)));
+    expect(acknowledged.jobs.size).toBeGreaterThanOrEqual(60);
+    // Each ran at c once: those that a held were given back once.
+    expect(ran.length).toBe(new Set(ran).size);
+    for (const engine of [b, c])
+      for (const key of acknowledged.keys)
+        expect(await engine.call("state::get", { scope: "s", key })).toBe(Number(key));
+  });
+
+  it("deliver an event once to each subscriber, whichever engine it was published to", async () => {
+    const seen: string[] = [];
+    for (const [name, engine] of Object.entries({ a, c })) {
+      const worker = await engine.connectWorker({ name });
+      worker.serve(`on::${name}`, (data) => seen.push(`${name} ${data}`));
+      register(worker, "subscribe", `on::${name}`, { topic: "orders" });
+    }
+    await cluster.exchange();
+    for (const [name, engine] of Object.entries({ a, b, c }))
+      await engine.call("publish", { topic: "orders", data: name });
+    await until("all were delivered", () => seen.length >= 6);
+    await cluster.exchange();
+    expect(seen.sort()).toEqual(["a a", "a b", "a c", "c a", "c b", "c c"]);
+  });
+
+  it("deliver a change of state as an event once, although each engine sees it", async () => {
+    const seen: unknown[] = [];
+    const worker = await a.connectWorker();
+    worker.serve("on::state", (data) => seen.push(data));
+    register(worker, "subscribe", "on::state", { topic: "state:created" });
+    await cluster.exchange();
+    await until("state reports its changes", async () => {
+      await b.call("state::set", { scope: "s", key: `${seen.length}-${Math.random()}`, value: 1 });
+      return seen.length > 0;
+    });
+    await cluster.exchange();
+    const before = seen.length;
+    await b.call("state::set", { scope: "s", key: "last", value: 1 });
+    await until("it was delivered", () => seen.some((data) => (data as { key: string }).key === "last"));
+    for (let turn = 0; turn < 5; turn++) await cluster.exchange();
+    expect(seen.slice(before).filter((data) => (data as { key: string }).key === "last")).toHaveLength(1);
+  });
+
+  it("answer an HTTP route at each engine, also with bodies that stream from one to the other", async () => {
+    const worker = await a.connectWorker();
+    const lengthOf = async (ref: unknown): Promise<number> => {
+      const reader = a.takeReader(ref);
+      let length = 0;
+      for (let item = await reader.read(); item !== undefined; item = await reader.read())
+        length += item.kind === "binary" ? item.bytes.length : item.text.length;
+      return reader.ended === "finished" ? length : Number.NaN;
+    };
+    worker.serve("measure", async (input) => {
+      const request = input as { body: unknown; request_body: unknown; files?: readonly { body: unknown }[] };
+      const [file] = request.files ?? [];
+      const length = await lengthOf(file === undefined ? request.request_body : file.body);
+      return { status_code: 200, body: { length } };
+    });
+    worker.serve("echo", (request) => ({ status_code: 200, body: (request as { body: unknown }).body }));
+    register(worker, "http", "measure", { api_path: "/measure", http_method: "POST" });
+    register(worker, "http", "echo", { api_path: "/echo", http_method: "POST" });
+    await cluster.exchange();
+    const form = new FormData();
+    form.set("file", new Blob(["x".repeat(300_000)]), "a.txt");
+    for (const engine of [a, b, c]) {
+      const post = async (path: string, body: string | FormData, type?: string): Promise<unknown> => {
+        const headers = type === undefined ? {} : { "content-type": type };
+        return (await fetch(`${await engine.http()}${path}`, { method: "POST", headers, body })).json();
+      };
+      expect(await post("/echo", '{"hello":"you"}', "application/json")).toEqual({ hello: "you" });
+      expect(await post("/measure", "x".repeat(900_000), "application/octet-stream")).toEqual({ length: 900_000 });
+      expect(await post("/measure", form)).toEqual({ length: 300_000 });
+    }
+  });
+});
