@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { type ConsoleProcess, startConsole } from "../console/support/console-process.ts";
+import { type ConsoleProcess, spawnConsole } from "../console/support/console-process.ts";
 import type { Client } from "./support/client.ts";
 import { handshake, send } from "./support/requests.ts";
 import { type Site, startSite } from "./support/site.ts";
@@ -42,7 +42,7 @@ workers:
     key: '<img src=x onerror="steal()">',
     value: "<script>steal()</script>",
   });
-  consoleProcess = await startConsole({ engine: site.ports });
+  consoleProcess = await spawnConsole({ engine: site.ports });
   pageToken = /svc-page-token" content="([^"]+)"/.exec((await send(consoleProcess.url)).body)?.[1] ?? "";
 });
 afterAll(async () => {

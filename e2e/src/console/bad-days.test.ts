@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
+import { type Console, spawnConsole, startConsole } from "./support/console-process.ts";
 import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts";
 import { checkEach, visit } from "./support/visit.ts";
 import { live, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
@@ -83,7 +83,7 @@ beforeAll(async () => {
   };
 });
 
-const open = (path: string, of: ConsoleProcess = console, options: PageOptions = {}): Promise<WatchedPage> =>
+const open = (path: string, of: Console = console, options: PageOptions = {}): Promise<WatchedPage> =>
   openPage(`${of.url}${path}`, { expected: BROKEN, ...options });
 
 const content = (page: Page) => page.locator("#content");
@@ -191,7 +191,7 @@ it("names the port that is wrong", async () => {
 });
 
 it("recovers on a page whose console was restarted, while the engine was disconnected", async () => {
-  const own = await startConsole({ engine: engine.ports });
+  const own = await spawnConsole({ engine: engine.ports });
   const { page } = await open("/queues", own);
   await live(page);
   await content(page).getByText("audit").first().waitFor();
@@ -300,7 +300,7 @@ describe("a dialog that is open when the engine disconnects", () => {
 
 describe("code of a page that fails to load", () => {
   it("is loaded again by Try again, which keeps the page while the console is down", async () => {
-    const own = await startConsole({ engine: engine.ports });
+    const own = await spawnConsole({ engine: engine.ports });
     const { page } = await open("/workers", own, { expected: [...BROKEN, /LoadFailure/] });
     await live(page);
     await page.route(/\/assets\/queues-page/, (route) => route.abort());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
+import { type ConsoleProcess, spawnConsole } from "./support/console-process.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { live, openLive } from "./support/watched-page.ts";
 
@@ -7,7 +7,7 @@ const system = systemOfFile();
 let console: ConsoleProcess;
 
 beforeAll(async () => {
-  console = await startConsole({ engine: system.ports });
+  console = await spawnConsole({ engine: system.ports });
 });
 
 afterAll(async () => {
@@ -23,7 +23,7 @@ it("reconnects after the console was restarted, and keeps what was typed", async
   const port = Number(new URL(console.url).port);
   await console.stop("SIGKILL");
   await page.getByText("Live", { exact: true }).waitFor({ state: "hidden" });
-  console = await startConsole({ engine: system.ports, port });
+  console = await spawnConsole({ engine: system.ports, port });
   await live(page);
   await system.worker("orders");
   await page.getByRole("row").filter({ hasText: "orders" }).waitFor();

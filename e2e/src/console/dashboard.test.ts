@@ -158,7 +158,7 @@ it("keeps its time range in the URL", async () => {
 });
 
 it("keeps its figures and marks them as stale while the engine is unreachable", async () => {
-  const own = await startSystem();
+  const own = await startSystem({ killable: true });
   (await own.worker("steady")).registerFunction("steady::go", () => 1);
   const { page, close } = await openPage(`${own.console.url}/`, { expected: [/.*/] });
   await counter(page, "Functions", /[1-9]/).waitFor();

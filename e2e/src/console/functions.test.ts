@@ -22,7 +22,7 @@ const ORDER = {
 /** Console message of the browser about a failed request, which the tests cause. */
 const FAILED = /Failed to load resource: the server responded with a status of (?:404|500|503)/;
 
-const system = systemOfFile();
+const system = systemOfFile({ killable: true });
 let worker: Worker;
 /** Inputs of the calls of the function `noted`. */
 const noted: unknown[] = [];
@@ -134,7 +134,7 @@ it.each(["0", "false", "null", '""', "9007199254740993", "[1.50,1234567890123456
 );
 
 it("shows an error in place of the result, and a big result only on request", async () => {
-  const { page } = await open("/functions/orders::fail?tab=invoke", { expected: [FAILED] });
+  const { page } = await open("/functions/orders::fail?tab=invoke", { expected: [FAILED], document: "any" });
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByRole("alert").getByText("no stock").waitFor();
   await visit(page, "/functions/big?tab=invoke");
@@ -187,7 +187,7 @@ it("keeps typed input when the schema changes, and keeps a result with its funct
 });
 
 it("calls without waiting, and enqueues a call", async () => {
-  const { page } = await open("/functions/noted?tab=invoke");
+  const { page } = await open("/functions/noted?tab=invoke", { document: "any" });
   await pasteIntoEditor(page, '{"by":"void"}');
   await page.getByLabel("Mode").selectOption({ label: "Fire and forget" });
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
@@ -211,7 +211,7 @@ it("calls without waiting, and enqueues a call", async () => {
 });
 
 it("masks secrets on the page, in copies and in downloads, until they are revealed", async () => {
-  const { page } = await open("/functions/keys?tab=invoke");
+  const { page } = await open("/functions/keys?tab=invoke", { document: "any" });
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText('"ada"').waitFor();
   const copied = async (): Promise<unknown> =>
@@ -259,7 +259,7 @@ it("disables calls in a read-only console, and says why", async () => {
 });
 
 it("cancels a call that never ends", async () => {
-  const { page } = await open("/functions/never?tab=invoke");
+  const { page } = await open("/functions/never?tab=invoke", { document: "any" });
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await page.getByRole("button", { name: "Cancel" }).click();
   await result(page).getByText("Cancelled").waitFor();
@@ -280,7 +280,7 @@ it("edits the same value in a form", async () => {
 });
 
 it("saves an input as a template", async () => {
-  const { page } = await open("/functions/echo?tab=invoke");
+  const { page } = await open("/functions/echo?tab=invoke", { document: "any" });
   await pasteIntoEditor(page, '{"n":9007199254740993}');
   await page.getByRole("button", { name: "Templates…" }).click();
   await page.getByLabel("Name").fill("the big one");

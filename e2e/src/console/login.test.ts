@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { checkAccessibility } from "./support/axe.ts";
-import { type ConsoleProcess, startConsole } from "./support/console-process.ts";
+import { type Console, startConsole } from "./support/console-process.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { live, openPage } from "./support/watched-page.ts";
 
@@ -14,7 +14,7 @@ const system = systemOfFile({
 /** Browser messages about rejected requests. */
 const expected = [/Failed to load resource|WebSocket connection/];
 let token: string;
-let console: ConsoleProcess;
+let console: Console;
 
 beforeAll(async () => {
   token = readFileSync(join(system.folder, ".svc/token"), "utf8").trim();
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** Resolves when the console knows the mode of its engine. */
-async function started(port: number): Promise<ConsoleProcess> {
+async function started(port: number): Promise<Console> {
   const one = await startConsole({ engine: system.ports, port, env: { SVC_TOKEN: token } });
   const page = async (): Promise<string> => (await fetch(one.url)).text();
   await vi.waitFor(async () => expect(await page()).toContain('svc-page-token" content=""'), {

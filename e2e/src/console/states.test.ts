@@ -5,7 +5,7 @@ import { editor, ready, row, statesScene } from "./support/states-page.ts";
 import { visit } from "./support/visit.ts";
 import { live, openPage } from "./support/watched-page.ts";
 
-const scene = statesScene();
+const scene = statesScene({ killable: true });
 const { set, get, raw, states } = scene;
 
 it("opens an item from the groups, and goes back by the browser's history", async () => {
@@ -184,7 +184,7 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
 });
 
 it("shows the config lines that a missing module needs, and distinguishes a failure from an empty result", async () => {
-  const bare = await startSystem({ config: "workers:\n  - name: svc-http\n" });
+  const bare = await startSystem({ killable: true, config: "workers:\n  - name: svc-http\n" });
   const { page, close } = await openPage(`${bare.console.url}/states/x/y`, { expected: [/404|503/] });
   await page.getByText("- name: svc-state").waitFor();
   await page.getByRole("link", { name: "Queues" }).click();

@@ -6,7 +6,7 @@ import { holdSocket } from "./support/held-socket.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { openLive, openPage } from "./support/watched-page.ts";
 
-const system = systemOfFile();
+const system = systemOfFile({ killable: true });
 let call: (functionId: string, payload: unknown) => Promise<unknown>;
 
 beforeAll(async () => {

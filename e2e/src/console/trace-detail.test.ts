@@ -19,7 +19,7 @@ const CONFIG = `workers:
   - name: svc-observability
     config: { redact_keys: [nothing_is_called_so] }
 `;
-const system = systemOfFile({ config: CONFIG });
+const system = systemOfFile({ config: CONFIG, killable: true });
 let worker: Worker;
 let traces: string;
 

@@ -133,7 +133,7 @@ it("is usable with the keyboard alone: from the palette to a worker's detail and
 });
 
 it("keeps its content while the engine is down, and reports the outage and the restart", async () => {
-  const own = await startSystem();
+  const own = await startSystem({ killable: true });
   const { page, close } = await openPage(`${own.console.url}/workers?system=true`, { expected: [/.*/] });
   await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();
   await own.killEngine();

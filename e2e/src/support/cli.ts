@@ -5,7 +5,7 @@ import { addEvidence } from "./evidence.ts";
 
 const svcBin = fileURLToPath(new URL("../../../packages/cli/bin/svc.js", import.meta.url));
 /** Worker installs use npm's cache and skip what no test checks. */
-const INSTALL_ENV = {
+export const INSTALL_ENV = {
   npm_config_prefer_offline: "true",
   npm_config_audit: "false",
   npm_config_fund: "false",

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import { type ConsoleOptions, type ConsoleProcess, startConsole } from "./console-process.ts";
+import { type Console, type ConsoleOptions, startConsole } from "./console-process.ts";
 import { keepDocuments } from "./pages.ts";
 import { type RunningSystem, type SystemOptions, startSystem } from "./running-system.ts";
 import { StandInEngine } from "./stand-in-engine.ts";
@@ -27,9 +27,6 @@ export function systemOfFile(options: SystemOptions = {}): RunningSystem {
     get ports() {
       return started().ports;
     },
-    get engine() {
-      return started().engine;
-    },
     get console() {
       return started().console;
     },
@@ -50,8 +47,8 @@ export function standInOfFile(system: RunningSystem): StandInEngine {
 }
 
 /** Starts another console. */
-export function consoleOfFile(options: () => ConsoleOptions): ConsoleProcess {
-  let console: ConsoleProcess | undefined;
+export function consoleOfFile(options: () => ConsoleOptions): Console {
+  let console: Console | undefined;
   let forgetDocuments: () => Promise<void> = async () => undefined;
   beforeAll(async () => {
     console = await startConsole(options());
@@ -61,16 +58,13 @@ export function consoleOfFile(options: () => ConsoleOptions): ConsoleProcess {
     await forgetDocuments();
     await console?.stop();
   });
-  const started = (): ConsoleProcess => there(console, "the console");
+  const started = (): Console => there(console, "the console");
   return {
-    get child() {
-      return started().child;
-    },
     get url() {
       return started().url;
     },
     output: () => started().output(),
-    stop: (signal) => started().stop(signal),
+    stop: () => started().stop(),
   };
 }
 

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createLogger, jsonLine, startEngine } from "@svc-runtime/engine";
 import { freePorts } from "@svc-runtime/protocol/testing";
 import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
-import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
-import { type ConsoleProcess, startConsole } from "./console-process.ts";
+import { INSTALL_ENV, type Ports, startEngine as spawnEngine } from "../../support/cli.ts";
+import { addEvidence } from "../../support/evidence.ts";
+import { type Console, startConsole } from "./console-process.ts";
 import { discardDocuments } from "./pages.ts";
 
 const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event", "svc-queue"];
@@ -12,11 +14,10 @@ const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event",
 export interface RunningSystem {
   readonly folder: string;
   readonly ports: Ports;
-  readonly engine: EngineProcess;
-  readonly console: ConsoleProcess;
+  readonly console: Console;
   /** Connects a worker in the process of the test. */
   worker(name: string): Promise<Worker>;
-  /** Kills the engine; `startEngine` starts it again with the same data. */
+  /** Kills the engine, which has to be `killable`; `startEngine` starts it again with the same data. */
   killEngine(): Promise<void>;
   startEngine(): Promise<void>;
   stop(): Promise<void>;
@@ -25,6 +26,14 @@ export interface RunningSystem {
 export interface SystemOptions {
   readonly config?: string;
   readonly consoleArgs?: readonly string[];
+  /** True for an engine in a process of its own, for `killEngine`. Default false: it runs in this process, which takes a third of the processor time. */
+  readonly killable?: boolean;
+}
+
+interface StartedEngine {
+  /** Rejects if the engine is not `killable`. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** Starts an engine with every module and a console, on free ports, in their own folder. */
@@ -36,14 +45,12 @@ export async function startSystem(options: SystemOptions = {}): Promise<RunningS
   );
   const ports = await freePorts();
   const workers: Worker[] = [];
-  let engine = await startEngine({ cwd: folder, ports });
+  const start = options.killable === true ? startProcess : startHere;
+  let engine = await start(folder, ports);
   const console = await startConsole({ engine: ports, args: options.consoleArgs ?? [] });
   return {
     folder,
     ports,
-    get engine() {
-      return engine;
-    },
     console,
     async worker(name) {
       const worker = connect(`ws://localhost:${ports.bridge}`, { name, logger: silentLogger, handleSignals: false });
@@ -53,18 +60,50 @@ export async function startSystem(options: SystemOptions = {}): Promise<RunningS
     },
     async killEngine() {
       discardDocuments();
-      engine.child.kill("SIGKILL");
-      await engine.exited;
+      await engine.kill();
     },
     async startEngine() {
-      engine = await startEngine({ cwd: folder, ports });
+      engine = await start(folder, ports);
     },
     async stop() {
       await Promise.all(workers.map((worker) => worker.shutdown()));
       await console.stop();
-      engine.child.kill("SIGTERM");
-      await engine.exited;
+      await engine.stop();
       rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startProcess(folder: string, ports: Ports): Promise<StartedEngine> {
+  const { child, exited } = await spawnEngine({ cwd: folder, ports });
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    child.kill(signal);
+    await exited;
+  };
+  return { kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+}
+
+async function startHere(folder: string, ports: Ports): Promise<StartedEngine> {
+  let output = "";
+  const endEvidence = addEvidence({ kind: "engine", extension: "log", read: async () => output, outlivesEnd: true });
+  const { SVC_URL: _, ...env } = process.env;
+  const engine = await startEngine({
+    configFile: join(folder, "config.yaml"),
+    overrides: { bridgePort: ports.bridge, httpPort: ports.http, realtimePort: ports.realtime },
+    env: { ...env, ...INSTALL_ENV, NO_COLOR: "1" },
+    logger: createLogger({
+      level: "info",
+      now: Date.now,
+      write: (record) => {
+        output += `${jsonLine(record)}\n`;
+      },
+    }),
+  });
+  return {
+    kill: () => Promise.reject(new Error("this engine is not killable")),
+    async stop() {
+      await engine.stop();
+      endEvidence();
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Worker } from "@svc-runtime/sdk";
 import type { Page } from "playwright-core";
 import { beforeAll } from "vitest";
 import { systemOfFile } from "./of-file.ts";
-import type { RunningSystem } from "./running-system.ts";
+import type { RunningSystem, SystemOptions } from "./running-system.ts";
 import { openLive, type PageOptions, type WatchedPage } from "./watched-page.ts";
 
 /** Shared setup of the tests of the States page; ready when the tests run. */
@@ -18,8 +18,8 @@ export interface StatesScene {
 }
 
 /** Starts a system for all tests of the file. */
-export function statesScene(): StatesScene {
-  const system = systemOfFile();
+export function statesScene(options: SystemOptions = {}): StatesScene {
+  const system = systemOfFile(options);
   let worker: Worker;
   beforeAll(async () => {
     worker = await system.worker("shop");
