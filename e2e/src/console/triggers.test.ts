@@ -67,8 +67,9 @@ beforeAll(async () => {
   await bind("state", "jobs::run", { scope: "math", key: "total" });
 });
 
+/** Opens a page in any document: only tests that use the same HTTP trigger, or check all that is shown, need a new one. */
 const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> =>
-  openLive(`${system.console.url}${path}`, options);
+  openLive(`${system.console.url}${path}`, { document: "any", ...options });
 
 /** Opens a trigger by clicking the left end of its row; the middle contains the link to its function. */
 async function choose(page: Page, text: string): Promise<void> {
@@ -113,7 +114,7 @@ it("shows the description of a trigger, and finds it by that", async () => {
 });
 
 it("sends a request with path, query and body, and shows status, headers and body", async () => {
-  const { page } = await open("/triggers?type=http&q=id2");
+  const { page } = await open("/triggers?type=http&q=id2", { document: "new" });
   await choose(page, "/orders/:id2");
   await page.getByRole("textbox", { name: ":id2" }).fill("a b?c#ä");
   for (const value of ["1", "2"]) {
@@ -132,7 +133,7 @@ it("sends a request with path, query and body, and shows status, headers and bod
 });
 
 it("sends a request with the keyboard alone, from the list to the response and back", async () => {
-  const { page } = await open("/triggers?type=http&q=id2");
+  const { page } = await open("/triggers?type=http&q=id2", { document: "new" });
   await page.getByRole("row").filter({ hasText: "/orders/:id2" }).waitFor();
   const grid = page.getByRole("grid", { name: "Triggers" });
   await tabTo(page, grid);
@@ -317,7 +318,7 @@ it("enqueues a job, and links to the state item of a trigger", async () => {
 });
 
 it("is accessible and fits the window in both themes, wide and narrow", async () => {
-  const { page } = await open("/triggers");
+  const { page } = await open("/triggers", { document: "new" });
   for (const [path, text] of [
     ["/triggers", undefined],
     ["/triggers?type=http", "/boom"],

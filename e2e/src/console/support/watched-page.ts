@@ -20,15 +20,15 @@ export interface PageOptions {
   /** Console errors that the test causes, e.g. a request that the browser reports as failed. */
   readonly expected?: readonly RegExp[];
   /**
-   * `new`: a document that no earlier test has used, e.g. if what the document remembers has to be empty. Default
-   * `any`.
+   * `new`: a document that no earlier test has used, e.g. if what the document remembers has to be empty. `any`: one that an earlier test has loaded, if there is
+   * one. Default `new` for addresses of `REMEMBERING`, else `any`.
    */
   readonly document?: "any" | "new";
 }
 
 /**
- * Pages that remember in the document what they showed or what was typed, also while another page is shown. Their tests
- * need a new document.
+ * Pages that remember in the document what they showed or what was typed, also while another page is shown. Their tests need a new document, except if no
+ * other test of the file uses the same function or HTTP trigger.
  */
 const REMEMBERING = /^\/(streams|triggers|workers)\b|[?&]tab=invoke\b/;
 
@@ -75,8 +75,12 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     expect(faults, `faults of the page opened as ${url}`).toEqual([]);
   });
   if (target === undefined) await page.goto(url);
-  else await show(page, url, options.document !== "new" && !REMEMBERING.test(url.slice(target.origin.length)));
+  else await show(page, url, (options.document ?? defaultDocument(target)) === "any");
   return { page, faults, close };
+}
+
+function defaultDocument({ pathname, search }: URL): "any" | "new" {
+  return REMEMBERING.test(pathname + search) ? "new" : "any";
 }
 
 /** Records problems of the page. `homeOf` gets each requested address and returns the origin of the page. */
