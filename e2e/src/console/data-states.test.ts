@@ -111,7 +111,7 @@ const LISTS: readonly List[] = [
     path: "/",
     source: { call: "engine::traces::list", nothing: { ...NO_PAGE, spans: [] } },
     shows: "books::add",
-    emptyTitle: "No errors in this time range",
+    emptyTitle: "No calls in this time range",
     fitsNothing: undefined,
   },
 ];
