@@ -96,6 +96,27 @@ describe("the graph", () => {
       .toBe(true);
   });
 
+  it("keeps names legible, however far the graph is zoomed out", async () => {
+    const { page } = await open();
+    const name = page.locator('[data-kind="function"] .flow-name').first();
+    const sizeOnScreen = (): Promise<number> =>
+      name.evaluate((element: { readonly offsetWidth: number; getBoundingClientRect(): { readonly width: number } }) => {
+        const { getComputedStyle: styleOf } = globalThis as unknown as {
+          getComputedStyle(of: unknown): { readonly fontSize: string };
+        };
+        const zoom = element.getBoundingClientRect().width / element.offsetWidth;
+        return Number.parseFloat(styleOf(element).fontSize) * zoom;
+      });
+    await name.waitFor();
+    expect(await sizeOnScreen()).toBeGreaterThanOrEqual(11);
+    const zoomOut = page.getByRole("button", { name: "Zoom Out" });
+    for (let times = 0; times < 5; times++) await zoomOut.click();
+    await page.locator(".flow-canvas-small").waitFor();
+    await expect.poll(sizeOnScreen).toBeGreaterThanOrEqual(10.99);
+    // Texts that would be smaller are hidden.
+    await expect.poll(() => page.locator(".flow-subtitle").first().isVisible()).toBe(false);
+  });
+
   it("marks nodes that are called now, also in words", async () => {
     const { page } = await open();
     await node(page, "function plain").waitFor();
@@ -131,7 +152,7 @@ describe("the graph", () => {
 
   it(deepLink("flow", ["closed"], "collapses a group of functions into one node until it is expanded"), async () => {
     const { page } = await open("?focus=function%20shop%3A%3Asave");
-    await page.getByRole("button", { name: "Collapse shop (2)" }).click();
+    await page.getByRole("button", { name: "Collapse prefix shop (2)" }).click();
     await node(page, "group shop").getByText("2 functions").waitFor();
     expect(await node(page, "function shop::save").count()).toBe(0);
     const url = new URL(page.url());
@@ -141,7 +162,7 @@ describe("the graph", () => {
     await page.getByRole("button", { name: "Expand the group" }).click();
     await node(page, "function shop::save").waitFor();
     await page.getByRole("button", { name: "Groups" }).click();
-    await page.getByRole("button", { name: "Collapse all" }).click();
+    await page.getByRole("button", { name: "Collapse prefixes" }).click();
     await node(page, "group shop").waitFor();
   });
 

@@ -37,7 +37,9 @@ export interface GraphNode {
   /** Calls of the last seconds. */
   readonly now: Counts;
   readonly note: string | undefined;
-  /** Functions of a group. */
+  /** Name of the first worker that provides a function. */
+  readonly worker?: string | undefined;
+  /** Functions and triggers of a group. */
   readonly members?: readonly GraphNode[];
 }
 
@@ -72,6 +74,7 @@ export type TriggerFacts = Pick<
 export interface FunctionFacts {
   readonly function_id: string;
   readonly internal?: boolean;
+  readonly worker?: string | undefined;
 }
 
 export interface GraphSources {
@@ -121,7 +124,7 @@ export function graphOf(sources: GraphSources): Graph {
       before === undefined ? edge : { ...edge, calls: edge.calls + before.calls, errors: edge.errors + before.errors },
     );
   };
-  for (const { function_id: id, internal = false } of sources.functions) {
+  for (const { function_id: id, internal = false, worker } of sources.functions) {
     if (internal && !sources.system) continue;
     const figures = sources.figures.get(id);
     nodes.set(functionNode(id), {
@@ -131,7 +134,7 @@ export function graphOf(sources: GraphSources): Graph {
         label: id,
         method: undefined,
         href: `/functions/${encodeURIComponent(id)}`,
-        internal,
+        ...{ internal, worker },
       },
       ...{
         calls: figures?.calls ?? 0,

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { atLeast, flowNote } from "./flow-note.ts";
+import { atLeast } from "../../lib/at-least.ts";
+import { flowNote } from "./flow-note.ts";
 
 const whole = { read: 3, total: 3, isPart: false };
 const part = { read: 16, total: 1_023, isPart: true };

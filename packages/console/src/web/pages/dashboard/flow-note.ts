@@ -18,8 +18,3 @@ export function flowNote({ isTable, seen, error }: NoteSources): string {
   if (seen?.isPart !== true) return `Calls and failures are counted in ${of}.`;
   return `Calls and failures are counted in only ${of}, so the numbers are lower bounds (≥).`;
 }
-
-/** Returns, for example, `≥14` if only some traces were read. */
-export function atLeast(count: number, isPart: boolean): string {
-  return `${isPart ? "≥" : ""}${count.toLocaleString("en-GB")}`;
-}

@@ -1,7 +1,7 @@
+import { atLeast } from "../../lib/at-least.ts";
 import type { Graph } from "../../model/flow-graph.ts";
 import { cn } from "../../ui/cn.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
-import { atLeast } from "./flow-note.ts";
 
 /**
  * The call graph as a table: a row for each edge, then the nodes without edges. `isPart`: only some traces were read,

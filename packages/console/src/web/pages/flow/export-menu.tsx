@@ -11,16 +11,18 @@ export function ExportMenu({
   graph,
   positions,
   isVertical,
+  isSample,
 }: {
   readonly graph: Graph;
   readonly positions: Positions;
   readonly isVertical: boolean;
+  readonly isSample: boolean;
 }) {
   const save = useMutation({
     mutationFn: async (format: Format): Promise<void> => {
       const styles = getComputedStyle(document.documentElement);
       const svg = (): string =>
-        svgOf(graph, positions, isVertical, (token) => styles.getPropertyValue(`--${token}`).trim());
+        svgOf(graph, positions, { isVertical, isSample }, (token) => styles.getPropertyValue(`--${token}`).trim());
       if (format === "json")
         downloadBlob(new Blob([graphJson(graph, positions)], { type: "application/json" }), "flow.json");
       else if (format === "svg") downloadBlob(new Blob([svg()], { type: "image/svg+xml" }), "flow.svg");

@@ -9,23 +9,30 @@ import {
   Panel,
   ReactFlow,
   type ReactFlowInstance,
+  useStore,
 } from "@xyflow/react";
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import type { Graph } from "../../model/flow-graph.ts";
-import { useIsNarrow } from "../../ui/list-detail.tsx";
 import { toFlowEdge } from "./flow-edge.ts";
 import { describe, FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
 import { NODE, type Positions } from "./layout/positions.ts";
 
 const NODE_TYPES = { flow: FlowNodeBox };
+/** Zoom at which the smallest texts, of 12 px, have 11 px on the screen. The page chooses no smaller zoom itself. */
+const LEGIBLE_ZOOM = 11 / 12;
+const MAX_ZOOM = 1.1;
+const MARGIN = 24;
+const SELECTED = { minZoom: LEGIBLE_ZOOM, maxZoom: 1, padding: 2 } as const;
 
 export interface FlowCanvasProps {
   readonly graph: Graph;
   readonly positions: Positions;
   readonly isVertical: boolean;
   readonly selected: string | undefined;
-  /** Nodes that match the search; the others are dimmed. Undefined without a search. */
-  readonly found: ReadonlySet<string> | undefined;
+  /** Nodes that match the search, or the selected node and its neighbours; the others are dimmed. */
+  readonly lit: ReadonlySet<string> | undefined;
+  /** The counts of edges are lower bounds. */
+  readonly isSample: boolean;
   /** Returns the node that an arrow key moves the focus to. */
   readonly stepFrom: (id: string, key: string) => string | undefined;
   /** Toolbar shown above the graph while several nodes are selected. */
@@ -44,7 +51,8 @@ export default function FlowCanvas({
   positions,
   isVertical,
   selected,
-  found,
+  lit,
+  isSample,
   stepFrom,
   selectionToolbar,
   onSelect,
@@ -61,11 +69,11 @@ export default function FlowCanvas({
             width: NODE.width,
             height: NODE.height,
           },
-          data: { node, isDim: found !== undefined && !found.has(node.id), isFocus: node.id === selected, isVertical },
+          data: { node, isDim: lit !== undefined && !lit.has(node.id), isFocus: node.id === selected, isVertical },
           ariaLabel: describe(node),
         }),
       ),
-    [graph, positions, found, selected, isVertical],
+    [graph, positions, lit, selected, isVertical],
   );
   const [nodes, setNodes] = useState(laidOut);
   const isDragging = useRef(false);
@@ -75,11 +83,13 @@ export default function FlowCanvas({
         laidOut.map((node) => ({ ...node, selected: before.find(({ id }) => id === node.id)?.selected ?? false })),
       );
   }, [laidOut]);
-  const edges = useMemo(() => graph.edges.map((edge) => toFlowEdge(edge, found)), [graph.edges, found]);
+  const edges = useMemo(
+    () => graph.edges.map((edge) => toFlowEdge(edge, { lit, isSample })),
+    [graph.edges, lit, isSample],
+  );
   const flow = useRef<ReactFlowInstance<FlowNodeType>>(undefined);
   useEffect(() => {
-    if (selected !== undefined)
-      void flow.current?.fitView({ nodes: [{ id: selected }], maxZoom: 1, duration: 200, padding: 2 });
+    if (selected !== undefined) void flow.current?.fitView({ nodes: [{ id: selected }], ...SELECTED, duration: 200 });
   }, [selected]);
   const change = (changes: NodeChange<FlowNodeType>[]): void => {
     const next = applyNodeChanges(changes, nodes);
@@ -88,13 +98,12 @@ export default function FlowCanvas({
     isDragging.current = moves.some(({ dragging }) => dragging === true);
     if (moves.length > 0 && !isDragging.current) onMove(new Map(next.map(({ id, position }) => [id, position])));
   };
-  const isNarrow = useIsNarrow(640);
   const canvas = useRef<HTMLDivElement>(null);
   const focusNode = async (id: string): Promise<void> => {
     const element = (): HTMLElement | null =>
       canvas.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`) ?? null;
     // In a large graph, only visible nodes have elements.
-    if (element() === null) await flow.current?.fitView({ nodes: [{ id }], maxZoom: 1, padding: 2 });
+    if (element() === null) await flow.current?.fitView({ nodes: [{ id }], ...SELECTED });
     requestAnimationFrame(() => element()?.focus());
   };
   /** Handles keys of the focused node. React Flow handles the arrow keys that move a selected node. */
@@ -124,6 +133,7 @@ export default function FlowCanvas({
         nodeTypes={NODE_TYPES}
         onInit={(instance) => {
           flow.current = instance;
+          showBeginning(instance, canvas.current);
         }}
         onNodesChange={change}
         onNodeClick={({ ctrlKey, metaKey, shiftKey }, { id }) => {
@@ -134,17 +144,12 @@ export default function FlowCanvas({
         edgesFocusable={false}
         deleteKeyCode={null}
         onlyRenderVisibleElements={graph.nodes.length > 150}
-        fitView
-        fitViewOptions={
-          isNarrow
-            ? { padding: 0.08, maxZoom: 1.1, minZoom: 0.6, nodes: firstRanks(nodes, isVertical) }
-            : { padding: 0.08, maxZoom: 1.1, minZoom: 0.05 }
-        }
         minZoom={0.05}
         proOptions={{ hideAttribution: true }}
         className="flow-canvas"
       >
         <Background color="var(--line)" />
+        <ZoomLevel canvas={canvas} />
         <MiniMap pannable zoomable ariaLabel="Overview of the graph" className="max-md:hidden" />
         <Controls showInteractive={false} />
         {selectedIds.length > 1 && <Panel position="top-center">{selectionToolbar(selectedIds, moveSelected)}</Panel>}
@@ -153,11 +158,25 @@ export default function FlowCanvas({
   );
 }
 
-/** Returns the nodes of the first ranks. A narrow screen cannot show more of them at a readable size. */
-function firstRanks(nodes: readonly FlowNodeType[], isVertical: boolean): FlowNodeType[] {
-  const along = ({ position }: FlowNodeType): number => (isVertical ? position.y : position.x);
-  const first = nodes.reduce((least, node) => Math.min(least, along(node)), Number.POSITIVE_INFINITY);
-  return nodes.filter((node) => along(node) - first < 2 * (isVertical ? NODE.height : NODE.width));
+/** Shows the whole graph if it is legible then, and its beginning otherwise. */
+function showBeginning(flow: ReactFlowInstance<FlowNodeType>, canvas: HTMLElement | null): void {
+  const { x, y, width, height } = flow.getNodesBounds(flow.getNodes());
+  const { clientWidth = 0, clientHeight = 0 } = canvas ?? {};
+  const fits = Math.min((clientWidth - 2 * MARGIN) / width, (clientHeight - 2 * MARGIN) / height);
+  const zoom = Math.min(MAX_ZOOM, Math.max(LEGIBLE_ZOOM, fits));
+  const start = (from: number, length: number, room: number): number =>
+    Math.max(MARGIN, (room - length * zoom) / 2) - from * zoom;
+  void flow.setViewport({ x: start(x, width, clientWidth), y: start(y, height, clientHeight), zoom });
+}
+
+/** Passes the zoom to the styles, which keep names legible. */
+function ZoomLevel({ canvas }: { readonly canvas: RefObject<HTMLElement | null> }) {
+  const zoom = useStore(({ transform }) => transform[2]);
+  useEffect(() => {
+    canvas.current?.style.setProperty("--flow-zoom", String(zoom));
+    canvas.current?.classList.toggle("flow-canvas-small", zoom < LEGIBLE_ZOOM - 0.01);
+  }, [canvas, zoom]);
+  return null;
 }
 
 /** Returns the nodes in the order in which Tab visits them: rank by rank. */

@@ -17,6 +17,8 @@ interface FlowControlsProps {
   readonly defaultRange: string;
   readonly isPart: boolean;
   readonly groups: readonly FlowGroup[];
+  readonly closed: readonly string[];
+  readonly isSample: boolean;
   readonly graph: Graph;
   readonly positions: Positions | undefined;
   readonly resetRefusal: string | undefined;
@@ -31,6 +33,8 @@ export function FlowControls({
   defaultRange,
   isPart,
   groups,
+  closed,
+  isSample,
   graph,
   positions,
   resetRefusal,
@@ -38,7 +42,7 @@ export function FlowControls({
   onWhole,
   onReset,
 }: FlowControlsProps) {
-  const { q = "", hops, range = defaultRange, system = false, dir = "lr", view, layers, closed } = search;
+  const { q = "", hops, range = defaultRange, system = false, dir = "lr", view, layers } = search;
   return (
     <>
       {isPart && <Button onClick={onWhole}>Whole system</Button>}
@@ -80,7 +84,7 @@ export function FlowControls({
             </Button>
           </>
         )}
-        <ExportMenu graph={graph} positions={positions ?? new Map()} isVertical={dir === "tb"} />
+        <ExportMenu {...{ graph, isSample }} positions={positions ?? new Map()} isVertical={dir === "tb"} />
       </MoreTools>
       <TimeRange
         value={{ range }}

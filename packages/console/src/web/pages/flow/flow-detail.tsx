@@ -3,7 +3,8 @@ import { type Graph, type GraphNode, NOW_SECONDS } from "../../model/flow-graph.
 import { isCalled, isThing, KIND_NAMES } from "../../model/node-kinds.ts";
 import { Button } from "../../ui/button.tsx";
 import { HrefLink } from "../../ui/href-link.tsx";
-import { type FlowGroup, groupOf } from "./model/groups.ts";
+import { countText } from "./model/count-text.ts";
+import { type FlowGroup, groupsWith } from "./model/groups.ts";
 
 /** Details of a node, with links to its page and its neighbours. */
 export function FlowDetail({
@@ -11,6 +12,7 @@ export function FlowDetail({
   node,
   hops,
   groups,
+  isSample,
   onSelect,
   onHops,
   onFlow,
@@ -19,8 +21,10 @@ export function FlowDetail({
 }: {
   readonly graph: Graph;
   readonly groups: readonly FlowGroup[];
-  readonly onCollapse: (name: string) => void;
-  readonly onExpand: (name: string) => void;
+  /** Both get the key of a group. */
+  readonly onCollapse: (key: string) => void;
+  readonly onExpand: (key: string) => void;
+  readonly isSample: boolean;
   readonly node: GraphNode;
   readonly hops: number | undefined;
   readonly onSelect: (id: string) => void;
@@ -29,7 +33,6 @@ export function FlowDetail({
 }) {
   const before = graph.edges.filter(({ to }) => to === node.id);
   const after = graph.edges.filter(({ from }) => from === node.id);
-  const group = groups.find(({ name }) => name === groupOf(node));
   return (
     <div className="flex flex-col gap-4 p-4">
       <dl className="grid grid-cols-[6rem_minmax(0,1fr)] gap-y-1.5">
@@ -41,11 +44,18 @@ export function FlowDetail({
             {node.label}
           </HrefLink>
         </dd>
+        {node.expression !== undefined && (
+          <>
+            <dt className="text-ink-2">Expression</dt>
+            <dd className="font-mono">{node.expression}</dd>
+          </>
+        )}
         {isCalled(node) && (
           <>
             <dt className="text-ink-2">Calls</dt>
             <dd>
-              {node.calls} in the range{node.errors > 0 && <span className="text-danger">, {node.errors} failed</span>}
+              {node.calls.toLocaleString("en-GB")} in the range
+              {node.errors > 0 && <span className="text-danger">, {node.errors.toLocaleString("en-GB")} failed</span>}
               {node.now.calls > 0 && `; ${node.now.calls} in the last ${NOW_SECONDS} s`}
             </dd>
           </>
@@ -69,13 +79,13 @@ export function FlowDetail({
         {node.members === undefined ? (
           <Button onClick={() => onFlow(node.id)}>Show downstream only</Button>
         ) : (
-          <Button onClick={() => onExpand(node.label)}>Expand the group</Button>
+          <Button onClick={() => onExpand(node.id.replace(/^group /, ""))}>Expand the group</Button>
         )}
-        {group !== undefined && (
-          <Button onClick={() => onCollapse(group.name)}>
-            Collapse {group.name} ({group.count})
+        {groupsWith(groups, node).map(({ key, by, name, count }) => (
+          <Button key={key} onClick={() => onCollapse(key)}>
+            Collapse {by} {name} ({count})
           </Button>
-        )}
+        ))}
         <label className="flex items-center gap-1.5 text-ink-2">
           Show neighbours within
           <select
@@ -92,7 +102,7 @@ export function FlowDetail({
       </div>
       {node.members !== undefined && (
         <section>
-          <h3 className="mb-1 font-medium text-ink-2">Functions</h3>
+          <h3 className="mb-1 font-medium text-ink-2">Functions and triggers</h3>
           <ul className="flex flex-col gap-1">
             {node.members.map(({ id, label, href }) => (
               <li key={id}>
@@ -107,8 +117,8 @@ export function FlowDetail({
           </ul>
         </section>
       )}
-      <Neighbours title="Upstream" edges={before} idOf={({ from }) => from} {...{ graph, onSelect }} />
-      <Neighbours title="Downstream" edges={after} idOf={({ to }) => to} {...{ graph, onSelect }} />
+      <Neighbours title="Upstream" edges={before} idOf={({ from }) => from} {...{ graph, isSample, onSelect }} />
+      <Neighbours title="Downstream" edges={after} idOf={({ to }) => to} {...{ graph, isSample, onSelect }} />
     </div>
   );
 }
@@ -118,12 +128,14 @@ function Neighbours({
   edges,
   idOf,
   graph,
+  isSample,
   onSelect,
 }: {
   readonly title: string;
   readonly edges: Graph["edges"];
   readonly idOf: (edge: Graph["edges"][number]) => string;
   readonly graph: Graph;
+  readonly isSample: boolean;
   readonly onSelect: (id: string) => void;
 }): ReactNode {
   if (edges.length === 0) return null;
@@ -145,9 +157,7 @@ function Neighbours({
               </button>
               <span className="text-[12px] text-ink-3">
                 {node !== undefined && KIND_NAMES[node.kind]},{" "}
-                {edge.kind === "declared"
-                  ? "declared"
-                  : `seen ${edge.calls}×${edge.errors > 0 ? `, ${edge.errors} failed` : ""}`}
+                {edge.kind === "declared" ? "declared" : `seen ${countText(edge, isSample)}`}
               </span>
             </li>
           );

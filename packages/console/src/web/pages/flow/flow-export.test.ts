@@ -17,13 +17,19 @@ it("draws edges from right to left sides, or from bottom to top sides in a verti
     ["function a<b>", { x: 0, y: 0 }],
     ["function c", { x: 0, y: 200 }],
   ]);
-  expect(svgOf(graph, beside, false, color)).toContain('d="M220 26C310 26 310 26 400 26"');
-  expect(svgOf(graph, below, true, color)).toContain('d="M110 52C110 126 110 126 110 200"');
+  expect(svgOf(graph, beside, { isVertical: false, isSample: false }, color)).toContain(
+    'd="M220 26C310 26 310 26 400 26"',
+  );
+  expect(svgOf(graph, below, { isVertical: true, isSample: false }, color)).toContain(
+    'd="M110 52C110 126 110 126 110 200"',
+  );
 });
 
 it("escapes names, and references nothing external", () => {
-  const svg = svgOf(graph, new Map(), false, color);
+  const svg = svgOf(graph, new Map(), { isVertical: false, isSample: true }, color);
   expect(svg).toContain("a&lt;b&gt;");
+  // The counts of a sample are lower bounds.
+  expect(svg).toContain(">≥1×<");
   expect(svg.match(/https?:[^"]*/g)).toEqual(["http://www.w3.org/2000/svg"]);
 });
 

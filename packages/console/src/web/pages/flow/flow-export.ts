@@ -1,6 +1,7 @@
 import type { Graph } from "../../model/flow-graph.ts";
 import { KIND_NAMES } from "../../model/node-kinds.ts";
 import { NODE, type Positions } from "./layout/positions.ts";
+import { countText } from "./model/count-text.ts";
 import { toneOf } from "./node-style.ts";
 
 /** Returns the colour of a token, for example `ink`, in the current theme. */
@@ -10,7 +11,12 @@ const MARGIN = 24;
 const LABEL_CHARACTERS = 26;
 
 /** Returns the graph as an SVG without external styles and fonts. */
-export function svgOf(graph: Graph, positions: Positions, isVertical: boolean, colorOf: ColorOf): string {
+export function svgOf(
+  graph: Graph,
+  positions: Positions,
+  { isVertical, isSample }: { readonly isVertical: boolean; readonly isSample: boolean },
+  colorOf: ColorOf,
+): string {
   const points = graph.nodes.map(({ id }) => positions.get(id) ?? { x: 0, y: 0 });
   const left = Math.min(...points.map(({ x }) => x)) - MARGIN;
   const top = Math.min(...points.map(({ y }) => y)) - MARGIN;
@@ -27,7 +33,7 @@ export function svgOf(graph: Graph, positions: Positions, isVertical: boolean, c
     const line = `<path d="M${x1} ${y1}C${bends} ${x2} ${y2}" fill="none" stroke="${color}" stroke-width="1.5"${kind === "observed" ? ' stroke-dasharray="6 4"' : ""}/>`;
     const label =
       kind === "observed"
-        ? `<text x="${(x1 + x2) / 2}" y="${(y1 + y2) / 2 - 4}" text-anchor="middle" font-size="11" fill="${colorOf("ink-2")}">${calls}×${errors > 0 ? `, ${errors} failed` : ""}</text>`
+        ? `<text x="${(x1 + x2) / 2}" y="${(y1 + y2) / 2 - 4}" text-anchor="middle" font-size="12" fill="${colorOf("ink-2")}">${countText({ calls, errors }, isSample)}</text>`
         : "";
     return line + label;
   });

@@ -41,45 +41,43 @@ export function LayersMenu({
 /** Menu of the groups of functions that are collapsed into one node. */
 export function GroupsMenu({
   groups,
-  closed = [],
+  closed,
   onChange,
 }: {
   readonly groups: readonly FlowGroup[];
-  readonly closed: readonly string[] | undefined;
-  readonly onChange: (closed: string[] | undefined) => void;
+  readonly closed: readonly string[];
+  readonly onChange: (closed: string[]) => void;
 }) {
-  const set = (next: readonly string[]): void => onChange(next.length === 0 ? undefined : [...next]);
-  const names = groups.map(({ name }) => name);
+  const keysOf = (by: FlowGroup["by"]): string[] => groups.flatMap((group) => (group.by === by ? [group.key] : []));
   return (
     <PopoverButton
       icon={<Group aria-hidden className="size-3.5" />}
-      disabledReason={groups.length === 0 ? "No two functions share a prefix" : undefined}
+      disabledReason={groups.length === 0 ? "No two functions share a worker or a prefix" : undefined}
       opens={{
         label: "Collapse groups",
         className: "flex max-h-96 w-72 flex-col overflow-auto",
         content: () => (
           <>
             <div className="mb-1 flex gap-1 border-line border-b pb-2">
-              <Button disabled={names.every((name) => closed.includes(name))} onClick={() => set(names)}>
-                Collapse all
-              </Button>
-              <Button disabled={closed.length === 0} onClick={() => set([])}>
+              <Button onClick={() => onChange(keysOf("worker"))}>Collapse workers</Button>
+              <Button onClick={() => onChange(keysOf("prefix"))}>Collapse prefixes</Button>
+              <Button disabled={closed.length === 0} onClick={() => onChange([])}>
                 Expand all
               </Button>
             </div>
-            {groups.map(({ name, count }) => (
+            {groups.map(({ key, by, name, count }) => (
               <CheckboxRow
-                key={name}
-                label={`${name} (${count} functions)`}
-                isChecked={closed.includes(name)}
-                onChange={(isOn) => set(isOn ? [...closed, name] : closed.filter((each) => each !== name))}
+                key={key}
+                label={`${by === "worker" ? "Worker" : "Prefix"} ${name} (${count} functions)`}
+                isChecked={closed.includes(key)}
+                onChange={(isOn) => onChange(isOn ? [...closed, key] : closed.filter((each) => each !== key))}
               />
             ))}
           </>
         ),
       }}
     >
-      Groups{closed.length > 0 && ` (${closed.length} collapsed)`}
+      Groups{closed.length > 0 && ` (${closed.length})`}
     </PopoverButton>
   );
 }

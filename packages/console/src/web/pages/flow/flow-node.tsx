@@ -10,9 +10,12 @@ export type FlowNodeType = Node<
 >;
 
 export function describe(node: GraphNode): string {
-  const figures = isCalled(node) ? `, ${node.calls} calls${node.errors > 0 ? `, ${node.errors} failed` : ""}` : "";
+  const figures = isCalled(node)
+    ? `, ${node.calls.toLocaleString("en-GB")} calls${node.errors > 0 ? `, ${node.errors.toLocaleString("en-GB")} failed` : ""}`
+    : "";
   const now = node.now.calls > 0 ? `, ${node.now.calls} in the last ${NOW_SECONDS} s` : "";
-  return `${KIND_NAMES[node.kind]} ${node.label}${figures}${now}${node.note === undefined ? "" : `, ${node.note}`}`;
+  const expression = node.expression === undefined ? "" : ` (${node.expression})`;
+  return `${KIND_NAMES[node.kind]} ${node.label}${expression}${figures}${now}${node.note === undefined ? "" : `, ${node.note}`}`;
 }
 
 /** A node with its icon, name and status. */
@@ -39,13 +42,13 @@ export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: Node
       />
       <span
         aria-hidden
-        className={cn("flex size-7 shrink-0 items-center justify-center rounded", TONE_CLASSES[toneOf(node)])}
+        className={cn("flow-icon flex size-7 shrink-0 items-center justify-center rounded", TONE_CLASSES[toneOf(node)])}
       >
         <Icon className="size-4" />
       </span>
       <span className="min-w-0 flex-1">
-        <span className="block truncate font-mono text-[12px] text-ink">{node.label}</span>
-        <span className={cn("block truncate text-[11px]", isFailing ? "text-danger" : "text-ink-3")}>
+        <span className={cn("flow-name text-ink", node.expression === undefined && "font-mono")}>{node.label}</span>
+        <span className={cn("flow-subtitle block truncate text-[12px]", isFailing ? "text-danger" : "text-ink-3")}>
           {subtitle(node)}
         </span>
       </span>
@@ -63,9 +66,12 @@ export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: Node
 function subtitle(node: GraphNode): string {
   if (node.note !== undefined) return node.note;
   if (!isCalled(node)) return KIND_NAMES[node.kind];
-  const what = node.members === undefined ? "" : `${node.members.length} functions, `;
-  const failed = node.errors > 0 ? `, ${node.errors} failed` : "";
-  return `${what}${node.calls} calls${failed}${node.now.calls > 0 ? `, ${node.now.calls} now` : ""}`;
+  const functions = node.members?.filter(({ kind }) => kind === "function").length;
+  const failed = node.errors > 0 ? `, ${node.errors.toLocaleString("en-GB")} failed` : "";
+  // A group has no room for all three.
+  if (functions !== undefined && failed !== "") return `${functions} functions${failed}`;
+  const what = functions === undefined ? "" : `${functions} functions, `;
+  return `${what}${node.calls.toLocaleString("en-GB")} calls${failed}${node.now.calls > 0 ? `, ${node.now.calls} now` : ""}`;
 }
 
 /** Marks a node that was called in the last seconds. The subtitle says the same in words. */

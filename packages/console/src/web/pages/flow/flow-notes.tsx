@@ -26,7 +26,9 @@ export function FlowNotes({
       {notObserved === undefined ? (
         observed !== undefined && (
           <span className="text-ink-3">
-            calls seen in {observed.read} of {observed.total} traces
+            {observed.isSample
+              ? `edges are sampled: counted in ${observed.read} of ${observed.total.toLocaleString("en-GB")} traces, so numbers are lower bounds (≥)`
+              : `edges are counted in all ${observed.total.toLocaleString("en-GB")} traces`}
           </span>
         )
       ) : (

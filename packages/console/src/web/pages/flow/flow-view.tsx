@@ -12,7 +12,7 @@ import { FlowList } from "./flow-list.tsx";
 import { FlowNotes, NodeNotFound } from "./flow-notes.tsx";
 import { stepFrom } from "./layout/arrow-step.ts";
 import { useNodePositions } from "./layout/use-node-positions.ts";
-import { collapsed, groupNode, groupsOf } from "./model/groups.ts";
+import { closedByDefault, collapsed, groupNode, groupsOf } from "./model/groups.ts";
 import { type Layer, withLayers } from "./model/layers.ts";
 import { downstream, neighbourhood, only } from "./model/reach.ts";
 import { SidePane } from "./side-pane.tsx";
@@ -52,17 +52,21 @@ function filteredGraph(graph: Graph, { flowId, focus, hops, layers, closed }: Gr
 export default function FlowView() {
   const { flowId } = route.useParams();
   const search = route.useSearch();
-  const { q = "", focus, hops, range = DEFAULT_RANGE, system = false, dir = "lr", view, layers, closed } = search;
+  const { q = "", focus, hops, range = DEFAULT_RANGE, system = false, dir = "lr", view, layers } = search;
   const navigate = route.useNavigate();
   const { phase } = useLiveState();
   const refusal = useWriteRefusal(phase);
   const data = useFlowData(rangeMs(range) ?? LONGEST_MS, system);
   const { loaded, isComplete, error, graph: whole } = data;
+  const groups = useMemo(() => groupsOf(whole), [whole]);
+  const closed = useMemo(
+    () => search.closed ?? closedByDefault(whole, groups, focus),
+    [search.closed, whole, groups, focus],
+  );
   const graph = useMemo(
     () => filteredGraph(whole, { flowId, focus, hops, layers, closed }),
     [whole, flowId, focus, hops, layers, closed],
   );
-  const groups = useMemo(() => groupsOf(whole), [whole]);
   const { positions, layout, move } = useNodePositions(
     graph,
     `${flowId ?? "system"}${dir === "tb" ? "@tb" : ""}`,
@@ -76,6 +80,12 @@ export default function FlowView() {
       ? undefined
       : new Set(graph.nodes.filter((node) => wordsOf(node).includes(words)).map(({ id }) => id));
   }, [graph, q]);
+  const lit = useMemo(
+    () =>
+      found ??
+      (focus === undefined || !graph.nodes.some(({ id }) => id === focus) ? undefined : neighbourhood(graph, focus, 1)),
+    [found, graph, focus],
+  );
   const change = (next: Partial<typeof search>, replace = true): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace });
   const select = (id: string | undefined): void =>
@@ -117,7 +127,8 @@ export default function FlowView() {
       ) : (
         <Suspense fallback={<p className="p-4 text-ink-3">Loading the graph…</p>}>
           <FlowCanvas
-            {...{ graph, positions, found }}
+            {...{ graph, positions, lit }}
+            isSample={data.observed?.isSample === true}
             isVertical={dir === "tb"}
             selected={focus}
             stepFrom={(id, key) => stepFrom(graph, positions, id, key, dir === "tb")}
@@ -140,7 +151,8 @@ export default function FlowView() {
       count={loaded ? graph.nodes.length : undefined}
       controls={
         <FlowControls
-          {...{ search, graph, positions }}
+          {...{ search, graph, positions, closed }}
+          isSample={data.observed?.isSample === true}
           defaultRange={DEFAULT_RANGE}
           isPart={flowId !== undefined}
           groups={groups}
@@ -159,15 +171,14 @@ export default function FlowView() {
             {selected !== undefined ? (
               <FlowDetail
                 {...{ graph, node: selected, hops }}
+                isSample={data.observed?.isSample === true}
                 onSelect={select}
                 onHops={(next) => change({ hops: next })}
                 onFlow={openFlow}
                 groups={groups}
-                onCollapse={(name) =>
-                  change({ closed: [...(search.closed ?? []), name], focus: groupNode(name), hops: undefined })
-                }
-                onExpand={(name) =>
-                  change({ closed: withoutName(search.closed, name), focus: undefined, hops: undefined })
+                onCollapse={(key) => change({ closed: [...closed, key], focus: groupNode(key), hops: undefined })}
+                onExpand={(key) =>
+                  change({ closed: closed.filter((each) => each !== key), focus: undefined, hops: undefined })
                 }
               />
             ) : (
@@ -183,9 +194,4 @@ export default function FlowView() {
 /** Returns the text that the search matches. A group also matches by its functions. */
 function wordsOf({ label, kind, members = [] }: GraphNode): string {
   return [label, kind, ...members.map((member) => member.label)].join(" ").toLowerCase();
-}
-
-function withoutName(names: readonly string[] | undefined, name: string): string[] | undefined {
-  const rest = names?.filter((each) => each !== name) ?? [];
-  return rest.length === 0 ? undefined : rest;
 }

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { ApiFailure, call } from "../../lib/api.ts";
 import { CALLS_BY_CONSOLES } from "../../lib/calls-by-consoles.ts";
+import { useCronTexts } from "../../lib/cron-text.ts";
 import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { useModules } from "../../lib/use-modules.ts";
@@ -18,6 +19,7 @@ import {
   withoutUses,
 } from "../../model/resource-uses.ts";
 import { type FlowSpan, type SeenCall, seenCalls, varied } from "../../model/seen-calls.ts";
+import { cronExpressionOf } from "../../model/triggers.ts";
 import { isModuleMissing } from "../../ui/module-missing.tsx";
 
 const EVERY_MS = 15_000;
@@ -35,7 +37,7 @@ const MAX_NAMES = 2_000;
 
 interface ListedFunction extends FunctionFacts {
   readonly internal: boolean;
-  readonly workers: readonly { readonly id: string }[];
+  readonly workers: readonly { readonly id: string; readonly name: string }[];
 }
 
 interface Observed {
@@ -44,6 +46,8 @@ interface Observed {
   readonly jobs: readonly JobRun[];
   readonly read: number;
   readonly total: number;
+  /** Some traces, or some spans of them, were not read, so counts are lower bounds. */
+  readonly isSample: boolean;
 }
 
 async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> {
@@ -58,7 +62,7 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
   const ids = varied(listed.spans, MAX_TRACES);
   const trees = await Promise.all(
     ids.map((trace_id) =>
-      call<{ readonly spans: readonly FlowSpan[] }>(
+      call<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>(
         "engine::traces::spans",
         { trace_id, limit: MAX_SPANS },
         { signal },
@@ -86,6 +90,7 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
     jobs: runsOfJobs(spans),
     read: ids.length,
     total: listed.total,
+    isSample: listed.total > ids.length || trees.some(({ cursor }) => cursor !== null),
   };
 }
 
@@ -138,6 +143,7 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
     refetchInterval: phase === "live" ? EVERY_MS : false,
     placeholderData: keepPreviousData,
   });
+  const cronTexts = useCronTexts(triggers.items.flatMap((trigger) => cronExpressionOf(trigger) ?? []));
   const graph = useMemo(
     () =>
       graphOf({
@@ -145,8 +151,9 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
           function_id,
           // Functions of modules are shown as the resources that they manage: scopes, queues and streams.
           internal: internal || (workers.length > 0 && workers.every(({ id }) => modules.has(id))),
+          worker: workers[0]?.name,
         })),
-        ...{ triggers: triggers.items, system },
+        ...{ triggers: triggers.items, system, cronTexts },
         ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [], jobs: observed.data?.jobs ?? [] },
         figures: new Map(figures.data?.functions.map((each) => [each.function_id, each])),
         now: new Map(now.data?.functions.map((each) => [each.function_id, each])),
@@ -166,6 +173,7 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
       streams.data,
       scopes.data,
       system,
+      cronTexts,
     ],
   );
   const refusal = functions.reason ?? triggers.reason;

@@ -1,72 +1,101 @@
 import type { Graph, GraphEdge, GraphNode } from "../../../model/flow-graph.ts";
 import { prefixOf } from "../../../model/functions.ts";
 
+/** Functions of one worker, or with one prefix, that can be collapsed to one node. */
 export interface FlowGroup {
+  /** As in the URL: a prefix, or `worker:` and the name of a worker. */
+  readonly key: string;
+  readonly by: "worker" | "prefix";
   readonly name: string;
   readonly count: number;
 }
 
-/** Returns the prefixes that several functions share, sorted by name. */
+/** A graph with more nodes is not legible as a whole, so its workers are collapsed at first. */
+const MAX_OPEN_NODES = 40;
+const WORKER = "worker:";
+
+/** Returns the groups of several functions: those of workers, then those of prefixes, sorted by name. */
 export function groupsOf(graph: Graph): readonly FlowGroup[] {
   const counts = new Map<string, number>();
-  for (const node of graph.nodes) {
-    const name = groupOf(node);
-    if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
+  for (const node of graph.nodes) for (const key of keysOf(node)) counts.set(key, (counts.get(key) ?? 0) + 1);
   return [...counts]
-    .flatMap(([name, count]) => (count > 1 ? [{ name, count }] : []))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+    .flatMap(([key, count]): readonly FlowGroup[] => (count > 1 ? [{ key, ...partsOf(key), count }] : []))
+    .sort((a, b) => (a.by === b.by ? (a.name < b.name ? -1 : 1) : a.by === "worker" ? -1 : 1));
 }
 
-/** Returns the group of a function; undefined for other nodes and for functions without a prefix. */
-export function groupOf({ kind, label }: GraphNode): string | undefined {
-  return kind === "function" ? prefixOf(label) || undefined : undefined;
+/** Returns the groups that are collapsed until the user chooses others. `focus`: a node that stays visible. */
+export function closedByDefault(
+  graph: Graph,
+  groups: readonly FlowGroup[],
+  focus: string | undefined,
+): readonly string[] {
+  const focused = graph.nodes.find(({ id }) => id === focus);
+  const open = focused === undefined ? [] : groupsWith(groups, focused);
+  const workers = groups.filter((group) => group.by === "worker" && !open.includes(group));
+  return graph.nodes.length > MAX_OPEN_NODES && groups.filter(({ by }) => by === "worker").length > 1
+    ? workers.map(({ key }) => key)
+    : [];
 }
 
-export function groupNode(name: string): string {
-  return `group ${name}`;
+function partsOf(key: string): Pick<FlowGroup, "by" | "name"> {
+  return key.startsWith(WORKER) ? { by: "worker", name: key.slice(WORKER.length) } : { by: "prefix", name: key };
+}
+
+/** Returns the groups of a function. Other nodes have none. */
+function keysOf({ kind, label, worker }: GraphNode): readonly string[] {
+  if (kind !== "function") return [];
+  return [...(worker === undefined ? [] : [WORKER + worker]), ...(prefixOf(label) === "" ? [] : [prefixOf(label)])];
+}
+
+/** Returns the groups that a function belongs to. */
+export function groupsWith(groups: readonly FlowGroup[], node: GraphNode): readonly FlowGroup[] {
+  const keys = keysOf(node);
+  return groups.filter(({ key }) => keys.includes(key));
+}
+
+export function groupNode(key: string): string {
+  return `group ${key}`;
 }
 
 /**
  * Returns the graph with each of these groups collapsed into one node with the edges and summed figures of its
- * functions.
+ * functions. The node contains the triggers of only these functions too.
  */
 export function collapsed(graph: Graph, closed: readonly string[] | undefined): Graph {
-  const names = new Set(closed);
-  if (names.size === 0) return graph;
-  const groupIds = new Map<string, string>();
-  const nodes = new Map<string, GraphNode>();
+  const keys = new Set(closed);
+  if (keys.size === 0) return graph;
+  const keyOf = new Map<string, string>();
   for (const node of graph.nodes) {
-    const name = groupOf(node);
-    if (name === undefined || !names.has(name)) {
-      nodes.set(node.id, node);
-      continue;
-    }
-    const id = groupNode(name);
-    const before = nodes.get(id);
-    groupIds.set(node.id, id);
-    nodes.set(id, {
-      ...{
-        id,
-        kind: "group",
-        label: name,
-        method: undefined,
-        href: `/functions?q=${encodeURIComponent(name)}`,
-        internal: node.internal,
-        note: undefined,
-      },
-      ...{ calls: node.calls + (before?.calls ?? 0), errors: node.errors + (before?.errors ?? 0) },
-      ...{
-        now: { calls: node.now.calls + (before?.now.calls ?? 0), errors: node.now.errors + (before?.now.errors ?? 0) },
-      },
-      members: [...(before?.members ?? []), node],
-    });
+    const key = keysOf(node).find((each) => keys.has(each));
+    if (key !== undefined) keyOf.set(node.id, key);
   }
+  for (const { id, triggerType } of graph.nodes) {
+    if (triggerType === undefined) continue;
+    const targets = new Set(graph.edges.filter(({ from }) => from === id).map(({ to }) => keyOf.get(to)));
+    const [key] = targets;
+    if (targets.size === 1 && key !== undefined) keyOf.set(id, key);
+  }
+  const members = new Map<string, GraphNode[]>();
+  for (const node of graph.nodes) {
+    const key = keyOf.get(node.id);
+    if (key !== undefined) members.set(key, [...(members.get(key) ?? []), node]);
+  }
+  const nodes = new Map(
+    graph.nodes.map((node) => {
+      const key = keyOf.get(node.id);
+      const shown = key === undefined ? node : nodeOf(key, members.get(key) ?? []);
+      return [shown.id, shown] as const;
+    }),
+  );
   const edges = new Map<string, GraphEdge>();
+  const endOf = (id: string): string => {
+    const key = keyOf.get(id);
+    return key === undefined ? id : groupNode(key);
+  };
   for (const edge of graph.edges) {
-    const [from, to] = [groupIds.get(edge.from) ?? edge.from, groupIds.get(edge.to) ?? edge.to];
+    const [from, to] = [endOf(edge.from), endOf(edge.to)];
     // Leaves out calls between functions of the same group.
-    if (from === to && groupIds.has(edge.from)) continue;
+    if (from === to && keyOf.has(edge.from)) continue;
     const key = `${edge.kind}\n${from}\n${to}`;
     const before = edges.get(key);
     edges.set(key, {
@@ -78,4 +107,25 @@ export function collapsed(graph: Graph, closed: readonly string[] | undefined): 
     });
   }
   return { nodes: [...nodes.values()], edges: [...edges.values()] };
+}
+
+function nodeOf(key: string, members: readonly GraphNode[]): GraphNode {
+  const { by, name } = partsOf(key);
+  const sum = (count: (node: GraphNode) => number): number => members.reduce((total, node) => total + count(node), 0);
+  const notActive = members.filter(({ note }) => note !== undefined).length;
+  return {
+    ...{
+      id: groupNode(key),
+      kind: "group",
+      label: name,
+      method: undefined,
+      internal: members.every((m) => m.internal),
+    },
+    href: `${by === "worker" ? "/workers" : "/functions"}?q=${encodeURIComponent(name)}`,
+    note: notActive === 0 ? undefined : `${notActive} ${notActive === 1 ? "trigger is" : "triggers are"} not active`,
+    ...{ calls: sum(({ calls }) => calls), errors: sum(({ errors }) => errors) },
+    now: { calls: sum(({ now }) => now.calls), errors: sum(({ now }) => now.errors) },
+    ...(by === "worker" ? { worker: name } : {}),
+    members,
+  };
 }
