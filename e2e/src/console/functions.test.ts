@@ -112,7 +112,7 @@ it("invokes with the schema's proposal by keyboard alone, and shows the result",
   await page.waitForURL(/functions\/orders(?:::|%3A%3A)create/);
   await page.getByRole("tab", { name: "Overview" }).focus();
   await page.keyboard.press("]");
-  await page.getByText("Fits the schema").waitFor();
+  await page.getByText("Matches the schema").waitFor();
   await page.keyboard.press("Control+Enter");
   await result(page).getByText("OK", { exact: true }).waitFor();
   expect(await textOf(result(page))).toMatch(/"item": "x"[\s\S]*"amount": 2[\s\S]*"size": "m"/);
@@ -125,7 +125,7 @@ it.each(["0", "false", "null", '""', "9007199254740993", "[1.50,1234567890123456
     // State stores the input exactly. A handler in JavaScript would round the numbers.
     await pasteIntoEditor(page, `{"scope":"digits","key":"k","value":${value}}`);
     // The validation message moves the button.
-    await page.getByText("Fits the schema").waitFor();
+    await page.getByText("Matches the schema").waitFor();
     await page.getByRole("button", { name: "Invoke", exact: true }).click();
     await result(page).getByText("OK", { exact: true }).waitFor();
     for (const part of value.match(/[\d.]{2,}|^(?:0|false|null|"")$/g) ?? [])

@@ -204,7 +204,7 @@ it("shows the last run of a trigger, and links to its trace", async () => {
   await row.getByText(/ago|now/).waitFor({ timeout: 20_000 });
   // The runs of a queue trigger are on the queue's page; the list must not claim that there are none.
   await page.getByRole("button", { name: "QUEUE 1", exact: true }).first().click();
-  await page.getByRole("row").filter({ hasText: "default" }).getByText("See queue").waitFor();
+  await page.getByRole("row").filter({ hasText: "default" }).getByText("View queue").waitFor();
   await visit(page, "/triggers?type=http");
   await row.getByRole("link", { name: /ago|now/ }).click();
   await page.waitForURL(/\/traces\/[0-9a-f]{32}/);

@@ -26,7 +26,7 @@ export function DisplayFields() {
         </select>
       </label>
       <p className="pl-27 text-ink-3">
-        It is {dateTime(now, zone)} there. <kbd>z</kbd> switches between local time and UTC.
+        Current time: {dateTime(now, zone)}. <kbd>z</kbd> switches between local time and UTC.
       </p>
       <label className="flex items-center gap-3">
         <span className="w-24 text-ink-2">Theme</span>

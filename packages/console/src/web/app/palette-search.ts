@@ -87,7 +87,7 @@ const SEARCHES: readonly Search[] = [
     heading: "Traces",
     async find(text, signal) {
       if (/^[0-9a-f]{32}$/i.test(text))
-        return [{ href: `/traces/${text.toLowerCase()}`, label: text.toLowerCase(), note: "by its id" }];
+        return [{ href: `/traces/${text.toLowerCase()}`, label: text.toLowerCase(), note: "by ID" }];
       interface Found {
         readonly spans: readonly { readonly trace_id: string; readonly name: string; readonly trace: TraceSummary }[];
       }

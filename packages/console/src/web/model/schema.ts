@@ -110,14 +110,14 @@ export function constraintsOf(schema: Schema): readonly string[] {
   add("exclusiveMinimum", (value) => `over ${String(value)}`);
   add("exclusiveMaximum", (value) => `under ${String(value)}`);
   add("multipleOf", (value) => `a multiple of ${String(value)}`);
-  add("minLength", (value) => `${String(value)} characters at least`);
-  add("maxLength", (value) => `${String(value)} characters at most`);
+  add("minLength", (value) => `at least ${String(value)} characters`);
+  add("maxLength", (value) => `at most ${String(value)} characters`);
   add("pattern", (value) => `matches ${String(value)}`);
   add("format", (value) => String(value));
-  add("minItems", (value) => `${String(value)} items at least`);
-  add("maxItems", (value) => `${String(value)} items at most`);
-  if (schema.uniqueItems === true) found.push("no item twice");
-  if (schema.additionalProperties === false) found.push("no other members");
+  add("minItems", (value) => `at least ${String(value)} items`);
+  add("maxItems", (value) => `at most ${String(value)} items`);
+  if (schema.uniqueItems === true) found.push("unique items");
+  if (schema.additionalProperties === false) found.push("no additional properties");
   if (Array.isArray(schema.enum)) found.push(schema.enum.map((value) => JSON.stringify(value)).join(", "));
   return found;
 }

@@ -27,8 +27,8 @@ const RECEIVERS: readonly PlainColumn<TelemetryStatus["receivers"][number]>[] = 
     cell: ({ kind, address }) => `${kind.replace("_", " ")}${address === null ? "" : ` ${address}`}`,
   },
   { header: "State", cell: ({ state }) => <span className="capitalize">{state}</span> },
-  { header: "Accepted", align: "right", cell: ({ accepted }) => accepted },
-  { header: "Refused", align: "right", cell: ({ refused }) => refused },
+  { header: "Accepted", align: "right", cell: ({ accepted }) => accepted.toLocaleString("en-GB") },
+  { header: "Rejected", align: "right", cell: ({ refused }) => refused.toLocaleString("en-GB") },
 ];
 
 function ExporterState({ state }: { readonly state: string }) {
@@ -80,7 +80,10 @@ function Status({ status }: { readonly status: TelemetryStatus }) {
       {status.dropped.length > 0 && (
         <Warning>
           Dropped since the engine started:{" "}
-          {status.dropped.map(({ signal, reason, count }) => `${count} ${signal} (${reason})`).join(", ")}.
+          {status.dropped
+            .map(({ signal, reason, count }) => `${count.toLocaleString("en-GB")} ${signal} (${reason})`)
+            .join(", ")}
+          .
         </Warning>
       )}
       <Facts>

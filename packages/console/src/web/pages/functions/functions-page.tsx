@@ -79,7 +79,11 @@ export default function FunctionsPage() {
   const list = (
     <DataRegion
       loading={!isLoaded}
-      error={functions.status === "refused" ? new Error(functions.reason ?? "the engine refused the list") : undefined}
+      error={
+        functions.status === "refused"
+          ? new Error(functions.reason ?? "the engine rejected the subscription")
+          : undefined
+      }
       empty={visible.length === 0}
       filtered={
         filters.length === 0

@@ -111,7 +111,7 @@ it("lists the members of a schema, of its objects and of its array items", () =>
   };
   expect(schemaFields(schema)).toMatchObject([
     { path: "a", type: "array of object", required: true },
-    { path: "a[].b", type: "string", required: false, default: '"x"', constraints: ["3 characters at most"] },
+    { path: "a[].b", type: "string", required: false, default: '"x"', constraints: ["at most 3 characters"] },
   ]);
   expect(schemaFields({ type: "object", properties: { me: { $ref: "#" } } }).length).toBeLessThan(20);
 });

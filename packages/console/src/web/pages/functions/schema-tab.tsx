@@ -53,7 +53,7 @@ function SchemaSection({
             </p>
           )}
           {fields.length > 0 && (
-            <ScrollArea label={`Members of the ${title.toLowerCase()}`} className="rounded-md border border-line">
+            <ScrollArea label={`Fields of the ${title.toLowerCase()}`} className="rounded-md border border-line">
               <table className="w-full text-left">
                 <thead className="bg-raised text-[12px] text-ink-2">
                   <tr>

@@ -92,7 +92,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
           {isDelayWrong && <span className="text-danger">Must be a whole number of milliseconds</span>}
         </label>
         <label className="flex min-w-32 flex-1 flex-col gap-1">
-          Dedupe key
+          Deduplication key
           <input
             value={dedupeKey}
             spellCheck={false}

@@ -130,6 +130,6 @@ export function jobColumns(
 }
 
 function ResultPreview({ job: { json, result_kept } }: { readonly job: Job }) {
-  if (result_kept === false) return <span className="text-ink-3">not kept</span>;
+  if (result_kept === false) return <span className="text-ink-3">not stored</span>;
   return <code className="text-ink-2">{maskedPreview(json, PREVIEW)}</code>;
 }

@@ -44,7 +44,7 @@ export default function JobDetail({ jobId, onClose }: { readonly jobId: string; 
         retry={() => void query.refetch()}
         empty={isNotFound}
         emptyState={
-          <EmptyState title="Job not found">It has completed or was removed, and is no longer kept.</EmptyState>
+          <EmptyState title="Job not found">It has completed or was removed, and is no longer stored.</EmptyState>
         }
         className="gap-3 p-3"
       >
@@ -58,7 +58,7 @@ export default function JobDetail({ jobId, onClose }: { readonly jobId: string; 
             <div>
               <h3 className="mb-1 font-medium">{job.state === "done" ? "Result" : "Data"}</h3>
               {job.result_kept === false ? (
-                <p className="text-ink-2">The result is larger than 64 KiB, so the engine did not keep it.</p>
+                <p className="text-ink-2">The result is larger than 64 KiB, so the engine does not store it.</p>
               ) : (
                 <JsonView text={job.json} name={`job-${job.job_id}`} />
               )}

@@ -34,7 +34,7 @@ export function JobFacts({ job }: { readonly job: Job }) {
           </Link>
         )}
       </Fact>
-      <Fact name="Waits because">{job.reason ?? null}</Fact>
+      <Fact name="Waiting for">{job.reason ?? null}</Fact>
       <Fact name="Progress">{job.progress == null ? null : <Progress progress={job.progress} />}</Fact>
       <Fact name="Failed attempts">
         {job.attempts} of {job.max_attempts}
@@ -44,11 +44,11 @@ export function JobFacts({ job }: { readonly job: Job }) {
       <TimeFact name="Failed" iso={job.failed_at} />
       <TimeFact name="Ended" iso={job.ended_at} />
       <Fact name="Duration">{job.duration_ms === undefined ? null : <Duration ms={job.duration_ms} />}</Fact>
-      <TimeFact name="Kept until" iso={job.kept_until} />
+      <TimeFact name="Stored until" iso={job.kept_until} />
       <TimeFact name="Expires" iso={job.expires_at} />
       <Fact name="Priority">{job.priority === 0 ? null : job.priority}</Fact>
       <Fact name="Group">{job.group}</Fact>
-      <Fact name="Dedupe key">{job.dedupe_key}</Fact>
+      <Fact name="Deduplication key">{job.dedupe_key}</Fact>
       <Fact name="Enqueued by">{job.made_by?.principal ?? null}</Fact>
       <Fact name="Trace">{job.trace_id === null ? null : <TraceLink id={job.trace_id} />}</Fact>
       <Fact name="Size">{bytes(job.bytes)}</Fact>

@@ -22,8 +22,8 @@ const EMPTY_TEXTS: Readonly<Record<ListedJobState, { readonly title: string; rea
     text: "A job becomes a dead letter when its last attempt fails. You can redrive it from here.",
   },
   done: {
-    title: "No done jobs",
-    text: "The queue keeps jobs that succeeded for a limited time, as keep_completed in the config says.",
+    title: "No completed jobs",
+    text: "Completed jobs are stored for a limited time, as set by keep_completed in the config.",
   },
 };
 

@@ -6,7 +6,7 @@ export function TriggerNote({ triggers }: { readonly triggers: readonly Binding[
   if (triggers.length === 0) return null;
   return (
     <p className="text-warn">
-      A change fires {triggers.length === 1 ? "a trigger" : `${triggers.length} triggers`}:{" "}
+      A change activates {triggers.length === 1 ? "a trigger" : `${triggers.length} triggers`}:{" "}
       {triggers.slice(0, 5).map(({ id, function_id }, at) => (
         <span key={id}>
           {at > 0 && ", "}

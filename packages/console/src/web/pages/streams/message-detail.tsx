@@ -101,7 +101,7 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
         </Fact>
         <Fact name="Connection">
           <code className="break-all">{connection_id}</code>{" "}
-          <CopyButton text={connection_id} label="Copy the connection's id" className="size-6" />
+          <CopyButton text={connection_id} label="Copy the connection ID" className="size-6" />
         </Fact>
       </dl>
       <section aria-labelledby="payload">

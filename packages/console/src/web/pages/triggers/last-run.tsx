@@ -54,7 +54,7 @@ export function LastRun({
         className="text-accent hover:underline"
         title="Jobs do not record their trigger; see the jobs of its queue"
       >
-        See queue
+        View queue
       </Link>
     );
   }

@@ -53,7 +53,9 @@ export default function TriggersPage() {
   const list = (
     <DataRegion
       loading={!triggers.loaded}
-      error={triggers.status === "refused" ? new Error(triggers.reason ?? "the engine refused the list") : undefined}
+      error={
+        triggers.status === "refused" ? new Error(triggers.reason ?? "the engine rejected the subscription") : undefined
+      }
       empty={visible.length === 0}
       filtered={
         filters.length === 0

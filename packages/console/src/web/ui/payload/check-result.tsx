@@ -8,7 +8,7 @@ export function CheckResult({ check }: { readonly check: Check | undefined }) {
     return (
       <p className="inline-flex items-center gap-1.5 text-ok">
         <CircleCheck aria-hidden className="size-3.5" />
-        Fits the schema
+        Matches the schema
       </p>
     );
   }

@@ -81,7 +81,7 @@ export function AlertActions({
         open={isConfirming}
         onClose={() => setConfirming(false)}
         title={`Delete the alert ${name}?`}
-        description="The engine stops evaluating it. Its past firings stay in the history until the engine stops."
+        description="The engine stops evaluating it. Its history is stored until the engine stops."
         action="Delete the alert"
         isPending={change.isPending}
         refusal={refusal}

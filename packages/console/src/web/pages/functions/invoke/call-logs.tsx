@@ -34,7 +34,7 @@ export function CallLogs({ traceId }: { readonly traceId: string }) {
   });
   if (error !== null) return <p className="text-ink-2">Failed to load the logs of the call: {error.message}</p>;
   if (data === undefined) return null;
-  if (data.logs.length === 0) return <p className="text-ink-3">The call logged nothing.</p>;
+  if (data.logs.length === 0) return <p className="text-ink-3">The call wrote no log entries.</p>;
   return (
     <div className="flex flex-col gap-1">
       <h4 className="font-medium text-ink-2">
@@ -42,7 +42,7 @@ export function CallLogs({ traceId }: { readonly traceId: string }) {
         {data.total > data.logs.length && (
           <span className="font-normal text-ink-3">
             {" "}
-            (the first {data.logs.length} of {data.total})
+            (the first {data.logs.length} of {data.total.toLocaleString("en-GB")})
           </span>
         )}
       </h4>
