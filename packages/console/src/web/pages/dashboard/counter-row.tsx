@@ -1,3 +1,4 @@
+import { useCallLine, useDurationLine } from "../../lib/call-lines.ts";
 import { percent } from "../../lib/percent.ts";
 import { duration } from "../../lib/time.ts";
 import { useLiveCollection, useLiveState, useWorkers } from "../../lib/use-live.ts";
@@ -6,7 +7,6 @@ import { useNow } from "../../ui/time.tsx";
 import { isUnreachable } from "../../ui/unreachable.tsx";
 import { CounterCard } from "./counter-card.tsx";
 import type { OwnFigures } from "./own-calls.ts";
-import { useCallLine, useP95Line } from "./use-call-lines.ts";
 import type { CounterName, CountersNow } from "./use-counters.ts";
 import type { MetricSample } from "./use-metric-samples.ts";
 
@@ -47,7 +47,7 @@ export function CounterRow({
   const now = useNow();
   const line = useCallLine(own);
   const slowest = figures?.slowest;
-  const p95Line = useP95Line(slowest?.function_id);
+  const p95Line = useDurationLine(slowest?.function_id, "p95");
   // The rate of an engine that started within the range covers only the time since its start.
   const minutes = Math.max(Math.min(rangeMs, now - (state.engine?.started_at_ms ?? 0)), 5_000) / 60_000;
   const system = workers.filter(({ internal }) => internal).length;

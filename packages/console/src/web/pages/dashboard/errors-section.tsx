@@ -56,7 +56,7 @@ export function ErrorsSection({ rangeMs }: { readonly rangeMs: number }) {
               />
               <span
                 className="w-12 shrink-0 text-right font-mono text-[12px] text-danger"
-                title={`${count} failed calls with this cause`}
+                title={`${count.toLocaleString("en-GB")} failed calls with this cause`}
               >
                 {count.toLocaleString("en-GB")}×
               </span>

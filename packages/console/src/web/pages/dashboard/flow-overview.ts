@@ -96,5 +96,7 @@ function wholeOf({ own, triggers, figures, seen, cronTexts }: OverviewSources): 
 
 function callsNote({ kind, calls, errors }: GraphNode): string | undefined {
   if (kind !== "function") return undefined;
-  return errors > 0 ? `${calls} calls, ${errors} failed` : `${calls} calls`;
+  return errors > 0
+    ? `${calls.toLocaleString("en-GB")} calls, ${errors.toLocaleString("en-GB")} failed`
+    : `${calls.toLocaleString("en-GB")} calls`;
 }

@@ -163,7 +163,7 @@ function workerIssues({ workers, disconnected, nowMs }: IssueSources): readonly 
 }
 
 function errorRateIssue({ function_id, calls, errors, error_rate }: FunctionFigures): Issue {
-  const detail = `${errors} of ${calls} calls failed (${percent(error_rate)})`;
+  const detail = `${errors.toLocaleString("en-GB")} of ${calls.toLocaleString("en-GB")} calls failed (${percent(error_rate)})`;
   const href = `/traces?fn=${segment(function_id)}&failed=true`;
   return {
     key: `errors ${function_id}`,
@@ -176,7 +176,7 @@ function errorRateIssue({ function_id, calls, errors, error_rate }: FunctionFigu
 }
 
 function deadLetterIssue({ queue, dead, deadFunctionId }: QueueState): Issue {
-  const detail = `${dead} ${dead === 1 ? "job" : "jobs"} exhausted all attempts`;
+  const detail = `${dead.toLocaleString("en-GB")} ${dead === 1 ? "job" : "jobs"} exhausted all attempts`;
   return {
     key: `dead ${queue}`,
     functionId: deadFunctionId,

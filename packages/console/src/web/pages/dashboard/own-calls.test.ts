@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { moduleIds } from "../../lib/own-functions.ts";
 import type { FunctionFigures } from "../../lib/use-function-figures.ts";
-import { callLine, ownFigures, ownIds } from "./own-calls.ts";
+import { ownFigures, ownIds } from "./own-calls.ts";
 
 it("separates workers' functions from the engine's", () => {
   const workers = [
@@ -24,34 +24,4 @@ it("sums calls and returns the slowest function", () => {
   ] as FunctionFigures[];
   expect(ownFigures(figures)).toMatchObject({ calls: 4, errors: 1, errorRate: 0.25, slowest: { function_id: "b" } });
   expect(ownFigures([])).toEqual({ calls: 0, errors: 0, errorRate: 0, slowest: undefined });
-});
-
-it("leaves a gap where the engine did not run, but not where nothing was called", () => {
-  const series = [
-    {
-      labels: { function_id: "a", outcome: "ok" },
-      points: [
-        [1, null],
-        [2, 1],
-        [3, null],
-      ],
-    },
-    {
-      labels: { function_id: "a", outcome: "error" },
-      points: [
-        [1, null],
-        [2, 1],
-        [3, null],
-      ],
-    },
-    {
-      labels: { function_id: "engine::info", outcome: "ok" },
-      points: [
-        [1, null],
-        [2, 5],
-        [3, 5],
-      ],
-    },
-  ] as const;
-  expect(callLine(series, new Set(["a"]))).toEqual({ calls: [null, 120, 0], errors: [null, 50, null] });
 });

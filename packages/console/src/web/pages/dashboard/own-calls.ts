@@ -30,36 +30,3 @@ export function ownFigures(figures: readonly FunctionFigures[]): OwnFigures {
   );
   return { calls, errors, errorRate: calls === 0 ? 0 : errors / calls, slowest };
 }
-
-export interface CallSeries {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly points: readonly (readonly [number, number | null])[];
-}
-
-export interface CallLine {
-  readonly calls: readonly (number | null)[];
-  readonly errors: readonly (number | null)[];
-}
-
-/** Calls per minute and percentage of failures over time. Null where the engine has no data. */
-export function callLine(series: readonly CallSeries[], own: ReadonlySet<string>): CallLine {
-  const known = new Set<number>();
-  const sums = new Map<number, { calls: number; errors: number }>();
-  for (const { labels, points } of series) {
-    for (const [ms, value] of points) {
-      const sum = sums.get(ms) ?? { calls: 0, errors: 0 };
-      sums.set(ms, sum);
-      if (value === null) continue;
-      // A value of any function shows that the engine was running then.
-      known.add(ms);
-      if (!own.has(labels.function_id ?? "")) continue;
-      sum.calls += value * 60;
-      if (labels.outcome !== "ok") sum.errors += value * 60;
-    }
-  }
-  const inOrder = [...sums].sort(([a], [b]) => a - b);
-  return {
-    calls: inOrder.map(([ms, { calls }]) => (known.has(ms) ? calls : null)),
-    errors: inOrder.map(([ms, { calls, errors }]) => (known.has(ms) && calls > 0 ? (errors / calls) * 100 : null)),
-  };
-}

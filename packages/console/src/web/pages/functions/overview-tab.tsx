@@ -1,8 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import { useId } from "react";
+import { useId, useMemo } from "react";
+import { useCallLine, useDurationLine } from "../../lib/call-lines.ts";
 import type { FunctionItem } from "../../model/functions.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
+import { Sparkline } from "../../ui/sparkline.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
 import { type FunctionStats, STATUS_MEANINGS, STATUS_TONES, statusLabel } from "./model.ts";
 import type { StatsByFunction } from "./use-function-stats.ts";
@@ -20,7 +22,7 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
       <p className={item.description === null ? "text-ink-3" : "whitespace-pre-wrap"}>
         {item.description ?? "No description"}
       </p>
-      <Figures stats={stats.byId.get(item.function_id)} source={stats} />
+      <Figures functionId={item.function_id} stats={stats.byId.get(item.function_id)} source={stats} />
       <div className="grid gap-5 sm:grid-cols-2">
         <LinkList
           title={`Workers (${item.workers.length})`}
@@ -94,7 +96,19 @@ function LinkList({
   );
 }
 
-function Figures({ stats, source }: { readonly stats: FunctionStats | undefined; readonly source: StatsByFunction }) {
+function Figures({
+  functionId,
+  stats,
+  source,
+}: {
+  readonly functionId: string;
+  readonly stats: FunctionStats | undefined;
+  readonly source: StatsByFunction;
+}) {
+  const functions = useMemo(() => new Set([functionId]), [functionId]);
+  const line = useCallLine(functions, { function_id: functionId });
+  const median = useDurationLine(functionId, "p50");
+  const p95 = useDurationLine(functionId, "p95");
   if (!source.loaded)
     return source.error === null ? null : (
       <p role="alert" className="text-ink-2">
@@ -102,25 +116,41 @@ function Figures({ stats, source }: { readonly stats: FunctionStats | undefined;
       </p>
     );
   if (stats === undefined) return <p className="text-ink-2">Not called in the last 15 minutes.</p>;
-  const figures: readonly { readonly name: string; readonly value: React.ReactNode }[] = [
-    { name: "Calls", value: stats.calls },
+  const figures: readonly {
+    readonly name: string;
+    readonly value: React.ReactNode;
+    readonly line?: readonly (number | null)[] | undefined;
+    readonly isBad?: boolean;
+  }[] = [
+    { name: "Calls", value: stats.calls.toLocaleString("en-GB"), line: line?.calls },
     { name: "Per second", value: stats.rate_per_second.toFixed(stats.rate_per_second < 10 ? 2 : 0) },
     {
       name: "Errors",
-      value: `${stats.errors} (${(stats.error_rate * 100).toFixed(stats.error_rate === 0 ? 0 : 1)} %)`,
+      value: `${stats.errors.toLocaleString("en-GB")} (${(stats.error_rate * 100).toFixed(stats.error_rate === 0 ? 0 : 1)} %)`,
+      ...{ line: line?.errors, isBad: stats.errors > 0 },
     },
-    { name: "p50", value: stats.p50_ms === null ? "–" : <Duration ms={stats.p50_ms} /> },
-    { name: "p95", value: stats.p95_ms === null ? "–" : <Duration ms={stats.p95_ms} /> },
+    { name: "p50", value: stats.p50_ms === null ? "–" : <Duration ms={stats.p50_ms} />, line: median },
+    { name: "p95", value: stats.p95_ms === null ? "–" : <Duration ms={stats.p95_ms} />, line: p95 },
     { name: "Last call", value: stats.last_call == null ? "–" : <Ago ms={stats.last_call.at_ms} /> },
   ];
   return (
     <section aria-label="Last 15 minutes">
       <h3 className="pb-1 font-medium">Last 15 minutes</h3>
       <dl className="grid grid-cols-[repeat(auto-fill,minmax(6.5rem,1fr))] gap-2">
-        {figures.map(({ name, value }) => (
+        {figures.map(({ name, value, line: values, isBad = false }) => (
           <div key={name} className="rounded-md bg-raised px-3 py-2">
             <dt className="text-[12px] text-ink-2">{name}</dt>
-            <dd className="font-medium tabular-nums">{value}</dd>
+            <dd className="font-medium tabular-nums">
+              {value}
+              {values !== undefined && (
+                <Sparkline
+                  values={values}
+                  text={`${name} over the last 15 minutes`}
+                  tone={isBad ? "danger" : "accent"}
+                  className="mt-1 block w-full"
+                />
+              )}
+            </dd>
           </div>
         ))}
       </dl>
