@@ -100,13 +100,15 @@ describe("the graph", () => {
     const { page } = await open();
     const name = page.locator('[data-kind="function"] .flow-name').first();
     const sizeOnScreen = (): Promise<number> =>
-      name.evaluate((element: { readonly offsetWidth: number; getBoundingClientRect(): { readonly width: number } }) => {
-        const { getComputedStyle: styleOf } = globalThis as unknown as {
-          getComputedStyle(of: unknown): { readonly fontSize: string };
-        };
-        const zoom = element.getBoundingClientRect().width / element.offsetWidth;
-        return Number.parseFloat(styleOf(element).fontSize) * zoom;
-      });
+      name.evaluate(
+        (element: { readonly offsetWidth: number; getBoundingClientRect(): { readonly width: number } }) => {
+          const { getComputedStyle: styleOf } = globalThis as unknown as {
+            getComputedStyle(of: unknown): { readonly fontSize: string };
+          };
+          const zoom = element.getBoundingClientRect().width / element.offsetWidth;
+          return Number.parseFloat(styleOf(element).fontSize) * zoom;
+        },
+      );
     await name.waitFor();
     expect(await sizeOnScreen()).toBeGreaterThanOrEqual(11);
     const zoomOut = page.getByRole("button", { name: "Zoom Out" });

@@ -1,9 +1,9 @@
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { Keyboard, Link2, LogOut, Menu, Monitor, Moon, PanelLeft, Search, Settings2, Sun } from "lucide-react";
+import { Clock, Keyboard, Link2, LogOut, Menu, Monitor, Moon, PanelLeft, Search, Settings2, Sun } from "lucide-react";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { keysText, useHotkey } from "../lib/hotkeys.ts";
 import { hasSession, logOut } from "../lib/page-token.ts";
-import { setZone, useZone } from "../lib/time.ts";
+import { setZone, swapTimes, useSwappedTimes, useZone } from "../lib/time.ts";
 import { Button } from "../ui/button.tsx";
 import { cn } from "../ui/cn.ts";
 import { loadDialog } from "../ui/dialog.tsx";
@@ -52,6 +52,7 @@ export function Shell() {
   const zone = useZone();
   useHotkey("mod+,", "Display: time zone, theme, density, shortcuts", () => setDisplayOpen(true));
   useHotkey("z", "Local time or UTC", () => setZone(zone === "UTC" ? "local" : "UTC"));
+  useHotkey("x", "Swap relative and absolute times", swapTimes);
   useHotkey(isDrawer && isDrawerOpen ? "Escape" : "never", "Close the menu", () => setDrawerOpen(false));
   return (
     <div className="flex h-full flex-col">
@@ -102,6 +103,7 @@ interface TopBarProps {
 function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }: TopBarProps) {
   const { theme } = usePreferences();
   const zone = useZone();
+  const areSwapped = useSwappedTimes();
   const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
   const zoneName = zone === "local" ? Intl.DateTimeFormat().resolvedOptions().timeZone : zone;
   const Icon = { system: Monitor, light: Sun, dark: Moon }[theme];
@@ -134,6 +136,15 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
       >
         {zoneName}
       </Button>
+      <Button
+        look="ghost"
+        aria-label="Swap relative and absolute times"
+        title="Swap relative and absolute times (x)"
+        aria-pressed={areSwapped}
+        className="hidden sm:inline-flex"
+        onClick={swapTimes}
+        icon={<Clock aria-hidden className="size-4" />}
+      />
       <Button
         look="ghost"
         aria-label="Copy the link to this view"

@@ -7,6 +7,11 @@ const KEY = "svc.zone";
 let zone: Zone = localStorage.getItem(KEY) ?? "local";
 const listeners = new Set<() => void>();
 
+function listen(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
 export function setZone(next: Zone): void {
   zone = next;
   localStorage.setItem(KEY, next);
@@ -15,13 +20,19 @@ export function setZone(next: Zone): void {
 
 /** Returns the time zone of the page; key `z` switches it. */
 export function useZone(): Zone {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => zone,
-  );
+  return useSyncExternalStore(listen, () => zone);
+}
+
+let areSwapped = false;
+
+/** Shows relative times in place of absolute ones and the reverse, until the page is reloaded. */
+export function swapTimes(): void {
+  areSwapped = !areSwapped;
+  for (const listener of listeners) listener();
+}
+
+export function useSwappedTimes(): boolean {
+  return useSyncExternalStore(listen, () => areSwapped);
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();

@@ -36,7 +36,9 @@ export function FilterTabs<Value extends string>({
           )}
         >
           {tab.label}
-          {tab.count !== undefined && <span className="font-mono text-[11px] text-ink-3">{tab.count}</span>}
+          {tab.count !== undefined && (
+            <span className="font-mono text-[11px] text-ink-3">{tab.count.toLocaleString("en-GB")}</span>
+          )}
         </button>
       ))}
     </fieldset>

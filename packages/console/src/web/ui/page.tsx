@@ -59,8 +59,11 @@ export function Page({
 
 function Count({ count }: { readonly count: number }) {
   return (
-    <span className="rounded bg-raised px-1.5 font-mono text-[11px] text-ink-2" title={`${count} in total`}>
-      {count}
+    <span
+      className="rounded bg-raised px-1.5 font-mono text-[11px] text-ink-2"
+      title={`${count.toLocaleString("en-GB")} in total`}
+    >
+      {count.toLocaleString("en-GB")}
     </span>
   );
 }

@@ -47,7 +47,9 @@ export function Tabs({
             className="-mb-px h-9 whitespace-nowrap border-transparent border-b-2 px-2 text-ink-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
           >
             {tab.label}
-            {tab.count !== undefined && <span className="ml-1.5 font-mono text-[11px] text-ink-3">{tab.count}</span>}
+            {tab.count !== undefined && (
+              <span className="ml-1.5 font-mono text-[11px] text-ink-3">{tab.count.toLocaleString("en-GB")}</span>
+            )}
           </Radix.Trigger>
         ))}
       </Radix.List>

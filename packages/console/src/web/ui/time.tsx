@@ -1,5 +1,7 @@
-import { useSyncExternalStore } from "react";
-import { clockTime, dateTime, duration, relative, useZone } from "../lib/time.ts";
+import { type ReactNode, useSyncExternalStore } from "react";
+import { clockTime, dateTime, duration, relative, useSwappedTimes, useZone } from "../lib/time.ts";
+
+const DAY_MS = 86_400_000;
 
 // One timer for all relative times on the page; it runs while one is shown.
 const tickers = new Set<() => void>();
@@ -26,7 +28,8 @@ export function useNow(): number {
 }
 
 /**
- * Shows a time in the page's zone, with its ISO form as title. `as`: `clock` shows 14:03:27.512, `date` also the day.
+ * Shows a time in the page's zone, with its ISO form as title. `as`: `clock` shows 14:03:27.512, `date` also the day. It
+ * is relative while times are swapped.
  */
 export function Timestamp({
   ms,
@@ -40,23 +43,48 @@ export function Timestamp({
   readonly className?: string;
 }) {
   const zone = useZone();
+  return (
+    <Time ms={ms} className={className}>
+      {useSwappedTimes() ? <Relative ms={ms} /> : as === "clock" ? clockTime(ms, zone, withMs) : dateTime(ms, zone)}
+    </Time>
+  );
+}
+
+/** Shows a relative time, e.g. `3 s ago`. It is absolute while times are swapped. */
+export function Ago({ ms, className }: { readonly ms: number; readonly className?: string }) {
+  const zone = useZone();
+  return (
+    <Time ms={ms} className={className}>
+      {!useSwappedTimes() ? (
+        <Relative ms={ms} />
+      ) : Math.abs(Date.now() - ms) < DAY_MS ? (
+        clockTime(ms, zone, false)
+      ) : (
+        dateTime(ms, zone)
+      )}
+    </Time>
+  );
+}
+
+function Time({
+  ms,
+  className,
+  children,
+}: {
+  readonly ms: number;
+  readonly className: string | undefined;
+  readonly children: ReactNode;
+}) {
   const iso = isoOf(ms);
   return (
     <time dateTime={iso} title={iso} className={className}>
-      {as === "clock" ? clockTime(ms, zone, withMs) : dateTime(ms, zone)}
+      {children}
     </time>
   );
 }
 
-/** Shows a relative time, e.g. `3 s ago`. */
-export function Ago({ ms, className }: { readonly ms: number; readonly className?: string }) {
-  const now = useNow();
-  const iso = isoOf(ms);
-  return (
-    <time dateTime={iso} title={iso} className={className}>
-      {relative(ms, Math.max(now, Date.now() - 1000))}
-    </time>
-  );
+function Relative({ ms }: { readonly ms: number }) {
+  return relative(ms, Math.max(useNow(), Date.now() - 1_000));
 }
 
 export function Duration({ ms, className }: { readonly ms: number; readonly className?: string }) {

@@ -25,11 +25,15 @@ it("draws edges from right to left sides, or from bottom to top sides in a verti
   );
 });
 
+it("says that the counts of a sample are lower bounds", () => {
+  const beside = new Map(["function a<b>", "function c"].map((id, at) => [id, { x: at * 400, y: 0 }]));
+  expect(svgOf(graph, beside, { isVertical: false, isSample: true }, color)).toContain(">≥1×<");
+  expect(svgOf(graph, beside, { isVertical: false, isSample: false }, color)).toContain(">1×<");
+});
+
 it("escapes names, and references nothing external", () => {
   const svg = svgOf(graph, new Map(), { isVertical: false, isSample: true }, color);
   expect(svg).toContain("a&lt;b&gt;");
-  // The counts of a sample are lower bounds.
-  expect(svg).toContain(">≥1×<");
   expect(svg.match(/https?:[^"]*/g)).toEqual(["http://www.w3.org/2000/svg"]);
 });
 

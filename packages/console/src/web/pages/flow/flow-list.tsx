@@ -42,7 +42,7 @@ export function FlowList({
         header: "Calls",
         width: "5rem",
         align: "right",
-        cell: (node) => (isCalled(node) ? node.calls : "–"),
+        cell: (node) => (isCalled(node) ? node.calls.toLocaleString("en-GB") : "–"),
       },
       {
         key: "errors",
@@ -50,7 +50,7 @@ export function FlowList({
         width: "5rem",
         align: "right",
         from: 640,
-        cell: (node) => (isCalled(node) ? node.errors : "–"),
+        cell: (node) => (isCalled(node) ? node.errors.toLocaleString("en-GB") : "–"),
       },
     ];
   }, [graph]);

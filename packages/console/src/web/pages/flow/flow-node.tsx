@@ -1,4 +1,5 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
+import { serviceColor } from "../../lib/service-colors.ts";
 import { type GraphNode, NOW_SECONDS } from "../../model/flow-graph.ts";
 import { isCalled, isThing, KIND_NAMES } from "../../model/node-kinds.ts";
 import { cn } from "../../ui/cn.ts";
@@ -33,6 +34,7 @@ export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: Node
         isFocus && "outline outline-2 outline-accent outline-offset-1",
         isDim && "opacity-25",
       )}
+      style={node.worker === undefined ? undefined : { borderLeft: `4px solid ${serviceColor(node.worker)}` }}
     >
       <Handle
         type="target"

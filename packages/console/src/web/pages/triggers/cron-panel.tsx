@@ -82,7 +82,9 @@ function NextRuns({ cron }: { readonly cron: CronTrigger }) {
         {cron.next_runs.map((at) => (
           <li key={at} className="flex flex-wrap gap-x-3">
             <Timestamp ms={Date.parse(at)} as="date" />
-            {zone !== "UTC" && <span className="text-ink-3">{dateTime(Date.parse(at), "UTC")} UTC</span>}
+            {dateTime(Date.parse(at), zone) !== dateTime(Date.parse(at), "UTC") && (
+              <span className="text-ink-3">{dateTime(Date.parse(at), "UTC")} UTC</span>
+            )}
             <span className="text-ink-2">
               <Ago ms={Date.parse(at)} />
             </span>

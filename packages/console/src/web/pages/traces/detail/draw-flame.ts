@@ -1,6 +1,6 @@
+import { serviceToken } from "../../../lib/service-colors.ts";
 import { selfTimeMs, type TraceForest } from "../../../model/span-forest.ts";
 import type { Frame } from "../model/flame-layout.ts";
-import { colorToken } from "./service-colors.ts";
 import { shareOf, type ViewWindow } from "./time-window.ts";
 
 /** Height of a lane, in pixels. */
@@ -106,12 +106,12 @@ function drawText(
   context.restore();
 }
 
-function tokenOf({ node }: Frame, { colors, forest }: FlameDrawing): string {
+function tokenOf({ node }: Frame, { colors }: FlameDrawing): string {
   if (node.span === undefined) return "--warn";
   if (colors === "self") return "--warn";
   if (colors === "status" || node.status === "error")
     return node.status === "error" ? "--danger" : node.status === "pending" ? "--info" : "--ok";
-  return colorToken(forest.services, node.service);
+  return serviceToken(node.service);
 }
 
 /** Limits the frames, since a call with 100,000 spread arguments overflows the stack. */

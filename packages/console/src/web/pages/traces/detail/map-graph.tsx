@@ -12,10 +12,10 @@ import {
 } from "@xyflow/react";
 import { type CSSProperties, useEffect, useMemo, useState } from "react";
 import type { LayoutAnswer, LayoutRequest } from "../../../lib/graph-layout.worker.ts";
+import { serviceColor } from "../../../lib/service-colors.ts";
 import { duration } from "../../../lib/time.ts";
 import { cn } from "../../../ui/cn.ts";
 import type { GraphEdge, GraphNode } from "../model/trace-graph.ts";
-import { barClass } from "./service-colors.ts";
 
 const WIDTH = 190;
 const HEIGHT = 58;
@@ -35,11 +35,9 @@ const nodeTypes = { service: ServiceBox };
 /** The map as a graph. Tab moves between nodes, Enter shows their spans. */
 export default function MapGraph({
   graph,
-  services,
   onOpen,
 }: {
   readonly graph: { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] };
-  readonly services: readonly string[];
   readonly onOpen: (service: string) => void;
 }) {
   const positions = useLayout(graph);
@@ -53,11 +51,11 @@ export default function MapGraph({
           position: { x: position?.x ?? 0, y: position?.y ?? 0 },
           width: WIDTH,
           height: HEIGHT,
-          data: { service, color: barClass(services, service.id) },
+          data: { service, color: serviceColor(service.id) },
           ariaLabel: `${service.id}: ${service.spans} spans, ${service.errors} errors`,
         };
       }),
-    [graph.nodes, positions, services],
+    [graph.nodes, positions],
   );
   const edges = useMemo(() => graph.edges.map(drawnEdge), [graph.edges]);
   if (positions === undefined) return <p className="p-4 text-ink-3">Laying out the graph</p>;
@@ -97,7 +95,7 @@ function drawnEdge(edge: GraphEdge): Edge {
     id: JSON.stringify([edge.from, edge.to]),
     source: edge.from,
     target: edge.to,
-    label: `${edge.calls}×, avg ${duration(edge.avgMs)}${edge.errors > 0 ? `, ${edge.errors} failed` : ""}`,
+    label: `${edge.calls.toLocaleString("en-GB")}×, avg ${duration(edge.avgMs)}${edge.errors > 0 ? `, ${edge.errors} failed` : ""}`,
     style: { stroke: color, strokeWidth: Math.min(5, 1 + Math.log2(edge.calls + 1) / 2) },
     labelStyle: { fill: "var(--ink-2)", fontSize: 11 },
     labelBgStyle: { fill: "var(--surface)" },
@@ -114,7 +112,7 @@ function ServiceBox({ data: { service, color } }: NodeProps<ServiceNode>) {
       )}
     >
       <Handle type="target" position={Position.Left} isConnectable={false} className="opacity-0" />
-      <span aria-hidden className={cn("w-1.5 shrink-0", color)} />
+      <span aria-hidden className="w-1.5 shrink-0" style={{ background: color }} />
       <span className="min-w-0 px-2.5 py-1.5">
         <span className="block truncate font-medium text-[13px] text-ink">{service.id}</span>
         <span className="block text-[11px] text-ink-2">

@@ -1,6 +1,6 @@
 import { type PointerEvent, useEffect, useRef, useState } from "react";
+import { serviceToken } from "../../../lib/service-colors.ts";
 import { endOf, type TraceForest } from "../../../model/span-forest.ts";
-import { colorToken } from "./service-colors.ts";
 import { clamped, type ViewWindow } from "./time-window.ts";
 import { useTokens } from "./use-tokens.ts";
 
@@ -37,7 +37,7 @@ export function Minimap({
     const row = Math.min(3, HEIGHT / Math.max(1, forest.nodes.length));
     for (const node of forest.nodes) {
       const x = (node.startMs / lengthMs) * width;
-      context.fillStyle = tokens(node.status === "error" ? "--danger" : colorToken(forest.services, node.service));
+      context.fillStyle = tokens(node.status === "error" ? "--danger" : serviceToken(node.service));
       context.fillRect(
         x,
         node.at * row,

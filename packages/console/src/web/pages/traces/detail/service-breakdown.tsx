@@ -3,9 +3,9 @@ import { useMemo, useState } from "react";
 import type { TraceForest } from "../../../model/span-forest.ts";
 import { type Column, DataTable, type Sort } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
+import { ServiceSwatch } from "../../../ui/service-name.tsx";
 import { Duration } from "../../../ui/time.tsx";
 import { type ServiceStats, serviceStatsOf } from "../model/service-stats.ts";
-import { barClass } from "./service-colors.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 type Numbers = "count" | "errors" | "totalMs" | "selfMs" | "avgMs" | "p50Ms" | "p95Ms" | "p99Ms";
@@ -41,13 +41,20 @@ export default function ServiceBreakdown({
       sortable: true,
       cell: ({ service, operation }) => (
         <span className="flex min-w-0 items-center gap-2">
-          <span aria-hidden className={`size-2.5 shrink-0 rounded-sm ${barClass(forest.services, service)}`} />
+          <ServiceSwatch service={service} />
           <span className="truncate font-medium">{operation ?? service}</span>
           {operation !== undefined && <span className="truncate text-[11px] text-ink-3">{service}</span>}
         </span>
       ),
     },
-    { key: "count", header: "Spans", width: "4.5rem", align: "right", sortable: true, cell: ({ count }) => count },
+    {
+      key: "count",
+      header: "Spans",
+      width: "4.5rem",
+      align: "right",
+      sortable: true,
+      cell: ({ count }) => count.toLocaleString("en-GB"),
+    },
     timeColumn("avgMs", "Average"),
     {
       key: "errors",

@@ -1,7 +1,8 @@
 import { type PointerEvent, useRef, useState } from "react";
 import { duration } from "../../../lib/time.ts";
 import { useIsNarrow } from "../../../ui/list-detail.tsx";
-import { clamped, shareOf, ticksOf, type ViewWindow } from "./time-window.ts";
+import { useWidth } from "../../../ui/use-width.ts";
+import { clamped, labelledTicks, shareOf, ticksOf, type ViewWindow } from "./time-window.ts";
 
 /** The time axis. Dragging along it zooms in. */
 export function TimeRuler({
@@ -20,7 +21,8 @@ export function TimeRuler({
     if (rect === undefined || rect.width === 0) return view.fromMs;
     return view.fromMs + Math.min(1, Math.max(0, (event.clientX - rect.left) / rect.width)) * (view.toMs - view.fromMs);
   };
-  const ticks = ticksOf(view, useIsNarrow(640) ? 2 : 5);
+  const width = useWidth(box);
+  const ticks = labelledTicks(ticksOf(view, useIsNarrow(640) ? 2 : 5), view, width, duration);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: keys and buttons of the view do the same
     <div
@@ -40,18 +42,16 @@ export function TimeRuler({
       onPointerCancel={() => setDrag(undefined)}
       onDoubleClick={() => onView(undefined)}
     >
-      {ticks.map((ms, at) => (
+      {ticks.map(({ ms, text, side }) => (
         <span
           key={ms}
           className="absolute inset-y-0 flex items-center whitespace-nowrap border-line border-l pl-1 font-mono text-[11px] text-ink-3"
           style={{
             left: `${shareOf(ms, view) * 100}%`,
-            ...(at === ticks.length - 1 && shareOf(ms, view) > 0.92
-              ? { transform: "translateX(-100%)", borderLeftWidth: 0 }
-              : {}),
+            ...(side === "left" ? { transform: "translateX(-100%)", borderLeftWidth: 0 } : {}),
           }}
         >
-          {duration(ms)}
+          {side !== undefined && text}
         </span>
       ))}
       {drag !== undefined && (

@@ -46,3 +46,38 @@ export function ticksOf({ fromMs, toMs }: ViewWindow, count: number): readonly n
   for (let at = Math.ceil(fromMs / step); at * step <= toMs && ticks.length < 100; at += 1) ticks.push(at * step);
   return ticks;
 }
+
+/** Width of a character of a label, of its padding, and the gap between two labels, in pixels. */
+const CHARACTER_PX = 6.7;
+const PADDING_PX = 5;
+const GAP_PX = 6;
+
+export interface Tick {
+  readonly ms: number;
+  readonly text: string;
+  /** Side of the tick on which its label fits without overlapping another one; undefined: on none. */
+  readonly side: "left" | "right" | undefined;
+}
+
+/** Returns ticks with the side of each label. `widthPx`: width of the ruler. */
+export function labelledTicks(
+  ticks: readonly number[],
+  view: ViewWindow,
+  widthPx: number,
+  textOf: (ms: number) => string,
+): readonly Tick[] {
+  let freeFrom = 0;
+  return ticks.map((ms) => {
+    const text = textOf(ms);
+    const at = shareOf(ms, view) * widthPx;
+    const length = text.length * CHARACTER_PX + PADDING_PX;
+    const side =
+      at >= freeFrom && at + length <= widthPx
+        ? "right"
+        : at - length >= freeFrom && at <= widthPx
+          ? "left"
+          : undefined;
+    if (side !== undefined) freeFrom = (side === "right" ? at + length : at) + GAP_PX;
+    return { ms, text, side };
+  });
+}

@@ -8,6 +8,7 @@ import { DataRegion, EmptyState, SkeletonRows } from "../../../ui/data-region.ts
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { ListDetail, useIsNarrow } from "../../../ui/list-detail.tsx";
 import { Page } from "../../../ui/page.tsx";
+import { ServiceLegend } from "../../../ui/service-name.tsx";
 import { isNotStored, TracesNotStored } from "../list/traces-not-stored.tsx";
 import type { TraceSearch } from "../model/list-query.ts";
 import { isFiltering, type SpanFilter, visibleRows } from "../model/visible-rows.ts";
@@ -273,7 +274,17 @@ function Views({
   );
   if (view === "flame")
     return (
-      <FlameGraph forest={forest} nowMs={nowMs} selectedId={spanId} onSelect={onSelect} view={zoom} onView={setZoom} />
+      <>
+        <ServiceLegend services={forest.services} />
+        <FlameGraph
+          forest={forest}
+          nowMs={nowMs}
+          selectedId={spanId}
+          onSelect={onSelect}
+          view={zoom}
+          onView={setZoom}
+        />
+      </>
     );
   if (view === "services")
     return (
@@ -299,7 +310,7 @@ function Views({
         shownText={
           matching === undefined
             ? ""
-            : `${matching} of ${forest.spanCount} match${found.isSearching ? ", searching attributes …" : ""}`
+            : `${matching.toLocaleString("en-GB")} of ${forest.spanCount.toLocaleString("en-GB")} match${found.isSearching ? ", searching attributes …" : ""}`
         }
       />
       <DataRegion
@@ -315,6 +326,7 @@ function Views({
           </EmptyState>
         }
       >
+        <ServiceLegend services={forest.services} />
         <Waterfall
           forest={forest}
           nowMs={nowMs}

@@ -68,7 +68,7 @@ export function TraceHeader({
         <Fact name="Started">
           {root?.span !== undefined && <Timestamp ms={millisOf(root.span.start_time_unix_nano_text)} as="date" />}
         </Fact>
-        <Fact name="Spans">{forest.spanCount}</Fact>
+        <Fact name="Spans">{forest.spanCount.toLocaleString("en-GB")}</Fact>
         <Fact name="Services">{forest.services.length}</Fact>
         <Fact name="Errors">{forest.errorCount}</Fact>
         <Fact name="Depth">{forest.depth}</Fact>

@@ -70,7 +70,7 @@ export function TraceMap({
       </div>
       {as === "graph" ? (
         <Suspense fallback={<p className="p-4 text-ink-3">Loading the graph</p>}>
-          <MapGraph graph={graph} services={forest.services} onOpen={onOpen} />
+          <MapGraph graph={graph} onOpen={onOpen} />
         </Suspense>
       ) : graph.edges.length === 0 ? (
         <p className="p-4 text-ink-2">All spans belong to one service: {graph.nodes.map(({ id }) => id).join(", ")}.</p>

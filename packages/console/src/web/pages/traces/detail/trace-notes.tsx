@@ -11,7 +11,7 @@ export function TraceNotes({
   readonly total: number;
 }) {
   const notes = [
-    ...(loaded < total ? [`${loaded} of ${total} spans loaded.`] : []),
+    ...(loaded < total ? [`${loaded.toLocaleString("en-GB")} of ${total.toLocaleString("en-GB")} spans loaded.`] : []),
     ...(forest.orphanCount > 0
       ? [`${forest.orphanCount} spans reference a parent that has not arrived; they are shown under “missing parent”.`]
       : []),

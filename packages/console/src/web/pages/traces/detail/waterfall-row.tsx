@@ -1,10 +1,10 @@
 import { ChevronDown, ChevronRight, CircleAlert, LoaderCircle, Unplug } from "lucide-react";
+import { serviceColor } from "../../../lib/service-colors.ts";
 import { duration } from "../../../lib/time.ts";
 import type { Segment } from "../../../model/critical-path.ts";
 import { endOf, type TraceForest } from "../../../model/span-forest.ts";
 import { cn } from "../../../ui/cn.ts";
 import type { Row } from "../model/visible-rows.ts";
-import { barClass } from "./service-colors.ts";
 import { shareOf, type ViewWindow } from "./time-window.ts";
 
 /** Height of a row, in pixels. */
@@ -81,11 +81,15 @@ export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critica
       <span
         className={cn(
           "absolute top-1/2 h-3.5 -translate-y-1/2 rounded-[3px]",
-          node.status === "error" ? "bg-danger" : barClass(forest.services, node.service),
+          node.status === "error" && "bg-danger",
           node.status === "pending" && "rounded-r-none opacity-70",
           isContext && "opacity-40",
         )}
-        style={{ left: `${left * 100}%`, width: `max(2px, ${(right - left) * 100}%)` }}
+        style={{
+          left: `${left * 100}%`,
+          width: `max(2px, ${(right - left) * 100}%)`,
+          ...(node.status === "error" ? {} : { background: serviceColor(node.service) }),
+        }}
       />
       {critical?.map(({ fromMs, toMs }) => {
         const [start, stop] = [Math.max(0, shareOf(fromMs, view)), Math.min(1, shareOf(toMs, view))];

@@ -44,12 +44,12 @@ export function BrushChart({
       <figcaption className="flex items-baseline gap-2 text-[11px] text-ink-3">
         <span className="font-medium text-ink-2">{title}</span>
         <span className="flex-1" />
-        {most === 1 ? "at most 1 per bar" : `at most ${most} per bar`}
+        {`at most ${most.toLocaleString("en-GB")} per bar`}
       </figcaption>
       <div
         ref={box}
         role="img"
-        aria-label={`${title}: ${total} traces from ${ends[0]} to ${ends[1]}, at most ${most} in one bar`}
+        aria-label={`${title}: ${total.toLocaleString("en-GB")} traces from ${ends[0]} to ${ends[1]}, at most ${most.toLocaleString("en-GB")} in one bar`}
         title="Drag to select a range"
         className="relative flex cursor-crosshair touch-none items-end gap-px border-line border-b"
         style={{ height: CHART_HEIGHT }}
@@ -81,7 +81,7 @@ export function BrushChart({
           </span>
         ))}
       </div>
-      <div aria-hidden className="flex justify-between font-mono text-[11px] text-ink-3">
+      <div aria-hidden className="flex flex-wrap justify-between gap-x-3 font-mono text-[11px] text-ink-3">
         <span>{ends[0]}</span>
         <span>{ends[1]}</span>
       </div>

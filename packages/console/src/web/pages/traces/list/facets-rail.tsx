@@ -1,5 +1,6 @@
 import type { FacetsAnswer } from "../../../model/trace-types.ts";
 import { cn } from "../../../ui/cn.ts";
+import { ServiceSwatch } from "../../../ui/service-name.tsx";
 import type { TraceSearch } from "../model/list-query.ts";
 
 const FACETS = [
@@ -69,10 +70,11 @@ export function FacetsRail({
                       selected === value && "bg-accent-soft font-medium text-accent hover:bg-accent-soft",
                     )}
                   >
+                    {facet === "service" && <ServiceSwatch service={value} />}
                     <span className="min-w-0 flex-1 truncate" title={value}>
                       {facet === "status" ? (WORDS[value] ?? value) : value}
                     </span>
-                    <span className="font-mono text-[11px] text-ink-3">{count}</span>
+                    <span className="font-mono text-[11px] text-ink-3">{count.toLocaleString("en-GB")}</span>
                   </button>
                 </li>
               ))}

@@ -40,7 +40,7 @@ export function TraceCharts({
   const times = histogram.time.map(
     ({ start_ms, end_ms, count, errors }): Bar => ({
       ...{ from: start_ms, to: end_ms, count, errors },
-      label: `${moment(start_ms)} to ${moment(end_ms)}: ${count} traces, ${errors} with errors`,
+      label: `${moment(start_ms)} to ${moment(end_ms)}: ${count.toLocaleString("en-GB")} traces, ${errors.toLocaleString("en-GB")} with errors`,
     }),
   );
   const durations = histogram.duration.map(
@@ -49,7 +49,7 @@ export function TraceCharts({
       to: max_ms,
       count,
       errors: 0,
-      label: `${duration(min_ms)} to ${duration(max_ms)}: ${count} traces`,
+      label: `${duration(min_ms)} to ${duration(max_ms)}: ${count.toLocaleString("en-GB")} traces`,
     }),
   );
   return (
@@ -62,7 +62,7 @@ export function TraceCharts({
       />
       {shortest !== undefined && longest !== undefined && (
         <BrushChart
-          title="Duration"
+          title="Duration (log scale)"
           bars={durations}
           ends={[duration(shortest.min_ms), duration(longest.max_ms)]}
           onSelect={onDuration}

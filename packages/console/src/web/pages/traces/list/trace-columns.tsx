@@ -6,6 +6,7 @@ import { Badge } from "../../../ui/badge.tsx";
 import { cn } from "../../../ui/cn.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import type { Column } from "../../../ui/data-table.tsx";
+import { ServiceSwatch } from "../../../ui/service-name.tsx";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 
 /** Shows the status as an icon and a word. `isShort` hides the word visually. */
@@ -35,6 +36,9 @@ export function TraceStatusBadge({
     </Badge>
   );
 }
+
+/** Maximum number of services, besides that of the root span, whose colours a row shows. */
+const MAX_SWATCHES = 5;
 
 export function shortId(id: string): string {
   return id.length > 12 ? `${id.slice(0, 8)}…${id.slice(-3)}` : id;
@@ -98,9 +102,13 @@ export function traceColumns({
       cell: ({ service, services }) => {
         const others = services.filter((name) => name !== service);
         return (
-          <span title={[service, ...others].join(", ")}>
-            {service}
-            {others.length > 0 && <span className="ml-1.5 text-ink-3">+{others.length}</span>}
+          <span title={[service, ...others].join(", ")} className="flex min-w-0 items-center gap-1">
+            <ServiceSwatch service={service} />
+            <span className="min-w-0 truncate">{service}</span>
+            {others.slice(0, MAX_SWATCHES).map((name) => (
+              <ServiceSwatch key={name} service={name} className="size-2" />
+            ))}
+            {others.length > 0 && <span className="text-ink-3">+{others.length}</span>}
           </span>
         );
       },
@@ -149,7 +157,7 @@ export function traceColumns({
       align: "right",
       sortable: true,
       from: 640,
-      cell: ({ span_count }) => span_count,
+      cell: ({ span_count }) => span_count.toLocaleString("en-GB"),
     },
     {
       key: "timestamp",
@@ -167,7 +175,9 @@ export function traceColumns({
       align: "right",
       from: 1050,
       cell: ({ error_count }) => (
-        <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>{error_count}</span>
+        <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>
+          {error_count.toLocaleString("en-GB")}
+        </span>
       ),
     },
     {

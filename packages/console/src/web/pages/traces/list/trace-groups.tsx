@@ -40,7 +40,9 @@ const columns: readonly Column<TraceGroup>[] = [
     width: "5rem",
     align: "right",
     cell: ({ error_count }) => (
-      <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>{error_count}</span>
+      <span className={error_count > 0 ? "font-medium text-danger" : "text-ink-3"}>
+        {error_count.toLocaleString("en-GB")}
+      </span>
     ),
   },
   { key: "first", header: "First", width: "7rem", from: 900, cell: ({ first_seen_ms }) => <Ago ms={first_seen_ms} /> },

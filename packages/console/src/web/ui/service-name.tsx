@@ -1,0 +1,31 @@
+import { serviceColor } from "../lib/service-colors.ts";
+import { cn } from "./cn.ts";
+
+/** A square in the colour of a service. Its name is beside it. */
+export function ServiceSwatch({ service, className }: { readonly service: string; readonly className?: string }) {
+  return (
+    <span
+      aria-hidden
+      className={cn("inline-block size-2.5 shrink-0 rounded-sm", className)}
+      style={{ background: serviceColor(service) }}
+    />
+  );
+}
+
+/** The colours of services in a chart, and that of errors. */
+export function ServiceLegend({ services }: { readonly services: readonly string[] }) {
+  return (
+    <ul aria-label="Colours" className="flex flex-wrap gap-x-4 gap-y-1 px-3 py-1 text-[12px] text-ink-2">
+      {services.map((service) => (
+        <li key={service} className="flex min-w-0 items-center gap-1.5">
+          <ServiceSwatch service={service} />
+          <span className="truncate">{service}</span>
+        </li>
+      ))}
+      <li className="flex items-center gap-1.5">
+        <span aria-hidden className="size-2.5 rounded-sm bg-danger" />
+        failed span
+      </li>
+    </ul>
+  );
+}
