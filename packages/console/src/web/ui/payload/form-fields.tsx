@@ -2,7 +2,8 @@ import { Plus, X } from "lucide-react";
 import { useId } from "react";
 import { formatJson, type JsonValue } from "../../lib/json.ts";
 import { Button } from "../button.tsx";
-import { type Field, isObject, type Path, valueAt } from "./form-model.ts";
+import { INPUT } from "../input-class.ts";
+import { type Field, isObject, optionOf, type Path, type ScalarField, valueAt } from "./form-model.ts";
 import { ScalarControl, showsInControl } from "./scalar-control.tsx";
 
 interface FieldProps {
@@ -83,13 +84,42 @@ function FieldRow(props: FieldProps) {
   );
 }
 
-function Control(props: FieldProps & { readonly id: string; readonly present: JsonValue }) {
+export function Control(props: FieldProps & { readonly id: string; readonly present: JsonValue }) {
   const { field, value, path, onChange, onJson, id, present } = props;
   if (field.kind === "object" && isObject(present)) {
     return (
       <fieldset id={id} aria-label={field.name} className="flex flex-col gap-3 border-line border-l-2 pl-3">
         <FieldRows fields={field.fields} value={value} path={path} onChange={onChange} onJson={onJson} />
       </fieldset>
+    );
+  }
+  if (field.kind === "choice") {
+    const chosen = optionOf(field.options, present);
+    return (
+      <div className="flex flex-col gap-2">
+        <select
+          id={id}
+          aria-label={`Schema of ${field.name}`}
+          className={INPUT}
+          value={chosen === undefined ? -1 : field.options.indexOf(chosen)}
+          onChange={(event) => {
+            const next = field.options[Number(event.target.value)];
+            if (next !== undefined) onChange(path, next.field.initial);
+          }}
+        >
+          {chosen === undefined && <option value={-1}>Matches no schema</option>}
+          {field.options.map(({ title }, at) => (
+            <option key={title} value={at}>
+              {title}
+            </option>
+          ))}
+        </select>
+        {chosen === undefined ? (
+          <OtherValue value={present} onJson={onJson} />
+        ) : (
+          <Control {...props} id={`${id}-value`} field={chosen.field} />
+        )}
+      </div>
     );
   }
   if (field.kind === "array" && Array.isArray(present)) {
@@ -152,9 +182,9 @@ function Control(props: FieldProps & { readonly id: string; readonly present: Js
   );
 }
 
-function firstOf(field: { readonly kind: Field["kind"]; readonly options?: readonly JsonValue[] }): JsonValue {
-  if (field.kind === "enum") return field.options?.[0] ?? null;
-  return { string: "", number: 0, boolean: false, array: [], object: {}, json: null }[field.kind];
+function firstOf(field: Field | ScalarField): JsonValue {
+  if (field.kind === "enum") return field.options[0] ?? null;
+  return { string: "", number: 0, boolean: false, array: [], object: {}, choice: null, json: null }[field.kind];
 }
 
 /** Shows a value that the field's control cannot represent. */

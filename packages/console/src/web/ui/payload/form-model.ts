@@ -35,14 +35,28 @@ export type Field = FieldFacts &
     | { readonly kind: "enum"; readonly options: readonly JsonValue[] }
     | { readonly kind: "array"; readonly item: ScalarField }
     | { readonly kind: "object"; readonly fields: readonly Field[] }
+    | { readonly kind: "choice"; readonly options: readonly Option[] }
   );
+
+/** One schema of a `oneOf` or an `anyOf`. Its field has the initial value of the option. */
+export interface Option {
+  readonly title: string;
+  readonly field: Field;
+}
+
 export type ScalarField =
   | { readonly kind: "string" | "boolean" }
   | { readonly kind: "number" }
   | { readonly kind: "enum"; readonly options: readonly JsonValue[] };
 
 export type FormModel =
-  | { readonly ok: true; readonly fields: readonly Field[]; readonly notes: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly fields: readonly Field[];
+      /** Set if the whole input is a choice; there are no fields then. */
+      readonly choice?: Field;
+      readonly notes: readonly string[];
+    }
   | { readonly ok: false; readonly reason: string };
 
 const MAX_DEPTH = 5;
@@ -60,13 +74,21 @@ const BEYOND = [
   "propertyNames",
 ];
 
-/** Creates the form of a schema: objects with scalars, enums, lists of scalars, or such objects. */
+/** Keywords of a choice between schemas. */
+const CHOICES = ["oneOf", "anyOf"] as const;
+
+/** Creates the form of a schema: objects with scalars, enums, lists of scalars, choices, or such objects. */
 export function formFor(schema: unknown): FormModel {
   const root = asSchema(schema);
   if (root === undefined) return { ok: false, reason: "The function has no schema for a form." };
   const resolved = resolve(root, root);
   if (resolved === undefined) return { ok: false, reason: "The schema has a $ref to another document." };
   const { schema: plain } = resolved;
+  const choice = choiceFor("input", plain, root, 0);
+  if (choice?.every(({ field }) => field.kind === "object") === true) {
+    const facts = fieldFor("input", root, root, true, 0);
+    return { ok: true, fields: [], choice: { ...facts, kind: "choice", options: choice }, notes: [] };
+  }
   if (plain.type !== "object" && plain.properties === undefined)
     return { ok: false, reason: `The schema expects ${typeName(root, root)}; the form supports only objects.` };
   const beyond = BEYOND.filter((name) => plain[name] !== undefined);
@@ -108,6 +130,8 @@ function fieldFor(name: string, member: Schema, root: Schema, required: boolean,
   if (resolved === undefined) return json;
   const scalar = scalarFor(plain);
   if (scalar !== undefined) return { ...facts, ...scalar };
+  const options = choiceFor(name, plain, root, depth);
+  if (options !== undefined) return { ...facts, kind: "choice", options };
   if (BEYOND.some((keyword) => plain[keyword] !== undefined)) return json;
   if (plain.type === "array" && plain.prefixItems === undefined) {
     const items = asSchema(plain.items);
@@ -120,6 +144,71 @@ function fieldFor(name: string, member: Schema, root: Schema, required: boolean,
     return fields.length === 0 ? json : { ...facts, kind: "object", fields };
   }
   return json;
+}
+
+/** Returns the options of a schema with one `oneOf` or `anyOf`. Members beside it belong to each option. */
+function choiceFor(name: string, schema: Schema, root: Schema, depth: number): readonly Option[] | undefined {
+  const used = BEYOND.filter((keyword) => schema[keyword] !== undefined);
+  const [keyword] = used;
+  if (used.length !== 1 || keyword === undefined || !CHOICES.some((each) => each === keyword)) return undefined;
+  const list = schema[keyword];
+  if (!Array.isArray(list) || depth >= MAX_DEPTH) return undefined;
+  const { [keyword]: _choice, ...beside } = schema;
+  return list.map((each, at): Option => {
+    const option = asSchema(each) ?? {};
+    const resolved = resolve(option, root)?.schema ?? option;
+    const merged: Schema = {
+      ...beside,
+      ...resolved,
+      ...(beside.properties === undefined && resolved.properties === undefined
+        ? {}
+        : { properties: { ...asSchema(beside.properties), ...asSchema(resolved.properties) } }),
+      required: [...requiredOf(beside), ...requiredOf(resolved)],
+    };
+    return {
+      title: titleOf(resolved) ?? `${at + 1}: ${typeName(option, root)}`,
+      field: fieldFor(name, merged, root, true, depth + 1),
+    };
+  });
+}
+
+/** Returns the title of an option, or else its constant member, for example `kind: "card"`. */
+function titleOf(schema: Schema): string | undefined {
+  if (typeof schema.title === "string") return schema.title;
+  const constant = propertiesOf(schema).find(([, member]) => Object.hasOwn(member, "const"));
+  return constant === undefined ? undefined : `${constant[0]}: ${JSON.stringify(constant[1].const)}`;
+}
+
+/** Returns the option that the value fits best; undefined if it fits none. */
+export function optionOf(options: readonly Option[], value: JsonValue): Option | undefined {
+  const fits = options.map((option) => ({ option, fit: fitOf(option.field, value) }));
+  const best = fits.reduce((most, each) => (each.fit > most.fit ? each : most));
+  return best.fit < 0 ? undefined : best.option;
+}
+
+/** Returns how many members of the value the field knows, less those that it does not know. Negative: it does not fit. */
+function fitOf(field: Field, value: JsonValue): number {
+  const isKind: boolean = {
+    string: typeof value === "string",
+    number: typeof value === "number" || isBigNumber(value),
+    boolean: typeof value === "boolean",
+    enum: field.kind === "enum" && field.options.some((option) => JSON.stringify(option) === JSON.stringify(value)),
+    array: Array.isArray(value),
+    object: isObject(value),
+    choice: field.kind === "choice" && optionOf(field.options, value) !== undefined,
+    json: true,
+  }[field.kind];
+  if (!isKind) return -1;
+  if (field.kind !== "object" || !isObject(value)) return 0;
+  let known = 0;
+  for (const member of field.fields) {
+    const present = Object.hasOwn(value, member.name) ? value[member.name] : undefined;
+    if (present === undefined && member.required) return -1;
+    if (present === undefined) continue;
+    if (member.kind === "enum" && fitOf(member, present) < 0) return -1;
+    known++;
+  }
+  return Math.max(0, MAX_FIELDS + 2 * known - Object.keys(value).length);
 }
 
 function scalarFor(schema: Schema): ScalarField | undefined {

@@ -1,7 +1,7 @@
-import { useMemo } from "react";
+import { useId, useMemo } from "react";
 import { formatJson, type JsonValue, parseJson } from "../../lib/json.ts";
 import { Button } from "../button.tsx";
-import { FieldRows } from "./form-fields.tsx";
+import { Control, FieldRows } from "./form-fields.tsx";
 import { type FormModel, isObject, type Path, setAt, unnamedMembers } from "./form-model.ts";
 
 function read(text: string): { readonly value: JsonValue } | { readonly problem: string } {
@@ -27,6 +27,7 @@ export function SchemaForm({
   readonly onChange: (text: string) => void;
   readonly onJson: () => void;
 }) {
+  const id = useId();
   const parsed = useMemo(() => read(text), [text]);
   const problem = !model.ok
     ? model.reason
@@ -45,9 +46,17 @@ export function SchemaForm({
   }
   const change = (path: Path, next: JsonValue | undefined): void =>
     onChange(formatJson(setAt(parsed.value, path, next)));
-  const unnamed = unnamedMembers(parsed.value, model.fields);
+  const unnamed = model.choice === undefined ? unnamedMembers(parsed.value, model.fields) : [];
   return (
     <div className="flex flex-col gap-3 rounded-md border border-line p-3">
+      {model.choice !== undefined && (
+        <Control
+          id={id}
+          field={model.choice}
+          present={parsed.value}
+          {...{ value: parsed.value, path: [], onChange: change, onJson }}
+        />
+      )}
       <FieldRows fields={model.fields} value={parsed.value} path={[]} onChange={change} onJson={onJson} />
       {unnamed.length > 0 && (
         <p className="text-ink-2">

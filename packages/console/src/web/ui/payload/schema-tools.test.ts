@@ -85,7 +85,8 @@ describe("the form", () => {
       amount: { type: ["integer", "null"], maximum: 9 },
       tags: { type: "array", items: { type: "string" } },
       address: { type: "object", properties: { city: { type: "string" } } },
-      odd: { anyOf: [{ type: "string" }, { type: "number" }] },
+      either: { anyOf: [{ type: "string" }, { type: "number" }] },
+      odd: { type: "string", not: { const: "a" } },
     },
   };
 
@@ -97,15 +98,16 @@ describe("the form", () => {
       ["amount", "number", false, true],
       ["tags", "array", false, false],
       ["address", "object", false, false],
+      ["either", "choice", false, false],
       ["odd", "json", false, false],
     ]);
     expect(model.notes.join()).toContain("odd");
-    expect(typeName(schema.properties.odd, schema)).toBe("string or number");
+    expect(typeName(schema.properties.either, schema)).toBe("string or number");
   });
 
   it.each([
     [{ type: "string" }, "expects string"],
-    [{ type: "object", properties: { a: {} }, oneOf: [{}, {}] }, "oneOf"],
+    [{ type: "object", properties: { a: {} }, not: {} }, "not"],
     [{ type: "object" }, "defines no members"],
     [null, "no schema"],
   ])("explains why there is none for %j", (other, reason) => {
