@@ -7,3 +7,7 @@ export function downloadBlob(blob: Blob, name: string): void {
   link.click();
   URL.revokeObjectURL(url);
 }
+
+export function downloadText(text: string, name: string, type = "application/json"): void {
+  downloadBlob(new Blob([text], { type }), name);
+}

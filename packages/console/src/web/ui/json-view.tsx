@@ -1,6 +1,7 @@
 import { maskSecrets } from "@svc-runtime/protocol/secrets";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { createContext, type ReactNode, useContext, useMemo, useState } from "react";
+import { downloadText } from "../lib/download-blob.ts";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../lib/json.ts";
 import { maskedMember, maskedText } from "../lib/secrets.ts";
 import { bytes } from "../lib/time.ts";
@@ -66,7 +67,7 @@ export function JsonView({
           look="ghost"
           className="h-6 px-1.5 text-[11px]"
           title={hasSecrets && !isRevealed ? "With secrets masked" : undefined}
-          onClick={() => download(given(), `${name}.json`)}
+          onClick={() => downloadText(given(), `${name}.json`)}
         >
           Download
         </Button>
@@ -106,15 +107,6 @@ function read(text: string): AsText & ({ readonly ok: true; readonly value: Json
   } catch {
     return { ok: false, shown: text, masked: maskedText(text) };
   }
-}
-
-export function download(text: string, name: string, type = "application/json"): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }
 
 function Node({

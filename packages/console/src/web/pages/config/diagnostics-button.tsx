@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { FileDown } from "lucide-react";
+import { downloadText } from "../../lib/download-blob.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
-import { download } from "../../ui/json-view.tsx";
 import { diagnostics } from "./diagnostics.ts";
 
 export function DiagnosticsButton() {
@@ -10,7 +10,7 @@ export function DiagnosticsButton() {
   const collect = useMutation({
     mutationFn: () =>
       diagnostics({ user_agent: navigator.userAgent, width: innerWidth, height: innerHeight, connection: phase }),
-    onSuccess: (text) => download(text, `svc-diagnostics-${new Date().toISOString().replace(/[:.]/g, "-")}.json`),
+    onSuccess: (text) => downloadText(text, `svc-diagnostics-${new Date().toISOString().replace(/[:.]/g, "-")}.json`),
   });
   return (
     <>

@@ -12,10 +12,11 @@ import {
   useStore,
 } from "@xyflow/react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
-import type { Graph } from "../../model/flow-graph.ts";
+import type { Graph, GraphNode } from "../../model/flow-graph.ts";
 import { toFlowEdge } from "./flow-edge.ts";
-import { describe, FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
+import { FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
 import { NODE, type Positions } from "./layout/positions.ts";
+import type { NodeLook } from "./model/node-look.ts";
 
 const NODE_TYPES = { flow: FlowNodeBox };
 /** Zoom at which the smallest texts, of 12 px, have 11 px on the screen. The page chooses no smaller zoom itself. */
@@ -25,12 +26,14 @@ const MARGIN = 24;
 const SELECTED = { minZoom: LEGIBLE_ZOOM, maxZoom: 1, padding: 2 } as const;
 
 export interface FlowCanvasProps {
+  /** Its nodes are in the order in which Tab visits them. */
   readonly graph: Graph;
   readonly positions: Positions;
   readonly isVertical: boolean;
   readonly selected: string | undefined;
   /** Nodes that match the search, or the selected node and its neighbours; the others are dimmed. */
   readonly lit: ReadonlySet<string> | undefined;
+  readonly lookOf: (node: GraphNode) => NodeLook;
   /** The counts of edges are lower bounds. */
   readonly isSample: boolean;
   /** Returns the node that an arrow key moves the focus to. */
@@ -52,6 +55,7 @@ export default function FlowCanvas({
   isVertical,
   selected,
   lit,
+  lookOf,
   isSample,
   stepFrom,
   selectionToolbar,
@@ -60,7 +64,7 @@ export default function FlowCanvas({
 }: FlowCanvasProps) {
   const laidOut = useMemo(
     () =>
-      readingOrder(graph, positions, isVertical).map(
+      graph.nodes.map(
         (node): FlowNodeType => ({
           ...{
             id: node.id,
@@ -69,11 +73,17 @@ export default function FlowCanvas({
             width: NODE.width,
             height: NODE.height,
           },
-          data: { node, isDim: lit !== undefined && !lit.has(node.id), isFocus: node.id === selected, isVertical },
-          ariaLabel: describe(node),
+          data: {
+            node,
+            look: lookOf(node),
+            isDim: lit !== undefined && !lit.has(node.id),
+            isFocus: node.id === selected,
+            isVertical,
+          },
+          ariaLabel: lookOf(node).about,
         }),
       ),
-    [graph, positions, lit, selected, isVertical],
+    [graph.nodes, positions, lit, selected, isVertical, lookOf],
   );
   const [nodes, setNodes] = useState(laidOut);
   const isDragging = useRef(false);
@@ -177,11 +187,4 @@ function ZoomLevel({ canvas }: { readonly canvas: RefObject<HTMLElement | null> 
     canvas.current?.classList.toggle("flow-canvas-small", zoom < LEGIBLE_ZOOM - 0.01);
   }, [canvas, zoom]);
   return null;
-}
-
-/** Returns the nodes in the order in which Tab visits them: rank by rank. */
-function readingOrder(graph: Graph, positions: Positions, isVertical: boolean): Graph["nodes"] {
-  const at = (id: string): { readonly x: number; readonly y: number } => positions.get(id) ?? { x: 0, y: 0 };
-  const [first, then] = isVertical ? (["y", "x"] as const) : (["x", "y"] as const);
-  return [...graph.nodes].sort((a, b) => at(a.id)[first] - at(b.id)[first] || at(a.id)[then] - at(b.id)[then]);
 }

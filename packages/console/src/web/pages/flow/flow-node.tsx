@@ -1,31 +1,28 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
-import { serviceColor } from "../../lib/service-colors.ts";
-import { type GraphNode, NOW_SECONDS } from "../../model/flow-graph.ts";
-import { isCalled, isThing, KIND_NAMES } from "../../model/node-kinds.ts";
+import type { GraphNode } from "../../model/flow-graph.ts";
+import { isThing } from "../../model/node-kinds.ts";
 import { cn } from "../../ui/cn.ts";
+import type { NodeLook } from "./model/node-look.ts";
 import { ICONS, TONE_CLASSES, toneOf } from "./node-style.ts";
 
 export type FlowNodeType = Node<
-  { readonly node: GraphNode; readonly isDim: boolean; readonly isFocus: boolean; readonly isVertical: boolean },
+  {
+    readonly node: GraphNode;
+    readonly look: NodeLook;
+    readonly isDim: boolean;
+    readonly isFocus: boolean;
+    readonly isVertical: boolean;
+  },
   "flow"
 >;
 
-export function describe(node: GraphNode): string {
-  const figures = isCalled(node)
-    ? `, ${node.calls.toLocaleString("en-GB")} calls${node.errors > 0 ? `, ${node.errors.toLocaleString("en-GB")} failed` : ""}`
-    : "";
-  const now = node.now.calls > 0 ? `, ${node.now.calls} in the last ${NOW_SECONDS} s` : "";
-  const expression = node.expression === undefined ? "" : ` (${node.expression})`;
-  return `${KIND_NAMES[node.kind]} ${node.label}${expression}${figures}${now}${node.note === undefined ? "" : `, ${node.note}`}`;
-}
-
 /** A node with its icon, name and status. */
-export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: NodeProps<FlowNodeType>) {
+export function FlowNodeBox({ data: { node, look, isDim, isFocus, isVertical } }: NodeProps<FlowNodeType>) {
   const Icon = ICONS[node.kind];
   const isFailing = node.errors > 0 || (node.note !== undefined && !isThing(node));
   return (
     <div
-      title={describe(node)}
+      title={look.about}
       data-kind={node.kind}
       data-method={node.method}
       className={cn(
@@ -34,7 +31,7 @@ export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: Node
         isFocus && "outline outline-2 outline-accent outline-offset-1",
         isDim && "opacity-25",
       )}
-      style={node.worker === undefined ? undefined : { borderLeft: `4px solid ${serviceColor(node.worker)}` }}
+      style={look.color === undefined ? undefined : { borderLeft: `4px solid ${look.color}` }}
     >
       <Handle
         type="target"
@@ -51,7 +48,7 @@ export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: Node
       <span className="min-w-0 flex-1">
         <span className={cn("flow-name text-ink", node.expression === undefined && "font-mono")}>{node.label}</span>
         <span className={cn("flow-subtitle block truncate text-[12px]", isFailing ? "text-danger" : "text-ink-3")}>
-          {subtitle(node)}
+          {look.subtitle}
         </span>
       </span>
       {node.now.calls > 0 && <Pulse isFailing={node.now.errors > 0} />}
@@ -63,17 +60,6 @@ export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: Node
       />
     </div>
   );
-}
-
-function subtitle(node: GraphNode): string {
-  if (node.note !== undefined) return node.note;
-  if (!isCalled(node)) return KIND_NAMES[node.kind];
-  const functions = node.members?.filter(({ kind }) => kind === "function").length;
-  const failed = node.errors > 0 ? `, ${node.errors.toLocaleString("en-GB")} failed` : "";
-  // A group has no room for all three.
-  if (functions !== undefined && failed !== "") return `${functions} functions${failed}`;
-  const what = functions === undefined ? "" : `${functions} functions, `;
-  return `${what}${node.calls.toLocaleString("en-GB")} calls${failed}${node.now.calls > 0 ? `, ${node.now.calls} now` : ""}`;
 }
 
 /** Marks a node that was called in the last seconds. The subtitle says the same in words. */

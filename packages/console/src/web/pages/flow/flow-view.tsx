@@ -11,9 +11,11 @@ import { FlowDetail } from "./flow-detail.tsx";
 import { FlowList } from "./flow-list.tsx";
 import { FlowNotes, NodeNotFound } from "./flow-notes.tsx";
 import { stepFrom } from "./layout/arrow-step.ts";
+import { readingOrder } from "./layout/reading-order.ts";
 import { useNodePositions } from "./layout/use-node-positions.ts";
 import { closedByDefault, collapsed, groupNode, groupsOf } from "./model/groups.ts";
 import { type Layer, withLayers } from "./model/layers.ts";
+import { lookOf } from "./model/node-look.ts";
 import { downstream, neighbourhood, only } from "./model/reach.ts";
 import { SidePane } from "./side-pane.tsx";
 import { useFlowData } from "./use-flow-data.ts";
@@ -74,6 +76,10 @@ export default function FlowView() {
     refusal,
     loaded && isComplete,
   );
+  const ordered = useMemo(
+    () => (positions === undefined ? graph : readingOrder(graph, positions, dir === "tb")),
+    [graph, positions, dir],
+  );
   const found = useMemo(() => {
     const words = q.toLowerCase();
     return words === ""
@@ -127,7 +133,7 @@ export default function FlowView() {
       ) : (
         <Suspense fallback={<p className="p-4 text-ink-3">Loading the graph…</p>}>
           <FlowCanvas
-            {...{ graph, positions, lit }}
+            {...{ graph: ordered, positions, lit, lookOf }}
             isSample={data.observed?.isSample === true}
             isVertical={dir === "tb"}
             selected={focus}

@@ -1,10 +1,10 @@
 import { Download, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { downloadText } from "../../lib/download-blob.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
-import { download } from "../../ui/json-view.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { ExportDialog } from "./export-dialog.tsx";
 import type { Entry } from "./model.ts";
@@ -68,7 +68,7 @@ export function ItemsActions({
     });
   const save = (lines: readonly string[]): void => {
     setExporting(undefined);
-    download(`${lines.join("\n")}\n`, `${group.replace(/[^\w.-]+/g, "_")}.ndjson`, NDJSON);
+    downloadText(`${lines.join("\n")}\n`, `${group.replace(/[^\w.-]+/g, "_")}.ndjson`, NDJSON);
   };
   const remove = (): Promise<void> =>
     run("delete", async () => {

@@ -2,11 +2,11 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { SearchOf } from "../../app/search.ts";
 import { usePlace } from "../../app/use-place.ts";
+import { downloadText } from "../../lib/download-blob.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { sendToStream } from "../../model/example-commands.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
-import { download } from "../../ui/json-view.tsx";
 import { ListDetail } from "../../ui/list-detail.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Catalogue } from "./catalogue.tsx";
@@ -111,7 +111,7 @@ export default function StreamsPage() {
           onPause={view.togglePause}
           onClear={view.clear}
           onExport={(format) =>
-            download(
+            downloadText(
               exportText(shown.rows, format),
               `stream-messages.${format}`,
               format === "json" ? "application/json" : "application/x-ndjson",

@@ -2,13 +2,13 @@ import { Trash2 } from "lucide-react";
 import { useId, useState } from "react";
 import { useWriteRefusal } from "../../../app/use-hello.tsx";
 import { ApiFailure } from "../../../lib/api.ts";
+import { downloadText } from "../../../lib/download-blob.ts";
 import { MAX_NAME_CHARACTERS, useDeleteSavedItem, useSavedItems, useSaveItems } from "../../../lib/saved-items.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { Button } from "../../../ui/button.tsx";
 import { EmptyState, ErrorState } from "../../../ui/data-region.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { INPUT } from "../../../ui/input-class.ts";
-import { download } from "../../../ui/json-view.tsx";
 import { invocations } from "./invoke-store.ts";
 import type { Draft } from "./request.ts";
 import { readTemplates, type Template, templatesOf } from "./template.ts";
@@ -127,7 +127,7 @@ function TemplatesDialog(props: {
         <Button
           disabled={all.length === 0}
           onClick={() =>
-            download(JSON.stringify(all, undefined, 2), `templates of ${functionId.replace(/[^\w.-]+/g, "_")}.json`)
+            downloadText(JSON.stringify(all, undefined, 2), `templates of ${functionId.replace(/[^\w.-]+/g, "_")}.json`)
           }
         >
           Export

@@ -1,7 +1,7 @@
 import { Download } from "lucide-react";
 import { useState } from "react";
+import { downloadText } from "../../../lib/download-blob.ts";
 import { Button } from "../../../ui/button.tsx";
-import { download } from "../../../ui/json-view.tsx";
 import { maskedSpan } from "../model/masked-span.ts";
 import { otlpOf } from "../model/trace-text.ts";
 import { fetchWholeTrace } from "./read-spans.ts";
@@ -14,7 +14,10 @@ export function ExportTrace({ traceId }: { readonly traceId: string }) {
     setPending(true);
     setFailure(undefined);
     try {
-      download(JSON.stringify(otlpOf((await fetchWholeTrace(traceId)).map(maskedSpan))), `trace-${traceId}.otlp.json`);
+      downloadText(
+        JSON.stringify(otlpOf((await fetchWholeTrace(traceId)).map(maskedSpan))),
+        `trace-${traceId}.otlp.json`,
+      );
     } catch (error) {
       setFailure(`The export failed: ${(error as Error).message}`);
     } finally {

@@ -1,0 +1,36 @@
+import { serviceColor } from "../../../lib/service-colors.ts";
+import { type GraphNode, NOW_SECONDS } from "../../../model/flow-graph.ts";
+import { isCalled, KIND_NAMES } from "../../../model/node-kinds.ts";
+
+export interface NodeLook {
+  /** The colour of the node's worker. */
+  readonly color: string | undefined;
+  readonly about: string;
+  readonly subtitle: string;
+}
+
+export function lookOf(node: GraphNode): NodeLook {
+  const { worker } = node;
+  const color = worker === undefined ? undefined : serviceColor(worker);
+  return { color, about: describe(node), subtitle: subtitle(node) };
+}
+
+function describe(node: GraphNode): string {
+  const figures = isCalled(node)
+    ? `, ${node.calls.toLocaleString("en-GB")} calls${node.errors > 0 ? `, ${node.errors.toLocaleString("en-GB")} failed` : ""}`
+    : "";
+  const now = node.now.calls > 0 ? `, ${node.now.calls} in the last ${NOW_SECONDS} s` : "";
+  const expression = node.expression === undefined ? "" : ` (${node.expression})`;
+  return `${KIND_NAMES[node.kind]} ${node.label}${expression}${figures}${now}${node.note === undefined ? "" : `, ${node.note}`}`;
+}
+
+function subtitle(node: GraphNode): string {
+  if (node.note !== undefined) return node.note;
+  if (!isCalled(node)) return KIND_NAMES[node.kind];
+  const functions = node.members?.filter(({ kind }) => kind === "function").length;
+  const failed = node.errors > 0 ? `, ${node.errors.toLocaleString("en-GB")} failed` : "";
+  // A group has no room for all three.
+  if (functions !== undefined && failed !== "") return `${functions} functions${failed}`;
+  const what = functions === undefined ? "" : `${functions} functions, `;
+  return `${what}${node.calls.toLocaleString("en-GB")} calls${failed}${node.now.calls > 0 ? `, ${node.now.calls} now` : ""}`;
+}
