@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import type { Worker } from "@svc-runtime/sdk";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -383,6 +385,7 @@ it("keeps the trace while the engine is down, and shows when the restarted engin
   await system.killEngine();
   await page.getByRole("alert").getByText("The engine cannot be reached").waitFor({ timeout: 20_000 });
   await treeRow(page, "card").waitFor();
+  rmSync(join(system.folder, ".svc/data/observability"), { recursive: true, force: true });
   await system.startEngine();
   await live(page);
   await page.getByText("Trace not found").waitFor({ timeout: 20_000 });
