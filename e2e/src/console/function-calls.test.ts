@@ -184,3 +184,20 @@ it("freezes the list while it is paused, and counts changes", async () => {
   await rows.getByText("calls::late").waitFor();
   await other.shutdown();
 });
+
+it("replays a call that was made before the engine was restarted", async () => {
+  await worker.call({ function_id: "calls::echo", payload: { made: "before the restart" } });
+  const unwritten = async (): Promise<number> => {
+    const { spans } = await worker.call<{ spans: { unwritten: number } }>({ function_id: "engine::telemetry::status" });
+    return spans.unwritten;
+  };
+  await expect.poll(unwritten, { timeout: 20_000 }).toBe(0);
+  await system.killEngine();
+  await system.startEngine();
+  await worker.connected();
+  const { page } = await open("/functions/calls::echo?tab=history&source=call");
+  await invocations(page).getByRole("row").nth(1).click();
+  await page.getByRole("button", { name: "Replay", exact: true }).click();
+  await result(page).getByText("OK", { exact: true }).waitFor();
+  expect(await textOf(result(page))).toContain('"made": "before the restart"');
+});

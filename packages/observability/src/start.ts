@@ -15,7 +15,7 @@ import { RecordRate } from "./otlp/record-rate.ts";
 import { startOtlp } from "./otlp/start-otlp.ts";
 import { restartSettings } from "./restart-settings.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
-import type { SpanStoreStats } from "./spans/span-store.ts";
+import type { SpanStore, SpanStoreStats } from "./spans/span-store.ts";
 import { startSpans } from "./spans/start-spans.ts";
 import { measureStores, provideTelemetryStatus, type StatusParts, type StoreStats } from "./status.ts";
 import type { Resource } from "./telemetry-records.ts";
@@ -34,10 +34,12 @@ export async function startObservability(
     const resource = engineResource(config);
     const drops = new DropCounts();
     const spanSinks = new SpanFanOut();
-    const calls = observeCalls(context, { sink: spanSinks, drops, resource });
+    let storedSpans: SpanStore | undefined;
+    const calls = observeCalls(context, { sink: spanSinks, drops, resource, storedSpans: () => storedSpans });
     running.push(() => calls.stop());
     const spans = await startSpans(context, { drops, redactor: calls.redactor });
     running.push(() => spans.stop());
+    storedSpans = spans.store;
     spanSinks.add(spans.sink);
     // Uses the system clock even if the modules have another: lag is real time.
     const lag = new EventLoopLag(systemClock);

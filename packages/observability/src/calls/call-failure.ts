@@ -16,7 +16,7 @@ export interface CallFailure {
   readonly details: string | undefined;
 }
 
-export function resultOf(error: CallError): CallResult {
+export function resultOf(error: Pick<CallError, "code">): CallResult {
   if (error.code === "call_timeout") return "timeout";
   return error.code === "call_cancelled" ? "cancelled" : "error";
 }

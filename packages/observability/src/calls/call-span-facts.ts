@@ -8,6 +8,8 @@ interface CallFacts {
   /** The function's id. */
   readonly name: string;
   readonly invocationId: string;
+  /** Origin of the call: `call`, `http`, `queue`, … */
+  readonly source: string;
   readonly resource: Resource;
   readonly caller: Caller | undefined;
   readonly job: Job | undefined;
@@ -29,8 +31,9 @@ interface CallPayloads {
   readonly outputBytes: number;
 }
 
-export function attributesOf({ name, invocationId, resource, caller, job, failure }: CallFacts): Attributes {
+export function attributesOf({ name, invocationId, source, resource, caller, job, failure }: CallFacts): Attributes {
   const attributes: Record<string, AttributeValue> = { "svc.function_id": name, "svc.invocation_id": invocationId };
+  if (source !== "") attributes["svc.source"] = source;
   if (resource.workerId !== undefined) attributes["svc.worker.id"] = resource.workerId;
   attributes["svc.worker.name"] = resource.service;
   if (caller !== undefined) {

@@ -2,20 +2,37 @@ import type { CallerAccess, ModuleContext } from "@svc-runtime/engine/module";
 import type { SecretMask } from "@svc-runtime/protocol";
 import { z } from "zod";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";
+import type { SpanStore } from "../spans/span-store.ts";
 import type { InvocationHistory } from "./invocation-history.ts";
 import { errorsQuerySchema, invocationsQuerySchema, text } from "./invocation-input.ts";
 
 /** `engine::invocations::*`. A restricted caller sees only calls of functions that it may call. */
 export function provideInvocations(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
-  parts: { readonly history: InvocationHistory; readonly redactor: () => SecretMask; readonly now: () => number },
+  parts: {
+    readonly history: InvocationHistory;
+    readonly redactor: () => SecretMask;
+    readonly now: () => number;
+    /** The stored spans, which have older calls; undefined if there are none. */
+    readonly spans: () => SpanStore | undefined;
+  },
 ): void {
   const queries = () => import("./invocation-queries.ts");
+  const onDisk = (): SpanStore | undefined => {
+    const store = parts.spans();
+    return store?.storage === "disk" ? store : undefined;
+  };
   provideFunction({
     id: "engine::invocations::list",
-    summary: "The last calls, newest first",
+    summary: "The last calls, newest first; after them those whose spans are on disk",
     input: invocationsQuerySchema,
-    handle: async (query, { access }) => (await queries()).listInvocations(parts.history, query, seen(access)),
+    async handle(query, { access }) {
+      const { listInvocations, listWithStored } = await queries();
+      const store = onDisk();
+      return store === undefined
+        ? listInvocations(parts.history, query, seen(access))
+        : listWithStored(parts.history, store, query, seen(access));
+    },
   });
   provideFunction({
     id: "engine::invocations::errors",
@@ -28,8 +45,14 @@ export function provideInvocations(
     id: "engine::invocations::get",
     summary: "One call with its input, its output or its error; null if it is not found",
     input: () => z.object({ invocation_id: text }),
-    handle: async ({ invocation_id }, { access }) =>
-      (await queries()).getInvocation(parts.history, invocation_id, seen(access), parts.redactor()),
+    async handle({ invocation_id }, { access }) {
+      const sees = seen(access);
+      const found = (await queries()).getInvocation(parts.history, invocation_id, sees, parts.redactor());
+      const store = found === null ? onDisk() : undefined;
+      return store === undefined
+        ? found
+        : (await import("./stored-invocations.ts")).getStored(store, invocation_id, sees);
+    },
   });
 }
 

@@ -13,7 +13,7 @@ export const invocationsQuerySchema = () =>
     start_time: z.number().nullish().meta({ description: "Milliseconds since 1970: begun then or later" }),
     end_time: z.number().nullish().meta({ description: "Milliseconds since 1970: begun then or earlier" }),
     include_internal: z.boolean().nullish(),
-    cursor: text.nullish(),
+    cursor: z.string().max(2_048).nullish(),
     limit: z.int().min(1).max(1_000).nullish(),
   });
 

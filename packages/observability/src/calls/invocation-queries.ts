@@ -1,11 +1,14 @@
 import { CallError, type SecretMask } from "@svc-runtime/protocol";
 import type { InvocationListing } from "@svc-runtime/protocol/listings";
 import type { SeesCall } from "../query/sees-call.ts";
+import type { SpanStore } from "../spans/span-store.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { InvocationHistory } from "./invocation-history.ts";
 import type { InvocationsQuery } from "./invocation-input.ts";
 
 const DEFAULT_LIMIT = 50;
+/** A cursor of the history. Those of stored calls are longer. */
+const SEQUENCE = /^[0-9]{1,15}$/;
 
 /** Returns `{invocations, cursor, total}`. A cursor stays valid while further calls arrive. */
 export function listInvocations(
@@ -29,6 +32,39 @@ export function listInvocations(
     } else cursor ??= String(last);
   }
   return { invocations, cursor, total };
+}
+
+/** As `listInvocations`, followed by the calls of stored spans. `total` counts of these only those of this page. */
+export async function listWithStored(
+  history: InvocationHistory,
+  store: SpanStore,
+  query: InvocationsQuery,
+  sees: SeesCall,
+): Promise<ReturnType<typeof listInvocations> & { readonly total_is_lower_bound?: true }> {
+  const { FIRST, listStored } = await import("./stored-invocations.ts");
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const isStored = typeof query.cursor === "string" && !SEQUENCE.test(query.cursor);
+  const recent = listInvocations(history, isStored ? { ...query, cursor: null, limit: 1 } : query, sees);
+  if (!isStored && recent.cursor !== null) return { ...recent, total_is_lower_bound: true };
+  const newest = isStored ? [] : recent.invocations;
+  if (newest.length >= limit) return { ...recent, cursor: FIRST, total_is_lower_bound: true };
+  const older = await listStored(store, query, {
+    cursor: isStored ? (query.cursor as string) : FIRST,
+    limit: limit - newest.length,
+    sees,
+    isElsewhere: idsIn(history),
+  });
+  return {
+    invocations: [...newest, ...older.invocations],
+    cursor: older.cursor,
+    total: recent.total + older.invocations.length,
+    ...(older.cursor === null && !isStored ? {} : { total_is_lower_bound: true }),
+  };
+}
+
+function idsIn(history: InvocationHistory): (invocationId: string) => boolean {
+  const ids = new Set([...history].map(({ invocationId }) => invocationId));
+  return (id) => ids.has(id);
 }
 
 /** Returns the row with its input and output, or null if the call is not stored or the caller may not see it. */
@@ -60,8 +96,7 @@ export function getInvocation(
 }
 
 function sequenceOf(cursor: string): number {
-  if (!/^[0-9]{1,15}$/.test(cursor))
-    throw new CallError("invalid_input", "`cursor` is not one of engine::invocations::list");
+  if (!SEQUENCE.test(cursor)) throw new CallError("invalid_input", "`cursor` is not one of engine::invocations::list");
   return Number(cursor);
 }
 

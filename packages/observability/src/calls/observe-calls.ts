@@ -1,6 +1,7 @@
 import type { ModuleContext } from "@svc-runtime/engine/module";
 import { SecretMask } from "@svc-runtime/protocol";
 import type { ObservabilityConfig } from "../config.ts";
+import type { SpanStore } from "../spans/span-store.ts";
 import type { DropCounter, Resource, SpanSink } from "../telemetry-records.ts";
 import { CallStats } from "./call-stats.ts";
 import { provideInvocations } from "./invocation-functions.ts";
@@ -27,7 +28,13 @@ export interface ObservedCalls {
 /** Sets up the recording of calls. `sink` takes the spans that are kept. */
 export function observeCalls(
   context: ModuleContext<ObservabilityConfig>,
-  parts: { readonly sink: SpanSink; readonly drops?: DropCounter | undefined; readonly resource: Resource },
+  parts: {
+    readonly sink: SpanSink;
+    readonly drops?: DropCounter | undefined;
+    readonly resource: Resource;
+    /** The stored spans, once they are opened. */
+    readonly storedSpans?: () => SpanStore | undefined;
+  },
 ): ObservedCalls & { readonly stop: () => void } {
   let { config } = context;
   let redactor = new SecretMask(config.redact_keys);
@@ -54,7 +61,12 @@ export function observeCalls(
     history,
     resource: parts.resource,
   });
-  provideInvocations(context, { history, redactor: () => redactor, now: () => context.clock.now() });
+  provideInvocations(context, {
+    history,
+    redactor: () => redactor,
+    now: () => context.clock.now(),
+    spans: () => parts.storedSpans?.(),
+  });
   provideSamplingRules(context, () => config);
   const stop = workers.start();
   return {

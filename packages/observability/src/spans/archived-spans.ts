@@ -97,7 +97,7 @@ export class ArchivedSpans implements SpanStore {
 
   async stats(): Promise<SpanStoreStats> {
     const { memory, disk } = this.#parts;
-    if (!this.#readsDisk) return memory.stats();
+    if (!this.#readsDisk) return { ...memory.stats(), unwritten: disk.unwritten };
     const stats = await disk.stats();
     if (this.#droppedAtMs === undefined) return stats;
     return { ...stats, completeSinceMs: Math.max(stats.completeSinceMs ?? 0, this.#droppedAtMs) };

@@ -177,7 +177,7 @@ export class DiskSpanStore implements SpanStore {
   async stats(): Promise<SpanStoreStats> {
     const store = await this.#file();
     const { spans, usedBytes, fileBytes, oldestUs } = await store.call("stats", null);
-    const unwritten = this.#queue.count + this.#inFlight;
+    const { unwritten } = this;
     const oldestMs = oldestUs === undefined ? undefined : oldestUs / 1_000;
     return {
       stored: spans + unwritten,
@@ -190,6 +190,11 @@ export class DiskSpanStore implements SpanStore {
       completeSinceMs: oldestMs,
       unwritten,
     };
+  }
+
+  /** Number of received spans that are not on disk yet. */
+  get unwritten(): number {
+    return this.#queue.count + this.#inFlight;
   }
 
   /** True once spans were written or read. */

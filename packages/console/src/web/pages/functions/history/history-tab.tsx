@@ -84,7 +84,10 @@ export default function HistoryTab({
         <Select label="Source" value={source} options={SOURCES} onChange={(next) => onSearch({ source: next })} />
         <span className="flex-1" />
         {history.data?.pages[0] !== undefined && (
-          <span className="tabular-nums">{history.data.pages[0].total} stored</span>
+          <span className="tabular-nums">
+            {history.data.pages[0].total_is_lower_bound === true && "at least "}
+            {history.data.pages[0].total} stored
+          </span>
         )}
       </div>
       <DataRegion

@@ -37,6 +37,8 @@ interface Page {
   readonly invocations: readonly InvocationListing[];
   readonly cursor: string | null;
   readonly total: number;
+  /** There are more: calls on disk are counted when they are listed. */
+  readonly total_is_lower_bound?: true;
 }
 
 /**
