@@ -1,10 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { CallError, type FunctionId, Payload } from "@svc-runtime/protocol";
+import { CallError, type FunctionId, type InvocationId, Payload } from "@svc-runtime/protocol";
+import { encodeNodeFrame, type NodeFrame } from "@svc-runtime/protocol/nodes";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { TRUSTED } from "../../access/principal.ts";
 import { accessTo, type InMemoryEngine, type InMemoryWorker } from "../../testing/index.ts";
+import type { Provider } from "../call.ts";
 import { defineModule, type Module, type TriggerBinding } from "../module.ts";
 import { InMemoryCluster } from "./testing/in-memory-cluster.ts";
+import { Stranger } from "./testing/stranger.ts";
 
 let cluster: InMemoryCluster;
 let a: InMemoryEngine;
@@ -187,6 +191,31 @@ describe("a worker of another node", () => {
     const refused = b.call("g", null);
     gone.close();
     await expect(refused).rejects.toMatchObject({ code: "function_not_found", executed: "no" });
+  });
+
+  it("is the last one that a call goes to after another one refused it", async () => {
+    const { registry, router } = a.kernel;
+    const asked: string[] = [];
+    for (const run of ["x", "y", "z"]) {
+      const provider: Provider = {
+        ...{ workerId: run, name: run, builtIn: false, principal: TRUSTED, inFlight: 0, isStandby: false },
+        remote: { run, load: 0 },
+        refusal: () => undefined,
+        deliver(call) {
+          asked.push(run);
+          queueMicrotask(() => router.refused(call, new CallError("worker_overloaded", `${run} is busy`)));
+          return undefined;
+        },
+        withdraw: () => {},
+        release: () => {},
+      };
+      registry.register("f" as FunctionId, provider, {
+        ...{ description: undefined, requestFormat: undefined, responseFormat: undefined, metadata: undefined },
+        ...{ timeoutMs: undefined, check: undefined },
+      });
+    }
+    await expect(a.call("f", null)).rejects.toMatchObject({ code: "worker_overloaded", message: "y is busy" });
+    expect(asked).toEqual(["x", "y"]);
   });
 
   it("gets no calls that another node passed on", async () => {
@@ -487,5 +516,73 @@ describe("channels", () => {
     cluster.kill(a);
     await cluster.advance(4_500);
     expect([await read, reader.ended]).toEqual([undefined, "aborted"]);
+  });
+});
+
+describe("a hostile peer", () => {
+  const id = "0b8e5c1c-6f0a-4d6e-9a51-3c7d3f2b1a00" as InvocationId;
+  const call: NodeFrame = { type: "call", id, function_id: "f" as FunctionId, timeout_ms: 1_000 };
+  const functionEntry = { kind: "function", worker_id: "w", id: "g" };
+  const open: NodeFrame = { type: "open", channel: 1, channel_id: "", access_key: "", direction: "write" };
+  let stranger: Stranger;
+
+  beforeEach(async () => {
+    stranger = new Stranger(cluster.network.connect());
+    stranger.introduce(a.kernel.identity.instanceId);
+    await cluster.exchange();
+  });
+
+  async function send(frame: NodeFrame, payload: unknown = undefined): Promise<void> {
+    const bytes = payload === undefined ? undefined : Buffer.from(JSON.stringify(payload));
+    stranger.send(a.kernel.identity.instanceId, [encodeNodeFrame(frame, bytes)]);
+    await cluster.exchange();
+  }
+
+  const isPeer = (): boolean => a.kernel.nodes?.hasPeer(stranger.run) === true;
+  /** Both sides of a pair of runs take other numbers for their channels. */
+  const ownNumber = (): number => (stranger.run < a.kernel.identity.instanceId ? 1 : 2);
+
+  it("is cut off when it sends a malformed mirror, and what it registered is gone", async () => {
+    await send({ type: "mirror" }, { set: [{ key: "k", entry: functionEntry }], removed: [] });
+    expect(a.directory.functionById("g")).toBeDefined();
+    await send({ type: "mirror" }, { set: [{ key: "l", entry: { ...functionEntry, id: "" } }], removed: [] });
+    expect([isPeer(), a.directory.functionById("g")]).toEqual([false, undefined]);
+  });
+
+  it("is cut off when it repeats a call in flight, which is cancelled", async () => {
+    const worker = await a.connectWorker();
+    await holdCalls(worker, "f");
+    await send(call, 1);
+    await send(call, 1);
+    expect([isPeer(), a.kernel.router.counts]).toMatchObject([false, { inFlight: 0, cancelled: 1 }]);
+  });
+
+  it("cannot settle calls that it was not given", async () => {
+    const worker = await a.connectWorker();
+    const take = await holdCalls(worker, "f");
+    const pending = b.call("f", null);
+    const frame = await take();
+    await send({ type: "answer", id: String(frame.invocation_id) as InvocationId, outcome: "ok" }, "forged");
+    worker.say(resultOf(frame, "real"));
+    expect(await pending).toBe("real");
+    expect(isPeer()).toBe(true);
+  });
+
+  it("is cut off when it sends more items of a channel than it was permitted", async () => {
+    const channel = a.kernel.channels.create();
+    const { channel_id, access_key } = channel.ref("write");
+    const number = ownNumber();
+    await send({ ...open, channel: number, channel_id, access_key } as NodeFrame);
+    const item: NodeFrame = { type: "item", channel: number, kind: "text" };
+    // The third one fills the channel, so that nothing more is permitted until somebody reads.
+    for (const length of [300_000, 450_000, 450_000]) await send(item, "x".repeat(length));
+    expect(isPeer()).toBe(true);
+    await send(item, "x");
+    expect(isPeer()).toBe(false);
+  });
+
+  it("cannot open a channel under a number of the other side", async () => {
+    await send({ ...open, channel: 3 - ownNumber() } as NodeFrame);
+    expect(isPeer()).toBe(false);
   });
 });

@@ -1,21 +1,18 @@
 import { randomUUID } from "node:crypto";
 import {
   encodeNodeFrame,
-  encodeNodeHello,
   encodeNodeMessage,
   MAX_NODE_FRAME_BYTES,
   type NodeFrame,
   type NodeHello,
-  type NodeMessageHead,
-  splitNodeFrame,
 } from "@svc-runtime/protocol/nodes";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createLogger, type LogRecord } from "../logger.ts";
 import { ThrottledLog } from "../throttled-log.ts";
-import type { NodeLink } from "./node-link.ts";
 import type { Peer } from "./peer.ts";
 import { PeerTable } from "./peer-table.ts";
+import { Stranger } from "./testing/stranger.ts";
 import { TestNetwork } from "./testing/test-network.ts";
 
 let net: TestNetwork;
@@ -71,6 +68,18 @@ class TestNode {
   send(other: { readonly run: string }, text: string): void {
     this.peer(other).send({ type: "item", channel: 1, kind: "text" }, Buffer.from(text));
   }
+}
+
+/** A stranger whose messages arrive at once. */
+class QuickStranger extends Stranger {
+  override send(...message: Parameters<Stranger["send"]>): void {
+    super.send(...message);
+    net.settle();
+  }
+}
+
+function newStranger(hello: Partial<NodeHello> = {}): Stranger {
+  return new QuickStranger(net.network.connect(), hello);
 }
 
 function two(): [TestNode, TestNode] {
@@ -184,7 +193,7 @@ describe("presence", () => {
     expect(a.logs.map(({ message }) => message)).toContain(
       "a node was ignored: it has this node's data folder, or a copy of it",
     );
-    const stranger = new Stranger({ versions: { min: 2, max: 3 } });
+    const stranger = newStranger({ versions: { min: 2, max: 3 } });
     stranger.sayHello();
     net.settle();
     expect(a.table.byRun(stranger.run)).toBeUndefined();
@@ -221,6 +230,17 @@ describe("frames", () => {
       ),
       { numRuns: 40 },
     );
+  });
+
+  it("that were lost are sent again as soon as later ones arrive, without waiting for a time", () => {
+    const [a, b] = two();
+    net.network.faults.copies = () => 0;
+    a.send(b, "lost");
+    net.settle();
+    net.network.faults.copies = () => 1;
+    a.send(b, "behind it");
+    net.settle();
+    expect(b.items).toEqual(["lost", "behind it"]);
   });
 
   it("of one tick travel in one message", () => {
@@ -283,43 +303,6 @@ describe("a peer that takes nothing", () => {
   });
 });
 
-/** Writes messages by hand. */
-class Stranger {
-  readonly run = randomUUID();
-  readonly link: NodeLink = net.network.connect();
-  readonly hello: NodeHello;
-  #n = 0;
-
-  constructor(hello: Partial<NodeHello> = {}) {
-    this.hello = {
-      ...{ run: this.run, node: `n-${this.run}`, name: "stranger", started_at_ms: 1 },
-      ...{ versions: { min: 1, max: 1 }, state: "up", load: 0 },
-      ...hello,
-    };
-    this.link.listen(this.run, () => {});
-  }
-
-  sayHello(): void {
-    this.link.sendToAll(encodeNodeHello(this.hello));
-  }
-
-  send(to: TestNode, frames: readonly Uint8Array[], head: Partial<NodeMessageHead> = {}): void {
-    this.#n++;
-    this.link.send(
-      to.run,
-      encodeNodeMessage(
-        { from: this.run, session: 1, n: this.#n, ack: 0, granted: 1_000_000, ...head },
-        frames.flatMap((frame) => splitNodeFrame(frame)),
-      ),
-    );
-    net.settle();
-  }
-
-  introduce(to: TestNode): void {
-    this.send(to, [encodeNodeFrame({ type: "hello", hello: this.hello })]);
-  }
-}
-
 describe("a hostile or broken peer", () => {
   const item = (text: string): Uint8Array =>
     encodeNodeFrame({ type: "item", channel: 1, kind: "text" }, Buffer.from(text));
@@ -330,23 +313,23 @@ describe("a hostile or broken peer", () => {
       "sends a malformed frame",
       "call: `timeout_ms`: Too small: expected number to be >=1",
       (stranger, a) =>
-        stranger.send(a, [raw(`{"type":"call","id":"${randomUUID()}","function_id":"f","timeout_ms":0}`)]),
+        stranger.send(a.run, [raw(`{"type":"call","id":"${randomUUID()}","function_id":"f","timeout_ms":0}`)]),
     ],
     [
       "acknowledges what was not sent",
       "it acknowledges message 99 of 1",
-      (stranger, a) => stranger.send(a, [], { ack: 99 }),
+      (stranger, a) => stranger.send(a.run, [], { ack: 99 }),
     ],
     [
       "introduces itself as another run",
       "its hello names another run",
       (stranger, a) =>
-        stranger.send(a, [encodeNodeFrame({ type: "hello", hello: { ...stranger.hello, run: randomUUID() } })]),
+        stranger.send(a.run, [encodeNodeFrame({ type: "hello", hello: { ...stranger.hello, run: randomUUID() } })]),
     ],
   ])("that %s is gone, and not talked to for 10 s", (_what, problem, act) => {
     const a = new TestNode("a").start();
-    const stranger = new Stranger();
-    stranger.introduce(a);
+    const stranger = newStranger();
+    stranger.introduce(a.run);
     expect(a.events).toEqual(["stranger up"]);
     act(stranger, a);
     expect(a.events).toEqual(["stranger up", `stranger gone: ${problem}`]);
@@ -359,10 +342,10 @@ describe("a hostile or broken peer", () => {
     expect(a.table.byRun(stranger.run)).toBeDefined();
   });
 
-  it("that sends more than it was granted, or a frame without end, is gone", () => {
+  it("that sends a frame without end is gone", () => {
     const a = new TestNode("a").start();
-    const stranger = new Stranger();
-    stranger.introduce(a);
+    const stranger = newStranger();
+    stranger.introduce(a.run);
     const piece = { isLast: false, bytes: new Uint8Array(500_000) };
     const message = (n: number): Uint8Array =>
       encodeNodeMessage({ from: stranger.run, session: 1, n, ack: 1, granted: 1_000_000 }, [piece]);
@@ -375,27 +358,37 @@ describe("a hostile or broken peer", () => {
 
   it("that sends anything before its hello is gone, and a message of an unknown session is ignored", () => {
     const a = new TestNode("a").start();
-    const early = new Stranger();
-    early.send(a, [item("x")]);
+    const early = newStranger();
+    early.send(a.run, [item("x")]);
     expect([a.table.byRun(early.run), a.items]).toEqual([undefined, []]);
-    const late = new Stranger();
-    late.send(a, [item("x")], { n: 7 });
-    late.send(a, [item("x")], { peer_session: 5 });
+    const late = newStranger();
+    late.send(a.run, [item("x")], { n: 7 });
+    late.send(a.run, [item("x")], { peer_session: 5 });
     expect(a.table.byRun(late.run)).toBeUndefined();
+  });
+
+  it("that answers to a session that this side has ended is ignored", () => {
+    const a = new TestNode("a").start();
+    const stranger = newStranger();
+    stranger.introduce(a.run);
+    const { session } = a.peer(stranger);
+    stranger.send(a.run, [item("stale")], { n: 2, peer_session: session + 1 });
+    stranger.send(a.run, [item("current")], { n: 2, peer_session: session });
+    expect([a.events, a.items]).toEqual([["stranger up"], ["current"]]);
   });
 
   it("that sends frames of a newer version is understood without them", () => {
     const a = new TestNode("a").start();
-    const stranger = new Stranger();
-    stranger.introduce(a);
-    stranger.send(a, [raw('{"type":"later"}'), item("kept")]);
+    const stranger = newStranger();
+    stranger.introduce(a.run);
+    stranger.send(a.run, [raw('{"type":"later"}'), item("kept")]);
     expect([a.events, a.items]).toEqual([["stranger up"], ["kept"]]);
   });
 
   it("that sends noise is ignored", () => {
     const a = new TestNode("a").start();
-    const stranger = new Stranger();
-    stranger.introduce(a);
+    const stranger = newStranger();
+    stranger.introduce(a.run);
     for (let at = 0; at < 100; at++) stranger.link.send(a.run, Buffer.from("noise"));
     net.settle();
     expect(a.events).toEqual(["stranger up"]);
@@ -405,7 +398,7 @@ describe("a hostile or broken peer", () => {
 
   it("cannot fill the table of peers", () => {
     const a = new TestNode("a").start();
-    for (let at = 0; at < 40; at++) new Stranger().introduce(a);
+    for (let at = 0; at < 40; at++) newStranger().introduce(a.run);
     expect([...a.table.up()]).toHaveLength(32);
   });
 });

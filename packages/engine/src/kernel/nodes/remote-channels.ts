@@ -137,16 +137,22 @@ export class RemoteChannels {
 
   #receiveItems(number: number, channel: Channel): boolean {
     let owed = WINDOW_BYTES;
+    /** What the peer may still send. */
+    let credit = 0;
     const grant = (): void => {
       const bytes = owed;
       owed = 0;
+      credit += bytes;
       if (bytes > 0) this.#peer.send({ type: "credit", channel: number, bytes });
     };
     const isOurs = channel.takeWriter({ onRoom: grant, onGone: (reason) => this.#end(number, reason) });
     if (!isOurs) return false;
     this.#ends.set(number, {
       onItem: (item) => {
-        owed += (item.kind === "binary" ? item.bytes.length : Buffer.byteLength(item.text)) + ITEM_BYTES;
+        if (credit <= 0) throw new Error("it sends more items of a channel than it was permitted");
+        const bytes = (item.kind === "binary" ? item.bytes.length : Buffer.byteLength(item.text)) + ITEM_BYTES;
+        credit -= bytes;
+        owed += bytes;
         // Credit in small amounts would cost a frame for each item.
         if (channel.push(item) && owed >= WINDOW_BYTES / 2) grant();
       },
