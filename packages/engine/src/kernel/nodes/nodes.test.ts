@@ -193,6 +193,26 @@ describe("a worker of another node", () => {
     await expect(refused).rejects.toMatchObject({ code: "function_not_found", executed: "no" });
   });
 
+  it("that accepted a large call and could not run it fails it: its payload is not kept", async () => {
+    const there = await a.connectWorker();
+    there.say({ type: "registerfunction", id: "f" });
+    await cluster.exchange();
+    there.stall();
+    // Only calls behind the first frame certainly never left the engine.
+    const calls = ["first", "small", "x".repeat(10_000)].map((data) => b.call("f", data));
+    const settled = Promise.allSettled(calls);
+    await cluster.exchange();
+    const here = await b.connectWorker();
+    here.serve("f", (data) => data);
+    await cluster.exchange();
+    there.close();
+    expect(await settled).toMatchObject([
+      { reason: { code: "invocation_stopped", executed: "unknown" } },
+      { value: "small" },
+      { reason: { code: "invocation_stopped", executed: "no" } },
+    ]);
+  });
+
   it("is the last one that a call goes to after another one refused it", async () => {
     const { registry, router } = a.kernel;
     const asked: string[] = [];
@@ -221,11 +241,18 @@ describe("a worker of another node", () => {
   it("gets no calls that another node passed on", async () => {
     const there = await a.connectWorker();
     there.serve("f", () => "there");
-    await cluster.exchange();
+    const between = await b.connectWorker();
+    between.serve("f", () => "between");
+    // `b` knows the others, which do not know each other.
+    const runOfB = b.kernel.identity.instanceId;
+    cluster.network.partition((one, other) => one !== runOfB && other !== runOfB);
     const c = await cluster.start("c");
-    // `b` sees the function of `a`, and must not be asked by `c` to run it.
-    expect(c.directory.functionById("f")?.workers).toHaveLength(1);
-    expect(await c.call("f", null)).toBe("there");
+    await cluster.advance(1_000);
+    expect(c.directory.functionById("f")?.workers).toEqual([{ id: between.id, name: "worker" }]);
+    // The call and the withdrawal cross.
+    const call = c.call("f", null);
+    between.close();
+    await expect(call).rejects.toMatchObject({ code: "function_not_found", executed: "no" });
   });
 
   it("of a restricted connection is seen by its own node only", async () => {
@@ -430,6 +457,18 @@ describe("triggers", () => {
     expect(await user.next(({ type }) => type === "triggerregistrationresult")).toMatchObject({
       id: bad,
       error: { code: "trigger_registration_failed", message: "not 2" },
+    });
+  });
+
+  it("of restricted connections are refused by the types of other nodes' workers", async () => {
+    const provider = await a.connectWorker();
+    provider.say({ type: "registertriggertype", id: "mine", description: "Mine" });
+    await cluster.exchange();
+    const restricted = await b.connectWorker({ access: accessTo(["**"], { prefix: "acme" }) });
+    restricted.serve("f", () => 1);
+    restricted.say({ type: "registertrigger", id: randomUUID(), trigger_type: "mine", function_id: "f", config: {} });
+    expect(await restricted.next(({ type }) => type === "triggerregistrationresult")).toMatchObject({
+      error: { message: expect.stringContaining("a worker of another node provides the trigger type mine") },
     });
   });
 

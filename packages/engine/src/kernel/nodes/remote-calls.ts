@@ -36,6 +36,7 @@ export class RemoteCalls {
       this.#peer.send({ type: "answer", id, outcome: "not_accepted" }, bytesOfError(error));
       return;
     }
+    let isAccepted = false;
     const call = this.#ports.router.start({
       id,
       functionId,
@@ -50,11 +51,13 @@ export class RemoteCalls {
       whileDraining: false,
       // The caller's node chose this one. Calls passed on again could go round in circles.
       onlyHere: true,
-      onSettled: (outcome) => this.#answer(frame, outcome),
+      onSettled: (outcome) => this.#answer(frame, outcome, isAccepted),
     });
     if (call === undefined) return;
     this.#calls.set(id, call);
-    if (bytes.length > KEPT_PAYLOAD_BYTES) this.#peer.send({ type: "accepted", id });
+    if (bytes.length <= KEPT_PAYLOAD_BYTES) return;
+    isAccepted = true;
+    this.#peer.send({ type: "accepted", id });
   }
 
   cancel({ id, reason }: NodeFrameOf<"cancel">): void {
@@ -67,12 +70,12 @@ export class RemoteCalls {
     for (const call of [...this.#calls.values()]) this.#ports.router.cancel(call, "the caller's node is gone");
   }
 
-  #answer({ id, function_id: functionId }: NodeFrameOf<"call">, outcome: Outcome): void {
+  #answer({ id, function_id: functionId }: NodeFrameOf<"call">, outcome: Outcome, isAccepted: boolean): void {
     this.#calls.delete(id);
     if (!outcome.ok) {
       const { error, cause } = outcome;
-      // Nothing ran, and another node may be able to run it.
-      const isNotAccepted = cause === "not_delivered" && error.retryable;
+      // Nothing ran, and another node may be able to run it, unless the sender has dropped the payload by now.
+      const isNotAccepted = cause === "not_delivered" && error.retryable && !isAccepted;
       this.#fail(id, isNotAccepted ? "not_accepted" : "error", error);
       return;
     }

@@ -1,3 +1,4 @@
+import { CallError } from "@svc-runtime/protocol";
 import type { NodeFrameOf } from "@svc-runtime/protocol/nodes";
 import { TRUSTED } from "../../access/principal.ts";
 import type { TriggerTypeProvider } from "../triggers/trigger-binding.ts";
@@ -17,7 +18,14 @@ export function remoteTypeProvider(worker: RemoteProvider): TriggerTypeProvider 
     builtIn: false,
     remote: worker.remote,
     principal: TRUSTED,
-    attach: () => () => {},
+    attach(binding) {
+      if (binding.isRestricted)
+        throw new CallError(
+          "trigger_registration_failed",
+          `a worker of another node provides the trigger type ${binding.type}; it does not receive bindings of restricted connections`,
+        );
+      return () => {};
+    },
   };
 }
 
