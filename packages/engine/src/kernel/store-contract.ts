@@ -55,7 +55,12 @@ export type AppliedWrite<Procedures extends ProcedureTable> = {
 export interface Store<Procedures extends ProcedureTable> {
   /** Id of this run: the time from the opening of the store to its end. Leases and claims in the store name it. */
   readonly run: string;
-  /** Runs that use the database now, this one included. What any other run holds in it is orphaned. */
+  /** True if other runs may write at any time, so that an answer must not be kept to answer later reads. */
+  readonly isShared: boolean;
+  /**
+   * Runs that use the database now, this one included. Another run may have joined since; a run that has left never
+   * comes back. What any other run holds in it is orphaned.
+   */
   members(): readonly string[];
   /**
    * Calls the listener when other runs have ended their use of the database for good: they left, or were expelled.

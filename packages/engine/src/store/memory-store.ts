@@ -52,6 +52,7 @@ function memoryStore<Procedures extends ProcedureTable>(
 
   return {
     run,
+    isShared: false,
     members: () => [run],
     onRunsGone: () => () => {},
     skewMs: () => logClock.skewMs(),

@@ -1,7 +1,7 @@
 import type { ProcedureTable } from "../kernel/store-contract.ts";
 import type { Database } from "./driver.ts";
 import { LogTime } from "./log-time.ts";
-import { type ProceduresModule, type StoreTime, type WriteBuffer, write } from "./procedures.ts";
+import { type ProceduresModule, type StoreRuns, type StoreTime, type WriteBuffer, write } from "./procedures.ts";
 
 /** Name of the procedure that stores the time after the wall clock was set. */
 export const STORE_TIME = "store:time";
@@ -15,7 +15,7 @@ export interface OpenedModule {
 
 export function openModule(module: ProceduresModule, database: Database): OpenedModule {
   const time = new LogTime(database);
-  const { procedures, buffer: own } = openProcedures(module, database, time);
+  const { procedures, buffer: own } = openProcedures(module, database, time, { isMember: () => false });
   const buffer: WriteBuffer = {
     flush() {
       own.flush();
@@ -29,11 +29,12 @@ export function openModule(module: ProceduresModule, database: Database): Opened
   return { procedures: { ...procedures, [STORE_TIME]: write((_: null) => undefined) }, buffer, time };
 }
 
-/** Opens the procedures with a time that the caller keeps. The buffer does nothing if they have none. */
+/** Opens the procedures with a time and runs that the caller keeps. The buffer does nothing if they have none. */
 export function openProcedures(
   module: ProceduresModule,
   database: Database,
   time: StoreTime,
+  runs: StoreRuns,
 ): { readonly procedures: ProcedureTable; readonly buffer: WriteBuffer } {
   let buffer: WriteBuffer = { flush() {}, discard() {} };
   const procedures = module.openProcedures(
@@ -42,6 +43,7 @@ export function openProcedures(
       buffer = given;
     },
     time,
+    runs,
   );
   return { procedures, buffer };
 }

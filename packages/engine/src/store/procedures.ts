@@ -28,6 +28,12 @@ export interface StoreTime {
   wall(): number;
 }
 
+/** Runs of engines that use the database, as procedures see them. The same on all replicas. */
+export interface StoreRuns {
+  /** True while the run is a member of the log. A database without a log knows no runs. */
+  isMember(run: string): boolean;
+}
+
 /** Exports of a file of procedures. */
 export interface ProceduresModule {
   /**
@@ -38,7 +44,12 @@ export interface ProceduresModule {
    * Called after the schema is upgraded, and again after each reopening. May register one buffer with `useBuffer`
    * before it returns. `time` is that of the running batch.
    */
-  openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void, time: StoreTime): ProcedureTable;
+  openProcedures(
+    database: Database,
+    useBuffer: (buffer: WriteBuffer) => void,
+    time: StoreTime,
+    runs: StoreRuns,
+  ): ProcedureTable;
 }
 
 export function read<Input, Output>(run: (input: Input) => Output): Procedure<Input, Output> {

@@ -82,6 +82,7 @@ export async function openThreadStore<Procedures extends ProcedureTable>(
 
 class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures> {
   readonly run = randomUUID();
+  readonly isShared = false;
   readonly #options: ThreadStoreOptions;
   readonly #clock: Clock;
   readonly #log: Logger;

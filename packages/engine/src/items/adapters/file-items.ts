@@ -76,7 +76,7 @@ export class FileItems implements ItemStore {
     this.#store = store;
     this.#clock = clock;
     this.#lastSkewMs = store.skewMs();
-    this.#cached = new CachedItems(cacheBytes, { now: () => this.#now() });
+    this.#cached = new CachedItems(store.isShared ? 0 : cacheBytes, { now: () => this.#now() });
     this.#onClosed = onClosed;
   }
 

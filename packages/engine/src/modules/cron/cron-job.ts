@@ -147,6 +147,13 @@ export class CronJob implements Due {
     );
   }
 
+  /** Call when another engine is gone: its unfinished runs are in the stored job, and this engine adopts them. */
+  readAgain(): void {
+    if (this.#state !== "ready" || this.#host.stopped) return;
+    this.#state = "unread";
+    this.update();
+  }
+
   /** Call when the principal of a trigger has changed. */
   principalChanged(binding: TriggerBinding<CronSettings>): void {
     this.#triggers.principalChanged(binding);

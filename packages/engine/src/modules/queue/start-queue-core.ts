@@ -74,12 +74,13 @@ class Core implements QueueCore {
 
   async start(): Promise<void> {
     const { draining, directory, log } = this.#context;
+    // First, so that no run is gone unnoticed.
+    const unlistenRuns = this.store.onRunsGone((runs) => this.#releaseRuns(runs));
     const found = await this.store.call("recover", { members: this.store.members() });
     if (found > 0) log.info("jobs of an earlier run returned to the queue", { jobs: found });
     for (const { queue, paused } of await this.store.call("counts", null)) if (paused) this.#paused.add(queue);
     await this.#expiry.start();
     const unlistenStore = this.store.onApplied((applied) => this.#applied(applied));
-    const unlistenRuns = this.store.onRunsGone((runs) => this.#releaseRuns(runs));
     const unlistenDirectory = directory.onChange(({ kind, id }) => {
       if (kind === "function") for (const runner of this.#runners.values()) runner.functionChanged(id);
     });

@@ -76,6 +76,15 @@ describe("a run of a replicated store", () => {
     expect(b.store.members()).toContain(c.store.run);
   });
 
+  it("that is expelled by its own entry does not expel the last member with the rest of it", async () => {
+    const [a, b, c] = [await cluster.open("a"), await cluster.open("b"), await cluster.open("c")];
+    await Promise.all([c.store.expel(b.store.run), c.store.expel(a.store.run)]);
+    const votes = [a.store.expel(b.store.run), a.store.expel(c.store.run)];
+    await Promise.allSettled(votes);
+    await c.store.call("texts", null);
+    expect(c.store.members()).toEqual([c.store.run]);
+  });
+
   it("of two is expelled by the other", async () => {
     const [a, b] = [await cluster.open("a"), await cluster.open("b")];
     await a.store.expel(b.store.run);

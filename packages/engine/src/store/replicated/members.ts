@@ -40,7 +40,9 @@ export function memberProcedures(tables: ReplicaTables): ProcedureTable {
       expelVotedOut(tables);
     }),
     [MEMBER_PROCEDURES.expel]: write(({ target, voter }: ExpelInput) => {
-      if (target === voter || !tables.members().includes(target)) return;
+      const members = tables.members();
+      // An earlier request of the voter's entry may have expelled the voter.
+      if (target === voter || !members.includes(target) || !members.includes(voter)) return;
       tables.run("INSERT OR IGNORE INTO replica_votes VALUES (?, ?)", target, voter);
       expelVotedOut(tables);
     }),

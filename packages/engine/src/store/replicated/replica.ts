@@ -64,7 +64,9 @@ export class Replica {
     if (this.#state.identity !== identity)
       throw new ReplicaStopped(`the replica is one of log ${this.#state.identity}, but the log is ${identity}`);
     this.#time = new ReplicaTime(this.#state);
-    const { procedures, buffer } = openProcedures(module, database, this.#time);
+    const { procedures, buffer } = openProcedures(module, database, this.#time, {
+      isMember: (of) => this.#tables.storedRun(of)?.state === "member",
+    });
     this.#writes = writesOf({ procedures });
     this.#procedures = { ...procedures, ...memberProcedures(this.#tables), ...fingerprintProcedures(this.#tables) };
     this.#buffer = buffer;

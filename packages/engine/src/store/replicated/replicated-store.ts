@@ -38,6 +38,7 @@ const LEAVE_MS = 2_000;
  */
 export class ReplicatedStore<Procedures extends ProcedureTable> implements Store<Procedures> {
   readonly run: string;
+  readonly isShared = true;
   readonly #parts: ReplicatedStoreParts;
   readonly #listeners: AppliedListeners<Procedures>;
   readonly #own: OwnRequests;

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { systemClock } from "../../../kernel/clock.ts";
+import type { Undo } from "../../../kernel/scope.ts";
 import type { OpenStore, Store } from "../../../kernel/store-contract.ts";
 import type { HandledTicks } from "./handled-ticks.ts";
 import type { CronProcedures } from "./procedures.ts";
@@ -115,6 +116,11 @@ export class CronStore {
       mayBeMore = purged.mayBeMore;
     }
     return forgotten;
+  }
+
+  /** Calls the listener when other runs are gone, so that their unfinished starts can be adopted. */
+  onRunsGone(listener: () => void): Undo {
+    return this.#store.onRunsGone(listener);
   }
 
   problem(): string | undefined {

@@ -1,5 +1,12 @@
 import type { Database } from "../../../store/driver.ts";
-import { type ProcedureTable, read, type StoreTime, type WriteBuffer, write } from "../../../store/procedures.ts";
+import {
+  type ProcedureTable,
+  read,
+  type StoreRuns,
+  type StoreTime,
+  type WriteBuffer,
+  write,
+} from "../../../store/procedures.ts";
 import { endRange, type HandledTicks, rangeWith, type TickRange } from "./handled-ticks.ts";
 import type { Adoption, Entry, Outcome, OwnerChange, Retirement, Rewind, Run, StoredJob, UndoneStart } from "./rows.ts";
 
@@ -65,7 +72,7 @@ type RunRow = {
 const COLUMNS = "seq, scheduled_at, started_at, finished_at, outcome, error, manual, passed_over";
 
 /** The procedures of svc-cron's store. */
-export function openProcedures(database: Database, _: (buffer: WriteBuffer) => void, time: StoreTime) {
+export function openProcedures(database: Database, _: (buffer: WriteBuffer) => void, time: StoreTime, runs: StoreRuns) {
   database.exec("PRAGMA foreign_keys=ON");
   const insertJob = database.prepare(
     `INSERT INTO jobs (id, function_id, config, decided_until, handled_since, seen_at, trusted) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -136,7 +143,8 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
     }
     const toRedeliver: Run[] = [];
     for (const row of unfinished.all(id)) {
-      if (members.includes(row.engine)) continue;
+      // A run that joined since the request was made is not among its members.
+      if (members.includes(row.engine) || runs.isMember(row.engine)) continue;
       if (redeliverFrom === undefined || (row.started_at ?? 0) < redeliverFrom) {
         interrupt.run(now, INTERRUPTED, id, row.seq);
       } else {

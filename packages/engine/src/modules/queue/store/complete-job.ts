@@ -1,5 +1,5 @@
 import type { Database } from "../../../store/driver.ts";
-import { type StoreTime, write } from "../../../store/procedures.ts";
+import { type StoreRuns, type StoreTime, write } from "../../../store/procedures.ts";
 import { AFTER_A_DURATION, DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, READY } from "./job-table.ts";
 import type { CompleteOutput, JobProcedures, LeaseInput } from "./queue-store.ts";
 
@@ -8,7 +8,11 @@ const MAX_EXPIRED = 1_000;
 
 type Leased = JobRow & { readonly lease_run: string; readonly lease_take: number };
 
-export function openCompleteProcedures(database: Database, jobs: JobTable, time: StoreTime) {
+export function openCompleteProcedures(
+  database: Database,
+  jobs: JobTable,
+  { time, runs }: { readonly time: StoreTime; readonly runs: StoreRuns },
+) {
   const leased = database.prepare<Leased>(
     `SELECT ${JOB_COLUMNS}, lease_run, lease_take FROM jobs WHERE queue = ? AND state = 3`,
   );
@@ -65,8 +69,11 @@ export function openCompleteProcedures(database: Database, jobs: JobTable, time:
         return jobs.unblock(job);
       }),
     ),
-    recover: write(({ members }) => releaseLeases(({ lease_run }) => !members.includes(lease_run))),
     releaseRuns: write(({ runs }) => releaseLeases(({ lease_run }) => runs.includes(lease_run))),
+    // A run that joined since the request was made is not among its members.
+    recover: write(({ members }) =>
+      releaseLeases(({ lease_run }) => !members.includes(lease_run) && !runs.isMember(lease_run)),
+    ),
     expire: write((_: null) => {
       const now = time.now();
       const ended = expiring.all(now, MAX_EXPIRED);

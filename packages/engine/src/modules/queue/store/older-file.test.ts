@@ -4,6 +4,7 @@ import type { Procedure, WriteBuffer } from "../../../store/procedures.ts";
 import { openProcedures, schema } from "./procedures.ts";
 
 const TIME = { now: () => 10, wall: () => 10 };
+const NO_RUNS = { isMember: () => false };
 
 let database: Database;
 afterEach(() => database.close());
@@ -26,7 +27,7 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
   const gather = (given: WriteBuffer): void => {
     gathering = given;
   };
-  const procedures = openProcedures(database, gather, TIME);
+  const procedures = openProcedures(database, gather, TIME, NO_RUNS);
   const run = <Input, Output>({ run: carryOut }: Procedure<Input, Output>, input: Input): Output => {
     const output = carryOut(input);
     gathering?.flush();
@@ -107,7 +108,7 @@ it("what a file of version 3 holds of restricted principals loads, and may run b
     INSERT INTO shares (queue, principal, depth, bytes, dead) VALUES (1, 'role guest', 1, 1, 0);
   `);
   database.exec(schema.slice(3).join(";\n"));
-  const procedures = openProcedures(database, () => {}, TIME);
+  const procedures = openProcedures(database, () => {}, TIME, NO_RUNS);
   const take = {
     queue: "q",
     limit: 5,

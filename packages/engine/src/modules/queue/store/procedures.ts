@@ -1,6 +1,6 @@
 // Runs in the store thread, so it imports nothing of the engine except the store and the text encoding of items.
 import type { Database } from "../../../store/driver.ts";
-import type { StoreTime, WriteBuffer } from "../../../store/procedures.ts";
+import type { StoreRuns, StoreTime, WriteBuffer } from "../../../store/procedures.ts";
 import { openAddJob, openAddProcedures } from "./add-job.ts";
 import { openCompleteProcedures } from "./complete-job.ts";
 import { DoneJobs } from "./done-jobs.ts";
@@ -18,6 +18,7 @@ export function openProcedures(
   database: Database,
   gather: (gathering: WriteBuffer) => void,
   time: StoreTime,
+  runs: StoreRuns,
 ): JobProcedures {
   const queues = new QueueTable(database);
   const jobs = new JobTable(database, queues);
@@ -37,7 +38,7 @@ export function openProcedures(
   return {
     ...openAddProcedures(addJob),
     ...openTakeProcedures(database, jobs, time),
-    ...openCompleteProcedures(database, jobs, time),
+    ...openCompleteProcedures(database, jobs, { time, runs }),
     ...done.procedures(),
     ...openManageProcedures(database, jobs, time),
     ...openQueryProcedures(database, jobs, time),

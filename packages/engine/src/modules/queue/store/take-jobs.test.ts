@@ -34,7 +34,7 @@ function filled() {
   const gather = (given: WriteBuffer): void => {
     gathering = given;
   };
-  const procedures = openProcedures(counting, gather, { now: () => 10, wall: () => 10 });
+  const procedures = openProcedures(counting, gather, { now: () => 10, wall: () => 10 }, { isMember: () => false });
   const limits = { maxDepth: 10_000, maxBytes: 10_000, maxDead: 10 };
   const job = { queue: "q", data: "1", bytes: 1, priority: 0, dedupeWindowMs: 0, maxAttempts: 3, limits };
   const maker = { principal: "role guest", role: "guest" };

@@ -15,6 +15,7 @@ export function alternatingStore<Procedures extends ProcedureTable>(
   };
   return {
     run: first.run,
+    isShared: first.isShared,
     members: () => first.members(),
     onRunsGone: (listener) => first.onRunsGone(listener),
     skewMs: () => first.skewMs(),

@@ -44,6 +44,7 @@ async function openOnLog<Procedures extends ProcedureTable>(
   let closing: Promise<void> | undefined;
   return {
     run: store.run,
+    isShared: store.isShared,
     members: () => store.members(),
     onRunsGone: (listener) => store.onRunsGone(listener),
     skewMs: () => store.skewMs(),
