@@ -21,8 +21,12 @@ export interface LogFaults {
   beforeStored?: (id: string) => Promise<void>;
   /** The acknowledgement of a stored append arrives when this resolves. */
   beforeAck?: (id: string) => Promise<void>;
+  /** The answer to a request for the state, an entry or a truncation arrives when this resolves. */
+  beforeAnswer?: () => Promise<void>;
   /** Number of times that an entry is delivered to a reader. Default 1. */
   deliveries?: (entry: LogEntry) => number;
+  /** Calls `action`, which hands a reader what it lacks, later. Default: in the next tick. */
+  deliver?: (action: () => void) => void;
 }
 
 interface Reader {
@@ -105,7 +109,10 @@ export class MemoryLog {
 
   /** Hands each reader what it lacks, later. */
   deliver(): void {
-    for (const reader of this.#readers) process.nextTick(() => this.#deliverTo(reader));
+    for (const reader of this.#readers) {
+      const { deliver = process.nextTick } = reader.connection.faults;
+      deliver(() => this.#deliverTo(reader));
+    }
   }
 
   #deliverTo(reader: Reader): void {
@@ -172,16 +179,19 @@ export class LogConnection implements Log {
   }
 
   async read(position: number): Promise<LogEntry | undefined> {
+    await this.faults.beforeAnswer?.();
     this.#checkUp();
     return this.#log.at(position);
   }
 
   async state(): Promise<LogState> {
+    await this.faults.beforeAnswer?.();
     this.#checkUp();
     return this.#log.state();
   }
 
   async truncate(before: number): Promise<void> {
+    await this.faults.beforeAnswer?.();
     this.#checkUp();
     this.#log.truncate(before);
   }

@@ -25,7 +25,7 @@ export interface OpenReplica {
 
 /** Opens a replica. Throws DatabaseRefused, ReplicaStopped or SqlError. */
 export function openReplica(module: ProceduresModule, place: ReplicaPlace): OpenReplica {
-  const database = place.file === undefined ? inMemory(module, place) : inFile(module, place, place.file);
+  const database = place.file === undefined ? openMemoryDatabase(module, place) : inFile(module, place, place.file);
   try {
     const replica = new Replica(database, module, place);
     return {
@@ -48,7 +48,11 @@ function inFile({ schema }: ProceduresModule, { driver }: ReplicaPlace, file: st
   return openDatabaseFile({ file, schema, driver, durability: "relaxed" }).database;
 }
 
-function inMemory({ schema }: ProceduresModule, { driver, seed }: ReplicaPlace): Database {
+/** Opens a database in memory, with the content of the seed if there is one. */
+export function openMemoryDatabase(
+  { schema }: ProceduresModule,
+  { driver, seed }: Pick<ReplicaPlace, "driver" | "seed">,
+): Database {
   const database = openDatabase(":memory:", driver);
   const version = seed === undefined ? 0 : copyInto(database, seed, driver);
   // The version is for the copies that are opened as files.

@@ -1,0 +1,45 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { SeedResult } from "./run-seed.ts";
+
+export type PrintedResult = Omit<SeedResult, "operations"> & Partial<Pick<SeedResult, "operations">>;
+
+/**
+ * Runs seeds, e.g. `1-200,7`, in a process of their own, which the simulation controls. Rejects if it did not end by
+ * itself.
+ */
+export async function runSeeds(
+  seeds: string,
+  {
+    withHistory = false,
+    onResult = () => {},
+  }: { readonly withHistory?: boolean; readonly onResult?: (result: PrintedResult) => void } = {},
+): Promise<readonly PrintedResult[]> {
+  const main = new URL("./main.js", import.meta.url).pathname;
+  const child = spawn(process.execPath, [main, "--seeds", seeds, ...(withHistory ? ["--history"] : [])], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  const results: PrintedResult[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    // The program prints nothing else.
+    const result = JSON.parse(line) as PrintedResult;
+    onResult(result);
+    results.push(result);
+  }
+  const code = await ended;
+  if (code !== 0 && code !== 1) throw new Error(`the simulation of the seeds ${seeds} ended with code ${code}`);
+  return results;
+}
+
+/** Returns the broken invariants of all seeds, each with the command that repeats its seed. */
+export function violationsOf(results: readonly PrintedResult[]): readonly string[] {
+  return results.flatMap(({ seed, violations }) =>
+    violations.map((what) => `seed ${seed}: ${what}; repeat: node ${MAIN} --seeds ${seed} --trace`),
+  );
+}
+
+const MAIN = "packages/engine/dist/cluster/testing/simulation/main.js";

@@ -1,0 +1,15 @@
+import { expect, it } from "vitest";
+import { REGRESSION_SEEDS } from "./regression-seeds.ts";
+import { runSeeds, violationsOf } from "./run-seeds.ts";
+
+it("engines on one log keep every invariant in 200 seeds, and a seed always runs the same way", async () => {
+  const repeated = [3, 40];
+  const results = await runSeeds(["1-200", ...REGRESSION_SEEDS, ...repeated].join(","));
+  expect(violationsOf(results)).toEqual([]);
+  expect(results).toHaveLength(200 + REGRESSION_SEEDS.length + repeated.length);
+  for (const seed of repeated)
+    expect(new Set(results.filter((result) => result.seed === seed).map(({ digest }) => digest)).size).toBe(1);
+  // The seeds do what they are made for.
+  const sum = (name: string): number => results.reduce((total, { counts }) => total + (counts[name] ?? 0), 0);
+  for (const name of ["done", "dead", "ticks", "operations", "lives"]) expect(sum(name)).toBeGreaterThan(200);
+}, 240_000);
