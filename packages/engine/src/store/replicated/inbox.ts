@@ -70,7 +70,8 @@ export class Inbox {
     this.#entries.push(entry);
     const prefix = `${this.#parts.run}/`;
     if (entry.id.startsWith(prefix)) {
-      this.#ownSeen = Number(entry.id.slice(prefix.length));
+      // An earlier entry may be stored once more.
+      this.#ownSeen = Math.max(this.#ownSeen, Number(entry.id.slice(prefix.length)));
       this.#parts.onOwn(this.#ownSeen);
     }
     this.#pumping ??= this.#pump()

@@ -161,3 +161,24 @@ describe("a replicated store whose log changed", () => {
     await expect(store.call("add", "3")).rejects.toMatchObject({ code: "store_unavailable", ...notWritten });
   });
 });
+
+it("goes on after an earlier entry was stored once more, before the acknowledgement of a later one", async () => {
+  let acknowledge = (): void => {};
+  const faults = {
+    beforeAck: (id: string) =>
+      id.endsWith("/3") ? new Promise<void>((resolve) => (acknowledge = resolve)) : Promise.resolve(),
+  };
+  const a = await cluster.open("a", { faults });
+  await a.store.call("add", "1");
+  await a.store.call("add", "2");
+  const second = cluster.log.at(2);
+  cluster.log.forgetIds();
+  cluster.log.store(second?.id ?? "", second?.bytes ?? Buffer.of());
+  // Delivered in the next tick.
+  await new Promise((resolve) => setImmediate(resolve));
+  acknowledge();
+  await new Promise((resolve) => setImmediate(resolve));
+  await a.store.call("add", "3");
+  expect(await a.store.call("texts", null)).toEqual(["1", "2", "3"]);
+  expect(a.store.problem()).toBeUndefined();
+});
