@@ -5,7 +5,7 @@ import type { Scheduler, SimulatedProcess } from "./scheduler.ts";
 export interface LogFaultRates {
   /** The entry never arrives, or its acknowledgement is lost. */
   dropped: number;
-  /** An entry is delivered twice to a reader. */
+  /** An entry is delivered twice to a reader, or stored twice by a log that no longer knows its id. */
   repeated: number;
 }
 
@@ -35,5 +35,15 @@ export function connectToLog(
     deliveries: () => (random.chance(rates.repeated) ? 2 : 1),
     deliver: (action) => void scheduler.after(scheduler.latency(3), process, "log delivers", action),
   };
-  return log.connect(faults);
+  const connection = log.connect(faults);
+  const append = connection.append.bind(connection);
+  connection.append = async (id, bytes) => {
+    const position = await append(id, bytes);
+    if (random.chance(rates.repeated / 3)) {
+      log.forgetIds();
+      void scheduler.after(scheduler.latency(5), undefined, `log stores ${id} again`, () => log.store(id, bytes));
+    }
+    return position;
+  };
+  return connection;
 }

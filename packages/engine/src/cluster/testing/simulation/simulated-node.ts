@@ -155,7 +155,7 @@ export class SimulatedNode {
       config: this.#parts.config,
       clock: life.clock,
       dataDir,
-      openStore: this.#openStore(life),
+      openStoreOf: () => this.#openStore(life),
     });
     if (life.process.state === "dead") return;
     const worker = await engine.connectWorker({ name: `worker of ${life.process.name}` });

@@ -37,7 +37,13 @@ export class JobModel implements LogObserver, QueueWatcher {
       this.#taken(input as { run: string; take: number }, output as { jobs: readonly LeasedJob[] });
     else if (procedure === "recover")
       this.#released(output as number, ({ run }) => !this.#members.members(STORE).includes(run));
-    else if (procedure === "undoTake") {
+    else if (procedure === "releaseRuns") {
+      const { runs } = input as { runs: readonly string[] };
+      for (const run of runs)
+        if (this.#members.members(STORE).includes(run))
+          this.#violations.add(LEASES, `jobs of ${run}, which is a member, return to the queue`);
+      this.#released(output as number, (job) => runs.includes(job.run));
+    } else if (procedure === "undoTake") {
       const { run, take } = input as { run: string; take: number };
       this.#released(output as number, (job) => job.run === run && job.take === take);
     } else if (procedure === "done" || procedure === "retry" || procedure === "release" || procedure === "deadLetter")
