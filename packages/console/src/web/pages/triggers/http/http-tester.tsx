@@ -10,6 +10,7 @@ import { CopyButton } from "../../../ui/copy-button.tsx";
 import { INPUT } from "../../../ui/input-class.ts";
 import { httpMethod, httpPath } from "../model.ts";
 import { Exchanges } from "./exchanges.tsx";
+import { HeaderPresetsMenu } from "./header-presets-menu.tsx";
 import { bodySchemaOf, curlOf, METHODS, type Method, pathParameters, requestOf, takesBody } from "./http-request.ts";
 import { httpTests, useHttpSession } from "./http-store.ts";
 import { AuthEditor, BodyEditor } from "./request-parts.tsx";
@@ -101,6 +102,9 @@ export default function HttpTester({
         what="header"
         rows={draft.headers}
         onChange={(headers) => httpTests.change(trigger.id, { headers })}
+        tools={
+          <HeaderPresetsMenu rows={draft.headers} onChange={(headers) => httpTests.change(trigger.id, { headers })} />
+        }
       />
       <AuthEditor auth={draft.auth} onChange={(auth) => httpTests.change(trigger.id, { auth })} />
       {takesBody(draft.method) && (

@@ -1,4 +1,5 @@
 import { Plus, X } from "lucide-react";
+import type { ReactNode } from "react";
 import { Button } from "../../../ui/button.tsx";
 import { INPUT } from "../../../ui/input-class.ts";
 import type { Row } from "./http-request.ts";
@@ -11,11 +12,14 @@ export function RowsEditor({
   what,
   rows,
   onChange,
+  tools,
 }: {
   readonly title: string;
   readonly what: string;
   readonly rows: readonly Row[];
   readonly onChange: (rows: readonly Row[]) => void;
+  /** Shown after the button that adds a row. */
+  readonly tools?: ReactNode;
 }) {
   const set = (id: number, change: Partial<Row>): void =>
     onChange(rows.map((row) => (row.id === id ? { ...row, ...change } : row)));
@@ -32,6 +36,7 @@ export function RowsEditor({
         >
           Add
         </Button>
+        {tools}
       </div>
       {rows.map((row, at) => (
         <div key={row.id} className="flex items-center gap-1">
