@@ -17,8 +17,10 @@ const causes = async (query: object = {}): Promise<{ readonly errors: readonly C
   (await engine.call("engine::invocations::errors", query)) as Awaited<ReturnType<typeof causes>>;
 
 /** A gateway whose calls fail in a function of another worker. */
-async function withShop(): Promise<Awaited<ReturnType<ObservedEngine["connectWorker"]>>> {
-  engine = await observedEngine();
+async function withShop(
+  config: Parameters<typeof observedEngine>[0] = {},
+): Promise<Awaited<ReturnType<ObservedEngine["connectWorker"]>>> {
+  engine = await observedEngine(config);
   const gateway = await engine.connectWorker({ name: "gateway" });
   const shop = await engine.connectWorker({ name: "shop" });
   shop.serve("orders::get", (data) => {
@@ -55,4 +57,14 @@ test("counts the failures of a cause over time", async () => {
   const { errors } = await causes({ start_time: end - 3_600_000, end_time: end, buckets: 4 });
   expect(errors[0]?.counts).toEqual([0, 0, 0, 2]);
   expect((await causes({ start_time: end })).errors).toEqual([]);
+});
+
+test("says that counts are lower bounds if failed calls of the range were evicted", async () => {
+  const gateway = await withShop({ invocations_max_count: 20 });
+  for (let at = 0; at < 5; at++) await gateway.call("api::ping");
+  expect(await causes({ start_time: 0 })).not.toHaveProperty("counts_are_lower_bounds");
+  for (let at = 0; at < 25; at++) await gateway.call("api::ping");
+  const { errors, ...rest } = await causes({ start_time: 0 });
+  expect(errors[0]?.count).toBe(20);
+  expect(rest).toMatchObject({ counts_are_lower_bounds: true });
 });

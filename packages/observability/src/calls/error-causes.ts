@@ -27,14 +27,16 @@ export function errorCauses(
   nowMs: number,
 ) {
   const [from, to] = [start_time ?? Number.NEGATIVE_INFINITY, end_time ?? nowMs];
-  const failed = [...history].filter(
+  const stored = [...history].filter(hasFailed);
+  const failed = stored.filter(
     (record) =>
-      (record.result === "error" || record.result === "timeout" || record.result === "refused") &&
       !record.internal &&
       record.startedAtMs >= from &&
       record.startedAtMs <= to &&
       sees(record.facts.functionId, record.caller?.worker_id),
   );
+  // The oldest failed calls are evicted first, so an older one proves that those of the range are all stored.
+  const isWhole = !history.hasEvictedFailures || stored.some(({ startedAtMs }) => startedAtMs < from);
   const byKey = new Map<string, Cause>();
   for (const record of withoutCallers(failed)) {
     const key = keyOf(record);
@@ -55,7 +57,12 @@ export function errorCauses(
       ...(buckets == null || start_time == null ? {} : { counts: overTime(calls, start_time, to, buckets) }),
     })),
     total: causes.length,
+    ...(isWhole ? {} : { counts_are_lower_bounds: true as const }),
   };
+}
+
+function hasFailed({ result }: CallRecord): boolean {
+  return result === "error" || result === "timeout" || result === "refused";
 }
 
 /** Leaves out calls during which a call of the same worker failed, within the same trace. Newest first. */

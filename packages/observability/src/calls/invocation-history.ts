@@ -26,6 +26,7 @@ export class InvocationHistory {
   #recentBytes = 0;
   #failedBytes = 0;
   #sequence = 0;
+  #hasEvictedFailures = false;
 
   constructor(limits: HistoryLimits) {
     this.configure(limits);
@@ -46,6 +47,11 @@ export class InvocationHistory {
   /** Approximate size of the stored calls, in bytes. */
   get bytes(): number {
     return this.#recentBytes + this.#failedBytes;
+  }
+
+  /** Whether a failed call was evicted. The oldest ones are evicted first. */
+  get hasEvictedFailures(): boolean {
+    return this.#hasEvictedFailures;
   }
 
   begun(record: CallRecord): void {
@@ -120,6 +126,7 @@ export class InvocationHistory {
     ) {
       const record = this.#failed.shift() as CallRecord;
       this.#failedBytes -= record.countedBytes;
+      this.#hasEvictedFailures = true;
       this.#leave(record);
     }
     if (this.#running.size <= this.#maxCount) return;

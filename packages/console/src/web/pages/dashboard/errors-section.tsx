@@ -1,5 +1,6 @@
 import { maskText } from "@svc-runtime/protocol/secrets";
 import { Link } from "@tanstack/react-router";
+import { atLeast } from "../../lib/at-least.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { Sparkline } from "../../ui/sparkline.tsx";
 import { ListRow, ListSection, SHOWN } from "./list-section.tsx";
@@ -20,11 +21,16 @@ const POINTS = 30;
 
 /** The latest errors of the range, one row for each cause. A row links to the span of its latest failure. */
 export function ErrorsSection({ rangeMs }: { readonly rangeMs: number }) {
-  const query = usePolledCall<{ readonly errors: readonly ErrorCause[] }>(
-    "engine::invocations::errors",
-    [rangeMs],
-    () => ({ start_time: Date.now() - rangeMs, limit: SHOWN, buckets: POINTS }),
-  );
+  const query = usePolledCall<{
+    readonly errors: readonly ErrorCause[];
+    /** Older failed calls of the range are no longer stored. */
+    readonly counts_are_lower_bounds?: true;
+  }>("engine::invocations::errors", [rangeMs], () => ({
+    start_time: Date.now() - rangeMs,
+    limit: SHOWN,
+    buckets: POINTS,
+  }));
+  const isPart = query.data?.counts_are_lower_bounds === true;
   return (
     <ListSection
       title="Latest errors"
@@ -56,9 +62,9 @@ export function ErrorsSection({ rangeMs }: { readonly rangeMs: number }) {
               />
               <span
                 className="w-12 shrink-0 text-right font-mono text-[12px] text-danger"
-                title={`${count.toLocaleString("en-GB")} failed calls with this cause`}
+                title={`${atLeast(count, isPart)} failed calls with this cause${isPart ? "; older ones are no longer stored" : ""}`}
               >
-                {count.toLocaleString("en-GB")}×
+                {atLeast(count, isPart)}×
               </span>
             </>
           }
