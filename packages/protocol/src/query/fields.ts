@@ -35,7 +35,7 @@ export const LOG_FIELDS = [
 ] as const satisfies readonly QueryField[];
 
 /** `attr.NAME` and `resource.NAME` are fields of both. */
-export const ATTRIBUTE_PREFIXES = ["attr.", "resource."] as const;
+const ATTRIBUTE_PREFIXES = ["attr.", "resource."] as const;
 
 /** Returns the name of the field; undefined if there is none. */
 export function fieldName<Field extends QueryField>(fields: readonly Field[], name: string): Field["name"] | undefined {
