@@ -34,9 +34,6 @@ export const LOG_FIELDS = [
   { name: "message", aliases: ["body"], description: "message of the entry" },
 ] as const satisfies readonly QueryField[];
 
-/** `attr.NAME` and `resource.NAME` are fields of both. */
-const ATTRIBUTE_PREFIXES = ["attr.", "resource."] as const;
-
 /** Returns the name of the field; undefined if there is none. */
 export function fieldName<Field extends QueryField>(fields: readonly Field[], name: string): Field["name"] | undefined {
   const wanted = name.toLowerCase();
