@@ -3,7 +3,7 @@ import type { MirrorEntry } from "@svc-runtime/protocol/nodes";
 import type { DirectoryChange } from "../directory.ts";
 import type { Registry } from "../registry.ts";
 import type { Sessions } from "../sessions.ts";
-import type { TriggerOwner } from "../triggers/trigger-binding.ts";
+import type { TriggerOwner, TriggerRequest } from "../triggers/trigger-binding.ts";
 import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 import type { Peer } from "./peer.ts";
 
@@ -150,10 +150,12 @@ export class Mirror {
   *#trigger(id: string, before: ReadonlyMap<string, string>): Iterable<MirrorEntry> {
     const binding = this.#ports.triggers.bindingById(id);
     if (binding === undefined || binding.id !== id) return;
-    let owner: TriggerOwner | undefined;
-    for (const { owner: each } of binding.owners.values())
-      if (each.isRemote !== true && each.principal.isTrusted && each.isStandby !== true) owner ??= each;
-    if (owner === undefined) {
+    let local: { readonly owner: TriggerOwner; readonly request: TriggerRequest } | undefined;
+    for (const each of binding.owners.values()) {
+      const { owner } = each;
+      if (owner.isRemote !== true && owner.principal.isTrusted && owner.isStandby !== true) local ??= each;
+    }
+    if (local === undefined) {
       // Its worker may come back, so the peers keep it as this node does.
       const [last] = before.values();
       if (last !== undefined && binding.awaitsOwner) yield { ...(JSON.parse(last) as TriggerEntry), is_away: true };
@@ -161,13 +163,14 @@ export class Mirror {
     }
     yield {
       kind: "trigger",
-      worker_id: owner.workerId,
+      worker_id: local.owner.workerId,
       id: binding.id,
       trigger_type: binding.type,
       function_id: binding.functionId,
       config: binding.config,
-      metadata: binding.metadata,
-      ignores_unknown: owner.ignoresUnknown,
+      // Not the binding's, which may be that of another node: two nodes would send each other theirs again and again.
+      metadata: local.request.metadata,
+      ignores_unknown: local.owner.ignoresUnknown,
       is_away: false,
       served_by: this.#ports.triggers.typeById(binding.type)?.provider.remote?.run,
     };

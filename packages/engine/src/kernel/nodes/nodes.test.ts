@@ -393,6 +393,24 @@ describe("triggers", () => {
     expect(other.bound.get("ring")?.isElsewhere).toBe(true);
   });
 
+  it("that two nodes have with different metadata are not sent to and fro", async () => {
+    const c = await cluster.start("c", { modules: [bells(true).module] });
+    const d = await cluster.start("d", { modules: [bells(true).module] });
+    for (const [name, engine] of Object.entries({ c, d })) {
+      const worker = await engine.connectWorker();
+      worker.say({ ...ring, id: randomUUID(), metadata: { name } });
+    }
+    await cluster.exchange();
+    await cluster.advance(200);
+    let messages = 0;
+    cluster.network.faults.copies = () => {
+      messages++;
+      return 1;
+    };
+    await cluster.exchange();
+    expect(messages).toBe(0);
+  });
+
   it("are kept for 60 s when their worker or its node is gone, and removed at once when they are unregistered", async () => {
     const there = bells(true);
     const here = bells(true);
