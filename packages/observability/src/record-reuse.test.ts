@@ -23,7 +23,12 @@ interface Invocation {
 test("records that are used again tell of the last call only, in traces and in the history, while others are kept longer", async () => {
   engine = await inMemoryEngine({
     modules: [observability],
-    config: { "svc-observability": { memory_max_spans: 40, invocations_max_count: 12, redact_keys: [] } },
+    config: {
+      "svc-observability": {
+        ...{ memory_max_spans: 40, invocations_max_count: 12, redact_keys: [] },
+        trace_storage: { enabled: false },
+      },
+    },
   });
   const worker = await engine.connectWorker({ name: "work" });
   worker.serve("work::echo", (data) => data);

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -30,6 +30,18 @@ it("finds spans after a restart without any config, and those that the memory ha
   second.sink.ended(sampleSpan({ trace: 32, id: 32 }));
   expect(await list(second)).toMatchObject({ total: 1, storage: "memory" });
   await second.engine.stop();
+});
+
+it("answers from the memory if the file cannot be opened", async () => {
+  const dataDir = join(root, "unusable");
+  mkdirSync(dataDir);
+  writeFileSync(join(dataDir, "observability"), "a file where the folder would be");
+  const { engine, sink, drops } = await spansEngine({ memory_max_spans: 10 }, { dataDir });
+  for (let trace = 1; trace <= 20; trace += 1) sink.ended(sampleSpan({ trace, id: trace }));
+  await expect.poll(() => drops.get("disk_unavailable"), { timeout: 20_000 }).toBe(20);
+  expect(await list({ engine, sink, drops })).toMatchObject({ total: 10, storage: "memory" });
+  await engine.call("engine::traces::clear", {});
+  await engine.stop();
 });
 
 it("creates no file before there are spans to write, and none with `enabled: false`", async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from "@svc-runtime/engine/module";
+import type { Awaitable, Clock } from "@svc-runtime/engine/module";
 import type { DropCounter, SpanRecord } from "../telemetry-records.ts";
 import type { DiskSpanStore } from "./disk/disk-span-store.ts";
 import { TraceShare } from "./disk/trace-share.ts";
@@ -90,21 +90,27 @@ export class ArchivedSpans implements SpanStore {
 
   async clear(): Promise<void> {
     await this.#parts.memory.clear();
-    if (this.#hasEarlier || this.#parts.disk.isOpened) await this.#parts.disk.clear();
+    const { disk } = this.#parts;
+    if ((this.#hasEarlier || disk.isOpened) && !disk.isUnusable) await disk.clear();
     this.#hasEarlier = false;
     this.#droppedAtMs = undefined;
   }
 
-  async stats(): Promise<SpanStoreStats> {
+  /** Not a promise while the memory has all spans, so that measurements need not wait. */
+  stats(): Awaitable<SpanStoreStats> {
     const { memory, disk } = this.#parts;
-    if (!this.#readsDisk) return { ...memory.stats(), unwritten: disk.unwritten };
-    const stats = await disk.stats();
+    return this.#readsDisk ? this.#diskStats() : { ...memory.stats(), unwritten: disk.unwritten };
+  }
+
+  async #diskStats(): Promise<SpanStoreStats> {
+    const stats = await this.#parts.disk.stats();
     if (this.#droppedAtMs === undefined) return stats;
     return { ...stats, completeSinceMs: Math.max(stats.completeSinceMs ?? 0, this.#droppedAtMs) };
   }
 
   async flush(): Promise<void> {
-    if (this.#parts.disk.isOpened) await this.#parts.disk.flush();
+    const { disk } = this.#parts;
+    if (disk.isOpened && !disk.isUnusable) await disk.flush();
   }
 
   async close(): Promise<void> {
@@ -113,7 +119,8 @@ export class ArchivedSpans implements SpanStore {
   }
 
   get #readsDisk(): boolean {
-    return this.#hasEarlier || this.#parts.memory.hasEvicted;
+    const { memory, disk } = this.#parts;
+    return (this.#hasEarlier || memory.hasEvicted) && !disk.isUnusable;
   }
 
   get #lists(): SpanReader {

@@ -79,6 +79,7 @@ export class DiskSpanStore implements SpanStore {
   #flushing: Promise<void> | undefined;
   #trimming: Promise<void> | undefined;
   #isClosed = false;
+  #isUnusable = false;
   #limits: DiskSpanLimits;
   /** Spans that were taken from the queue and are not on disk yet. */
   #inFlight = 0;
@@ -192,6 +193,11 @@ export class DiskSpanStore implements SpanStore {
     };
   }
 
+  /** True if the file could not be opened. */
+  get isUnusable(): boolean {
+    return this.#isUnusable;
+  }
+
   /** Number of received spans that are not on disk yet. */
   get unwritten(): number {
     return this.#queue.count + this.#inFlight;
@@ -240,9 +246,10 @@ export class DiskSpanStore implements SpanStore {
     if (this.#opened === undefined) {
       this.#opened = this.#open();
       const { file, log } = this.#parts;
-      this.#opened.catch((error: unknown) =>
-        log.error("spans cannot be stored on disk and are dropped", { file, error }),
-      );
+      this.#opened.catch((error: unknown) => {
+        this.#isUnusable = true;
+        log.error("spans cannot be stored on disk and are dropped", { file, error });
+      });
     }
     return this.#opened;
   }
