@@ -95,7 +95,7 @@ export function typeName(schema: Schema, root: Schema, depth = 0): string {
   if (Array.isArray(plain.type)) return `${plain.type.filter((type) => type !== "null").join(" or ")}${suffix}`;
   const options = plain.anyOf ?? plain.oneOf;
   if (Array.isArray(options) && depth < 4)
-    return options.map((option) => typeName(asSchema(option) ?? {}, root, depth + 1)).join(" or ");
+    return [...new Set(options.map((option) => typeName(asSchema(option) ?? {}, root, depth + 1)))].join(" or ");
   return plain.properties === undefined ? `any${suffix}` : `object${suffix}`;
 }
 

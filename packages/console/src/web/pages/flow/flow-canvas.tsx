@@ -184,6 +184,8 @@ function ZoomLevel({ canvas }: { readonly canvas: RefObject<HTMLElement | null> 
   const zoom = useStore(({ transform }) => transform[2]);
   useEffect(() => {
     canvas.current?.style.setProperty("--flow-zoom", String(zoom));
+    // As many lines as a node has room for.
+    canvas.current?.style.setProperty("--flow-lines", String(Math.max(1, Math.floor((NODE.height / 12) * zoom))));
     canvas.current?.classList.toggle("flow-canvas-small", zoom < LEGIBLE_ZOOM - 0.01);
   }, [canvas, zoom]);
   return null;

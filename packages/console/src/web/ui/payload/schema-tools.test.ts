@@ -103,6 +103,7 @@ describe("the form", () => {
     ]);
     expect(model.notes.join()).toContain("odd");
     expect(typeName(schema.properties.either, schema)).toBe("string or number");
+    expect(typeName({ oneOf: [{ type: "object" }, { type: "object" }] }, schema)).toBe("object");
   });
 
   it.each([
