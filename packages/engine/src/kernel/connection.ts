@@ -12,7 +12,6 @@ import {
 import type { Quotas } from "../access/quotas.ts";
 import type { SessionAccess } from "../access/session-access.ts";
 import type { Clock } from "./clock.ts";
-import type { DirectoryChanges } from "./directory-changes.ts";
 import type { FrameSocket, FrameSocketListener } from "./frame-socket.ts";
 import { BEATS_PER_PING, DEAD_AFTER_MS, type Heartbeat } from "./heartbeat.ts";
 import { countsBytes, RegistrationBudget } from "./registration-budget.ts";
@@ -52,7 +51,6 @@ export interface ConnectionPorts extends SessionPorts {
   readonly triggers: TriggerRegistry;
   readonly quotas: Quotas;
   readonly telemetry: TelemetryHub;
-  readonly changes: DirectoryChanges;
 }
 
 /** One worker's socket: heartbeat, bounded send queue and backpressure. The session handles the content of frames. */

@@ -19,6 +19,7 @@ import type { ReservedIds } from "../access/reserved-ids.ts";
 import type { SessionAccess } from "../access/session-access.ts";
 import { refusalToSee } from "../access/target-refusal.ts";
 import type { Call, Outcome, Provider, Refusal } from "./call.ts";
+import type { DirectoryChanges } from "./directory-changes.ts";
 import type { LogFields, Logger } from "./logger.ts";
 import { PendingCalls } from "./pending-calls.ts";
 import type { Registry } from "./registry.ts";
@@ -39,6 +40,7 @@ export interface SessionPorts {
   readonly identity: { readonly version: string; readonly instanceId: string };
   readonly log: Logger;
   readonly throttledLog: ThrottledLog;
+  readonly changes: DirectoryChanges;
   /** Handles a message of the session. */
   readonly dispatch: (message: Message | UndecodableFrame, session: Session) => void;
 }
@@ -271,6 +273,7 @@ export class Session implements Provider, TriggerOwner {
     this.#functions?.delete(id);
     this.access?.functions.forget(id);
     undo?.();
+    this.#registrationsChanged();
   }
 
   withdrawTriggerType(id: TriggerTypeId): void {
@@ -278,6 +281,12 @@ export class Session implements Provider, TriggerOwner {
     this.#triggerTypes?.delete(id);
     this.access?.triggerTypes.forget(id);
     undo?.();
+    this.#registrationsChanged();
+  }
+
+  /** The listing of the worker names what it registered. */
+  #registrationsChanged(): void {
+    this.#ports.changes.emit({ kind: "worker", id: this.workerId, op: "updated" });
   }
 
   send(message: Exclude<Message, MessageOf<"invokefunction"> | MessageOf<"invocationresult">>): void {
@@ -340,6 +349,7 @@ export class Session implements Provider, TriggerOwner {
     trigger.hold.remove();
     this.triggers.delete(id);
     trigger.leave();
+    this.#registrationsChanged();
   }
 
   // Provider: this worker runs calls.

@@ -77,6 +77,33 @@ describe("live updates", () => {
     expect(take()).toMatchObject([{ id: connected?.id, event: { type: "delete" } }]);
   });
 
+  it("update a worker when it registers and unregisters", async () => {
+    const { clock, engine, join, take } = await start();
+    const worker = await engine.connectWorker({ name: "math" });
+    join("svc.workers");
+    take();
+    const shown = async (frame: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      worker.say(frame);
+      worker.say({ type: "ping" });
+      await worker.next(({ type }) => type === "pong");
+      clock.advance(100);
+      return take().map(({ event: { type, data } }) => {
+        const { functions, trigger_types, trigger_count } = data as Readonly<Record<string, unknown>>;
+        return [type, functions, trigger_types, trigger_count];
+      });
+    };
+    expect(await shown({ type: "registerfunction", id: "add" })).toEqual([["update", ["add"], [], 0]]);
+    expect(await shown({ type: "unregisterfunction", id: "add" })).toEqual([["update", [], [], 0]]);
+    expect(await shown({ type: "registertriggertype", id: "bell", description: "" })).toEqual([
+      ["update", [], ["bell"], 0],
+    ]);
+    expect(await shown({ type: "unregistertriggertype", id: "bell" })).toEqual([["update", [], [], 0]]);
+    const id = "8f6f1f5e-52f5-4d2e-9d52-6a7a3b8f1c11";
+    const trigger = { id, trigger_type: "bell", function_id: "add", config: null };
+    expect(await shown({ type: "registertrigger", ...trigger })).toEqual([["update", [], [], 1]]);
+    expect(await shown({ type: "unregistertrigger", id })).toEqual([["update", [], [], 0]]);
+  });
+
   it("of one item reach only who joined that item", async () => {
     const { clock, engine, join, take } = await start();
     join("svc.functions", { id: "b" });
