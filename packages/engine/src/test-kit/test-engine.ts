@@ -8,6 +8,8 @@ import { type ManualClock, TestClock } from "./manual-clock.ts";
 
 /** Modules that store data in files by default; a test's data is deleted with it. */
 const STORING_MODULES: ReadonlySet<string> = new Set(["svc-state", "svc-stream", "svc-queue"]);
+/** Always loaded. */
+const OBSERVABILITY = "svc-observability";
 /** Above this the oldest are removed. */
 const MAX_LOGS = 10_000;
 
@@ -133,10 +135,13 @@ function clockOf(clock: ManualClock): TestClock {
 
 function configText({ modules = [], config = {} }: TestEngineOptions): string {
   const { engine, ...blocks } = config;
-  const names = [...new Set(modules)];
-  const workers = names.map((name) => ({
-    name,
-    config: { ...(STORING_MODULES.has(name) ? { adapter: { name: "in_memory" } } : {}), ...blocks[name] },
-  }));
+  const names = [...new Set([...modules, OBSERVABILITY])];
+  const workers = names.map((name) => ({ name, config: { ...inMemory(name), ...blocks[name] } }));
   return stringify({ workers, ...(engine === undefined ? {} : { engine }) });
+}
+
+/** Returns the settings with which a module keeps its data in memory. */
+function inMemory(name: string): Block {
+  if (name === OBSERVABILITY) return { trace_storage: { enabled: false } };
+  return STORING_MODULES.has(name) ? { adapter: { name: "in_memory" } } : {};
 }
