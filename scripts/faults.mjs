@@ -1,5 +1,5 @@
 // `npm run faults`: the long fault tests. Power cuts, failing syncs, a full disk, kill -9, flipped bits, cold starts,
-// reconnects, 200 saves of a worker, and an hour of steady load, on both SQLite drivers. Takes about two hours. `--short` runs everything in
+// reconnects, 200 saves of a worker, 10,000 seeds of the cluster's simulation, and an hour of steady load, on both SQLite drivers. Takes about three hours. `--short` runs everything in
 // some minutes, `--write` writes the results into docs/guarantees.md, a pattern selects tests. Needs root and Linux,
 // because it mounts its own disks to break them, so it is not part of `npm test`. Always removes its mounts and loop
 // devices. SVC_SEED=n repeats a run.
@@ -14,7 +14,7 @@ import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunn
 /** Pinned, so that runs are comparable. */
 const NODE_22 = "22.23.3";
 const [BEGIN, END] = ["<!-- figures of npm run faults: begin -->", "<!-- figures of npm run faults: end -->"];
-const TOOLS = ["mount", "umount", "losetup", "mkfs.ext4", "truncate", "cp", "cc"];
+const TOOLS = ["mount", "umount", "losetup", "mkfs.ext4", "truncate", "cp", "cc", "go"];
 process.exitCode = await main();
 
 async function main() {
@@ -47,7 +47,7 @@ function checkMachine() {
   const missing = TOOLS.filter((tool) => spawnSync("which", [tool]).status !== 0);
   if (missing.length > 0) {
     throw new StepFailure(`these tools are missing: ${missing.join(", ")}`, {
-      fix: "install them, on Debian: apt-get install mount e2fsprogs coreutils gcc libc6-dev",
+      fix: "install them, on Debian: apt-get install mount e2fsprogs coreutils gcc libc6-dev golang-go",
     });
   }
 }

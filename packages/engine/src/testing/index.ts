@@ -1,4 +1,5 @@
 export { restrictedPrincipal } from "../access/principal.ts";
+export { runSeeds, violationsOf } from "../cluster/testing/simulation/run-seeds.ts";
 export { startRedis } from "../items/testing/redis-server.ts";
 export { endpoint, json } from "../outbound-http/testing/endpoint.ts";
 export { openStore } from "../store/open-store.ts";

@@ -171,7 +171,10 @@ class Simulation {
     if (this.#modules.has("svc-state")) this.#readAll();
     await scheduler.runUntil(settledAt + 60_000, () => this.#clients === 0 && this.#areEqual());
     this.#check({ from: EPOCH_MS + begin + 11_000, to: EPOCH_MS + settledAt - 13_000 });
-    for (const node of this.#nodes) node.kill();
+    for (const node of this.#nodes) {
+      node.kill();
+      node.loseDisk();
+    }
     return this.#result();
   }
 

@@ -27,8 +27,9 @@ export class ReplicaDisk {
     return this.database?.prepare<{ position: number }>("SELECT position FROM replica_state").get()?.position ?? 0;
   }
 
-  /** Loses everything. */
+  /** Loses everything. Only while no engine uses it. */
   lose(): void {
+    this.database?.close();
     this.database = undefined;
   }
 

@@ -12,10 +12,19 @@ interface ModelJob {
   readonly id: string;
   readonly group: string | undefined;
   readonly priority: number;
-  state: "waiting" | "leased" | "done" | "dead";
+  state: "waiting" | "leased" | "done" | "dead" | "cancelled";
   run: string;
   take: number;
 }
+
+/** State of a job after its holder wrote this. */
+const STATE_AFTER = {
+  done: "done",
+  deadLetter: "dead",
+  drop: "cancelled",
+  retry: "waiting",
+  release: "waiting",
+} as const;
 
 /** The jobs as they should be, by what was written to the log. Jobs are in the order of their acceptance. */
 export class JobModel implements LogObserver, QueueWatcher {
@@ -35,8 +44,14 @@ export class JobModel implements LogObserver, QueueWatcher {
     if (procedure === "add") this.#added(input as { jobs: readonly NewJob[] });
     else if (procedure === "take")
       this.#taken(input as { run: string; take: number }, output as { jobs: readonly LeasedJob[] });
-    else if (procedure === "recover")
-      this.#released(output as number, ({ run }) => !this.#members.members(STORE).includes(run));
+    else if (procedure === "recover") {
+      const { members } = input as { members: readonly string[] };
+      this.#released(
+        output as number,
+        ({ run }) => !members.includes(run) && !this.#members.members(STORE).includes(run),
+      );
+    } else if (procedure === "cancel")
+      this.#cancelled(input as { id: string }, output as { state: string } | undefined);
     else if (procedure === "releaseRuns") {
       const { runs } = input as { runs: readonly string[] };
       for (const run of runs)
@@ -46,7 +61,13 @@ export class JobModel implements LogObserver, QueueWatcher {
     } else if (procedure === "undoTake") {
       const { run, take } = input as { run: string; take: number };
       this.#released(output as number, (job) => job.run === run && job.take === take);
-    } else if (procedure === "done" || procedure === "retry" || procedure === "release" || procedure === "deadLetter")
+    } else if (
+      procedure === "done" ||
+      procedure === "retry" ||
+      procedure === "release" ||
+      procedure === "deadLetter" ||
+      procedure === "drop"
+    )
       this.#ended(procedure, input as { seq: number; run: string });
   }
 
@@ -74,7 +95,7 @@ export class JobModel implements LogObserver, QueueWatcher {
     for (const id of acknowledged)
       if (!this.#jobs.has(id)) this.#violations.add("acknowledged is found", `job ${id} is lost`);
     for (const { id, state, run } of this.#jobs.values())
-      if (state !== "done" && state !== "dead") this.#violations.add(OUTCOMES, `job ${id} is ${state} ${run}`);
+      if (state === "waiting" || state === "leased") this.#violations.add(OUTCOMES, `job ${id} is ${state} ${run}`);
   }
 
   count(state: ModelJob["state"]): number {
@@ -119,6 +140,15 @@ export class JobModel implements LogObserver, QueueWatcher {
     }
   }
 
+  #cancelled({ id }: { readonly id: string }, found: { readonly state: string } | undefined): void {
+    const job = this.#jobs.get(id);
+    if (job === undefined || found === undefined || found.state === "active") return;
+    const isFinal = found.state === "dead" || found.state === "done";
+    if (isFinal !== (job.state !== "waiting"))
+      this.#violations.add(OUTCOMES, `job ${id} is ${job.state}, not ${found.state}`);
+    if (!isFinal) job.state = "cancelled";
+  }
+
   #released(count: number, isReleased: (job: ModelJob) => boolean): void {
     const released = [...this.#jobs.values()].filter((job) => job.state === "leased" && isReleased(job));
     if (released.length !== count)
@@ -127,7 +157,7 @@ export class JobModel implements LogObserver, QueueWatcher {
   }
 
   #ended(
-    how: "done" | "retry" | "release" | "deadLetter",
+    how: "done" | "retry" | "release" | "deadLetter" | "drop",
     { seq, run }: { readonly seq: number; readonly run: string },
   ): void {
     const job = this.#bySeq.get(seq);
@@ -140,6 +170,6 @@ export class JobModel implements LogObserver, QueueWatcher {
       !this.#executions.some((one) => one.job === job.id && one.run === run && one.outcome === "done")
     )
       this.#violations.add(OUTCOMES, `job ${job.id} is done, but no handler succeeded in run ${run}`);
-    job.state = how === "done" ? "done" : how === "deadLetter" ? "dead" : "waiting";
+    job.state = STATE_AFTER[how];
   }
 }

@@ -46,6 +46,10 @@ export class QueueWorkload {
 
   async step(life: RunningEngine): Promise<void> {
     const { random } = this.#scheduler;
+    if (this.acknowledged.size > 0 && random.chance(0.25)) {
+      await callEngine(this.#scheduler, life, "queue::cancel", { job_id: [...this.acknowledged].at(-1) });
+      return;
+    }
     const job = (): unknown => ({
       queue: QUEUE,
       function_id: FUNCTION,
