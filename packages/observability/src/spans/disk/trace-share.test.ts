@@ -12,16 +12,16 @@ function written(share: TraceShare, count: number, more: object = {}): number {
   return taken;
 }
 
-it("writes everything at 10 traces of 40 spans per second", () => {
+it("writes everything at 10 traces of 10 spans per second", () => {
   let nowMs = 0;
   const share = new TraceShare(() => nowMs);
   for (let second = 0; second < 1_800; second += 1) {
-    expect(written(share, 400)).toBe(400);
+    expect(written(share, 100)).toBe(100);
     nowMs += 1_000;
   }
 });
 
-it("writes at most 500 spans per second under load, evenly over time and failed ones first, and everything afterwards", () => {
+it("writes at most 100 spans per second under load, evenly over time and failed ones first, and everything afterwards", () => {
   let nowMs = 0;
   const share = new TraceShare(() => nowMs);
   written(share, 100_000);
@@ -30,12 +30,12 @@ it("writes at most 500 spans per second under load, evenly over time and failed 
     nowMs += 1_000;
     return written(share, 5_000);
   });
-  expect(Math.max(...perSecond.slice(1))).toBeLessThan(1_000);
-  expect(perSecond.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(20 * 500 + 100);
+  expect(Math.max(...perSecond.slice(1))).toBeLessThan(200);
+  expect(perSecond.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(20 * 100 + 100);
   nowMs += 1_000;
-  expect(written(share, 300, { status: "error" })).toBe(300);
+  expect(written(share, 80, { status: "error" })).toBe(80);
   nowMs += 60_000;
-  expect(written(share, 10_000)).toBe(10_000);
+  expect(written(share, 3_000)).toBe(3_000);
 });
 
 it("writes all spans of a trace or none while the share does not change", () => {

@@ -1,8 +1,8 @@
 import { durationOf, type SpanRecord } from "../../telemetry-records.ts";
 
 /** Spans per second that are written at any time, and the number that may be written at once. */
-const SPANS_PER_SECOND = 500;
-const BURST = 20_000;
+const SPANS_PER_SECOND = 100;
+const BURST = 5_000;
 /** Below this share of the burst, only some traces are written. */
 const THINNING = 0.25;
 /** Failed and slow spans are written while any may be. */
