@@ -271,7 +271,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect(await dial(served, whole)).toBeInstanceOf(WebSocket);
     const first = opened[0] as WebSocket;
     first.terminate();
-    await vi.waitFor(async () => expect(await dial(served, reader)).toBeInstanceOf(WebSocket));
+    await vi.waitFor(async () => expect(await dial(served, reader)).toBeInstanceOf(WebSocket), { timeout: 20_000 });
   });
 
   it("rejects an invalid login and one from a page of another site", async () => {

@@ -17,8 +17,7 @@ export class DirectoryChanges {
 
   /** Reports that the connection registered a function, a trigger type or a trigger, for the first time or again. */
   registered(workerId: string): void {
-    // The listing of the worker names what it registered.
-    this.emit({ kind: "worker", id: workerId, op: "updated" });
+    this.emit({ kind: "registrations", id: workerId, op: "updated" });
     for (const listener of this.#registrationListeners) this.#guarded(() => listener(workerId), { workerId });
   }
 

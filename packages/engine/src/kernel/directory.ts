@@ -62,7 +62,8 @@ export interface Counters {
 
 export interface DirectoryChange {
   /** `stream`: a user-defined stream that got its first item or subscriber, or lost its last. */
-  readonly kind: "worker" | "function" | "trigger" | "stream";
+  /** `registrations`: what a worker registered, with the id of the worker. */
+  readonly kind: "worker" | "registrations" | "function" | "trigger" | "stream";
   readonly id: string;
   /** `removed`: the id is no longer listed. */
   readonly op: "created" | "updated" | "removed";

@@ -284,9 +284,8 @@ export class Session implements Provider, TriggerOwner {
     this.#registrationsChanged();
   }
 
-  /** The listing of the worker names what it registered. */
   #registrationsChanged(): void {
-    this.#ports.changes.emit({ kind: "worker", id: this.workerId, op: "updated" });
+    this.#ports.changes.emit({ kind: "registrations", id: this.workerId, op: "updated" });
   }
 
   send(message: Exclude<Message, MessageOf<"invokefunction"> | MessageOf<"invocationresult">>): void {

@@ -58,7 +58,7 @@ export class Mirror {
 
   /** Call for each change in the directory. */
   changed({ kind, id }: DirectoryChange): void {
-    if (kind !== "stream") this.#note(kind, id);
+    if (kind !== "stream" && kind !== "registrations") this.#note(kind, id);
   }
 
   /** Call when providers of a trigger type have changed. */

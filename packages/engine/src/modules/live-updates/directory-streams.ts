@@ -65,7 +65,8 @@ export class DirectoryStreams {
   }
 
   #changed(change: DirectoryChange): void {
-    const { kind } = change;
+    // The listing of a worker names what it registered.
+    const kind = change.kind === "registrations" ? "worker" : change.kind;
     if (kind === "stream") {
       if (this.#counters.subscribers === 0) return;
     } else {

@@ -23,10 +23,12 @@ it("adds the headers of a preset to the request", async () => {
   const buttonOf = (text: string) =>
     [...document.querySelectorAll("button")].find((each) => each.textContent?.startsWith(text));
   await act(async () => buttonOf("Presets")?.click());
-  await vi.waitFor(async () => {
-    await act(async () => {});
-    expect(buttonOf("CORS preflight")).toBeDefined();
-  });
+  await expect
+    .poll(async () => {
+      await act(async () => {});
+      return buttonOf("CORS preflight");
+    })
+    .toBeDefined();
   await act(async () => buttonOf("CORS preflight")?.click());
   expect(rows.map(({ name }) => name)).toEqual([
     "x-tenant",
