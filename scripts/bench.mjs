@@ -6,7 +6,7 @@ import { buildConsolePage, bundleCli } from "./setup.mjs";
 import { interruptSignal, reportFailure } from "./steps.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const compiler = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
+const compiler = fileURLToPath(new URL("../node_modules/typescript-7/bin/tsc", import.meta.url));
 
 function runNode(args) {
   const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
