@@ -38,7 +38,10 @@ export class ArchivedSpans implements SpanStore {
 
   constructor(parts: ArchivedSpansParts) {
     this.#parts = parts;
-    this.#share = new TraceShare(() => parts.clock.monotonic());
+    this.#share = new TraceShare(parts.clock, (count) => {
+      this.#droppedAtMs = parts.clock.now();
+      parts.drops.dropped("spans", "disk_rate", count);
+    });
     this.#hasEarlier = parts.hasEarlier;
   }
 
@@ -53,13 +56,9 @@ export class ArchivedSpans implements SpanStore {
   }
 
   ended(span: SpanRecord): void {
-    const { memory, disk, drops, clock } = this.#parts;
+    const { memory, disk } = this.#parts;
     memory.ended(span);
     if (this.#share.takes(span) || disk.isPending(span)) disk.ended(span);
-    else {
-      this.#droppedAtMs = clock.now();
-      drops.dropped("spans", "disk_rate", 1);
-    }
   }
 
   list(request: TraceListRequest): Promise<TracePage> {
@@ -114,6 +113,7 @@ export class ArchivedSpans implements SpanStore {
   }
 
   async close(): Promise<void> {
+    this.#share.stop();
     await this.#parts.memory.close();
     await this.#parts.disk.close();
   }

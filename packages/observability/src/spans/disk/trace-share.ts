@@ -1,56 +1,79 @@
+import type { Clock } from "@svc-runtime/engine/module";
 import { durationOf, type SpanRecord } from "../../telemetry-records.ts";
 
 /** Spans per second that are written at any time, and the number that may be written at once. */
-const SPANS_PER_SECOND = 100;
-const BURST = 5_000;
-/** Below this share of the burst, only some traces are written. */
-const THINNING = 0.25;
-/** Failed and slow spans are written while any may be. */
+const SPANS_PER_SECOND = 50;
+const BURST = 500;
+/** The same for spans that failed or were slow: these are written while others are left out. */
+const KEPT_PER_SECOND = 20;
+const KEPT_BURST = 200;
 const SLOW_MS = 1_000;
+/**
+ * When the limit is reached, spans are left out for this time, in milliseconds. Then 50 are written at once, so that
+ * most of their traces are whole.
+ */
+const PAUSE_MS = 1_000;
 
 /**
- * Decides which spans are written to disk, so that the engine's thread spends little time on it under load. A trace is
- * chosen by its id, so that all its spans are.
+ * Decides which spans are written to disk, so that the engine's threads spend little time on it under load. Reads no
+ * clock and no span while it leaves spans out: there may be many thousands per second.
  */
 export class TraceShare {
-  readonly #nowMs: () => number;
+  readonly #clock: Clock;
+  readonly #onLeftOut: (count: number) => void;
   #tokens = BURST;
+  #keptTokens = KEPT_BURST;
   #filledAtMs: number;
+  #leftOut = 0;
+  #endPause: (() => void) | undefined;
 
-  /** `nowMs` is a monotonic clock. */
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
-    this.#filledAtMs = nowMs();
+  /** `onLeftOut` is called with the number of spans that were left out, some time later. */
+  constructor(clock: Clock, onLeftOut: (count: number) => void) {
+    this.#clock = clock;
+    this.#onLeftOut = onLeftOut;
+    this.#filledAtMs = clock.monotonic();
   }
 
   /** True while all spans are written. */
   get isWhole(): boolean {
-    return this.#tokens >= THINNING * BURST;
+    return this.#endPause === undefined;
   }
 
   takes(span: SpanRecord): boolean {
-    // The clock is read only when it matters.
-    if (!this.isWhole) {
-      this.#fill();
-      const share = this.#tokens / (THINNING * BURST);
-      if (this.#tokens < 1 || (share < 1 && !isKept(span) && positionOf(span.traceId) >= share)) return false;
+    if (this.#endPause === undefined) {
+      if (this.#tokens < 1) this.#fill();
+      if (this.#tokens >= 1) {
+        this.#tokens -= 1;
+        return true;
+      }
+      this.#pause();
     }
-    this.#tokens -= 1;
-    return true;
+    if (this.#keptTokens >= 1 && (span.status === "error" || durationOf(span) >= SLOW_MS)) {
+      this.#keptTokens -= 1;
+      return true;
+    }
+    this.#leftOut += 1;
+    return false;
+  }
+
+  stop(): void {
+    this.#endPause?.();
+  }
+
+  #pause(): void {
+    this.#endPause = this.#clock.after(PAUSE_MS, () => {
+      this.#endPause = undefined;
+      this.#fill();
+      this.#onLeftOut(this.#leftOut);
+      this.#leftOut = 0;
+    });
   }
 
   #fill(): void {
-    const now = this.#nowMs();
-    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#filledAtMs) / 1_000) * SPANS_PER_SECOND);
+    const now = this.#clock.monotonic();
+    const seconds = (now - this.#filledAtMs) / 1_000;
+    this.#tokens = Math.min(BURST, this.#tokens + seconds * SPANS_PER_SECOND);
+    this.#keptTokens = Math.min(KEPT_BURST, this.#keptTokens + seconds * KEPT_PER_SECOND);
     this.#filledAtMs = now;
   }
-}
-
-function isKept(span: SpanRecord): boolean {
-  return span.status === "error" || durationOf(span) >= SLOW_MS;
-}
-
-/** Returns a number from 0 to 1. Trace ids are random. */
-function positionOf(traceId: string): number {
-  return Number.parseInt(traceId.slice(-8), 16) / 0x1_0000_0000;
 }
