@@ -25,6 +25,8 @@ it("a tick that cannot be stored is not started; it is shown as an error, and st
   await bind(engine, worker, { expression: "0 * * * * *" }, { id: "t" });
   // A database trigger simulates a full disk.
   const database = openDatabase(join(dataDir, "cron.db"));
+  // The store may be writing.
+  database.exec("PRAGMA busy_timeout=20000");
   database.exec("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END");
   const isShown = new Promise<void>((resolve) => {
     engine.directory.onChange(() => engine.directory.triggerById("t")?.status === "error" && resolve());

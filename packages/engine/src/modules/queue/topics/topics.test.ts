@@ -301,6 +301,8 @@ describe("a store that fails", () => {
     const mail = await subscriber(made, "mail", "orders");
     // A database trigger simulates a full disk.
     const database = openDatabase(join(folder.path, "queue.db"));
+    // The store may be writing.
+    database.exec("PRAGMA busy_timeout=20000");
     database.exec("CREATE TRIGGER full BEFORE INSERT ON bodies BEGIN SELECT RAISE(ABORT, 'no room'); END");
     database.exec("CREATE TRIGGER full2 BEFORE INSERT ON backlog BEGIN SELECT RAISE(ABORT, 'no room'); END");
     for (const topic of ["orders", "nobody"]) {
