@@ -16,7 +16,7 @@ import { openLive, type PageOptions, type WatchedPage } from "./support/watched-
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-const system = systemOfFile();
+const system = systemOfFile({ killable: true });
 let worker: Worker;
 /** Directory of a user's project with the SDKs, and `svc` on its path. */
 let project: string;

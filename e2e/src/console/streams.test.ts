@@ -65,11 +65,11 @@ describe("the Streams page", () => {
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
     for (let batch = 0; batch < 20; batch++)
       await Promise.all(Array.from({ length: 50 }, (_, at) => send(String(at), "flood", "a")));
-    await page.getByRole("button", { name: "Outbound 1000" }).waitFor({ timeout: 20_000 });
+    await page.getByRole("button", { name: "Outbound 1,000" }).waitFor({ timeout: 20_000 });
     // More than one batch, but less than the engine buffers for a slow client. The button counts this page as a
     // subscriber.
     await Promise.all(Array.from({ length: 700 }, (_, at) => send(String(at), "flood", "a")));
-    await page.getByRole("button", { name: "Outbound 1700" }).waitFor({ timeout: 20_000 });
+    await page.getByRole("button", { name: "Outbound 1,700" }).waitFor({ timeout: 20_000 });
     const { Dropped, Total, Inbound, Outbound } = await counters(page);
     expect(Dropped).toBe(0);
     expect(Outbound).toBeGreaterThanOrEqual(1_700);

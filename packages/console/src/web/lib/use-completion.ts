@@ -1,15 +1,18 @@
-import { type Completion, completeQuery, type QueryField } from "@svc-runtime/protocol/query";
+import type { Completion, QueryField } from "@svc-runtime/protocol/query";
 import { useCallback, useEffect, useRef } from "react";
 
 /** Values by the name of their facet. */
 export type KnownValues = Readonly<Partial<Record<string, readonly { readonly value: string }[]>>>;
+
+type CompleteQuery = typeof import("./complete-query.ts").completeQuery;
 
 /** Maximum number of remembered values of one field. */
 const MAX_VALUES = 500;
 
 /**
  * Returns a function that completes queries. Values are those that `facets` had since the page was opened, because a
- * query that is being typed matches fewer and fewer. `names` maps fields to facets and must be constant.
+ * query that is being typed matches fewer and fewer. `names` maps fields to facets and must be constant. The code loads
+ * after the page; there are no suggestions before.
  */
 export function useCompletion({
   fields,
@@ -21,6 +24,16 @@ export function useCompletion({
   readonly names: Readonly<Record<string, string>>;
 }): (text: string, caret: number) => Completion | undefined {
   const known = useRef(new Map<string, Set<string>>());
+  const complete = useRef<CompleteQuery>(undefined);
+  useEffect(() => {
+    import("./complete-query.ts").then(
+      ({ completeQuery }) => {
+        complete.current = completeQuery;
+      },
+      // Without it there are no suggestions.
+      () => {},
+    );
+  }, []);
   useEffect(() => {
     for (const [facet, counts = []] of Object.entries(facets ?? {})) {
       const values = known.current.get(facet) ?? new Set();
@@ -30,7 +43,7 @@ export function useCompletion({
   }, [facets]);
   return useCallback(
     (text, caret) =>
-      completeQuery(text, caret, {
+      complete.current?.(text, caret, {
         fields,
         valuesOf: (field) => [...(known.current.get(names[field] ?? "") ?? [])],
       }),

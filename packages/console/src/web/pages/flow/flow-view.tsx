@@ -62,8 +62,9 @@ export default function FlowView() {
   const { loaded, isComplete, error, graph: whole } = data;
   const groups = useMemo(() => groupsOf(whole), [whole]);
   const closed = useMemo(
-    () => search.closed ?? closedByDefault(whole, groups, focus),
-    [search.closed, whole, groups, focus],
+    // A list is legible at any length.
+    () => search.closed ?? (view === "list" ? [] : closedByDefault(whole, groups, focus)),
+    [search.closed, view, whole, groups, focus],
   );
   const graph = useMemo(
     () => filteredGraph(whole, { flowId, focus, hops, layers, closed }),

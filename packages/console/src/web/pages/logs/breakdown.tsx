@@ -9,7 +9,7 @@ const MAX_SHOWN = 15;
  * Counts of all matching entries by source, level, worker and function. A click filters; Shift-click or the eye
  * excludes.
  */
-export function Breakdown({
+export default function Breakdown({
   facets,
   search,
   change,

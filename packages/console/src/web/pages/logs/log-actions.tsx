@@ -7,7 +7,6 @@ import { useLiveState } from "../../lib/use-live.ts";
 import { Button, type ButtonProps } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { maskedExport } from "./masked-export.ts";
 import { type LogQuery, windowMembers } from "./use-log-query.ts";
 
 /** Buttons that change how the list is shown. */
@@ -98,11 +97,13 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
         format,
       });
       if (lines === null) setFailure("Nothing to export: the engine stores no log entries");
-      else
+      else {
+        const { maskedExport } = await import("./masked-export.ts");
         downloadBlob(
           await maskedExport(lines, format),
           `logs-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.${format}`,
         );
+      }
     } catch (error) {
       setFailure(`Failed to export: ${(error as Error).message}`);
     } finally {

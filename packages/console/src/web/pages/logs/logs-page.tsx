@@ -11,7 +11,6 @@ import { MoreTools } from "../../ui/more-tools.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PauseButton } from "../../ui/pause-button.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
-import { Breakdown } from "./breakdown.tsx";
 import { ColumnsMenu } from "./columns-menu.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type LogSearch, searchOfChips } from "./filter-terms.ts";
@@ -28,6 +27,7 @@ import { useLogCounts, useLogSession } from "./use-logs.ts";
 
 /** Loaded when the first entry is opened, because of its size. */
 const LogTabs = lazy(() => import("./log-tabs.tsx"));
+const Breakdown = lazy(() => import("./breakdown.tsx"));
 
 const route = getRouteApi("/logs/{-$logId}");
 
@@ -198,7 +198,9 @@ export default function LogsPage() {
                 {counts.facets.error.message}
               </p>
             ) : (
-              <Breakdown facets={counts.facets.data?.facets ?? {}} search={search} change={change} />
+              <Suspense fallback={null}>
+                <Breakdown facets={counts.facets.data?.facets ?? {}} search={search} change={change} />
+              </Suspense>
             )}
           </aside>
         )}
