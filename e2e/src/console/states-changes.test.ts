@@ -66,6 +66,8 @@ describe("two concurrent edits of an item", () => {
     await page.getByRole("button", { name: "Save …" }).click();
     await page.getByRole("dialog").waitFor();
     await set("shared", "doc", theirs);
+    // The page is drawn again when it gets the change. A click meanwhile may miss the button.
+    await page.getByText(/^Changed elsewhere/).waitFor();
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByRole("heading", { name: "Edit conflict" }).waitFor();
     return opened;
