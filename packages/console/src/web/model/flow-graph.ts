@@ -93,7 +93,7 @@ export interface GraphSources {
   readonly streams: readonly string[];
   readonly scopes: readonly string[];
   readonly system: boolean;
-  /** Descriptions of cron expressions; the label is the expression if there is none. */
+  /** Descriptions of cron expressions; the label is the expression if it has no description. */
   readonly cronTexts?: ReadonlyMap<string, string> | undefined;
 }
 

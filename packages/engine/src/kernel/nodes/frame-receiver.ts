@@ -1,8 +1,8 @@
 import { MAX_NODE_FRAME_BYTES, type NodePiece, nodePieceBytes } from "@svc-runtime/protocol/nodes";
 import { INITIAL_GRANT_BYTES } from "./frame-sender.ts";
 
-/** `new`: its frames were passed on. `double`: it arrived before. `gap`: a message before it is missing. */
-export type Arrival = "new" | "double" | "gap";
+/** `new`: its frames were passed on. `duplicate`: it arrived before. `gap`: a message before it is missing. */
+export type Arrival = "new" | "duplicate" | "gap";
 
 /** The incoming frames of one session: passes each on once and in order, whatever the link loses or repeats. */
 export class FrameReceiver {
@@ -33,7 +33,7 @@ export class FrameReceiver {
 
   /** Throws an Error with a sentence if the sender breaks the protocol. */
   receive(n: number, pieces: readonly NodePiece[]): Arrival {
-    if (n <= this.#lastN) return "double";
+    if (n <= this.#lastN) return "duplicate";
     if (n > this.#lastN + 1) return "gap";
     this.#lastN = n;
     for (const piece of pieces) {

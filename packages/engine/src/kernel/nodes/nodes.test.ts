@@ -113,7 +113,7 @@ describe("a worker of another node", () => {
     await expect(b.call("f", null)).rejects.toMatchObject({ code: "no_luck", message: "try again", executed: "yes" });
   });
 
-  it("is told when the caller cancels or the deadline passes; the caller's node decides", async () => {
+  it("is told when the caller cancels or the deadline passes at its own node", async () => {
     const worker = await a.connectWorker();
     const take = await holdCalls(worker, "slow");
     const abort = new AbortController();

@@ -26,7 +26,7 @@ export class Faults {
       kill_and_lose: (node) => this.#kill(node, true),
       pause: (node) => {
         node.pause();
-        this.#later(random.pick([500, 2_000, 12_000]), `${node.name} goes on`, () => node.resume());
+        this.#later(random.pick([500, 2_000, 12_000]), `${node.name} continues`, () => node.resume());
       },
       partition: (node) => {
         node.setConnected(false);

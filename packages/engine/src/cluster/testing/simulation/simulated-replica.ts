@@ -22,7 +22,7 @@ export class ReplicaDisk {
     return database;
   }
 
-  /** Position of the replica; 0 if there is none. */
+  /** Position of the replica; 0 without a database or an applied entry. */
   get position(): number {
     return this.database?.prepare<{ position: number }>("SELECT position FROM replica_state").get()?.position ?? 0;
   }

@@ -18,7 +18,7 @@ class Inbox {
     this.#wake();
   };
 
-  /** Resolves when so many messages were received. */
+  /** Resolves when this many messages were received. */
   async count(wanted: number): Promise<void> {
     while (this.received.length < wanted)
       await new Promise<void>((resolve) => {
@@ -67,7 +67,7 @@ export function linkSuite(name: string, open: () => Promise<SuiteLinks>): void {
       expect([a.received, b.received, c.received]).toEqual([["hello"], ["you too"], ["hello"]]);
     });
 
-    it("are never received before the sender goes on", async () => {
+    it("are never received before the sender continues", async () => {
       const [, b] = inboxes;
       links[0].send(b.run, Buffer.from("x"));
       expect(b.received).toEqual([]);
