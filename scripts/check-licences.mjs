@@ -26,6 +26,10 @@ const TOOLS = ["MPL-2.0", "BlueOak-1.0.0", "CC0-1.0", "CC-BY-3.0"];
  * @type {Record<string, { licence: string, reason: string }>}
  */
 export const EXCEPTIONS = {
+  "tweetnacl@1.0.3": {
+    licence: "Unlicense",
+    reason: "Public domain dedication. The client of NATS signs with it when an engine uses an NKey.",
+  },
   "isbot@5.2.3": {
     licence: "Unlicense",
     reason:

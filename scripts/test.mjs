@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { installNatsServer } from "./nats-server.mjs";
 import { installNodeVersions, NODE_VERSIONS, nodeProgram, testsForNodeVersions } from "./node-versions.mjs";
 import { withCertificatesForNpm } from "./npm-certificates.mjs";
 import { packSdks } from "./pack-sdks.mjs";
@@ -42,6 +43,7 @@ Runs all tests, or those of the files whose path contains a pattern. Without suc
 /** Steps that install programs, with the test projects that need them. */
 const PROGRAMS = [
   ["Looking for Redis", installRedis, ["integration", "e2e"]],
+  ["Looking for a NATS server", installNatsServer, ["integration", "e2e"]],
   ["Looking for shells", installShells, ["integration"]],
   ["Installing the published Python clients", installPublishedPython, ["compat"]],
   ["Looking for a browser", installBrowser, ["e2e", "console"]],
