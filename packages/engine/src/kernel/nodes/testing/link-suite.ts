@@ -33,6 +33,7 @@ export function linkSuite(name: string, open: () => Promise<SuiteLinks>): void {
     let links: SuiteLinks;
     let inboxes: readonly [Inbox, Inbox, Inbox];
     let closes: Undo[];
+    const probe = (link: NodeLink, run: string): Promise<boolean> => new Promise((resolve) => link.probe(run, resolve));
     beforeEach(async () => {
       links = await open();
       inboxes = [new Inbox(), new Inbox(), new Inbox()];
@@ -40,12 +41,13 @@ export function linkSuite(name: string, open: () => Promise<SuiteLinks>): void {
         const { run, onMessage } = inboxes[at] as Inbox;
         return link.listen(run, onMessage);
       });
+      // A network may need some time until all of it knows who listens.
+      for (const [from, link] of links.entries())
+        for (const [to, { run }] of inboxes.entries()) if (from !== to) while (!(await probe(link, run)));
     });
     afterEach(() => {
       for (const close of closes) close();
     });
-
-    const probe = (link: NodeLink, run: string): Promise<boolean> => new Promise((resolve) => link.probe(run, resolve));
 
     it("reach the run that they are sent to, in order, and nobody else", async () => {
       const [a, b, c] = inboxes;

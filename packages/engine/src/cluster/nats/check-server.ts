@@ -1,0 +1,103 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { MAX_NODE_MESSAGE_BYTES } from "@svc-runtime/protocol/nodes";
+import { NatsProblem, permissionProblem } from "./connect.ts";
+
+/** Earlier servers lose streams when they are killed. */
+export const MIN_SERVER_VERSION = "2.10.23";
+/** An entry of the log as the server hands it over on request: base64 in JSON. */
+const MIN_MAX_PAYLOAD = Math.ceil((MAX_NODE_MESSAGE_BYTES * 4) / 3) + 64 * 1024;
+/** How long the servers are waited for, in milliseconds. */
+const ANSWER_MS = 500;
+/** How long one answer of JetStream may take, and how long it may have no leader, in milliseconds. */
+const JETSTREAM_MS = 1_000;
+const LEADER_MS = 20_000;
+
+/** Whether writes survive that all servers lose power at once. */
+export interface LogDurability {
+  readonly durability: "durable" | "relaxed";
+  /** Why it is relaxed, and what to do. */
+  readonly reason?: string;
+}
+
+/** Rejects with NatsProblem if the server is too old, lacks JetStream or accepts only small messages. */
+export async function checkServer(nats: NatsConnection, cluster: string): Promise<void> {
+  const { info } = nats;
+  const at = nats.getServer();
+  if (info === undefined) throw new NatsProblem(`the NATS server at ${at} sent no description of itself`);
+  if (isOlder(info.version, MIN_SERVER_VERSION))
+    throw new NatsProblem(
+      `the NATS server at ${at} is version ${info.version}, which loses streams when it is killed: use ${MIN_SERVER_VERSION} or later (https://github.com/nats-io/nats-server/releases)`,
+    );
+  if (info.jetstream !== true)
+    throw new NatsProblem(
+      `the NATS server at ${at} has no JetStream: add a \`jetstream\` block to its file (\`svc cluster nats-config\` prints one) and restart it`,
+    );
+  if (info.max_payload < MIN_MAX_PAYLOAD)
+    throw new NatsProblem(
+      `the NATS server at ${at} accepts messages of ${info.max_payload} bytes only: set max_payload to 1MB in its file`,
+    );
+  await checkJetStream(nats, at, cluster);
+}
+
+async function checkJetStream(nats: NatsConnection, at: string, cluster: string): Promise<void> {
+  const endsAt = performance.now() + LEADER_MS;
+  for (;;) {
+    try {
+      const answer = await nats.request("$JS.API.INFO", undefined, { timeout: JETSTREAM_MS });
+      const { error } = answer.json<{ readonly error?: { readonly description: string } }>();
+      if (error === undefined) return;
+      throw new NatsProblem(`JetStream of the NATS server at ${at} refuses this account: ${error.description}`);
+    } catch (error) {
+      if (error instanceof NatsProblem) throw error;
+      const problem = permissionProblem(error, cluster);
+      if (problem !== undefined) throw problem;
+      if (performance.now() >= endsAt)
+        throw new NatsProblem(
+          `JetStream of the NATS server at ${at} does not answer (${(error as Error).message}): a majority of the servers of its cluster must run, and JetStream must be enabled for its account`,
+        );
+    }
+  }
+}
+
+interface ServerReport {
+  readonly server?: { readonly name?: string };
+  readonly data?: { readonly config?: { readonly sync_interval?: number; readonly sync_always?: boolean } };
+}
+
+/**
+ * Asks all servers whether they sync before they acknowledge. Servers tell it to accounts that import the system
+ * account's service only, as in the file of `svc cluster nats-config`. If none answers, it must be taken for not so.
+ */
+export async function durabilityOf(nats: NatsConnection, cluster: string): Promise<LogDurability> {
+  const reports: ServerReport[] = [];
+  try {
+    const answers = await nats.requestMany(`svc.${cluster}.servers`, undefined, {
+      strategy: "timer",
+      maxWait: ANSWER_MS,
+      maxMessages: 64,
+    });
+    for await (const answer of answers) if (answer.data.length > 0) reports.push(answer.json<ServerReport>());
+  } catch {
+    // No server answers: see below.
+  }
+  if (reports.length === 0)
+    return {
+      durability: "relaxed",
+      reason:
+        "the NATS servers do not tell whether they sync each write to disk; with a file as `svc cluster nats-config` prints it they do",
+    };
+  const unsynced = reports.filter(({ data }) => data?.config?.sync_always !== true);
+  if (unsynced.length === 0) return { durability: "durable" };
+  const names = unsynced.map(({ server }) => server?.name ?? "?").join(", ");
+  return {
+    durability: "relaxed",
+    reason: `the NATS servers ${names} acknowledge writes before they are on disk; set sync_interval: always in their jetstream block`,
+  };
+}
+
+function isOlder(version: string, than: string): boolean {
+  const numbers = (text: string): readonly number[] => text.split(/[.-]/).slice(0, 3).map(Number);
+  const [one, other] = [numbers(version), numbers(than)];
+  const at = one.findIndex((number, index) => number !== other[index]);
+  return at !== -1 && (one[at] ?? 0) < (other[at] ?? 0);
+}

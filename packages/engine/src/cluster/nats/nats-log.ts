@@ -1,0 +1,315 @@
+import { randomUUID } from "node:crypto";
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamInfo,
+} from "@nats-io/jetstream";
+import { nanos } from "@nats-io/transport-node";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import {
+  type Follow,
+  type Log,
+  type LogChanged,
+  type LogEntry,
+  type LogState,
+  type LogTruncated,
+  LogUnavailable,
+  MAX_ENTRY_BYTES,
+} from "../../store/log.ts";
+import { isUnheard, type NatsClient, NatsProblem, permissionProblem } from "./connect.ts";
+import { EntryReader } from "./entry-reader.ts";
+
+/** How long one request to the servers may take, in milliseconds. */
+const REQUEST_MS = 3_000;
+/** How long the creation of a stream may take, in milliseconds. In a cluster of servers a leader is elected first. */
+const CREATE_MS = 20_000;
+/**
+ * How long one attempt may take, in milliseconds. Of two engines that create a stream at the same time one gets no
+ * answer, and finds the other's stream afterwards.
+ */
+const ATTEMPT_MS = 500;
+const RETRY_MS = 250;
+/** How long the servers remember the ids of entries, in milliseconds. Longer than one append is tried again. */
+const DUPLICATE_WINDOW_MS = 120_000;
+/**
+ * How long a log may end before an entry that was seen, in milliseconds, until it counts as gone back. A former leader
+ * answers for some seconds after it lost its majority.
+ */
+const BEHIND_MS = 15_000;
+/** Pause before an append that may succeed at once is repeated, in milliseconds. */
+const PASSING_MS = 50;
+const IDENTITY = "svc_identity";
+const MESSAGE_ID = "Nats-Msg-Id";
+
+/** Codes of JetStream's errors. */
+const STREAM_NOT_FOUND = 10_059;
+const STREAM_EXISTS = 10_058;
+const NO_MESSAGE = 10_037;
+/** Another append of the same entry is under way. */
+const DUPLICATE_UNDER_WAY = 10_158;
+
+export interface NatsLogParts {
+  readonly client: NatsClient;
+  /** Name of the cluster. */
+  readonly cluster: string;
+  /** What the log is for, e.g. `queue`. */
+  readonly store: string;
+  /** Number of servers that keep the log. */
+  readonly replicas: number;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+/**
+ * A log in a stream of JetStream. Live entries come over core NATS, because the servers publish each stored entry
+ * (`republish`); entries that were missed are read by their number.
+ */
+export class NatsLog implements Log {
+  readonly #parts: NatsLogParts;
+  readonly #clock: Clock;
+  readonly #publisher: JetStreamClient;
+  readonly #manager: JetStreamManager;
+  readonly #stream: string;
+  readonly #identity: string;
+  /** Highest position that was seen here. */
+  #highest = 0;
+  /** Since when the log ends before it, on the monotonic clock. */
+  #behindSince: number | undefined;
+  readonly #readers = new Set<EntryReader>();
+
+  private constructor(parts: NatsLogParts, manager: JetStreamManager, identity: string) {
+    this.#parts = parts;
+    this.#clock = parts.clock ?? systemClock;
+    this.#publisher = jetstream(parts.client.nats, { timeout: REQUEST_MS });
+    this.#manager = manager;
+    this.#stream = streamName(parts.cluster, parts.store);
+    this.#identity = identity;
+  }
+
+  /** Opens the log, and creates it if there is none. Rejects with NatsProblem. */
+  static async open(parts: NatsLogParts): Promise<NatsLog> {
+    const { nats } = parts.client;
+    const manager = await jetstreamManager(nats, { timeout: REQUEST_MS, checkAPI: false });
+    const info = await ensureStream(await jetstreamManager(nats, { timeout: ATTEMPT_MS, checkAPI: false }), parts);
+    const identity = info.config.metadata?.[IDENTITY];
+    if (identity === undefined)
+      throw new NatsProblem(
+        `the NATS servers have a stream ${info.config.name} that is not of svc: give the cluster another name (engine.cluster.name), or remove the stream`,
+      );
+    return new NatsLog(parts, manager, identity);
+  }
+
+  async append(id: string, bytes: Uint8Array): Promise<number> {
+    if (bytes.length > MAX_ENTRY_BYTES) throw new Error(`an entry has ${bytes.length} bytes, more than the log takes`);
+    const endsAt = this.#clock.monotonic() + REQUEST_MS;
+    for (;;) {
+      // What is published without a server would wait in memory without a bound.
+      if (!this.#parts.client.isUp()) throw new LogUnavailable("there is no connection to a NATS server");
+      try {
+        const options = { msgID: id, timeout: REQUEST_MS, expect: { streamName: this.#stream } };
+        const { seq } = await this.#publisher.publish(this.#subject("log"), bytes, options);
+        this.#noteHighest(seq);
+        for (const reader of this.#readers) reader.expect(seq);
+        return seq;
+      } catch (error) {
+        if (!isPassing(error) || this.#clock.monotonic() >= endsAt) throw unavailable(error);
+        await this.#pause(PASSING_MS);
+      }
+    }
+  }
+
+  follow(
+    from: number,
+    onEntry: (entry: LogEntry) => void,
+    onFailed: (error: LogTruncated | LogChanged) => void,
+  ): Follow {
+    const { client } = this.#parts;
+    this.#noteHighest(from - 1);
+    const reader = new EntryReader({
+      from,
+      clock: this.#clock,
+      state: () => this.state(),
+      read: (position) => this.read(position),
+      onEntry: (entry) => {
+        this.#noteHighest(entry.position);
+        onEntry(entry);
+      },
+      onFailed: (error) => {
+        stop();
+        onFailed(error);
+      },
+    });
+    const subscription = client.nats.subscribe(this.#subject("entry"), {
+      callback: (error, { data, headers }) => {
+        const position = Number(headers?.get("Nats-Sequence"));
+        if (error === null && position > 0) reader.live({ position, id: headers?.get(MESSAGE_ID) ?? "", bytes: data });
+      },
+    });
+    const stopListening = client.onUp(() => reader.lookAgain());
+    this.#readers.add(reader);
+    const stop = (): void => {
+      reader.stop();
+      subscription.unsubscribe();
+      stopListening();
+      this.#readers.delete(reader);
+    };
+    reader.start();
+    return { stop };
+  }
+
+  async read(position: number): Promise<LogEntry | undefined> {
+    try {
+      const found = await this.#manager.streams.getMessage(this.#stream, { seq: position });
+      if (found === null || found.subject !== this.#subject("log")) return undefined;
+      return { position, id: found.header.get(MESSAGE_ID), bytes: found.data };
+    } catch (error) {
+      if (codeOf(error) === NO_MESSAGE) return undefined;
+      throw unavailable(error);
+    }
+  }
+
+  async state(): Promise<LogState> {
+    let info: StreamInfo;
+    try {
+      info = await this.#manager.streams.info(this.#stream);
+    } catch (error) {
+      if (codeOf(error) !== STREAM_NOT_FOUND) throw unavailable(error);
+      return { identity: "none: its stream was deleted", first: 1, last: 0 };
+    }
+    const { first_seq: first, last_seq: last } = info.state;
+    const identity = info.config.metadata?.[IDENTITY] ?? "none";
+    if (identity === this.#identity) this.#checkEnd(last);
+    return { identity, first: Math.max(1, first), last };
+  }
+
+  async truncate(before: number): Promise<void> {
+    try {
+      await this.#manager.streams.purge(this.#stream, { seq: before });
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** Throws LogUnavailable while an answer without entries that were seen may be that of a former leader. */
+  #checkEnd(last: number): void {
+    if (last >= this.#highest) {
+      this.#behindSince = undefined;
+      return;
+    }
+    const now = this.#clock.monotonic();
+    this.#behindSince ??= now;
+    if (now - this.#behindSince < BEHIND_MS)
+      throw new LogUnavailable(`a server answers that the log ends at ${last}, but it had ${this.#highest} entries`);
+  }
+
+  #noteHighest(position: number): void {
+    if (position > this.#highest) this.#highest = position;
+  }
+
+  /** The identity is in the subjects, so that nothing is appended to a stream that replaced this one. */
+  #subject(kind: "log" | "entry"): string {
+    const { cluster, store } = this.#parts;
+    return subjectOf(cluster, kind, store, this.#identity);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#clock.after(ms, resolve));
+  }
+}
+
+function streamName(cluster: string, store: string): string {
+  return `svc_${cluster}_${store}`;
+}
+
+function subjectOf(cluster: string, kind: "log" | "entry", store: string, identity: string): string {
+  return `svc.${cluster}.${kind}.${store}.${identity}`;
+}
+
+/** Resolves with the stream of a log, which one node creates. */
+async function ensureStream(manager: JetStreamManager, parts: NatsLogParts): Promise<StreamInfo> {
+  const { cluster, store, replicas, logger } = parts;
+  const clock = parts.clock ?? systemClock;
+  const name = streamName(cluster, store);
+  const endsAt = clock.monotonic() + CREATE_MS;
+  for (;;) {
+    try {
+      const found = await manager.streams.info(name);
+      if (found.config.num_replicas < replicas) await addReplicas(manager, found, parts);
+      return found;
+    } catch (error) {
+      const code = codeOf(error);
+      try {
+        if (code === STREAM_NOT_FOUND) return await create(manager, { cluster, store, replicas });
+        throw error;
+      } catch (failure) {
+        // Another node creates it at the same time.
+        if (codeOf(failure) === STREAM_EXISTS) continue;
+        const problem = permissionProblem(failure, cluster);
+        if (problem !== undefined) throw problem;
+        if (clock.monotonic() >= endsAt)
+          throw new NatsProblem(
+            `the NATS servers do not provide the stream ${name} with ${replicas} copies: ${(failure as Error).message}; all servers of engine.cluster.nats.servers must run when a cluster starts for the first time`,
+          );
+        logger.debug("a stream is not available yet", { stream: name, error: failure });
+        await new Promise<void>((resolve) => clock.after(RETRY_MS, resolve));
+      }
+    }
+  }
+}
+
+function create(
+  manager: JetStreamManager,
+  { cluster, store, replicas }: Pick<NatsLogParts, "cluster" | "store" | "replicas">,
+): Promise<StreamInfo> {
+  const identity = randomUUID();
+  const subject = subjectOf(cluster, "log", store, identity);
+  return manager.streams.add({
+    name: streamName(cluster, store),
+    subjects: [subject],
+    republish: { src: subject, dest: subjectOf(cluster, "entry", store, identity) },
+    num_replicas: replicas,
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    // Entries are never changed. Those that a snapshot contains are purged.
+    deny_delete: true,
+    metadata: { [IDENTITY]: identity },
+  });
+}
+
+/** Copies a log to further servers, e.g. after one server became three. */
+async function addReplicas(manager: JetStreamManager, { config }: StreamInfo, parts: NatsLogParts): Promise<void> {
+  const { replicas, logger } = parts;
+  try {
+    await manager.streams.update(config.name, { num_replicas: replicas });
+    logger.info("a log is copied to further NATS servers", { stream: config.name, replicas });
+  } catch (error) {
+    logger.warn("a log has fewer copies than there are NATS servers", {
+      stream: config.name,
+      copies: config.num_replicas,
+      wanted: replicas,
+      error,
+    });
+  }
+}
+
+function codeOf(error: unknown): number | undefined {
+  return error instanceof JetStreamApiError ? error.code : undefined;
+}
+
+/** Whether the next attempt may succeed: the entry is being stored, or a server does not know a new stream yet. */
+function isPassing(error: unknown): boolean {
+  return codeOf(error) === DUPLICATE_UNDER_WAY || isUnheard(error);
+}
+
+function unavailable(error: unknown): LogUnavailable {
+  return new LogUnavailable(error instanceof Error ? error.message : String(error), { cause: error });
+}

@@ -1,0 +1,204 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "@svc-runtime/protocol/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { NatsSettings } from "../../config/blocks/cluster-block.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import { linkSuite } from "../../kernel/nodes/testing/link-suite.ts";
+import { type LogEntry, LogUnavailable } from "../../store/log.ts";
+import { logSuite } from "../../store/testing/log-suite.ts";
+import { checkServer, durabilityOf } from "./check-server.ts";
+import { connectNats, type NatsClient } from "./connect.ts";
+import { natsLink } from "./nats-link.ts";
+import { NatsLog } from "./nats-log.ts";
+import { serverConfig } from "./server-config.ts";
+import { type NatsServers, startNatsServer, startNatsServers } from "./testing/nats-servers.ts";
+
+const CLUSTER = "test";
+let servers: NatsServers;
+const clients: NatsClient[] = [];
+let count = 0;
+
+async function client(at = 0): Promise<NatsClient> {
+  const { urls } = servers;
+  const opened = await connectNats({
+    settings: { servers: [...urls.slice(at), ...urls.slice(0, at)], replicas: 3 },
+    ...{ cluster: CLUSTER, node: `node${at}`, logger: silentLogger },
+  });
+  clients.push(opened);
+  return opened;
+}
+
+const openLog = (client: NatsClient, store: string): Promise<NatsLog> =>
+  NatsLog.open({ client, cluster: CLUSTER, store, replicas: 3, logger: silentLogger });
+
+beforeAll(async () => {
+  servers = await startNatsServers(CLUSTER, 3, { stores: Array.from({ length: 20 }, (_, at) => `log${at}`) });
+  for (const at of [0, 1, 2]) await client(at);
+});
+afterAll(async () => {
+  for (const each of clients) if (!each.nats.isClosed()) await each.close();
+  await servers.stop();
+});
+
+logSuite("NATS", async () => {
+  const store = `log${count++}`;
+  const [one, other] = await Promise.all([
+    openLog(clients[0] as NatsClient, store),
+    openLog(clients[1] as NatsClient, store),
+  ]);
+  return { one, other };
+});
+
+linkSuite("NATS", async () => {
+  const [a, b, c] = clients as [NatsClient, NatsClient, NatsClient];
+  return [natsLink(a, CLUSTER), natsLink(b, CLUSTER), natsLink(c, CLUSTER)];
+});
+
+describe("the log of NATS", () => {
+  it("keeps each entry once and in order when the server that leads it is killed under load", async () => {
+    const [one, other] = [
+      await openLog(clients[0] as NatsClient, "log19"),
+      await openLog(clients[1] as NatsClient, "log19"),
+    ];
+    const seen: LogEntry[] = [];
+    const failures: Error[] = [];
+    const follow = other.follow(
+      1,
+      (entry) => seen.push(entry),
+      (error) => failures.push(error),
+    );
+    const append = async (id: string): Promise<void> => {
+      for (;;) {
+        try {
+          await one.append(id, Buffer.from(id));
+          return;
+        } catch (error) {
+          expect(error).toBeInstanceOf(LogUnavailable);
+        }
+      }
+    };
+    const ids: string[] = [];
+    let isOver = false;
+    const load = (async () => {
+      while (!isOver) {
+        const batch = Array.from({ length: 8 }, (_, at) => `id${ids.length + at}`);
+        await Promise.all(batch.map(append));
+        ids.push(...batch);
+      }
+    })();
+    await expect.poll(() => ids.length).toBeGreaterThan(50);
+    const info = await (clients[0] as NatsClient).nats.request(`$JS.API.STREAM.INFO.svc_${CLUSTER}_log19`);
+    const { leader } = info.json<{ readonly cluster: { readonly leader: string } }>().cluster;
+    const server = servers.servers[Number(leader.slice(1)) - 1];
+    await server?.kill();
+    const before = ids.length;
+    await expect.poll(() => ids.length).toBeGreaterThan(before + 50);
+    await server?.restart();
+    isOver = true;
+    await load;
+    await expect.poll(() => new Set(seen.map(({ id }) => id)).size).toBe(ids.length);
+    follow.stop();
+    expect(failures).toEqual([]);
+    expect(seen.map(({ position }) => position)).toEqual(seen.map((_, at) => at + 1));
+    for (const { id, bytes } of seen) expect(Buffer.from(bytes).toString()).toBe(id);
+  }, 60_000);
+});
+
+describe("the check of the servers at the start", () => {
+  const settings = (...urls: string[]): NatsSettings => ({ servers: urls, replicas: 1 });
+  const connectTo = async (given: NatsSettings, cluster = CLUSTER): Promise<NatsClient> => {
+    const opened = await connectNats({
+      settings: given,
+      ...{ cluster, node: "a", logger: silentLogger, startWaitMs: 0 },
+    });
+    clients.push(opened);
+    return opened;
+  };
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "svc-nats-check-"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("says whether writes are synced, if the servers tell it", async () => {
+    const { nats } = clients[0] as NatsClient;
+    await checkServer(nats, CLUSTER);
+    expect(await durabilityOf(nats, CLUSTER)).toEqual({ durability: "durable" });
+    expect(await durabilityOf(nats, `${CLUSTER}.none`)).toMatchObject({
+      durability: "relaxed",
+      reason: expect.stringContaining("do not tell"),
+    });
+  });
+
+  it("names what to do about a server without JetStream, with other credentials, for another cluster, or none", async () => {
+    const port = await freePort();
+    const config = `listen: "127.0.0.1:${port}"\nmax_payload: 1MB\nauthorization { user: a, password: b }\n`;
+    const server = await startNatsServer({ folder, name: "plain", port, config });
+    try {
+      await expect(connectTo(settings(server.url))).rejects.toThrow("refuses the credentials: check nkey_seed");
+      const plain = await connectTo({ ...settings(server.url), user: "a", password: "b" });
+      await expect(checkServer(plain.nats, CLUSTER)).rejects.toThrow("has no JetStream: add a `jetstream` block");
+    } finally {
+      await server.kill();
+    }
+    await expect(connectTo(settings(server.url))).rejects.toThrow(/no NATS server can be reached at .* start one/);
+    const elsewhere = await connectTo(settings(...servers.urls), "other");
+    await expect(checkServer(elsewhere.nats, "other")).rejects.toThrow(
+      "engine.cluster.name must be the name that their file was made for",
+    );
+    const wrong = {
+      client: clients[0] as NatsClient,
+      cluster: "other",
+      store: "queue",
+      replicas: 1,
+      logger: silentLogger,
+    };
+    await expect(NatsLog.open(wrong)).rejects.toThrow("engine.cluster.name must be the name");
+  });
+
+  it("refuses an old server, and one that syncs late is shown", async () => {
+    const old = createServer((socket) => {
+      const info = {
+        server_id: "x",
+        version: "2.9.10",
+        proto: 1,
+        headers: true,
+        max_payload: 1_048_576,
+        jetstream: true,
+      };
+      socket.write(`INFO ${JSON.stringify(info)}\r\n`);
+      socket.on("data", (data) => data.includes("PING") && socket.write("PONG\r\n"));
+      socket.on("error", () => undefined);
+    });
+    await once(old.listen(0, "127.0.0.1"), "listening");
+    const { port } = old.address() as AddressInfo;
+    const client = await connectTo(settings(`nats://127.0.0.1:${port}`));
+    await expect(checkServer(client.nats, CLUSTER)).rejects.toThrow(
+      "is version 2.9.10, which loses streams when it is killed",
+    );
+    await client.close();
+    old.close();
+
+    const late = await freePort();
+    const file = serverConfig({
+      ...{ cluster: CLUSTER, name: "late", listen: `127.0.0.1:${late}`, storeDir: join(folder, "late") },
+      ...{ routes: [], clusterListen: "" },
+    });
+    const config = file.replace("sync_interval: always", "sync_interval: 1m");
+    const server = await startNatsServer({ folder, name: "late", port: late, config });
+    try {
+      const { nats } = await connectTo(settings(server.url));
+      await checkServer(nats, CLUSTER);
+      expect(await durabilityOf(nats, CLUSTER)).toEqual({
+        durability: "relaxed",
+        reason: expect.stringContaining("the NATS servers late acknowledge writes before they are on disk"),
+      });
+    } finally {
+      await server.kill();
+    }
+  });
+});

@@ -1,0 +1,100 @@
+/** What the file of one NATS server is made for. */
+export interface ServerConfigOptions {
+  /** Name of the svc cluster. */
+  readonly cluster: string;
+  /** Name of this server, different for each. */
+  readonly name: string;
+  /** Address for engines, e.g. `10.0.0.1:4222`. */
+  readonly listen: string;
+  /** Folder of the streams. */
+  readonly storeDir: string;
+  /** Routes to all servers of the cluster, e.g. `nats://10.0.0.1:6222`. With fewer than two the server is alone. */
+  readonly routes: readonly string[];
+  /** Address for the other servers, e.g. `10.0.0.1:6222`. */
+  readonly clusterListen: string;
+  /** Public NKeys of the engines (`U...`). Default: no credentials, for loopback only. */
+  readonly nkeys?: readonly string[];
+  /** Files for TLS. Default: none, for loopback only. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
+  /** Names of the logs. Default: those of the modules. */
+  readonly stores?: readonly string[];
+}
+
+/** What modules keep in logs. */
+const STORES = ["state", "stream", "queue", "cron"];
+
+/** Returns the file of a NATS server for a cluster, with comments. */
+export function serverConfig(options: ServerConfigOptions): string {
+  const { cluster, name, listen, storeDir, routes, clusterListen, nkeys = [], tls, stores = STORES } = options;
+  const users =
+    nkeys.length === 0
+      ? `      # Without credentials: for loopback only. Else give each engine an NKey of its own (\`svc cluster nkey\`).
+      { user: svc, password: svc, permissions: $ENGINE }`
+      : nkeys.map((nkey) => `      { nkey: ${nkey}, permissions: $ENGINE }`).join("\n");
+  return `# NATS server ${name} of the svc cluster ${cluster}. Start it with: nats-server -c FILE
+# Version 2.10.23 or later. Each server has a name, addresses and a store_dir of its own; the rest is the same for all.
+server_name: ${quoted(name)}
+listen: ${quoted(listen)}
+# An entry of the log has up to 512 KiB, and a server hands it over as base64.
+max_payload: 1MB
+${tlsBlock(tls, "")}
+jetstream {
+  store_dir: ${quoted(storeDir)}
+  # Each write is on disk before it is acknowledged. Without this line, a power cut of all servers loses acknowledged
+  # writes, and svc shows \`durability: relaxed\`.
+  sync_interval: always
+}
+${
+  routes.length < 2
+    ? "\n# One server alone: when it dies, nothing can be written.\n"
+    : `
+cluster {
+  name: ${quoted(`svc-${cluster}`)}
+  listen: ${quoted(clusterListen)}
+  routes: [${routes.map(quoted).join(", ")}]
+${tlsBlock(tls, "  ")}}
+`
+}
+# What an engine may do: everything below svc.${cluster}, and the streams of this cluster.
+ENGINE: {
+  publish: { allow: [
+    "svc.${cluster}.>", "$JS.API.INFO",
+${stores.map((store) => streamSubjects(`svc_${cluster}_${store}`)).join(",\n")}
+  ] }
+  subscribe: { allow: ["svc.${cluster}.>"] }
+  allow_responses: true
+}
+
+accounts {
+  SVC: {
+    jetstream: enabled
+    users: [
+${users}
+    ]
+    # Lets the engines see whether all servers have sync_interval: always.
+    imports: [{ service: { account: SYS, subject: "$SYS.REQ.SERVER.PING.JSZ" }, to: "svc.${cluster}.servers" }]
+  }
+  SYS: {
+    users: []
+    exports: [{ service: "$SYS.REQ.SERVER.PING.JSZ", accounts: [SVC], response: stream }]
+  }
+}
+system_account: SYS
+${nkeys.length === 0 ? "no_auth_user: svc\n" : ""}`;
+}
+
+/** The requests of an engine about one stream; it may not delete it. */
+function streamSubjects(stream: string): string {
+  const requests = ["INFO", "CREATE", "UPDATE", "PURGE", "MSG.GET"];
+  return `    ${requests.map((request) => quoted(`$JS.API.STREAM.${request}.${stream}`)).join(", ")}`;
+}
+
+function tlsBlock(tls: ServerConfigOptions["tls"], indent: string): string {
+  if (tls === undefined) return "";
+  const { cert, key, ca } = tls;
+  return `${indent}tls { cert_file: ${quoted(cert)}, key_file: ${quoted(key)}, ca_file: ${quoted(ca)}, verify: true }\n`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
