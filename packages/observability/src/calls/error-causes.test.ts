@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from "vitest";
+import type { FunctionStats } from "./call-stats.ts";
+import { type CauseCall, errorCauses } from "./error-causes.ts";
 import { type ObservedEngine, observedEngine } from "./testing/observed-engine.ts";
 
 interface Cause {
@@ -67,4 +69,43 @@ test("says that counts are lower bounds if failed calls of the range were evicte
   const { errors, ...rest } = await causes({ start_time: 0 });
   expect(errors[0]?.count).toBe(20);
   expect(rest).toMatchObject({ counts_are_lower_bounds: true });
+});
+
+test("reads each of many failed calls of one trace only a few times", async () => {
+  engine = await observedEngine();
+  let reads = 0;
+  const count = 4_000;
+  const calls = Array.from(
+    { length: count },
+    (_, at): CauseCall => ({
+      ...{ invocationId: `i${at}`, traceId: "t", spanId: `s${at}`, internal: false, result: "error" },
+      facts: { functionId: `loop::step${at % 2}`, stats: undefined as unknown as FunctionStats, internal: false },
+      caller: { worker_id: "w" } as CauseCall["caller"],
+      resource: { workerId: "w" } as CauseCall["resource"],
+      failure: { code: "invocation_failed", message: "too deep" } as CauseCall["failure"],
+      // Each call is made by the one before.
+      get startedAtMs() {
+        reads++;
+        return at;
+      },
+      get duration() {
+        return 2 * (count - at);
+      },
+    }),
+  );
+  const { errors } = errorCauses(
+    {
+      hasEvictedFailures: false,
+      *[Symbol.iterator]() {
+        yield* calls;
+      },
+    },
+    {},
+    () => true,
+    count,
+  );
+  // Only the innermost call is a cause.
+  expect(errors.map(({ count: calls, last }) => [calls, last.span_id])).toEqual([[1, `s${count - 1}`]]);
+  // 4,000 calls sorted and searched; in pairs it would be 8 million.
+  expect(reads / count).toBeLessThan(100);
 });

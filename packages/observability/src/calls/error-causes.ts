@@ -9,11 +9,27 @@ const MAX_CAUSES = 1_000;
 /** Times of calls are in microseconds; those of a caller and its callee differ by the engine's own work. */
 const SLACK_MS = 1;
 
+/** What is read of a call. */
+export type CauseCall = Pick<
+  CallRecord,
+  | "invocationId"
+  | "traceId"
+  | "spanId"
+  | "facts"
+  | "caller"
+  | "resource"
+  | "result"
+  | "failure"
+  | "internal"
+  | "startedAtMs"
+  | "duration"
+>;
+
 /** Failed calls of one function with the same code and, apart from numbers and ids, the same message. */
 interface Cause {
   readonly key: string;
-  readonly last: CallRecord;
-  readonly calls: CallRecord[];
+  readonly last: CauseCall;
+  readonly calls: CauseCall[];
 }
 
 /**
@@ -21,7 +37,7 @@ interface Cause {
  * to that function's cause and is not counted itself.
  */
 export function errorCauses(
-  history: InvocationHistory,
+  history: Iterable<CauseCall> & Pick<InvocationHistory, "hasEvictedFailures">,
   { start_time, end_time, limit, buckets }: ErrorsQuery,
   sees: SeesCall,
   nowMs: number,
@@ -61,41 +77,77 @@ export function errorCauses(
   };
 }
 
-function hasFailed({ result }: CallRecord): boolean {
+function hasFailed({ result }: CauseCall): boolean {
   return result === "error" || result === "timeout" || result === "refused";
 }
 
 /** Leaves out calls during which a call of the same worker failed, within the same trace. Newest first. */
-function withoutCallers(failed: readonly CallRecord[]): readonly CallRecord[] {
-  const byTrace = new Map<string, CallRecord[]>();
+function withoutCallers(failed: readonly CauseCall[]): readonly CauseCall[] {
+  const byCaller = new Map<string, CauseCall[]>();
   for (const record of failed) {
-    const others = byTrace.get(record.traceId);
-    if (others === undefined) byTrace.set(record.traceId, [record]);
+    const caller = record.caller?.worker_id;
+    if (caller === undefined) continue;
+    const key = callerKey(record.traceId, caller);
+    const others = byCaller.get(key);
+    if (others === undefined) byCaller.set(key, [record]);
     else others.push(record);
   }
+  const calls = new Map([...byCaller].map(([key, records]) => [key, new CallsByStart(records)]));
   return failed
-    .filter((record) => !(byTrace.get(record.traceId) ?? []).some((other) => isCallee(other, record)))
+    .filter((record) => {
+      const { workerId } = record.resource;
+      if (workerId === undefined) return true;
+      const first = calls.get(callerKey(record.traceId, workerId))?.firstToEnd(record);
+      return first === undefined || endOf(first) > endOf(record) + SLACK_MS;
+    })
     .sort((a, b) => b.startedAtMs - a.startedAtMs);
 }
 
-function isCallee(other: CallRecord, record: CallRecord): boolean {
-  const { workerId } = record.resource;
-  return (
-    other !== record &&
-    workerId !== undefined &&
-    other.caller?.worker_id === workerId &&
-    other.startedAtMs >= record.startedAtMs &&
-    other.startedAtMs + other.duration <= record.startedAtMs + record.duration + SLACK_MS
-  );
+function callerKey(traceId: string, workerId: string): string {
+  return `${traceId} ${workerId}`;
+}
+
+function endOf({ startedAtMs, duration }: CauseCall): number {
+  return startedAtMs + duration;
+}
+
+/** Calls by one worker in one trace. A search takes logarithmic time, because one trace can have all stored calls. */
+class CallsByStart {
+  readonly #byStart: readonly CauseCall[];
+  /** For each position, the call from there on that ends first, and the one that ends next. */
+  readonly #ending: (readonly [CauseCall, CauseCall | undefined])[] = [];
+
+  constructor(records: readonly CauseCall[]) {
+    this.#byStart = records.toSorted((a, b) => a.startedAtMs - b.startedAtMs);
+    for (const [back, record] of this.#byStart.toReversed().entries()) {
+      const [first, second] = this.#ending[this.#byStart.length - back] ?? [];
+      this.#ending[this.#byStart.length - 1 - back] =
+        first === undefined || endOf(record) < endOf(first)
+          ? [record, first]
+          : [first, second === undefined || endOf(record) < endOf(second) ? record : second];
+    }
+  }
+
+  /** Returns the call that ends first of those, other than `record`, that start during or after it. */
+  firstToEnd(record: CauseCall): CauseCall | undefined {
+    let [low, high] = [0, this.#byStart.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#byStart[middle]?.startedAtMs ?? 0) < record.startedAtMs) low = middle + 1;
+      else high = middle;
+    }
+    const [first, second] = this.#ending[low] ?? [];
+    return first === record ? second : first;
+  }
 }
 
 /** Numbers and long hexadecimal ids differ between calls that fail for the same reason. */
-function keyOf({ facts, failure }: CallRecord): string {
+function keyOf({ facts, failure }: CauseCall): string {
   const message = failure?.message.replace(/[0-9a-f]{8,}(?:-[0-9a-f]{4,})*|\d+/gi, "#") ?? "";
   return JSON.stringify([facts.functionId, failure?.code, message]);
 }
 
-function overTime(calls: readonly CallRecord[], from: number, to: number, buckets: number): readonly number[] {
+function overTime(calls: readonly CauseCall[], from: number, to: number, buckets: number): readonly number[] {
   const counts = Array.from({ length: buckets }, () => 0);
   const width = Math.max(1, to - from) / buckets;
   for (const { startedAtMs } of calls) {
