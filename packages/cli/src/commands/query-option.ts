@@ -13,15 +13,17 @@ export function queryOption(
   });
 }
 
-/** Describes the query language for the end of a command's help. */
-export function queryHelp(fields: readonly QueryField[], error: string): string {
+/** Describes the query language for the end of a command's help. `error` is the meaning of that word, if it has one. */
+export function queryHelp(fields: readonly QueryField[], error: string | undefined): string {
   const width = Math.max(...fields.map(({ name }) => name.length), "attr.NAME".length) + 2;
   const row = (name: string, text: string): string => `  ${name.padEnd(width)}${text}\n`;
   return [
     "\nQuery: filters joined with and, or, not and parentheses.\n",
-    row("error", error),
+    error === undefined ? "" : row("error", error),
     ...fields.map(({ name, description }) => row(name, description)),
-    row("attr.NAME", "an attribute; resource.NAME one of the resource"),
+    error === undefined
+      ? row("attr.NAME", "a member of the value, like value.NAME")
+      : row("attr.NAME", "an attribute; resource.NAME one of the resource"),
     "  Operators: field:value (* is any text), !=, >, >=, <, <=, ~ (contains).\n",
     "  Words without a field are searched as text. Guide: docs/guide/queries.md\n",
   ].join("");

@@ -58,6 +58,7 @@ export const READS: ReadonlySet<string> = new Set([
   "state::get_entry",
   "state::get_many",
   "state::list",
+  "state::query",
   "state::entries",
   "state::groups",
   "state::list_groups",

@@ -34,6 +34,18 @@ export const LOG_FIELDS = [
   { name: "message", aliases: ["body"], description: "message of the entry" },
 ] as const satisfies readonly QueryField[];
 
+export const STATE_TYPES = ["object", "array", "string", "number", "boolean", "null"] as const;
+
+export const STATE_FIELDS = [
+  { name: "scope", aliases: ["group"], description: "scope of the item" },
+  { name: "key", aliases: [], description: "key of the item" },
+  { name: "value", aliases: [], description: "the value; value.a.b is a member of it, e.g. value.total>100" },
+  { name: "type", aliases: [], description: "type of the value", values: STATE_TYPES },
+  { name: "version", aliases: [], description: "version of the item" },
+  { name: "size", aliases: ["bytes"], description: "size of the value in bytes" },
+  { name: "updated", aliases: [], description: "time since the last change, e.g. updated<10m" },
+] as const satisfies readonly QueryField[];
+
 /** Returns the name of the field; undefined if there is none. */
 export function fieldName<Field extends QueryField>(fields: readonly Field[], name: string): Field["name"] | undefined {
   const wanted = name.toLowerCase();

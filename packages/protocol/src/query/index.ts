@@ -9,9 +9,11 @@ export {
   LOG_FIELDS,
   LOG_LEVELS,
   type QueryField,
+  STATE_FIELDS,
   TRACE_FIELDS,
 } from "./fields.ts";
 export { type LogMembers, type LogQuery, logQueryOf, readLogQuery } from "./log-query.ts";
+export { readStateQuery, type StateItem, type StateQuery } from "./state-query.ts";
 export {
   activeTerms,
   type ErrorTerm,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { completeQuery } from "./complete.ts";
 import { LOG_FIELDS, TRACE_FIELDS } from "./fields.ts";
 import { readLogQuery } from "./log-query.ts";
+import { readStateQuery } from "./state-query.ts";
 import { problemText } from "./terms.ts";
 import { readTraceQuery } from "./trace-query.ts";
 
@@ -134,5 +135,69 @@ describe("completeQuery", () => {
       { text: "warn" },
     ]);
     expect(texts("function:math::add")).toBeUndefined();
+  });
+});
+
+describe("readStateQuery", () => {
+  const NOW = 1_000_000_000;
+  const item = (scope: string, key: string, value: unknown) => {
+    const json = JSON.stringify(value);
+    return { scope, key, json, version: 3, bytes: json.length, updatedAtMs: NOW - 60_000 };
+  };
+  const order = item("orders", "o-7", {
+    status: "Failed",
+    total: 120.5,
+    order: { id: 7 },
+    items: [{ sku: "a" }, { sku: "b" }],
+    at: "2026-11-27T10:00:00Z",
+  });
+
+  it.each([
+    ["", true],
+    ["scope:orders", true],
+    ["group:ord*", true],
+    ["scope:users", false],
+    ["key:o-* and value.status:Failed", true],
+    ["value.status~fail -key:o-8", true],
+    ["value.total>100 value.total<=120.5", true],
+    ["value.total>1000", false],
+    ["attr.status:Failed order.id:7", true],
+    ["value.items.sku:b", true],
+    ["value.items.0.sku:b", false],
+    ["value.items.1.sku:b", true],
+    ["value.missing:*", false],
+    ["not value.missing:* and value.status:*", true],
+    ["value.at>=2026-11-27", true],
+    ["value.status>5", true],
+    ["type:object version>=3 size<500", true],
+    ["type:string", false],
+    ["updated<2m", true],
+    ["updated<30s", false],
+    ["failed", true],
+    ["(scope:users or value.total:120.5)", true],
+    ["#scope:users", true],
+    ["value.__proto__:*", false],
+  ])("matches by scope, key, value and facts: %s is %s", (text, expected) => {
+    const { query, problems } = readStateQuery(text);
+    expect(problems).toEqual([]);
+    expect(query.matches(order, NOW)).toBe(expected);
+  });
+
+  it("names the scope and the prefix of keys that all matching items have", () => {
+    const parts = (text: string): object => {
+      const { matches: _, ...rest } = readStateQuery(text).query;
+      return rest;
+    };
+    expect(parts("scope:orders key:o-*x")).toEqual({ scope: "orders", prefix: "o-" });
+    expect(parts("key:o-7")).toEqual({ prefix: "o-7" });
+    expect(parts("-scope:orders scope:o* (key:a or key:b)")).toEqual({});
+  });
+
+  it("reports what state does not have", () => {
+    const messages = (text: string): readonly string[] => readStateQuery(text).problems.map(problemText);
+    expect(messages("error")).toEqual([expect.stringMatching(/^"error" is not possible for state.*at character 1/)]);
+    expect(messages("scpe:x")).toEqual(["unknown field scpe; did you mean scope? (at character 1)"]);
+    expect(messages("updated:x")).toEqual([expect.stringMatching(/^expected updated with >/)]);
+    expect(messages("(a /x/)")).toEqual([expect.stringMatching(/^regular expressions/)]);
   });
 });

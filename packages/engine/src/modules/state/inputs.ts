@@ -97,3 +97,16 @@ export const groupsInput = z.strictObject({
   cursor,
   limit,
 });
+
+/** Maximum length of a query, in characters. */
+const MAX_QUERY = 4_000;
+
+export const queryInput = z.strictObject({
+  query: z.string().max(MAX_QUERY).meta({
+    description: "Query of items, e.g. scope:orders and value.status:failed; see the guide",
+  }),
+  scope: scope.optional(),
+  prefix: prefixSchema.default(""),
+  cursor,
+  limit,
+});

@@ -38,7 +38,7 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
   context.reportHealth(config.adapter.name === "redis" ? "adapters" : "store", storeHealth(store));
   // Start the triggers before the functions are provided, so that no change is missed.
   await triggers.start();
-  provideReadFunctions(context, services.reads);
+  provideReadFunctions(context, services);
   provideWriteFunctions(context, services);
   provideDeleteMany(context, services);
   provideTransferFunctions(context, {

@@ -1,7 +1,18 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../../kernel/module.ts";
-import { addressInput, anyValue, entriesInput, getManyInput, groupsInput, noInput, scopeInput } from "../inputs.ts";
+import {
+  addressInput,
+  anyValue,
+  entriesInput,
+  getManyInput,
+  groupsInput,
+  noInput,
+  queryInput,
+  scopeInput,
+} from "../inputs.ts";
+import { queryItems } from "../query-items.ts";
 import type { Reads } from "../reads.ts";
+import type { StateServices } from "../state-services.ts";
 
 const entry = z.object({
   key: z.string(),
@@ -16,7 +27,10 @@ const total = z.int().min(0);
 const group = z.object({ scope: z.string(), items: z.int().min(1), bytes: z.int().min(1) });
 
 /** Provides the functions that read. */
-export function provideReadFunctions(context: ModuleContext<unknown>, reads: Reads): void {
+export function provideReadFunctions(
+  context: ModuleContext<unknown>,
+  { reads, store, clock }: Pick<StateServices, "store" | "clock"> & { readonly reads: Reads },
+): void {
   context.provideFunction({
     id: "state::get",
     summary: "Returns the value of a key, or null",
@@ -66,5 +80,13 @@ export function provideReadFunctions(context: ModuleContext<unknown>, reads: Rea
     input: groupsInput,
     output: z.object({ items: z.array(group), cursor, total }),
     handle: (input) => reads.groups(input),
+  });
+  context.provideFunction({
+    id: "state::query",
+    summary:
+      "Returns items of all scopes, or of one, that match a query, sorted by scope and key. Reads a limited number of items: a page may be empty before the last",
+    input: queryInput,
+    output: z.object({ items: z.array(entry.extend({ scope: z.string() })), cursor, scanned: total }),
+    handle: (input, { signal }) => queryItems(store, input, clock.now(), signal),
   });
 }
