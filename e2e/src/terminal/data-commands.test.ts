@@ -141,6 +141,11 @@ it("svc state stores, shows, lists, and asks before it deletes a prefix", async 
   expect(await shown("svc state get users ada")).toMatch(/^\{"name":"Ada"\}$/m);
   expect(await shown("svc state list")).toMatch(/^users +1 +\d+ B$/m);
   expect(await shown("svc state list users")).toMatch(/^ada +1 +\w.* +\{"name":"Ada"\}$/m);
+  expect(await shown("svc state list --query 'value.name:A*'")).toMatch(/^users +ada +1 +\w.* +\{"name":"Ada"\}$/m);
+  expect(await failed("svc state list --query 'value.name:A* and kee:x'")).toMatchObject({
+    status: 2,
+    text: expect.stringContaining("unknown field kee; did you mean key? (at character 19)"),
+  });
   await terminal.start("svc state delete users --prefix a");
   await terminal.shows(/Delete 1 key, every key of users with the prefix a\? \[y\/N\]/);
   await terminal.type("y");

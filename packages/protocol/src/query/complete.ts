@@ -26,7 +26,7 @@ export function completeQuery(
   caret: number,
   known: {
     readonly fields: readonly QueryField[];
-    /** Names of known attributes. */
+    /** Names of known attributes as a query writes them, e.g. `attr.order_id` or `value.total`. */
     readonly attributes?: readonly string[];
     readonly valuesOf: (field: string) => readonly string[];
   },
@@ -59,10 +59,10 @@ function fieldOptions(
   const named = fields
     .filter(({ name, aliases }) => [name, ...aliases].some((each) => each.startsWith(lower)))
     .map(({ name, description }) => ({ text: `${name}${name === "duration" ? ">" : ":"}`, description }));
-  const ofAttributes = startingWith(
-    attributes.map((name) => `attr.${name}`),
-    word,
-  ).map((name) => ({ text: `${name}:`, description: "attribute" }));
+  const ofAttributes = startingWith(attributes, word).map((name) => ({
+    text: `${name}:`,
+    description: name.startsWith("value.") ? "member of a value" : "attribute",
+  }));
   return [...keyword, ...named, ...ofAttributes];
 }
 

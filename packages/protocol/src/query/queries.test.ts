@@ -108,7 +108,7 @@ describe("readLogQuery", () => {
 describe("completeQuery", () => {
   const known = {
     fields: TRACE_FIELDS,
-    attributes: ["http.route"],
+    attributes: ["attr.http.route"],
     valuesOf: (name: string) => (name === "function" ? ["orders::create", "math::add", "a b"] : []),
   };
   const texts = (text: string, caret = text.length): readonly string[] | undefined =>

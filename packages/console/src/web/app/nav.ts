@@ -10,6 +10,7 @@ import {
   Radio,
   Settings,
   SquareFunction,
+  TextSearch,
   Zap,
 } from "lucide-react";
 
@@ -32,6 +33,7 @@ export const navItems: readonly NavItem[] = [
   { to: "/queues", label: "Queues", icon: ListOrdered, key: "q" },
   { to: "/traces", label: "Traces", icon: Activity, key: "r" },
   { to: "/logs", label: "Logs", icon: FileText, key: "l" },
+  { to: "/query", label: "Query", icon: TextSearch, key: "y" },
   { to: "/flow", label: "Flow", icon: GitBranch, key: "o" },
   { to: "/config", label: "Config", icon: Settings, key: "c" },
 ];

@@ -35,6 +35,8 @@ export const searchSchemas = {
   states: z.object({
     q: text,
     gq: text,
+    /** Query over the items of all groups. */
+    query: text,
     cursor: text,
     size: z.optional(z.union([z.literal(50), z.literal(100), z.literal(500)])),
     system: flag,
@@ -50,6 +52,7 @@ export const searchSchemas = {
     events: flag,
     sub: list,
   }),
+  query: z.object({ q: text, from: number, to: number, range }),
   queues: z.object({ q: text, tab: text, job: text }),
   traces: z.object({
     q: text,

@@ -1,2 +1,79 @@
 // A file of its own, so that it can load after the page.
+import { MASK } from "@svc-runtime/protocol/secrets";
+import { call } from "./api.ts";
+
 export { completeQuery } from "@svc-runtime/protocol/query";
+
+/** What has attributes, or members of values, that a query can name. */
+export type AttributeSource = "traces" | "logs" | "state";
+
+/** Known values by the name of their attribute, e.g. `attr.order_id`. */
+export type KnownAttributes = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Numbers of the latest traces, traces with all their spans, log entries and items from which names are taken. */
+const TRACES = 50;
+const TRACES_WITH_SPANS = 8;
+const SPANS = 500;
+const ENTRIES = 300;
+const ITEMS = 100;
+const MAX_NAMES = 500;
+const MAX_VALUES = 20;
+const MAX_VALUE = 80;
+
+class Names {
+  readonly values = new Map<string, Set<string>>();
+
+  add(name: string, value: unknown): void {
+    const known = this.values.get(name) ?? new Set();
+    if (known.size === 0 && this.values.size >= MAX_NAMES) return;
+    this.values.set(name, known);
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    if (text !== MASK && text.length <= MAX_VALUE && known.size < MAX_VALUES) known.add(text);
+  }
+}
+
+interface Span {
+  readonly trace_id: string;
+  readonly attributes: readonly (readonly [string, string])[];
+}
+
+/** Returns the attributes of the latest spans, log entries or items. Sources that fail are left out. */
+export async function loadAttributes(sources: readonly AttributeSource[]): Promise<KnownAttributes> {
+  const names = new Names();
+  const loaders = { traces: loadSpans, logs: loadEntries, state: loadItems };
+  await Promise.all(sources.map((source) => loaders[source](names).catch(() => undefined)));
+  return names.values;
+}
+
+async function loadSpans(names: Names): Promise<void> {
+  const { spans } = await call<{ readonly spans: readonly Span[] }>("engine::traces::list", { limit: TRACES });
+  const latest = spans.slice(0, TRACES_WITH_SPANS);
+  const inner = await Promise.all(
+    latest.map(({ trace_id }) =>
+      call<{ readonly spans: readonly Span[] }>("engine::traces::spans", { trace_id, limit: SPANS }),
+    ),
+  );
+  for (const { attributes } of [...spans, ...inner.flatMap((answer) => answer.spans)])
+    for (const [name, value] of attributes) names.add(`attr.${name}`, value);
+}
+
+async function loadEntries(names: Names): Promise<void> {
+  interface Entry {
+    readonly attributes: Readonly<Record<string, unknown>>;
+  }
+  const { logs } = await call<{ readonly logs: readonly Entry[] }>("engine::logs::list", { limit: ENTRIES });
+  for (const { attributes } of logs)
+    for (const [name, value] of Object.entries(attributes)) names.add(`attr.${name}`, value);
+}
+
+async function loadItems(names: Names): Promise<void> {
+  interface Item {
+    readonly scope: string;
+    readonly value: unknown;
+  }
+  const { items } = await call<{ readonly items: readonly Item[] }>("state::query", { query: "", limit: ITEMS });
+  for (const { scope, value } of items) {
+    if (scope.startsWith("__") || typeof value !== "object" || value === null || Array.isArray(value)) continue;
+    for (const [name, member] of Object.entries(value)) names.add(`value.${name}`, member);
+  }
+}

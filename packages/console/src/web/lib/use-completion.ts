@@ -1,5 +1,6 @@
 import type { Completion, QueryField } from "@svc-runtime/protocol/query";
 import { useCallback, useEffect, useRef } from "react";
+import type { AttributeSource, KnownAttributes } from "./complete-query.ts";
 
 /** Values by the name of their facet. */
 export type KnownValues = Readonly<Partial<Record<string, readonly { readonly value: string }[]>>>;
@@ -11,29 +12,40 @@ const MAX_VALUES = 500;
 
 /**
  * Returns a function that completes queries. Values are those that `facets` had since the page was opened, because a
- * query that is being typed matches fewer and fewer. `names` maps fields to facets and must be constant. The code loads
- * after the page; there are no suggestions before.
+ * query that is being typed matches fewer and fewer. `names` maps fields to facets. Names and values of attributes are
+ * those of the latest spans, entries or items of `sources`, read when the first letter is typed. `names` and `sources`
+ * must be constant. The code loads after the page; there are no suggestions before.
  */
 export function useCompletion({
   fields,
   facets,
   names,
+  sources,
 }: {
   readonly fields: readonly QueryField[];
   readonly facets: KnownValues | undefined;
   readonly names: Readonly<Record<string, string>>;
+  readonly sources: readonly AttributeSource[];
 }): (text: string, caret: number) => Completion | undefined {
   const known = useRef(new Map<string, Set<string>>());
+  const attributes = useRef<KnownAttributes>(undefined);
   const complete = useRef<CompleteQuery>(undefined);
+  const load = useRef<() => void>(undefined);
   useEffect(() => {
     import("./complete-query.ts").then(
-      ({ completeQuery }) => {
+      ({ completeQuery, loadAttributes }) => {
         complete.current = completeQuery;
+        load.current = () => {
+          load.current = undefined;
+          void loadAttributes(sources).then((loaded) => {
+            attributes.current = loaded;
+          });
+        };
       },
       // Without it there are no suggestions.
       () => {},
     );
-  }, []);
+  }, [sources]);
   useEffect(() => {
     for (const [facet, counts = []] of Object.entries(facets ?? {})) {
       const values = known.current.get(facet) ?? new Set();
@@ -42,11 +54,14 @@ export function useCompletion({
     }
   }, [facets]);
   return useCallback(
-    (text, caret) =>
-      complete.current?.(text, caret, {
+    (text, caret) => {
+      load.current?.();
+      return complete.current?.(text, caret, {
         fields,
-        valuesOf: (field) => [...(known.current.get(names[field] ?? "") ?? [])],
-      }),
+        attributes: [...(attributes.current?.keys() ?? [])],
+        valuesOf: (field) => [...(known.current.get(names[field] ?? "") ?? attributes.current?.get(field) ?? [])],
+      });
+    },
     [fields, names],
   );
 }

@@ -24,6 +24,7 @@ const HELP = [
 
 /** Facets with values of fields. */
 const FACETS = { level: "level", service: "service", function: "function_id", worker: "worker" };
+const SOURCES = ["logs"] as const;
 
 /** The search box, which accepts filter syntax, and the active filters as chips. */
 export function FilterBar({
@@ -38,7 +39,7 @@ export function FilterBar({
   /** Values in the shown entries, by the name of their facet. */
   readonly facets: KnownValues | undefined;
 }) {
-  const complete = useCompletion({ fields: LOG_FIELDS, facets, names: FACETS });
+  const complete = useCompletion({ fields: LOG_FIELDS, facets, names: FACETS, sources: SOURCES });
   const [isHelpOpen, setHelpOpen] = useState(false);
   const chips = chipTerms(search);
   const set = (terms: readonly FilterTerm[]): void => change(searchOfChips(terms).search);

@@ -10,12 +10,14 @@ import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/list-detail.tsx";
 import { isModuleMissing, ModuleMissing } from "../../ui/module-missing.tsx";
 import { Page } from "../../ui/page.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
 import { AddItemDialog } from "./add-item-dialog.tsx";
 import { GroupsPanel } from "./groups-panel.tsx";
 import { ImportDialog } from "./import-dialog.tsx";
 import { ItemsPanel } from "./items-panel.tsx";
 import { useGroups } from "./use-states.ts";
 
+const QueryResults = lazy(() => import("./query-results.tsx"));
 const ItemDetail = lazy(() => import("./item-detail.tsx"));
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
@@ -26,7 +28,7 @@ export default function StatesPage() {
   const params = route.useParams();
   const group = params.group === undefined ? undefined : fromSegment(params.group);
   const key = params.key === undefined ? undefined : fromSegment(params.key);
-  const { gq = "", system = false } = route.useSearch();
+  const { gq = "", system = false, query } = route.useSearch();
   const navigate = route.useNavigate();
   const groups = useGroups(gq);
   const refusal = useWriteRefusal(useLiveState().phase);
@@ -34,7 +36,9 @@ export default function StatesPage() {
   const isNarrow = useIsNarrow();
   const isTight = useIsNarrow(THREE_PANELS_WIDTH);
 
-  const open = (nextGroup: string | undefined, nextKey?: string): void => {
+  const setQuery = (next: string): void =>
+    void navigate({ search: (before) => ({ ...before, query: next || undefined }), replace: true });
+  const open = (nextGroup: string | undefined, nextKey?: string, isQueryKept = true): void => {
     const isSame = nextGroup === group;
     void navigate({
       to: "/states/{-$group}/{-$key}",
@@ -42,7 +46,11 @@ export default function StatesPage() {
         group: nextGroup === undefined ? undefined : toSegment(nextGroup),
         key: nextKey === undefined ? undefined : toSegment(nextKey),
       },
-      search: (before) => (isSame ? before : { ...before, q: undefined, cursor: undefined, tab: undefined }),
+      search: (before) => ({
+        ...before,
+        ...(isSame ? {} : { q: undefined, cursor: undefined, tab: undefined }),
+        ...(isQueryKept ? {} : { query: undefined }),
+      }),
     });
   };
 
@@ -63,21 +71,17 @@ export default function StatesPage() {
       Add item
     </Button>
   );
-  const list =
-    group === undefined ? (
-      <EmptyState title="No group selected">
-        <Database aria-hidden className="mx-auto mb-2 size-5 text-ink-3" />
-        Select a group to see its items.
-      </EmptyState>
-    ) : (
-      <ItemsPanel
-        key={group}
-        group={group}
-        selectedKey={key}
-        onOpen={(nextKey) => open(group, nextKey)}
-        onBack={isNarrow || (isTight && key !== undefined) ? () => open(undefined) : undefined}
-      />
-    );
+  const list = (
+    <ListPanel
+      query={query}
+      withSystem={system}
+      group={group}
+      itemKey={key}
+      onOpen={open}
+      onBack={isNarrow || (isTight && key !== undefined) ? () => open(undefined) : undefined}
+      onClear={() => setQuery("")}
+    />
+  );
   const items = (
     <ListDetail
       id="states-items"
@@ -90,45 +94,54 @@ export default function StatesPage() {
           </Suspense>
         )
       }
-      onClose={() => open(group)}
+      onClose={() => open(query === undefined ? group : undefined)}
     />
   );
-  const groupList = <GroupsPanel query={groups} selected={group} onOpen={(next) => open(next)} />;
+  const groupList = <GroupsPanel query={groups} selected={group} onOpen={(next) => open(next, undefined, false)} />;
   return (
     <Page
       title="States"
       subject={key ?? group}
       controls={
-        <div className="ml-auto flex flex-wrap items-center gap-2">
-          <label
-            className="flex items-center gap-1.5 text-ink-2"
-            title="Show the system's groups, whose names start with __"
-          >
-            <input
-              type="checkbox"
-              checked={system}
-              onChange={(event) =>
-                void navigate({
-                  search: (before) => ({ ...before, system: event.target.checked || undefined }),
-                  replace: true,
-                })
-              }
-            />
-            System
-          </label>
-          <Button
-            icon={<Upload aria-hidden className="size-3.5" />}
-            disabledReason={refusal}
-            onClick={() => setDialog("import")}
-          >
-            Import
-          </Button>
-          {add}
-        </div>
+        <>
+          <SearchBox
+            label="Query the items of all groups"
+            hotkey={undefined}
+            value={query ?? ""}
+            onChange={setQuery}
+            className="min-w-48 max-w-md flex-1"
+          />
+          <div className="ml-auto flex flex-wrap items-center gap-2">
+            <label
+              className="flex items-center gap-1.5 text-ink-2"
+              title="Show the system's groups, whose names start with __"
+            >
+              <input
+                type="checkbox"
+                checked={system}
+                onChange={(event) =>
+                  void navigate({
+                    search: (before) => ({ ...before, system: event.target.checked || undefined }),
+                    replace: true,
+                  })
+                }
+              />
+              System
+            </label>
+            <Button
+              icon={<Upload aria-hidden className="size-3.5" />}
+              disabledReason={refusal}
+              onClick={() => setDialog("import")}
+            >
+              Import
+            </Button>
+            {add}
+          </div>
+        </>
       }
     >
       {isNarrow ? (
-        group === undefined ? (
+        group === undefined && query === undefined ? (
           groupList
         ) : (
           items
@@ -158,5 +171,55 @@ export default function StatesPage() {
       )}
       {dialog === "import" && <ImportDialog onClose={() => setDialog(undefined)} />}
     </Page>
+  );
+}
+
+/** The items that match the query, or those of the group. */
+function ListPanel({
+  query,
+  withSystem,
+  group,
+  itemKey,
+  onOpen,
+  onBack,
+  onClear,
+}: {
+  readonly query: string | undefined;
+  readonly withSystem: boolean;
+  readonly group: string | undefined;
+  readonly itemKey: string | undefined;
+  readonly onOpen: (group: string | undefined, key?: string) => void;
+  readonly onBack: (() => void) | undefined;
+  readonly onClear: () => void;
+}) {
+  if (query !== undefined) {
+    return (
+      <Suspense fallback={<SkeletonRows rows={6} />}>
+        <QueryResults
+          query={query}
+          withSystem={withSystem}
+          selected={group === undefined || itemKey === undefined ? undefined : JSON.stringify([group, itemKey])}
+          onOpen={({ scope, key }) => onOpen(scope, key)}
+          onClear={onClear}
+        />
+      </Suspense>
+    );
+  }
+  if (group === undefined) {
+    return (
+      <EmptyState title="No group selected">
+        <Database aria-hidden className="mx-auto mb-2 size-5 text-ink-3" />
+        Select a group to see its items.
+      </EmptyState>
+    );
+  }
+  return (
+    <ItemsPanel
+      key={group}
+      group={group}
+      selectedKey={itemKey}
+      onOpen={(nextKey) => onOpen(group, nextKey)}
+      onBack={onBack}
+    />
   );
 }

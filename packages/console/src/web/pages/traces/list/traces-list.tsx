@@ -35,6 +35,8 @@ const TOP = 8;
 /** Facets with values of fields. */
 const FACETS = { service: "service", worker: "service", function: "function_id", trigger: "trigger_type" };
 
+const SOURCES = ["traces"] as const;
+
 /** The list of traces with filters, facets and histograms, updated live. */
 export default function TracesList() {
   const search = route.useSearch();
@@ -46,7 +48,12 @@ export default function TracesList() {
   const traces = useTraces(search, isPaused || !isAtTop);
   const { facets, histogram } = useTraceStats(search, isPaused, traces.changedAtMs);
   const total = totalOf(traces, facets);
-  const complete = useCompletion({ fields: TRACE_FIELDS, facets: facets.data?.facets, names: FACETS });
+  const complete = useCompletion({
+    fields: TRACE_FIELDS,
+    facets: facets.data?.facets,
+    names: FACETS,
+    sources: SOURCES,
+  });
   const change = (next: Partial<TraceSearch>, replace = false): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace });
   const open = (traceId: string, compare?: string): void =>

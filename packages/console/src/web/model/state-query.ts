@@ -1,0 +1,61 @@
+import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
+import { isSecretName, MASK } from "@svc-runtime/protocol/secrets";
+import { callText } from "../lib/api.ts";
+import { maskedPreview } from "../lib/secrets.ts";
+
+/** A state item that matches a query. */
+export interface FoundItem {
+  readonly scope: string;
+  readonly key: string;
+  /** Beginning of the value on one line. Secrets are masked. */
+  readonly preview: string;
+  readonly version: number;
+  readonly bytes: number;
+  readonly updatedAtMs: number;
+}
+
+export interface FoundItems {
+  readonly items: readonly FoundItem[];
+  /** Number of items that were read. */
+  readonly scanned: number;
+  /** Where the search continues; null if all items were read. */
+  readonly cursor: string | null;
+}
+
+/** Maximum requests of one search. Each reads up to 10,000 items. */
+const MAX_REQUESTS = 10;
+const PREVIEW = 160;
+
+/** Returns up to `limit` state items that match a query, and possibly none although more follow. */
+export async function queryState(
+  query: string,
+  { limit, cursor, signal }: { readonly limit: number; readonly cursor?: string | null; readonly signal: AbortSignal },
+): Promise<FoundItems> {
+  const items: FoundItem[] = [];
+  let scanned = 0;
+  let next = cursor ?? null;
+  for (let requests = 0; requests < MAX_REQUESTS; requests++) {
+    const payload = JSON.stringify({ query, limit: limit - items.length, cursor: next });
+    const members = memberTexts(await callText("state::query", payload, { signal }));
+    items.push(...elementTexts(members.get("items") ?? "[]").map(readItem));
+    scanned += JSON.parse(members.get("scanned") ?? "0") as number;
+    next = JSON.parse(members.get("cursor") ?? "null") as string | null;
+    if (next === null || items.length >= limit) break;
+  }
+  return { items, scanned, cursor: next };
+}
+
+/** Reads the value as text, because JSON.parse would round large numbers. */
+function readItem(text: string): FoundItem {
+  const members = memberTexts(text);
+  const fact = <Fact>(name: string): Fact => JSON.parse(members.get(name) ?? "null") as Fact;
+  const key = fact<string>("key");
+  return {
+    scope: fact("scope"),
+    key,
+    preview: isSecretName(key) ? MASK : maskedPreview(members.get("value") ?? "null", PREVIEW),
+    version: fact("version"),
+    bytes: fact("bytes"),
+    updatedAtMs: Date.parse(fact("updated_at")),
+  };
+}
