@@ -1,51 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { InMemoryCluster } from "../kernel/nodes/testing/in-memory-cluster.ts";
-import type { OpenStore, ProcedureTable } from "../kernel/store-contract.ts";
+import type { InMemoryCluster } from "../kernel/nodes/testing/in-memory-cluster.ts";
 import { event } from "../modules/event/index.ts";
 import { httpModule } from "../modules/http/index.ts";
 import { queue } from "../modules/queue/index.ts";
 import { until } from "../modules/queue/testing/queue-engine.ts";
 import { state } from "../modules/state/index.ts";
-import { openReplicatedStore } from "../store/replicated/open-replicated-store.ts";
-import type { ReplicatedStore } from "../store/replicated/replicated-store.ts";
-import type { InMemoryEngine, InMemoryWorker } from "../testing/in-memory-engine.ts";
-import { Expulsion, storeRunOf } from "./expel.ts";
-import { type LogConnection, MemoryLog } from "./testing/memory-log.ts";
+import type { InMemoryEngine } from "../testing/in-memory-engine.ts";
+import { ClusterEngines, registerTrigger } from "./testing/cluster-engines.ts";
 
-interface Node {
-  readonly engine: InMemoryEngine;
-  readonly connections: readonly LogConnection[];
-}
-
+let engines: ClusterEngines;
 let cluster: InMemoryCluster;
-/** One log for each kind of store, by its procedures. */
-let logs: Map<string, MemoryLog>;
-let nodes: Node[];
-let stopVoting: (() => void)[];
 let a: InMemoryEngine;
 let b: InMemoryEngine;
 let c: InMemoryEngine;
 
-/** Starts an engine whose queue and state are replicas of the logs. */
-async function startNode(name: string): Promise<InMemoryEngine> {
-  const connections: LogConnection[] = [];
-  const stores: ReplicatedStore<ProcedureTable>[] = [];
-  const openStoreOf =
-    (run: string): OpenStore =>
-    async <Procedures extends ProcedureTable>({ procedures, clock, timeoutClock }: Parameters<OpenStore>[0]) => {
-      const log = logs.get(procedures.href) ?? new MemoryLog();
-      logs.set(procedures.href, log);
-      const connection = log.connect();
-      connections.push(connection);
-      const store = await openReplicatedStore<Procedures>({
-        ...{ log: connection, node: name, run: storeRunOf(run, stores.length), file: undefined, procedures },
-        ...(clock === undefined ? {} : { clock }),
-        ...(timeoutClock === undefined ? {} : { timeoutClock }),
-      });
-      stores.push(store as unknown as ReplicatedStore<ProcedureTable>);
-      return store;
-    };
-  const engine = await cluster.start(name, {
+const startNode = (name: string): Promise<InMemoryEngine> =>
+  engines.start(name, {
     modules: [queue, state, event, httpModule],
     config: {
       "svc-queue": { adapter: { name: "in_memory" }, queue_configs: { default: { concurrency: 4 } } },
@@ -53,39 +23,18 @@ async function startNode(name: string): Promise<InMemoryEngine> {
       "svc-event": {},
       "svc-http": {},
     },
-    openStoreOf,
   });
-  const { nodes: presence, clock, log } = engine.kernel;
-  if (presence === undefined) throw new Error("the engine is not in a cluster");
-  stopVoting.push(new Expulsion({ presence, stores: () => stores, clock, log }).start());
-  nodes.push({ engine, connections });
-  return engine;
-}
-
-/** The engine neither sends nor receives any more, and its clock stands still. */
-function kill(engine: InMemoryEngine): void {
-  cluster.kill(engine);
-  const node = nodes.find((each) => each.engine === engine);
-  for (const connection of node?.connections ?? []) connection.setUp(false);
-}
 
 beforeEach(async () => {
-  cluster = new InMemoryCluster();
-  logs = new Map();
-  nodes = [];
-  stopVoting = [];
+  engines = new ClusterEngines();
+  ({ cluster } = engines);
   a = await startNode("a");
   b = await startNode("b");
   c = await startNode("c");
 });
-afterEach(async () => {
-  for (const stop of stopVoting) stop();
-  for (const { connections } of nodes) for (const connection of connections) connection.setUp(true);
-  await cluster.stop();
-});
+afterEach(() => engines.stop());
 
-const register = (worker: InMemoryWorker, type: string, functionId: string, config: unknown): void =>
-  worker.say({ type: "registertrigger", id: crypto.randomUUID(), trigger_type: type, function_id: functionId, config });
+const register = registerTrigger;
 
 describe("three engines on one log", () => {
   it("lose nothing that was acknowledged when one of them is killed under load", async () => {
@@ -128,7 +77,7 @@ describe("three engines on one log", () => {
       return data;
     });
     load(20, 60, [a, b, c]);
-    kill(a);
+    engines.kill(a);
     load(60, 80, [b, c]);
     await cluster.advance(6_000);
     expect(failures).toHaveLength(5);

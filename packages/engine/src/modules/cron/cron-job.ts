@@ -1,4 +1,5 @@
 import type { Due } from "../../collections/due-queue.ts";
+import { firstChoice } from "../../collections/rendezvous.ts";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { Alarm } from "./alarm.ts";
@@ -9,8 +10,9 @@ import { JobTriggers, type TriggersHost } from "./job-triggers.ts";
 import { LATE_MS, MAX_CATCH_UP, planTicks, type SkippedTicks } from "./plan-ticks.ts";
 import type { Schedule } from "./schedule.ts";
 import { type CronSettings, jitterOf, settingsText } from "./settings.ts";
+import type { ForeignChange } from "./store/cron-store.ts";
 import { endRange, firstHandled, type HandledTicks } from "./store/handled-ticks.ts";
-import type { Outcome, Run, StoredJob } from "./store/rows.ts";
+import type { NewRun, Outcome, Run, StoredJob } from "./store/rows.ts";
 import { unhandledTicks } from "./unhandled-ticks.ts";
 
 /**
@@ -27,6 +29,9 @@ const MAX_RUNNING = 100;
  * time that a queue remembers a dedupe key.
  */
 const REDELIVER_MS = 5 * 60_000;
+
+/** Of several engines with equal triggers, all but the first choice start a tick this much later, in milliseconds. */
+const SECOND_CHOICE_MS = 300;
 
 const SKIPPED: Readonly<Record<SkippedTicks["reason"], { readonly outcome: Outcome; readonly error: string }>> = {
   missed: { outcome: "skipped", error: "missed: it could not start within 60 s, and its misfire policy skips it" },
@@ -71,6 +76,13 @@ export class CronJob implements Due {
   #backlogUntil = Number.NEGATIVE_INFINITY;
   #waitingFrom: number | undefined;
   #running = 0;
+  /** Numbers of the runs that other engines have not finished. */
+  #runningElsewhere = new Set<number>();
+  /** Runs of the engines that have triggers of the job. Empty without a cluster. */
+  #holders = new Set<string>();
+  /** What other engines wrote while the stored job is read. */
+  #missed: ForeignChange[] = [];
+  #mustReadAgain = false;
   /** Ticks that wait for a slot. */
   readonly #unstored = new Set<number>();
   /** Resolves when the stored job was read, or reading failed. Earlier changes would not find the job in the store. */
@@ -137,21 +149,31 @@ export class CronJob implements Due {
     alarm.delete(this);
     this.#isWaitingForWorker = false;
     if (this.isUnused) this.#host.onUnused(this);
-    if (stopped || binding.ended !== "withdrawn") return;
+    const isWithdrawn = binding.ended === "withdrawn";
+    if (stopped || !(isWithdrawn || store.isShared)) return;
+    const { isTrusted } = binding.principal;
     this.#host.track(
-      store
-        .retire({ id: this.id, isTrusted: binding.principal.isTrusted })
-        .catch((error: unknown) =>
-          log.debug("unregistration of a cron trigger could not be stored", { job: this.id, error }),
-        ),
+      (isWithdrawn ? store.retire({ id: this.id, isTrusted }) : store.release(this.id)).catch((error: unknown) =>
+        log.debug("unregistration of a cron trigger could not be stored", { job: this.id, error }),
+      ),
     );
   }
 
   /** Call when another engine is gone: its unfinished runs are in the stored job, and this engine adopts them. */
   readAgain(): void {
-    if (this.#state !== "ready" || this.#host.stopped) return;
+    if (this.#host.stopped) return;
+    this.#mustReadAgain = this.#state === "reading";
+    if (this.#state !== "ready") return;
     this.#state = "unread";
     this.update();
+  }
+
+  /** Call for each change that another engine wrote, in order. */
+  changedElsewhere(change: ForeignChange): void {
+    if (this.#state === "reading") this.#missed.push(change);
+    if (this.#state !== "ready") return;
+    this.#apply(change);
+    if (change.kind !== "unknown") this.update();
   }
 
   /** Call when the principal of a trigger has changed. */
@@ -203,11 +225,16 @@ export class CronJob implements Due {
     try {
       if (release === undefined)
         return { run: { ...run, outcome: "error", error: "the engine is shutting down" }, result: undefined };
-      const started: Run = { ...run, seq: this.#runs.nextSeq(), startedAt: clock.now() };
-      await store.record({ id: this.id, run: started, decidedUntil: undefined });
-      this.#runs.note(started);
-      const delivered = await this.#host.deliver(this, binding, started);
-      return { run: this.#runs.finish(started, delivered), result: delivered.result };
+      const entry = { id: this.id, run: { ...run, startedAt: clock.now() }, decidedUntil: undefined };
+      const start = await store.start(entry, this.settings.overlap === "allow");
+      if (start.status !== "started")
+        return { run: { ...run, outcome: "skipped", error: SKIPPED.overlap.error }, result: undefined };
+      this.#runs.note(start.run);
+      const delivered = await this.#host.deliver(this, binding, start.run);
+      const finished = this.#runs.finish(start.run, delivered);
+      // So that a caller may run it at another engine next.
+      if (store.isShared) await finished.stored;
+      return { run: finished.run, result: delivered.result };
     } finally {
       this.#ended(release);
     }
@@ -230,6 +257,42 @@ export class CronJob implements Due {
     await this.#host.store.setPaused(this.id, false, { until: now, handled });
     this.#paused = false;
     this.#continueFrom(now, handled);
+  }
+
+  /** How much later than at the first choice of several engines ticks start here, in milliseconds. */
+  get #lag(): number {
+    const { store } = this.#host;
+    return this.#holders.size < 2 || firstChoice(this.id, this.#holders) === store.run ? 0 : SECOND_CHOICE_MS;
+  }
+
+  #apply(change: ForeignChange): void {
+    switch (change.kind) {
+      case "started":
+        this.#runningElsewhere.add(change.run.seq);
+        this.#decidedUntil = Math.max(this.#decidedUntil, change.decidedUntil ?? 0);
+        this.#runs.note(change.run);
+        return;
+      case "added": {
+        const { run, entry } = change;
+        if (run.outcome === null) this.#runningElsewhere.add(run.seq);
+        if (entry.decidedUntil !== undefined) this.#decidedUntil = Math.max(this.#decidedUntil, entry.decidedUntil);
+        this.#handled = entry.handled ?? this.#handled;
+        this.#runs.note(run);
+        return;
+      }
+      case "finished":
+        this.#runningElsewhere.delete(change.run.seq);
+        this.#runs.note(change.run);
+        return;
+      case "holders":
+        this.#holders = new Set(change.holders);
+        return;
+      case "released":
+        this.#holders.delete(change.engine);
+        return;
+      case "unknown":
+        this.readAgain();
+    }
   }
 
   /**
@@ -279,7 +342,8 @@ export class CronJob implements Due {
 
   #decide(wallTime: number): void {
     const { alarm } = this.#host;
-    const now = wallTime - this.#jitter;
+    const delay = this.#jitter + this.#lag;
+    const now = wallTime - delay;
     const available = this.#triggers.available !== undefined;
     const { misfire, overlap } = this.settings;
     const schedule = unhandledTicks(this.settings.schedule, this.#handled.ranges);
@@ -290,7 +354,7 @@ export class CronJob implements Due {
       now,
       decidedUntil: this.#decidedUntil,
       available,
-      running: this.#running,
+      running: this.#running + this.#runningElsewhere.size,
       backlogUntil: this.#backlogUntil,
       waitingFrom: this.#waitingFrom,
     });
@@ -303,12 +367,13 @@ export class CronJob implements Due {
     for (const tick of plan.starts) this.#track(this.#run(tick));
     this.#decidedUntil = plan.decidedUntil;
     this.#isWaitingForWorker = !available;
-    if (plan.checkAt !== undefined) alarm.set(this, plan.checkAt + this.#jitter);
+    if (plan.checkAt !== undefined) alarm.set(this, plan.checkAt + delay);
   }
 
   #read(): void {
     if (this.#state === "reading") return;
     this.#state = "reading";
+    this.#missed = [];
     const { store, clock } = this.#host;
     const now = clock.now();
     const redeliverFrom = this.settings.queue === undefined ? undefined : now - REDELIVER_MS;
@@ -339,7 +404,15 @@ export class CronJob implements Due {
     this.#handled = stored.handled;
     this.#decidedUntil = this.#running > 0 ? Math.max(this.#decidedUntil, stored.decidedUntil) : stored.decidedUntil;
     this.#paused = stored.paused;
+    this.#holders = new Set(stored.holders);
+    this.#runningElsewhere = new Set(stored.running);
     this.#runs.adopt(stored.lastRun);
+    // Some of them are in the stored job already, and change nothing then.
+    for (const change of this.#missed.splice(0)) this.#apply(change);
+    if (this.#mustReadAgain) {
+      this.#mustReadAgain = false;
+      this.readAgain();
+    }
     // The rest is returned at the next start.
     if (!this.#host.isDraining) for (const run of stored.toRedeliver) this.#track(this.#redeliver(run));
     this.update();
@@ -360,8 +433,7 @@ export class CronJob implements Due {
         this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
         return;
       }
-      const run: Run = {
-        seq: this.#runs.nextSeq(),
+      const run: NewRun = {
         scheduledAt: tick,
         startedAt: clock.now(),
         finishedAt: null,
@@ -370,21 +442,24 @@ export class CronJob implements Due {
         manual: false,
         skippedCount: 0,
       };
-      if (
-        !(await store.start({ id: this.id, run, decidedUntil: Math.max(tick, this.#storable(this.#decidedUntil)) }))
-      ) {
-        log.warn("tick of a cron trigger not started: it was already decided", {
-          job: this.id,
-          function: this.#functionId,
-          tick,
-        });
+      const entry = { id: this.id, run, decidedUntil: Math.max(tick, this.#storable(this.#decidedUntil)) };
+      const start = await store.start(entry, this.settings.overlap === "allow");
+      this.#triggers.report(undefined);
+      if (start.status === "overlaps") {
+        // The run at the other engine is known by now, and the policy decides about the tick, unless it has ended.
+        this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
         return;
       }
-      this.#runs.note(run);
-      this.#triggers.report(undefined);
-      const delivered = await this.#host.deliver(this, binding, run);
-      if (delivered.outcome === "refused" && (await this.#undoStart(run, decidedBefore))) return;
-      this.#runs.finish(run, delivered);
+      if (start.status === "decided") {
+        const facts = { job: this.id, function: this.#functionId, tick };
+        // In a cluster, another engine was faster.
+        log[store.isShared ? "debug" : "warn"]("tick of a cron trigger not started: it was already decided", facts);
+        return;
+      }
+      this.#runs.note(start.run);
+      const delivered = await this.#host.deliver(this, binding, start.run);
+      if (delivered.outcome === "refused" && (await this.#undoStart(start.run, decidedBefore))) return;
+      this.#runs.finish(start.run, delivered);
     } catch (error) {
       // The start may be stored nevertheless. Then the store refuses it the next time.
       this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);

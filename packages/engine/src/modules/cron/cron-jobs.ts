@@ -46,7 +46,7 @@ export class CronJobs implements JobHost {
   #stopped = false;
   #isDraining = false;
   #cancelUpkeep: () => void;
-  #unlistenRuns: Undo = () => {};
+  #unlistenStore: Undo[] = [];
 
   constructor(context: ModuleContext<CronConfig>, store: CronStore) {
     const { clock, log, config } = context;
@@ -75,9 +75,12 @@ export class CronJobs implements JobHost {
     telemetry.provideMeasurements(() => this.#counts.measure());
     draining.addEventListener("abort", this.#onDraining);
     if (draining.aborted) this.#drain();
-    this.#unlistenRuns = this.store.onRunsGone(() => {
-      for (const job of this.#jobs.values()) job.readAgain();
-    });
+    this.#unlistenStore = [
+      this.store.onRunsGone(() => {
+        for (const job of this.#jobs.values()) job.readAgain();
+      }),
+      this.store.onForeign((job, change) => this.#jobs.get(job)?.changedElsewhere(change)),
+    ];
     directory.onChange(({ kind, id }) => {
       const trigger = kind === "trigger" ? this.#triggers.get(id) : undefined;
       if (trigger?.job.isWaitingForWorker === true) trigger.job.update();
@@ -103,7 +106,7 @@ export class CronJobs implements JobHost {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelUpkeep();
-    this.#unlistenRuns();
+    for (const unlisten of this.#unlistenStore) unlisten();
     this.#context.draining.removeEventListener("abort", this.#onDraining);
     this.#drain();
     const cancel = this.clock.after(STOP_GRACE_MS, () => this.#abort.abort());

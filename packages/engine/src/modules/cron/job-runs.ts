@@ -4,7 +4,7 @@ import type { Delivered } from "./delivery.ts";
 import { MAX_CATCH_UP, type SkippedTicks } from "./plan-ticks.ts";
 import type { CronStore } from "./store/cron-store.ts";
 import type { HandledTicks } from "./store/handled-ticks.ts";
-import type { Outcome, Run } from "./store/rows.ts";
+import type { NewRun, Outcome, Run } from "./store/rows.ts";
 
 /** The services that the runs of a job use. */
 export interface RunsHost {
@@ -15,11 +15,10 @@ export interface RunsHost {
   track(work: Promise<unknown>): void;
 }
 
-/** Numbers the runs of one job and records how they end. Knows the last one. */
+/** Records the runs of one job and how they end. Knows the last one. */
 export class JobRuns {
   readonly #job: { readonly id: string; readonly functionId: string };
   readonly #host: RunsHost;
-  #nextSeq = 1;
   #last: Run | undefined;
 
   constructor(job: { readonly id: string; readonly functionId: string }, host: RunsHost) {
@@ -31,15 +30,9 @@ export class JobRuns {
     return this.#last;
   }
 
-  nextSeq(): number {
-    return this.#nextSeq++;
-  }
-
   /** Continues after the last run that is stored, if any. */
   adopt(stored: Run | undefined): void {
-    const seq = stored?.seq ?? 0;
-    if (this.#last === undefined || seq > this.#last.seq) this.#last = stored;
-    this.#nextSeq = Math.max(this.#nextSeq, seq + 1);
+    if (stored !== undefined) this.note(stored);
   }
 
   note(run: Run): void {
@@ -51,8 +44,8 @@ export class JobRuns {
     if (this.#last?.seq === run.seq) this.#last = undefined;
   }
 
-  /** Records the outcome of a started run. */
-  finish(run: Run, { outcome, error }: Delivered): Run {
+  /** Records the outcome of a started run. `stored` resolves when that is done or has failed. */
+  finish(run: Run, { outcome, error }: Delivered): { readonly run: Run; readonly stored: Promise<void> } {
     const finished: Run = {
       ...run,
       finishedAt: this.#host.clock.now(),
@@ -62,13 +55,13 @@ export class JobRuns {
     const { id, functionId } = this.#job;
     if (finished.outcome === "error")
       this.#host.log.warn("run of a cron trigger failed", { job: id, function: functionId, error });
-    this.#record(finished, undefined);
-    return finished;
+    this.note(finished);
+    return { run: finished, stored: this.#track(this.#host.store.finish({ id, run: finished })) };
   }
 
   /**
-   * Records skipped ticks. One entry stands for all consecutive ticks with the same reason. `decidedUntil`: the store
-   * treats earlier ticks as decided.
+   * Records skipped ticks. The store adds them to the entry before if that has the same reason. `decidedUntil`: the
+   * store treats earlier ticks as decided.
    */
   recordSkipped(
     {
@@ -79,34 +72,26 @@ export class JobRuns {
     }: { readonly outcome: Outcome; readonly error: string } & Pick<SkippedTicks, "last" | "count">,
     { decidedUntil, handled }: { readonly decidedUntil: number; readonly handled: HandledTicks | undefined },
   ): void {
-    const before = this.#last;
-    const isSame = before !== undefined && before.startedAt === null && before.error === error;
-    this.#record(
-      {
-        seq: isSame ? before.seq : this.nextSeq(),
-        scheduledAt: last,
-        startedAt: null,
-        finishedAt: this.#host.clock.now(),
-        outcome,
-        error,
-        manual: false,
-        skippedCount: (isSame ? before.skippedCount : 0) + Math.min(count, MAX_CATCH_UP),
-      },
-      decidedUntil,
-      handled,
-    );
+    const { store, clock } = this.#host;
+    const run: NewRun = {
+      scheduledAt: last,
+      startedAt: null,
+      finishedAt: clock.now(),
+      outcome,
+      error,
+      manual: false,
+      skippedCount: Math.min(count, MAX_CATCH_UP),
+    };
+    const entry = { id: this.#job.id, run, decidedUntil, ...(handled === undefined ? {} : { handled }) };
+    void this.#track(store.add(entry).then((added) => this.adopt(added)));
   }
 
-  #record(run: Run, decidedUntil: number | undefined, handled?: HandledTicks): void {
-    const { store, log } = this.#host;
+  #track(stored: Promise<void>): Promise<void> {
     const { id, functionId } = this.#job;
-    this.note(run);
-    this.#host.track(
-      store
-        .record({ id, run, decidedUntil, ...(handled === undefined ? {} : { handled }) })
-        .catch((error: unknown) =>
-          log.warn("outcome of a cron tick could not be stored", { job: id, function: functionId, error }),
-        ),
+    const handled = stored.catch((error: unknown) =>
+      this.#host.log.warn("outcome of a cron tick could not be stored", { job: id, function: functionId, error }),
     );
+    this.#host.track(handled);
+    return handled;
   }
 }

@@ -210,7 +210,7 @@ describe("after a restart", () => {
     await pass(engine, clock, "t", 120_000, 10_000);
     await stop();
     const database = openDatabase(join(dataDir, "cron.db"));
-    database.exec(`ALTER TABLE jobs DROP COLUMN handled_since; ALTER TABLE jobs DROP COLUMN handled; ALTER TABLE jobs DROP COLUMN trusted;
+    database.exec(`ALTER TABLE jobs DROP COLUMN handled_since; ALTER TABLE jobs DROP COLUMN handled; ALTER TABLE jobs DROP COLUMN trusted; DROP TABLE holders;
       PRAGMA user_version=1;
       UPDATE jobs SET decided_until = ${Date.parse("2027-01-01T00:00:00Z")}`);
     database.close();

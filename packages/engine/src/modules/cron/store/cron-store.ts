@@ -1,18 +1,41 @@
 import { join } from "node:path";
 import { systemClock } from "../../../kernel/clock.ts";
 import type { Undo } from "../../../kernel/scope.ts";
-import type { OpenStore, Store } from "../../../kernel/store-contract.ts";
+import type { AppliedWrite, OpenStore, Store } from "../../../kernel/store-contract.ts";
 import type { HandledTicks } from "./handled-ticks.ts";
 import type { CronProcedures } from "./procedures.ts";
-import type { Adoption, Entry, OwnerChange, Retirement, Rewind, Run, StoredJob, UndoneStart } from "./rows.ts";
+import type {
+  Adoption,
+  Entry,
+  NewEntry,
+  OwnerChange,
+  Release,
+  Retirement,
+  Rewind,
+  Run,
+  StartOutcome,
+  StoredJob,
+  UndoneStart,
+} from "./rows.ts";
 
 /** File in the data folder. */
 const FILE = "cron.db";
 /** Maximum changes per request to the store. */
 const BATCH = 1_000;
 
+type Change = Adoption | OwnerChange | Release | Retirement | Rewind;
+
+/** What another engine wrote about a job. `unknown`: the stored job must be read again. */
+export type ForeignChange =
+  | { readonly kind: "started"; readonly run: Run; readonly decidedUntil: number | undefined }
+  | { readonly kind: "added"; readonly run: Run; readonly entry: NewEntry }
+  | { readonly kind: "finished"; readonly run: Run }
+  | { readonly kind: "holders"; readonly holders: readonly string[] }
+  | { readonly kind: "released"; readonly engine: string }
+  | { readonly kind: "unknown" };
+
 interface Waiting {
-  readonly change: Adoption | OwnerChange | Retirement | Rewind;
+  readonly change: Change;
   readonly resolve: (job: StoredJob | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -58,6 +81,11 @@ export class CronStore {
     await this.#register({ kind: "own", ...owner });
   }
 
+  /** Stores that this engine has no trigger of the job any more. */
+  async release(id: string): Promise<void> {
+    await this.#register({ kind: "release", id });
+  }
+
   async retire(retirement: Omit<Retirement, "kind">): Promise<void> {
     await this.#register({ kind: "retire", ...retirement });
   }
@@ -70,9 +98,19 @@ export class CronStore {
     await this.#register({ kind: "rewind", ...rewind });
   }
 
-  /** Stores a start. Resolves with false if the tick was already decided and must not start. */
-  start(entry: Entry & { readonly decidedUntil: number }): Promise<boolean> {
-    return this.#store.call("start", { entry, engine: this.#store.run });
+  /** Id of this engine's run in the store. */
+  get run(): string {
+    return this.#store.run;
+  }
+
+  /** True if other engines use the store. */
+  get isShared(): boolean {
+    return this.#store.isShared;
+  }
+
+  /** Stores a start, unless the tick was already decided or another engine runs the job. */
+  start(entry: NewEntry, mayOverlap: boolean): Promise<StartOutcome> {
+    return this.#store.call("start", { entry, engine: this.#store.run, mayOverlap });
   }
 
   /** Undoes a start. Resolves with false if this is not possible. */
@@ -80,8 +118,14 @@ export class CronStore {
     return this.#store.call("undoStart", start);
   }
 
-  record(entry: Entry): Promise<void> {
-    return this.#store.call("record", { entry, engine: this.#store.run });
+  /** Adds a history entry. Resolves with it and its number, or with undefined if the job was deleted. */
+  add(entry: NewEntry): Promise<Run | undefined> {
+    return this.#store.call("add", { entry, engine: this.#store.run });
+  }
+
+  /** Stores how a run ended. */
+  finish(entry: Entry): Promise<void> {
+    return this.#store.call("finish", entry);
   }
 
   /**
@@ -123,6 +167,13 @@ export class CronStore {
     return this.#store.onRunsGone(listener);
   }
 
+  /** Calls the listener for each change of a job that another engine wrote, in order. */
+  onForeign(listener: (job: string, change: ForeignChange) => void): Undo {
+    return this.#store.onApplied((applied) => {
+      if (!applied.isOwn) reportForeign(applied, listener);
+    });
+  }
+
   problem(): string | undefined {
     return this.#store.problem();
   }
@@ -136,7 +187,7 @@ export class CronStore {
     return this.#store.close();
   }
 
-  #register(change: Adoption | OwnerChange | Retirement | Rewind): Promise<StoredJob | undefined> {
+  #register(change: Change): Promise<StoredJob | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
       if (this.#waiting.length === 1) setImmediate(() => this.#flush());
@@ -149,8 +200,8 @@ export class CronStore {
     for (let at = 0; at < waiting.length; at += BATCH) {
       const batch = waiting.slice(at, at + BATCH);
       const changes = batch.map(({ change }) => change);
-      const { run: engine } = this.#store;
-      this.#store.call("register", { changes, engine, members: this.#store.members() }).then(
+      const { run: engine, isShared } = this.#store;
+      this.#store.call("register", { changes, engine, members: this.#store.members(), isShared }).then(
         (jobs) => {
           for (const [index, { resolve }] of batch.entries()) resolve(jobs[index]);
         },
@@ -158,6 +209,39 @@ export class CronStore {
           for (const { reject } of batch) reject(error);
         },
       );
+    }
+  }
+}
+
+function reportForeign(
+  applied: AppliedWrite<CronProcedures>,
+  listener: (job: string, change: ForeignChange) => void,
+): void {
+  switch (applied.procedure) {
+    case "start": {
+      const { id, decidedUntil } = applied.input.entry;
+      if (applied.output.status === "started") listener(id, { kind: "started", run: applied.output.run, decidedUntil });
+      return;
+    }
+    case "add":
+      if (applied.output !== undefined)
+        listener(applied.input.entry.id, { kind: "added", run: applied.output, entry: applied.input.entry });
+      return;
+    case "finish":
+      listener(applied.input.id, { kind: "finished", run: applied.input.run });
+      return;
+    case "setPaused":
+    case "undoStart":
+      listener(applied.input.id, { kind: "unknown" });
+      return;
+    case "register": {
+      const { changes, engine } = applied.input;
+      for (const [index, { kind, id }] of changes.entries()) {
+        const stored = applied.output[index];
+        if (stored !== undefined) listener(id, { kind: "holders", holders: stored.holders });
+        else if (kind === "release" || kind === "retire") listener(id, { kind: "released", engine });
+        else if (kind === "rewind") listener(id, { kind: "unknown" });
+      }
     }
   }
 }

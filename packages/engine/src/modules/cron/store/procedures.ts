@@ -8,7 +8,20 @@ import {
   write,
 } from "../../../store/procedures.ts";
 import { endRange, type HandledTicks, rangeWith, type TickRange } from "./handled-ticks.ts";
-import type { Adoption, Entry, Outcome, OwnerChange, Retirement, Rewind, Run, StoredJob, UndoneStart } from "./rows.ts";
+import type {
+  Adoption,
+  Entry,
+  NewEntry,
+  Outcome,
+  OwnerChange,
+  Release,
+  Retirement,
+  Rewind,
+  Run,
+  StartOutcome,
+  StoredJob,
+  UndoneStart,
+} from "./rows.ts";
 
 /** Maximum history entries per job. */
 const KEPT_RUNS = 100;
@@ -47,6 +60,12 @@ export const schema: readonly string[] = [
   // keep their missed ticks.
   `ALTER TABLE jobs ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;
    UPDATE jobs SET trusted = 0 WHERE retired = 1`,
+  // Which engines of a cluster have triggers of a job.
+  `CREATE TABLE holders (
+     job TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+     engine TEXT NOT NULL,
+     PRIMARY KEY (job, engine)
+   ) WITHOUT ROWID`,
 ];
 
 const INTERRUPTED = "the engine stopped during the run; it is not known whether the function finished";
@@ -110,8 +129,19 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
   const started = database.prepare(
     "SELECT 1 FROM runs WHERE job = ? AND scheduled_at = ? AND manual = 0 AND started_at IS NOT NULL",
   );
-  const putRun = database.prepare(
-    `INSERT OR REPLACE INTO runs (job, ${COLUMNS}, engine) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  const insertRun = database.prepare(
+    `INSERT INTO runs (job, ${COLUMNS}, engine) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const finishRun = database.prepare(
+    "UPDATE runs SET finished_at = ?, outcome = ?, error = ? WHERE job = ? AND seq = ?",
+  );
+  const addSkipped = database.prepare(
+    "UPDATE runs SET scheduled_at = ?, finished_at = ?, passed_over = passed_over + ? WHERE job = ? AND seq = ?",
+  );
+  const hold = database.prepare("INSERT OR IGNORE INTO holders (job, engine) VALUES (?, ?)");
+  const release = database.prepare("DELETE FROM holders WHERE job = ? AND engine = ?");
+  const holders = database.prepare<{ readonly engine: string }>(
+    "SELECT engine FROM holders WHERE job = ? ORDER BY engine",
   );
   const trim = database.prepare("DELETE FROM runs WHERE job = ? AND seq <= ?");
 
@@ -119,17 +149,40 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
     setHandled.run(since, JSON.stringify(ranges), id);
   }
 
-  function put({ id, run, decidedUntil, handled }: Entry, engine: string): void {
+  /** Adds a history entry with the next number of the job. */
+  function add({ id, run, decidedUntil, handled }: NewEntry, engine: string): Run {
     if (decidedUntil !== undefined) decide.run(decidedUntil, id);
     if (handled !== undefined) handle(id, handled);
-    const { seq, scheduledAt, startedAt, finishedAt, outcome, error, manual, skippedCount } = run;
-    putRun.run(id, seq, scheduledAt, startedAt, finishedAt, outcome, error, manual ? 1 : 0, skippedCount, engine);
+    const { scheduledAt, startedAt, finishedAt, outcome, error, manual, skippedCount } = run;
+    const last = latest.get(id, 1);
+    if (last !== undefined && startedAt === null && last.started_at === null && last.error === error) {
+      addSkipped.run(scheduledAt, finishedAt, skippedCount, id, last.seq);
+      return { ...run, seq: last.seq, skippedCount: last.passed_over + skippedCount };
+    }
+    const seq = (last?.seq ?? 0) + 1;
+    insertRun.run(id, seq, scheduledAt, startedAt, finishedAt, outcome, error, manual ? 1 : 0, skippedCount, engine);
     trim.run(id, seq - KEPT_RUNS);
+    return { ...run, seq };
+  }
+
+  /** Returns the engines that are members and have triggers of the job, and forgets the others. */
+  function holdersOf(id: string): readonly string[] {
+    const found: string[] = [];
+    for (const { engine } of holders.all(id)) {
+      if (runs.isMember(engine)) found.push(engine);
+      else release.run(id, engine);
+    }
+    return found;
+  }
+
+  /** Returns the unfinished runs of other engines that are members. */
+  function runningElsewhere(id: string, engine: string): readonly RunRow[] {
+    return unfinished.all(id).filter((row) => row.engine !== engine && runs.isMember(row.engine));
   }
 
   function adopt(
     { id, functionId, config, now, redeliverFrom, isTrusted }: Adoption,
-    { engine, members }: RegisterInput,
+    { engine, members, isShared }: RegisterInput,
   ): StoredJob {
     insertJob.run(id, functionId, config, now, now + 1, time.now(), isTrusted ? 1 : 0);
     const known = job.get(id);
@@ -152,15 +205,23 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
         toRedeliver.push(runOf(row));
       }
     }
+    if (isShared) hold.run(id, engine);
     const stored = job.get(id);
     const last = latest.get(id, 1);
     return {
+      holders: isShared ? holdersOf(id) : [],
+      running: runningElsewhere(id, engine).map(({ seq }) => seq),
       decidedUntil: stored?.decided_until ?? now,
       handled: stored === undefined ? { since: now + 1, ranges: [] } : handledOf(stored),
       paused: stored?.paused === 1,
       lastRun: last === undefined ? undefined : runOf(last),
       toRedeliver,
     };
+  }
+
+  function mayStart(stored: JobRow, id: string, tick: number): boolean {
+    if (stored.paused === 1 || stored.decided_until >= tick || started.get(id, tick) !== undefined) return false;
+    return rangeWith(rangesOf(stored), tick) === undefined;
   }
 
   return {
@@ -172,31 +233,38 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
       input.changes.map((change) => {
         if (change.kind === "adopt") return adopt(change, input);
         if (change.kind === "own") own.run(change.isTrusted ? 1 : 0, change.id);
-        else if (change.kind === "retire") retire.run(time.now(), change.id, change.isTrusted ? 1 : 0);
-        else {
+        else if (change.kind === "retire" || change.kind === "release") {
+          release.run(change.id, input.engine);
+          // While another engine has triggers of the job, it misses ticks.
+          if (change.kind === "retire" && holdersOf(change.id).length === 0)
+            retire.run(time.now(), change.id, change.isTrusted ? 1 : 0);
+        } else {
           handle(change.id, change.handled);
           redecide.run(change.decidedUntil, change.id);
         }
         return undefined;
       }),
     ),
-    /** Stores the start of a tick. Returns false, and stores nothing, if the tick was already decided. */
+    /**
+     * Stores the start of a tick or of a manual run, and gives it a number. Stores nothing if the tick was already decided, if the job is
+     * paused, or if another engine runs the job and `mayOverlap` is false.
+     */
     start: write(
       ({
         entry,
         engine,
+        mayOverlap,
       }: {
-        readonly entry: Entry & { readonly decidedUntil: number };
+        readonly entry: NewEntry;
         readonly engine: string;
-      }): boolean => {
+        readonly mayOverlap: boolean;
+      }): StartOutcome => {
         const { id, run } = entry;
         const { scheduledAt } = run;
         const stored = job.get(id);
-        if (stored === undefined || stored.decided_until >= scheduledAt || started.get(id, scheduledAt) !== undefined)
-          return false;
-        if (rangeWith(rangesOf(stored), scheduledAt) !== undefined) return false;
-        put(entry, engine);
-        return true;
+        if (stored === undefined || (!run.manual && !mayStart(stored, id, scheduledAt))) return { status: "decided" };
+        if (!mayOverlap && runningElsewhere(id, engine).length > 0) return { status: "overlaps" };
+        return { status: "started", run: add(entry, engine) };
       },
     ),
     /**
@@ -208,9 +276,16 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
       deleteRun.run(id, seq);
       return true;
     }),
-    /** Adds or replaces a history entry. */
-    record: write(({ entry, engine }: { readonly entry: Entry; readonly engine: string }) => {
-      if (job.get(entry.id) !== undefined) put(entry, engine);
+    /**
+     * Adds a history entry and returns it with its number, or undefined if there is no such job. Skipped ticks are added
+     * to the latest entry if it has the same reason.
+     */
+    add: write(({ entry, engine }: { readonly entry: NewEntry; readonly engine: string }): Run | undefined =>
+      job.get(entry.id) === undefined ? undefined : add(entry, engine),
+    ),
+    /** Stores how a run ended. */
+    finish: write(({ id, run: { seq, finishedAt, outcome, error } }: Entry) => {
+      finishRun.run(finishedAt, outcome, error, id, seq);
     }),
     /** `decidedUntil` may be earlier than the stored one. */
     setPaused: write(({ id, paused, decidedUntil, handled }: PauseInput) => {
@@ -235,10 +310,12 @@ export function openProcedures(database: Database, _: (buffer: WriteBuffer) => v
 }
 
 interface RegisterInput {
-  readonly changes: readonly (Adoption | OwnerChange | Retirement | Rewind)[];
+  readonly changes: readonly (Adoption | OwnerChange | Release | Retirement | Rewind)[];
   /** The run that makes the changes. */
   readonly engine: string;
   readonly members: readonly string[];
+  /** True in a cluster. */
+  readonly isShared: boolean;
 }
 
 interface PauseInput {

@@ -22,6 +22,9 @@ export interface Run {
   readonly skippedCount: number;
 }
 
+/** A history entry that has no number yet. */
+export type NewRun = Omit<Run, "seq">;
+
 /** The stored state of a job, as far as the engine uses it. */
 export interface StoredJob {
   /** Every tick up to this time is decided. */
@@ -32,7 +35,17 @@ export interface StoredJob {
   readonly lastRun: Run | undefined;
   /** Starts of an earlier run of the engine whose job may not have been added to the queue. */
   readonly toRedeliver: readonly Run[];
+  /** Runs of the engines in a cluster that have triggers of the job. Empty without a cluster. */
+  readonly holders: readonly string[];
+  /** Numbers of the runs that other engines have not finished. */
+  readonly running: readonly number[];
 }
+
+/** Whether a tick starts. `decided`: it was started or skipped before. `overlaps`: another engine runs the job. */
+export type StartOutcome =
+  | { readonly status: "started"; readonly run: Run }
+  | { readonly status: "decided" }
+  | { readonly status: "overlaps" };
 
 /** A job that gets its first trigger. */
 export interface Adoption {
@@ -66,6 +79,12 @@ export interface Retirement {
   readonly isTrusted: boolean;
 }
 
+/** The engine has no trigger of the job any more, and others may have. */
+export interface Release {
+  readonly kind: "release";
+  readonly id: string;
+}
+
 /** The clock was set back: ticks after `decidedUntil` are decided again, unless they are handled. */
 export interface Rewind {
   readonly kind: "rewind";
@@ -74,10 +93,16 @@ export interface Rewind {
   readonly handled: HandledTicks;
 }
 
-/** A history entry to store, and the ticks that it decides. */
+/** A stored history entry. */
 export interface Entry {
   readonly id: string;
   readonly run: Run;
+}
+
+/** A history entry to add, and the ticks that it decides. */
+export interface NewEntry {
+  readonly id: string;
+  readonly run: NewRun;
   /** Undefined: it decides no tick. */
   readonly decidedUntil: number | undefined;
   /** Absent: unchanged. */

@@ -23,8 +23,9 @@ export class CronStarts implements LogObserver {
 
   onRequest({ store, procedure, input, output, isDone }: AppliedRequest): void {
     if (store !== STORE || !isDone) return;
-    if (procedure === "start" && output !== false) {
-      const { id, run } = (input as { readonly entry: { readonly id: string; readonly run: StoredRun } }).entry;
+    const { status, run } = (output ?? {}) as { readonly status?: string; readonly run?: StoredRun };
+    if (procedure === "start" && status === "started" && run !== undefined) {
+      const { id } = (input as { readonly entry: { readonly id: string } }).entry;
       const instants = this.#of(id);
       if (instants.has(run.scheduledAt))
         this.#violations.add(STARTS, `${id} started twice at ${new Date(run.scheduledAt).toISOString()}`);

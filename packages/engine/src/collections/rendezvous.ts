@@ -1,0 +1,25 @@
+/**
+ * Returns which candidate is the first choice for a key, by rendezvous hashing: everyone who knows the same candidates
+ * chooses the same one, and a candidate that leaves changes the choice only for its own keys. Undefined without
+ * candidates.
+ */
+export function firstChoice(key: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestWeight = -1;
+  for (const candidate of candidates) {
+    const weight = hash(`${key} ${candidate}`);
+    if (weight < bestWeight || (weight === bestWeight && best !== undefined && best < candidate)) continue;
+    best = candidate;
+    bestWeight = weight;
+  }
+  return best;
+}
+
+/** FNV-1a with 32 bits, and a final mix, so that similar texts get unlike weights. */
+function hash(text: string): number {
+  let sum = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193);
+  sum = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b);
+  sum = Math.imul(sum ^ (sum >>> 13), 0xc2b2ae35);
+  return (sum ^ (sum >>> 16)) >>> 0;
+}
