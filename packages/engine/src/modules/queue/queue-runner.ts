@@ -73,6 +73,7 @@ export class QueueRunner {
   #restrictedAfter: string | undefined;
   /** Functions before `#restrictedAfter` may have got jobs of restricted principals since the search passed them. */
   #mayHavePassedJobs = false;
+  #lastTake = 0;
   #fetching = false;
   #fetchIsDue = false;
   #failures = 0;
@@ -154,6 +155,18 @@ export class QueueRunner {
     this.#mayHave = true;
     this.#mayHavePassedJobs = true;
     this.#fetchSoon();
+  }
+
+  /** Number of the last take; 0 before the first. */
+  get lastTake(): number {
+    return this.#lastTake;
+  }
+
+  /** Takes jobs in this turn of the event loop, unless jobs cannot be taken now. */
+  takeNow(): void {
+    this.#mayHave = true;
+    this.#mayHavePassedJobs = true;
+    this.#fetch();
   }
 
   /** Call when the queue's server may be available again. */
@@ -285,6 +298,7 @@ export class QueueRunner {
   async #take(): Promise<void> {
     const { name, store, log, clock } = this.#parts;
     const take = this.#parts.nextTake();
+    this.#lastTake = take;
     // The store may answer late. Its time until the next job counts from the request.
     const requestedAt = clock.monotonic();
     try {

@@ -1,6 +1,7 @@
 import type { Job } from "@svc-runtime/protocol";
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
+import type { QueueStore } from "./store/queue-store.ts";
 import { type QueueEngine, queueEngine } from "./testing/queue-engine.ts";
 
 let running: QueueEngine | undefined;
@@ -48,6 +49,28 @@ describe("a job", () => {
       added: 1,
     });
     expect(await core.store.call("job", id)).toMatchObject({ state: "done" });
+  });
+
+  it("is taken in the same batch of the store that adds it, by one take", async () => {
+    const calls: string[] = [];
+    const around = (store: QueueStore): QueueStore => ({
+      ...store,
+      call(name, input, options) {
+        calls.push(name);
+        return store.call(name, input, options);
+      },
+    });
+    running = await queueEngine({}, { around });
+    const { engine, core, add, until } = running;
+    const worker = await engine.connectWorker();
+    worker.serve("work", () => null);
+    await until("it is there", () => engine.directory.functionById("work") !== undefined);
+    calls.length = 0;
+    const added = add("work", 1);
+    expect(calls).toEqual(["add", "take"]);
+    await added;
+    await until("the job is done", async () => (await core.counts("default")).done === 1);
+    expect(calls.filter((name) => name === "take")).toHaveLength(1);
   });
 
   it("is tried again after its back-off, and is a dead letter with the real error, stack, worker and trace of each attempt (gap 6) (gap 8)", async () => {

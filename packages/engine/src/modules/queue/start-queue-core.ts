@@ -28,6 +28,11 @@ import { subscriptionOfQueue } from "./topics/queue-name.ts";
 /** When it is tried again to return the jobs of runs that are gone, in milliseconds. */
 const RELEASE_AGAIN_MS = 1_000;
 
+/** The mark of an `add`: number of the last take that was asked for before it. */
+interface AddMark {
+  readonly takes: number;
+}
+
 /** How often the core checks whether the clock was set. */
 const CLOCK_CHECK_MS = 10_000;
 
@@ -165,7 +170,11 @@ class Core implements QueueCore {
         request.maker && request.functionId && restrictedProviderOf(request.functionId, this.#context.providerOf),
     }));
     const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
-    return this.store.call("add", { jobs }, { bytes });
+    const added = this.store.call("add", { jobs }, { bytes, mark: { takes: this.#takes } satisfies AddMark });
+    // In the same batch as the jobs, so that one sync stores and takes them.
+    for (const { queue, delayMs = 0, runAt } of jobs)
+      if (delayMs === 0 && runAt === undefined) this.#runners.get(queue)?.takeNow();
+    return added;
   }
 
   wake(queue: string): void {
@@ -359,7 +368,8 @@ class Core implements QueueCore {
   #applied(applied: AppliedWrite<JobProcedures>): void {
     switch (applied.procedure) {
       case "add":
-        for (const job of applied.input.jobs) this.#added(job);
+        for (const job of applied.input.jobs)
+          this.#added(job, (applied.mark as AddMark | undefined)?.takes ?? Number.POSITIVE_INFINITY);
         break;
       case "done":
       case "drop":
@@ -396,9 +406,14 @@ class Core implements QueueCore {
     }
   }
 
-  #added({ queue, runAt, delayMs = 0, expiresInMs }: NewJob): void {
+  /** `takes`: number of the last take that was asked for before the job was added. */
+  #added({ queue, runAt, delayMs = 0, expiresInMs }: NewJob, takes: number): void {
     if (expiresInMs !== undefined) this.#expiry.note(expiresInMs);
-    this.#runners.get(queue)?.noteDue(runAt === undefined ? delayMs : runAt - this.clock.now());
+    const runner = this.#runners.get(queue);
+    if (runner === undefined) return;
+    // A later take finds the job.
+    if (delayMs === 0 && runAt === undefined && runner.lastTake > takes) return;
+    runner.noteDue(runAt === undefined ? delayMs : runAt - this.clock.now());
   }
 
   #setPaused({ queue, paused }: { readonly queue: string; readonly paused: boolean }): void {
