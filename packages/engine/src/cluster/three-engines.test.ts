@@ -109,6 +109,22 @@ describe("three engines on one log", () => {
     expect(seen.sort()).toEqual(["a a", "a b", "a c", "c a", "c b", "c c"]);
   });
 
+  it("add one job for a durable subscription, also if several engines have it and another one published", async () => {
+    const seen: unknown[] = [];
+    for (const [name, engine] of Object.entries({ a, b })) {
+      const worker = await engine.connectWorker({ name });
+      worker.serve("on::order", (data) => seen.push(data));
+      register(worker, "durable:subscriber", "on::order", { topic: "orders" });
+      await cluster.exchange();
+      // At once, and at an engine that has no trigger of it.
+      for (const publisher of [c, b, a])
+        await publisher.call("svc::durable::publish", { topic: "orders", data: seen.length });
+    }
+    await until("all were delivered", () => seen.length >= 6);
+    for (let turn = 0; turn < 10; turn++) await cluster.exchange();
+    expect(seen).toHaveLength(6);
+  });
+
   it("deliver a change of state as an event once, although each engine sees it", async () => {
     const seen: unknown[] = [];
     const worker = await a.connectWorker();

@@ -1,5 +1,6 @@
 import type { Undo } from "../kernel/scope.ts";
 import type { ItemChange, Notice, Outbox } from "./outbox.ts";
+import type { SharedWatchers } from "./shared-watchers.ts";
 import type { UpdateOp, UpdateOpError } from "./update-op.ts";
 
 /** A stored item. */
@@ -227,6 +228,8 @@ export interface ItemStore {
   /** Returns the earliest expiry time, which may be in the past; undefined if no item expires. */
   nextExpiry(): Promise<number | undefined>;
   readonly outbox: Outbox;
+  /** Set if engines of a cluster share the items. Then the store finds the watchers of a write, not the writer. */
+  readonly sharedWatchers?: SharedWatchers | undefined;
   /**
    * Writes a consistent snapshot to `file` (absolute path; must not exist, but its folder must), while reads and writes
    * continue. `file_based` writes a database file that can replace the store's file; the other adapters write NDJSON

@@ -28,6 +28,7 @@ import { FileOutbox, noticeInput } from "./file-outbox.ts";
 import { appliedItems, deleteResult, onWallClock, setResult, updateResult } from "./file-results.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 import type { ManyOutput, OneInput, SetInput, WriteInput } from "./file-thread/writes.ts";
+import { FileWatchers } from "./file-watchers.ts";
 
 export interface FileItemsParts {
   /** Absolute path of the database. */
@@ -37,6 +38,8 @@ export interface FileItemsParts {
   readonly cacheBytes: number;
   readonly clock: Clock;
   readonly onClosed: () => void;
+  /** Called if a write that nobody waits for has failed. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** Maximum time that closing waits for snapshots, in milliseconds. Unfinished snapshots are then aborted. */
@@ -49,6 +52,8 @@ const SNAPSHOT_CLOSE_MS = 10_000;
 export class FileItems implements ItemStore {
   readonly durability: "durable" | "relaxed";
   readonly outbox: FileOutbox;
+  readonly sharedWatchers: FileWatchers | undefined;
+  readonly #isShared: boolean;
   readonly #file: string;
   readonly #store: Store<ItemProcedures>;
   readonly #call: Store<ItemProcedures>["call"];
@@ -62,12 +67,14 @@ export class FileItems implements ItemStore {
   readonly #ending = new AbortController();
   #closing: Promise<void> | undefined;
 
-  constructor({ file, store, durability, cacheBytes, clock, onClosed }: FileItemsParts) {
+  constructor({ file, store, durability, cacheBytes, clock, onClosed, onError }: FileItemsParts) {
     this.durability = durability;
     // Reject new calls at once: the store itself stays open while closing waits for snapshots.
     this.#call = (name, input, options) =>
       this.#closing === undefined ? store.call(name, input, options) : Promise.reject(closingError());
     this.outbox = new FileOutbox(this.#call);
+    this.#isShared = store.isShared;
+    this.sharedWatchers = store.isShared ? new FileWatchers(store, this.#call, onError) : undefined;
     store.onApplied((applied) => {
       if (this.#listeners.isEmpty) return;
       for (const one of appliedItems(applied, this.#skewMs())) this.#listeners.report(one);
@@ -107,7 +114,7 @@ export class FileItems implements ItemStore {
 
   set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict> {
     const address = { scope, key };
-    const input = setInput(address, value, write, this.#skewMs());
+    const input = setInput(address, value, write, this.#how());
     return this.#cached.write(
       [address],
       () =>
@@ -134,7 +141,7 @@ export class FileItems implements ItemStore {
     const skewMs = this.#skewMs();
     const opsJson = JSON.stringify(ops);
     const input = {
-      ...writeInput(address, write),
+      ...writeInput(address, write, this.#isShared),
       opsJson,
       atomic,
       maxBytes,
@@ -156,7 +163,11 @@ export class FileItems implements ItemStore {
     const address = { scope, key };
     return this.#cached.write(
       [address],
-      () => this.#call("delete", writeInput(address, write), { bytes: writeBytes(address, write), mark: write.mark }),
+      () =>
+        this.#call("delete", writeInput(address, write, this.#isShared), {
+          bytes: writeBytes(address, write),
+          mark: write.mark,
+        }),
       (output, remember) => {
         if (output.status === "conflict") return output;
         remember(scope, key, undefined);
@@ -166,7 +177,7 @@ export class FileItems implements ItemStore {
   }
 
   writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult> {
-    const inputs = writes.map((one) => oneInput(one, this.#skewMs()));
+    const inputs = writes.map((one) => oneInput(one, this.#how()));
     const bytes = writes.reduce(
       (sum, one) => sum + writeBytes(one, one.write) + (one.type === "set" ? one.value.bytes : 0),
       0,
@@ -257,6 +268,10 @@ export class FileItems implements ItemStore {
     return skewMs;
   }
 
+  #how(): How {
+    return { skewMs: this.#skewMs(), isShared: this.#isShared };
+  }
+
   #now(): number {
     this.#skewMs();
     return this.#clock.now();
@@ -291,11 +306,17 @@ function manyAnswer(
   return { status: "written", writes: answers };
 }
 
+/** How inputs are made: the store's time, and who finds the watchers. */
+interface How {
+  readonly skewMs: number;
+  readonly isShared: boolean;
+}
+
 // Members without a value are omitted, because each one costs time to copy between the threads.
-function writeInput({ scope, key }: ItemAddress, { now, ifVersion, notice }: ItemWrite): WriteInput {
+function writeInput({ scope, key }: ItemAddress, { now, ifVersion, notice }: ItemWrite, isShared: boolean): WriteInput {
   const input: { -readonly [Member in keyof WriteInput]: WriteInput[Member] } = { scope, key, now };
   if (ifVersion !== undefined) input.ifVersion = ifVersion;
-  if (notice !== undefined && notice.watchers.length > 0) input.notice = noticeInput(notice);
+  addNotice(input, notice, isShared);
   return input;
 }
 
@@ -303,20 +324,30 @@ function setInput(
   { scope, key }: ItemAddress,
   { json, bytes, expiresAt }: ItemValue,
   { now, ifVersion, leastVersion, notice }: ItemWrite,
-  skewMs: number,
+  { skewMs, isShared }: How,
 ): SetInput {
   const input: { -readonly [Member in keyof SetInput]: SetInput[Member] } = { scope, key, now, json, bytes };
   if (ifVersion !== undefined) input.ifVersion = ifVersion;
   if (leastVersion !== undefined) input.leastVersion = leastVersion;
-  if (notice !== undefined && notice.watchers.length > 0) input.notice = noticeInput(notice);
+  addNotice(input, notice, isShared);
   if (expiresAt !== undefined) input.expiresAt = expiresAt - skewMs;
   return input;
 }
 
-function oneInput(one: BatchedWrite, skewMs: number): OneInput {
+function addNotice(
+  input: { notice?: WriteInput["notice"]; isShared?: true },
+  notice: ItemWrite["notice"],
+  isShared: boolean,
+): void {
+  if (isShared) input.isShared = true;
+  if (notice === undefined || notice.watchers.length === 0) return;
+  input.notice = isShared ? { watchers: [], origin: notice.origin } : noticeInput(notice);
+}
+
+function oneInput(one: BatchedWrite, how: How): OneInput {
   return one.type === "set"
-    ? Object.assign(setInput(one, one.value, one.write, skewMs), { type: one.type })
-    : Object.assign(writeInput(one, one.write), { type: one.type });
+    ? Object.assign(setInput(one, one.value, one.write, how), { type: one.type })
+    : Object.assign(writeInput(one, one.write, how.isShared), { type: one.type });
 }
 
 function nameBytes({ scope, key }: ItemAddress): number {

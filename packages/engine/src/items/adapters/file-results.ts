@@ -10,7 +10,7 @@ import type {
 } from "../item-store.ts";
 import type { ItemChange } from "../outbox.ts";
 import type { ItemAddress } from "../plan-write.ts";
-import type { LoggedChange } from "./file-thread/deliveries.ts";
+import { type LoggedChange, UNKNOWN_ORIGIN } from "./file-thread/deliveries.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 import type { SetInput, WriteInput, WriteOutput } from "./file-thread/writes.ts";
 
@@ -88,7 +88,8 @@ export function onWallClock<Found extends Item | undefined>(item: Found, skewMs:
 }
 
 function applied({ notice }: WriteInput, written: ItemWritten, mark: unknown): AppliedItem {
-  return { written, origin: notice?.origin, mark };
+  const isLogged = written.changes.some(({ seq }) => seq !== undefined);
+  return { written, origin: notice?.origin ?? (isLogged ? UNKNOWN_ORIGIN : undefined), mark };
 }
 
 /** `json` is the item's new value; undefined if the item was deleted. */

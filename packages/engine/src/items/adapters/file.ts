@@ -34,7 +34,8 @@ export async function openFileItems(options: FileItemsOptions): Promise<ItemStor
     store
       .call("foldEmptyScopes", null)
       .catch((error: unknown) => log.warn("failed to fold empty scopes", { file, error }));
-    return new FileItems({ file, store, durability, cacheBytes, clock, onClosed: release });
+    const onError = (error: unknown): void => log.warn("failed to reassign watchers of items", { file, error });
+    return new FileItems({ file, store, durability, cacheBytes, clock, onClosed: release, onError });
   } catch (error) {
     release();
     throw error;

@@ -56,8 +56,6 @@ export class Subscription {
         // Events are not delivered while the subscriber is disconnected. Its rights are checked again, because they may
         // have changed.
         if (binding.isAway || subscribeRefusal(binding, isState) !== undefined) return;
-        // Every node sees each change of state, so the subscriber's own node delivers it.
-        if (isState && binding.isElsewhere) return;
         const attributes = {
           ...facts,
           "messaging.system": "svc",

@@ -10,6 +10,9 @@ export interface NoticeInput {
   readonly origin: string;
 }
 
+/** Origin of a change whose writer did not know that it has watchers. */
+export const UNKNOWN_ORIGIN = '{"d":0,"c":[]}';
+
 export interface PendingInput {
   readonly watcher: string;
   readonly after: number;

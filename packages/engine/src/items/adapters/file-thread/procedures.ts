@@ -1,20 +1,31 @@
 // Runs in the store thread. Imports only the store and the items, so that the thread starts fast.
 import type { Database } from "../../../store/driver.ts";
-import type { ProcedureTable, StoreTime, WriteBuffer } from "../../../store/procedures.ts";
+import type { ProcedureTable, StoreRuns, StoreTime, WriteBuffer } from "../../../store/procedures.ts";
 import { openChangeLog, openDeliveryProcedures } from "./deliveries.ts";
 import { openListingProcedures } from "./listing.ts";
 import { openScopeProcedures, openScopeTable } from "./scope-table.ts";
+import { openWatcherProcedures, openWatcherTable } from "./watchers.ts";
 import { openWriteProcedures } from "./writes.ts";
 
 export { schema } from "./schema.ts";
 
-export function openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void, time: StoreTime) {
+export function openProcedures(
+  database: Database,
+  useBuffer: (buffer: WriteBuffer) => void,
+  time: StoreTime,
+  runs: StoreRuns,
+) {
   const scopes = openScopeTable(database);
   useBuffer(scopes);
   return {
-    ...openWriteProcedures(database, scopes, openChangeLog(database), time),
+    ...openWriteProcedures(
+      database,
+      { scopes, log: openChangeLog(database), watchers: openWatcherTable(database) },
+      time,
+    ),
     ...openListingProcedures(database, scopes, time),
     ...openDeliveryProcedures(database),
+    ...openWatcherProcedures(database, runs),
     ...openScopeProcedures(database, scopes),
   } satisfies ProcedureTable;
 }

@@ -67,4 +67,21 @@ export const schema: readonly string[] = [
      PRIMARY KEY (seq, watcher)
    ) WITHOUT ROWID;
    CREATE UNIQUE INDEX deliveries_of_watcher ON deliveries (watcher, seq)`,
+  // Watchers that the engines of a cluster share, and the engines that have their triggers.
+  `CREATE TABLE shared_watchers (
+     id TEXT PRIMARY KEY,
+     scope TEXT,
+     key TEXT,
+     prefix TEXT NOT NULL,
+     kinds TEXT NOT NULL,
+     trusted INTEGER NOT NULL,
+     name TEXT NOT NULL,
+     claimed_by TEXT
+   ) WITHOUT ROWID;
+   CREATE TABLE watcher_engines (
+     watcher TEXT NOT NULL,
+     engine TEXT NOT NULL,
+     can_deliver INTEGER NOT NULL,
+     PRIMARY KEY (watcher, engine)
+   ) WITHOUT ROWID`,
 ];

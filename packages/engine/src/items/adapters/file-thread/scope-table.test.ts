@@ -12,7 +12,7 @@ function reopen() {
   const useBuffer = (buffer: WriteBuffer): void => {
     flush = () => buffer.flush();
   };
-  const procedures = openProcedures(database, useBuffer, time);
+  const procedures = openProcedures(database, useBuffer, time, { isMember: () => false });
   return {
     procedures,
     run<Input, Output>({ run }: Procedure<Input, Output>, input: Input): Output {

@@ -11,9 +11,10 @@ import {
   type WritePlan,
 } from "../../plan-write.ts";
 import type { UpdateOp, UpdateOpError } from "../../update-op.ts";
-import type { ChangeLog, LoggedChange, NoticeInput } from "./deliveries.ts";
+import { type ChangeLog, type LoggedChange, type NoticeInput, UNKNOWN_ORIGIN } from "./deliveries.ts";
 import type { ScopeTable } from "./scope-table.ts";
 import { stored } from "./stored-text.ts";
+import type { WatcherTable } from "./watchers.ts";
 
 /** Input of every write. Expiry times are in the time of the log. */
 export interface WriteInput extends ItemAddress {
@@ -22,6 +23,8 @@ export interface WriteInput extends ItemAddress {
   readonly ifVersion?: number;
   readonly leastVersion?: number;
   readonly notice?: NoticeInput;
+  /** True in a cluster: the stored watchers are notified, and the notice has none. */
+  readonly isShared?: true;
 }
 
 export interface SetInput extends WriteInput {
@@ -84,7 +87,11 @@ interface Found {
 }
 
 /** Opens the procedures that read and write items by key. */
-export function openWriteProcedures(database: Database, scopes: ScopeTable, log: ChangeLog, time: StoreTime) {
+export function openWriteProcedures(
+  database: Database,
+  { scopes, log, watchers }: { readonly scopes: ScopeTable; readonly log: ChangeLog; readonly watchers: WatcherTable },
+  time: StoreTime,
+) {
   const one = database.prepare<Row>(
     "SELECT id, version, updated_at, expires_at, bytes, json FROM items WHERE scope = ? AND key = ?",
   );
@@ -142,8 +149,15 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
     } else if (plan.row === "put" && plan.item !== undefined) {
       put(scope, found, plan.item);
     }
-    const logged = input.notice === undefined ? undefined : logChanges(plan, found?.item, input.notice);
+    const notice = plan.changes.length > 0 && input.isShared === true ? sharedNotice(input) : input.notice;
+    const logged = notice === undefined ? undefined : logChanges(plan, found?.item, notice);
     return outputOf(plan, intent, logged);
+  }
+
+  /** The writer may not know a watcher yet. Then the change has no trace. */
+  function sharedNotice(input: WriteInput): NoticeInput | undefined {
+    const found = watchers.matching(input);
+    return found.length === 0 ? undefined : { watchers: found, origin: input.notice?.origin ?? UNKNOWN_ORIGIN };
   }
 
   function put(

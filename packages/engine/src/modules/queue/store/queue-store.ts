@@ -173,11 +173,11 @@ export type JobProcedures = {
   >;
   /**
    * Adds a message to the backlog of its topic. Returns how many others were dropped because of their age, and how many
-   * because of the bounds.
+   * because of the bounds. Adds nothing if the topic has subscriptions.
    */
   readonly addToBacklog: Write<
     { readonly message: BacklogMessage; readonly bounds: BacklogBounds },
-    { readonly old: number; readonly dropped: number }
+    { readonly old: number; readonly dropped: number; readonly hasSubscriptions?: boolean }
   >;
   /** Drops messages of at least this age. Returns their number; repeat until it is 0. */
   readonly dropOld: Write<{ readonly ageMs: number }, number>;

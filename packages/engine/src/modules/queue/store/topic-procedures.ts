@@ -12,6 +12,7 @@ export function openTopicProcedures(database: Database, addJob: AddJob, time: St
     "INSERT INTO subscriptions (topic, function, config, seen_at, principal) VALUES (?, ?, ?, ?, ?) ON CONFLICT (topic, function) DO UPDATE SET config = excluded.config, seen_at = excluded.seen_at, principal = excluded.principal",
   );
   const see = database.prepare("UPDATE subscriptions SET seen_at = ? WHERE topic = ? AND function = ?");
+  const subscribed = database.prepare("SELECT 1 FROM subscriptions WHERE topic = ? LIMIT 1");
   const drop = database.prepare("DELETE FROM subscriptions WHERE topic = ? AND function = ?");
   type SubscriptionRow = {
     readonly topic: string;
@@ -51,6 +52,7 @@ export function openTopicProcedures(database: Database, addJob: AddJob, time: St
       })),
     ),
     addToBacklog: write(({ message, bounds }) => {
+      if (subscribed.get(stored(message.topic)) !== undefined) return { old: 0, dropped: 0, hasSubscriptions: true };
       const now = time.now();
       const old = backlog.dropOld(now - bounds.ageMs);
       backlog.put(message, now);

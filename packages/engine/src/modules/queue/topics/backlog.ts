@@ -38,14 +38,17 @@ export class Backlog {
     this.#log = parts.log;
   }
 
-  /** Stores a message; resolves when it is on disk. Rejects with CallError `payload_too_large` or `storage_failed`. */
+  /**
+   * Stores a message; resolves when it is on disk, with false if the topic has subscriptions by now. Rejects with
+   * CallError `payload_too_large` or `storage_failed`.
+   */
   async keep(
     id: string,
     topic: string,
     data: Payload,
     trace: Trace,
     { maker, maxBytes }: { readonly maker: Maker | undefined; readonly maxBytes: number },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const text = data.text();
     const bytes = Buffer.byteLength(text);
     if (bytes > maxBytes) {
@@ -54,7 +57,11 @@ export class Backlog {
       });
     }
     const message = { id, topic, data: text, bytes, maker, ...trace };
-    const { old, dropped } = await this.#store.call("addToBacklog", { message, bounds: BACKLOG_BOUNDS }, { bytes });
+    const { old, dropped, hasSubscriptions } = await this.#store.call(
+      "addToBacklog",
+      { message, bounds: BACKLOG_BOUNDS },
+      { bytes },
+    );
     if (old > 0) this.#log.info("messages without a subscription dropped after a week", { messages: old });
     if (dropped > 0 && this.#mayWarn(topic)) {
       this.#log.warn("backlog of a topic without subscriptions is full; dropping its oldest messages", {
@@ -62,6 +69,7 @@ export class Backlog {
         bounds: BACKLOG_BOUNDS,
       });
     }
+    return hasSubscriptions !== true;
   }
 
   async dropOld(): Promise<void> {

@@ -4,9 +4,11 @@ import { UNAVAILABLE_BACKOFF } from "../../../deliveries/call-failure.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import { overQuota, type Principal } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
+import type { AppliedWrite } from "../../../kernel/store-contract.ts";
 import type { JobServer, QueueCore } from "../queue-core.ts";
 import type { QueueSettings } from "../queue-settings.ts";
 import type { Maker } from "../store/job.ts";
+import type { JobProcedures } from "../store/queue-store.ts";
 import { sharesOf } from "../store/share-limits.ts";
 import type { Subscription } from "../store/topic.ts";
 import { BACKLOG_BOUNDS, Backlog, type Trace } from "./backlog.ts";
@@ -73,6 +75,7 @@ export class Topics {
   #base: QueueSettings;
   #count = 0;
   #stopped = false;
+  #unlisten: Undo = () => {};
 
   constructor(parts: TopicsParts) {
     this.#parts = parts;
@@ -83,12 +86,17 @@ export class Topics {
   /** Loads the subscriptions of earlier runs. */
   async start(): Promise<void> {
     const { core, log } = this.#parts;
+    this.#unlisten = core.store.onApplied((applied) => {
+      if (!applied.isOwn) this.#appliedElsewhere(applied);
+    });
     for (const subscription of await core.store.call("subscriptions", null)) {
       const config = configOf(subscription);
       if (config === undefined)
         log.warn("invalid config of a stored subscription; using the defaults until its trigger is registered", {
           ...subscription,
         });
+      // Another engine may have subscribed it meanwhile.
+      if (this.#byTopic.get(subscription.topic)?.has(subscription.functionId) === true) continue;
       const seenAt = core.clock.monotonic() - subscription.unseenMs;
       this.#add({ ...subscription, config: config ?? {}, seenAt });
     }
@@ -97,6 +105,7 @@ export class Topics {
 
   stop(): void {
     this.#stopped = true;
+    this.#unlisten();
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
   }
@@ -123,8 +132,12 @@ export class Topics {
     const messageId = randomUUID();
     const known = [...(this.#byTopic.get(topic)?.values() ?? [])];
     if (known.length === 0) {
-      await this.#backlog.keep(messageId, topic, data, trace, { maker, maxBytes: this.#base.maxJobBytes });
-      return { messageId, subscriptions: 0 };
+      const limits = { maker, maxBytes: this.#base.maxJobBytes };
+      if (await this.#backlog.keep(messageId, topic, data, trace, limits)) return { messageId, subscriptions: 0 };
+      // Another engine has subscribed, which this one knows by now.
+      known.push(...(this.#byTopic.get(topic)?.values() ?? []));
+      if (known.length === 0)
+        throw new CallError("overloaded", `the subscriptions to ${topic} just changed; try again`);
     }
     const added = await core.add(
       known.map(({ queue, functionId, config, owner }) => ({
@@ -190,6 +203,45 @@ export class Topics {
     if (known === undefined || known.owner === "") return;
     known.owner = "";
     this.#remember(known, 1);
+  }
+
+  /** Follows the subscriptions that other engines change. */
+  #appliedElsewhere({ procedure, input }: AppliedWrite<JobProcedures>): void {
+    const now = this.#parts.core.clock.monotonic();
+    if (procedure === "subscribe") {
+      const { topic, functionId, owner } = input;
+      const config = configOf(input) ?? {};
+      const known = this.#byTopic.get(topic)?.get(functionId);
+      if (known === undefined) this.#add({ topic, functionId, config, owner, seenAt: now });
+      else {
+        known.owner = owner;
+        known.seenAt = now;
+        this.#configure(known, config);
+      }
+    } else if (procedure === "unsubscribe") {
+      const known = this.#byTopic.get(input.topic)?.get(input.functionId);
+      if (known === undefined) return;
+      // It goes on if this engine still has its trigger.
+      if (known.server === undefined) this.#forget(known);
+      else this.#remember(known, 1);
+    } else if (procedure === "touchSubscriptions") {
+      for (const { topic, functionId } of input.subscriptions) {
+        const known = this.#byTopic.get(topic)?.get(functionId);
+        if (known !== undefined) known.seenAt = now;
+      }
+    }
+  }
+
+  /** Returns whether it was known. */
+  #forget(known: Known): boolean {
+    const { topic, functionId } = known;
+    const ofTopic = this.#byTopic.get(topic);
+    if (ofTopic?.get(functionId) !== known) return false;
+    ofTopic.delete(functionId);
+    if (ofTopic.size === 0) this.#byTopic.delete(topic);
+    this.#count -= 1;
+    known.undeclare();
+    return true;
   }
 
   #refuseBeyondShare(owner: string): void {
@@ -330,12 +382,7 @@ export class Topics {
   async #delete(known: Known): Promise<number> {
     const { core } = this.#parts;
     const { topic, functionId, queue } = known;
-    const ofTopic = this.#byTopic.get(topic);
-    if (ofTopic?.get(functionId) !== known) return 0;
-    ofTopic.delete(functionId);
-    if (ofTopic.size === 0) this.#byTopic.delete(topic);
-    this.#count -= 1;
-    known.undeclare();
+    if (!this.#forget(known)) return 0;
     await core.store.call("unsubscribe", { topic, functionId });
     // If the function has subscribed again, its messages stay.
     return this.#byTopic.get(topic)?.has(functionId) === true ? 0 : core.purge(queue);
@@ -395,7 +442,7 @@ function ownerOf({ id, isTrusted }: Principal): string {
   return isTrusted ? "" : id;
 }
 
-function configOf({ config }: Subscription): SubscriptionConfig | undefined {
+function configOf({ config }: Pick<Subscription, "config">): SubscriptionConfig | undefined {
   try {
     const parsed = subscriptionConfigSchema.safeParse(JSON.parse(config));
     return parsed.success ? parsed.data : undefined;

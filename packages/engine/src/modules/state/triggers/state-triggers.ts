@@ -15,6 +15,7 @@ import { DeliveryBudget } from "./delivery-window.ts";
 import { describeChain, encodeOrigin } from "./origin.ts";
 import { Orphans } from "./orphans.ts";
 import { STATE_TRIGGER_TYPES, type StateTriggerSettings, stateTriggerSettings } from "./settings.ts";
+import { SharedTriggers } from "./shared-triggers.ts";
 import { WatcherIndex } from "./watcher-index.ts";
 import { WriteCauses } from "./write-causes.ts";
 
@@ -33,12 +34,14 @@ const RESTRICTED = "restricted ";
 /** Calls functions when items change. See README.md. */
 export class StateTriggers implements ChangeListener {
   readonly #context: ModuleContext<unknown>;
-  readonly #store: Pick<ItemStore, "outbox" | "durability">;
+  readonly #store: Pick<ItemStore, "outbox" | "durability" | "sharedWatchers">;
   readonly #index = new WatcherIndex();
   readonly #causes: WriteCauses;
   readonly #budget = new DeliveryBudget();
   readonly #orphans: Orphans;
   readonly #remembered: SavedSet | undefined;
+  /** Set in a cluster. */
+  readonly #shared: SharedTriggers | undefined;
   /** Deliveries by watcher id. */
   readonly #bound = new Map<string, Deliveries>();
   /**
@@ -48,6 +51,8 @@ export class StateTriggers implements ChangeListener {
   readonly #trusted = new Set<string>();
   /** Resolves when removed bindings have no deliveries in flight, by watcher id. */
   readonly #ending = new Map<string, Promise<void>>();
+  /** Bindings by watcher id, in a cluster. */
+  readonly #bindings = new Map<string, TriggerBinding<StateTriggerSettings>>();
   /** Watcher ids by binding id. */
   readonly #watcherOf = new Map<string, string>();
   readonly #abort = new AbortController();
@@ -55,7 +60,7 @@ export class StateTriggers implements ChangeListener {
   #unlisten: Undo = () => {};
   #stopped = false;
 
-  constructor(context: ModuleContext<unknown>, store: Pick<ItemStore, "outbox" | "durability">) {
+  constructor(context: ModuleContext<unknown>, store: Pick<ItemStore, "outbox" | "durability" | "sharedWatchers">) {
     const { clock, log, dataDir } = context;
     this.#context = context;
     this.#store = store;
@@ -63,10 +68,14 @@ export class StateTriggers implements ChangeListener {
     this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
     // Each running call adds a listener.
     setMaxListeners(0, this.#signal);
-    this.#orphans = new Orphans({ index: this.#index, outbox: store.outbox, clock, log });
-    // Nothing is saved for an in-memory store, because its deliveries do not survive either.
+    const { outbox, sharedWatchers: watchers } = store;
+    this.#shared =
+      watchers === undefined ? undefined : new SharedTriggers({ watchers, outbox, index: this.#index, clock, log });
+    this.#orphans = this.#shared?.orphans ?? new Orphans({ index: this.#index, outbox, clock, log });
+    // Nothing is saved for an in-memory store, because its deliveries do not survive either. In a cluster, the store has
+    // the list.
     this.#remembered =
-      store.durability === "memory"
+      store.durability === "memory" || this.#shared !== undefined
         ? undefined
         : new SavedSet({ file: join(dataDir, REMEMBERED_FILE), what: "the list of state triggers", clock, log });
   }
@@ -75,15 +84,18 @@ export class StateTriggers implements ChangeListener {
   async start(): Promise<void> {
     const context = this.#context;
     const waiting = new Map((await this.#store.outbox.watchers()).map((one) => [one.watcher, one.waiting]));
+    await this.#shared?.start();
     for (const entry of (await this.#remembered?.load()) ?? []) this.#expect(entry, waiting);
     for (const watcher of waiting.keys()) {
-      if (this.#orphans.has(watcher)) continue;
+      if (this.#orphans.has(watcher) || this.#shared?.has(watcher) === true) continue;
       this.#trusted.add(watcher);
       this.#orphans.add(watcher, watcher, { onDiscarded: () => this.#trusted.delete(watcher) });
     }
     this.#unlisten = context.directory.onChange(({ kind, id }) => {
       const watcher = kind === "trigger" ? this.#watcherOf.get(id) : undefined;
-      if (watcher !== undefined) this.#bound.get(watcher)?.wake();
+      if (watcher === undefined) return;
+      this.#bound.get(watcher)?.wake();
+      this.#noteAway(watcher);
     });
     for (const [type, kinds] of Object.entries(STATE_TRIGGER_TYPES)) {
       context.provideTrigger({
@@ -138,6 +150,7 @@ export class StateTriggers implements ChangeListener {
     const cancel = this.#context.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
     await Promise.all([...[...this.#bound.values()].map((deliveries) => deliveries.stop()), ...this.#ending.values()]);
     cancel();
+    await this.#shared?.stop();
     await this.#remembered?.close();
   }
 
@@ -152,22 +165,10 @@ export class StateTriggers implements ChangeListener {
     const { settings, functionId, key } = binding;
     const id = watcherId(key, functionId);
     const watcher: Watcher = { id, kinds: settings.kinds };
+    if (settings.conditionFunctionId !== undefined) binding.needs([settings.conditionFunctionId]);
+    if (this.#shared !== undefined) return this.#bindShared(this.#shared, id, binding);
     this.#orphans.adopt(id);
-    const { clock, log, directory, telemetry } = this.#context;
-    const deliveries = new Deliveries({
-      binding,
-      watcher: id,
-      outbox: this.#store.outbox,
-      causes: this.#causes,
-      budget: this.#budget,
-      clock,
-      log,
-      telemetry,
-      signal: this.#signal,
-      propagatesTrace: (workerId) => (directory.workerById(workerId)?.features.length ?? 0) > 0,
-      after: this.#ending.get(id) ?? Promise.resolve(),
-    });
-    this.#bound.set(id, deliveries);
+    const deliveries = this.#deliver(id, binding);
     this.#watcherOf.set(binding.id, id);
     this.#index.add(settings, watcher);
     if (binding.principal.isTrusted) this.#trusted.add(id);
@@ -177,7 +178,6 @@ export class StateTriggers implements ChangeListener {
       else if (binding.isGivenUp) this.#trusted.delete(id);
       this.#remember(key, id);
     });
-    if (settings.conditionFunctionId !== undefined) binding.needs([settings.conditionFunctionId]);
     return () => {
       stopListening();
       this.#index.remove(settings, watcher);
@@ -193,6 +193,60 @@ export class StateTriggers implements ChangeListener {
         this.#discard(id, nameOf(functionId, settings));
       }
     };
+  }
+
+  #bindShared(shared: SharedTriggers, id: string, binding: TriggerBinding<StateTriggerSettings>): Undo {
+    const { settings, functionId } = binding;
+    const { scope, key, prefix, kinds } = settings;
+    const name = nameOf(functionId, settings);
+    const filter = { scope: scope ?? null, key: key ?? null, prefix, kinds: [...kinds] };
+    this.#watcherOf.set(binding.id, id);
+    this.#bindings.set(id, binding);
+    shared.add({
+      watcher: { id, ...filter, isTrusted: binding.principal.isTrusted, name },
+      begin: () => void this.#deliver(id, binding),
+      end: () => this.#endDeliveries(id),
+    });
+    return () => {
+      this.#watcherOf.delete(binding.id);
+      this.#bindings.delete(id);
+      const isEnded = !this.#stopped && binding.ended !== undefined;
+      const how = { isTrusted: binding.principal.isTrusted, isKept: binding.ended === "lapsed" };
+      shared.remove(id, isEnded ? how : undefined);
+    };
+  }
+
+  /** In a cluster, another engine delivers while the trigger's worker is away. */
+  #noteAway(id: string): void {
+    const binding = this.#bindings.get(id);
+    if (binding !== undefined) this.#shared?.noteAway(id, binding.isAway);
+  }
+
+  #deliver(id: string, binding: TriggerBinding<StateTriggerSettings>): Deliveries {
+    const { clock, log, directory, telemetry } = this.#context;
+    const deliveries = new Deliveries({
+      binding,
+      watcher: id,
+      outbox: this.#store.outbox,
+      causes: this.#causes,
+      budget: this.#budget,
+      clock,
+      log,
+      telemetry,
+      signal: this.#signal,
+      propagatesTrace: (workerId) => (directory.workerById(workerId)?.features.length ?? 0) > 0,
+      after: this.#ending.get(id) ?? Promise.resolve(),
+    });
+    this.#bound.set(id, deliveries);
+    return deliveries;
+  }
+
+  async #endDeliveries(id: string): Promise<void> {
+    const deliveries = this.#bound.get(id);
+    if (deliveries === undefined) return;
+    this.#bound.delete(id);
+    this.#stopDeliveries(id, deliveries);
+    await this.#ending.get(id);
   }
 
   #stopDeliveries(id: string, deliveries: Deliveries): void {

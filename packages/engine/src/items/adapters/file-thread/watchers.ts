@@ -1,0 +1,152 @@
+import { firstChoice } from "../../../collections/rendezvous.ts";
+import type { Database } from "../../../store/driver.ts";
+import { read, type StoreRuns, write } from "../../../store/procedures.ts";
+import type { ChangeKind } from "../../outbox.ts";
+import type { ItemAddress } from "../../plan-write.ts";
+import type { StoredWatcher, WatcherState } from "../../shared-watchers.ts";
+import type { NoticeInput } from "./deliveries.ts";
+import { original, stored } from "./stored-text.ts";
+
+type WatcherRow = {
+  readonly id: string;
+  readonly scope: string | null;
+  readonly key: string | null;
+  readonly prefix: string;
+  /** Separated by spaces. */
+  readonly kinds: string;
+  readonly trusted: number;
+  readonly name: string;
+  readonly claimed_by: string | null;
+};
+type EngineRow = { readonly engine: string; readonly can_deliver: number };
+
+/** A change of a watcher; `state` is undefined if there is none any more. */
+export interface WatcherOutput {
+  readonly id: string;
+  readonly state: WatcherState | undefined;
+}
+
+/** Finds the watchers of a write. */
+export interface WatcherTable {
+  matching(item: ItemAddress): NoticeInput["watchers"];
+}
+
+export function openWatcherTable(database: Database): WatcherTable {
+  const matching = database.prepare<Pick<WatcherRow, "id" | "kinds">>(
+    `SELECT id, kinds FROM shared_watchers
+     WHERE (scope IS NULL OR scope = ?1) AND (key IS NULL OR key = ?2) AND substr(?2, 1, length(prefix)) = prefix
+     ORDER BY id`,
+  );
+  return {
+    matching: ({ scope, key }) =>
+      matching.all(stored(scope), stored(key)).map(({ id, kinds }) => ({ id: original(id), kinds: kindsOf(kinds) })),
+  };
+}
+
+/** Watchers of a cluster. Which engine delivers the changes of a watcher is decided here, so that all agree. */
+export function openWatcherProcedures(database: Database, runs: StoreRuns) {
+  const put = database.prepare(
+    `INSERT INTO shared_watchers (id, scope, key, prefix, kinds, trusted, name) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET trusted = max(trusted, excluded.trusted)`,
+  );
+  const one = database.prepare<WatcherRow>("SELECT * FROM shared_watchers WHERE id = ?");
+  const all = database.prepare<WatcherRow>("SELECT * FROM shared_watchers ORDER BY id");
+  const remove = database.prepare("DELETE FROM shared_watchers WHERE id = ?");
+  const claim = database.prepare("UPDATE shared_watchers SET claimed_by = ? WHERE id = ?");
+  const engines = database.prepare<EngineRow>(
+    "SELECT engine, can_deliver FROM watcher_engines WHERE watcher = ? ORDER BY engine",
+  );
+  const putEngine = database.prepare(
+    `INSERT INTO watcher_engines (watcher, engine, can_deliver) VALUES (?, ?, ?)
+     ON CONFLICT (watcher, engine) DO UPDATE SET can_deliver = excluded.can_deliver`,
+  );
+  const removeEngine = database.prepare("DELETE FROM watcher_engines WHERE watcher = ? AND engine = ?");
+
+  function enginesOf(id: string): readonly EngineRow[] {
+    return engines.all(id).filter(({ engine }) => {
+      if (runs.isMember(engine)) return true;
+      removeEngine.run(id, engine);
+      return false;
+    });
+  }
+
+  /** Gives the watcher to an engine that can deliver, if its present one cannot. `id` is in stored form. */
+  function assign(id: string): WatcherOutput {
+    const row = one.get(id);
+    if (row === undefined) return { id: original(id), state: undefined };
+    const found = enginesOf(id);
+    const able = found.filter(({ can_deliver }) => can_deliver === 1);
+    let claimedBy = row.claimed_by;
+    if (!able.some(({ engine }) => engine === claimedBy)) {
+      const candidates = able.length > 0 ? able : found.filter(({ engine }) => engine === claimedBy);
+      const choice =
+        firstChoice(
+          id,
+          (candidates.length > 0 ? candidates : found).map(({ engine }) => engine),
+        ) ?? null;
+      if (choice !== claimedBy) claim.run(choice, id);
+      claimedBy = choice;
+    }
+    return { id: original(id), state: stateOf(row, found, claimedBy) };
+  }
+
+  function readState(row: WatcherRow): WatcherState {
+    const found = engines.all(row.id).filter(({ engine }) => runs.isMember(engine));
+    return stateOf(row, found, row.claimed_by);
+  }
+
+  return {
+    watch: write(({ engine, watcher }: { readonly engine: string; readonly watcher: StoredWatcher }): WatcherOutput => {
+      const { scope, key, prefix, kinds, isTrusted, name } = watcher;
+      const id = stored(watcher.id);
+      const [scopeText, keyText] = [scope === null ? null : stored(scope), key === null ? null : stored(key)];
+      put.run(id, scopeText, keyText, stored(prefix), kinds.join(" "), isTrusted ? 1 : 0, stored(name));
+      putEngine.run(id, engine, 1);
+      return assign(id);
+    }),
+    unwatch: write((input: UnwatchInput): WatcherOutput => {
+      const id = stored(input.id);
+      removeEngine.run(id, input.engine);
+      const row = one.get(id);
+      const mayEnd = !input.isKept && (input.isTrusted || row?.trusted === 0);
+      if (mayEnd && enginesOf(id).length === 0) remove.run(id);
+      return assign(id);
+    }),
+    yieldWatcher: write(({ engine, id }: { readonly engine: string; readonly id: string }): WatcherOutput => {
+      putEngine.run(stored(id), engine, 0);
+      return assign(stored(id));
+    }),
+    /** Gives watchers of engines that are gone to others. */
+    reassignWatchers: write((_: null): readonly WatcherOutput[] => all.all().map(({ id }) => assign(id))),
+    dropWatcher: write(({ id }: { readonly id: string }): WatcherOutput => {
+      if (enginesOf(stored(id)).length === 0) remove.run(stored(id));
+      return assign(stored(id));
+    }),
+    sharedWatchers: read((_: null): readonly WatcherState[] => all.all().map(readState)),
+  };
+}
+
+export interface UnwatchInput {
+  readonly engine: string;
+  readonly id: string;
+  readonly isTrusted: boolean;
+  readonly isKept: boolean;
+}
+
+function stateOf(row: WatcherRow, engines: readonly EngineRow[], claimedBy: string | null): WatcherState {
+  return {
+    id: original(row.id),
+    scope: row.scope === null ? null : original(row.scope),
+    key: row.key === null ? null : original(row.key),
+    prefix: original(row.prefix),
+    kinds: kindsOf(row.kinds),
+    isTrusted: row.trusted === 1,
+    name: original(row.name),
+    engines: engines.map(({ engine }) => engine),
+    claimedBy: claimedBy ?? undefined,
+  };
+}
+
+function kindsOf(text: string): readonly ChangeKind[] {
+  return text.split(" ") as ChangeKind[];
+}

@@ -1,0 +1,191 @@
+import { backoffMs } from "@svc-runtime/protocol";
+import { UNAVAILABLE_BACKOFF } from "../../../deliveries/call-failure.ts";
+import type { Outbox, Watcher } from "../../../items/outbox.ts";
+import type { SharedWatchers, StoredWatcher, WatcherState } from "../../../items/shared-watchers.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import type { Logger } from "../../../kernel/logger.ts";
+import type { Undo } from "../../../kernel/scope.ts";
+import { Orphans } from "./orphans.ts";
+import type { WatcherIndex } from "./watcher-index.ts";
+
+/** A trigger of this engine. */
+export interface SharedTrigger {
+  readonly watcher: StoredWatcher;
+  /** Begins to deliver its changes. */
+  begin(): void;
+  /** Resolves when no delivery is in flight any more. */
+  end(): Promise<void>;
+}
+
+interface Held {
+  readonly trigger: SharedTrigger;
+  isDelivering: boolean;
+  /** True while another engine may deliver, because the trigger's worker is away. */
+  hasYielded: boolean;
+}
+
+export interface SharedTriggersParts {
+  readonly watchers: SharedWatchers;
+  readonly outbox: Outbox;
+  readonly index: WatcherIndex;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * The state triggers of a cluster. Each is a watcher in the store, so that every engine stores the changes for it. Of
+ * the engines that have the trigger, the store chooses the one that delivers.
+ */
+export class SharedTriggers {
+  readonly orphans: Orphans;
+  readonly #parts: SharedTriggersParts;
+  readonly #known = new Map<string, { readonly state: WatcherState; readonly unindex: Undo }>();
+  readonly #held = new Map<string, Held>();
+  /** The last write about a watcher, so that writes about one are in order. */
+  readonly #tails = new Map<string, Promise<void>>();
+  readonly #timers = new Set<() => void>();
+  #unlisten: Undo = () => {};
+  #isStopped = false;
+
+  constructor(parts: SharedTriggersParts) {
+    this.#parts = parts;
+    const { watchers, outbox } = parts;
+    // Another engine may have its trigger by now.
+    const discard = async (id: string): Promise<number> => ((await watchers.drop(id)) ? outbox.discard(id) : 0);
+    this.orphans = new Orphans({
+      ...parts,
+      outbox: {
+        pending: (request) => outbox.pending(request),
+        acknowledge: (deliveries) => outbox.acknowledge(deliveries),
+        watchers: () => outbox.watchers(),
+        discard,
+      },
+    });
+  }
+
+  /** Loads the stored watchers. Must resolve before the first write. */
+  async start(): Promise<void> {
+    const { watchers } = this.#parts;
+    const changed = new Set<string>();
+    this.#unlisten = watchers.onChange((id, state) => {
+      changed.add(id);
+      this.#changed(id, state);
+    });
+    for (const state of await watchers.list()) if (!changed.has(state.id)) this.#changed(state.id, state);
+  }
+
+  has(id: string): boolean {
+    return this.#known.has(id);
+  }
+
+  add(trigger: SharedTrigger): void {
+    const { id } = trigger.watcher;
+    const held: Held = { trigger, isDelivering: false, hasYielded: false };
+    this.#held.set(id, held);
+    this.#write(id, () => this.#watch(held));
+  }
+
+  /** `how`: why the trigger ends; undefined if only this module releases it. */
+  remove(id: string, how: { readonly isTrusted: boolean; readonly isKept: boolean } | undefined): void {
+    const held = this.#held.get(id);
+    if (held === undefined) return;
+    this.#held.delete(id);
+    const { watchers, outbox, log } = this.#parts;
+    const ended = held.trigger.end();
+    this.#write(id, async () => {
+      await ended;
+      // It may have been registered again meanwhile. When the module stops, this run leaves the store.
+      if (how === undefined || this.#held.has(id) || !(await watchers.unwatch({ id, ...how }))) return;
+      const deliveries = await outbox.discard(id);
+      const { name } = held.trigger.watcher;
+      if (deliveries > 0)
+        log.info("state trigger removed; its pending deliveries are discarded", { trigger: name, deliveries });
+    });
+  }
+
+  /** Call when a trigger's worker disconnects, or is back. */
+  noteAway(id: string, isAway: boolean): void {
+    const held = this.#held.get(id);
+    if (held === undefined || held.hasYielded === isAway) return;
+    if (isAway && (this.#known.get(id)?.state.engines.length ?? 0) < 2) return;
+    held.hasYielded = isAway;
+    if (!isAway) {
+      this.#write(id, () => this.#watch(held));
+      return;
+    }
+    this.#write(id, async () => {
+      if (held.isDelivering) await held.trigger.end();
+      held.isDelivering = false;
+      if (this.#held.get(id) === held) await this.#parts.watchers.yield(id);
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#unlisten();
+    this.orphans.close();
+    for (const wake of this.#timers) wake();
+    await Promise.all(this.#tails.values());
+  }
+
+  async #watch(held: Held): Promise<void> {
+    const { watcher } = held.trigger;
+    if (this.#held.get(watcher.id) === held) await this.#parts.watchers.watch(watcher);
+  }
+
+  #changed(id: string, state: WatcherState | undefined): void {
+    const { index, watchers } = this.#parts;
+    this.#known.get(id)?.unindex();
+    this.#known.delete(id);
+    if (state !== undefined) {
+      const { scope, key, prefix } = state;
+      const filter = { scope: scope ?? undefined, key: key ?? undefined, prefix };
+      const watcher: Watcher = { id, kinds: new Set(state.kinds) };
+      index.add(filter, watcher);
+      this.#known.set(id, { state, unindex: () => index.remove(filter, watcher) });
+    }
+    if (state !== undefined && state.engines.length === 0) {
+      if (!this.orphans.has(id)) this.orphans.add(id, state.name, { isAway: true });
+    } else {
+      this.orphans.adopt(id);
+    }
+    const held = this.#held.get(id);
+    if (held === undefined || held.isDelivering || state?.claimedBy !== watchers.run) return;
+    held.isDelivering = true;
+    held.trigger.begin();
+  }
+
+  /** Writes after the earlier writes about the watcher, and tries until it works. */
+  #write(id: string, write: () => Promise<void>): void {
+    const before = this.#tails.get(id) ?? Promise.resolve();
+    const tail = before
+      .then(() => this.#tryUntilDone(id, write))
+      .finally(() => {
+        if (this.#tails.get(id) === tail) this.#tails.delete(id);
+      });
+    this.#tails.set(id, tail);
+  }
+
+  async #tryUntilDone(id: string, write: () => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (this.#isStopped) return;
+        if (attempt === 1)
+          this.#parts.log.warn("a state trigger could not be stored; retrying", { watcher: id, error });
+      }
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          cancel();
+          this.#timers.delete(wake);
+          resolve();
+        };
+        const cancel = this.#parts.clock.after(backoffMs(UNAVAILABLE_BACKOFF, attempt), wake);
+        this.#timers.add(wake);
+      });
+      if (this.#isStopped) return;
+    }
+  }
+}
