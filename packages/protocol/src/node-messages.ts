@@ -84,6 +84,10 @@ export const nodeFrameSchemas = {
   credit: z.object({ type: z.literal("credit"), channel: channelNumber, bytes: z.int().min(1) }),
   /** Ends a channel from either side. Without `reason`, the writer has finished. */
   end: z.object({ type: z.literal("end"), channel: channelNumber, reason: z.string().max(1024).optional() }),
+  /** A question of a module to the same module of the receiver. Payload: JSON. */
+  ask: z.object({ type: z.literal("ask"), id: uuid, topic: shortText }),
+  /** Answers a question. Payload: JSON; with `problem`, there is no answer. */
+  tell: z.object({ type: z.literal("tell"), id: uuid, problem: z.string().max(1024).optional() }),
   /** The run ends. Nothing follows. */
   bye: z.object({ type: z.literal("bye") }),
 } as const;

@@ -26,6 +26,7 @@ import {
 } from "./module.ts";
 import type { ModuleProvider, ModuleProviderPorts } from "./module-provider.ts";
 import { moduleStreams } from "./module-streams.ts";
+import type { NodeQuestions } from "./nodes-contract.ts";
 import type { Registry } from "./registry.ts";
 import type { Scope, Undo } from "./scope.ts";
 import type { OpenStore } from "./store-contract.ts";
@@ -54,6 +55,7 @@ export interface ContextPorts extends ModuleProviderPorts, ChannelPorts {
   readonly streams: Streams;
   readonly telemetry: TelemetryHub;
   readonly health: HealthBoard;
+  readonly nodes: { readonly questions: NodeQuestions } | undefined;
   readonly identity: { readonly version: string; readonly instanceId: string };
 }
 
@@ -138,6 +140,7 @@ export class ModuleContexts {
       takeChannelReader: (ref) => takeChannelReader(ref, ports.channels, scope),
       resolveChannels: (find) => resolveChannels(find, ports.channels, scope),
       newChannelId: () => ports.channels.newId(),
+      nodes: questionsIn(scope, ports.nodes?.questions),
       unownedTriggers: ports.unownedTriggers,
       isRoleInForce: (role) => ports.roles.isInForce(role),
       accessOf: (workerId) => callerAccess(workerId, ports),
@@ -174,6 +177,14 @@ export class ModuleContexts {
       health: () => ports.health.read(),
     };
   }
+}
+
+function questionsIn(scope: Scope, questions: NodeQuestions | undefined): NodeQuestions | undefined {
+  if (questions === undefined) return undefined;
+  return {
+    answer: (topic, answer) => scope.add(questions.answer(topic, answer)),
+    ask: (topic, question) => questions.ask(topic, question),
+  };
 }
 
 function provideFunction(spec: FunctionSpec<unknown>, provider: ModuleProvider, registry: Registry): Undo {

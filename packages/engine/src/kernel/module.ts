@@ -9,6 +9,7 @@ import type { Directory } from "./directory.ts";
 import type { ComponentReport, HealthProbe } from "./health-contract.ts";
 import type { LazySchema } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
+import type { NodeQuestions } from "./nodes-contract.ts";
 import type { Undo } from "./scope.ts";
 import type { OpenStore } from "./store-contract.ts";
 import type { Streams } from "./stream-contract.ts";
@@ -454,6 +455,8 @@ export interface ModuleContext<Config> {
   resolveChannels(find: (id: string) => ChannelOffer | undefined): Undo;
   /** Returns an id for such a channel, by which the other nodes of a cluster find it here. */
   newChannelId(): string;
+  /** Questions to the same module of all nodes of the cluster. Undefined on an engine alone. */
+  readonly nodes: NodeQuestions | undefined;
   readonly unownedTriggers: UnownedTriggers;
   /** Returns whether the config has the role and a token for it. Stored work of a removed role must not run. */
   isRoleInForce(role: string): boolean;

@@ -340,8 +340,7 @@ function addNotice(
   isShared: boolean,
 ): void {
   if (isShared) input.isShared = true;
-  if (notice === undefined || notice.watchers.length === 0) return;
-  input.notice = isShared ? { watchers: [], origin: notice.origin } : noticeInput(notice);
+  if (notice !== undefined && (isShared || notice.watchers.length > 0)) input.notice = noticeInput(notice);
 }
 
 function oneInput(one: BatchedWrite, how: How): OneInput {

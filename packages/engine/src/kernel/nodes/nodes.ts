@@ -14,6 +14,7 @@ import type { Sessions } from "../sessions.ts";
 import type { ThrottledLog } from "../throttled-log.ts";
 import type { TriggerRegistry } from "../triggers/trigger-registry.ts";
 import type { WorkerLimits } from "../worker-limits.ts";
+import { AskNodes } from "./ask-nodes.ts";
 import { Mirror } from "./mirror.ts";
 import type { NodeLink } from "./node-link.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
@@ -51,6 +52,8 @@ export interface NodePorts {
 }
 
 interface PeerParts {
+  readonly peer: Peer;
+  readonly questions: AskNodes;
   readonly outgoing: OutgoingCalls;
   readonly incoming: RemoteCalls;
   readonly mirror: PeerMirror;
@@ -72,6 +75,8 @@ const handlers: { readonly [Type in HandledType]: FrameHandler<Type> } = {
   item: ({ channels }, frame, payload) => channels.item(frame, payload),
   credit: ({ channels }, frame) => channels.credit(frame),
   end: ({ channels }, frame) => channels.ended(frame),
+  ask: ({ questions, peer }, frame, payload) => questions.asked(peer, frame, payload),
+  tell: ({ questions, peer }, frame, payload) => questions.told(peer, frame, payload),
 };
 
 /** The other nodes of the cluster: their workers are providers here, and this node's workers run their calls. */
@@ -82,6 +87,8 @@ export class Nodes implements PeerListener {
   readonly #mirror: Mirror;
   readonly #parts = new Map<Peer, PeerParts>();
   readonly #goneListeners = new Set<(run: string) => void>();
+  /** Questions of modules to the same modules of all nodes. */
+  readonly questions: AskNodes;
   #undos: Undo[] = [];
 
   constructor(identity: Omit<NodeIdentity, "node" | "name">, options: NodeOptions, ports: NodePorts) {
@@ -98,6 +105,7 @@ export class Nodes implements PeerListener {
       load: () => Math.max(0, ports.router.counts.inFlight - this.#callsElsewhere()),
       defer,
     });
+    this.questions = new AskNodes({ clock: ports.clock, name: options.name, peers: () => this.#table.up() });
     this.#mirror = new Mirror({ ...ports, defer, peers: () => this.#parts.keys() });
     ports.channels.setHome(homeOf(identity.run));
   }
@@ -152,6 +160,8 @@ export class Nodes implements PeerListener {
     const outgoing = new OutgoingCalls(peer, { router, clock, maxCallsHeld });
     this.#mirror.introduceTo(peer);
     this.#parts.set(peer, {
+      peer,
+      questions: this.questions,
       outgoing,
       incoming: new RemoteCalls(peer, { router, maxCallsHeld }),
       mirror: new PeerMirror(peer, outgoing, { ...this.#ports, self: this.#self }),
@@ -174,6 +184,7 @@ export class Nodes implements PeerListener {
     parts?.outgoing.end(reason);
     parts?.incoming.end();
     parts?.channels.end(reason);
+    this.questions.gone(peer);
     for (const listener of this.#goneListeners) listener(peer.run);
   }
 

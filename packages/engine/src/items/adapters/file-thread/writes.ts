@@ -23,7 +23,7 @@ export interface WriteInput extends ItemAddress {
   readonly ifVersion?: number;
   readonly leastVersion?: number;
   readonly notice?: NoticeInput;
-  /** True in a cluster: the stored watchers are notified, and the notice has none. */
+  /** True in a cluster: the stored watchers are notified too. */
   readonly isShared?: true;
 }
 
@@ -156,7 +156,7 @@ export function openWriteProcedures(
 
   /** The writer may not know a watcher yet. Then the change has no trace. */
   function sharedNotice(input: WriteInput): NoticeInput | undefined {
-    const found = watchers.matching(input);
+    const found = [...watchers.matching(input), ...(input.notice?.watchers ?? [])];
     return found.length === 0 ? undefined : { watchers: found, origin: input.notice?.origin ?? UNKNOWN_ORIGIN };
   }
 

@@ -122,7 +122,8 @@ export class StateTriggers implements ChangeListener {
       depth,
       chain: cause?.chain ?? [],
     });
-    return { watchers, origin: text };
+    // In a cluster the store finds the watchers, because others may have been stored by now.
+    return { watchers: this.#shared === undefined ? watchers : [], origin: text };
   }
 
   changed(changes: readonly NumberedChange[], origin: string | undefined): void {

@@ -1,0 +1,18 @@
+import type { Payload } from "@svc-runtime/protocol";
+import type { Undo } from "./scope.ts";
+
+/** What the nodes of a cluster answered to a question, this node included. */
+export interface NodeAnswers {
+  /** By name of the node. */
+  readonly answers: readonly { readonly node: string; readonly answer: Payload }[];
+  /** Names of the nodes that are there and did not answer in time, in order. */
+  readonly missing: readonly string[];
+}
+
+/** Questions between the same modules of the nodes of a cluster, e.g. about what each of them recorded. */
+export interface NodeQuestions {
+  /** Answers the questions about a topic, those of this node too. A topic is answered by one module. */
+  answer(topic: string, answer: (question: Payload) => Payload | Promise<Payload>): Undo;
+  /** Asks all nodes. Resolves within 500 ms, and never rejects. */
+  ask(topic: string, question: Payload): Promise<NodeAnswers>;
+}
