@@ -82,6 +82,14 @@ export interface Store<Procedures extends ProcedureTable> {
     options?: CallStoreOptions,
   ): Promise<OutputOf<Procedures[Name]>>;
   /**
+   * Runs a reading procedure at once on the data of this run. In a cluster they may lack the latest writes; the writes
+   * that are missing are reported to `onApplied` later. Rejects like `call`.
+   */
+  readLocal<Name extends keyof Procedures & string>(
+    name: Name,
+    input: InputOf<Procedures[Name]>,
+  ): Promise<OutputOf<Procedures[Name]>>;
+  /**
    * Calls the listener for each committed write, in the order in which the writes ran, whichever run made them. A write
    * of this run is reported before its promise settles, and also if the promise was rejected before because of the
    * timeout. Writes without a known outcome (`storage_failed` with `outcome: unknown`) are not reported. The listener

@@ -67,6 +67,9 @@ function memoryStore<Procedures extends ProcedureTable>(
       // The output type is that of the named procedure.
       return answer.output as never;
     },
+    readLocal(name, input) {
+      return this.call(name, input);
+    },
     problem: () => undefined,
     damage: () => undefined,
     async close() {

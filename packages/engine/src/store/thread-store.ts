@@ -161,6 +161,13 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     );
   }
 
+  readLocal<Name extends keyof Procedures & string>(
+    name: Name,
+    input: InputOf<Procedures[Name]>,
+  ): Promise<OutputOf<Procedures[Name]>> {
+    return this.call(name, input);
+  }
+
   // Not an async function: the promise must settle in the turn in which the answer arrives, so that the order of
   // answers is kept.
   call<Name extends keyof Procedures & string>(

@@ -318,6 +318,17 @@ export class QueueRunner {
         run: store.run,
         take,
       };
+      if (store.isShared) {
+        // A take is an entry of the log, so there is none if this engine's replica shows no job for it. Each write that
+        // brings one wakes this runner.
+        const seen = await store.readLocal("hasJobs", wanted);
+        if (!seen.hasJobs) {
+          this.#failures = 0;
+          this.#isHeldBack = false;
+          if (seen.nextDueMs !== undefined) this.noteDue(seen.nextDueMs, requestedAt);
+          return;
+        }
+      }
       const { jobs, more, isHeldBack, nextDueMs, ...rest } = await store.call("take", wanted);
       this.#failures = 0;
       this.#noteRestricted(restrictedAfter, rest);

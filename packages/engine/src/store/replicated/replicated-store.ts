@@ -126,6 +126,15 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     return this.#request(request, isWrite, options) as Promise<OutputOf<Procedures[Name]>>;
   }
 
+  readLocal<Name extends keyof Procedures & string>(
+    name: Name,
+    input: InputOf<Procedures[Name]>,
+  ): Promise<OutputOf<Procedures[Name]>> {
+    if (this.#end !== undefined) return Promise.reject(this.#end.error("not_written"));
+    if (this.#closing !== undefined) return this.call(name, input);
+    return this.#readNow({ procedure: name, input }) as Promise<OutputOf<Procedures[Name]>>;
+  }
+
   onApplied(listener: (applied: AppliedWrite<Procedures>) => void): Undo {
     return this.#listeners.add(listener);
   }

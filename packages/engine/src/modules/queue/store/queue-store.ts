@@ -94,11 +94,19 @@ export interface RedriveInput {
   readonly limit: number;
 }
 
+export interface HasJobsOutput {
+  readonly hasJobs: boolean;
+  /** See `TakeOutput`. */
+  readonly nextDueMs: number | undefined;
+}
+
 export type JobProcedures = {
   // Changes of state.
   /** Adds all jobs or none. Refuses with `queue_full`. */
   readonly add: Write<{ readonly jobs: readonly NewJob[] }, readonly AddedJob[]>;
   readonly take: Write<TakeInput, TakeOutput>;
+  /** Returns whether a take may get a job. */
+  readonly hasJobs: Read<TakeInput, HasJobsOutput>;
   /** Releases the jobs of a take whose result was lost. Returns their number. */
   readonly undoTake: Write<{ readonly run: string; readonly take: number }, number>;
   /** The handler succeeded. Keeps the job with its result within the limits of `keep`, and deletes older ones. */

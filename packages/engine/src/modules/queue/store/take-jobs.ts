@@ -1,5 +1,5 @@
 import type { Database } from "../../../store/driver.ts";
-import { type StoreTime, write } from "../../../store/procedures.ts";
+import { read, type StoreTime, write } from "../../../store/procedures.ts";
 import type { LeasedJob } from "./job.ts";
 import {
   AFTER_A_DURATION,
@@ -12,7 +12,7 @@ import {
   orUndefined,
   READY,
 } from "./job-table.ts";
-import type { JobProcedures, TakeInput, TakeOutput } from "./queue-store.ts";
+import type { HasJobsOutput, JobProcedures, TakeInput, TakeOutput } from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
 
 /** Maximum delayed jobs made ready per call. The next call continues. */
@@ -200,7 +200,18 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
     jobs.queues.changed(queue);
   }
 
-  return { take: write(take) } satisfies Pick<JobProcedures, "take">;
+  /** Like a take that changes nothing. May be wrong about jobs of restricted principals, but never misses one. */
+  function hasJobs(input: TakeInput): HasJobsOutput {
+    const queue = jobs.queues.find(input.queue);
+    if (queue === undefined || queue.paused === 1) return { hasJobs: false, nextDueMs: undefined };
+    const isDue =
+      due.get(queue.id, AFTER_A_DURATION, time.now(), 1) !== undefined ||
+      due.get(queue.id, AT_AN_INSTANT, time.wall(), 1) !== undefined;
+    const found = isDue || queue.restricted_depth > 0 || candidates(queue, { ...input, limit: 0 }).rows.length > 0;
+    return { hasJobs: found, nextDueMs: nextDueMs(queue.id) };
+  }
+
+  return { take: write(take), hasJobs: read(hasJobs) } satisfies Pick<JobProcedures, "take" | "hasJobs">;
 }
 
 function leasedJob(job: JobRow, queue: QueueRow, data: string): LeasedJob {

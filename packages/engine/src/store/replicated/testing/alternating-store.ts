@@ -28,6 +28,7 @@ export function alternatingStore<Procedures extends ProcedureTable>(
       result.then(end, end);
       return result;
     },
+    readLocal: (name, input) => first.readLocal(name, input),
     onApplied(listener) {
       const removals = stores.map((store) =>
         store.onApplied((applied) => (applied.isOwn ? listener(applied) : undefined)),

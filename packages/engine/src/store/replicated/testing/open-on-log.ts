@@ -51,6 +51,7 @@ async function openOnLog<Procedures extends ProcedureTable>(
     problem: () => store.problem(),
     damage: () => store.damage(),
     call: (name, input, options) => store.call(name, input, options),
+    readLocal: (name, input) => store.readLocal(name, input),
     onApplied: (listener) => store.onApplied(listener),
     close: () => (closing ??= close()),
   };
