@@ -6,7 +6,7 @@ import type { RunningEngine, SimulatedNode } from "./simulated-node.ts";
 /** What a client knows after a call. `unknown`: it may have been executed, or may still be. */
 export type CallOutcome =
   | { readonly status: "ok"; readonly output: unknown }
-  | { readonly status: "failed" | "unknown"; readonly code: string };
+  | { readonly status: "failed" | "unknown"; readonly code: string; readonly executed?: string | undefined };
 
 /** Time after which a client gives up, in milliseconds. */
 const GIVE_UP_MS = 45_000;
@@ -41,6 +41,7 @@ export function callEngine(
           arrives({
             status: mayBeStored(error) ? "unknown" : "failed",
             code: CallError.is(error) ? error.code : String(error),
+            executed: CallError.is(error) ? error.executed : undefined,
           }),
       );
     });

@@ -56,6 +56,8 @@ export class Faults {
     for (const node of this.#nodes) {
       node.rates.dropped = random.pick([0, 0.02, 0.1]);
       node.rates.repeated = random.pick([0, 0.1]);
+      node.linkRates.dropped = random.pick([0, 0.02, 0.2]);
+      node.linkRates.repeated = random.pick([0, 0.1]);
       node.crashRate = random.pick([0, 0, 0.02]);
       node.skewMs = random.chance(0.5) ? random.int(-10_000, 10_000) : 0;
     }
@@ -67,6 +69,7 @@ export class Faults {
     this.#isEnded = true;
     for (const node of this.#nodes) {
       node.rates.dropped = node.rates.repeated = node.crashRate = 0;
+      node.linkRates.dropped = node.linkRates.repeated = 0;
       node.isHeard = true;
       node.setConnected(true);
       node.setDiskFull(false);

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { MemorySeeds } from "../../../store/replicated/testing/memory-seeds.ts";
 import { MemoryLog } from "../memory-log.ts";
+import { checkCalls, checkNoCallsInFlight, invisibleNodes } from "./checks/calls.ts";
 import { CronStarts } from "./checks/cron-starts.ts";
 import { ItemEvents } from "./checks/item-events.ts";
 import { JobModel } from "./checks/jobs.ts";
@@ -10,24 +11,25 @@ import { MemberModel } from "./checks/members.ts";
 import { checkReplicas } from "./checks/replicas.ts";
 import { runClient } from "./client.ts";
 import { seedGlobals } from "./controlled-globals.ts";
-import { Expulsion } from "./expulsion.ts";
 import { Faults } from "./faults.ts";
 import { EPOCH_MS } from "./node-clock.ts";
 import { ObservedLog } from "./observed-log.ts";
 import { Random } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { SharedParts } from "./shared-parts.ts";
+import { SimulatedNetwork } from "./simulated-link.ts";
 import { type RunningEngine, SimulatedNode } from "./simulated-node.ts";
 import { Violations } from "./violations.ts";
+import { CallWorkload } from "./workload/call-workload.ts";
 import { CronWorkload } from "./workload/cron-workload.ts";
 import { QueueWorkload, queueConfig } from "./workload/queue-workload.ts";
 import { type ItemOperation, StateWorkload } from "./workload/state-workload.ts";
 import { StreamWorkload } from "./workload/stream-workload.ts";
 
 /** Duration of the workload, in milliseconds. */
-const WORK_MS = 10_000;
+const WORK_MS = 7_000;
 /** Time without faults at the end, in milliseconds. */
-const QUIET_MS = 6_000;
+const QUIET_MS = 2_000;
 /** Time in which everything must be done after the faults ended. */
 const SETTLE_MS = 150_000;
 /** Modules of the engines, with the files of their stores. */
@@ -98,6 +100,7 @@ class Simulation {
   readonly #queue: QueueWorkload;
   readonly #cron: CronWorkload;
   readonly #starts: CronStarts;
+  readonly #calls: CallWorkload;
   #events: ItemEvents[] = [];
   #clients = 0;
 
@@ -125,10 +128,11 @@ class Simulation {
     this.#streams = new StreamWorkload(scheduler);
     this.#queue = new QueueWorkload(scheduler, this.#jobs);
     this.#cron = new CronWorkload(scheduler);
+    this.#calls = new CallWorkload(scheduler, () => this.#nodes);
     const shared: SharedParts = {
       ...{ scheduler, random, folder },
       config: Object.fromEntries([...this.#modules].map((module) => [module, CONFIGS[module]])),
-      nodeOfRun: new Map(),
+      network: new SimulatedNetwork(scheduler),
       stores: [...this.#logs.keys()],
       logOf: (store) => this.#logOf(store),
       onApplied: ({ store, node, writes }, entry) => this.#logOf(store).observed.applied(node, writes, entry),
@@ -139,15 +143,14 @@ class Simulation {
         new SimulatedNode(name, shared, {
           onStarted: (node, life, worker) => {
             const { engine } = life;
+            this.#calls.serve(node, life, worker);
             if (this.#modules.has("svc-queue")) this.#queue.serve(life, worker);
             if (this.#modules.has("svc-cron")) this.#cron.serve(life, worker);
             if (engine !== undefined && this.#modules.has("svc-stream"))
               this.#events.push(new ItemEvents(life.process.name, engine.openSocket("/"), violations));
-            expulsion.watch(node);
           },
         }),
     );
-    const expulsion = new Expulsion(scheduler, this.#nodes, shared.nodeOfRun);
     this.#faults = new Faults(shared, this.#nodes);
   }
 
@@ -185,7 +188,8 @@ class Simulation {
       "svc-queue": [1].map(() => (engine) => this.#queue.step(engine)),
       "svc-cron": [],
     };
-    for (const step of [...this.#modules].flatMap((module) => steps[module])) {
+    const callStep = (engine: RunningEngine): Promise<void> => this.#calls.step(engine);
+    for (const step of [...[...this.#modules].flatMap((module) => steps[module]), callStep]) {
       this.#clients += 1;
       void runClient({ scheduler: this.#scheduler, nodes: this.#nodes, until, step }).finally(() => {
         this.#clients -= 1;
@@ -207,13 +211,14 @@ class Simulation {
     return (
       this.#clients === 0 &&
       this.#jobs.count("waiting") + this.#jobs.count("leased") === 0 &&
-      this.#nodes.every(({ running }) => running !== undefined)
+      this.#nodes.every(({ running }) => running !== undefined) &&
+      invisibleNodes(this.#nodes).length === 0
     );
   }
 
   #unsettled(): string {
     const nodes = this.#nodes.filter(({ running }) => running === undefined).map(({ name }) => name);
-    return `${this.#clients} clients wait, ${this.#jobs.count("waiting")} jobs wait, ${this.#jobs.count("leased")} are leased, nodes ${nodes} do not run`;
+    return `${this.#clients} clients wait, ${this.#jobs.count("waiting")} jobs wait, ${this.#jobs.count("leased")} are leased, nodes ${nodes} do not run, functions of ${invisibleNodes(this.#nodes)} are invisible`;
   }
 
   /** True if each running node has applied the whole log of each store. */
@@ -225,6 +230,9 @@ class Simulation {
 
   #check(cronSpan: { readonly from: number; readonly to: number }): void {
     const violations = this.#violations;
+    checkCalls(this.#calls, this.#nodes, violations);
+    // Ticks are calls too, and go on.
+    if (!this.#modules.has("svc-cron")) checkNoCallsInFlight(this.#nodes, violations);
     checkLinearizable(this.#state.operations, violations);
     this.#jobs.finish(this.#queue.acknowledged);
     if (this.#modules.has("svc-cron"))
@@ -260,6 +268,10 @@ class Simulation {
         lives: this.#nodes.reduce((sum, { lives }) => sum + lives, 0),
         executions: this.#queue.executions.length,
         ticks: this.#cron.calls.length,
+        calls: this.#calls.calls.length,
+        remote: this.#calls.calls.filter(
+          ({ from, to, outcome }) => outcome?.status === "ok" && to !== undefined && !from.startsWith(to),
+        ).length,
         virtual: Math.round(this.#scheduler.now),
       },
     };

@@ -3,6 +3,7 @@ import type { MemorySeeds } from "../../../store/replicated/testing/memory-seeds
 import type { MemoryLog } from "../memory-log.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { SimulatedNetwork } from "./simulated-link.ts";
 
 /** What all nodes of a simulation share. */
 export interface SharedParts {
@@ -12,8 +13,7 @@ export interface SharedParts {
   readonly folder: string;
   /** Config blocks of the modules. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Names of the nodes by the runs of their stores. */
-  readonly nodeOfRun: Map<string, string>;
+  readonly network: SimulatedNetwork;
   /** Names of the stores. */
   readonly stores: readonly string[];
   logOf(store: string): { readonly log: MemoryLog; readonly seeds: MemorySeeds };

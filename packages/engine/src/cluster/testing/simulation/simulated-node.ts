@@ -11,6 +11,7 @@ import type { ReplicaHost } from "../../../store/replicated/replica-messages.ts"
 import { ReplicatedStore } from "../../../store/replicated/replicated-store.ts";
 import { seedReplica } from "../../../store/replicated/seeding.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
+import { Expulsion, storeRunOf } from "../../expel.ts";
 import type { LogConnection } from "../memory-log.ts";
 import { NodeClock } from "./node-clock.ts";
 import type { SimulatedProcess } from "./scheduler.ts";
@@ -35,6 +36,8 @@ export interface Life {
   readonly stores: Map<string, OpenedStore>;
   readonly onEnd: (() => void)[];
   engine: InMemoryEngine | undefined;
+  /** Run of the engine, once it listens on the network. */
+  run: string | undefined;
 }
 
 export type RunningEngine = Life & { readonly engine: InMemoryEngine };
@@ -51,7 +54,8 @@ export class SimulatedNode {
   /** Probability that the thread of a replica ends after it applied entries. */
   crashRate = 0;
   skewMs = 0;
-  /** False while the others do not hear the node, although it may reach the log. */
+  readonly linkRates: LogFaultRates = { dropped: 0, repeated: 0 };
+  /** False while the nodes do not hear each other, although this one may reach the log. */
   isHeard = true;
   readonly #parts: SharedParts;
   readonly #hooks: NodeHooks;
@@ -73,11 +77,6 @@ export class SimulatedNode {
     return life?.engine === undefined ? undefined : (life as RunningEngine);
   }
 
-  /** True if the others hear the node. */
-  get isAudible(): boolean {
-    return this.isHeard && this.#isConnected && this.#life?.process.state === "running";
-  }
-
   get isConnected(): boolean {
     return this.#isConnected;
   }
@@ -91,7 +90,7 @@ export class SimulatedNode {
     this.#lives += 1;
     const process: SimulatedProcess = { name: `${this.name}${this.#lives}`, state: "running" };
     const clock = new NodeClock(this.#parts.scheduler, process, this.skewMs);
-    const life: Life = { process, clock, stores: new Map(), onEnd: [], engine: undefined };
+    const life: Life = { process, clock, stores: new Map(), onEnd: [], engine: undefined, run: undefined };
     this.#life = life;
     this.#boot(life).catch((error: Error) => {
       if (this.#life !== life) return;
@@ -111,6 +110,7 @@ export class SimulatedNode {
     if (life === undefined) return;
     this.#life = undefined;
     life.process.state = "dead";
+    this.#parts.network.kill(life);
     for (const { store, connection } of life.stores.values()) {
       connection.setUp(false);
       void store.abort();
@@ -119,11 +119,15 @@ export class SimulatedNode {
   }
 
   pause(): void {
-    if (this.#life !== undefined) this.#life.process.state = "paused";
+    if (this.#life === undefined) return;
+    this.#life.process.state = "paused";
+    this.#parts.network.pause(this.#life);
   }
 
   resume(): void {
-    if (this.#life?.process.state === "paused") this.#parts.scheduler.resume(this.#life.process);
+    if (this.#life?.process.state !== "paused") return;
+    this.#parts.scheduler.resume(this.#life.process);
+    this.#parts.network.resume(this.#life);
   }
 
   setConnected(isConnected: boolean): void {
@@ -155,23 +159,37 @@ export class SimulatedNode {
       config: this.#parts.config,
       clock: life.clock,
       dataDir,
-      openStoreOf: () => this.#openStore(life),
+      openStoreOf: (run) => this.#openStore(life, run),
+      cluster: { link: this.#parts.network.connect(this, life), node: this.name, name: this.name },
     });
     if (life.process.state === "dead") return;
+    this.#startExpulsion(life, engine);
     const worker = await engine.connectWorker({ name: `worker of ${life.process.name}` });
     life.engine = engine;
     await this.#hooks.onStarted(this, life, worker);
   }
 
-  #openStore(life: Life): OpenStore {
+  /** Votes against engines that are gone, as the product does. */
+  #startExpulsion(life: Life, { kernel }: InMemoryEngine): void {
+    if (kernel.nodes === undefined) throw new Error("the engine is in no cluster");
+    const stores = (): readonly ReplicatedStore<ProcedureTable>[] =>
+      [...life.stores.values()].map(({ store }) => store);
+    new Expulsion({ presence: kernel.nodes, stores, clock: life.clock, log: silentLogger }).start();
+  }
+
+  #openStore(life: Life, engineRun: string): OpenStore {
     return async <Procedures extends ProcedureTable>(options: StoreOptions) => {
       if (options.file === undefined) throw new TypeError("the simulation has no stores in memory");
-      const store = await this.#open(life, basename(options.file), options);
+      const store = await this.#open(life, { name: basename(options.file), engineRun }, options);
       return store as unknown as Store<Procedures>;
     };
   }
 
-  async #open(life: Life, name: string, { procedures, onClosed }: StoreOptions) {
+  async #open(
+    life: Life,
+    { name, engineRun }: { readonly name: string; readonly engineRun: string },
+    { procedures, onClosed }: StoreOptions,
+  ) {
     const { scheduler, random } = this.#parts;
     const { log, seeds } = this.#parts.logOf(name);
     const { process, clock } = life;
@@ -179,8 +197,7 @@ export class SimulatedNode {
     const module = (await import(procedures.href)) as ProceduresModule;
     const connection = connectToLog(log, { scheduler, process, rates: this.rates });
     connection.setUp(this.#isConnected);
-    const run = random.uuid();
-    this.#parts.nodeOfRun.set(run, this.name);
+    const run = storeRunOf(engineRun, life.stores.size);
     if (onClosed !== undefined) life.onEnd.push(onClosed);
     const open = async (): Promise<ReplicaHost> => {
       const { identity, first } = await connection.state();
@@ -201,7 +218,7 @@ export class SimulatedNode {
         if (host.opened.state.position + 1 >= first) return host;
         disk.lose();
       }
-      const draft = join(this.#parts.folder, `${run}.seed`);
+      const draft = join(this.#parts.folder, `${run.replace("/", "-")}.seed`);
       const isSeeded = await seedReplica({ log: connection, seeds, file: draft });
       return openSimulatedReplica({ ...place, seed: isSeeded ? draft : undefined });
     };
