@@ -59,7 +59,7 @@ it("every list is reached by Tab and navigated by arrows, and Escape closes the 
 it("the key / focuses the search of every page, Escape clears and leaves it", async () => {
   const { page } = await open("/");
   await checkEach(
-    ["/workers", "/functions", "/triggers", "/states", "/streams", "/queues", "/traces", "/logs", "/query"],
+    ["/workers", "/functions", "/triggers", "/states", "/streams", "/queues", "/traces", "/logs", "/metrics", "/query"],
     (path) => path,
     async (path) => {
       await visit(page, path);
@@ -157,6 +157,7 @@ it("reaches every page and its content by Tab and Enter alone", async () => {
     "Queues",
     "Traces",
     "Logs",
+    "Metrics",
     "Query",
     "Config",
   ]);

@@ -32,6 +32,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   "/traces": ["pages/traces/traces-page.tsx", "pages/traces/list/traces-list.tsx"],
   "/traces/x": ["pages/traces/traces-page.tsx", "pages/traces/detail/trace-detail.tsx"],
   "/logs": ["pages/logs/logs-page.tsx"],
+  "/metrics": ["pages/metrics/metrics-page.tsx"],
   "/query": ["pages/query/query-page.tsx"],
   "/flow": ["pages/flow/flow-page.tsx", "pages/flow/flow-view.tsx"],
   "/config": ["pages/config/config-page.tsx"],

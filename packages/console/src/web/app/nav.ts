@@ -1,6 +1,7 @@
 import {
   Activity,
   Boxes,
+  ChartLine,
   Database,
   FileText,
   GitBranch,
@@ -33,6 +34,7 @@ export const navItems: readonly NavItem[] = [
   { to: "/queues", label: "Queues", icon: ListOrdered, key: "q" },
   { to: "/traces", label: "Traces", icon: Activity, key: "r" },
   { to: "/logs", label: "Logs", icon: FileText, key: "l" },
+  { to: "/metrics", label: "Metrics", icon: ChartLine, key: "e" },
   { to: "/query", label: "Query", icon: TextSearch, key: "y" },
   { to: "/flow", label: "Flow", icon: GitBranch, key: "o" },
   { to: "/config", label: "Config", icon: Settings, key: "c" },

@@ -46,6 +46,7 @@ const routeTree = root.addChildren([
   page("/queues/{-$topic}", "queues", () => import("../pages/queues/queues-page.tsx")),
   page("/traces/{-$traceId}/{-$spanId}", "traces", () => import("../pages/traces/traces-page.tsx")),
   page("/logs/{-$logId}", "logs", () => import("../pages/logs/logs-page.tsx")),
+  page("/metrics/{-$name}", "metrics", () => import("../pages/metrics/metrics-page.tsx")),
   page("/query", "query", () => import("../pages/query/query-page.tsx")),
   page("/flow/{-$flowId}", "flow", () => import("../pages/flow/flow-page.tsx")),
   page("/config", "config", () => import("../pages/config/config-page.tsx")),

@@ -52,6 +52,7 @@ export const searchSchemas = {
     events: flag,
     sub: list,
   }),
+  metrics: z.object({ q: text, labels: text, from: number, to: number, range }),
   query: z.object({ q: text, from: number, to: number, range }),
   queues: z.object({ q: text, tab: text, job: text }),
   traces: z.object({

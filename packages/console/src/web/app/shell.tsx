@@ -1,7 +1,8 @@
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { Clock, Keyboard, Link2, LogOut, Menu, Monitor, Moon, PanelLeft, Search, Settings2, Sun } from "lucide-react";
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { keysText, useHotkey } from "../lib/hotkeys.ts";
+import { useListKeys } from "../lib/list-keys.ts";
 import { hasSession, logOut } from "../lib/page-token.ts";
 import { setZone, swapTimes, useSwappedTimes, useZone } from "../lib/time.ts";
 import { Button } from "../ui/button.tsx";
@@ -22,6 +23,7 @@ const Palette = lazy(loadPalette);
 /** Delay until the page itself is loaded, in milliseconds. */
 const LATER_MS = 1_000;
 const DisplaySettings = lazy(() => import("./display-settings.tsx"));
+const Notifications = lazy(() => import("./notifications.tsx"));
 const ShortcutHelp = lazy(() => import("./shortcut-help.tsx"));
 
 /** Layout around every page. */
@@ -29,6 +31,8 @@ export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isDisplayOpen, setDisplayOpen] = useState(false);
+  /** False until the page itself is loaded. */
+  const [isSettled, setSettled] = useState(false);
   /** Path of the page on which the menu was opened; another page closes it. */
   const [drawerPath, setDrawerPath] = useState<string>();
   const isDrawer = useIsNarrow(640);
@@ -39,10 +43,10 @@ export function Shell() {
   // Loads the palette early, so that text typed right after its shortcut is not lost.
   useEffect(() => {
     // If the console does not respond, the code is loaded when the palette opens.
-    const timer = setTimeout(
-      () => void Promise.all([loadPalette(), loadDialog(), loadPopover()]).catch(() => undefined),
-      LATER_MS,
-    );
+    const timer = setTimeout(() => {
+      setSettled(true);
+      void Promise.all([loadPalette(), loadDialog(), loadPopover()]).catch(() => undefined);
+    }, LATER_MS);
     return () => clearTimeout(timer);
   }, []);
   useHotkey("mod+k", "Command palette", () => setPaletteOpen(true));
@@ -52,6 +56,7 @@ export function Shell() {
   const zone = useZone();
   useHotkey("mod+,", "Display: time zone, theme, density, shortcuts", () => setDisplayOpen(true));
   useHotkey("z", "Local time or UTC", () => setZone(zone === "UTC" ? "local" : "UTC"));
+  useListKeys();
   useHotkey("x", "Swap relative and absolute times", swapTimes);
   useHotkey(isDrawer && isDrawerOpen ? "Escape" : "never", "Close the menu", () => setDrawerOpen(false));
   return (
@@ -65,6 +70,13 @@ export function Shell() {
       <TopBar
         onMenu={isDrawer ? () => setDrawerOpen(!isDrawerOpen) : undefined}
         isMenuOpen={isDrawerOpen}
+        notifications={
+          isSettled && (
+            <Suspense>
+              <Notifications />
+            </Suspense>
+          )
+        }
         onPalette={() => setPaletteOpen(true)}
         onHelp={() => setHelpOpen(true)}
         onDisplay={() => setDisplayOpen(true)}
@@ -94,13 +106,14 @@ export function Shell() {
 interface TopBarProps {
   readonly onMenu: (() => void) | undefined;
   readonly isMenuOpen: boolean;
+  readonly notifications: ReactNode;
   readonly onPalette: () => void;
   readonly onHelp: () => void;
   readonly onDisplay: () => void;
   readonly onCopyLink: () => void;
 }
 
-function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }: TopBarProps) {
+function TopBar({ onMenu, isMenuOpen, notifications, onPalette, onHelp, onDisplay, onCopyLink }: TopBarProps) {
   const { theme } = usePreferences();
   const zone = useZone();
   const areSwapped = useSwappedTimes();
@@ -153,6 +166,7 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
         onClick={onCopyLink}
         icon={<Link2 aria-hidden className="size-4" />}
       />
+      {notifications}
       <Button
         look="ghost"
         aria-label="Display"

@@ -1,9 +1,13 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
+import { columnsToDraw, useSavedColumns } from "../lib/saved-columns.ts";
 import { cn } from "./cn.ts";
 import { useNewRows } from "./use-new-rows.ts";
 import { useWidth } from "./use-width.ts";
+
+/** The code is loaded after the table. */
+const ColumnsButton = lazy(() => import("./columns-button.tsx"));
 
 export interface Column<Row> {
   readonly key: string;
@@ -26,6 +30,8 @@ export interface Sort {
 
 export interface DataTableProps<Row> {
   readonly label: string;
+  /** Identifies the table where the browser stores which columns are shown. Default: the label. */
+  readonly id?: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly idOf: (row: Row) => string;
@@ -53,6 +59,8 @@ export interface DataTableProps<Row> {
 const OVERSCAN = 12;
 /** Height of the header in pixels. */
 const HEADER = 30;
+/** Minimum width of a table with a menu of its columns, in pixels. */
+const MENU_WIDTH = 480;
 
 /**
  * A virtualised grid of rows. Arrows, j and k, Home, End and Page keys move, Enter opens. The row height depends on the
@@ -60,6 +68,7 @@ const HEADER = 30;
  */
 export function DataTable<Row>({
   label,
+  id = label,
   columns,
   rows,
   idOf,
@@ -92,7 +101,10 @@ export function DataTable<Row>({
   useEffect(() => {
     if (lastDrawn >= rows.length - OVERSCAN) onEnd?.();
   }, [lastDrawn, rows.length, onEnd]);
-  const shown = columns.filter((column) => column.from === undefined || width >= column.from);
+  const [chosen, choose] = useSavedColumns(id);
+  const shown = columnsToDraw(columns, chosen, width);
+  const choosable = columns.filter(({ headerHidden }) => headerHidden !== true);
+  const hasMenu = width >= MENU_WIDTH && choosable.length > 1;
   const template = { gridTemplateColumns: shown.map((column) => column.width).join(" ") };
   const selectedAt = rows.findIndex((row) => idOf(row) === selectedId);
 
@@ -144,92 +156,111 @@ export function DataTable<Row>({
   };
 
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a table cannot be drawn in part; the roles say what a table would
-    <div
-      role="grid"
-      aria-label={label}
-      aria-rowcount={(total ?? rows.length) + 1}
-      tabIndex={0}
-      onKeyDown={onKeyDown}
-      onScroll={onTop === undefined ? undefined : (event) => onTop(event.currentTarget.scrollTop < rowHeight / 2)}
-      ref={scroller}
-      className="relative min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
-    >
-      {/* biome-ignore lint/a11y/useSemanticElements: see above */}
-      {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus */}
+    <div className="relative flex min-h-0 flex-1 flex-col">
+      {/* biome-ignore lint/a11y/useSemanticElements: a table cannot be drawn in part; the roles say what a table would */}
       <div
-        role="row"
-        aria-rowindex={1}
-        className="sticky top-0 z-10 grid min-w-full items-center gap-x-3 border-line border-b bg-surface px-4 font-medium text-[12px] text-ink-3"
-        style={{ ...template, height: HEADER }}
+        role="grid"
+        aria-label={label}
+        aria-rowcount={(total ?? rows.length) + 1}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        onScroll={onTop === undefined ? undefined : (event) => onTop(event.currentTarget.scrollTop < rowHeight / 2)}
+        ref={scroller}
+        className="relative min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
       >
-        {shown.map((column) => (
-          <HeaderCell key={column.key} column={column} sort={sort} onSort={onSort} />
-        ))}
-      </div>
-      {/* biome-ignore lint/a11y/useSemanticElements: see above */}
-      <div role="rowgroup" className="relative" style={{ height: virtualizer.getTotalSize() }}>
-        {drawn.map((item) => {
-          const row = rows[item.index] as Row;
-          const isSelected = idOf(row) === selectedId;
-          const heading = headingOf?.(row);
-          if (heading !== undefined) {
+        {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+        {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus */}
+        <div
+          role="row"
+          aria-rowindex={1}
+          className={cn(
+            "sticky top-0 z-10 grid min-w-full items-center gap-x-3 border-line border-b bg-surface px-4 font-medium text-[12px] text-ink-3",
+            hasMenu && "pr-10",
+          )}
+          style={{ ...template, height: HEADER }}
+        >
+          {shown.map((column) => (
+            <HeaderCell key={column.key} column={column} sort={sort} onSort={onSort} />
+          ))}
+        </div>
+        {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+        <div role="rowgroup" className="relative" style={{ height: virtualizer.getTotalSize() }}>
+          {drawn.map((item) => {
+            const row = rows[item.index] as Row;
+            const isSelected = idOf(row) === selectedId;
+            const heading = headingOf?.(row);
+            if (heading !== undefined) {
+              return (
+                // biome-ignore lint/a11y/useSemanticElements: see above
+                // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
+                <div
+                  key={item.key}
+                  role="row"
+                  aria-rowindex={item.index + 2}
+                  className="absolute left-0 flex w-full items-center border-line/60 border-b bg-raised px-4"
+                  style={{ height: rowHeight, transform: `translateY(${item.start}px)` }}
+                >
+                  {/* biome-ignore lint/a11y/useSemanticElements: see above */}
+                  {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus */}
+                  <div role="gridcell" aria-colspan={shown.length} className="flex min-w-0 flex-1 items-center">
+                    {heading}
+                  </div>
+                </div>
+              );
+            }
             return (
               // biome-ignore lint/a11y/useSemanticElements: see above
               // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys
               <div
                 key={item.key}
                 role="row"
                 aria-rowindex={item.index + 2}
-                className="absolute left-0 flex w-full items-center border-line/60 border-b bg-raised px-4"
-                style={{ height: rowHeight, transform: `translateY(${item.start}px)` }}
+                aria-selected={onSelect === undefined ? undefined : isSelected}
+                onClick={onClick === undefined ? undefined : () => onClick(row)}
+                className={cn(
+                  "absolute left-0 grid w-full items-center gap-x-3 border-line/60 border-b px-4",
+                  hasMenu && "pr-10",
+                  onClick !== undefined && "cursor-pointer hover:bg-hover",
+                  rowClass?.(row),
+                  isNew(idOf(row)) && "motion-safe:animate-row-new",
+                  isSelected && "bg-accent-soft hover:bg-accent-soft",
+                )}
+                style={{ ...template, height: rowHeight, transform: `translateY(${item.start}px)` }}
               >
-                {/* biome-ignore lint/a11y/useSemanticElements: see above */}
-                {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus */}
-                <div role="gridcell" aria-colspan={shown.length} className="flex min-w-0 flex-1 items-center">
-                  {heading}
-                </div>
+                {shown.map((column) => (
+                  // biome-ignore lint/a11y/useSemanticElements: see above
+                  // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
+                  <div
+                    key={column.key}
+                    role="gridcell"
+                    className={cn(
+                      "min-w-0 truncate [&>*]:align-middle",
+                      column.align === "right" && "text-right tabular-nums",
+                    )}
+                  >
+                    {column.cell(row)}
+                  </div>
+                ))}
               </div>
             );
-          }
-          return (
-            // biome-ignore lint/a11y/useSemanticElements: see above
-            // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys
-            <div
-              key={item.key}
-              role="row"
-              aria-rowindex={item.index + 2}
-              aria-selected={onSelect === undefined ? undefined : isSelected}
-              onClick={onClick === undefined ? undefined : () => onClick(row)}
-              className={cn(
-                "absolute left-0 grid w-full items-center gap-x-3 border-line/60 border-b px-4",
-                onClick !== undefined && "cursor-pointer hover:bg-hover",
-                rowClass?.(row),
-                isNew(idOf(row)) && "motion-safe:animate-row-new",
-                isSelected && "bg-accent-soft hover:bg-accent-soft",
-              )}
-              style={{ ...template, height: rowHeight, transform: `translateY(${item.start}px)` }}
-            >
-              {shown.map((column) => (
-                // biome-ignore lint/a11y/useSemanticElements: see above
-                // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
-                <div
-                  key={column.key}
-                  role="gridcell"
-                  className={cn(
-                    "min-w-0 truncate [&>*]:align-middle",
-                    column.align === "right" && "text-right tabular-nums",
-                  )}
-                >
-                  {column.cell(row)}
-                </div>
-              ))}
-            </div>
-          );
-        })}
+          })}
+        </div>
+        {footer}
       </div>
-      {footer}
+      {hasMenu && (
+        <Suspense>
+          <ColumnsButton
+            table={label}
+            className="absolute top-px right-3 z-10 h-7 bg-surface px-1.5"
+            all={choosable.map(({ key }) => key)}
+            defaults={shown.filter(({ headerHidden }) => headerHidden !== true).map(({ key }) => key)}
+            shown={chosen?.filter((key) => choosable.some((column) => column.key === key))}
+            labelOf={(key) => choosable.find((column) => column.key === key)?.header ?? key}
+            onChange={choose}
+          />
+        </Suspense>
+      )}
     </div>
   );
 }

@@ -5,11 +5,11 @@ import type { FunctionItem } from "../../model/functions.ts";
 import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { OverviewTab } from "./overview-tab.tsx";
-import { SchemaTab } from "./schema-tab.tsx";
 import type { StatsByFunction } from "./use-function-stats.ts";
 
 // These tabs are most of the page's size, so the list loads without them.
 const InvokeTab = lazy(() => import("./invoke/invoke-tab.tsx"));
+const SchemaTab = lazy(() => import("./schema-tab.tsx"));
 const HistoryTab = lazy(() => import("./history/history-tab.tsx"));
 
 const TABS = ["overview", "invoke", "schema", "history", "logs"];

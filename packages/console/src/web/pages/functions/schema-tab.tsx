@@ -6,7 +6,7 @@ import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { schemaFields } from "./schema-fields.ts";
 
 /** Input and result schemas of the function. */
-export function SchemaTab({ item }: { readonly item: FunctionItem }) {
+export default function SchemaTab({ item }: { readonly item: FunctionItem }) {
   return (
     <div className="flex flex-col gap-6 p-4">
       {item.format_problem !== null && (

@@ -1,17 +1,14 @@
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { SavedViews } from "../../app/saved-views.tsx";
-import { usePlace } from "../../app/use-place.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
-import { writeLog } from "../../model/example-commands.ts";
 import { Button } from "../../ui/button.tsx";
-import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { DataRegion } from "../../ui/data-region.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/list-detail.tsx";
 import { MoreTools } from "../../ui/more-tools.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PauseButton } from "../../ui/pause-button.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
-import { ColumnsMenu } from "./columns-menu.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type LogSearch, searchOfChips } from "./filter-terms.ts";
 import { FindBar } from "./find-bar.tsx";
@@ -29,6 +26,8 @@ import { useLogCounts, useLogSession } from "./use-logs.ts";
 const LogTabs = lazy(() => import("./log-tabs.tsx"));
 const Breakdown = lazy(() => import("./breakdown.tsx"));
 
+const NoLogs = lazy(() => import("./no-logs.tsx"));
+const ColumnsButton = lazy(() => import("../../ui/columns-button.tsx"));
 const route = getRouteApi("/logs/{-$logId}");
 
 export default function LogsPage() {
@@ -103,7 +102,11 @@ export default function LogsPage() {
             ? { what: "No stored log entry matches the filters and the time range.", clear: clearFilters }
             : undefined
         }
-        emptyState={<NoLogs disabled={state.disabled} />}
+        emptyState={
+          <Suspense>
+            <NoLogs disabled={state.disabled} />
+          </Suspense>
+        }
       >
         {view.isPaused && (
           <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
@@ -168,7 +171,9 @@ export default function LogsPage() {
               onClear={() => change({ from: Date.now(), to: undefined, range: undefined })}
             />
             <SavedViews page="logs" />
-            <ColumnsMenu cols={search.cols} onChange={(cols) => change({ cols })} />
+            <Suspense>
+              <ColumnsButton all={DEFAULT_COLUMNS} shown={search.cols} onChange={(cols) => change({ cols })} />
+            </Suspense>
             <StoredActions query={query} onDeleted={() => setEpoch((before) => before + 1)} />
           </MoreTools>
         </div>
@@ -310,33 +315,5 @@ function Footer({
         </Button>
       )}
     </div>
-  );
-}
-
-function NoLogs({ disabled }: { readonly disabled: string | undefined }) {
-  const place = usePlace();
-  if (disabled !== undefined) {
-    return (
-      <EmptyState
-        title="Log storage is disabled"
-        snippet={
-          "workers:\n  - name: svc-observability\n    config:\n      logs_enabled: true\n      logs_exporter: memory"
-        }
-      >
-        <p>Reported by the engine: {disabled}.</p>
-        <p>
-          See{" "}
-          <Link to="/config" search={{}} className="text-accent underline">
-            Config
-          </Link>{" "}
-          for the current settings.
-        </p>
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState title="No log entries yet" snippet={writeLog(place)}>
-      Entries from the SDK's logger, the output of workers and the engine appear here live.
-    </EmptyState>
   );
 }

@@ -9,6 +9,8 @@ import { QueueHead } from "./queue-head.tsx";
 
 const JobDetail = lazy(() => import("./job-detail.tsx"));
 
+const QueueHistory = lazy(() => import("./queue-history.tsx"));
+
 const route = getRouteApi("/queues/{-$topic}");
 
 /** Details of a queue: counters, jobs by state, and a form that enqueues a job. */
@@ -28,6 +30,15 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
     { value: "delayed", label: "Delayed", count: stats.delayed, content: jobs("delayed") },
     { value: "dead", label: "Dead letters", count: stats.dead, content: jobs("dead") },
     { value: "done", label: "Done", count: stats.kept ?? 0, content: jobs("done") },
+    {
+      value: "history",
+      label: "History",
+      content: (
+        <Suspense fallback={<SkeletonRows rows={6} />}>
+          <QueueHistory queue={stats.queue} />
+        </Suspense>
+      ),
+    },
   ];
   // Jobs of a subscription come from its topic, so they cannot be enqueued here.
   if (stats.topic === null)

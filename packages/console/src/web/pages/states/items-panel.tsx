@@ -107,6 +107,7 @@ export function ItemsPanel({
       >
         <DataTable
           label={`Items of ${group}`}
+          id="items"
           columns={columns}
           rows={rows}
           total={items.data?.total}

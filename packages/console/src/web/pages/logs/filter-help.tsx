@@ -1,0 +1,32 @@
+const HELP = [
+  ['timeout "out of memory"', "words and phrases in the message or an attribute"],
+  ["/time(out|d)/", "a regular expression on the message"],
+  ["error", "entries of level error or fatal"],
+  ["level:error level>=warn", "a level, or a level and all more severe ones"],
+  ["source:api -source:cron", "entries of a source, or of all other sources"],
+  ["worker:orders fn:orders::*", "entries of a worker or a function; * stands for any text"],
+  ["error and (worker:a or not worker:b*)", "and, or, not, parentheses"],
+  ["trace:4bf9… span:00f0…", "entries of a trace or a span"],
+  ["attr.http.status>=500 attr.user~ann attr.job:*", "an attribute: comparison, substring, or presence"],
+  ["resource.host.name:web-1", "a resource attribute"],
+  ["#level:error", "a disabled filter"],
+] as const;
+
+/** Examples of the filter syntax with their meanings. */
+export default function FilterHelp() {
+  return (
+    <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-0.5 rounded-md bg-raised p-3 max-sm:grid-cols-1">
+      {HELP.map(([example, meaning]) => (
+        <div key={example} className="contents">
+          <dt>
+            <code>{example}</code>
+          </dt>
+          <dd className="text-ink-2">{meaning}</dd>
+        </div>
+      ))}
+      <p className="col-span-full mt-1 text-ink-2">
+        Press Enter to turn filters into chips. Click a chip to disable or enable it.
+      </p>
+    </dl>
+  );
+}

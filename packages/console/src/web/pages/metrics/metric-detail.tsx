@@ -1,0 +1,121 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { bytes, duration } from "../../lib/time.ts";
+import { windowOf } from "../../lib/time-range.ts";
+import { usePolledCall } from "../../lib/use-polled-call.ts";
+import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { SearchBox } from "../../ui/search-box.tsx";
+import { TimeChart } from "../../ui/time-chart.tsx";
+import { TimeRange } from "../../ui/time-range.tsx";
+import type { MetricInfo } from "./metric-info.ts";
+import { byLatest, labelText, latestOf, linesOf, MAX_LINES, type Series } from "./series-lines.ts";
+
+const route = getRouteApi("/metrics/{-$name}");
+const FALLBACK_RANGE = "15m";
+const PRESETS = ["5m", "15m", "1h", "6h", "24h", "7d"] as const;
+/** A week in hourly values. */
+const LONGEST_MS = 7 * 86_400_000;
+/** Enough points for the width of the chart. */
+const POINTS = 200;
+const SHORTEST_STEP_S = 10;
+/** Maximum series in the list below the chart. */
+const MAX_LISTED = 100;
+
+const AGGREGATES: Readonly<Record<string, string>> = {
+  ...{ avg: "Mean", rate: "Per second", sum: "Sum", max: "Maximum" },
+  ...{ p50: "Median", p95: "95th percentile", p99: "99th percentile" },
+};
+
+/** One metric over time: a chart of the series with the highest values, and all series with their latest value. */
+export function MetricDetail({ name, info }: { readonly name: string; readonly info: MetricInfo | undefined }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, error, isPending, refetch } = usePolledCall<{ readonly series: readonly Series[] }>(
+    "engine::metrics::series",
+    ["metric", name, search.range, search.from, search.to],
+    () => {
+      const nowMs = Date.now();
+      const { startMs = nowMs - LONGEST_MS, endMs } = windowOf(search, FALLBACK_RANGE, nowMs);
+      const step = Math.ceil(((endMs ?? nowMs) - startMs) / 1_000 / POINTS);
+      return { names: [name], start_time: startMs, end_time: endMs, step_seconds: Math.max(SHORTEST_STEP_S, step) };
+    },
+  );
+  const wanted = (search.labels ?? "").toLowerCase();
+  const series = useMemo(
+    () => byLatest(data?.series ?? []).filter((each) => labelText(each).toLowerCase().includes(wanted)),
+    [data, wanted],
+  );
+  const { times, lines } = useMemo(() => linesOf(series), [series]);
+  const format = formatOf(info?.unit ?? data?.series[0]?.unit ?? "", series[0]?.aggregate);
+  return (
+    <div className="flex h-full min-h-0 flex-col gap-3 overflow-auto p-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <p className="min-w-0 flex-1 text-ink-2">{info?.description}</p>
+        <SearchBox
+          label="Filter series by label"
+          hotkey={undefined}
+          value={search.labels ?? ""}
+          onChange={(labels) =>
+            void navigate({ search: (before) => ({ ...before, labels: labels || undefined }), replace: true })
+          }
+        />
+        <TimeRange
+          value={search}
+          fallback={FALLBACK_RANGE}
+          presets={PRESETS}
+          onChange={(range) => void navigate({ search: (before) => ({ ...before, ...range }) })}
+        />
+      </div>
+      <DataRegion
+        loading={isPending}
+        error={error}
+        retry={() => void refetch()}
+        empty={series.length === 0}
+        filtered={
+          wanted === ""
+            ? undefined
+            : {
+                what: `No series has a label with “${search.labels}”.`,
+                clear: () => void navigate({ search: (before) => ({ ...before, labels: undefined }) }),
+              }
+        }
+        emptyState={<EmptyState title="No values">This metric has no values in the selected time range.</EmptyState>}
+        className="gap-3"
+      >
+        <TimeChart
+          title={AGGREGATES[series[0]?.aggregate ?? ""] ?? "Value"}
+          times={times}
+          lines={lines}
+          format={format}
+        />
+        {series.length > MAX_LINES && (
+          <p className="text-[12px] text-ink-3">
+            The chart shows the {MAX_LINES} series with the highest latest values of{" "}
+            {series.length.toLocaleString("en-GB")}.
+          </p>
+        )}
+        <ul aria-label="Series" className="flex flex-col">
+          {series.slice(0, MAX_LISTED).map((each) => {
+            const latest = latestOf(each);
+            return (
+              <li key={labelText(each)} className="flex gap-3 border-line/60 border-b py-1">
+                <code className="min-w-0 flex-1 break-words">{labelText(each)}</code>
+                <span className="font-mono">{latest === undefined ? "no value" : format(latest)}</span>
+              </li>
+            );
+          })}
+        </ul>
+      </DataRegion>
+    </div>
+  );
+}
+
+/** Returns how values of a unit are written. A rate of a duration or size is written as a number. */
+function formatOf(unit: string, aggregate: string | undefined): (value: number) => string {
+  const number = (value: number): string =>
+    value.toLocaleString("en-GB", { maximumFractionDigits: Math.abs(value) < 10 ? 2 : 0 });
+  if (aggregate === "rate") return (value) => `${number(value)}/s`;
+  if (unit === "ms") return duration;
+  if (unit === "By" || unit === "bytes") return bytes;
+  return unit === "%" ? (value) => `${number(value)} %` : number;
+}

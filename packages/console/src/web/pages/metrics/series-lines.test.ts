@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { byLatest, labelText, linesOf, type Series } from "./series-lines.ts";
+
+const series = (labels: Series["labels"], points: Series["points"]): Series => ({
+  ...{ name: "svc.queue.waiting", unit: "1", type: "gauge", aggregate: "avg" },
+  labels,
+  points,
+});
+const a = series({ queue: "a" }, [
+  [1, 5],
+  [2, null],
+]);
+const b = series({ queue: "b" }, [
+  [2, 9],
+  [3, 9],
+]);
+
+it("draws the series with the highest latest values over the times of all", () => {
+  const { times, lines } = linesOf(byLatest([series({}, []), a, b]));
+  expect(times).toEqual([1, 2, 3]);
+  expect(lines.map(({ name, values }) => [name, values])).toEqual([
+    ["queue=b", [null, 9, 9]],
+    ["queue=a", [5, null, null]],
+    ["all", [null, null, null]],
+  ]);
+  expect(labelText({ labels: { queue: "a" }, service_name: "shop" })).toBe("shop queue=a");
+});

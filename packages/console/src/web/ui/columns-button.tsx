@@ -1,0 +1,38 @@
+import { Columns3 } from "lucide-react";
+import { type ComponentProps, lazy, Suspense } from "react";
+import { PopoverButton } from "./popover.tsx";
+
+/** The code is loaded when the first menu opens. */
+const ColumnsMenu = lazy(() => import("./columns-menu.tsx"));
+
+/** A button that opens the menu of a table's columns. */
+export default function ColumnsButton({
+  table,
+  className,
+  ...menu
+}: ComponentProps<typeof ColumnsMenu> & {
+  /** Name of the table; without it the button shows its own name. */
+  readonly table?: string;
+  readonly className?: string;
+}) {
+  return (
+    <PopoverButton
+      {...(table === undefined
+        ? {}
+        : { look: "ghost" as const, "aria-label": `Columns of ${table}`, title: "Columns" })}
+      {...(className === undefined ? {} : { className })}
+      icon={<Columns3 aria-hidden className="size-3.5" />}
+      opens={{
+        label: "Columns",
+        className: "w-64",
+        content: () => (
+          <Suspense>
+            <ColumnsMenu {...menu} />
+          </Suspense>
+        ),
+      }}
+    >
+      {table === undefined ? <span className="max-sm:sr-only">Columns</span> : undefined}
+    </PopoverButton>
+  );
+}
