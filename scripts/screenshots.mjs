@@ -121,6 +121,8 @@ const pages = ({ http }) => ({
   traces: { path: "/traces", first: "orders" },
   trace: { path: "/traces?q=name%3Aorders%3A%3Atake%20status%3Aerror", first: "orders", open: true },
   logs: { path: "/logs", first: "an order came in" },
+  metrics: { path: "/metrics/svc.queue.waiting", first: "queue=mails" },
+  query: { path: "/query?q=orders%3A%3Atake%20or%20value.name~a", first: "orders::take" },
   flow: { path: "/flow", first: "orders" },
   config: { path: "/config", first: "Engine" },
 });

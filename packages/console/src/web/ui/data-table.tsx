@@ -292,7 +292,10 @@ function HeaderCell<Row>({
     <div role="columnheader" aria-sort={direction} className={className}>
       <button
         type="button"
-        className="inline-flex max-w-full items-center gap-1 hover:text-ink"
+        className={cn(
+          "inline-flex h-6 min-w-6 max-w-full items-center gap-1 hover:text-ink",
+          column.align === "right" && "justify-end",
+        )}
         onClick={() => onSort({ key: column.key, dir: isSorted && sort.dir === "asc" ? "desc" : "asc" })}
       >
         <span className="truncate">{column.header}</span>

@@ -6,7 +6,7 @@ import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import type { Job } from "./model.ts";
 import { cancelJob, discard, redrive } from "./queue-api.ts";
-import { RedriveDialog } from "./redrive-dialog.tsx";
+import RedriveDialog from "./redrive-dialog.tsx";
 import { useAction } from "./use-queues.ts";
 
 /** Buttons that redrive or discard a dead letter, or cancel any other job. */

@@ -1,6 +1,8 @@
 import type { ListedJobState } from "@svc-runtime/protocol/listings";
 import { Link } from "@tanstack/react-router";
+import { Pencil } from "lucide-react";
 import { maskedPreview } from "../../lib/secrets.ts";
+import { Button } from "../../ui/button.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
 import type { Job } from "./model.ts";
@@ -13,7 +15,12 @@ const at = (iso: string | null | undefined) => (iso == null ? "–" : <Ago ms={D
 /** Returns the columns for jobs in a state. Dead letters have checkboxes and their last error. */
 export function jobColumns(
   state: ListedJobState,
-  selection: { readonly isSelected: (id: string) => boolean; readonly toggle: (id: string) => void },
+  selection: {
+    readonly isSelected: (id: string) => boolean;
+    readonly toggle: (id: string) => void;
+    /** Opens the dialog that redrives a dead letter with edited data. */
+    readonly edit: (job: Job) => void;
+  },
 ): readonly Column<Job>[] {
   const checkbox: Column<Job> = {
     key: "selected",
@@ -86,6 +93,25 @@ export function jobColumns(
       error,
       data,
       { key: "failed", header: "Failed", width: "5rem", cell: ({ failed_at }) => at(failed_at) },
+      {
+        key: "edit",
+        header: "Edit and redrive",
+        headerHidden: true,
+        width: "1.75rem",
+        cell: (job) => (
+          <Button
+            look="ghost"
+            className="h-6 w-6"
+            aria-label={`Edit and redrive ${job.job_id.slice(0, 8)}`}
+            title="Edit and redrive"
+            onClick={(event) => {
+              event.stopPropagation();
+              selection.edit(job);
+            }}
+            icon={<Pencil aria-hidden className="size-3.5" />}
+          />
+        ),
+      },
     ];
   }
   if (state === "done") {

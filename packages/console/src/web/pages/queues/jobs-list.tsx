@@ -1,11 +1,14 @@
 import type { ListedJobState } from "@svc-runtime/protocol/listings";
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { DeadActions } from "./dead-actions.tsx";
 import { jobColumns } from "./job-columns.tsx";
+import type { Job } from "./model.ts";
 import { useJobs } from "./use-queues.ts";
+
+const RedriveDialog = lazy(() => import("./redrive-dialog.tsx"));
 
 const EMPTY_TEXTS: Readonly<Record<ListedJobState, { readonly title: string; readonly text: string }>> = {
   waiting: {
@@ -47,6 +50,7 @@ export function JobsList({
   const jobs = useMemo(() => query.data?.pages.flatMap((page) => page.jobs) ?? [], [query.data]);
   // `all` includes jobs that are not loaded here.
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string> | "all">(new Set());
+  const [edited, setEdited] = useState<Job>();
   const selected = useMemo(
     () => (selectedIds === "all" ? "all" : jobs.map(({ job_id }) => job_id).filter((id) => selectedIds.has(id))),
     [jobs, selectedIds],
@@ -54,6 +58,7 @@ export function JobsList({
   const columns = useMemo(
     () =>
       jobColumns(state, {
+        edit: setEdited,
         isSelected: (id) => selectedIds === "all" || selectedIds.has(id),
         toggle: (id) =>
           setSelectedIds((all) => {
@@ -88,6 +93,11 @@ export function JobsList({
           selectedId={last}
           onSelect={({ job_id }) => onOpen(job_id)}
         />
+        {edited !== undefined && (
+          <Suspense>
+            <RedriveDialog job={edited} onClose={() => setEdited(undefined)} onDone={() => void query.refetch()} />
+          </Suspense>
+        )}
         {query.hasNextPage && (
           <div className="border-line border-t p-1.5 text-center">
             <Button look="ghost" isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

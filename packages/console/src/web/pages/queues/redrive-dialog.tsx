@@ -12,7 +12,7 @@ import { redriveWith } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
 /** Dialog that redrives a dead letter with edited data. */
-export function RedriveDialog({
+export default function RedriveDialog({
   job,
   onClose,
   onDone,

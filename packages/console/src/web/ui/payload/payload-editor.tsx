@@ -23,8 +23,10 @@ export function PayloadEditor({
   /** Content next to the tabs. */
   readonly children?: React.ReactNode;
 }) {
-  const [view, setView] = useState<"form" | "json">("json");
   const model = useMemo(() => formFor(schema), [schema]);
+  const [chosen, setView] = useState<"form" | "json">();
+  // The form names the schemas to choose from, which the JSON does not show.
+  const view = chosen ?? (model.ok && model.choice !== undefined ? "form" : "json");
   const check = useCheck(text, schema);
   return (
     <>
