@@ -74,3 +74,32 @@ it("finds state items of all groups by a query, and opens one beside the results
   await page.getByRole("searchbox", { name: "Query the items of all groups" }).fill("scpe:x");
   await page.getByText("unknown field scpe; did you mean scope?").waitFor();
 });
+
+it("imports traces and logs of an OTLP file, and shows what came from it", async () => {
+  const { page } = await openLive(`${system.console.url}/query`);
+  const nanos = String(BigInt(Date.now()) * 1_000_000n);
+  const resource = { attributes: [{ key: "service.name", value: { stringValue: "colleague" } }] };
+  const span = {
+    ...{ traceId: "5bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b8", name: "GET /reports", kind: 2 },
+    ...{ startTimeUnixNano: nanos, endTimeUnixNano: nanos },
+  };
+  const record = { timeUnixNano: nanos, severityNumber: 9, body: { stringValue: "report written" } };
+  const document = {
+    resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }],
+    resourceLogs: [{ resource, scopeLogs: [{ logRecords: [record] }] }],
+  };
+  const file = (name: string, content: string) => ({
+    name,
+    mimeType: "application/json",
+    buffer: Buffer.from(content),
+  });
+  const input = page.getByLabel("File with traces or log entries");
+  await input.setInputFiles(file("their trace.json", JSON.stringify(document, undefined, 2)));
+  await page.getByText("Imported 1 span and 1 log entry").waitFor();
+  await page.waitForURL(/q=resource\.import\.file/);
+  const results = page.getByRole("grid", { name: "Results" });
+  await results.getByText("GET /reports").waitFor();
+  await results.getByText("report written").waitFor();
+  await input.setInputFiles(file("no.json", '{"x":1}'));
+  await page.getByText("no.json was not imported: line 1 is neither OTLP JSON").waitFor();
+});

@@ -17,6 +17,13 @@ export const exportRequestSchema = z.object({
   payload: z.record(z.string(), z.unknown()),
 });
 
+/** Body of `POST /api/import`: an import of the engine with the lines of a file. */
+export const importRequestSchema = z.object({
+  function_id: z.enum(["engine::logs::import", "engine::traces::import"]),
+  format: z.enum(["ndjson", "otlp_json"]),
+  lines: z.array(z.string()).check(z.maxLength(100_000)),
+});
+
 /** Body of `POST /api/login`: a token of the engine or of a role. */
 export const loginSchema = z.object({ token: z.string().check(z.regex(/^[\x21-\x7e]{1,512}$/)) });
 

@@ -6,6 +6,7 @@ import type { EngineHttp } from "./engine-http.ts";
 import type { EngineLink } from "./engine-link.ts";
 import { sendExport } from "./export-lines.ts";
 import { sendHttpTest } from "./http-test.ts";
+import { importLines } from "./import-lines.ts";
 import { forwardInvoke } from "./invoke-proxy.ts";
 import { parseJson, readJsonText, requireJson } from "./json-body.ts";
 import type { OwnTraces } from "./own-traces.ts";
@@ -40,6 +41,7 @@ const ROUTES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
   },
   "/api/call": { POST: call },
   "/api/export": { POST: exportOf },
+  "/api/import": { POST: importOf },
   "/api/http-request": { POST: httpTest },
   "/_console/invoke": { POST: invoke },
 };
@@ -98,6 +100,16 @@ async function call(
 
 async function exportOf(request: IncomingMessage, response: ServerResponse, { link }: ApiParts): Promise<void> {
   await sendExport(await readJsonText(request, MAX_BODY_BYTES), response, link);
+}
+
+async function importOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { link, readOnly }: ApiParts,
+): Promise<void> {
+  const body = await readJsonText(request, MAX_BODY_BYTES);
+  if (readOnly) rejectChange(response, "imports are not allowed");
+  else sendData(response, await importLines(body, link, closedSignal(response)));
 }
 
 async function invoke(request: IncomingMessage, response: ServerResponse, { http, readOnly }: ApiParts): Promise<void> {

@@ -138,6 +138,7 @@ describe("read only", () => {
       ["/api/call", { function_id: "probe::echo" }],
       ["/_console/invoke", { function_id: "probe::echo" }],
       ["/api/http-request", { method: "GET", path: "/test/x", headers: [] }],
+      ["/api/import", { function_id: "engine::traces::import", format: "otlp_json", lines: [] }],
     ];
     for (const [path, body] of changes) {
       const answer = await readOnly.ask(path, body);

@@ -138,6 +138,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
       for (const path of [
         "/api/call",
         "/api/export",
+        "/api/import",
         "/api/http-request",
         "/api/probes",
         "/api/logout",

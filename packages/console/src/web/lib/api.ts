@@ -38,14 +38,14 @@ export async function call<Result>(
   await requireProvider(functionId);
   return dataOf<Result>(
     functionId,
-    await post("/api/call", bodyOf(functionId, JSON.stringify(payload), options), functionId, options.signal),
+    await postText("/api/call", bodyOf(functionId, JSON.stringify(payload), options), functionId, options.signal),
   );
 }
 
 /** Like `call`, with JSON text as payload and result, so that numbers are exact. */
 export async function callText(functionId: string, payloadJson: string, options: CallOptions = {}): Promise<string> {
   await requireProvider(functionId);
-  const text = await post("/api/call", bodyOf(functionId, payloadJson, options), functionId, options.signal);
+  const text = await postText("/api/call", bodyOf(functionId, payloadJson, options), functionId, options.signal);
   dataOf(functionId, text);
   // The server writes `{"ok":true,"data":...}`.
   return text.slice('{"ok":true,"data":'.length, -1);
@@ -61,7 +61,7 @@ export function probes(): Promise<readonly Probe[]> {
 
 /** Lets the console's server check all addresses now. */
 export async function probeNow(): Promise<readonly Probe[]> {
-  return dataOf<readonly Probe[]>("/api/probes", await post("/api/probes", "{}", "/api/probes", undefined));
+  return dataOf<readonly Probe[]>("/api/probes", await postText("/api/probes", "{}", "/api/probes", undefined));
 }
 
 /** Sends a request to the engine's HTTP port, for the HTTP tester. */
@@ -71,7 +71,7 @@ export async function sendHttp(
 ): Promise<HttpTestResult> {
   return dataOf<HttpTestResult>(
     "the HTTP request",
-    await post("/api/http-request", JSON.stringify(request), "the HTTP request", signal),
+    await postText("/api/http-request", JSON.stringify(request), "the HTTP request", signal),
   );
 }
 
@@ -99,6 +99,11 @@ export async function exportLines(
     }
   }
   return dataOf<null>(functionId, await response.text());
+}
+
+/** Sends a request to the console's server. Rejects with ApiFailure, whose `what` is the given name. */
+export async function post<Data>(path: string, body: unknown, what: string): Promise<Data> {
+  return dataOf<Data>(what, await postText(path, JSON.stringify(body), what, undefined));
 }
 
 export interface InvokeAnswer {
@@ -146,7 +151,7 @@ async function get<Data>(path: string): Promise<Data> {
   return dataOf<Data>(path, await response.text());
 }
 
-async function post(path: string, body: string, what: string, signal: AbortSignal | undefined): Promise<string> {
+async function postText(path: string, body: string, what: string, signal: AbortSignal | undefined): Promise<string> {
   const response = await request(path, what, { method: "POST", body, ...(signal === undefined ? {} : { signal }) });
   return response.text();
 }

@@ -1,6 +1,6 @@
 import { getRouteApi, Link, useRouter } from "@tanstack/react-router";
 import { RotateCw } from "lucide-react";
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { useCompletion } from "../../lib/use-completion.ts";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/data-region.tsx";
@@ -11,6 +11,7 @@ import { TimeRange } from "../../ui/time-range.tsx";
 import { hrefOf, RESULT_COLUMNS } from "./result-columns.tsx";
 import { ALL_FIELDS, FALLBACK_RANGE, type ResultRow, type Section, useQueryResults } from "./use-query-results.ts";
 
+const ImportButton = lazy(() => import("../../app/import-button.tsx"));
 const route = getRouteApi("/query");
 
 const SOURCES = ["traces", "logs", "state"] as const;
@@ -61,6 +62,9 @@ export default function QueryPage() {
             fallback={FALLBACK_RANGE}
             onChange={(range) => void navigate({ search: (before) => ({ ...before, ...range }) })}
           />
+          <Suspense>
+            <ImportButton />
+          </Suspense>
           <Button
             icon={<RotateCw aria-hidden className="size-3.5" />}
             disabled={(search.q ?? "") === ""}

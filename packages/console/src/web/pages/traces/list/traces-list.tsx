@@ -1,7 +1,7 @@
 import { TRACE_FIELDS } from "@svc-runtime/protocol/query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { GitCompare } from "lucide-react";
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { SavedViews } from "../../../app/saved-views.tsx";
 import { usePlace } from "../../../app/use-place.ts";
 import { attrParam } from "../../../lib/attr-param.ts";
@@ -28,6 +28,7 @@ import { GROUPS, TraceGroups } from "./trace-groups.tsx";
 import { isNotStored, TracesNotStored } from "./traces-not-stored.tsx";
 import { type Traces, useTraceStats, useTraces } from "./use-traces.ts";
 
+const ImportButton = lazy(() => import("../../../app/import-button.tsx"));
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 /** Maximum scroll position that still counts as the top of the list, in pixels. */
 const TOP = 8;
@@ -101,6 +102,9 @@ export default function TracesList() {
           <MoreTools>
             <GroupBy value={search.group} onChange={(group) => change({ group })} />
             <SavedViews page="traces" />
+            <Suspense>
+              <ImportButton />
+            </Suspense>
             <label className="flex items-center gap-1.5 text-ink-2" title="Show the engine's own traces">
               <input
                 type="checkbox"

@@ -1,0 +1,71 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Upload } from "lucide-react";
+import { useRef, useState } from "react";
+import { importTelemetry } from "../lib/import-telemetry.ts";
+import { IMPORT_ATTRIBUTE, MAX_FILE_BYTES, parseTelemetry } from "../lib/telemetry-file.ts";
+import { bytes } from "../lib/time.ts";
+import { useLiveState } from "../lib/use-live.ts";
+import { Button } from "../ui/button.tsx";
+import { toast } from "../ui/toasts.tsx";
+import { useWriteRefusal } from "./use-hello.tsx";
+
+/**
+ * Imports traces and log entries from a file into the engine, and shows them. The engine stores them, not the browser,
+ * so that all pages, queries and limits apply to them.
+ */
+export default function ImportButton() {
+  const refusal = useWriteRefusal(useLiveState().phase);
+  const input = useRef<HTMLInputElement>(null);
+  const [isPending, setPending] = useState(false);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const read = async (file: File): Promise<void> => {
+    setPending(true);
+    try {
+      if (file.size > MAX_FILE_BYTES)
+        throw new Error(`the file has ${bytes(file.size)}; the maximum is ${bytes(MAX_FILE_BYTES)}`);
+      const result = await importTelemetry(parseTelemetry(await file.text(), file.name));
+      await queries.invalidateQueries();
+      const refused = result.refused === 0 ? "" : `; ${result.refused.toLocaleString("en-GB")} were not valid`;
+      toast(
+        `Imported ${countText(result.spans, "span")} and ${countText(result.entries, "log entry", "log entries")}${refused}`,
+      );
+      const q = `resource.${IMPORT_ATTRIBUTE}:${JSON.stringify(file.name)}`;
+      await navigate({ to: "/query", search: { q } });
+    } catch (thrown) {
+      toast(`${file.name} was not imported: ${(thrown as Error).message}`);
+    } finally {
+      setPending(false);
+    }
+  };
+  return (
+    <>
+      <Button
+        icon={<Upload aria-hidden className="size-3.5" />}
+        disabledReason={refusal}
+        isPending={isPending}
+        title="Import traces and log entries: OTLP JSON, or log entries that were exported here"
+        onClick={() => input.current?.click()}
+      >
+        <span className="max-sm:sr-only">Import</span>
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        accept=".json,.jsonl,.ndjson,.txt"
+        aria-label="File with traces or log entries"
+        className="hidden"
+        onChange={(event) => {
+          const file = event.target.files?.[0];
+          event.target.value = "";
+          if (file !== undefined) void read(file);
+        }}
+      />
+    </>
+  );
+}
+
+function countText(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en-GB")} ${count === 1 ? one : many}`;
+}

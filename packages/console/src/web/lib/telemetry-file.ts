@@ -1,0 +1,72 @@
+/** Resource attribute that names the file of imported spans and log entries. */
+export const IMPORT_ATTRIBUTE = "import.file";
+/** Maximum size of a file. The engine's stores bound what is kept of it. */
+export const MAX_FILE_BYTES = 8 * 1024 * 1024;
+
+/** Lines for the engine's import functions. */
+export interface TelemetryFile {
+  readonly traces: readonly string[];
+  readonly logs: readonly string[];
+  /** Log entries as the Logs page exports them. */
+  readonly entries: readonly string[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * Parses OTLP JSON (one document, or one per line) or exported log entries, and marks all of it with the file's name.
+ * Throws Error if the file has anything else.
+ */
+export function parseTelemetry(text: string, fileName: string): TelemetryFile {
+  const documents = documentsOf(text);
+  const traces: string[] = [];
+  const logs: string[] = [];
+  const entries: string[] = [];
+  for (const [at, document] of documents.entries()) {
+    const { resourceSpans, resourceLogs } = document;
+    if (Array.isArray(resourceSpans))
+      traces.push(JSON.stringify({ resourceSpans: resourceSpans.map((each) => marked(each, fileName)) }));
+    if (Array.isArray(resourceLogs))
+      logs.push(JSON.stringify({ resourceLogs: resourceLogs.map((each) => marked(each, fileName)) }));
+    if (resourceSpans !== undefined || resourceLogs !== undefined) continue;
+    if (typeof document.body !== "string" || document.severity_text === undefined)
+      throw new Error(`line ${at + 1} is neither OTLP JSON (resourceSpans, resourceLogs) nor an exported log entry`);
+    entries.push(
+      JSON.stringify({ ...document, resource: { ...asJson(document.resource), [IMPORT_ATTRIBUTE]: fileName } }),
+    );
+  }
+  if (documents.length === 0) throw new Error("the file is empty");
+  return { traces, logs, entries };
+}
+
+function documentsOf(text: string): readonly Json[] {
+  const whole = parsed(text);
+  if (whole !== undefined) return (Array.isArray(whole) ? whole : [whole]).map(asJson);
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line, at) => {
+      const document = parsed(line);
+      if (document === undefined) throw new Error(`line ${at + 1} is not JSON`);
+      return asJson(document);
+    });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function asJson(value: unknown): Json {
+  return typeof value === "object" && value !== null ? (value as Json) : {};
+}
+
+function marked(group: unknown, fileName: string): Json {
+  const { resource, ...rest } = asJson(group);
+  const { attributes, ...others } = asJson(resource);
+  const mark = { key: IMPORT_ATTRIBUTE, value: { stringValue: fileName } };
+  return { ...rest, resource: { ...others, attributes: [...(Array.isArray(attributes) ? attributes : []), mark] } };
+}
