@@ -14,7 +14,7 @@ import { useWriteRefusal } from "./use-hello.tsx";
  * Imports traces and log entries from a file into the engine, and shows them. The engine stores them, not the browser,
  * so that all pages, queries and limits apply to them.
  */
-export default function ImportButton() {
+export default function ImportButton({ isShort = false }: { readonly isShort?: boolean }) {
   const refusal = useWriteRefusal(useLiveState().phase);
   const input = useRef<HTMLInputElement>(null);
   const [isPending, setPending] = useState(false);
@@ -48,7 +48,7 @@ export default function ImportButton() {
         title="Import traces and log entries: OTLP JSON, or log entries that were exported here"
         onClick={() => input.current?.click()}
       >
-        <span className="max-sm:sr-only">Import</span>
+        <span className={isShort ? "sr-only" : "max-sm:sr-only"}>Import</span>
       </Button>
       <input
         ref={input}

@@ -50,10 +50,11 @@ export function MetricDetail({ name, info }: { readonly name: string; readonly i
   return (
     <div className="flex h-full min-h-0 flex-col gap-3 overflow-auto p-3">
       <div className="flex flex-wrap items-center gap-2">
-        <p className="min-w-0 flex-1 text-ink-2">{info?.description}</p>
+        <p className="w-full text-ink-2">{info?.description}</p>
         <SearchBox
           label="Filter series by label"
           hotkey={undefined}
+          className="flex-1"
           value={search.labels ?? ""}
           onChange={(labels) =>
             void navigate({ search: (before) => ({ ...before, labels: labels || undefined }), replace: true })

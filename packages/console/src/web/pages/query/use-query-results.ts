@@ -18,8 +18,8 @@ import { type FoundItem, queryState } from "../../model/state-query.ts";
 import type { TraceListAnswer, TraceSummary } from "../../model/trace-types.ts";
 
 export const FALLBACK_RANGE = "all";
-/** Maximum number of results of each kind. The page of the kind shows all. */
-const LIMIT = 50;
+/** Maximum number of results of each kind, so that all kinds are in view. The page of the kind shows all. */
+const LIMIT = 10;
 
 export interface FoundLog {
   readonly id: string;

@@ -30,19 +30,19 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
     { value: "delayed", label: "Delayed", count: stats.delayed, content: jobs("delayed") },
     { value: "dead", label: "Dead letters", count: stats.dead, content: jobs("dead") },
     { value: "done", label: "Done", count: stats.kept ?? 0, content: jobs("done") },
-    {
-      value: "history",
-      label: "History",
-      content: (
-        <Suspense fallback={<SkeletonRows rows={6} />}>
-          <QueueHistory queue={stats.queue} />
-        </Suspense>
-      ),
-    },
   ];
   // Jobs of a subscription come from its topic, so they cannot be enqueued here.
   if (stats.topic === null)
     tabs.push({ value: "enqueue", label: "Enqueue", content: <EnqueueForm queue={stats.queue} onOpen={openJob} /> });
+  tabs.push({
+    value: "history",
+    label: "History",
+    content: (
+      <Suspense fallback={<SkeletonRows rows={6} />}>
+        <QueueHistory queue={stats.queue} />
+      </Suspense>
+    ),
+  });
   // Set once, so that the tab does not switch when the counts change.
   const [first] = useState(stats.dead > 0 && stats.waiting === 0 ? "dead" : "waiting");
   const shown = tabs.some(({ value }) => value === tab) ? tab : undefined;

@@ -103,7 +103,7 @@ export default function TracesList() {
             <GroupBy value={search.group} onChange={(group) => change({ group })} />
             <SavedViews page="traces" />
             <Suspense>
-              <ImportButton />
+              <ImportButton isShort />
             </Suspense>
             <label className="flex items-center gap-1.5 text-ink-2" title="Show the engine's own traces">
               <input
