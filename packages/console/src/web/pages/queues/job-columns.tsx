@@ -98,6 +98,8 @@ export function jobColumns(
         header: "Edit and redrive",
         headerHidden: true,
         width: "1.75rem",
+        // On narrow screens, the job's details have the button.
+        from: 420,
         cell: (job) => (
           <Button
             look="ghost"
