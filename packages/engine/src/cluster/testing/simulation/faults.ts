@@ -47,6 +47,13 @@ export class Faults {
         for (const store of this.#parts.stores) this.#parts.logOf(store).log.forgetIds();
       },
       snapshot: (node) => this.#snapshot(node),
+      restart_two: (node) => {
+        const other = random.pick(this.#nodes);
+        for (const each of new Set([node, other])) {
+          each.kill();
+          this.#later(50, `${each.name} starts`, () => each.startIfEnded());
+        }
+      },
     };
   }
 
@@ -64,9 +71,16 @@ export class Faults {
     this.#draw();
   }
 
-  /** Ends all faults, so that the system can settle. */
+  /** Ends all faults, so that the system can settle. One machine may be off from now on. */
   end(): void {
     this.#isEnded = true;
+    const { random } = this.#parts;
+    if (random.chance(0.4)) {
+      const node = random.pick(this.#nodes);
+      this.#parts.scheduler.note(`${node.name} is off`);
+      node.isOff = true;
+      node.kill();
+    }
     for (const node of this.#nodes) {
       node.rates.dropped = node.rates.repeated = node.crashRate = 0;
       node.linkRates.dropped = node.linkRates.repeated = 0;

@@ -54,6 +54,8 @@ export class SimulatedNode {
   /** Probability that the thread of a replica ends after it applied entries. */
   crashRate = 0;
   skewMs = 0;
+  /** True if the machine is off for good: its engine is not started again, and the others must do without it. */
+  isOff = false;
   readonly linkRates: LogFaultRates = { dropped: 0, repeated: 0 };
   /** False while the nodes do not hear each other, although this one may reach the log. */
   isHeard = true;
@@ -101,7 +103,7 @@ export class SimulatedNode {
   }
 
   startIfEnded(): void {
-    if (this.#life === undefined) this.start();
+    if (this.#life === undefined && !this.isOff) this.start();
   }
 
   /** Ends the engine at once. */
