@@ -227,6 +227,13 @@ module.exports = {
       to: { path: "^packages/engine/src/kernel/nodes/" },
     },
     {
+      name: "clusters-are-loaded-on-demand",
+      comment: "An engine that is alone loads no code of clusters and no client of their servers.",
+      severity: "error",
+      from: { path: "^packages/engine/src/(?!cluster/)", pathNot: tests },
+      to: { path: "^packages/engine/src/cluster/", dynamic: false, dependencyTypesNot: ["type-only"] },
+    },
+    {
       name: "nats-in-the-cluster-only",
       comment: "One folder knows which server carries the link and the log.",
       severity: "error",

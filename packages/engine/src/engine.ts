@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { engineProofKey, FEATURES, type FunctionId } from "@svc-runtime/protocol";
 import { isRememberedEntry } from "./access/remembered-ids.ts";
+import type { Cluster } from "./cluster/cluster.ts";
 import { isExposed } from "./config/bind-rule.ts";
 import { type ConfigOverrides, effectiveConfig, type LoadedConfig, loadConfig, watchConfig } from "./config/index.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
@@ -13,6 +14,7 @@ import { logEntryOf } from "./kernel/log-telemetry.ts";
 import { type Logger, observedLogger, silentLogger } from "./kernel/logger.ts";
 import type { Module } from "./kernel/module.ts";
 import { ModuleHost, type ModuleState } from "./kernel/module-host.ts";
+import type { OpenStore } from "./kernel/store-contract.ts";
 import { type EngineAddresses, Listeners } from "./listeners.ts";
 import { isSystemModule, moduleRequestsOf } from "./module-requests.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
@@ -82,7 +84,9 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
   // Lock first: if the folder is in use, there is nothing to undo yet.
   const lock = lockDataFolder(config.engine.dataDir);
   let engine: Engine;
+  let cluster: Cluster | undefined;
   try {
+    cluster = await clusterOf(config, { log, onExpelled: (shared) => engine.reopen(shared) });
     const token = config.engine.token ?? storedToken(tokenFileOf(config.file));
     const proofKey = randomBytes(32).toString("base64url");
     const clock = options.clock ?? systemClock;
@@ -94,17 +98,36 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
       token,
       proofKey,
       lock,
+      cluster,
       log,
       clock,
       moduleClock: options.moduleClock ?? clock,
     });
   } catch (error) {
+    await cluster?.stop();
     lock.release();
     throw error;
   }
   await engine.start();
   return engine;
 }
+
+/** Connects to the cluster if the config names one. Only then its code and the client of its servers are loaded. */
+async function clusterOf(
+  { engine: { cluster: settings, dataDir } }: LoadedConfig,
+  { log, onExpelled }: { readonly log: Logger; readonly onExpelled: (shared: string) => void },
+): Promise<Cluster | undefined> {
+  if (settings === undefined) return undefined;
+  const { Cluster } = await import("./cluster/cluster.ts");
+  return Cluster.connect({ settings, dataDir, logger: log.with({ module: "cluster" }), onExpelled });
+}
+
+/** Opens a store of an engine that is alone. */
+const storeOfThisEngine: OpenStore = (options) => {
+  // The config is checked before; this is for modules of others.
+  if (options.shared !== undefined) throw new Error("a shared store needs the block engine.cluster in the config file");
+  return openStore(options);
+};
 
 class Engine implements RunningEngine {
   readonly version = ENGINE_VERSION;
@@ -116,6 +139,7 @@ class Engine implements RunningEngine {
   readonly #active: { config: LoadedConfig };
   readonly #reload: ConfigReload;
   readonly #lock: DataFolderLock;
+  readonly #cluster: Cluster | undefined;
   readonly #proofKey: string;
   readonly #trustedIds: SavedSet;
   #stopWatching: () => Promise<void> = async () => {};
@@ -130,6 +154,8 @@ class Engine implements RunningEngine {
     readonly token: string;
     readonly proofKey: string;
     readonly lock: DataFolderLock;
+    /** Undefined if the engine is alone. */
+    readonly cluster: Cluster | undefined;
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly log: Logger;
     readonly clock: Clock;
@@ -137,6 +163,7 @@ class Engine implements RunningEngine {
   }) {
     this.#active = { config: parts.config };
     this.#lock = parts.lock;
+    this.#cluster = parts.cluster;
     this.#proofKey = parts.proofKey;
     const settings = (): LoadedConfig["engine"] => this.#active.config.engine;
     // The engine's own log records also go to the observability log.
@@ -158,6 +185,7 @@ class Engine implements RunningEngine {
           return settings().legacyCallTimeoutMs;
         },
       },
+      cluster: parts.cluster?.nodeOptions,
     });
     this.#kernel = kernel;
     kernel.roles.set(accessOf(this.#active.config));
@@ -205,7 +233,7 @@ class Engine implements RunningEngine {
       directory: kernel.directory,
       mounts: this.#listeners.mounts,
       dataDir: parts.config.engine.dataDir,
-      openStore,
+      openStore: parts.cluster?.openStoreOf(kernel.identity.instanceId) ?? storeOfThisEngine,
       production: () => isExposed(this.#active.config),
       outboundRules: () => settings().httpFunctions,
       // Observability measures real time. A test clock that jumps by days must not make its sampler run once for
@@ -260,8 +288,10 @@ class Engine implements RunningEngine {
       });
       await this.#listeners.bind(this.#active.config);
       this.#announce();
+      this.#joinCluster();
       const problems = await this.#host.apply(moduleRequestsOf(this.#active.config));
       if (problems.length > 0) throw new Error(problems.join("\n"));
+      this.#cluster?.checkName();
       this.#listeners.startServing();
     } catch (error) {
       await this.#tearDown();
@@ -283,6 +313,23 @@ class Engine implements RunningEngine {
     this.#log.info("the engine is up", { ...addresses, ...this.#listeners.exposure(), version: this.version });
   }
 
+  /** Opens a store of the cluster again, as a new run, after the other engines had expelled this one. */
+  reopen(shared: string): void {
+    if (this.#stopping !== undefined) return;
+    const { log } = this.#kernel;
+    this.#host
+      .restart(`svc-${shared}`)
+      .catch((error: unknown) => log.error("a module could not be started again", { module: `svc-${shared}`, error }));
+  }
+
+  #joinCluster(): void {
+    const cluster = this.#cluster;
+    const { nodes, health } = this.#kernel;
+    if (cluster === undefined || nodes === undefined) return;
+    health.report("cluster", "engine", () => cluster.health());
+    cluster.start(nodes);
+  }
+
   stop(options: { readonly graceMs?: number } = {}): Promise<void> {
     this.#stopping ??= this.#drainAndStop(options.graceMs ?? this.#active.config.engine.drainMs);
     return this.#stopping;
@@ -293,6 +340,7 @@ class Engine implements RunningEngine {
     this.#stopWatchingCertificates();
     this.#listeners.startDraining();
     this.#host.startDraining();
+    this.#cluster?.startDraining();
     const { inFlight } = this.#kernel.router.counts;
     if (inFlight > 0) this.#log.info("finishing calls in flight", { in_flight: inFlight, grace_ms: graceMs });
     const isIdle = await this.#kernel.router.drain(graceMs);
@@ -307,6 +355,7 @@ class Engine implements RunningEngine {
   async #tearDown(): Promise<void> {
     // In reverse order: the supervisor stops its workers while the bridge can still take their last results.
     await this.#host.stopAll();
+    await this.#cluster?.stop();
     this.#listeners.close();
     await this.#trustedIds.close();
     this.#lock.release();

@@ -43,6 +43,7 @@ export interface ConfigDiff {
 const SETTINGS: ReadonlyMap<keyof EngineSettings, { readonly key: string; readonly needsRestart: boolean }> = new Map([
   ["bridge", { key: "engine.bridge", needsRestart: true }],
   ["bridgeAccess", { key: "engine.bridge", needsRestart: false }],
+  ["cluster", { key: "engine.cluster", needsRestart: true }],
   ["bridges", { key: "engine.bridges", needsRestart: false }],
   ...Object.entries(engineOptions).map(
     ([name, schema]) =>
@@ -109,6 +110,8 @@ function countOf(changes: EntryChanges<unknown>): number {
 
 function shown(setting: keyof EngineSettings, value: EngineSettings[keyof EngineSettings]): string {
   if (setting === "token") return value === undefined ? "the one in .svc/token" : "a configured one";
+  // It may contain secrets.
+  if (setting === "cluster") return value === undefined ? "none" : "another block";
   if (typeof value === "object" && "port" in value) return `${value.host}:${value.port}`;
   return String(value);
 }

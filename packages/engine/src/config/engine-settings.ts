@@ -4,6 +4,12 @@ import { z } from "zod";
 import type { FileProblem } from "../yaml/problem.ts";
 import { accessSettings, bindProblem } from "./bind-rule.ts";
 import { type BridgeBlock, bridgeBlockSchema } from "./blocks/access-block.ts";
+import {
+  type ClusterBlock,
+  type ClusterSettings,
+  clusterBlockSchema,
+  clusterSettings,
+} from "./blocks/cluster-block.ts";
 import { folderSchema } from "./blocks/folder-path.ts";
 import type { TlsBlock } from "./blocks/tls-block.ts";
 import {
@@ -50,6 +56,7 @@ export const engineBlockSchema = z.strictObject({
     description:
       "Further listeners for workers, each with the keys of `bridge` and its own port; e.g. a public one with rbac. Default none",
   }),
+  cluster: clusterBlockSchema.optional(),
   ...engineOptions,
 });
 export type EngineBlock = z.output<typeof engineBlockSchema>;
@@ -156,7 +163,9 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
     { ...options, hasToken: options.token !== undefined || inputs.hasStoredToken },
   );
   resolver.refuseSharedTokens([bridgeAccess, ...bridges.map(({ access }) => access)], options.token);
-  const settings: EngineSettings = { ...options, bridge, bridgeAccess, bridges };
+  const cluster = engine.cluster && clusterSettings(engine.cluster, beside);
+  if (engine.cluster !== undefined && cluster !== undefined) noteCluster(resolver, engine.cluster, cluster);
+  const settings: EngineSettings = { ...options, bridge, bridgeAccess, bridges, cluster };
   resolver.refuseCollisions({
     "the worker socket (engine.bridge)": bridge,
     "the HTTP listener (svc-http)": http,
@@ -164,6 +173,19 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
     ...Object.fromEntries(bridges.map(({ address }, index) => [`engine.bridges[${index}]`, address])),
   });
   return { engine: settings, http, realtime, effective: resolver.effective, problems: resolver.problems };
+}
+
+function noteCluster(resolver: SettingResolver, block: ClusterBlock, { name, node, nats }: ClusterSettings): void {
+  const key = "engine.cluster";
+  resolver.note(`${key}.name`, name);
+  resolver.note(`${key}.node`, node, block.node !== undefined);
+  resolver.note(`${key}.nats.servers`, nats.servers);
+  resolver.note(`${key}.nats.replicas`, nats.replicas, block.nats.replicas !== undefined);
+  for (const name of ["nkey_seed", "user", "password", "token"] as const)
+    if (block.nats[name] !== undefined) resolver.noteSecret(`${key}.nats.${name}`);
+  if (nats.credentials !== undefined) resolver.note(`${key}.nats.credentials`, nats.credentials);
+  for (const [name, file] of Object.entries(nats.tls ?? {}))
+    if (file !== undefined) resolver.note(`${key}.nats.tls.${name}`, file);
 }
 
 interface Candidates<T> {
@@ -220,6 +242,11 @@ class SettingResolver {
   /** Records a setting that only the file can set. */
   note(key: string, value: EffectiveSetting["value"], isFromFile = true): void {
     this.effective.push({ key, value, source: isFromFile ? "file" : "default" });
+  }
+
+  /** Records a secret that only the file can set. */
+  noteSecret(key: string): void {
+    this.effective.push({ key, value: MASK, source: "file", secret: true });
   }
 
   /** Resolves all `engineOptions`. */

@@ -52,7 +52,7 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
       },
     ]);
   }
-  const entries = readEntries(top, { file, yaml, modules: options.modules });
+  const entries = readEntries(top, { file, yaml, modules: options.modules, isClustered: hasClusterBlock(top) });
   const engine = readEngineBlock(withOlderHttpFunctions(top, entries.httpFunctions), yaml);
   const { bridge, warnings } = mergeBridge(engine.block.bridge, entries);
   const resolved = resolveSettings({
@@ -91,6 +91,10 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     effective: [...resolved.effective, ...telemetry.effective],
     warnings: [...entries.warnings, ...warnings, ...telemetry.warnings],
   };
+}
+
+function hasClusterBlock(top: Readonly<Record<string, unknown>>): boolean {
+  return isBlock(top.engine) && top.engine.cluster !== undefined && top.engine.cluster !== null;
 }
 
 /** Returns a hash of a config file's content. */

@@ -34,6 +34,7 @@ export function settingsAfterReload(before: EngineSettings, next: EngineSettings
   };
   return {
     ...next,
+    cluster: before.cluster,
     ...Object.fromEntries(KEPT.map((name) => [name, before[name]])),
     bridge,
     bridgeAccess: access(

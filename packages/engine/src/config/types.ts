@@ -1,6 +1,7 @@
 import type { AccessSettings } from "../access/settings.ts";
 import type { EnvFile } from "../local-workers/env-file.ts";
 import { FileError, type FileProblem } from "../yaml/problem.ts";
+import type { ClusterSettings } from "./blocks/cluster-block.ts";
 import type { EngineOptionSettings } from "./engine-options.ts";
 import type { ListenAddress } from "./listen-address.ts";
 
@@ -17,6 +18,8 @@ export interface EngineSettings extends EngineOptionSettings {
   readonly bridgeAccess: AccessSettings;
   /** Further listeners for workers. Default none. */
   readonly bridges: readonly BridgeListener[];
+  /** How the engine takes part in a cluster; undefined if it is alone. */
+  readonly cluster: ClusterSettings | undefined;
 }
 
 export interface BridgeListener {

@@ -12,6 +12,7 @@ import { folderSchema } from "./blocks/folder-path.ts";
 import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./blocks/http-functions-block.ts";
 import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./blocks/local-worker-block.ts";
 import { limitsOf, watchOf } from "./blocks/supervision-block.ts";
+import { adapterInCluster } from "./cluster-adapters.ts";
 import {
   adapterNameOfClass,
   BRIDGE_ENTRY,
@@ -53,11 +54,16 @@ export interface ReadEntries {
   readonly warnings: readonly string[];
 }
 
+export interface ReadContext {
+  readonly file: string;
+  readonly yaml: YamlSource;
+  readonly modules: KnownModules;
+  /** Whether the file makes the engine a node of a cluster. */
+  readonly isClustered: boolean;
+}
+
 /** Reads the lists `workers:` and `modules:`. Both accept the same entries. */
-export function readEntries(
-  top: Readonly<Record<string, unknown>>,
-  context: { readonly file: string; readonly yaml: YamlSource; readonly modules: KnownModules },
-): ReadEntries {
+export function readEntries(top: Readonly<Record<string, unknown>>, context: ReadContext): ReadEntries {
   const reader = new EntryReader(context);
   for (const list of ["modules", "workers"]) {
     if (Object.hasOwn(top, list)) reader.readList(list, top[list]);
@@ -109,7 +115,10 @@ class EntryReader implements ReadEntries {
   readonly #yaml: YamlSource;
   readonly #known: ReadonlyMap<string, KnownModule>;
 
-  constructor(context: { readonly file: string; readonly yaml: YamlSource; readonly modules: KnownModules }) {
+  readonly #isClustered: boolean;
+
+  constructor(context: ReadContext) {
+    this.#isClustered = context.isClustered;
     this.#file = context.file;
     this.#yaml = context.yaml;
     this.#known = new Map(context.modules.map((module) => [module.name, module]));
@@ -179,7 +188,7 @@ class EntryReader implements ReadEntries {
       if (replaced.role === HTTP_FUNCTIONS_ENTRY) this.#takeHttpFunctions(entry.config ?? {}, [...path, "config"]);
       return;
     }
-    this.#addModule(name, { config: this.#withAdapterName(entry.config ?? {}, [...path, "config"]), path, key });
+    this.#addModule(name, { config: this.#configOf(name, entry.config ?? {}, [...path, "config"]), path, key });
   }
 
   /** Returns the module's name from `name` or the older `class`; else reports the problem and returns undefined. */
@@ -283,6 +292,16 @@ class EntryReader implements ReadEntries {
       return { ...config, adapter: undefined };
     }
     return { ...config, adapter: { name, ...rest } };
+  }
+
+  /** Returns a module's config with the name of its adapter, in a cluster the default of clusters. */
+  #configOf(name: string, written: unknown, path: KeyPath): unknown {
+    const config = this.#withAdapterName(written, path);
+    if (!this.#known.has(name)) return config;
+    const adapter = adapterInCluster(name, config, this.#isClustered);
+    if (adapter === undefined) return config;
+    if ("problem" in adapter) this.#refuse([...path, "adapter"], adapter.problem);
+    return { ...(config as object), adapter: "problem" in adapter ? undefined : adapter };
   }
 
   #takeAddress(listener: "http" | "realtime", config: unknown, path: KeyPath): void {

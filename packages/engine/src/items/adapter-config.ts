@@ -30,7 +30,7 @@ export interface AdapterDefaults {
 }
 
 /**
- * Returns the schema of a module's `adapter`: `{name: file_based | in_memory | redis, config}`. Default `file_based`.
+ * Returns the schema of a module's `adapter`: `{name: file_based | in_memory | redis | cluster, config}`. Default `file_based`.
  * Accepts `kv` with `store_method` of older configs.
  */
 export function adapterConfigSchema(defaults: AdapterDefaults) {
@@ -49,6 +49,10 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
         cache_bytes: bytes()
           .default(DEFAULT_CACHE_BYTES)
           .meta({ description: "Size of the read cache, in bytes. Default 64 MiB; 0 disables it" }),
+        local: z.boolean().optional().meta({
+          description:
+            "In a cluster: true keeps the data at this engine, apart from those of the others. Default false",
+        }),
         durability: z.enum(["durable", "relaxed"]).default("durable").meta({
           description:
             "durable (default): a write is synced to disk before it is acknowledged. relaxed: acknowledged writes survive a crash of the process, but a power cut may lose the last second",
@@ -80,6 +84,9 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
     name,
     config: { ...config, key_prefix: `${config.key_prefix}${space}:` },
   }));
+  const cluster = z
+    .strictObject({ name: z.literal("cluster"), config: z.strictObject({}).prefault({}) })
+    .transform(({ name }) => ({ name, config: { log: space } }));
   /** Older form. Its options for saving at intervals have no effect, because each write is synced. */
   const keyValue = z
     .strictObject({
@@ -106,10 +113,10 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
         config: config.file_path === undefined ? {} : { file_path: config.file_path },
       });
     });
-  return z
-    .union([fileBased, inMemory, redisSpace, keyValue])
-    .prefault({ name: "file_based" })
-    .meta({ description: "Storage of the items: file_based (default), in_memory or redis" });
+  return z.union([fileBased, inMemory, redisSpace, cluster, keyValue]).prefault({ name: "file_based" }).meta({
+    description:
+      "Storage of the items: file_based (default), in_memory, redis, or cluster (the default with engine.cluster: all engines share the items)",
+  });
 }
 
 export type AdapterConfig = z.output<ReturnType<typeof adapterConfigSchema>>;

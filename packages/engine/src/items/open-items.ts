@@ -28,6 +28,11 @@ export async function openItems(
       const { file_path: filePath, cache_bytes: cacheBytes, durability } = adapter.config;
       return openFileItems({ dataDir, filePath, cacheBytes, durability, log, clock, openStore });
     }
+    case "cluster": {
+      const { log: shared } = adapter.config;
+      const filePath = `cluster/${shared}.db`;
+      return openFileItems({ dataDir, filePath, cacheBytes: 0, shared, log, clock, openStore });
+    }
     case "redis": {
       const { redis_url: url, key_prefix: keyPrefix } = adapter.config;
       // Loaded on demand, because the Redis client costs start-up time and memory.

@@ -45,6 +45,9 @@ interface Running {
 /** Time limit for stopping a module, in milliseconds. Its signal is aborted then. */
 const STOP_GRACE_MS = 10_000;
 
+/** Pause between two attempts to start a module again, in milliseconds. */
+const RESTART_MS = 1_000;
+
 /** Starts, reconfigures and stops modules in a running engine. Undoes all registrations of a stopped module. */
 export class ModuleHost {
   readonly #known: ReadonlyMap<string, Module>;
@@ -59,6 +62,7 @@ export class ModuleHost {
     { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }
   >();
   readonly #starting = new Set<string>();
+  #isEnding = false;
 
   constructor(
     ports: HostPorts,
@@ -132,6 +136,26 @@ export class ModuleHost {
     return problems;
   }
 
+  /** Stops a module and starts it again with the same config, if need be in several attempts. */
+  async restart(instanceName: string): Promise<void> {
+    const running = this.#running.get(instanceName);
+    if (running === undefined) return;
+    await this.#stop(running);
+    const { module, config } = running;
+    while (!this.#isEnding && !this.#running.has(instanceName) && !this.#starting.has(instanceName)) {
+      try {
+        await this.#start(module, instanceName, config);
+        this.#failed.delete(instanceName);
+      } catch (error) {
+        const reason = (error as Error).message;
+        const request = { name: module.name, instance: instanceName, config };
+        this.#failed.set(instanceName, { request, reason, atMs: this.#ports.clock.now() });
+        this.#ports.log.error("a module could not be started again yet", { module: instanceName, reason });
+        await new Promise<void>((resolve) => this.#ports.clock.after(RESTART_MS, resolve));
+      }
+    }
+  }
+
   /** Notifies the modules that the engine begins to shut down. */
   startDraining(): void {
     this.#contexts.startDraining();
@@ -139,6 +163,7 @@ export class ModuleHost {
 
   /** Stops all modules, the latest first. */
   async stopAll(): Promise<void> {
+    this.#isEnding = true;
     for (const running of [...this.#running.values()].reverse()) await this.#stop(running);
   }
 

@@ -120,6 +120,11 @@ export interface StoreOptions {
    * import.meta.url)`.
    */
   readonly procedures: URL;
+  /**
+   * Name of the log that all engines of the cluster write to, e.g. `queue`. The database is then a replica of it. Only
+   * in a cluster. Default: the database belongs to this engine alone.
+   */
+  readonly shared?: string | undefined;
   /** `relaxed`: writes resolve before they are synced; the sync follows within a second. Default `durable`. */
   readonly durability?: StoreDurability | undefined;
   /** Called once, when the store has closed its file. */

@@ -165,6 +165,7 @@ export class NatsLog implements Log {
   }
 
   async read(position: number): Promise<LogEntry | undefined> {
+    if (position < 1) return undefined;
     try {
       const found = await this.#manager.streams.getMessage(this.#stream, { seq: position });
       if (found === null || found.subject !== this.#subject("log")) return undefined;

@@ -16,6 +16,8 @@ export interface FileItemsOptions {
   readonly cacheBytes: number;
   /** `relaxed`: a write resolves before it is synced; the sync follows within a second. Default `durable`. */
   readonly durability?: "durable" | "relaxed";
+  /** Name of the log of which the file is a replica. Default: none, the file is alone. */
+  readonly shared?: string;
   readonly log: Logger;
   /** Clock for expiry and deadlines. */
   readonly clock: Clock;
@@ -24,12 +26,12 @@ export interface FileItemsOptions {
 
 /** Opens an item store in a SQLite file. Rejects with an Error that says why the file cannot be used. */
 export async function openFileItems(options: FileItemsOptions): Promise<ItemStore> {
-  const { dataDir, log, clock, openStore, durability = "durable", cacheBytes } = options;
+  const { dataDir, log, clock, openStore, durability = "durable", cacheBytes, shared } = options;
   const file = resolve(dataDir, options.filePath);
   const release = claimFile(file, { dataDir, what: "items" });
   try {
     const procedures = new URL("./file-thread/procedures.js", import.meta.url);
-    const store = await openStore<ItemProcedures>({ file, procedures, durability, log, clock });
+    const store = await openStore<ItemProcedures>({ file, procedures, durability, shared, log, clock });
     // Later requests run after it. If the disk is full, reads must work nevertheless.
     store
       .call("foldEmptyScopes", null)

@@ -37,6 +37,18 @@ export interface NodeOptions {
   readonly defer?: (action: () => void) => void;
 }
 
+/** Another node as this one sees it. */
+export interface PeerView {
+  readonly run: string;
+  /** Id of the node. */
+  readonly node: string;
+  readonly name: string;
+  readonly state: "up" | "draining";
+  /** Its calls in flight. */
+  readonly load: number;
+  readonly startedAtMs: number;
+}
+
 export interface NodePorts {
   readonly clock: Clock;
   readonly log: Logger;
@@ -141,6 +153,20 @@ export class Nodes implements PeerListener {
     const own = (run: string): void => listener(run);
     this.#goneListeners.add(own);
     return () => this.#goneListeners.delete(own);
+  }
+
+  /** The peers by name, with how they take part. */
+  *peers(): IterableIterator<PeerView> {
+    for (const { run, hello } of this.#table.up())
+      if (hello !== undefined)
+        yield {
+          run,
+          node: hello.node,
+          name: hello.name,
+          state: hello.state,
+          load: hello.load,
+          startedAtMs: hello.started_at_ms,
+        };
   }
 
   /** Workers that are connected to the peers. */

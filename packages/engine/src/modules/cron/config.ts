@@ -14,9 +14,13 @@ export const cronConfigSchema = z.strictObject({
   }),
   adapter: z
     .strictObject({
-      name: z.enum(["kv", "redis"]),
+      name: z.enum(["file_based", "cluster", "kv", "redis"]),
       config: z
         .strictObject({
+          local: z.boolean().optional().meta({
+            description:
+              "In a cluster: true keeps the schedules at this engine, apart from those of the others. Default false",
+          }),
           lock_ttl_ms: noEffect("a tick never starts twice, and needs no lock"),
           lock_index: noEffect("a tick never starts twice, and needs no lock"),
           redis_url: noEffect("schedules are stored in the data folder"),
@@ -27,7 +31,10 @@ export const cronConfigSchema = z.strictObject({
         .optional(),
     })
     .optional()
-    .meta({ description: "Ignored: schedules and their last runs are stored in cron.db in the data folder" }),
+    .meta({
+      description:
+        "Where schedules and their last runs are stored: file_based (default; cron.db in the data folder), or cluster (the default with engine.cluster: each tick starts at one engine). Other names are ignored",
+    }),
 });
 
 export type CronConfig = z.output<typeof cronConfigSchema>;

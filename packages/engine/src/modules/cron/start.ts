@@ -8,12 +8,13 @@ import { CronStore } from "./store/cron-store.ts";
 /** Opens the store and starts the module. */
 export async function startCron(context: ModuleContext<CronConfig>): Promise<RunningModule<CronConfig>> {
   const { config, dataDir, openStore, log } = context;
-  if (config.adapter !== undefined) {
+  const { name } = config.adapter ?? {};
+  if (name === "kv" || name === "redis") {
     const message =
       "the adapter of svc-cron is ignored: schedules are stored in the data folder; remove it from the config";
-    log.warn(message, { adapter: config.adapter.name });
+    log.warn(message, { adapter: name });
   }
-  const store = await CronStore.open({ dataDir, openStore });
+  const store = await CronStore.open({ dataDir, openStore, isShared: name === "cluster" });
   const jobs = new CronJobs(context, store);
   context.reportHealth("store", storeHealth(store));
   provideFunctions(context, jobs);

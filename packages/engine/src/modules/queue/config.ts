@@ -128,9 +128,18 @@ const DEFAULT_FILE = "queue.db";
 
 const fileBased = z.strictObject({
   name: z.literal("file_based"),
-  config: z.strictObject({ file_path: filePath.default(DEFAULT_FILE) }).prefault({}),
+  config: z
+    .strictObject({
+      file_path: filePath.default(DEFAULT_FILE),
+      local: z.boolean().optional().meta({
+        description: "In a cluster: true keeps the data at this engine, apart from those of the others. Default false",
+      }),
+    })
+    .prefault({}),
 });
 const inMemory = z.strictObject({ name: z.literal("in_memory"), config: z.strictObject({}).prefault({}) });
+
+const cluster = z.strictObject({ name: z.literal("cluster"), config: z.strictObject({}).prefault({}) });
 
 /** Adapter of older configs. Its default is now durable, and saving by interval and polling no longer exist. */
 const builtin = z.strictObject({
@@ -158,9 +167,9 @@ const unsupported = z.looseObject({ name: z.enum(["redis", "rabbitmq", "bridge"]
   error: "is not supported: svc-queue stores jobs itself, durably; use adapter: {name: file_based}, or omit adapter",
 });
 
-const adapter = z.union([fileBased, inMemory, builtin, unsupported]).prefault({ name: "file_based" }).meta({
+const adapter = z.union([fileBased, inMemory, cluster, builtin, unsupported]).prefault({ name: "file_based" }).meta({
   description:
-    "Where jobs are stored: file_based (default; each job is synced before it is accepted) or in_memory (jobs are lost when the engine stops)",
+    "Where jobs are stored: file_based (default; each job is synced before it is accepted) in_memory (jobs are lost when the engine stops), or cluster (the default with engine.cluster: all engines share the jobs)",
 });
 
 /** The `config` of an `svc-queue` entry. */
@@ -177,6 +186,7 @@ export type QueueConfig = Readonly<z.output<typeof queueConfigSchema>>;
 
 function adapterOf(kept: z.output<typeof adapter>): QueueAdapter {
   if (kept.name === "file_based") return { name: "file_based", config: { file_path: kept.config.file_path } };
+  if (kept.name === "cluster") return { name: "cluster" };
   if (kept.name === "builtin" && kept.config.store_method === "file_based")
     return { name: "file_based", config: { file_path: kept.config.file_path } };
   return { name: "in_memory" };

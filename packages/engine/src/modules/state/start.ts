@@ -44,7 +44,7 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
   provideTransferFunctions(context, {
     ...services,
     exports,
-    snapshotEnding: config.adapter.name === "file_based" ? "db" : "ndjson",
+    snapshotEnding: ["file_based", "cluster"].includes(config.adapter.name) ? "db" : "ndjson",
   });
   try {
     await sweep.start();

@@ -43,6 +43,8 @@ interface Waiting {
 export interface CronStoreOptions {
   readonly dataDir: string;
   readonly openStore: OpenStore;
+  /** Whether all engines of a cluster share the schedules. Default false. */
+  readonly isShared?: boolean;
 }
 
 /**
@@ -58,10 +60,11 @@ export class CronStore {
   }
 
   /** Opens the store. Its timeouts always use real time, because the disk does. */
-  static async open({ dataDir, openStore }: CronStoreOptions): Promise<CronStore> {
+  static async open({ dataDir, openStore, isShared = false }: CronStoreOptions): Promise<CronStore> {
     return new CronStore(
       await openStore<CronProcedures>({
-        file: join(dataDir, FILE),
+        file: join(dataDir, isShared ? "cluster" : ".", FILE),
+        shared: isShared ? "cron" : undefined,
         procedures: new URL("./procedures.js", import.meta.url),
         timeoutClock: systemClock,
       }),

@@ -5,7 +5,11 @@ import type { JobProcedures, QueueStore } from "./queue-store.ts";
 
 export type QueueAdapter =
   | { readonly name: "in_memory" }
+  | { readonly name: "cluster" }
   | { readonly name: "file_based"; readonly config: { readonly file_path: string } };
+
+/** Name of the log in a cluster. */
+const LOG = "queue";
 
 /** Opens the store. Rejects with an Error that explains why the file cannot be used. */
 export async function openQueueStore(
@@ -15,10 +19,11 @@ export async function openQueueStore(
   const procedures = new URL("./procedures.js", import.meta.url);
   // The limits of the queues bound a database in memory.
   if (adapter.name === "in_memory") return openStore<JobProcedures>({ file: undefined, procedures });
-  const file = resolve(dataDir, adapter.config.file_path);
+  const shared = adapter.name === "cluster" ? LOG : undefined;
+  const file = resolve(dataDir, adapter.name === "cluster" ? `cluster/${LOG}.db` : adapter.config.file_path);
   const release = claimFile(file, { dataDir, what: "jobs" });
   try {
-    return await openStore<JobProcedures>({ file, procedures, onClosed: release });
+    return await openStore<JobProcedures>({ file, procedures, shared, onClosed: release });
   } catch (error) {
     release();
     throw error;
