@@ -12,6 +12,7 @@ const own = commands.filter(({ path }) => path !== "svc").map((command) => [comm
 const WITHOUT_JSON: Readonly<Record<string, string>> = {
   "svc completion": "prints a script for a shell",
   "svc console": "runs until it is stopped and prints no data",
+  "svc cluster nats-config": "prints a file",
   "svc dev": "runs until it is stopped and shows the output of others",
   "svc queue watch": "runs until it is stopped; `svc queue peek --json` prints the data",
   "svc state export": "prints lines of JSON only",

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Shell } from "../shell.ts";
+import { clusterCommand } from "./cluster.ts";
 import { completionCommand } from "./completion.ts";
 import { configCommand } from "./config.ts";
 import { consoleCommand } from "./console.ts";
@@ -39,6 +40,7 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   metricsCommand,
   consoleCommand,
   configCommand,
+  clusterCommand,
   doctorCommand,
   generateCommand,
   mcpCommand,

@@ -10,11 +10,13 @@ import { silentLogger } from "../../kernel/logger.ts";
 import { linkSuite } from "../../kernel/nodes/testing/link-suite.ts";
 import { type LogEntry, LogUnavailable } from "../../store/log.ts";
 import { logSuite } from "../../store/testing/log-suite.ts";
+import { certificateFile } from "../../testing/certificates.ts";
 import { checkServer, durabilityOf } from "./check-server.ts";
 import { connectNats, type NatsClient } from "./connect.ts";
 import { natsLink } from "./nats-link.ts";
 import { NatsLog } from "./nats-log.ts";
-import { serverConfig } from "./server-config.ts";
+import { newNkey } from "./nkey.ts";
+import { serverConfig, serverConfigs } from "./server-config.ts";
 import { type NatsServers, startNatsServer, startNatsServers } from "./testing/nats-servers.ts";
 
 const CLUSTER = "test";
@@ -201,4 +203,34 @@ describe("the check of the servers at the start", () => {
       await server.kill();
     }
   });
+});
+
+it("an engine uses a server with TLS by its NKey, and another key is refused", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-nats-tls-"));
+  const port = await freePort();
+  const [known, unknown] = [newNkey(), newNkey()];
+  const [config = ""] = serverConfigs({
+    ...{ cluster: CLUSTER, folder, servers: [{ host: "127.0.0.1", port }], nkeys: [known.publicKey] },
+    tls: { cert: certificateFile("server.pem"), key: certificateFile("server.key"), ca: certificateFile("ca.pem") },
+  });
+  const server = await startNatsServer({ folder, name: "tls", port, config });
+  const connectWith = (settings: Partial<NatsSettings>): Promise<NatsClient> =>
+    connectNats({
+      settings: { servers: [`nats://localhost:${port}`], replicas: 1, ...settings },
+      ...{ cluster: CLUSTER, node: "a", logger: silentLogger, startWaitMs: 0 },
+    });
+  const tls = { ca: certificateFile("ca.pem") };
+  try {
+    const client = await connectWith({ nkeySeed: known.seed, tls });
+    await checkServer(client.nats, CLUSTER);
+    const log = await NatsLog.open({ client, cluster: CLUSTER, store: "queue", replicas: 1, logger: silentLogger });
+    expect(await log.append("a", Buffer.from("A"))).toBe(1);
+    await client.close();
+    await expect(connectWith({ nkeySeed: unknown.seed, tls })).rejects.toThrow("refuses the credentials");
+    await expect(connectWith({ tls })).rejects.toThrow("refuses the credentials");
+    await expect(connectWith({ nkeySeed: known.seed })).rejects.toThrow("check engine.cluster.nats.tls");
+  } finally {
+    await server.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

@@ -23,6 +23,32 @@ export interface ServerConfigOptions {
 /** What modules keep in logs. */
 const STORES = ["state", "stream", "queue", "cron"];
 
+/** Port for other servers, above the one for engines. */
+const ROUTE_PORT_OFFSET = 2_000;
+
+/** Returns the files of all servers of a cluster, which differ in names and addresses. */
+export function serverConfigs(
+  options: Pick<ServerConfigOptions, "cluster" | "nkeys" | "tls"> & {
+    /** Addresses for engines. */
+    readonly servers: readonly { readonly host: string; readonly port: number }[];
+    /** Folder below which each server has a folder with its name. */
+    readonly folder: string;
+  },
+): readonly string[] {
+  const { servers, folder, ...rest } = options;
+  const routeTo = ({ host, port }: (typeof servers)[number]): string => `${host}:${port + ROUTE_PORT_OFFSET}`;
+  return servers.map((server, at) =>
+    serverConfig({
+      ...rest,
+      name: `n${at + 1}`,
+      listen: `${server.host}:${server.port}`,
+      storeDir: `${folder}/n${at + 1}`,
+      routes: servers.map((each) => `nats://${routeTo(each)}`),
+      clusterListen: routeTo(server),
+    }),
+  );
+}
+
 /** Returns the file of a NATS server for a cluster, with comments. */
 export function serverConfig(options: ServerConfigOptions): string {
   const { cluster, name, listen, storeDir, routes, clusterListen, nkeys = [], tls, stores = STORES } = options;
@@ -37,7 +63,7 @@ server_name: ${quoted(name)}
 listen: ${quoted(listen)}
 # An entry of the log has up to 512 KiB, and a server hands it over as base64.
 max_payload: 1MB
-${tlsBlock(tls, "")}
+${tlsBlock(tls, "", false)}
 jetstream {
   store_dir: ${quoted(storeDir)}
   # Each write is on disk before it is acknowledged. Without this line, a power cut of all servers loses acknowledged
@@ -52,7 +78,7 @@ cluster {
   name: ${quoted(`svc-${cluster}`)}
   listen: ${quoted(clusterListen)}
   routes: [${routes.map(quoted).join(", ")}]
-${tlsBlock(tls, "  ")}}
+${tlsBlock(tls, "  ", true)}}
 `
 }
 # What an engine may do: everything below svc.${cluster}, and the streams of this cluster.
@@ -89,10 +115,11 @@ function streamSubjects(stream: string): string {
   return `    ${requests.map((request) => quoted(`$JS.API.STREAM.${request}.${stream}`)).join(", ")}`;
 }
 
-function tlsBlock(tls: ServerConfigOptions["tls"], indent: string): string {
+/** Servers verify one another's certificates; engines have NKeys. */
+function tlsBlock(tls: ServerConfigOptions["tls"], indent: string, verifies: boolean): string {
   if (tls === undefined) return "";
-  const { cert, key, ca } = tls;
-  return `${indent}tls { cert_file: ${quoted(cert)}, key_file: ${quoted(key)}, ca_file: ${quoted(ca)}, verify: true }\n`;
+  const files = `cert_file: ${quoted(tls.cert)}, key_file: ${quoted(tls.key)}, ca_file: ${quoted(tls.ca)}`;
+  return `${indent}tls { ${files}${verifies ? ", verify: true" : ""} }\n`;
 }
 
 function quoted(text: string): string {
