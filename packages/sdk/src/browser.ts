@@ -1,6 +1,6 @@
 import { noAsyncContext } from "./calls/async-context.ts";
 import { systemClock } from "./clock.ts";
-import { resolveAddress, streamsAddress } from "./connection/address.ts";
+import { resolveAddresses, streamsAddress } from "./connection/address.ts";
 import { browserSockets } from "./connection/browser-socket.ts";
 import { type Http, requestHandler } from "./http/http.ts";
 import { createLogger, type Logger } from "./logger.ts";
@@ -53,7 +53,7 @@ export function connect(first?: string | BrowserWorkerOptions, second?: BrowserW
   const { navigator } = globalThis as {
     readonly navigator?: { readonly userAgent?: string; readonly language?: string };
   };
-  return new Worker(resolveAddress(typeof first === "string" ? first : undefined, undefined), options, {
+  return new Worker(resolveAddresses(typeof first === "string" ? first : undefined, undefined), options, {
     openSocket: browserSockets(options.token),
     channels: async () => (await import("./channels/browser-channels.ts")).browserChannels,
     provider: () => import("./registration/provider.ts"),

@@ -2,7 +2,7 @@ import { arch, hostname, platform, release } from "node:os";
 import { nodeAsyncContext } from "./calls/node-async-context.ts";
 import { nodeChannels } from "./channels/node-channels.ts";
 import { systemClock } from "./clock.ts";
-import { resolveAddress, streamsAddress } from "./connection/address.ts";
+import { resolveAddresses, streamsAddress } from "./connection/address.ts";
 import * as frameTexts from "./connection/frame-texts.ts";
 import { nodeSockets } from "./connection/node-socket.ts";
 import * as requests from "./http/handle-request.ts";
@@ -58,7 +58,8 @@ const nodeStreamOptions = streamClientOptions(PLATFORM_OPTIONS);
  * connection is up are sent when it is.
  *
  * @param address `ws://` or `wss://` URL. Default: the environment variable `SVC_URL`, else `ws://localhost:49134`. May
- *   contain credentials: `ws://svc:TOKEN@host`.
+ *   contain credentials: `ws://svc:TOKEN@host`. May list the engines of a cluster, separated by commas: after a loss the
+ *   next one is tried at once.
  * @throws TypeError for another address, for options out of range and for unknown options.
  */
 export function connect(address: string, options?: NodeWorkerOptions): Worker;
@@ -68,9 +69,9 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
     (typeof first === "string" ? second : first) ?? {},
     nodeWorkerOptions,
   );
-  const address = resolveAddress(typeof first === "string" ? first : undefined, process.env.SVC_URL);
-  const worker = new Worker(address, options, {
-    openSocket: nodeSockets({ ...tokenHeader(address), ...options.headers }, options.beforeConnect),
+  const addresses = resolveAddresses(typeof first === "string" ? first : undefined, process.env.SVC_URL);
+  const worker = new Worker(addresses, options, {
+    openSocket: nodeSockets({ ...tokenHeader(...addresses), ...options.headers }, options.beforeConnect),
     channels: () => nodeChannels,
     provider: () => provider,
     http: () => requests,
@@ -128,9 +129,9 @@ export function connectStreams(given: NodeStreamClientOptions = {}): StreamClien
   return new StreamClient(address, options, { openSocket, clock: systemClock, logger: stderrLogger() });
 }
 
-function tokenHeader(address: string): Readonly<Record<string, string>> {
+function tokenHeader(...addresses: readonly string[]): Readonly<Record<string, string>> {
   const token = process.env.SVC_TOKEN?.trim();
-  return token === undefined || token === "" || new URL(address).password !== ""
+  return token === undefined || token === "" || addresses.some((address) => new URL(address).password !== "")
     ? {}
     : { authorization: `Bearer ${token}` };
 }

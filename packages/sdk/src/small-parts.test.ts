@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isUuid } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_ADDRESS, redactAddress, resolveAddress } from "./connection/address.ts";
+import { DEFAULT_ADDRESS, redactAddress, resolveAddresses } from "./connection/address.ts";
 import { readMalformedFrame } from "./connection/malformed-frame.ts";
 import { createLogger, jsonLine, type LogRecord, logLevelFrom, safeLogger } from "./logger.ts";
 import { newUuid } from "./uuid.ts";
@@ -35,17 +35,19 @@ it("the browser entry imports neither `ws` nor Node's modules", () => {
 
 describe("the address", () => {
   it("is the argument, else SVC_URL, else the default", () => {
-    expect(resolveAddress("ws://a:1", "ws://b:1")).toBe("ws://a:1");
-    expect(resolveAddress(undefined, " ws://b:1 ")).toBe("ws://b:1");
-    expect(resolveAddress(undefined, "  ")).toBe(DEFAULT_ADDRESS);
-    expect(resolveAddress(undefined, undefined)).toBe("ws://localhost:49134");
-    expect(resolveAddress("wss://svc:token@host/", undefined)).toBe("wss://svc:token@host/");
+    expect(resolveAddresses("ws://a:1", "ws://b:1")).toEqual(["ws://a:1"]);
+    expect(resolveAddresses(undefined, " ws://b:1 ")).toEqual(["ws://b:1"]);
+    expect(resolveAddresses(undefined, "ws://a:1, wss://b:2")).toEqual(["ws://a:1", "wss://b:2"]);
+    expect(() => resolveAddresses("ws://a:1,", undefined)).toThrow('the address is not a URL: ""');
+    expect(resolveAddresses(undefined, "  ")).toEqual([DEFAULT_ADDRESS]);
+    expect(resolveAddresses(undefined, undefined)).toEqual(["ws://localhost:49134"]);
+    expect(resolveAddresses("wss://svc:token@host/", undefined)).toEqual(["wss://svc:token@host/"]);
   });
 
   it("names its source if it is invalid", () => {
-    expect(() => resolveAddress(undefined, "nonsense")).toThrow('SVC_URL is not a URL: "nonsense"');
-    expect(() => resolveAddress("ws//svc:t@ken@host:1/?k=v", undefined)).toThrow('is not a URL: "***@host:1/"');
-    expect(() => resolveAddress("http://x", undefined)).toThrow("must begin with ws:// or wss://, not http://");
+    expect(() => resolveAddresses(undefined, "nonsense")).toThrow('SVC_URL is not a URL: "nonsense"');
+    expect(() => resolveAddresses("ws//svc:t@ken@host:1/?k=v", undefined)).toThrow('is not a URL: "***@host:1/"');
+    expect(() => resolveAddresses("http://x", undefined)).toThrow("must begin with ws:// or wss://, not http://");
   });
 
   it("is logged without secrets", () => {

@@ -104,7 +104,7 @@ export class Worker {
   #shutdown: Promise<void> | undefined;
 
   /** Internal: `connect` creates workers. */
-  constructor(address: string, options: WorkerOptions, platform: Platform) {
+  constructor([address = "", ...further]: readonly string[], options: WorkerOptions, platform: Platform) {
     const name = options.name ?? platform.name;
     const problem = nameRefusal(name, "the worker's name") ?? timeoutProblem(options.callTimeoutMs, "callTimeoutMs");
     if (problem !== undefined) throw new TypeError(problem);
@@ -172,6 +172,7 @@ export class Worker {
     });
     this.#connection = new Connection({
       address,
+      further,
       openSocket: platform.openSocket,
       clock: platform.clock,
       backoff: new Backoff(options.reconnect, platform.random),
@@ -186,7 +187,11 @@ export class Worker {
         state: (state) => this.#onState(state),
       },
     });
-    this.#channels = new Channels({ address, streams: platform.channels, clock: platform.clock });
+    this.#channels = new Channels({
+      address: () => this.#connection.address,
+      streams: platform.channels,
+      clock: platform.clock,
+    });
     this.#frameTexts = new OnDemand(platform.frameTexts, (part) => part);
     this.#triggers = new Triggers({ session: this.#session, clock: platform.clock, logger: this.#logger });
     this.#calls = new OutgoingCalls({

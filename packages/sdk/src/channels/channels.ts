@@ -24,8 +24,8 @@ export interface Channel {
 
 /** Creates and tracks the channel ends of a worker. */
 export class Channels implements ChannelHost {
-  readonly address: string;
   readonly clock: Clock;
+  readonly #address: () => string;
   readonly #streams: Part<ChannelStreams>;
   readonly #open = new Set<OpenEnd>();
   /** Resolve when the first actions of ends whose part of the SDK is being loaded have run. */
@@ -33,13 +33,18 @@ export class Channels implements ChannelHost {
   #isClosed = false;
 
   constructor(options: {
-    readonly address: string;
+    /** Returns the engine's address: that of the connection, which may change. */
+    readonly address: () => string;
     readonly streams: Part<ChannelStreams>;
     readonly clock: Clock;
   }) {
-    this.address = options.address;
+    this.#address = options.address;
     this.#streams = options.streams;
     this.clock = options.clock;
+  }
+
+  get address(): string {
+    return this.#address();
   }
 
   streamOf<Stream>(create: (streams: ChannelStreams) => Stream): OnDemand<ChannelStreams, Stream> {

@@ -74,7 +74,7 @@ function setUp(kind: new (events: ChannelSocketEvents) => MemorySocket = MemoryS
     sockets.push(socket);
     return socket;
   };
-  const channels = new Channels({ address: "ws://engine:1", streams: () => channelStreams(openSocket), clock });
+  const channels = new Channels({ address: () => "ws://engine:1", streams: () => channelStreams(openSocket), clock });
   const ref = { channel_id: "c", access_key: "k" };
   return {
     clock,

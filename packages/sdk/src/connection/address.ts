@@ -4,15 +4,21 @@ export const DEFAULT_ADDRESS = "ws://localhost:49134";
 /** Default address of the engine's stream listener. */
 export const DEFAULT_STREAMS_ADDRESS = "ws://localhost:3112";
 
+/** Maximum number of addresses. */
+const MAX_ADDRESSES = 16;
+
 /**
  * Returns the engine's address: the argument, else the environment variable `SVC_URL`, else `ws://localhost:49134`.
+ * Both may list the addresses of several engines of a cluster, separated by commas.
  *
- * @throws TypeError if it is not a ws:// or wss:// URL.
+ * @throws TypeError if one of them is not a ws:// or wss:// URL.
  */
-export function resolveAddress(argument: string | undefined, fromEnvironment: string | undefined): string {
-  const [address, source] = pick(argument, fromEnvironment);
-  checkAddress(address, source, DEFAULT_ADDRESS);
-  return address;
+export function resolveAddresses(argument: string | undefined, fromEnvironment: string | undefined): readonly string[] {
+  const [given, source] = pick(argument, fromEnvironment);
+  const addresses = given.split(",").map((address) => address.trim());
+  for (const address of addresses) checkAddress(address, source, DEFAULT_ADDRESS);
+  if (addresses.length > MAX_ADDRESSES) throw new TypeError(`${source} has more than ${MAX_ADDRESSES} addresses`);
+  return addresses;
 }
 
 /**

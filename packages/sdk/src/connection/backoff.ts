@@ -16,6 +16,9 @@ export interface ReconnectOptions {
 
 const names = optionNames("reconnect", ["initialDelayMs", "multiplier", "maxDelayMs", "jitter", "maxAttempts"]);
 
+/** Maximum wait before an attempt at another address, in milliseconds. */
+const SOON_MS = 100;
+
 /** Computes the wait before the next connection attempt. It grows with each attempt until `reset`. */
 export class Backoff {
   readonly #initialDelayMs: number;
@@ -49,6 +52,11 @@ export class Backoff {
   /** Attempts since the last reset. */
   get attempts(): number {
     return this.#attempts;
+  }
+
+  /** Returns the wait before an attempt at another address, in milliseconds: short, but not the same for all workers. */
+  soon(): number {
+    return Math.round(this.#random() * SOON_MS);
   }
 
   /** Returns the wait before the next attempt in milliseconds, or undefined if no attempt is left. */

@@ -72,6 +72,33 @@ describe("the connection", () => {
     expect(reported).toEqual(["connecting", "opened", "connected", "message hello", "lost", "reconnecting"]);
   });
 
+  it("tries the next address at once after a loss, and waits after all of them failed", () => {
+    const clock = new ManualClock();
+    const tried: string[] = [];
+    let events: SocketEvents | undefined;
+    const connection = new Connection({
+      ...{ address: "ws://a:1", further: ["ws://b:1", "ws://c:1"], clock, logger: silentLogger },
+      backoff: new Backoff({ jitter: 0 }, () => 0.5),
+      openSocket: (address, given) => {
+        tried.push(address.slice(5, 6));
+        events = given;
+        return new MemorySocket(given);
+      },
+      events: { opened: () => {}, message: () => {}, lost: () => {}, state: () => {} },
+    });
+    connection.start();
+    events?.opened();
+    connection.confirmed();
+    clock.advance(10_000);
+    for (const ms of [50, 50, 999, 1, 50, 50, 2_000]) {
+      if (ms !== 1) events?.closed("gone");
+      clock.advance(ms);
+    }
+    // Without a further loss after 999 ms, `a` is tried after the whole second.
+    expect(tried).toEqual(["a", "b", "c", "a", "b", "c", "a"]);
+    expect(connection.shownAddress).toBe("ws://a:1/");
+  });
+
   it("waits 1, 2, 4, 8, 16, 30 and again 30 seconds between failed attempts", () => {
     const { clock, sockets, socket } = setUp();
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {

@@ -29,6 +29,8 @@ export interface ConnectionEvents {
 
 export interface ConnectionOptions {
   readonly address: string;
+  /** Addresses of further engines of the same cluster. After a loss the next one is tried at once. Default: none. */
+  readonly further?: readonly string[] | undefined;
   readonly openSocket: OpenSocket;
   readonly clock: Clock;
   readonly backoff: Backoff;
@@ -43,7 +45,11 @@ export interface ConnectionOptions {
  */
 export class Connection {
   readonly #options: ConnectionOptions;
-  readonly #shownAddress: string;
+  readonly #addresses: readonly string[];
+  /** Index of the address that is used or tried. */
+  #at = 0;
+  /** Attempts at other addresses since the last wait, or since the connection was stable. */
+  #soonAttempts = 0;
   #state: ConnectionState = "disconnected";
   #socket: Socket | undefined;
   #open = false;
@@ -58,7 +64,7 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#shownAddress = redactAddress(options.address);
+    this.#addresses = [options.address, ...(options.further ?? [])];
     this.#liveness = new LivenessCheck({
       clock: options.clock,
       ping: () => this.#socket?.ping?.(),
@@ -85,9 +91,14 @@ export class Connection {
     return this.#wasConfirmed;
   }
 
+  /** The address that is used or tried. */
+  get address(): string {
+    return this.#addresses[this.#at] ?? this.#options.address;
+  }
+
   /** The address without secrets, for logs and errors. */
   get shownAddress(): string {
-    return this.#shownAddress;
+    return redactAddress(this.address);
   }
 
   get bufferedBytes(): number {
@@ -143,13 +154,13 @@ export class Connection {
   }
 
   #attempt(state: "connecting" | "reconnecting"): void {
-    const { address, openSocket } = this.#options;
+    const { openSocket } = this.#options;
     this.#enter(state);
     // Set by the callbacks of this attempt's socket. No earlier socket exists here.
     let closedWhileOpening: string | undefined;
     this.#dropReason = "";
     try {
-      this.#socket = openSocket(address, {
+      this.#socket = openSocket(this.address, {
         opened: () => this.#onOpened(),
         message: (text) => this.#onMessage(text),
         alive: () => this.#liveness.received(),
@@ -178,7 +189,10 @@ export class Connection {
     this.#open = true;
     this.#lastProblem = "";
     this.#refusal = undefined;
-    this.#after(STABLE_AFTER_MS, () => this.#options.backoff.reset());
+    this.#after(STABLE_AFTER_MS, () => {
+      this.#options.backoff.reset();
+      this.#soonAttempts = 0;
+    });
     if (this.#socket?.ping !== undefined) this.#liveness.start();
     this.#guard(() => this.#options.events.opened());
   }
@@ -208,17 +222,29 @@ export class Connection {
 
   #scheduleRetry(isFinal: boolean): void {
     const { backoff, logger } = this.#options;
-    const delayMs = isFinal ? undefined : backoff.next();
+    const delayMs = isFinal ? undefined : this.#nextDelayMs();
     const status = this.#refusal === undefined ? {} : { status: this.#refusal.status };
-    const fields = { address: this.#shownAddress, reason: this.#lastProblem, ...status, attempt: backoff.attempts };
+    const fields = { address: this.shownAddress, reason: this.#lastProblem, ...status, attempt: backoff.attempts };
     if (delayMs === undefined) {
       logger.error("gave up connecting to the engine", fields);
       this.#enter("failed");
       return;
     }
     logger.warn("not connected to the engine; retrying", { ...fields, delay_ms: delayMs });
+    this.#at = (this.#at + 1) % this.#addresses.length;
     this.#after(delayMs, () => this.#attempt("reconnecting"));
     this.#enter("reconnecting");
+  }
+
+  /** Each other address is tried at once, but not again before a wait: engines that accept and close must not be flooded. */
+  #nextDelayMs(): number | undefined {
+    const { backoff } = this.#options;
+    if (this.#soonAttempts < this.#addresses.length - 1) {
+      this.#soonAttempts += 1;
+      return backoff.soon();
+    }
+    this.#soonAttempts = 0;
+    return backoff.next();
   }
 
   #enter(state: ConnectionState): void {
