@@ -1,12 +1,24 @@
 import type { NodeLink } from "../../../kernel/nodes/node-link.ts";
 import { MemoryNetwork } from "../memory-link.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { Life, SimulatedNode } from "./simulated-node.ts";
+import type { LogFaultRates } from "./simulated-log.ts";
+
+/** A machine, as far as the network is concerned. */
+interface NetworkMachine {
+  readonly linkRates: LogFaultRates;
+  readonly isHeard: boolean;
+  readonly isConnected: boolean;
+}
+
+/** An engine of a machine. `run` is undefined until it listens. */
+interface NetworkLife {
+  run: string | undefined;
+}
 
 /** The network between the engines. */
 export class SimulatedNetwork {
   readonly #network: MemoryNetwork;
-  readonly #nodeOfRun = new Map<string, SimulatedNode>();
+  readonly #nodeOfRun = new Map<string, NetworkMachine>();
 
   constructor(scheduler: Scheduler) {
     const after = (ms: number, action: () => void): (() => void) => scheduler.after(ms, undefined, "link", action);
@@ -24,7 +36,7 @@ export class SimulatedNetwork {
   }
 
   /** Connects an engine that starts. */
-  connect(node: SimulatedNode, life: Life): NodeLink {
+  connect(node: NetworkMachine, life: NetworkLife): NodeLink {
     const link = this.#network.connect();
     return {
       ...link,
@@ -36,15 +48,15 @@ export class SimulatedNetwork {
     };
   }
 
-  kill({ run }: Life): void {
+  kill({ run }: NetworkLife): void {
     if (run !== undefined) this.#network.kill(run);
   }
 
-  pause({ run }: Life): void {
+  pause({ run }: NetworkLife): void {
     if (run !== undefined) this.#network.pause(run);
   }
 
-  resume({ run }: Life): void {
+  resume({ run }: NetworkLife): void {
     if (run !== undefined) this.#network.resume(run);
   }
 
