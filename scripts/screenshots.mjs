@@ -122,7 +122,7 @@ const pages = ({ http }) => ({
   trace: { path: "/traces?q=name%3Aorders%3A%3Atake%20status%3Aerror", first: "orders", open: true },
   logs: { path: "/logs", first: "an order came in" },
   metrics: { path: "/metrics/svc.queue.waiting", first: "queue=mails" },
-  query: { path: "/query?q=orders%3A%3Atake%20or%20value.name~a", first: "orders::take" },
+  query: { path: "/query?q=orders%3A%3Atake%20or%20value.name~a", first: "POST /orders" },
   flow: { path: "/flow", first: "orders" },
   config: { path: "/config", first: "Engine" },
 });
