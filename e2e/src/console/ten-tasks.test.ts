@@ -90,6 +90,9 @@ it("finds out why an order failed", async () => {
     await go("Query");
     await click(page.getByRole("searchbox", { name: "Query traces, logs and state" }));
     await page.keyboard.type("error and function:orders::take");
+    // Of the whole query, not of what was typed until then.
+    await page.getByRole("status").filter({ hasText: 'Traces: 1 · Logs: 0 · State: not searched: "error"' }).waitFor();
+    await page.waitForURL(/orders%3A%3Atake$/);
     await click(row("orders::take"));
     await page.waitForURL(/\/traces\/[0-9a-f]{32}/);
     await page.getByText("card declined").first().waitFor();

@@ -23,7 +23,8 @@ const Palette = lazy(loadPalette);
 /** Delay until the page itself is loaded, in milliseconds. */
 const LATER_MS = 1_000;
 const DisplaySettings = lazy(() => import("./display-settings.tsx"));
-const Notifications = lazy(() => import("./notifications.tsx"));
+const loadNotifications = () => import("./notifications.tsx");
+const Notifications = lazy(loadNotifications);
 const ShortcutHelp = lazy(() => import("./shortcut-help.tsx"));
 
 /** Layout around every page. */
@@ -31,8 +32,7 @@ export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isDisplayOpen, setDisplayOpen] = useState(false);
-  /** False until the page itself is loaded. */
-  const [isSettled, setSettled] = useState(false);
+  const [hasNotifications, setHasNotifications] = useState(false);
   /** Path of the page on which the menu was opened; another page closes it. */
   const [drawerPath, setDrawerPath] = useState<string>();
   const isDrawer = useIsNarrow(640);
@@ -44,7 +44,11 @@ export function Shell() {
   useEffect(() => {
     // If the console does not respond, the code is loaded when the palette opens.
     const timer = setTimeout(() => {
-      setSettled(true);
+      // Shown once its code is loaded: a failure to load it must not replace the page.
+      loadNotifications().then(
+        () => setHasNotifications(true),
+        () => undefined,
+      );
       void Promise.all([loadPalette(), loadDialog(), loadPopover()]).catch(() => undefined);
     }, LATER_MS);
     return () => clearTimeout(timer);
@@ -71,7 +75,7 @@ export function Shell() {
         onMenu={isDrawer ? () => setDrawerOpen(!isDrawerOpen) : undefined}
         isMenuOpen={isDrawerOpen}
         notifications={
-          isSettled && (
+          hasNotifications && (
             <Suspense>
               <Notifications />
             </Suspense>

@@ -1,13 +1,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, Suspense, useEffect, useRef } from "react";
+import { lazyExtra } from "../lib/lazy-extra.ts";
 import { columnsToDraw, useSavedColumns } from "../lib/saved-columns.ts";
 import { cn } from "./cn.ts";
 import { useNewRows } from "./use-new-rows.ts";
 import { useWidth } from "./use-width.ts";
 
 /** The code is loaded after the table. */
-const ColumnsButton = lazy(() => import("./columns-button.tsx"));
+const ColumnsButton = lazyExtra(() => import("./columns-button.tsx"));
 
 export interface Column<Row> {
   readonly key: string;

@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { SavedViews } from "../../app/saved-views.tsx";
 import { useHotkey } from "../../lib/hotkeys.ts";
+import { lazyExtra } from "../../lib/lazy-extra.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/list-detail.tsx";
@@ -27,7 +28,7 @@ const LogTabs = lazy(() => import("./log-tabs.tsx"));
 const Breakdown = lazy(() => import("./breakdown.tsx"));
 
 const NoLogs = lazy(() => import("./no-logs.tsx"));
-const ColumnsButton = lazy(() => import("../../ui/columns-button.tsx"));
+const ColumnsButton = lazyExtra(() => import("../../ui/columns-button.tsx"));
 const route = getRouteApi("/logs/{-$logId}");
 
 export default function LogsPage() {

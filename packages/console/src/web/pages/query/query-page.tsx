@@ -1,6 +1,7 @@
 import { getRouteApi, Link, useRouter } from "@tanstack/react-router";
 import { RotateCw } from "lucide-react";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
+import { lazyExtra } from "../../lib/lazy-extra.ts";
 import { useCompletion } from "../../lib/use-completion.ts";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/data-region.tsx";
@@ -11,7 +12,7 @@ import { TimeRange } from "../../ui/time-range.tsx";
 import { hrefOf, RESULT_COLUMNS } from "./result-columns.tsx";
 import { ALL_FIELDS, FALLBACK_RANGE, type ResultRow, type Section, useQueryResults } from "./use-query-results.ts";
 
-const ImportButton = lazy(() => import("../../app/import-button.tsx"));
+const ImportButton = lazyExtra(() => import("../../app/import-button.tsx"));
 const route = getRouteApi("/query");
 
 const SOURCES = ["traces", "logs", "state"] as const;

@@ -1,10 +1,11 @@
 import { TRACE_FIELDS } from "@svc-runtime/protocol/query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { GitCompare } from "lucide-react";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import { SavedViews } from "../../../app/saved-views.tsx";
 import { usePlace } from "../../../app/use-place.ts";
 import { attrParam } from "../../../lib/attr-param.ts";
+import { lazyExtra } from "../../../lib/lazy-extra.ts";
 import { useCompletion } from "../../../lib/use-completion.ts";
 import { greet } from "../../../model/example-commands.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -28,7 +29,7 @@ import { GROUPS, TraceGroups } from "./trace-groups.tsx";
 import { isNotStored, TracesNotStored } from "./traces-not-stored.tsx";
 import { type Traces, useTraceStats, useTraces } from "./use-traces.ts";
 
-const ImportButton = lazy(() => import("../../../app/import-button.tsx"));
+const ImportButton = lazyExtra(() => import("../../../app/import-button.tsx"));
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 /** Maximum scroll position that still counts as the top of the list, in pixels. */
 const TOP = 8;
