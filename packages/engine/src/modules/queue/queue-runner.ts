@@ -157,16 +157,21 @@ export class QueueRunner {
     this.#fetchSoon();
   }
 
-  /** Number of the last take; 0 before the first. */
+  /** Number of the last take that was sent to the store; 0 before the first. */
   get lastTake(): number {
     return this.#lastTake;
   }
 
-  /** Takes jobs in this turn of the event loop, unless jobs cannot be taken now. */
-  takeNow(): void {
+  /**
+   * Takes jobs in this turn of the event loop, unless jobs cannot be taken now. `functionId`: of a job that this turn
+   * adds.
+   */
+  takeNow(functionId: string | undefined): void {
+    // In a cluster the take would be a useless entry of the log. The job wakes this runner when it is stored.
+    if (this.#parts.store.isShared && this.isAway(functionId)) return;
     this.#mayHave = true;
     this.#mayHavePassedJobs = true;
-    this.#fetch();
+    this.#fetch({ hasAdded: true });
   }
 
   /** Call when the queue's server may be available again. */
@@ -277,7 +282,8 @@ export class QueueRunner {
     return Math.max(1, concurrency - 1) - running;
   }
 
-  #fetch(): void {
+  /** `hasAdded`: this turn of the event loop adds jobs. */
+  #fetch({ hasAdded = false } = {}): void {
     if (
       !this.#mayHave ||
       this.#fetching ||
@@ -289,16 +295,15 @@ export class QueueRunner {
       return;
     this.#mayHave = false;
     this.#fetching = true;
-    this.#fetchEnded = this.#take().finally(() => {
+    this.#fetchEnded = this.#take(hasAdded).finally(() => {
       this.#fetching = false;
       if (this.#mayHave) this.#fetchSoon();
     });
   }
 
-  async #take(): Promise<void> {
+  async #take(hasAdded: boolean): Promise<void> {
     const { name, store, log, clock } = this.#parts;
     const take = this.#parts.nextTake();
-    this.#lastTake = take;
     // The store may answer late. Its time until the next job counts from the request.
     const requestedAt = clock.monotonic();
     try {
@@ -318,9 +323,10 @@ export class QueueRunner {
         run: store.run,
         take,
       };
-      if (store.isShared) {
+      if (store.isShared && !hasAdded) {
         // A take is an entry of the log, so there is none if this engine's replica shows no job for it. Each write that
-        // brings one wakes this runner.
+        // brings one wakes this runner. Jobs that this turn adds are not in the replica yet, but a take of this turn
+        // is in their entry.
         const seen = await store.readLocal("hasJobs", wanted);
         if (!seen.hasJobs) {
           this.#failures = 0;
@@ -329,6 +335,8 @@ export class QueueRunner {
           return;
         }
       }
+      // Not before: jobs that are added until here do not wake this runner if it seems to have asked for them already.
+      this.#lastTake = take;
       const { jobs, more, isHeldBack, nextDueMs, ...rest } = await store.call("take", wanted);
       this.#failures = 0;
       this.#noteRestricted(restrictedAfter, rest);

@@ -1,6 +1,8 @@
 import type { Job } from "@svc-runtime/protocol";
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { afterEach, describe, expect, it } from "vitest";
+import type { OpenStore } from "../../kernel/store-contract.ts";
+import { replicaKinds } from "../../store/replicated/testing/open-on-log.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 import { type QueueEngine, queueEngine } from "./testing/queue-engine.ts";
 
@@ -51,7 +53,10 @@ describe("a job", () => {
     expect(await core.store.call("job", id)).toMatchObject({ state: "done" });
   });
 
-  it("is taken in the same batch of the store that adds it, by one take", async () => {
+  it.each<[string, OpenStore | undefined]>([
+    ["its own store", undefined],
+    ["the log of a cluster", replicaKinds("memory")[0].open],
+  ])("is taken in the same batch of %s that adds it, by one take", async (_, openStore) => {
     const calls: string[] = [];
     const around = (store: QueueStore): QueueStore => ({
       ...store,
@@ -60,7 +65,7 @@ describe("a job", () => {
         return store.call(name, input, options);
       },
     });
-    running = await queueEngine({}, { around });
+    running = await queueEngine({}, { around, openStore });
     const { engine, core, add, until } = running;
     const worker = await engine.connectWorker();
     worker.serve("work", () => null);
@@ -71,6 +76,22 @@ describe("a job", () => {
     await added;
     await until("the job is done", async () => (await core.counts("default")).done === 1);
     expect(calls.filter((name) => name === "take")).toHaveLength(1);
+  });
+
+  it("is not taken by an engine of a cluster that has no worker for it", async () => {
+    const calls: string[] = [];
+    const around = (store: QueueStore): QueueStore => ({
+      ...store,
+      call(name, input, options) {
+        calls.push(name);
+        return store.call(name, input, options);
+      },
+    });
+    running = await queueEngine({}, { around, openStore: replicaKinds("memory")[0].open });
+    calls.length = 0;
+    const added = running.add("work", 1);
+    expect(calls).toEqual(["add"]);
+    await added;
   });
 
   it("is tried again after its back-off, and is a dead letter with the real error, stack, worker and trace of each attempt (gap 6) (gap 8)", async () => {

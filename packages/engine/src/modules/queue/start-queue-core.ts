@@ -172,8 +172,8 @@ class Core implements QueueCore {
     const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
     const added = this.store.call("add", { jobs }, { bytes, mark: { takes: this.#takes } satisfies AddMark });
     // In the same batch as the jobs, so that one sync stores and takes them.
-    for (const { queue, delayMs = 0, runAt } of jobs)
-      if (delayMs === 0 && runAt === undefined) this.#runners.get(queue)?.takeNow();
+    for (const { queue, functionId, delayMs = 0, runAt } of jobs)
+      if (delayMs === 0 && runAt === undefined) this.#runners.get(queue)?.takeNow(functionId);
     return added;
   }
 

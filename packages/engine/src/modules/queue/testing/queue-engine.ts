@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Payload } from "@svc-runtime/protocol";
 import { defineModule } from "../../../kernel/module.ts";
+import type { OpenStore } from "../../../kernel/store-contract.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { type ManualClock, manualClock } from "../../../testing/manual-clock.ts";
 import { type QueueConfig, queueConfigSchema } from "../config.ts";
@@ -29,10 +30,11 @@ export async function queueEngine(
     readonly dataDir?: string;
     readonly clock?: ManualClock;
     readonly around?: (store: QueueStore) => QueueStore;
+    readonly openStore?: OpenStore | undefined;
   } = {},
 ): Promise<QueueEngine> {
   const clock = options.clock ?? manualClock();
-  const { dataDir } = options;
+  const { dataDir, openStore } = options;
   let core: QueueCore | undefined;
   const module = defineModule<QueueConfig>({
     name: "svc-queue",
@@ -52,6 +54,7 @@ export async function queueEngine(
     config: { "svc-queue": { adapter, queue_configs: queues } },
     clock,
     ...(dataDir === undefined ? {} : { dataDir }),
+    ...(openStore === undefined ? {} : { openStoreOf: () => openStore }),
   });
   if (core === undefined) throw new Error("the core did not start");
   const running = core;
