@@ -42,8 +42,8 @@ export class CronJobs implements JobHost {
   readonly #counts = new RunCounts();
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
+  readonly #stopping = new AbortController();
   readonly #onDraining = (): void => this.#drain();
-  #stopped = false;
   #isDraining = false;
   #cancelUpkeep: () => void;
   #unlistenStore: Undo[] = [];
@@ -59,11 +59,17 @@ export class CronJobs implements JobHost {
     this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
     // Each call in progress adds a listener.
     setMaxListeners(0, this.#signal);
+    // So does each run whose outcome could not be stored yet.
+    setMaxListeners(0, this.#stopping.signal);
     this.#cancelUpkeep = clock.after(FIRST_UPKEEP_MS, () => this.#upkeep());
   }
 
   get stopped(): boolean {
-    return this.#stopped;
+    return this.#stopping.signal.aborted;
+  }
+
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
   }
 
   get isDraining(): boolean {
@@ -104,7 +110,7 @@ export class CronJobs implements JobHost {
 
   /** Starts no more runs. Resolves when all runs have ended or were cut off. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     this.#cancelUpkeep();
     for (const unlisten of this.#unlistenStore) unlisten();
     this.#context.draining.removeEventListener("abort", this.#onDraining);
@@ -115,7 +121,7 @@ export class CronJobs implements JobHost {
   }
 
   #clockJumped(byMs: number): void {
-    if (this.#stopped) return;
+    if (this.stopped) return;
     this.log.warn("clock was set; cron continues at the new time, and no tick starts twice", { byMs });
     // In a later microtask, because the caller that read the clock may be in the middle of a decision.
     queueMicrotask(() => {
@@ -183,6 +189,6 @@ export class CronJobs implements JobHost {
         (error: unknown) => this.log.debug("unused cron schedules cannot be deleted", { error }),
       ),
     );
-    if (!this.#stopped) this.#cancelUpkeep = this.clock.after(DAY_MS, () => this.#upkeep());
+    if (!this.stopped) this.#cancelUpkeep = this.clock.after(DAY_MS, () => this.#upkeep());
   }
 }

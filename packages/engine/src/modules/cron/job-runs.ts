@@ -1,3 +1,5 @@
+import { backoffMs, CallError } from "@svc-runtime/protocol";
+import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Delivered } from "./delivery.ts";
@@ -11,6 +13,8 @@ export interface RunsHost {
   readonly clock: Clock;
   readonly log: Logger;
   readonly store: CronStore;
+  /** Aborted when the module stops. */
+  readonly stopping: AbortSignal;
   /** Makes the module's stop wait for the work. */
   track(work: Promise<unknown>): void;
 }
@@ -44,7 +48,10 @@ export class JobRuns {
     if (this.#last?.seq === run.seq) this.#last = undefined;
   }
 
-  /** Records the outcome of a started run. `stored` resolves when that is done or has failed. */
+  /**
+   * Records the outcome of a started run, and tries until it is stored: the run counts as running before. `stored`
+   * resolves when the first try has ended.
+   */
   finish(run: Run, { outcome, error }: Delivered): { readonly run: Run; readonly stored: Promise<void> } {
     const finished: Run = {
       ...run,
@@ -56,7 +63,44 @@ export class JobRuns {
     if (finished.outcome === "error")
       this.#host.log.warn("run of a cron trigger failed", { job: id, function: functionId, error });
     this.note(finished);
-    return { run: finished, stored: this.#track(this.#host.store.finish({ id, run: finished })) };
+    const first = this.#host.store.finish({ id, run: finished });
+    this.#host.track(this.#storeFinished(finished, first));
+    return { run: finished, stored: first.catch(() => {}) };
+  }
+
+  /** A try that follows one whose result is unknown changes nothing. Never rejects. */
+  async #storeFinished(run: Run, first: Promise<void>): Promise<void> {
+    const { id, functionId } = this.#job;
+    const { store, stopping, log } = this.#host;
+    let tried = first;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await tried;
+        return;
+      } catch (error) {
+        if (attempt === 1)
+          log.warn("outcome of a cron tick could not be stored", { job: id, function: functionId, error });
+        // The next start, or another engine, ends the runs that this one leaves.
+        if (stopping.aborted || isStoreEnded(error)) return;
+      }
+      await this.#pause(backoffMs(UNAVAILABLE_BACKOFF, attempt));
+      if (stopping.aborted) return;
+      tried = store.finish({ id, run });
+    }
+  }
+
+  /** Resolves after the time, or when the module stops. */
+  #pause(ms: number): Promise<void> {
+    const { clock, stopping } = this.#host;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        cancel();
+        stopping.removeEventListener("abort", end);
+        resolve();
+      };
+      const cancel = clock.after(ms, end);
+      stopping.addEventListener("abort", end);
+    });
   }
 
   /**
@@ -83,15 +127,18 @@ export class JobRuns {
       skippedCount: Math.min(count, MAX_CATCH_UP),
     };
     const entry = { id: this.#job.id, run, decidedUntil, ...(handled === undefined ? {} : { handled }) };
-    void this.#track(store.add(entry).then((added) => this.adopt(added)));
-  }
-
-  #track(stored: Promise<void>): Promise<void> {
     const { id, functionId } = this.#job;
-    const handled = stored.catch((error: unknown) =>
-      this.#host.log.warn("outcome of a cron tick could not be stored", { job: id, function: functionId, error }),
+    this.#host.track(
+      store.add(entry).then(
+        (added) => this.adopt(added),
+        (error: unknown) =>
+          this.#host.log.warn("outcome of a cron tick could not be stored", { job: id, function: functionId, error }),
+      ),
     );
-    this.#host.track(handled);
-    return handled;
   }
+}
+
+/** True if this run of the engine can write nothing any more. */
+function isStoreEnded(error: unknown): boolean {
+  return CallError.is(error) && (error.code === "draining" || error.code === "run_expelled");
 }

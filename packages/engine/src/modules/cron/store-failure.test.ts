@@ -46,3 +46,33 @@ it("a tick that cannot be stored is not started; it is shown as an error, and st
   expect(engine.directory.triggerById("t")).toMatchObject({ status: "active" });
   expect(await history(engine, "t")).toMatchObject([{ outcome: "ok" }]);
 });
+
+/** The database then refuses to store how a run ended. */
+async function startWithoutOutcome() {
+  const { worker, count } = await ticking(engine);
+  await bind(engine, worker, { expression: "0 * * * * *", overlap: "skip" }, { id: "t" });
+  const database = openDatabase(join(dataDir, "cron.db"));
+  database.exec("PRAGMA busy_timeout=20000");
+  database.exec("CREATE TRIGGER full BEFORE UPDATE OF outcome ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  clock.advance(60_000);
+  await count(1);
+  const isLogged = (): boolean =>
+    engine.logs.some(({ message }) => message === "outcome of a cron tick could not be stored");
+  await expect.poll(isLogged).toBe(true);
+  return database;
+}
+
+it("an outcome that cannot be stored is stored once the store writes again, so that the run does not go on for ever", async () => {
+  const database = await startWithoutOutcome();
+  await pass(engine, clock, "t", 2_000);
+  expect(await history(engine, "t")).toMatchObject([{ outcome: null }]);
+  database.exec("DROP TRIGGER full");
+  database.close();
+  await pass(engine, clock, "t", 5_000);
+  expect(await history(engine, "t")).toMatchObject([{ outcome: "ok" }]);
+});
+
+it("an outcome that cannot be stored does not keep the engine from stopping", async () => {
+  const database = await startWithoutOutcome();
+  database.close();
+});
