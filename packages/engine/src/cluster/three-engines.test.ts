@@ -5,7 +5,7 @@ import { httpModule } from "../modules/http/index.ts";
 import { queue } from "../modules/queue/index.ts";
 import { until } from "../modules/queue/testing/queue-engine.ts";
 import { state } from "../modules/state/index.ts";
-import type { InMemoryEngine } from "../testing/in-memory-engine.ts";
+import type { InMemoryEngine, InMemoryWorker } from "../testing/in-memory-engine.ts";
 import { ClusterEngines, registerTrigger } from "./testing/cluster-engines.ts";
 
 let engines: ClusterEngines;
@@ -123,6 +123,69 @@ describe("three engines on one log", () => {
     await until("all were delivered", () => seen.length >= 6);
     for (let turn = 0; turn < 10; turn++) await cluster.exchange();
     expect(seen).toHaveLength(6);
+  });
+
+  it("keep a durable subscription and its messages until the last engine that has it withdraws it", async () => {
+    const seen: unknown[] = [];
+    const held: (() => void)[] = [];
+    const workers: InMemoryWorker[] = [];
+    for (const engine of [a, b]) {
+      const worker = await engine.connectWorker();
+      worker.serve("on::order", async (data) => {
+        await new Promise<void>((resolve) => held.push(resolve));
+        seen.push(data);
+      });
+      const config = { topic: "orders", queue_config: { concurrency: 1 } };
+      worker.say({
+        type: "registertrigger",
+        id: "t",
+        trigger_type: "durable:subscriber",
+        function_id: "on::order",
+        config,
+      });
+      workers.push(worker);
+      await cluster.exchange();
+    }
+    const publish = (data: number): Promise<unknown> => c.call("svc::durable::publish", { topic: "orders", data });
+    for (let data = 0; data < 5; data++) await publish(data);
+    await until("each engine runs one", () => held.length === 2);
+    workers[0]?.say({ type: "unregistertrigger", id: "t" });
+    for (let turn = 0; turn < 5; turn++) await cluster.exchange();
+    expect(await publish(5)).toMatchObject({ subscriptions: 1 });
+    await until("all were delivered", () => {
+      for (const end of held.splice(0)) end();
+      return seen.length >= 6;
+    });
+    expect([...seen].sort()).toEqual([0, 1, 2, 3, 4, 5]);
+    workers[1]?.say({ type: "unregistertrigger", id: "t" });
+    for (let turn = 0; turn < 5; turn++) await cluster.exchange();
+    for (const engine of [a, b, c])
+      expect(await engine.call("svc::durable::publish", { topic: "orders", data: 6 })).toMatchObject({
+        subscriptions: 0,
+      });
+  });
+
+  it("end a durable subscription although an engine that had it is gone", async () => {
+    const workers: InMemoryWorker[] = [];
+    for (const engine of [a, b]) {
+      const worker = await engine.connectWorker();
+      worker.serve("on::order", () => null);
+      const config = { topic: "orders" };
+      worker.say({
+        type: "registertrigger",
+        id: "t",
+        trigger_type: "durable:subscriber",
+        function_id: "on::order",
+        config,
+      });
+      workers.push(worker);
+    }
+    await cluster.exchange();
+    engines.kill(a);
+    await cluster.advance(8_000);
+    workers[1]?.say({ type: "unregistertrigger", id: "t" });
+    for (let turn = 0; turn < 5; turn++) await cluster.exchange();
+    expect(await c.call("svc::durable::publish", { topic: "orders", data: 1 })).toMatchObject({ subscriptions: 0 });
   });
 
   it("deliver a change of state as an event once, although each engine sees it", async () => {

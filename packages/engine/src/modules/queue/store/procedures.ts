@@ -35,13 +35,14 @@ export function openProcedures(
     },
   });
   const addJob = openAddJob(database, jobs, time);
+  const manage = openManageProcedures(database, jobs, time);
   return {
     ...openAddProcedures(addJob),
     ...openTakeProcedures(database, jobs, time),
     ...openCompleteProcedures(database, jobs, { time, runs }),
     ...done.procedures(),
-    ...openManageProcedures(database, jobs, time),
+    ...manage,
     ...openQueryProcedures(database, jobs, time),
-    ...openTopicProcedures(database, addJob, time),
+    ...openTopicProcedures(database, { addJob, purge: manage.purge.run, time, runs }),
   };
 }

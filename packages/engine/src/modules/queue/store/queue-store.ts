@@ -100,6 +100,11 @@ export interface HasJobsOutput {
   readonly nextDueMs: number | undefined;
 }
 
+export interface SubscriptionHolder extends Pick<Subscription, "topic" | "functionId"> {
+  /** Only in a cluster. */
+  readonly run?: string | undefined;
+}
+
 export type JobProcedures = {
   // Changes of state.
   /** Adds all jobs or none. Refuses with `queue_full`. */
@@ -167,16 +172,32 @@ export type JobProcedures = {
       readonly config: string;
       /** As in Subscription. */
       readonly owner: string;
+      /** The run that has a trigger of it. Only in a cluster. */
+      readonly run?: string | undefined;
       /** Maximum age of messages. Older ones are dropped. */
       readonly ageMs: number;
       readonly job: Omit<NewJob, "id" | "data" | "bytes" | "traceparent" | "baggage" | "maker">;
     },
     number
   >;
-  readonly unsubscribe: Write<Pick<Subscription, "topic" | "functionId">, void>;
-  /** Notes that subscriptions have a trigger. */
+  /** Notes that the run has no trigger of the subscription any more. */
+  readonly releaseSubscription: Write<SubscriptionHolder, void>;
+  /** Ends the subscription, unless another run has a trigger of it. Returns whether it has ended. */
+  readonly unsubscribe: Write<SubscriptionHolder, boolean>;
+  /**
+   * Deletes up to `limit` waiting or delayed jobs of a subscription that has ended. Returns their number; repeat until
+   * it is less than `limit`. Deletes nothing if it was subscribed again.
+   */
+  readonly purgeEnded: Write<
+    Pick<Subscription, "topic" | "functionId"> & { readonly queue: string; readonly limit: number },
+    number
+  >;
+  /** Notes that subscriptions have a trigger: in a cluster, one of this run, which has no others. */
   readonly touchSubscriptions: Write<
-    { readonly subscriptions: readonly Pick<Subscription, "topic" | "functionId">[] },
+    {
+      readonly subscriptions: readonly Pick<Subscription, "topic" | "functionId">[];
+      readonly run?: string | undefined;
+    },
     void
   >;
   /**

@@ -169,4 +169,12 @@ export const schema: readonly string[] = [
   // Delays are in the time of the log, instants on the wall clock.
   `DROP INDEX delayed_jobs;
    CREATE INDEX delayed_jobs ON jobs (queue, timed, due, seq) WHERE state = 2`,
+  // Which engines of a cluster have triggers of a subscription.
+  `CREATE TABLE subscription_holders (
+     topic TEXT NOT NULL,
+     function TEXT NOT NULL,
+     run TEXT NOT NULL,
+     PRIMARY KEY (topic, function, run)
+   ) WITHOUT ROWID;
+   CREATE INDEX subscriptions_of_run ON subscription_holders (run)`,
 ];

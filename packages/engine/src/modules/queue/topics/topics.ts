@@ -5,6 +5,7 @@ import type { Logger } from "../../../kernel/logger.ts";
 import { overQuota, type Principal } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import type { AppliedWrite } from "../../../kernel/store-contract.ts";
+import { inBatches } from "../in-batches.ts";
 import type { JobServer, QueueCore } from "../queue-core.ts";
 import type { QueueSettings } from "../queue-settings.ts";
 import type { Maker } from "../store/job.ts";
@@ -87,7 +88,7 @@ export class Topics {
   async start(): Promise<void> {
     const { core, log } = this.#parts;
     this.#unlisten = core.store.onApplied((applied) => {
-      if (!applied.isOwn) this.#appliedElsewhere(applied);
+      if (!applied.isOwn || this.#isAhead(applied)) this.#follow(applied);
     });
     for (const subscription of await core.store.call("subscriptions", null)) {
       const config = configOf(subscription);
@@ -192,8 +193,10 @@ export class Topics {
     this.#remember(known, 1);
     return () => {
       unserve();
-      if (known.server === server) known.server = undefined;
       known.seenAt = core.clock.monotonic();
+      if (known.server !== server) return;
+      known.server = undefined;
+      this.#release(known);
     };
   }
 
@@ -205,8 +208,35 @@ export class Topics {
     this.#remember(known, 1);
   }
 
+  /** This run, as the one that has a trigger. Undefined without a cluster. */
+  get #holder(): string | undefined {
+    const { store } = this.#parts.core;
+    return store.isShared ? store.run : undefined;
+  }
+
+  /** Lets another engine end the subscription. */
+  #release({ topic, functionId }: Known): void {
+    const { core, log } = this.#parts;
+    const run = this.#holder;
+    if (run === undefined || this.#stopped) return;
+    core.store
+      .call("releaseSubscription", { topic, functionId, run })
+      // The next sweep does it.
+      .catch((error: unknown) => log.debug("subscription cannot be released", { topic, functionId, error }));
+  }
+
+  /**
+   * True if the state here does not have this own write yet: in a cluster, only the store knows whether a subscription
+   * ends.
+   */
+  #isAhead({ procedure, input }: AppliedWrite<JobProcedures>): boolean {
+    if (!this.#parts.core.store.isShared) return false;
+    if (procedure === "unsubscribe") return true;
+    return procedure === "subscribe" && this.#byTopic.get(input.topic)?.has(input.functionId) !== true;
+  }
+
   /** Follows the subscriptions that other engines change. */
-  #appliedElsewhere({ procedure, input }: AppliedWrite<JobProcedures>): void {
+  #follow({ procedure, input, output }: AppliedWrite<JobProcedures>): void {
     const now = this.#parts.core.clock.monotonic();
     if (procedure === "subscribe") {
       const { topic, functionId, owner } = input;
@@ -219,6 +249,7 @@ export class Topics {
         this.#configure(known, config);
       }
     } else if (procedure === "unsubscribe") {
+      if (!output) return;
       const known = this.#byTopic.get(input.topic)?.get(input.functionId);
       if (known === undefined) return;
       // It goes on if this engine still has its trigger.
@@ -273,8 +304,8 @@ export class Topics {
   }
 
   /**
-   * Ends the principal's subscription and drops its waiting messages. Dead letters stay. Does nothing if another
-   * principal owns the subscription.
+   * Ends the principal's subscription and drops its waiting messages, unless another engine has a trigger of it. Dead
+   * letters stay. Does nothing if another principal owns the subscription.
    */
   unsubscribe(topic: string, functionId: string, principal: Principal): void {
     const known = this.#byTopic.get(topic)?.get(functionId);
@@ -361,6 +392,7 @@ export class Topics {
         functionId,
         config: JSON.stringify(config),
         owner,
+        run: known.server === undefined ? undefined : this.#holder,
         ageMs: BACKLOG_BOUNDS.ageMs,
         job,
       })
@@ -380,12 +412,15 @@ export class Topics {
   }
 
   async #delete(known: Known): Promise<number> {
-    const { core } = this.#parts;
+    const { store } = this.#parts.core;
     const { topic, functionId, queue } = known;
-    if (!this.#forget(known)) return 0;
-    await core.store.call("unsubscribe", { topic, functionId });
-    // If the function has subscribed again, its messages stay.
-    return this.#byTopic.get(topic)?.has(functionId) === true ? 0 : core.purge(queue);
+    if (this.#byTopic.get(topic)?.get(functionId) !== known) return 0;
+    // In a cluster it goes on if another engine has a trigger of it, which only the store knows.
+    if (!store.isShared) this.#forget(known);
+    if (!(await store.call("unsubscribe", { topic, functionId, run: this.#holder }))) return 0;
+    // If the function has subscribed again, its messages stay. The store checks this too, for other engines.
+    if (this.#byTopic.get(topic)?.has(functionId) === true) return 0;
+    return inBatches((limit) => store.call("purgeEnded", { topic, functionId, queue, limit }));
   }
 
   #sweepLater(): void {
@@ -406,9 +441,11 @@ export class Topics {
     try {
       const served = [...this.#all()].filter(({ server }) => server !== undefined);
       for (const known of served) known.seenAt = now;
-      if (served.length > 0)
+      const run = this.#holder;
+      if (served.length > 0 || run !== undefined)
         await core.store.call("touchSubscriptions", {
           subscriptions: served.map(({ topic, functionId }) => ({ topic, functionId })),
+          run,
         });
       for (const known of [...this.#all()]) {
         if (known.server !== undefined || now - known.seenAt < FORGET_AFTER_MS) continue;
