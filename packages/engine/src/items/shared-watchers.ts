@@ -31,13 +31,18 @@ export interface SharedWatchers {
   watch(watcher: StoredWatcher): Promise<void>;
   /**
    * Removes this engine. With the last engine the watcher ends, unless `isKept`, or it is a trusted worker's and
-   * `isTrusted` is false. Resolves with whether it has ended.
+   * `isTrusted` is false. Its pending deliveries end with it; resolves with their number, or with undefined if it goes
+   * on.
    */
-  unwatch(request: { readonly id: string; readonly isTrusted: boolean; readonly isKept: boolean }): Promise<boolean>;
+  unwatch(request: {
+    readonly id: string;
+    readonly isTrusted: boolean;
+    readonly isKept: boolean;
+  }): Promise<number | undefined>;
   /** Lets another engine deliver, if there is one that can. */
   yield(id: string): Promise<void>;
-  /** Ends a watcher without engines. Resolves with false if it has one. */
-  drop(id: string): Promise<boolean>;
+  /** Ends a watcher without engines and its deliveries. Resolves with their number, or with undefined if it has one. */
+  drop(id: string): Promise<number | undefined>;
   list(): Promise<readonly WatcherState[]>;
   /** Calls the listener in the order of the store's writes; with undefined when the watcher has ended. */
   onChange(listener: (id: string, state: WatcherState | undefined) => void): Undo;

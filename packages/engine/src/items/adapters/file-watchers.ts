@@ -2,7 +2,7 @@ import type { Undo } from "../../kernel/scope.ts";
 import type { AppliedWrite, Store } from "../../kernel/store-contract.ts";
 import type { SharedWatchers, StoredWatcher, WatcherState } from "../shared-watchers.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
-import type { WatcherOutput } from "./file-thread/watchers.ts";
+import type { EndedOutput, WatcherOutput } from "./file-thread/watchers.ts";
 
 type Listener = (id: string, state: WatcherState | undefined) => void;
 
@@ -28,16 +28,16 @@ export class FileWatchers implements SharedWatchers {
     await this.#call("watch", { engine: this.run, watcher });
   }
 
-  async unwatch(request: Parameters<SharedWatchers["unwatch"]>[0]): Promise<boolean> {
-    return (await this.#call("unwatch", { ...request, engine: this.run })).state === undefined;
+  async unwatch(request: Parameters<SharedWatchers["unwatch"]>[0]): Promise<number | undefined> {
+    return discardedOf(await this.#call("unwatch", { ...request, engine: this.run }));
   }
 
   async yield(id: string): Promise<void> {
     await this.#call("yieldWatcher", { id, engine: this.run });
   }
 
-  async drop(id: string): Promise<boolean> {
-    return (await this.#call("dropWatcher", { id })).state === undefined;
+  async drop(id: string): Promise<number | undefined> {
+    return discardedOf(await this.#call("dropWatcher", { id }));
   }
 
   list(): Promise<readonly WatcherState[]> {
@@ -48,6 +48,10 @@ export class FileWatchers implements SharedWatchers {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
+}
+
+function discardedOf({ state, discarded }: EndedOutput): number | undefined {
+  return state === undefined ? discarded : undefined;
 }
 
 function changesOf({ procedure, output }: AppliedWrite<ItemProcedures>): readonly WatcherOutput[] {

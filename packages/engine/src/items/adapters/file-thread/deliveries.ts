@@ -112,6 +112,25 @@ export function openChangeLog(database: Database): ChangeLog {
   };
 }
 
+/** Returns a function that deletes all deliveries of a watcher, in stored form, and returns their number. */
+export function openDropDeliveries(database: Database): (name: string) => number {
+  const watcherNamed = database.prepare<{ readonly id: number }>("SELECT id FROM watchers WHERE name = ?");
+  const dropChanges = database.prepare(
+    `DELETE FROM changes WHERE seq IN (SELECT seq FROM deliveries WHERE watcher = ?1)
+     AND NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.seq = changes.seq AND watcher <> ?1)`,
+  );
+  const dropDeliveries = database.prepare("DELETE FROM deliveries WHERE watcher = ?");
+  const dropWatcher = database.prepare("DELETE FROM watchers WHERE id = ?");
+  return (name) => {
+    const id = watcherNamed.get(name)?.id;
+    if (id === undefined) return 0;
+    dropChanges.run(id);
+    const { changes } = dropDeliveries.run(id);
+    dropWatcher.run(id);
+    return changes;
+  };
+}
+
 export function openDeliveryProcedures(database: Database) {
   const watcherNamed = database.prepare<{ readonly id: number }>("SELECT id FROM watchers WHERE name = ?");
   const sizes = database.prepare<SizeRow>(

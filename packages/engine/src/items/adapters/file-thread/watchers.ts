@@ -4,7 +4,7 @@ import { read, type StoreRuns, write } from "../../../store/procedures.ts";
 import type { ChangeKind } from "../../outbox.ts";
 import type { ItemAddress } from "../../plan-write.ts";
 import type { StoredWatcher, WatcherState } from "../../shared-watchers.ts";
-import type { NoticeInput } from "./deliveries.ts";
+import { type NoticeInput, openDropDeliveries } from "./deliveries.ts";
 import { original, stored } from "./stored-text.ts";
 
 type WatcherRow = {
@@ -24,6 +24,12 @@ type EngineRow = { readonly engine: string; readonly can_deliver: number };
 export interface WatcherOutput {
   readonly id: string;
   readonly state: WatcherState | undefined;
+}
+
+/** The end of a watcher, or its change. */
+export interface EndedOutput extends WatcherOutput {
+  /** Number of pending deliveries that ended with the watcher. */
+  readonly discarded: number;
 }
 
 /** Finds the watchers of a write. */
@@ -60,6 +66,7 @@ export function openWatcherProcedures(database: Database, runs: StoreRuns) {
     `INSERT INTO watcher_engines (watcher, engine, can_deliver) VALUES (?, ?, ?)
      ON CONFLICT (watcher, engine) DO UPDATE SET can_deliver = excluded.can_deliver`,
   );
+  const dropDeliveries = openDropDeliveries(database);
   const removeEngine = database.prepare("DELETE FROM watcher_engines WHERE watcher = ? AND engine = ?");
 
   function enginesOf(id: string): readonly EngineRow[] {
@@ -90,6 +97,16 @@ export function openWatcherProcedures(database: Database, runs: StoreRuns) {
     return { id: original(id), state: stateOf(row, found, claimedBy) };
   }
 
+  /**
+   * Ends a watcher without engines, with its deliveries: in a later write they could be those of a new watcher. `id` is
+   * in stored form.
+   */
+  function endUnused(id: string): EndedOutput {
+    if (enginesOf(id).length > 0) return { ...assign(id), discarded: 0 };
+    remove.run(id);
+    return { id: original(id), state: undefined, discarded: dropDeliveries(id) };
+  }
+
   function readState(row: WatcherRow): WatcherState {
     const found = engines.all(row.id).filter(({ engine }) => runs.isMember(engine));
     return stateOf(row, found, row.claimed_by);
@@ -104,13 +121,12 @@ export function openWatcherProcedures(database: Database, runs: StoreRuns) {
       putEngine.run(id, engine, 1);
       return assign(id);
     }),
-    unwatch: write((input: UnwatchInput): WatcherOutput => {
+    unwatch: write((input: UnwatchInput): EndedOutput => {
       const id = stored(input.id);
       removeEngine.run(id, input.engine);
       const row = one.get(id);
       const mayEnd = !input.isKept && (input.isTrusted || row?.trusted === 0);
-      if (mayEnd && enginesOf(id).length === 0) remove.run(id);
-      return assign(id);
+      return mayEnd ? endUnused(id) : { ...assign(id), discarded: 0 };
     }),
     yieldWatcher: write(({ engine, id }: { readonly engine: string; readonly id: string }): WatcherOutput => {
       putEngine.run(stored(id), engine, 0);
@@ -118,10 +134,7 @@ export function openWatcherProcedures(database: Database, runs: StoreRuns) {
     }),
     /** Gives watchers of engines that are gone to others. */
     reassignWatchers: write((_: null): readonly WatcherOutput[] => all.all().map(({ id }) => assign(id))),
-    dropWatcher: write(({ id }: { readonly id: string }): WatcherOutput => {
-      if (enginesOf(stored(id)).length === 0) remove.run(stored(id));
-      return assign(stored(id));
-    }),
+    dropWatcher: write(({ id }: { readonly id: string }): EndedOutput => endUnused(stored(id))),
     sharedWatchers: read((_: null): readonly WatcherState[] => all.all().map(readState)),
   };
 }

@@ -51,7 +51,7 @@ export class SharedTriggers {
     this.#parts = parts;
     const { watchers, outbox } = parts;
     // Another engine may have its trigger by now.
-    const discard = async (id: string): Promise<number> => ((await watchers.drop(id)) ? outbox.discard(id) : 0);
+    const discard = async (id: string): Promise<number> => (await watchers.drop(id)) ?? 0;
     this.orphans = new Orphans({
       ...parts,
       outbox: {
@@ -90,13 +90,13 @@ export class SharedTriggers {
     const held = this.#held.get(id);
     if (held === undefined) return;
     this.#held.delete(id);
-    const { watchers, outbox, log } = this.#parts;
+    const { watchers, log } = this.#parts;
     const ended = held.trigger.end();
     this.#write(id, async () => {
       await ended;
       // It may have been registered again meanwhile. When the module stops, this run leaves the store.
-      if (how === undefined || this.#held.has(id) || !(await watchers.unwatch({ id, ...how }))) return;
-      const deliveries = await outbox.discard(id);
+      if (how === undefined || this.#held.has(id)) return;
+      const deliveries = (await watchers.unwatch({ id, ...how })) ?? 0;
       const { name } = held.trigger.watcher;
       if (deliveries > 0)
         log.info("state trigger removed; its pending deliveries are discarded", { trigger: name, deliveries });
