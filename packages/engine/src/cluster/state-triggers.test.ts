@@ -31,17 +31,27 @@ const engineOf = (name: string): InMemoryEngine => byName.get(name) as InMemoryE
 const set = (name: string, key: string): Promise<unknown> =>
   engineOf(name).call("state::set", { scope: "s", key, value: Math.random() });
 
+/** Connects a worker with the function of the trigger to an engine. */
+async function connect(name: string): Promise<InMemoryWorker> {
+  const worker = await engineOf(name).connectWorker({ name });
+  worker.serve("on::change", (data) => {
+    const { key, version } = data as { key: string; version: number };
+    seen.push({ node: name, key, version });
+    return null;
+  });
+  return worker;
+}
+
+function register(worker: InMemoryWorker, type = "state", config: object = { scope: "s" }, id = "t"): void {
+  worker.say({ type: "registertrigger", id, trigger_type: type, function_id: "on::change", config });
+}
+
 /** Connects a worker with the same trigger to each of the engines. */
 async function bind(names: readonly string[], type = "state", config: object = { scope: "s" }) {
   const workers: InMemoryWorker[] = [];
   for (const name of names) {
-    const worker = await engineOf(name).connectWorker({ name });
-    worker.serve("on::change", (data) => {
-      const { key, version } = data as { key: string; version: number };
-      seen.push({ node: name, key, version });
-      return null;
-    });
-    worker.say({ type: "registertrigger", id: "t", trigger_type: type, function_id: "on::change", config });
+    const worker = await connect(name);
+    register(worker, type, config);
     workers.push(worker);
   }
   // The engine that delivers has seen a change.
@@ -95,6 +105,37 @@ describe("state triggers of a cluster", () => {
     await set("c", "k");
     await until("the next one was delivered", () => seen.length >= 2);
     expect(seen[1]).toMatchObject({ version: 2, node: first === "a" ? "b" : "a" });
+  });
+
+  it("are served by another engine at once if their only worker has moved to it", async () => {
+    const [worker] = await bind(["a"]);
+    // The first engine hears nothing of the other one after its worker has left.
+    const other = await connect("b");
+    await engines.cluster.advance(200);
+    worker?.close();
+    await engines.cluster.advance(200);
+    register(other, "state", { scope: "s" }, "another id");
+    await engines.cluster.advance(500);
+    await set("c", "k");
+    await engines.cluster.advance(1_000);
+    expect(seen).toEqual([{ node: "b", key: "k", version: 1 }]);
+  });
+
+  it("are served by their only engine again when their worker is back", async () => {
+    const [worker] = await bind(["a"]);
+    worker?.close();
+    await engines.cluster.advance(200);
+    await set("c", "k");
+    await engines.cluster.advance(200);
+    expect(seen).toEqual([]);
+    register(await connect("a"));
+    await engines.cluster.advance(500);
+    await set("c", "k");
+    await engines.cluster.advance(500);
+    expect(seen.map(({ node, version }) => [node, version])).toEqual([
+      ["a", 1],
+      ["a", 2],
+    ]);
   });
 
   it("keep changes for a trigger whose only engine is gone, until another engine has it", async () => {

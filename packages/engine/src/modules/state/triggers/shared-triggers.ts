@@ -107,7 +107,7 @@ export class SharedTriggers {
   noteAway(id: string, isAway: boolean): void {
     const held = this.#held.get(id);
     if (held === undefined || held.hasYielded === isAway) return;
-    if (isAway && (this.#known.get(id)?.state.engines.length ?? 0) < 2) return;
+    // Also if no other engine has the trigger yet: its worker may connect to another one.
     held.hasYielded = isAway;
     if (!isAway) {
       this.#write(id, () => this.#watch(held));
@@ -150,9 +150,17 @@ export class SharedTriggers {
       this.orphans.adopt(id);
     }
     const held = this.#held.get(id);
-    if (held === undefined || held.isDelivering || state?.claimedBy !== watchers.run) return;
-    held.isDelivering = true;
-    held.trigger.begin();
+    if (held === undefined) return;
+    // While it has yielded, it delivers nothing, so that another engine may begin at any time.
+    const isOurs = state?.claimedBy === watchers.run && !held.hasYielded;
+    if (isOurs && !held.isDelivering) {
+      held.isDelivering = true;
+      held.trigger.begin();
+    } else if (state?.claimedBy !== watchers.run && held.isDelivering) {
+      // Another engine got the trigger just before the worker was back here.
+      held.isDelivering = false;
+      void held.trigger.end();
+    }
   }
 
   /** Writes after the earlier writes about the watcher, and tries until it works. */
