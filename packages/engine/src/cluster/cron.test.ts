@@ -25,10 +25,13 @@ beforeEach(async () => {
   byName = new Map();
   calls = [];
   running = [];
-  for (const name of ["a", "b", "c"])
-    byName.set(name, await engines.start(name, { modules: [cron], config: { "svc-cron": {} } }));
+  for (const name of ["a", "b", "c"]) await startNode(name);
 });
 afterEach(() => engines.stop());
+
+async function startNode(name: string, aheadMs = 0): Promise<void> {
+  byName.set(name, await engines.start(name, { modules: [cron], config: { "svc-cron": {} }, aheadMs }));
+}
 
 const engineOf = (name: string): InMemoryEngine => byName.get(name) as InMemoryEngine;
 
@@ -127,5 +130,17 @@ describe("equal cron triggers at several engines", () => {
     await engines.cluster.advance(3_000);
     expect(calls.length).toBeGreaterThan(before);
     expect(new Set(calls.map(({ instant }) => instant)).size).toBe(calls.length);
+  });
+
+  it("start no tick twice if the clock of one engine is two minutes ahead", async () => {
+    await startNode("ahead", 120_000);
+    await bind(["a", "ahead"], { expression: "* * * * * *" });
+    await engines.cluster.advance(20_000);
+    const instants = calls.map(({ instant }) => instant);
+    expect(instants.length).toBeGreaterThanOrEqual(19);
+    expect(instants.filter((instant, index) => instants.indexOf(instant) !== index)).toEqual([]);
+    // Only the ticks that were due when the trigger was added are skipped.
+    const skipped = (await historyAt("a")).filter(({ outcome }) => outcome === "skipped");
+    expect(skipped.length).toBeLessThanOrEqual(1);
   });
 });

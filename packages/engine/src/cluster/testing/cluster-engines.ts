@@ -1,8 +1,8 @@
-import { InMemoryCluster } from "../../kernel/nodes/testing/in-memory-cluster.ts";
+import { type ClusterEngineOptions, InMemoryCluster } from "../../kernel/nodes/testing/in-memory-cluster.ts";
 import type { OpenStore, ProcedureTable } from "../../kernel/store-contract.ts";
 import { openReplicatedStore } from "../../store/replicated/open-replicated-store.ts";
 import type { ReplicatedStore } from "../../store/replicated/replicated-store.ts";
-import type { InMemoryEngine, InMemoryEngineOptions, InMemoryWorker } from "../../testing/in-memory-engine.ts";
+import type { InMemoryEngine, InMemoryWorker } from "../../testing/in-memory-engine.ts";
 import { Expulsion, storeRunOf } from "../expel.ts";
 import { type LogConnection, MemoryLog } from "./memory-log.ts";
 
@@ -20,7 +20,7 @@ export class ClusterEngines {
   readonly #nodes: Node[] = [];
   readonly #stopVoting: (() => void)[] = [];
 
-  async start(name: string, options: InMemoryEngineOptions): Promise<InMemoryEngine> {
+  async start(name: string, options: ClusterEngineOptions): Promise<InMemoryEngine> {
     const connections: LogConnection[] = [];
     const stores: ReplicatedStore<ProcedureTable>[] = [];
     const openStoreOf =

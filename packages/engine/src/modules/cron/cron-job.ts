@@ -297,10 +297,10 @@ export class CronJob implements Due {
 
   /**
    * True if decided ticks are more than a minute in the future: the clock was set back, perhaps while the engine was
-   * down.
+   * down. In a cluster, the clock of another engine may be ahead, so ticks wait until the clock reaches the old time.
    */
   #isAhead(now: number): boolean {
-    return this.#decidedUntil > now + SET_BACK_MS;
+    return !this.#host.store.isShared && this.#decidedUntil > now + SET_BACK_MS;
   }
 
   /**

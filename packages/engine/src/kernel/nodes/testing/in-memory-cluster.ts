@@ -6,6 +6,11 @@ import { type ManualClock, manualClock } from "../../../testing/manual-clock.ts"
 /** Time of one step of `advance`, in milliseconds. */
 const STEP_MS = 100;
 
+export interface ClusterEngineOptions extends InMemoryEngineOptions {
+  /** How far the engine's clock is ahead of that of others, in milliseconds. Default 0. */
+  readonly aheadMs?: number;
+}
+
 /** Whole engines in memory on one network. Their clocks move on demand, and that of a killed engine stands still. */
 export class InMemoryCluster {
   readonly #clock: ManualClock = manualClock();
@@ -14,9 +19,9 @@ export class InMemoryCluster {
   readonly #killed = new Set<InMemoryEngine>();
 
   /** Starts an engine. Resolves when each of all engines knows all others. */
-  async start(name: string, options: InMemoryEngineOptions = {}): Promise<InMemoryEngine> {
+  async start(name: string, { aheadMs = 0, ...options }: ClusterEngineOptions = {}): Promise<InMemoryEngine> {
     const cluster = { link: this.network.connect(), node: randomUUID(), name };
-    const clock = manualClock();
+    const clock = manualClock(this.#clock.now() + aheadMs);
     const engine = await inMemoryEngine({ clock, ...options, cluster });
     this.#clocks.set(engine, clock);
     await this.exchange();
