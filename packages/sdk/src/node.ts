@@ -71,7 +71,7 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
   );
   const addresses = resolveAddresses(typeof first === "string" ? first : undefined, process.env.SVC_URL);
   const worker = new Worker(addresses, options, {
-    openSocket: nodeSockets({ ...tokenHeader(...addresses), ...options.headers }, options.beforeConnect),
+    openSocket: nodeSockets((address) => ({ ...tokenHeader(address), ...options.headers }), options.beforeConnect),
     channels: () => nodeChannels,
     provider: () => provider,
     http: () => requests,
@@ -125,13 +125,13 @@ export function connectStreams(given: NodeStreamClientOptions = {}): StreamClien
   const options = checkedOptions(given, nodeStreamOptions);
   const address = streamsAddress(options.url, options.query);
   const bearer = options.token === undefined ? tokenHeader(address) : { authorization: `Bearer ${options.token}` };
-  const openSocket = nodeSockets({ ...bearer, ...options.headers }, options.beforeConnect);
+  const openSocket = nodeSockets(() => ({ ...bearer, ...options.headers }), options.beforeConnect);
   return new StreamClient(address, options, { openSocket, clock: systemClock, logger: stderrLogger() });
 }
 
-function tokenHeader(...addresses: readonly string[]): Readonly<Record<string, string>> {
+function tokenHeader(address: string): Readonly<Record<string, string>> {
   const token = process.env.SVC_TOKEN?.trim();
-  return token === undefined || token === "" || addresses.some((address) => new URL(address).password !== "")
+  return token === undefined || token === "" || new URL(address).password !== ""
     ? {}
     : { authorization: `Bearer ${token}` };
 }

@@ -121,7 +121,7 @@ describe("a worker whose parts are loaded on demand", () => {
 
   async function open(parts: Partial<Platform>, options: WorkerOptions = {}): Promise<void> {
     worker = new Worker([engine.address], options, {
-      openSocket: nodeSockets({}, undefined),
+      openSocket: nodeSockets(() => ({}), undefined),
       channels: () => nodeChannels,
       provider: () => provider,
       http: () => requests,

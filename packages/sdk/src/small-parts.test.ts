@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { inspect } from "node:util";
 import { isUuid } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_ADDRESS, redactAddress, resolveAddresses } from "./connection/address.ts";
@@ -38,7 +39,8 @@ describe("the address", () => {
     expect(resolveAddresses("ws://a:1", "ws://b:1")).toEqual(["ws://a:1"]);
     expect(resolveAddresses(undefined, " ws://b:1 ")).toEqual(["ws://b:1"]);
     expect(resolveAddresses(undefined, "ws://a:1, wss://b:2")).toEqual(["ws://a:1", "wss://b:2"]);
-    expect(() => resolveAddresses("ws://a:1,", undefined)).toThrow('the address is not a URL: ""');
+    expect(() => resolveAddresses("ws://a:1,", undefined)).toThrow('the address is not a URL: "ws://a:***"');
+    expect(() => resolveAddresses("ws://a,b:1", undefined)).toThrow("begin each of several addresses with ws://");
     expect(resolveAddresses(undefined, "  ")).toEqual([DEFAULT_ADDRESS]);
     expect(resolveAddresses(undefined, undefined)).toEqual(["ws://localhost:49134"]);
     expect(resolveAddresses("wss://svc:token@host/", undefined)).toEqual(["wss://svc:token@host/"]);
@@ -47,7 +49,32 @@ describe("the address", () => {
   it("names its source if it is invalid", () => {
     expect(() => resolveAddresses(undefined, "nonsense")).toThrow('SVC_URL is not a URL: "nonsense"');
     expect(() => resolveAddresses("ws//svc:t@ken@host:1/?k=v", undefined)).toThrow('is not a URL: "***@host:1/"');
+    expect(() => resolveAddresses("ws://host:1x/p", undefined)).toThrow('is not a URL: "ws://host:***"');
     expect(() => resolveAddresses("http://x", undefined)).toThrow("must begin with ws:// or wss://, not http://");
+  });
+
+  it("may have commas in its password", () => {
+    const address = "ws://svc:a,b,wss@h:1/";
+    expect(resolveAddresses(undefined, address)).toEqual([address]);
+    expect(resolveAddresses(undefined, `${address}, wss://svc:c,d@i:1`)).toEqual([address, "wss://svc:c,d@i:1"]);
+  });
+
+  it.each([
+    "ws://svc:pass,word",
+    "svc:pass,word",
+    "ws://svc:pass,word@host:x",
+    "ws:/svc:pass,word",
+    "ws//svc:pass,word",
+  ])("shows no part of a password in the error: %s", (address) => {
+    let thrown: unknown;
+    try {
+      resolveAddresses(undefined, address);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(TypeError);
+    expect(inspect(thrown)).toContain("SVC_URL");
+    expect(inspect(thrown)).not.toMatch(/pass|word/);
   });
 
   it("is logged without secrets", () => {

@@ -15,7 +15,8 @@ const MAX_ADDRESSES = 16;
  */
 export function resolveAddresses(argument: string | undefined, fromEnvironment: string | undefined): readonly string[] {
   const [given, source] = pick(argument, fromEnvironment);
-  const addresses = given.split(",").map((address) => address.trim());
+  // A password may contain commas.
+  const addresses = given.split(/,(?=\s*wss?:\/\/)/i).map((address) => address.trim());
   for (const address of addresses) checkAddress(address, source, DEFAULT_ADDRESS);
   if (addresses.length > MAX_ADDRESSES) throw new TypeError(`${source} has more than ${MAX_ADDRESSES} addresses`);
   return addresses;
@@ -38,14 +39,18 @@ function checkAddress(address: string, source: string, example: string): void {
   let url: URL;
   try {
     url = new URL(address);
-  } catch (cause) {
-    throw new TypeError(`${source} is not a URL: ${JSON.stringify(shownPart(address))}; give it as ${example}`, {
-      cause,
-    });
+  } catch {
+    // Without the cause, which contains the whole address.
+    const among = address.includes(",") ? ", and each of several addresses with its own ws:// or wss://" : "";
+    throw new TypeError(`${source} is not a URL: ${JSON.stringify(shownPart(address))}; give it as ${example}${among}`);
   }
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
-    throw new TypeError(`${source} must begin with ws:// or wss://, not ${url.protocol}//; give it as ${example}`);
+    // Without `//`, what is before the colon may be a user or a token.
+    const not = address.startsWith(`${url.protocol}//`) ? `, not ${url.protocol}//` : "";
+    throw new TypeError(`${source} must begin with ws:// or wss://${not}; give it as ${example}`);
   }
+  if (url.hostname.includes(","))
+    throw new TypeError(`${source} has a comma in a host name: begin each of several addresses with ws:// or wss://`);
   // WebSocket clients reject a fragment too, but with an unclear error.
   if (url.hash !== "") throw new TypeError(`${source} must not contain a #fragment`);
 }
@@ -54,7 +59,10 @@ function checkAddress(address: string, source: string, example: string): void {
 function shownPart(text: string): string {
   const at = text.lastIndexOf("@");
   const [shown = ""] = text.slice(at + 1).split(/[?#]/, 1);
-  return at === -1 ? shown : `${MASK}@${shown}`;
+  if (at !== -1) return `${MASK}@${shown}`;
+  // What is not a port may be a password without its host.
+  const [, start = "", rest = ""] = /^((?:\w+:?\/+)?[^:/]*)(.*)$/s.exec(shown) ?? [];
+  return rest === "" || /^(?::\d*)?(?:\/|$)/.test(rest) ? shown : `${start}:${MASK}`;
 }
 
 function pick(argument: string | undefined, fromEnvironment: string | undefined): readonly [string, string] {

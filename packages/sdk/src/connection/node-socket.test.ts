@@ -1,8 +1,11 @@
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { createServer, type Socket as TcpSocket } from "node:net";
 import { MAX_FRAME_BYTES } from "@svc-runtime/protocol";
 import { describe, expect, it } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
+import { silentLogger } from "../logger.ts";
+import { connect } from "../node.ts";
 import { nodeSockets } from "./node-socket.ts";
 import type { Socket } from "./socket.ts";
 
@@ -27,7 +30,7 @@ async function withPair(test: (pair: Opened) => Promise<void>): Promise<void> {
     onOpen = resolve;
   });
   const closed = new Promise<string>((resolve) => {
-    socket = nodeSockets({})(`ws://127.0.0.1:${port}`, {
+    socket = nodeSockets(() => ({}))(`ws://127.0.0.1:${port}`, {
       opened: onOpen,
       message: (text) => {
         messages.push(text);
@@ -50,6 +53,33 @@ async function withPair(test: (pair: Opened) => Promise<void>): Promise<void> {
     await new Promise<void>((resolve) => server.close(() => resolve()));
   }
 }
+
+it("sends SVC_TOKEN to the engines whose address has no password, and a password to its own engine only", async () => {
+  const servers = [0, 1].map(() => new WebSocketServer({ port: 0, host: "127.0.0.1" }));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const [a, b] = servers.map((server) => (server.address() as { port: number }).port);
+  const headers = servers.map(async (server) => {
+    const [socket, request] = (await once(server, "connection")) as [WebSocket, IncomingMessage];
+    // The worker goes to the other engine.
+    socket.terminate();
+    return request.headers.authorization;
+  });
+  const before = process.env.SVC_TOKEN;
+  process.env.SVC_TOKEN = "of-env";
+  const worker = connect(`ws://svc:of-a@127.0.0.1:${a},ws://127.0.0.1:${b}`, {
+    logger: silentLogger,
+    handleSignals: false,
+  });
+  try {
+    const basic = `Basic ${Buffer.from("svc:of-a").toString("base64")}`;
+    expect(await Promise.all(headers)).toEqual([basic, "Bearer of-env"]);
+  } finally {
+    if (before === undefined) delete process.env.SVC_TOKEN;
+    else process.env.SVC_TOKEN = before;
+    await worker.shutdown({ timeoutMs: 1 });
+    for (const server of servers) server.close();
+  }
+});
 
 describe("the Node socket", () => {
   it("writes the frames of one tick together, and flushed resolves when they are written", () =>
@@ -145,7 +175,7 @@ describe("the Node socket", () => {
     await once(server, "listening");
     const { port } = server.address() as { port: number };
     const closed = await new Promise<readonly unknown[]>((resolve) => {
-      nodeSockets({})(`ws://127.0.0.1:${port}`, {
+      nodeSockets(() => ({}))(`ws://127.0.0.1:${port}`, {
         opened: () => {},
         message: () => {},
         alive: () => {},

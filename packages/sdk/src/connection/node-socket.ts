@@ -9,15 +9,16 @@ import type { OpenSocket, Socket, SocketEvents, UpgradeRefusal } from "./socket.
 const MAX_INBOUND_BYTES = 2 * MAX_FRAME_BYTES;
 
 /**
- * Opens sockets with `ws`, with these headers on the upgrade request. If `beforeConnect` is given, each attempt waits
- * for it first.
+ * Opens sockets with `ws`, with the headers of their address on the upgrade request. If `beforeConnect` is given, each
+ * attempt waits for it first.
  */
 export function nodeSockets(
-  headers: Readonly<Record<string, string>>,
+  headersOf: (address: string) => Readonly<Record<string, string>>,
   beforeConnect?: () => Promise<void>,
 ): OpenSocket {
-  if (beforeConnect === undefined) return (address, events) => new NodeSocket(address, headers, events);
-  return (address, events) => new CheckedSocket(beforeConnect, () => new NodeSocket(address, headers, events), events);
+  const open = (address: string, events: SocketEvents): Socket => new NodeSocket(address, headersOf(address), events);
+  if (beforeConnect === undefined) return open;
+  return (address, events) => new CheckedSocket(beforeConnect, () => open(address, events), events);
 }
 
 class NodeSocket implements Socket {
