@@ -61,7 +61,10 @@ export class ModuleHost {
     string,
     { readonly request: ModuleRequest; readonly reason: string; readonly atMs: number }
   >();
-  readonly #starting = new Set<string>();
+  /** Starts that are under way, and stops before a new start, by instance. They never reject. */
+  readonly #starting = new Map<string, Promise<void>>();
+  /** What should run, by instance. */
+  #requested: ReadonlyMap<string, ModuleRequest> = new Map();
   #isEnding = false;
 
   constructor(
@@ -92,7 +95,7 @@ export class ModuleHost {
       reason,
       startedAtMs: atMs,
     }));
-    const starting = [...this.#starting].map((name) => ({
+    const starting = [...this.#starting.keys()].map((name) => ({
       name,
       state: "starting" as const,
       reason: undefined,
@@ -114,17 +117,22 @@ export class ModuleHost {
    * that could not be started; the others run.
    */
   async apply(requests: readonly ModuleRequest[]): Promise<string[]> {
-    const wanted = new Set(requests.map(instanceOf));
+    const wanted = new Map(requests.map((request) => [instanceOf(request), request]));
+    this.#requested = wanted;
+    // A restart may be under way.
+    while (this.#starting.size > 0) await Promise.all(this.#starting.values());
     const gone = [...this.#running.values()].filter(({ instanceName }) => !wanted.has(instanceName));
     for (const running of gone.reverse()) await this.#stop(running);
     for (const name of this.#failed.keys()) if (!wanted.has(name)) this.#failed.delete(name);
 
     const problems: string[] = [];
     for (const request of this.#inStartOrder(requests)) {
+      if (this.#isEnding) break;
       try {
         await this.#startOrReconfigure(request);
         this.#failed.delete(instanceOf(request));
       } catch (error) {
+        if (error instanceof NotWanted) continue;
         const reason = (error as Error).message;
         this.#failed.set(instanceOf(request), { request, reason, atMs: this.#ports.clock.now() });
         // The reason is written for users; the stack only helps developers of the module.
@@ -136,19 +144,26 @@ export class ModuleHost {
     return problems;
   }
 
-  /** Stops a module and starts it again with the same config, if need be in several attempts. */
+  /**
+   * Stops a module and starts it again, if need be in several attempts, with the config that is requested then. Ends
+   * if the module is not requested any more.
+   */
   async restart(instanceName: string): Promise<void> {
     const running = this.#running.get(instanceName);
     if (running === undefined) return;
-    await this.#stop(running);
-    const { module, config } = running;
-    while (!this.#isEnding && !this.#running.has(instanceName) && !this.#starting.has(instanceName)) {
+    await this.#asStarting(instanceName, () => this.#stop(running));
+    for (;;) {
+      const request = this.#requested.get(instanceName);
+      if (request === undefined || this.#isEnding) return;
+      // A new configuration may have started it.
+      if (this.#running.has(instanceName) || this.#starting.has(instanceName)) return;
       try {
-        await this.#start(module, instanceName, config);
+        await this.#startOrReconfigure(request);
         this.#failed.delete(instanceName);
+        return;
       } catch (error) {
+        if (error instanceof NotWanted || !this.#requested.has(instanceName)) return;
         const reason = (error as Error).message;
-        const request = { name: module.name, instance: instanceName, config };
         this.#failed.set(instanceName, { request, reason, atMs: this.#ports.clock.now() });
         this.#ports.log.error("a module could not be started again yet", { module: instanceName, reason });
         await new Promise<void>((resolve) => this.#ports.clock.after(RESTART_MS, resolve));
@@ -164,7 +179,20 @@ export class ModuleHost {
   /** Stops all modules, the latest first. */
   async stopAll(): Promise<void> {
     this.#isEnding = true;
+    await this.#awaitStarts();
     for (const running of [...this.#running.values()].reverse()) await this.#stop(running);
+  }
+
+  /** Waits for the starts that are under way. One that takes longer stops its module itself. */
+  async #awaitStarts(): Promise<void> {
+    const starts = [...this.#starting.values()];
+    if (starts.length === 0) return;
+    let cancel = (): void => {};
+    const graceOver = new Promise<void>((resolve) => {
+      cancel = this.#ports.clock.after(STOP_GRACE_MS, resolve);
+    });
+    await Promise.race([Promise.all(starts), graceOver]);
+    cancel();
   }
 
   async #startOrReconfigure(request: ModuleRequest): Promise<void> {
@@ -189,40 +217,56 @@ export class ModuleHost {
     await this.#start(module, running.instanceName, parsed.data);
   }
 
-  async #start(module: Module, instanceName: string, config: unknown): Promise<void> {
+  #start(module: Module, instanceName: string, config: unknown): Promise<void> {
+    if (this.#isEnding) return Promise.reject(new NotWanted("the engine stops"));
+    return this.#asStarting(instanceName, () => this.#startNow(module, instanceName, config));
+  }
+
+  async #asStarting(instanceName: string, action: () => Promise<void>): Promise<void> {
+    let ended = (): void => {};
+    this.#starting.set(
+      instanceName,
+      new Promise((resolve) => {
+        ended = resolve;
+      }),
+    );
+    try {
+      await action();
+    } finally {
+      this.#starting.delete(instanceName);
+      ended();
+    }
+  }
+
+  async #startNow(module: Module, instanceName: string, config: unknown): Promise<void> {
     const ports = this.#ports;
     const scope = new Scope();
     const abort = new AbortController();
     const log = ports.log.with({ module: instanceName });
     const provider = new ModuleProvider(instanceName, log, ports);
+    let running: Running;
     // The folder was moved away: starting would create a new one in its place and block moving it back.
     if (!existsSync(this.#dataDir))
       throw new Error(`the data folder ${this.#dataDir} is missing: move it back, or restart the engine`);
-    this.#starting.add(instanceName);
     try {
       const clock = this.#clockOf(module.name);
       const context = this.#contexts.create({ config, scope, signal: abort.signal, provider, log, clock });
       const instance = await module.start(context);
-      this.#running.set(instanceName, {
-        instanceName,
-        module,
-        config,
-        scope,
-        provider,
-        instance,
-        abort,
-        startedAtMs: ports.clock.now(),
-      });
-      ports.changes.emit({ kind: "worker", id: provider.workerId, op: "created" });
-      log.debug("a module started");
+      const startedAtMs = ports.clock.now();
+      running = { instanceName, module, config, scope, provider, instance, abort, startedAtMs };
     } catch (error) {
       abort.abort();
       provider.stop();
       scope.end();
       throw error;
-    } finally {
-      this.#starting.delete(instanceName);
     }
+    this.#running.set(instanceName, running);
+    ports.changes.emit({ kind: "worker", id: provider.workerId, op: "created" });
+    if (this.#isEnding || !this.#requested.has(instanceName)) {
+      await this.#stop(running);
+      throw new NotWanted(`the module ${instanceName} is not to run any more`);
+    }
+    log.debug("a module started");
   }
 
   async #stop(running: Running): Promise<void> {
@@ -269,6 +313,9 @@ export class ModuleHost {
     return ordered;
   }
 }
+
+/** The module was started, but is not to run any more. */
+class NotWanted extends Error {}
 
 function instanceOf(request: ModuleRequest): string {
   return request.instance ?? request.name;

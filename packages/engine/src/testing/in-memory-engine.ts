@@ -55,6 +55,8 @@ export interface InMemoryEngine {
   }): Promise<InMemoryWorker>;
   /** Starts, reconfigures and stops modules so that exactly these run. */
   applyModules(requests: readonly ModuleRequest[]): Promise<string[]>;
+  /** Stops a module and starts it again, as after an expulsion from a log. */
+  restartModule(instanceName: string): Promise<void>;
   moduleStates(): readonly ModuleState[];
   /** Base URL of a real HTTP server for the modules' mounts, e.g. `http://127.0.0.1:40123`. Started on first use. */
   http(): Promise<string>;
@@ -159,6 +161,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
     },
     connectWorker: (workerOptions) => connectWorker(kernel, workerOptions),
     applyModules: (requests) => host.apply(requests),
+    restartModule: (instanceName) => host.restart(instanceName),
     moduleStates: () => host.states(),
     http() {
       base ??= new Promise((resolve) =>

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { z } from "zod";
+import { type InMemoryEngine, inMemoryEngine } from "../testing/in-memory-engine.ts";
+import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
+import { defineModule } from "./module.ts";
+import type { ModuleRequest } from "./module-host.ts";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+let clock: ManualClock;
+let engine: InMemoryEngine;
+let fails: boolean;
+/** Holds up each start. */
+let held: Promise<void>;
+let release: () => void;
+/** Configs of the starts, and how many were stopped. */
+let started: unknown[];
+let stopped: number;
+
+const shop = defineModule({
+  name: "svc-shop",
+  summary: "A shop",
+  config: z.unknown(),
+  async start({ config }) {
+    started.push(config);
+    if (fails) throw new Error("a test");
+    await held;
+    return { stop: () => void stopped++ };
+  },
+});
+
+function hold(): void {
+  held = new Promise((resolve) => {
+    release = resolve;
+  });
+}
+
+beforeEach(async () => {
+  clock = manualClock();
+  fails = false;
+  held = Promise.resolve();
+  started = [];
+  stopped = 0;
+  engine = await inMemoryEngine({ modules: [shop], clock, config: { "svc-shop": 1 } });
+});
+afterEach(() => engine.stop());
+
+async function pauseEnds(): Promise<void> {
+  clock.advance(1_000);
+  await turn();
+}
+
+it("starts a module again after a failed attempt", async () => {
+  fails = true;
+  const restarting = engine.restartModule("svc-shop");
+  await turn();
+  expect(engine.moduleStates()).toMatchObject([{ state: "failed", reason: "a test" }]);
+  fails = false;
+  await pauseEnds();
+  await restarting;
+  expect(engine.moduleStates()).toMatchObject([{ state: "running" }]);
+  expect([started, stopped]).toEqual([[1, 1, 1], 1]);
+});
+
+it("does not start a module again that was removed in the pause after a failed attempt", async () => {
+  fails = true;
+  const restarting = engine.restartModule("svc-shop");
+  await turn();
+  fails = false;
+  await engine.applyModules([]);
+  await pauseEnds();
+  await restarting;
+  expect([engine.moduleStates(), started]).toEqual([[], [1, 1]]);
+});
+
+it.each<{ requests: readonly ModuleRequest[] }>([{ requests: [] }, { requests: [{ name: "svc-shop", config: 2 }] }])(
+  "applies a new config that comes while a module starts again: $requests",
+  async ({ requests }) => {
+    hold();
+    const restarting = engine.restartModule("svc-shop");
+    await turn();
+    const applied = engine.applyModules(requests);
+    await turn();
+    release();
+    expect(await applied).toEqual([]);
+    await restarting;
+    expect(engine.moduleStates()).toHaveLength(requests.length);
+    expect(started).toEqual([1, 1, ...requests.map(({ config }) => config)]);
+    expect(stopped).toBe(started.length - requests.length);
+  },
+);
+
+it("stops a module that is being started when the engine stops", async () => {
+  hold();
+  const restarting = engine.restartModule("svc-shop");
+  await turn();
+  const stopping = engine.stop();
+  await turn();
+  release();
+  await stopping;
+  expect([started, stopped]).toEqual([[1, 1], 2]);
+  await restarting;
+  expect(engine.moduleStates()).toEqual([]);
+});
