@@ -10,6 +10,7 @@ import {
   PermissionViolationError,
   RequestError,
   type Status,
+  UserAuthenticationExpiredError,
 } from "@nats-io/transport-node";
 import type { NatsSettings } from "../../config/blocks/cluster-block.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -23,6 +24,16 @@ const RETRY_MS = 250;
 const START_WAIT_MS = 20_000;
 /** A server that answers no ping for this long counts as lost, in milliseconds. */
 const PING_MS = 2_000;
+
+/** Codes of errors of the name service and the network. */
+const UNREACHABLE = /^(?:ENOTFOUND|EAI_|ECONN|ETIMEDOUT|EPIPE|EHOST|ENET|EADDR)/;
+/** Codes of OpenSSL and of the check of a certificate. */
+const TLS =
+  /^(?:EPROTO|ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_|INVALID_|HOSTNAME_MISMATCH|PATH_LENGTH_)/;
+/** Messages of the client about a server without TLS. */
+const TLS_MESSAGES = ["server does not support 'tls'", "'tls' is not available on this server"];
+/** Message of the client when something else than a NATS server answers. */
+const NO_NATS_MESSAGE = "unexpected response from server";
 
 /** A connection that moves from server to server by itself. */
 export interface NatsClient {
@@ -74,13 +85,20 @@ export async function connectNats(parts: ConnectParts): Promise<NatsClient> {
   const { settings, logger, startWaitMs = START_WAIT_MS } = parts;
   const options = optionsOf(parts);
   const givenUpAt = performance.now() + startWaitMs;
+  // In an order of its own, so that not all engines use the first server.
+  const servers = shuffled(settings.servers);
   let isReported = false;
-  for (;;) {
+  let finalProblems = 0;
+  for (let round = 0; ; round++) {
     try {
-      return follow(await connect(options), logger);
+      // The client tries all servers and tells the problem of the last one only. Each is the last one in its turn.
+      const at = round % servers.length;
+      const inTurn = [...servers.slice(at), ...servers.slice(0, at)];
+      return follow(await connect({ ...options, servers: inTurn, noRandomize: true }), logger);
     } catch (error) {
       const problem = problemOf(error as Error, settings);
-      if (problem.isFinal || performance.now() >= givenUpAt) throw new NatsProblem(problem.message);
+      finalProblems = problem.isFinal ? finalProblems + 1 : 0;
+      if (finalProblems >= servers.length || performance.now() >= givenUpAt) throw new NatsProblem(problem.message);
       if (!isReported)
         logger.warn("no NATS server answers yet", { servers: settings.servers, problem: problem.message });
       isReported = true;
@@ -89,10 +107,16 @@ export async function connectNats(parts: ConnectParts): Promise<NatsClient> {
   }
 }
 
+function shuffled(servers: readonly string[]): readonly string[] {
+  return servers
+    .map((server) => ({ server, at: Math.random() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ server }) => server);
+}
+
 function optionsOf({ settings, cluster, node }: ConnectParts): ConnectionOptions {
-  const { servers, nkeySeed, credentials, user, password, token, tls } = settings;
+  const { nkeySeed, credentials, user, password, token, tls } = settings;
   return {
-    servers: [...servers],
     name: `svc ${cluster} ${node}`,
     // Within what a node may use, so that one permission suffices.
     inboxPrefix: `svc.${cluster}.inbox`,
@@ -105,6 +129,8 @@ function optionsOf({ settings, cluster, node }: ConnectParts): ConnectionOptions
     reconnectJitterTLS: 100,
     // Another server may know the credentials.
     ignoreAuthErrorAbort: true,
+    // Without TLS, all configured servers are on this machine. One that a server announces may be on another.
+    ignoreClusterUpdates: tls === undefined,
     ...(nkeySeed === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(nkeySeed)) }),
     ...(credentials === undefined ? {} : { authenticator: credsAuthenticator(readPem("credentials", credentials)) }),
     ...(user === undefined ? {} : { user, pass: password ?? "" }),
@@ -131,32 +157,44 @@ function readPem(key: string, file: string): Buffer {
   }
 }
 
+interface ConnectFailure {
+  readonly message: string;
+  readonly isFinal: boolean;
+}
+
 /** Returns what is wrong, for people, and whether trying again is of no use. */
-function problemOf(error: Error, { servers }: NatsSettings): { readonly message: string; readonly isFinal: boolean } {
+export function problemOf(error: Error, { servers }: Pick<NatsSettings, "servers">): ConnectFailure {
   const at = servers.join(", ");
   if (error instanceof NatsProblem) return { message: error.message, isFinal: true };
-  if (isRefusal(error))
+  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
+  const text = `${error.message}${cause}`;
+  const codes = codesOf(error);
+  const unreachable: ConnectFailure = {
+    message: `no NATS server can be reached at ${at} (${text}); start one (\`svc cluster nats-config\` prints its file), or correct engine.cluster.nats.servers`,
+    isFinal: false,
+  };
+  // First, because the message contains the name of a server, and that may be any word.
+  if (codes.some((code) => UNREACHABLE.test(code))) return unreachable;
+  if (error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError)
     return {
       message: `the NATS server at ${at} refuses the credentials: check nkey_seed, credentials, user or token in engine.cluster.nats, and the users in the server's file (${error.message})`,
       isFinal: true,
     };
-  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : "";
-  const text = `${error.message}${cause}`;
-  if (/certificate|self-signed|tls|ssl/i.test(text))
+  if (codes.some((code) => TLS.test(code)) || TLS_MESSAGES.includes(error.message))
     return {
       message: `the TLS connection to the NATS server at ${at} failed: check engine.cluster.nats.tls and the server's certificate (${text})`,
       isFinal: true,
     };
-  if (/parser error|INFO|protocol|bad url|invalid/i.test(error.message))
+  if (error instanceof SyntaxError || codes.includes("ERR_INVALID_URL") || error.message === NO_NATS_MESSAGE)
     return { message: `what listens at ${at} is no NATS server, or the address is wrong (${text})`, isFinal: true };
-  return {
-    message: `no NATS server can be reached at ${at} (${text}); start one (\`svc cluster nats-config\` prints its file), or correct engine.cluster.nats.servers`,
-    isFinal: false,
-  };
+  return unreachable;
 }
 
-function isRefusal(error: Error): boolean {
-  return error instanceof AuthorizationError || /authorization violation|authentication/i.test(error.message);
+function codesOf(error: Error): readonly string[] {
+  const codes: string[] = [];
+  for (let each: unknown = error; each instanceof Error; each = each.cause)
+    if ("code" in each && typeof each.code === "string") codes.push(each.code);
+  return codes;
 }
 
 function follow(nats: NatsConnection, logger: Logger): NatsClient {
