@@ -87,16 +87,32 @@ describe("a reader of the log", () => {
   });
 
   it.each([
-    ["the log begins later", LogTruncated, { first: 5, last: 9 }, []],
-    ["the log ends before what was seen", LogChanged, { last: 1 }, []],
-    ["an entry is missing", LogChanged, { last: 9 }, [3]],
-  ])("fails if %s", async (_, kind, ends, lost) => {
+    ["the log begins later", LogTruncated, { first: 5, last: 9 }],
+    ["the log ends before what was seen", LogChanged, { last: 1 }],
+  ])("fails if %s", async (_, kind, ends) => {
     state = { ...state, ...ends };
-    missing = new Set(lost);
     await startFrom(3);
     for (let count = 0; count < 5; count++) await turn();
     expect(failures).toEqual([expect.any(kind)]);
     expect(seen).toEqual([]);
+  });
+
+  it("waits for an entry that the log has but does not return, and fails after 15 s", async () => {
+    state = { ...state, last: 9 };
+    missing = new Set([3]);
+    await startFrom(3);
+    await advance(14_000);
+    expect([seen, failures]).toEqual([[], []]);
+    missing.clear();
+    await advance(500);
+    expect([seen, failures]).toEqual([[3, 4, 5, 6, 7, 8, 9], []]);
+
+    state = { ...state, last: 10 };
+    missing = new Set([10]);
+    await advance(16_000);
+    expect(failures).toEqual([]);
+    await advance(2_000);
+    expect(failures).toEqual([expect.any(LogChanged)]);
   });
 
   it("fails if the log is another one than before", async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { LogChanged, type LogEntry, type LogState, LogTruncated, LogUnavailable } from "../../store/log.ts";
+import { SETTLE_MS } from "./log-end.ts";
 
 /** Without a live entry the end of the log is looked up after this time, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
@@ -33,6 +34,8 @@ export class EntryReader {
   #mustLook = true;
   #cancelTimer = (): void => {};
   #isLateTimerSet = false;
+  /** An entry that the log has but does not return, and since when, on the monotonic clock. */
+  #missing: { readonly position: number; readonly since: number } | undefined;
 
   constructor(parts: EntryReaderParts) {
     this.#parts = parts;
@@ -129,8 +132,14 @@ export class EntryReader {
     // It may have been truncated meanwhile.
     await this.#look();
     if (this.#isStopped || this.#next > position) return;
-    if (position <= last) this.#fail(new LogChanged(`entry ${position} of the log is missing`));
-    else throw new LogUnavailable(`entry ${position} is not readable yet`);
+    const now = this.#parts.clock.monotonic();
+    if (position > last) this.#missing = undefined;
+    else if (this.#missing?.position !== position) this.#missing = { position, since: now };
+    else if (now - this.#missing.since >= SETTLE_MS) {
+      this.#fail(new LogChanged(`entry ${position} of the log is missing`));
+      return;
+    }
+    throw new LogUnavailable(`entry ${position} is not readable yet`);
   }
 
   /** Compares the log with what was seen of it. */

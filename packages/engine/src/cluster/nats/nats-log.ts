@@ -25,6 +25,7 @@ import {
 } from "../../store/log.ts";
 import { isUnheard, type NatsClient, NatsProblem, permissionProblem } from "./connect.ts";
 import { EntryReader } from "./entry-reader.ts";
+import { LogEnd } from "./log-end.ts";
 
 /** How long one request to the servers may take, in milliseconds. */
 const REQUEST_MS = 3_000;
@@ -38,11 +39,6 @@ const ATTEMPT_MS = 500;
 const RETRY_MS = 250;
 /** How long the servers remember the ids of entries, in milliseconds. Longer than one append is tried again. */
 const DUPLICATE_WINDOW_MS = 120_000;
-/**
- * How long a log may end before an entry that was seen, in milliseconds, until it counts as gone back. A former leader
- * answers for some seconds after it lost its majority.
- */
-const BEHIND_MS = 15_000;
 /** Pause before an append that may succeed at once is repeated, in milliseconds. */
 const PASSING_MS = 50;
 const IDENTITY = "svc_identity";
@@ -54,6 +50,11 @@ const STREAM_EXISTS = 10_058;
 const NO_MESSAGE = 10_037;
 /** Another append of the same entry is under way. */
 const DUPLICATE_UNDER_WAY = 10_158;
+
+interface Opened {
+  readonly identity: string;
+  readonly copies: number;
+}
 
 export interface NatsLogParts {
   readonly client: NatsClient;
@@ -78,19 +79,20 @@ export class NatsLog implements Log {
   readonly #manager: JetStreamManager;
   readonly #stream: string;
   readonly #identity: string;
-  /** Highest position that was seen here. */
-  #highest = 0;
-  /** Since when the log ends before it, on the monotonic clock. */
-  #behindSince: number | undefined;
+  /** Number of servers that keep the log. */
+  #copies: number;
+  readonly #end: LogEnd;
   readonly #readers = new Set<EntryReader>();
 
-  private constructor(parts: NatsLogParts, manager: JetStreamManager, identity: string) {
+  private constructor(parts: NatsLogParts, manager: JetStreamManager, { identity, copies }: Opened) {
     this.#parts = parts;
     this.#clock = parts.clock ?? systemClock;
+    this.#end = new LogEnd(this.#clock);
     this.#publisher = jetstream(parts.client.nats, { timeout: REQUEST_MS });
     this.#manager = manager;
     this.#stream = streamName(parts.cluster, parts.store);
     this.#identity = identity;
+    this.#copies = copies;
   }
 
   /** Opens the log, and creates it if there is none. Rejects with NatsProblem. */
@@ -103,7 +105,12 @@ export class NatsLog implements Log {
       throw new NatsProblem(
         `the NATS servers have a stream ${info.config.name} that is not of svc: give the cluster another name (engine.cluster.name), or remove the stream`,
       );
-    return new NatsLog(parts, manager, identity);
+    return new NatsLog(parts, manager, { identity, copies: info.config.num_replicas });
+  }
+
+  /** Number of servers that keep the log, as it was last seen. */
+  get copies(): number {
+    return this.#copies;
   }
 
   async append(id: string, bytes: Uint8Array): Promise<number> {
@@ -115,7 +122,7 @@ export class NatsLog implements Log {
       try {
         const options = { msgID: id, timeout: REQUEST_MS, expect: { streamName: this.#stream } };
         const { seq } = await this.#publisher.publish(this.#subject("log"), bytes, options);
-        this.#noteHighest(seq);
+        this.#end.seen(seq);
         for (const reader of this.#readers) reader.expect(seq);
         return seq;
       } catch (error) {
@@ -131,14 +138,14 @@ export class NatsLog implements Log {
     onFailed: (error: LogTruncated | LogChanged) => void,
   ): Follow {
     const { client } = this.#parts;
-    this.#noteHighest(from - 1);
+    this.#end.known(from - 1);
     const reader = new EntryReader({
       from,
       clock: this.#clock,
       state: () => this.state(),
       read: (position) => this.read(position),
       onEntry: (entry) => {
-        this.#noteHighest(entry.position);
+        this.#end.seen(entry.position);
         onEntry(entry);
       },
       onFailed: (error) => {
@@ -149,7 +156,9 @@ export class NatsLog implements Log {
     const subscription = client.nats.subscribe(this.#subject("entry"), {
       callback: (error, { data, headers }) => {
         const position = Number(headers?.get("Nats-Sequence"));
-        if (error === null && position > 0) reader.live({ position, id: headers?.get(MESSAGE_ID) ?? "", bytes: data });
+        if (error !== null || !(position > 0)) return;
+        this.#end.seen(position);
+        reader.live({ position, id: headers?.get(MESSAGE_ID) ?? "", bytes: data });
       },
     });
     const stopListening = client.onUp(() => reader.lookAgain());
@@ -186,7 +195,10 @@ export class NatsLog implements Log {
     }
     const { first_seq: first, last_seq: last } = info.state;
     const identity = info.config.metadata?.[IDENTITY] ?? "none";
-    if (identity === this.#identity) this.#checkEnd(last);
+    if (identity === this.#identity) {
+      this.#copies = info.config.num_replicas;
+      this.#end.check(last);
+    }
     return { identity, first: Math.max(1, first), last };
   }
 
@@ -196,22 +208,6 @@ export class NatsLog implements Log {
     } catch (error) {
       throw unavailable(error);
     }
-  }
-
-  /** Throws LogUnavailable while an answer without entries that were seen may be that of a former leader. */
-  #checkEnd(last: number): void {
-    if (last >= this.#highest) {
-      this.#behindSince = undefined;
-      return;
-    }
-    const now = this.#clock.monotonic();
-    this.#behindSince ??= now;
-    if (now - this.#behindSince < BEHIND_MS)
-      throw new LogUnavailable(`a server answers that the log ends at ${last}, but it had ${this.#highest} entries`);
-  }
-
-  #noteHighest(position: number): void {
-    if (position > this.#highest) this.#highest = position;
   }
 
   /** The identity is in the subjects, so that nothing is appended to a stream that replaced this one. */
@@ -242,8 +238,7 @@ async function ensureStream(manager: JetStreamManager, parts: NatsLogParts): Pro
   for (;;) {
     try {
       const found = await manager.streams.info(name);
-      if (found.config.num_replicas < replicas) await addReplicas(manager, found, parts);
-      return found;
+      return found.config.num_replicas < replicas ? await addReplicas(manager, found, parts) : found;
     } catch (error) {
       const code = codeOf(error);
       try {
@@ -286,19 +281,17 @@ function create(
   });
 }
 
-/** Copies a log to further servers, e.g. after one server became three. */
-async function addReplicas(manager: JetStreamManager, { config }: StreamInfo, parts: NatsLogParts): Promise<void> {
+/** Copies a log to further servers, e.g. after one server became three. Resolves with the stream as it is then. */
+async function addReplicas(manager: JetStreamManager, found: StreamInfo, parts: NatsLogParts): Promise<StreamInfo> {
   const { replicas, logger } = parts;
+  const { name: stream, num_replicas: copies } = found.config;
   try {
-    await manager.streams.update(config.name, { num_replicas: replicas });
-    logger.info("a log is copied to further NATS servers", { stream: config.name, replicas });
+    const updated = await manager.streams.update(stream, { num_replicas: replicas });
+    logger.info("a log is copied to further NATS servers", { stream, replicas });
+    return updated;
   } catch (error) {
-    logger.warn("a log has fewer copies than there are NATS servers", {
-      stream: config.name,
-      copies: config.num_replicas,
-      wanted: replicas,
-      error,
-    });
+    logger.warn("a log has fewer copies than there are NATS servers", { stream, copies, wanted: replicas, error });
+    return found;
   }
 }
 
