@@ -9,15 +9,14 @@ import type { OpenStore, ProcedureTable, Store, StoreOptions } from "../kernel/s
 import { openStore } from "../store/open-store.ts";
 import { openReplicatedStore } from "../store/replicated/open-replicated-store.ts";
 import type { ReplicatedStore } from "../store/replicated/replicated-store.ts";
+import { clusterHealth, twinProblem } from "./cluster-health.ts";
 import { Expulsion, storeRunOf } from "./expel.ts";
-import { checkServer, durabilityOf, type LogDurability } from "./nats/check-server.ts";
+import { checkServer, durabilityOf } from "./nats/check-server.ts";
 import { connectNats, type NatsClient } from "./nats/connect.ts";
+import { DurabilityWatch } from "./nats/durability-watch.ts";
 import { natsLink } from "./nats/nats-link.ts";
 import { NatsLog } from "./nats/nats-log.ts";
 import { nodeIdOf } from "./node-id.ts";
-
-/** Without a server for this long the engine is not ready, in milliseconds. */
-const DOWN_MS = 5_000;
 
 export interface ClusterParts {
   readonly settings: ClusterSettings;
@@ -32,14 +31,16 @@ export interface ClusterParts {
 export class Cluster {
   readonly #parts: ClusterParts;
   readonly #client: NatsClient;
-  readonly #durability: LogDurability;
+  readonly #durability: DurabilityWatch;
+  /** The logs of the open stores, by what they are for. */
+  readonly #logs = new Map<string, NatsLog>();
   readonly #stores = new Set<ReplicatedStore<ProcedureTable>>();
   #openedStores = 0;
   #nodes: Nodes | undefined;
   #stopVoting = (): void => {};
   readonly nodeOptions: NodeOptions;
 
-  private constructor(parts: ClusterParts, client: NatsClient, durability: LogDurability) {
+  private constructor(parts: ClusterParts, client: NatsClient, durability: DurabilityWatch) {
     const { settings, dataDir } = parts;
     this.#parts = parts;
     this.#client = client;
@@ -49,13 +50,17 @@ export class Cluster {
 
   /** Connects to the servers. Rejects with an Error that says what to do. */
   static async connect(parts: ClusterParts): Promise<Cluster> {
-    const { settings, logger } = parts;
+    const { settings, logger, clock = systemClock } = parts;
     const { name: cluster, node, nats } = settings;
     const client = await connectNats({ settings: nats, cluster, node, logger });
+    let durability: DurabilityWatch | undefined;
     try {
       await checkServer(client.nats, cluster);
-      return new Cluster(parts, client, await durabilityOf(client.nats, cluster));
+      const ask = (): ReturnType<typeof durabilityOf> => durabilityOf(client.nats, cluster);
+      durability = await DurabilityWatch.start({ ask, onUp: (listener) => client.onUp(listener), clock });
+      return new Cluster(parts, client, durability);
     } catch (error) {
+      durability?.stop();
       await client.close();
       throw error;
     }
@@ -77,28 +82,21 @@ export class Cluster {
 
   /** Throws an Error if another engine of the cluster has the name of this one. */
   checkName(): void {
-    const problem = this.#nameProblem();
-    if (problem !== undefined) throw new Error(problem);
+    const { node } = this.#parts.settings;
+    const twin = [...(this.#nodes?.peers() ?? [])].find(({ name }) => name === node);
+    if (twin !== undefined) throw new Error(twinProblem(node, twin));
   }
 
   health(): ComponentHealth {
-    const { settings } = this.#parts;
     const downSince = this.#client.downSince();
-    const servers = settings.nats.servers.join(", ");
-    if (downSince !== undefined) {
-      const details = `no NATS server can be reached (${servers}): nothing that the engines share can be written`;
-      return { status: performance.now() - downSince < DOWN_MS ? "degraded" : "unhealthy", details };
-    }
-    const nameProblem = this.#nameProblem();
-    if (nameProblem !== undefined) return { status: "unhealthy", details: nameProblem };
-    const { durability, reason } = this.#durability;
-    if (durability === "relaxed") return { status: "degraded", details: `durability: relaxed; ${reason}` };
-    const peers = [...(this.#nodes?.peers() ?? [])].map(({ name }) => name).sort();
-    const others = peers.length === 0 ? "no other engine is there" : `with ${peers.join(", ")}`;
-    return {
-      status: "healthy",
-      details: `${settings.node} of cluster ${settings.name}, ${others}; durability: durable`,
-    };
+    return clusterHealth({
+      settings: this.#parts.settings,
+      self: this.#nodes?.self ?? { run: "", startedAtMs: 0 },
+      peers: [...(this.#nodes?.peers() ?? [])],
+      downForMs: downSince === undefined ? undefined : performance.now() - downSince,
+      durability: this.#durability.last,
+      copies: new Map([...this.#logs].map(([shared, log]) => [shared, log.copies])),
+    });
   }
 
   startDraining(): void {
@@ -108,6 +106,7 @@ export class Cluster {
   /** Leaves the other engines. The stores must be closed before. */
   async stop(): Promise<void> {
     this.#stopVoting();
+    this.#durability.stop();
     this.#nodes?.stop();
     await this.#client.close();
   }
@@ -123,29 +122,27 @@ export class Cluster {
       ...{ replicas: settings.nats.replicas, logger },
     });
     if (file !== undefined) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const forget = (): void => {
+      this.#stores.delete(known);
+      if (this.#logs.get(shared) === log) this.#logs.delete(shared);
+    };
     const store = await openReplicatedStore<Procedures>({
       ...{ log, file, procedures, logger, node: this.nodeOptions.node },
       run: storeRunOf(engineRun, this.#openedStores++),
       ...(clock === undefined ? {} : { clock }),
       ...(timeoutClock === undefined ? {} : { timeoutClock }),
       onExpelled: () => {
-        this.#stores.delete(known);
+        forget();
         this.#parts.onExpelled(shared);
       },
       onClosed: () => {
-        this.#stores.delete(known);
+        forget();
         onClosed?.();
       },
     });
     const known = store as unknown as ReplicatedStore<ProcedureTable>;
     this.#stores.add(known);
+    this.#logs.set(shared, log);
     return store;
-  }
-
-  #nameProblem(): string | undefined {
-    const { node } = this.#parts.settings;
-    const twin = [...(this.#nodes?.peers() ?? [])].find(({ name }) => name === node);
-    if (twin === undefined) return undefined;
-    return `another engine of the cluster is called ${node}, too (run ${twin.run}): give each a name of its own with engine.cluster.node`;
   }
 }

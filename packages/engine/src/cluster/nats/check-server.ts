@@ -17,6 +17,8 @@ export interface LogDurability {
   readonly durability: "durable" | "relaxed";
   /** Why it is relaxed, and what to do. */
   readonly reason?: string;
+  /** Number of servers of the cluster, as far as it is known. */
+  readonly servers: number;
 }
 
 /** Rejects with NatsProblem if the server is too old, lacks JetStream or accepts only small messages. */
@@ -61,12 +63,16 @@ async function checkJetStream(nats: NatsConnection, at: string, cluster: string)
 
 interface ServerReport {
   readonly server?: { readonly name?: string };
-  readonly data?: { readonly config?: { readonly sync_interval?: number; readonly sync_always?: boolean } };
+  readonly data?: {
+    readonly config?: { readonly sync_interval?: number; readonly sync_always?: boolean };
+    readonly meta_cluster?: { readonly cluster_size?: number };
+  };
 }
 
 /**
  * Asks all servers whether they sync before they acknowledge. Servers tell it to accounts that import the system
- * account's service only, as in the file of `svc cluster nats-config`. If none answers, it must be taken for not so.
+ * account's service only, as in the file of `svc cluster nats-config`. One that does not answer must be taken for not
+ * so. Never rejects.
  */
 export async function durabilityOf(nats: NatsConnection, cluster: string): Promise<LogDurability> {
   const reports: ServerReport[] = [];
@@ -80,19 +86,29 @@ export async function durabilityOf(nats: NatsConnection, cluster: string): Promi
   } catch {
     // No server answers: see below.
   }
+  return durabilityIn(reports, nats.info?.connect_urls ?? []);
+}
+
+/** `urls`: addresses that the servers announce. A server that listens at all addresses of its machine has several. */
+export function durabilityIn(reports: readonly ServerReport[], urls: readonly string[]): LogDurability {
+  const sizes = reports.map(({ data }) => Number(data?.meta_cluster?.cluster_size ?? 1));
+  const servers = reports.length === 0 ? Math.max(1, urls.length) : Math.max(reports.length, ...sizes);
+  const relaxed = (reason: string): LogDurability => ({ durability: "relaxed", reason, servers });
   if (reports.length === 0)
-    return {
-      durability: "relaxed",
-      reason:
-        "the NATS servers do not tell whether they sync each write to disk; with a file as `svc cluster nats-config` prints it they do",
-    };
+    return relaxed(
+      "the NATS servers do not tell whether they sync each write to disk; with a file as `svc cluster nats-config` prints it they do",
+    );
   const unsynced = reports.filter(({ data }) => data?.config?.sync_always !== true);
-  if (unsynced.length === 0) return { durability: "durable" };
   const names = unsynced.map(({ server }) => server?.name ?? "?").join(", ");
-  return {
-    durability: "relaxed",
-    reason: `the NATS servers ${names} acknowledge writes before they are on disk; set sync_interval: always in their jetstream block`,
-  };
+  if (unsynced.length > 0)
+    return relaxed(
+      `the NATS servers ${names} acknowledge writes before they are on disk; set sync_interval: always in their jetstream block`,
+    );
+  if (reports.length < servers)
+    return relaxed(
+      `only ${reports.length} of ${servers} NATS servers tell whether they sync each write to disk; start the others, with a file as \`svc cluster nats-config\` prints it`,
+    );
+  return { durability: "durable", servers };
 }
 
 function isOlder(version: string, than: string): boolean {

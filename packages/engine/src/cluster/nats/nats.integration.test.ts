@@ -6,11 +6,13 @@ import { join } from "node:path";
 import { freePort } from "@svc-runtime/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NatsSettings } from "../../config/blocks/cluster-block.ts";
+import type { ComponentHealth } from "../../kernel/health-contract.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { linkSuite } from "../../kernel/nodes/testing/link-suite.ts";
 import { type LogEntry, LogUnavailable } from "../../store/log.ts";
 import { logSuite } from "../../store/testing/log-suite.ts";
 import { certificateFile } from "../../testing/certificates.ts";
+import { Cluster } from "../cluster.ts";
 import { checkServer, durabilityOf } from "./check-server.ts";
 import { connectNats, type NatsClient } from "./connect.ts";
 import { natsLink } from "./nats-link.ts";
@@ -20,6 +22,7 @@ import { serverConfig, serverConfigs } from "./server-config.ts";
 import { type NatsServers, startNatsServer, startNatsServers } from "./testing/nats-servers.ts";
 
 const CLUSTER = "test";
+const ledger = new URL("../../store/testing/ledger-procedures.js", import.meta.url);
 let servers: NatsServers;
 const clients: NatsClient[] = [];
 let count = 0;
@@ -110,6 +113,37 @@ describe("the log of NATS", () => {
   }, 60_000);
 });
 
+it("an engine that lists one of three servers shows that its logs have one copy, until it lists all", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "svc-nats-copies-"));
+  const healthWith = async (urls: readonly string[]): Promise<ComponentHealth> => {
+    const cluster = await Cluster.connect({
+      settings: { name: CLUSTER, node: "a", nats: { servers: urls, replicas: urls.length } },
+      ...{ dataDir, logger: silentLogger, onExpelled: () => {} },
+    });
+    const store = await cluster.openStoreOf(`run${urls.length}`)({
+      ...{ file: undefined, procedures: ledger, shared: "log18" },
+    });
+    try {
+      return cluster.health();
+    } finally {
+      await store.close();
+      await cluster.stop();
+    }
+  };
+  try {
+    expect(await healthWith(servers.urls.slice(0, 1))).toEqual({
+      status: "degraded",
+      details: expect.stringContaining("not enough NATS servers keep these logs: log18 (1), of 3"),
+    });
+    expect(await healthWith(servers.urls)).toEqual({
+      status: "healthy",
+      details: "a of cluster test, no other engine is there; durability: durable",
+    });
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});
+
 describe("the check of the servers at the start", () => {
   const settings = (...urls: string[]): NatsSettings => ({ servers: urls, replicas: 1 });
   const connectTo = async (given: NatsSettings, cluster = CLUSTER): Promise<NatsClient> => {
@@ -129,7 +163,7 @@ describe("the check of the servers at the start", () => {
   it("says whether writes are synced, if the servers tell it", async () => {
     const { nats } = clients[0] as NatsClient;
     await checkServer(nats, CLUSTER);
-    expect(await durabilityOf(nats, CLUSTER)).toEqual({ durability: "durable" });
+    expect(await durabilityOf(nats, CLUSTER)).toEqual({ durability: "durable", servers: 3 });
     expect(await durabilityOf(nats, `${CLUSTER}.none`)).toMatchObject({
       durability: "relaxed",
       reason: expect.stringContaining("do not tell"),
@@ -196,7 +230,7 @@ describe("the check of the servers at the start", () => {
       const { nats } = await connectTo(settings(server.url));
       await checkServer(nats, CLUSTER);
       expect(await durabilityOf(nats, CLUSTER)).toEqual({
-        durability: "relaxed",
+        ...{ durability: "relaxed", servers: 1 },
         reason: expect.stringContaining("the NATS servers late acknowledge writes before they are on disk"),
       });
     } finally {

@@ -94,7 +94,7 @@ const handlers: { readonly [Type in HandledType]: FrameHandler<Type> } = {
 /** The other nodes of the cluster: their workers are providers here, and this node's workers run their calls. */
 export class Nodes implements PeerListener {
   readonly #ports: NodePorts;
-  readonly #self: string;
+  readonly #self: Pick<NodeIdentity, "run" | "startedAtMs">;
   readonly #table: PeerTable;
   readonly #mirror: Mirror;
   readonly #parts = new Map<Peer, PeerParts>();
@@ -105,7 +105,7 @@ export class Nodes implements PeerListener {
 
   constructor(identity: Omit<NodeIdentity, "node" | "name">, options: NodeOptions, ports: NodePorts) {
     this.#ports = ports;
-    this.#self = identity.run;
+    this.#self = identity;
     const defer = options.defer ?? setImmediate;
     this.#table = new PeerTable({
       self: { ...identity, node: options.node, name: options.name },
@@ -120,6 +120,11 @@ export class Nodes implements PeerListener {
     this.questions = new AskNodes({ clock: ports.clock, name: options.name, peers: () => this.#table.up() });
     this.#mirror = new Mirror({ ...ports, defer, peers: () => this.#parts.keys() });
     ports.channels.setHome(homeOf(identity.run));
+  }
+
+  /** This run of the node. */
+  get self(): Pick<NodeIdentity, "run" | "startedAtMs"> {
+    return this.#self;
   }
 
   start(): void {
@@ -190,8 +195,8 @@ export class Nodes implements PeerListener {
       questions: this.questions,
       outgoing,
       incoming: new RemoteCalls(peer, { router, maxCallsHeld }),
-      mirror: new PeerMirror(peer, outgoing, { ...this.#ports, self: this.#self }),
-      channels: new RemoteChannels(peer, channels, this.#self),
+      mirror: new PeerMirror(peer, outgoing, { ...this.#ports, self: this.#self.run }),
+      channels: new RemoteChannels(peer, channels, this.#self.run),
     });
   }
 

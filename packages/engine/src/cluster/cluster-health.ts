@@ -1,0 +1,69 @@
+import type { ClusterSettings } from "../config/blocks/cluster-block.ts";
+import type { ComponentHealth } from "../kernel/health-contract.ts";
+import type { PeerView } from "../kernel/nodes/nodes.ts";
+import type { LogDurability } from "./nats/check-server.ts";
+
+/** Without a server for this long the engine is not ready, in milliseconds. */
+const DOWN_MS = 5_000;
+/** Number of servers that should keep each log, if there are so many. */
+const COPIES = 3;
+
+export interface ClusterFacts {
+  readonly settings: ClusterSettings;
+  /** This engine's run. */
+  readonly self: Pick<PeerView, "run" | "startedAtMs">;
+  readonly peers: readonly PeerView[];
+  /** How long there has been no server, in milliseconds; undefined while there is one. */
+  readonly downForMs: number | undefined;
+  readonly durability: LogDurability;
+  /** Number of servers that keep a log, by what the log is for. */
+  readonly copies: ReadonlyMap<string, number>;
+}
+
+export function clusterHealth(facts: ClusterFacts): ComponentHealth {
+  const { settings, downForMs, durability } = facts;
+  if (downForMs !== undefined) {
+    const servers = settings.nats.servers.join(", ");
+    const details = `no NATS server can be reached (${servers}): nothing that the engines share can be written`;
+    return { status: downForMs < DOWN_MS ? "degraded" : "unhealthy", details };
+  }
+  const problem = nameProblem(facts);
+  if (problem !== undefined) return problem;
+  const degraded = [
+    ...(durability.durability === "relaxed" ? [`durability: relaxed; ${durability.reason}`] : []),
+    ...copiesProblem(facts),
+  ];
+  if (degraded.length > 0) return { status: "degraded", details: degraded.join("; ") };
+  const peers = facts.peers.map(({ name }) => name).sort();
+  const others = peers.length === 0 ? "no other engine is there" : `with ${peers.join(", ")}`;
+  return {
+    status: "healthy",
+    details: `${settings.node} of cluster ${settings.name}, ${others}; durability: durable`,
+  };
+}
+
+/** Returns a message if another engine of the cluster has the name `node`. */
+export function twinProblem(node: string, twin: PeerView): string {
+  return `another engine of the cluster is called ${node}, too (run ${twin.run}): give each a name of its own with engine.cluster.node`;
+}
+
+/** Of two engines with one name the one that came later is of no use: it must not take the place of the other one. */
+function nameProblem({ settings: { node }, self, peers }: ClusterFacts): ComponentHealth | undefined {
+  const twins = peers.filter(({ name }) => name === node);
+  const earlier = twins.find(
+    ({ startedAtMs, run }) => startedAtMs < self.startedAtMs || (startedAtMs === self.startedAtMs && run < self.run),
+  );
+  if (earlier !== undefined) return { status: "unhealthy", details: twinProblem(node, earlier) };
+  const [later] = twins;
+  return later && { status: "degraded", details: twinProblem(node, later) };
+}
+
+function copiesProblem({ settings, durability, copies }: ClusterFacts): readonly string[] {
+  const wanted = Math.max(settings.nats.replicas, Math.min(COPIES, durability.servers));
+  const few = [...copies].filter(([, count]) => count < wanted).sort();
+  if (few.length === 0) return [];
+  const logs = few.map(([log, count]) => `${log} (${count})`).join(", ");
+  return [
+    `not enough NATS servers keep these logs: ${logs}, of ${wanted}; list all servers in engine.cluster.nats.servers or set replicas there to ${wanted}, start all servers, then start the engine again`,
+  ];
+}
