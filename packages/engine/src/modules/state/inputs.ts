@@ -107,6 +107,9 @@ export const queryInput = z.strictObject({
   }),
   scope: scope.optional(),
   prefix: prefixSchema.default(""),
+  exclude_system: z.boolean().default(false).meta({
+    description: "True: does not read scopes of the system, whose names start with __",
+  }),
   cursor,
   limit,
 });

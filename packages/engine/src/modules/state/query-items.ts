@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { CallError, Payload } from "@svc-runtime/protocol";
 import { problemText, readStateQuery, type StateQuery } from "@svc-runtime/protocol/query";
 import { itemLine } from "../../items/entry-json.ts";
@@ -8,10 +9,12 @@ import { cursorOfKey, keyOfCursor } from "../../items/page-cursor.ts";
 const MAX_SCANNED = 10_000;
 const MAX_SCOPES = 200;
 const MAX_BYTES = 6 * 1024 * 1024;
-/** Small, because the items of a page are tested without a break. */
+/** Small, because the items of a page are tested in one turn of the event loop. */
 const PAGE_ITEMS = 200;
 const PAGE_BYTES = 1024 * 1024;
 const SCOPES_PER_PAGE = 100;
+/** Scopes of the engine and the console begin with this. */
+const SYSTEM_PREFIX = "__";
 
 interface QueryInput {
   readonly query: string;
@@ -19,6 +22,7 @@ interface QueryInput {
   readonly prefix: string;
   readonly cursor?: string | null | undefined;
   readonly limit: number;
+  readonly exclude_system: boolean;
 }
 
 /** The last item that was read; without a key, the scope was read to its end. */
@@ -33,7 +37,7 @@ interface Position {
  */
 export async function queryItems(
   store: ItemStore,
-  { query: text, scope, prefix, cursor, limit }: QueryInput,
+  { query: text, scope, prefix, cursor, limit, exclude_system: excludeSystem }: QueryInput,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<Payload> {
@@ -42,9 +46,11 @@ export async function queryItems(
   const found: string[] = [];
   let [scanned, scopes, bytes] = [0, 0, 0];
   let next: Position | undefined;
-  const range = { scope, prefix, query, from: cursor == null ? undefined : positionOf(cursor) };
-  for await (const { scope: each, item } of itemsOf(store, range)) {
-    signal.throwIfAborted();
+  const from = cursor == null ? undefined : positionOf(cursor);
+  const only = scope ?? query.scope;
+  if (from !== undefined && only !== undefined && from.scope !== only)
+    throw new CallError("invalid_input", `\`cursor\`: is of scope ${from.scope}, not of ${only}`);
+  for await (const { scope: each, item } of itemsOf(store, { scope, prefix, query, from, excludeSystem }, signal)) {
     if (item === undefined) scopes += 1;
     else {
       scanned += 1;
@@ -65,25 +71,35 @@ interface Range {
   readonly query: StateQuery;
   /** Last position of the previous page. */
   readonly from: Position | undefined;
+  readonly excludeSystem: boolean;
 }
 
 /** Yields the items of the range, and each scope without an item at its end. */
 async function* itemsOf(
   store: ItemStore,
-  { scope, prefix, query, from }: Range,
+  { scope, prefix, query, from, excludeSystem }: Range,
+  signal: AbortSignal,
 ): AsyncGenerator<{ readonly scope: string; readonly item: Item | undefined }> {
   const keys = longerPrefix(prefix, query.prefix ?? "");
   if (keys === undefined || (scope !== undefined && query.scope !== undefined && scope !== query.scope)) return;
   for await (const each of scopesFrom(store, scope ?? query.scope, from)) {
+    if (excludeSystem && each.startsWith(SYSTEM_PREFIX)) continue;
     let after = from?.scope === each ? from.key : undefined;
     for (let more = true; more; ) {
       const page = await store.page(each, { prefix: keys, after, limit: PAGE_ITEMS, maxBytes: PAGE_BYTES });
+      await pause(signal);
       for (const item of page.items) yield { scope: each, item };
       after = page.items.at(-1)?.key;
       more = page.more && after !== undefined;
     }
     yield { scope: each, item: undefined };
   }
+}
+
+/** Lets the engine do other work, since a store may answer without a wait. Rejects if the call was cancelled. */
+async function pause(signal: AbortSignal): Promise<void> {
+  await nextTurn();
+  signal.throwIfAborted();
 }
 
 function candidate(

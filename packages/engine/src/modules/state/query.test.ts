@@ -57,6 +57,42 @@ it("reads a limited number of items in one call, and continues where it stopped"
   expect(second).toMatchObject({ cursor: null, scanned: 500 });
 });
 
+it("leaves other work a turn after each page that it reads", async () => {
+  await store("many", Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`k${at}`, at])));
+  let turns = 0;
+  let isDone = false;
+  const turn = (): void => {
+    turns += 1;
+    if (!isDone) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await query({ query: "value:none" });
+  isDone = true;
+  expect(turns).toBeGreaterThanOrEqual(5_000 / 200);
+});
+
+it("refuses the cursor of another scope", async () => {
+  await store("orders", { 1: 1, 2: 2 });
+  await store("users", { ada: 1, bob: 2 });
+  const { cursor } = await query({ query: "", scope: "orders", limit: 1 });
+  const refusal = { code: "invalid_input", message: "`cursor`: is of scope orders, not of users" };
+  await expect(query({ query: "", scope: "users", cursor })).rejects.toMatchObject(refusal);
+  await expect(query({ query: "scope:users", cursor })).rejects.toMatchObject(refusal);
+  expect(names(await query({ query: "", scope: "orders", cursor }))).toEqual(["orders/2"]);
+});
+
+it("does not read scopes of the system if they are excluded", async () => {
+  await store("__console", { 1: 1, 2: 2 });
+  await store("users", { ada: 1 });
+  expect(names(await query({ query: "" }))).toEqual(["__console/1", "__console/2", "users/ada"]);
+  const without = await query({ query: "", exclude_system: true, limit: 1 });
+  expect(names(without)).toEqual(["users/ada"]);
+  expect(without.scanned).toBe(1);
+  expect(names(await query({ query: "scope:__console", exclude_system: true }))).toEqual([]);
+  const { cursor } = await query({ query: "", limit: 1 });
+  expect(names(await query({ query: "", exclude_system: true, cursor }))).toEqual(["users/ada"]);
+});
+
 it("rejects a query or cursor that is not valid", async () => {
   await expect(query({ query: "scpe:x" })).rejects.toMatchObject({
     code: "invalid_input",
