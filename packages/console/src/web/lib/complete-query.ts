@@ -1,6 +1,7 @@
 // A file of its own, so that it can load after the page.
-import { MASK } from "@svc-runtime/protocol/secrets";
+import { isSecretName, MASK } from "@svc-runtime/protocol/secrets";
 import { call } from "./api.ts";
+import { maskedNamed } from "./secrets.ts";
 
 export { completeQuery } from "@svc-runtime/protocol/query";
 
@@ -23,13 +24,25 @@ const MAX_VALUE = 80;
 class Names {
   readonly values = new Map<string, Set<string>>();
 
+  /** Adds a name, and its value unless that is or contains a secret, or is an object. */
   add(name: string, value: unknown): void {
     const known = this.values.get(name) ?? new Set();
-    if (known.size === 0 && this.values.size >= MAX_NAMES) return;
+    if (!this.values.has(name) && this.values.size >= MAX_NAMES) return;
     this.values.set(name, known);
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    if (text !== MASK && text.length <= MAX_VALUE && known.size < MAX_VALUES) known.add(text);
+    const text = shownValue(name, value);
+    if (text !== undefined && text.length <= MAX_VALUE && known.size < MAX_VALUES) known.add(text);
   }
+}
+
+/** Returns the text of a value that may be offered. No query finds a masked value, so that it is not offered. */
+function shownValue(name: string, value: unknown): string | undefined {
+  // Secret if any segment of the name is: the separators between segments do not count.
+  if (value === undefined || isSecretName(name)) return undefined;
+  if (typeof value === "object" && value !== null) return undefined;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  // Attributes of spans are texts, also those that are lists or objects.
+  if (/^\s*[[{]/.test(text) || text.includes(MASK)) return undefined;
+  return maskedNamed(name, text) === text ? text : undefined;
 }
 
 interface Span {
@@ -68,12 +81,17 @@ async function loadEntries(names: Names): Promise<void> {
 
 async function loadItems(names: Names): Promise<void> {
   interface Item {
-    readonly scope: string;
+    readonly key: string;
     readonly value: unknown;
   }
-  const { items } = await call<{ readonly items: readonly Item[] }>("state::query", { query: "", limit: ITEMS });
-  for (const { scope, value } of items) {
-    if (scope.startsWith("__") || typeof value !== "object" || value === null || Array.isArray(value)) continue;
-    for (const [name, member] of Object.entries(value)) names.add(`value.${name}`, member);
+  const { items } = await call<{ readonly items: readonly Item[] }>("state::query", {
+    query: "",
+    limit: ITEMS,
+    exclude_system: true,
+  });
+  for (const { key, value } of items) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
+    for (const [name, member] of Object.entries(value))
+      names.add(`value.${name}`, isSecretName(key) ? undefined : member);
   }
 }
