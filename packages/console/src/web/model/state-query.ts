@@ -22,21 +22,29 @@ export interface FoundItems {
   readonly cursor: string | null;
 }
 
-/** Maximum requests of one search. Each reads up to 10,000 items. */
-const MAX_REQUESTS = 10;
+/** Maximum requests of one search, which the user can continue. Each reads up to 10,000 items. */
+const MAX_REQUESTS = 2;
 const PREVIEW = 160;
+
+interface SearchOptions {
+  readonly limit: number;
+  /** Whether scopes of the system are searched, too. */
+  readonly withSystem: boolean;
+  readonly cursor?: string | null;
+  readonly signal: AbortSignal;
+}
 
 /** Returns up to `limit` state items that match a query, and possibly none although more follow. */
 export async function queryState(
   query: string,
-  { limit, cursor, signal }: { readonly limit: number; readonly cursor?: string | null; readonly signal: AbortSignal },
+  { limit, withSystem, cursor, signal }: SearchOptions,
 ): Promise<FoundItems> {
   const items: FoundItem[] = [];
   let scanned = 0;
   let next = cursor ?? null;
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
-    const payload = JSON.stringify({ query, limit: limit - items.length, cursor: next });
-    const members = memberTexts(await callText("state::query", payload, { signal }));
+    const input = { query, limit: limit - items.length, cursor: next, exclude_system: !withSystem };
+    const members = memberTexts(await callText("state::query", JSON.stringify(input), { signal }));
     items.push(...elementTexts(members.get("items") ?? "[]").map(readItem));
     scanned += JSON.parse(members.get("scanned") ?? "0") as number;
     next = JSON.parse(members.get("cursor") ?? "null") as string | null;

@@ -131,12 +131,19 @@ async function findLogs(query: string, search: SearchOf<"query">, signal: AbortS
 }
 
 async function findItems(query: string, _search: SearchOf<"query">, signal: AbortSignal): Promise<Answer> {
-  const answer = await queryState(query, { limit: LIMIT, signal });
+  const answer = await queryState(query, { limit: LIMIT, withSystem: false, signal });
   const rows = answer.items.map((item) => ({
     ...{ kind: "item" as const, item },
     id: `item ${JSON.stringify([item.scope, item.key])}`,
   }));
-  return { rows, countText: countText(rows.length, rows.length, answer.cursor !== null) };
+  // The States page continues the search.
+  const isPart = answer.cursor !== null && rows.length < LIMIT;
+  return {
+    rows,
+    countText: isPart
+      ? `${rows.length} in the first ${answer.scanned.toLocaleString("en-GB")} items`
+      : countText(rows.length, rows.length, answer.cursor !== null),
+  };
 }
 
 function countText(shown: number, total: number, isLowerBound: boolean): string {

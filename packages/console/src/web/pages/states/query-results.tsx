@@ -5,7 +5,6 @@ import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
-import { isSystemGroup } from "./model.ts";
 
 const PAGE = 100;
 
@@ -53,8 +52,8 @@ export default function QueryResults({
 }) {
   const [problem] = readStateQuery(query).problems;
   const found = useInfiniteQuery({
-    queryKey: ["state-items", "query", query],
-    queryFn: ({ pageParam, signal }) => queryState(query, { limit: PAGE, cursor: pageParam, signal }),
+    queryKey: ["state-items", "query", query, withSystem],
+    queryFn: ({ pageParam, signal }) => queryState(query, { limit: PAGE, withSystem, cursor: pageParam, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ cursor }) => cursor,
     enabled: problem === undefined,
@@ -68,7 +67,7 @@ export default function QueryResults({
     );
   }
   const pages = found.data?.pages ?? [];
-  const rows = pages.flatMap(({ items }) => items).filter(({ scope }) => withSystem || !isSystemGroup(scope));
+  const rows = pages.flatMap(({ items }) => items);
   const scanned = pages.reduce((sum, page) => sum + page.scanned, 0);
   return (
     <DataRegion
