@@ -2,12 +2,12 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
-import { importTelemetry } from "../lib/import-telemetry.ts";
+import { importTelemetry, importText } from "../lib/import-telemetry.ts";
 import { IMPORT_ATTRIBUTE, MAX_FILE_BYTES, parseTelemetry } from "../lib/telemetry-file.ts";
 import { bytes } from "../lib/time.ts";
 import { useLiveState } from "../lib/use-live.ts";
 import { Button } from "../ui/button.tsx";
-import { toast } from "../ui/toasts.tsx";
+import { keepToast, toast } from "../ui/toasts.tsx";
 import { useWriteRefusal } from "./use-hello.tsx";
 
 /**
@@ -27,14 +27,12 @@ export default function ImportButton({ isShort = false }: { readonly isShort?: b
         throw new Error(`the file has ${bytes(file.size)}; the maximum is ${bytes(MAX_FILE_BYTES)}`);
       const result = await importTelemetry(parseTelemetry(await file.text(), file.name));
       await queries.invalidateQueries();
-      const refused = result.refused === 0 ? "" : `; ${result.refused.toLocaleString("en-GB")} were not valid`;
-      toast(
-        `Imported ${countText(result.spans, "span")} and ${countText(result.entries, "log entry", "log entries")}${refused}`,
-      );
+      (result.problems.length === 0 ? toast : keepToast)(importText(file.name, result));
+      if (result.problems.length > 0 && result.spans + result.entries === 0) return;
       const q = `resource.${IMPORT_ATTRIBUTE}:${JSON.stringify(file.name)}`;
       await navigate({ to: "/query", search: { q } });
     } catch (thrown) {
-      toast(`${file.name} was not imported: ${(thrown as Error).message}`);
+      keepToast(`${file.name} was not imported: ${(thrown as Error).message}`);
     } finally {
       setPending(false);
     }
@@ -64,8 +62,4 @@ export default function ImportButton({ isShort = false }: { readonly isShort?: b
       />
     </>
   );
-}
-
-function countText(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-GB")} ${count === 1 ? one : many}`;
 }
