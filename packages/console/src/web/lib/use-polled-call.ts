@@ -7,20 +7,20 @@ export const POLL_MS = 5_000;
 
 /**
  * Polls a function of the engine while the page is live and visible, and keeps the last result. `key` identifies the
- * call. `payload` is created for each call, since most contain a time.
+ * call. `payload` is created for each call, since most contain a time. Stops when the caller may not call the function.
  */
 export function usePolledCall<Result>(
   functionId: string,
   key: readonly unknown[],
   payload: () => unknown,
-  { everyMs = POLL_MS, enabled = true }: { readonly everyMs?: number; readonly enabled?: boolean } = {},
+  { everyMs = POLL_MS, enabled = true }: { readonly everyMs?: number | false; readonly enabled?: boolean } = {},
 ): UseQueryResult<Result> {
   const { phase } = useLiveState();
   return useQuery({
     queryKey: [functionId, ...key],
     queryFn: ({ signal }) => call<Result>(functionId, payload(), { signal }),
     enabled,
-    refetchInterval: phase === "live" ? everyMs : false,
+    refetchInterval: ({ state: { error } }) => phase === "live" && untilNextCall(error, everyMs),
     placeholderData: keepPreviousData,
   });
 }
@@ -28,4 +28,10 @@ export function usePolledCall<Result>(
 /** Returns true if the module of the function is not configured. */
 export function isMissingFunction(error: Error | null): boolean {
   return error instanceof ApiFailure && /^function_not_found$/i.test(error.code);
+}
+
+/** Returns the time until the next call. A call that was refused for lack of rights is not repeated. */
+export function untilNextCall(error: Error | null, everyMs: number | false): number | false {
+  const isRefused = error instanceof ApiFailure && /^forbidden$/i.test(error.code);
+  return isRefused ? false : everyMs;
 }

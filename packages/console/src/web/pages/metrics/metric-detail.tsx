@@ -1,23 +1,17 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { bytes, duration } from "../../lib/time.ts";
-import { windowOf } from "../../lib/time-range.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { TimeChart } from "../../ui/time-chart.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import type { MetricInfo } from "./metric-info.ts";
-import { byLatest, labelText, latestOf, linesOf, MAX_LINES, type Series } from "./series-lines.ts";
+import { FALLBACK_RANGE, metricWindow } from "./metric-window.ts";
+import { byLatest, labelText, latestOf, linesOf, MAX_LINES, namesOf, type Series } from "./series-lines.ts";
 
 const route = getRouteApi("/metrics/{-$name}");
-const FALLBACK_RANGE = "15m";
 const PRESETS = ["5m", "15m", "1h", "6h", "24h", "7d"] as const;
-/** A week in hourly values. */
-const LONGEST_MS = 7 * 86_400_000;
-/** Enough points for the width of the chart. */
-const POINTS = 200;
-const SHORTEST_STEP_S = 10;
 /** Maximum series in the list below the chart. */
 const MAX_LISTED = 100;
 
@@ -26,25 +20,31 @@ const AGGREGATES: Readonly<Record<string, string>> = {
   ...{ p50: "Median", p95: "95th percentile", p99: "99th percentile" },
 };
 
+interface Answer {
+  readonly series: readonly Series[];
+  /** There are more series than the engine returns in one answer. */
+  readonly truncated?: boolean;
+}
+
 /** One metric over time: a chart of the series with the highest values, and all series with their latest value. */
 export function MetricDetail({ name, info }: { readonly name: string; readonly info: MetricInfo | undefined }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const { data, error, isPending, refetch } = usePolledCall<{ readonly series: readonly Series[] }>(
+  const { data, error, isPending, refetch } = usePolledCall<Answer>(
     "engine::metrics::series",
     ["metric", name, search.range, search.from, search.to],
     () => {
-      const nowMs = Date.now();
-      const { startMs = nowMs - LONGEST_MS, endMs } = windowOf(search, FALLBACK_RANGE, nowMs);
-      const step = Math.ceil(((endMs ?? nowMs) - startMs) / 1_000 / POINTS);
-      return { names: [name], start_time: startMs, end_time: endMs, step_seconds: Math.max(SHORTEST_STEP_S, step) };
+      const { startMs, endMs, stepSeconds } = metricWindow(search, Date.now());
+      return { names: [name], start_time: startMs, end_time: endMs, step_seconds: stepSeconds };
     },
+    { everyMs: metricWindow(search, Date.now()).pollMs },
   );
   const wanted = (search.labels ?? "").toLowerCase();
   const series = useMemo(
     () => byLatest(data?.series ?? []).filter((each) => labelText(each).toLowerCase().includes(wanted)),
     [data, wanted],
   );
+  const names = useMemo(() => namesOf(series), [series]);
   const { times, lines } = useMemo(() => linesOf(series), [series]);
   const format = formatOf(info?.unit ?? data?.series[0]?.unit ?? "", series[0]?.aggregate);
   return (
@@ -95,12 +95,18 @@ export function MetricDetail({ name, info }: { readonly name: string; readonly i
             {series.length.toLocaleString("en-GB")}.
           </p>
         )}
+        {data?.truncated === true && (
+          <p role="note" className="text-[12px] text-warn">
+            This metric has more series than one answer of the engine contains. The chart and the list are made of{" "}
+            {data.series.length.toLocaleString("en-GB")} of them.
+          </p>
+        )}
         <ul aria-label="Series" className="flex flex-col">
-          {series.slice(0, MAX_LISTED).map((each) => {
+          {series.slice(0, MAX_LISTED).map((each, at) => {
             const latest = latestOf(each);
             return (
-              <li key={labelText(each)} className="flex gap-3 border-line/60 border-b py-1">
-                <code className="min-w-0 flex-1 break-words">{labelText(each)}</code>
+              <li key={names[at]} className="flex gap-3 border-line/60 border-b py-1">
+                <code className="min-w-0 flex-1 break-words">{names[at]}</code>
                 <span className="font-mono">{latest === undefined ? "no value" : format(latest)}</span>
               </li>
             );

@@ -25,3 +25,14 @@ it("draws the series with the highest latest values over the times of all", () =
   ]);
   expect(labelText({ labels: { queue: "a" }, service_name: "shop" })).toBe("shop queue=a");
 });
+
+it("never gives two series the same name", () => {
+  const of = (worker_id: string, labels = {}): Series => ({ ...series(labels, []), service_name: "shop", worker_id });
+  const all = [of("w1"), of("w2"), of("w3", { a: "1 b=2" }), of("w3", { a: "1", b: "2" })];
+  expect(linesOf(all).lines.map(({ name }) => name)).toEqual([
+    "shop worker=w1",
+    "shop worker=w2",
+    "shop worker=w3 a=1 b=2",
+    "shop worker=w3 a=1 b=2 (2)",
+  ]);
+});

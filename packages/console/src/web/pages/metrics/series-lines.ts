@@ -25,20 +25,42 @@ export function latestOf({ points }: Pick<Series, "points">): number | undefined
   return points.findLast(([, value]) => value !== null)?.[1] ?? undefined;
 }
 
-/** Returns the labels of a series as text; the service or `all` without labels. */
-export function labelText({ labels, service_name }: Pick<Series, "labels" | "service_name">): string {
-  const parts = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-  return [...(service_name === undefined ? [] : [service_name]), ...parts].join(" ") || "all";
+type Identity = Pick<Series, "labels" | "service_name" | "worker_id">;
+
+/** Returns the service, worker and labels of a series as text; `all` without any. */
+export function labelText({ labels, service_name, worker_id }: Identity): string {
+  const parts = [
+    ...(service_name === undefined ? [] : [service_name]),
+    ...(worker_id === undefined ? [] : [`worker=${worker_id}`]),
+    ...Object.entries(labels).map(([name, value]) => `${name}=${value}`),
+  ];
+  return parts.join(" ") || "all";
+}
+
+/**
+ * Returns a different name for each series. A number follows a name that is taken, e.g. by a series of another
+ * instrumentation scope.
+ */
+export function namesOf(series: readonly Identity[]): readonly string[] {
+  const names = new Set<string>();
+  for (const each of series) {
+    const name = labelText(each);
+    let unique = name;
+    for (let count = 2; names.has(unique); count++) unique = `${name} (${count})`;
+    names.add(unique);
+  }
+  return [...names];
 }
 
 /** Returns the lines of a chart, with the times of all series. */
 export function linesOf(series: readonly Series[]) {
   const shown = series.slice(0, MAX_LINES);
+  const names = namesOf(shown);
   const times = [...new Set(shown.flatMap(({ points }) => points.map(([ms]) => ms)))].sort((a, b) => a - b);
   const lines = shown.map((each, at) => {
     const values = new Map(each.points);
     return {
-      name: labelText(each),
+      name: names[at] ?? "",
       tone: TONES[at % TONES.length] ?? "accent",
       values: times.map((ms) => values.get(ms) ?? null),
     };
