@@ -32,7 +32,7 @@ function readColumns(stored: string | null): readonly string[] | undefined {
 
 /**
  * Returns the columns to draw: the chosen ones, or by default those that the width has room for. Columns that cannot be
- * chosen stay first.
+ * chosen, because their header is hidden, stay at their end of the table.
  */
 export function columnsToDraw<
   Column extends { readonly key: string; readonly from?: number; readonly headerHidden?: boolean },
@@ -42,8 +42,12 @@ export function columnsToDraw<
   const picked = chosen.flatMap((key) => columns.find((column) => column.key === key) ?? []);
   // A table without its minor columns, beside an open detail, may have none of the chosen ones.
   if (picked.length === 0) return byWidth;
+  const firstChoosable = columns.findIndex(({ headerHidden }) => headerHidden !== true);
+  const isFirst = (column: Column): boolean => columns.indexOf(column) < firstChoosable;
+  const fixed = byWidth.filter(({ headerHidden }) => headerHidden === true);
   return [
-    ...byWidth.filter(({ headerHidden }) => headerHidden === true),
+    ...fixed.filter(isFirst),
     ...picked.filter(({ headerHidden }) => headerHidden !== true),
+    ...fixed.filter((column) => !isFirst(column)),
   ];
 }

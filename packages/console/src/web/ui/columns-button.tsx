@@ -1,5 +1,6 @@
 import { Columns3 } from "lucide-react";
 import { type ComponentProps, lazy, Suspense } from "react";
+import { withUnavailable } from "../lib/with-unavailable.ts";
 import { PopoverButton } from "./popover.tsx";
 
 /** The code is loaded when the first menu opens. */
@@ -9,12 +10,21 @@ const ColumnsMenu = lazy(() => import("./columns-menu.tsx"));
 export default function ColumnsButton({
   table,
   className,
+  shown,
+  onChange,
   ...menu
 }: ComponentProps<typeof ColumnsMenu> & {
-  /** Name of the table; without it the button shows its own name. */
+  /** Name of a table whose columns are `all`; without it the button shows its own name. */
   readonly table?: string;
   readonly className?: string;
 }) {
+  const choice =
+    table === undefined
+      ? { shown, onChange }
+      : {
+          shown: shown?.filter((key) => menu.all.includes(key)),
+          onChange: (keys: string[] | undefined) => onChange(keys && [...withUnavailable(keys, shown, menu.all)]),
+        };
   return (
     <PopoverButton
       {...(table === undefined
@@ -27,7 +37,7 @@ export default function ColumnsButton({
         className: "w-64",
         content: () => (
           <Suspense>
-            <ColumnsMenu {...menu} />
+            <ColumnsMenu {...menu} {...choice} />
           </Suspense>
         ),
       }}

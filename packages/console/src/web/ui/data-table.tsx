@@ -256,7 +256,7 @@ export function DataTable<Row>({
             className="absolute top-px right-3 z-10 h-7 bg-surface px-1.5"
             all={choosable.map(({ key }) => key)}
             defaults={shown.filter(({ headerHidden }) => headerHidden !== true).map(({ key }) => key)}
-            shown={chosen?.filter((key) => choosable.some((column) => column.key === key))}
+            shown={chosen}
             labelOf={(key) => choosable.find((column) => column.key === key)?.header ?? key}
             onChange={choose}
           />

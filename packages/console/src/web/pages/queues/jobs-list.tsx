@@ -87,6 +87,8 @@ export function JobsList({
         )}
         <DataTable
           label="Jobs"
+          // The states have other columns, so each has a choice of its own.
+          id={`jobs-${state}`}
           columns={columns}
           rows={jobs}
           idOf={({ job_id }) => job_id}
