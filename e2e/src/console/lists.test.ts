@@ -81,9 +81,9 @@ it("counts alerts that began to fire on the bell until they are read", async () 
   const bell = page.getByRole("button", { name: /^Notifications/ });
   await page.getByRole("button", { name: "Notifications: 1 unread" }).click({ timeout: 40_000 });
   const list = page.getByRole("dialog", { name: "Notifications" });
-  await list.getByRole("button", { name: "Mark no-workers as read" }).click();
+  await list.getByRole("button", { name: "Mark as read: no-workers" }).click();
   await expect.poll(() => bell.getAttribute("aria-label")).toBe("Notifications");
-  await list.getByRole("button", { name: "Mark no-workers as unread" }).click();
+  await list.getByRole("button", { name: "Mark as unread: no-workers" }).click();
   await list.getByRole("button", { name: "Mark all as read" }).click();
   await expect.poll(() => bell.getAttribute("aria-label")).toBe("Notifications");
   await list.getByRole("link", { name: "no-workers" }).click();

@@ -58,7 +58,7 @@ export default function Notifications() {
       }
       opens={{
         label: "Notifications",
-        className: "flex max-h-[70vh] w-80 flex-col gap-2",
+        className: "flex max-h-[70vh] w-96 flex-col gap-2",
         content: (close) => (
           <>
             <div className="flex items-center gap-2 px-1">
@@ -67,32 +67,62 @@ export default function Notifications() {
                 Mark all as read
               </Button>
             </div>
-            {error !== null && <p className="px-1 text-danger">{error.message}</p>}
-            {events.length === 0 ? (
-              <p className="px-1 pb-1 text-ink-2">
-                No notifications. An{" "}
-                <Link to="/config" search={{ section: "alerts" }} className="text-accent underline" onClick={close}>
-                  alert
-                </Link>{" "}
-                that begins or ceases to fire is listed here.
-              </p>
-            ) : (
-              <ul className="min-h-0 overflow-auto">
-                {events.map((event) => (
-                  <Item
-                    key={idOfEvent(event)}
-                    event={event}
-                    isUnread={!isRead(marks, event)}
-                    onToggle={() => store(toggleRead(marks, event))}
-                    onOpen={close}
-                  />
-                ))}
-              </ul>
-            )}
+            <NotificationList
+              events={data === undefined ? undefined : events}
+              problem={error?.message}
+              isUnread={(event) => !isRead(marks, event)}
+              onToggle={(event) => store(toggleRead(marks, event))}
+              onOpen={close}
+            />
           </>
         ),
       }}
     />
+  );
+}
+
+/** `events` is undefined before the first answer. */
+export function NotificationList({
+  events,
+  problem,
+  isUnread,
+  onToggle,
+  onOpen,
+}: {
+  readonly events: readonly AlertEvent[] | undefined;
+  readonly problem: string | undefined;
+  readonly isUnread: (event: AlertEvent) => boolean;
+  readonly onToggle: (event: AlertEvent) => void;
+  /** Called when a link is followed. */
+  readonly onOpen: () => void;
+}) {
+  return (
+    <>
+      {problem !== undefined && <p className="px-1 text-danger">{problem}</p>}
+      {events === undefined && problem === undefined && <p className="px-1 pb-1 text-ink-2">Loading…</p>}
+      {events?.length === 0 && problem === undefined && (
+        <p className="px-1 pb-1 text-ink-2">
+          No notifications. An{" "}
+          <Link to="/config" search={{ section: "alerts" }} className="text-accent underline" onClick={onOpen}>
+            alert
+          </Link>{" "}
+          that begins or ceases to fire is listed here.
+        </p>
+      )}
+      {events !== undefined && events.length > 0 && (
+        <ul className="min-h-0 overflow-auto">
+          {events.map((event) => (
+            <Item
+              key={idOfEvent(event)}
+              event={event}
+              isUnread={isUnread(event)}
+              onToggle={() => onToggle(event)}
+              onOpen={onOpen}
+            />
+          ))}
+        </ul>
+      )}
+    </>
   );
 }
 
@@ -125,10 +155,10 @@ function Item({
       <Button
         look="ghost"
         className="h-6 px-1.5 text-[12px]"
-        aria-label={`Mark ${name} as ${isUnread ? "read" : "unread"}`}
+        aria-label={`Mark as ${isUnread ? "read" : "unread"}: ${name}`}
         onClick={onToggle}
       >
-        {isUnread ? "Read" : "Unread"}
+        {isUnread ? "Mark as read" : "Mark as unread"}
       </Button>
     </li>
   );
