@@ -40,7 +40,7 @@ describe("the address", () => {
     expect(resolveAddresses(undefined, " ws://b:1 ")).toEqual(["ws://b:1"]);
     expect(resolveAddresses(undefined, "ws://a:1, wss://b:2")).toEqual(["ws://a:1", "wss://b:2"]);
     expect(() => resolveAddresses("ws://a:1,", undefined)).toThrow('the address is not a URL: "ws://a:***"');
-    expect(() => resolveAddresses("ws://a,b:1", undefined)).toThrow("begin each of several addresses with ws://");
+    expect(() => resolveAddresses("ws://a,b:1", undefined)).toThrow("each of several with ws://");
     expect(resolveAddresses(undefined, "  ")).toEqual([DEFAULT_ADDRESS]);
     expect(resolveAddresses(undefined, undefined)).toEqual(["ws://localhost:49134"]);
     expect(resolveAddresses("wss://svc:token@host/", undefined)).toEqual(["wss://svc:token@host/"]);
@@ -48,9 +48,9 @@ describe("the address", () => {
 
   it("names its source if it is invalid", () => {
     expect(() => resolveAddresses(undefined, "nonsense")).toThrow('SVC_URL is not a URL: "nonsense"');
-    expect(() => resolveAddresses("ws//svc:t@ken@host:1/?k=v", undefined)).toThrow('is not a URL: "***@host:1/"');
+    expect(() => resolveAddresses("ws//svc:t@ken@host:1/?k=v", undefined)).toThrow('is not a URL: "***"');
     expect(() => resolveAddresses("ws://host:1x/p", undefined)).toThrow('is not a URL: "ws://host:***"');
-    expect(() => resolveAddresses("http://x", undefined)).toThrow("must begin with ws:// or wss://, not http://");
+    expect(() => resolveAddresses("http://x", undefined)).toThrow("must begin with ws:// or wss://; give it as");
   });
 
   it("may have commas in its password", () => {

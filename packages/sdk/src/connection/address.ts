@@ -36,33 +36,26 @@ export function streamsAddress(url: string | undefined, query: Readonly<Record<s
 }
 
 function checkAddress(address: string, source: string, example: string): void {
-  let url: URL;
+  let url: URL | undefined;
   try {
     url = new URL(address);
   } catch {
-    // Without the cause, which contains the whole address.
-    const among = address.includes(",") ? ", and each of several addresses with its own ws:// or wss://" : "";
-    throw new TypeError(`${source} is not a URL: ${JSON.stringify(shownPart(address))}; give it as ${example}${among}`);
+    // Not passed on: the error contains the whole address.
   }
-  if (url.protocol !== "ws:" && url.protocol !== "wss:") {
-    // Without `//`, what is before the colon may be a user or a token.
-    const not = address.startsWith(`${url.protocol}//`) ? `, not ${url.protocol}//` : "";
-    throw new TypeError(`${source} must begin with ws:// or wss://${not}; give it as ${example}`);
-  }
-  if (url.hostname.includes(","))
-    throw new TypeError(`${source} has a comma in a host name: begin each of several addresses with ws:// or wss://`);
+  // A comma in the host name: a further address that does not begin with ws://.
+  if (url === undefined || url.hostname.includes(","))
+    throw new TypeError(
+      `${source} is not a URL: "${shownPart(address)}"; give it as ${example}, each of several with ws:// or wss://`,
+    );
+  if (url.protocol !== "ws:" && url.protocol !== "wss:")
+    throw new TypeError(`${source} must begin with ws:// or wss://; give it as ${example}`);
   // WebSocket clients reject a fragment too, but with an unclear error.
   if (url.hash !== "") throw new TypeError(`${source} must not contain a #fragment`);
 }
 
-/** Returns a text that is not a URL, without what may be its credentials and its query. */
+/** Returns a text that is not a URL, up to what may be credentials or a query. */
 function shownPart(text: string): string {
-  const at = text.lastIndexOf("@");
-  const [shown = ""] = text.slice(at + 1).split(/[?#]/, 1);
-  if (at !== -1) return `${MASK}@${shown}`;
-  // What is not a port may be a password without its host.
-  const [, start = "", rest = ""] = /^((?:\w+:?\/+)?[^:/]*)(.*)$/s.exec(shown) ?? [];
-  return rest === "" || /^(?::\d*)?(?:\/|$)/.test(rest) ? shown : `${start}:${MASK}`;
+  return text.includes("@") ? MASK : text.replace(/(:(?!\/)|[?#]).*/s, `$1${MASK}`);
 }
 
 function pick(argument: string | undefined, fromEnvironment: string | undefined): readonly [string, string] {

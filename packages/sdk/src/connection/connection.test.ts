@@ -99,42 +99,6 @@ describe("the connection", () => {
     expect(connection.shownAddress).toBe("ws://a:1/");
   });
 
-  it.each([
-    ["both refuse", ["a 4", "b 4"], ["a", "b"]],
-    ["the other is away", ["a 4", "b 1", "a 4"], ["a", "b", "a"]],
-    [
-      "the other takes it first, and this one refuses again",
-      ["a 4", "b ok", "b 1", "a 4", "b 4"],
-      ["a", "b", "a", "b"],
-    ],
-  ])("tries the other engine once after a final refusal: %s", (_, ends, expected) => {
-    const clock = new ManualClock();
-    const tried: string[] = [];
-    let events: SocketEvents | undefined;
-    const connection = new Connection({
-      ...{ address: "ws://a:1", further: ["ws://b:1"], clock, logger: silentLogger },
-      backoff: new Backoff({ jitter: 0 }, () => 0.5),
-      isFinal: (code) => code === 4,
-      openSocket: (address, given) => {
-        tried.push(address.slice(5, 6));
-        events = given;
-        return new MemorySocket(given);
-      },
-      events: { opened: () => {}, message: () => {}, lost: () => {}, state: () => {} },
-    });
-    connection.start();
-    for (const end of ends) {
-      expect(connection.state).not.toBe("failed");
-      events?.opened();
-      if (end.endsWith("ok")) connection.confirmed();
-      else {
-        events?.closed("a test", undefined, Number(end.slice(2)));
-        clock.advance(4_000);
-      }
-    }
-    expect([connection.state, tried]).toEqual(["failed", expected]);
-  });
-
   it("waits 1, 2, 4, 8, 16, 30 and again 30 seconds between failed attempts", () => {
     const { clock, sockets, socket } = setUp();
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {

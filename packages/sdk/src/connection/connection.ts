@@ -36,10 +36,7 @@ export interface ConnectionOptions {
   readonly backoff: Backoff;
   readonly logger: Logger;
   readonly events: ConnectionEvents;
-  /**
-   * Whether no attempt at this address follows a close with this code. The others are tried once. Default: an attempt
-   * always follows.
-   */
+  /** Whether no attempt follows a close with this code. Default: an attempt always follows. */
   readonly isFinal?: ((closeCode: number) => boolean) | undefined;
 }
 
@@ -53,8 +50,6 @@ export class Connection {
   #at = 0;
   /** Attempts at other addresses since the last wait, or since the connection was stable. */
   #soonAttempts = 0;
-  /** Addresses whose engine refused finally since the connection last worked. */
-  readonly #refusedAt = new Set<number>();
   #state: ConnectionState = "disconnected";
   #socket: Socket | undefined;
   #open = false;
@@ -128,7 +123,6 @@ export class Connection {
   confirmed(): void {
     if (!this.#open) return;
     this.#wasConfirmed = true;
-    this.#refusedAt.clear();
     this.#options.backoff.reset();
     this.#enter("connected");
   }
@@ -198,7 +192,6 @@ export class Connection {
     this.#after(STABLE_AFTER_MS, () => {
       this.#options.backoff.reset();
       this.#soonAttempts = 0;
-      this.#refusedAt.clear();
     });
     if (this.#socket?.ping !== undefined) this.#liveness.start();
     this.#guard(() => this.#options.events.opened());
@@ -229,7 +222,7 @@ export class Connection {
 
   #scheduleRetry(isFinal: boolean): void {
     const { backoff, logger } = this.#options;
-    const delayMs = isFinal && !this.#mayTryOthers() ? undefined : this.#nextDelayMs();
+    const delayMs = isFinal ? undefined : this.#nextDelayMs();
     const status = this.#refusal === undefined ? {} : { status: this.#refusal.status };
     const fields = { address: this.shownAddress, reason: this.#lastProblem, ...status, attempt: backoff.attempts };
     if (delayMs === undefined) {
@@ -241,14 +234,6 @@ export class Connection {
     this.#at = (this.#at + 1) % this.#addresses.length;
     this.#after(delayMs, () => this.#attempt("reconnecting"));
     this.#enter("reconnecting");
-  }
-
-  /** Notes a final refusal. Returns whether an address was not tried since the first one. */
-  #mayTryOthers(): boolean {
-    // The addresses are tried in turn: all others came before this one came again.
-    const isAgain = this.#refusedAt.has(this.#at);
-    this.#refusedAt.add(this.#at);
-    return !isAgain && this.#refusedAt.size < this.#addresses.length;
   }
 
   /** Each other address is tried at once, but not again before a wait: engines that accept and close must not be flooded. */
