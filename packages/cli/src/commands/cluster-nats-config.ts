@@ -56,7 +56,7 @@ async function printConfig(shell: Shell, { cluster, servers, at, folder, nkey = 
     throw usageFailure("--nkey is not a public key of an engine (U...).", "Create a key with: svc cluster nkey");
   if (!parsed.every(({ host }) => isLoopback(host)) && (nkey.length === 0 || tls === undefined))
     throw usageFailure(
-      "A server that other machines reach needs --nkey and --tls: whoever can connect may call every function.",
+      "A server that other machines can reach needs --nkey and --tls: every client that can connect may call every function.",
       "Create a key for each engine with `svc cluster nkey`, and name the folder of the certificates with --tls",
     );
   const { serverConfigs } = await import("@svc-runtime/engine/cluster");

@@ -5,7 +5,7 @@ import type { LogDurability } from "./nats/check-server.ts";
 
 /** Without a server for this long the engine is not ready, in milliseconds. */
 const DOWN_MS = 5_000;
-/** Number of servers that should keep each log, if there are so many. */
+/** Number of servers that should keep each log; all of them if there are fewer. */
 const COPIES = 3;
 
 export interface ClusterFacts {

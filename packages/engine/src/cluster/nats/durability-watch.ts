@@ -2,7 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { LogDurability } from "./check-server.ts";
 
-/** How often the servers are asked again while not all of them have told that they sync, in milliseconds. */
+/** Interval at which the servers are asked again until all of them report that they sync, in milliseconds. */
 const ASK_EVERY_MS = 5_000;
 
 export interface DurabilityWatchParts {
