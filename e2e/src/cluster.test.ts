@@ -167,7 +167,9 @@ describe("three engines and three NATS servers", () => {
       await call(name, "state::set", { scope: "s", key: "k", value: 2 });
     }
     engine.child.kill("SIGCONT");
-    await eventually("c logs that it was expelled", () => engine.output().includes("the other engines expelled this one"));
+    await eventually("c logs that it was expelled", () =>
+      engine.output().includes("the other engines expelled this one"),
+    );
     await eventually("its state is that of the others", async () => {
       const value = await call("c", "state::get", { scope: "s", key: "k" }).catch(() => undefined);
       return value === 2;
