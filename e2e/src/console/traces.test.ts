@@ -124,12 +124,11 @@ it("completes a query, keeps it in the address, and names the position of an err
   await page.getByRole("option", { name: "orders::sum" }).click();
   await expect.poll(() => new URL(page.url()).searchParams.get("q")).toBe("error and function:orders::sum");
   await row(page, "orders::wait").waitFor({ state: "detached" });
-  expect(await row(page, "orders::sum").count()).toBe(1);
+  await expect.poll(() => row(page, "orders::sum").count()).toBe(1);
 
   await visit(page, `/traces?q=${encodeURIComponent("(error or function:orders::w*) and not duration>1h")}`);
   await row(page, "orders::wait").first().waitFor();
-  await row(page, "orders::sum").first().waitFor();
-  expect(await row(page, "orders::sum").count()).toBe(1);
+  await expect.poll(() => row(page, "orders::sum").count()).toBe(1);
 
   await box.fill("error functon:x");
   await page.getByText("unknown field functon; did you mean function? (at character 7)").waitFor();
