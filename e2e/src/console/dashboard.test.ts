@@ -119,7 +119,7 @@ it("draws the call graph, lists failing functions and disconnected workers, and 
   await flow.getByRole("button", { name: "Table" }).click();
   await flow.getByRole("row").filter({ hasText: "shop::buy" }).filter({ hasText: "state" }).waitFor();
   // A span that a handler creates is not a call of its own function.
-  expect(await flow.getByRole("link", { name: "shop::buy" }).count()).toBe(2);
+  await expect.poll(() => flow.getByRole("link", { name: "shop::buy" }).count()).toBe(2);
   expect(new URL(page.url()).searchParams.get("view")).toBe("table");
   await page.reload();
   await flow.getByRole("row").filter({ hasText: "shop::buy" }).filter({ hasText: "state" }).waitFor();

@@ -171,13 +171,13 @@ describe("the graph", () => {
   it("reads a flow, a node's neighbourhood, a search and a range from the URL", async () => {
     const { page } = await open(`/${encodeURIComponent("function shop::save")}`);
     await page.locator('[data-kind="state"]').getByText("carts").waitFor();
-    expect(await page.locator(".react-flow__node").count()).toBe(2);
+    await expect.poll(() => page.locator(".react-flow__node").count()).toBe(2);
     await page.getByRole("button", { name: "Whole system" }).click();
     await node(page, "function plain").waitFor();
     await visit(page, "/flow?focus=function%20shop%3A%3Atick&hops=1&range=15m&system=true");
     await page.getByRole("button", { name: "Show all nodes" }).waitFor();
     await page.locator('[data-kind="cron"]').waitFor();
-    expect(await page.locator(".react-flow__node").count()).toBe(2);
+    await expect.poll(() => page.locator(".react-flow__node").count()).toBe(2);
     await page.getByRole("button", { name: "Time range: Last 15 minutes" }).waitFor();
     expect(await page.getByRole("checkbox", { name: "System" }).isChecked()).toBe(true);
     await visit(page, "/flow?q=tick");

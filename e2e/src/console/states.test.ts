@@ -205,7 +205,7 @@ it("keeps its content while the engine is down, disables changes, and recovers b
   await scene.system.killEngine();
   await expect.poll(() => page.getByRole("button", { name: "Add item" }).isDisabled(), { timeout: 20_000 }).toBe(true);
   expect(await page.getByRole("button", { name: "Add item" }).getAttribute("title")).toContain("cannot be reached");
-  expect(await value.count()).toBe(1);
+  await expect.poll(() => value.count()).toBe(1);
   await scene.system.startEngine();
   await live(page);
   await set("users", "new one", 1);

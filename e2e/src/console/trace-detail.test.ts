@@ -301,7 +301,7 @@ it("differs from a trace with another error code, also at the same duration", as
   await differences.getByText("card_declined → card_expired").waitFor();
   await page.getByRole("button", { name: "Outcome 1" }).click();
   await differences.getByRole("row").nth(1).getByText("payments::charge").waitFor();
-  expect(await differences.getByRole("row").count()).toBe(2);
+  await expect.poll(() => differences.getByRole("row").count()).toBe(2);
 });
 
 describe("with the keyboard alone", () => {

@@ -77,7 +77,7 @@ it("shows an error in the span that failed, and finds the trace by its status", 
   await expect(caller.call({ function_id: "orders::sum", payload: { a: -1, b: 3 } })).rejects.toThrow("negative");
   const { page } = await openPage(`${system.console.url}/traces?status=error`);
   await row(page, "orders::sum").waitFor();
-  expect(await row(page, "orders::sum").count()).toBe(1);
+  await expect.poll(() => row(page, "orders::sum").count()).toBe(1);
   await row(page, "orders::sum").click();
   await page.getByRole("treegrid").getByRole("row").filter({ hasText: "math::add" }).click();
   await page.getByRole("tab", { name: /Errors/ }).click();

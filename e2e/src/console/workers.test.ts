@@ -76,7 +76,7 @@ it("distinguishes two workers with the same name, and shows what each provides",
   await page.getByRole("tab", { name: /Functions/ }).click();
   await page.getByRole("link", { name: /^twins::(?:first|second)$/ }).waitFor();
   expect(new URL(page.url()).searchParams.get("tab")).toBe("functions");
-  expect(await page.getByRole("link", { name: /^twins::/ }).count()).toBe(1);
+  await expect.poll(() => page.getByRole("link", { name: /^twins::/ }).count()).toBe(1);
   // The engine cannot restart a worker that it did not start, so there is no button.
   await page.getByRole("tab", { name: "Overview" }).click();
   await page.getByText("Not started by this engine").waitFor();
@@ -138,7 +138,7 @@ it("keeps its content while the engine is down, and reports the outage and the r
   await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();
   await own.killEngine();
   await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor({ timeout: 20_000 });
-  expect(await page.getByRole("row").filter({ hasText: "svc-state" }).count()).toBe(1);
+  await expect.poll(() => page.getByRole("row").filter({ hasText: "svc-state" }).count()).toBe(1);
   await own.startEngine();
   await live(page);
   await page.getByText("The engine was restarted at").waitFor({ timeout: 20_000 });
