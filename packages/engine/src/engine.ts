@@ -99,6 +99,7 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
       proofKey,
       lock,
       cluster,
+      ownDir: options.overrides?.share?.folder,
       log,
       clock,
       moduleClock: options.moduleClock ?? clock,
@@ -156,6 +157,8 @@ class Engine implements RunningEngine {
     readonly lock: DataFolderLock;
     /** Undefined if the engine is alone. */
     readonly cluster: Cluster | undefined;
+    /** Folder of one of several engines that run the config file. Undefined: it is the only one. */
+    readonly ownDir: string | undefined;
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly log: Logger;
     readonly clock: Clock;
@@ -217,7 +220,7 @@ class Engine implements RunningEngine {
         createSupervisor({
           projectDir,
           logsDir: parts.config.engine.logsDir,
-          runDir: join(projectDir, ".svc", "run"),
+          runDir: join(parts.ownDir ?? join(projectDir, ".svc"), "run"),
           bridgeUrl: () => this.addresses.bridge,
           token: parts.token,
           tokenInUrl: () =>

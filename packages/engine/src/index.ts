@@ -14,6 +14,8 @@ export {
   type LoadedConfig,
   loadConfig,
   type NewEntry,
+  type NodeShare,
+  nodeShareSchema,
   readConfigText,
   removeWorkerFromConfig,
 } from "./config/index.ts";

@@ -3,7 +3,7 @@ import { projectConfigFile } from "../engine/engine-address.ts";
 import type { Shell } from "../shell.ts";
 import { typedWords } from "../typed-command.ts";
 import { requireConfigFile } from "./engine.ts";
-import { configOption, parsePort, quietIdsOption } from "./options.ts";
+import { configOption, parsePort, quietIdsOption, wholeNumber } from "./options.ts";
 
 interface DevCommandOptions {
   readonly config?: string;
@@ -11,6 +11,7 @@ interface DevCommandOptions {
   readonly httpPort?: number;
   readonly wsPort?: number;
   readonly consolePort?: number;
+  readonly cluster?: number;
   readonly logLevel?: string;
   readonly console: boolean;
   readonly open?: true;
@@ -25,6 +26,11 @@ export function devCommand(shell: Shell): Command {
       "Run the engine, the workers of its config file and the console in one terminal, and prefix each line of output with its source. Ctrl-C stops everything. On a terminal there are keys: r restarts the workers, o opens the console, h shows help, q quits.",
     )
     .addOption(configOption("config file of the engine"))
+    .option(
+      "--cluster <n>",
+      "run a cluster: n engines (3 to 9) and three NATS servers, with the workers spread over the engines; needs nats-server",
+      wholeNumber(3, 9),
+    )
     .option("--bridge-port <port>", "port for workers; overrides the config file (default: 49134)", parsePort)
     .option("--http-port <port>", "port of the HTTP API; overrides the config file (default: 3111)", parsePort)
     .option("--ws-port <port>", "port of the real-time WebSocket; overrides the config file (default: 3112)", parsePort)
@@ -38,7 +44,7 @@ export function devCommand(shell: Shell): Command {
     .addOption(quietIdsOption())
     .addHelpText(
       "after",
-      "\nExamples:\n  svc dev\n  svc dev --config config.yaml --open\n  svc dev --http-port 3121 --ws-port 3122 --bridge-port 29134 --console-port 3123\n",
+      "\nExamples:\n  svc dev\n  svc dev --config config.yaml --open\n  svc dev --cluster 3\n  svc dev --http-port 3121 --ws-port 3122 --bridge-port 29134 --console-port 3123\n",
     )
     .action((options: DevCommandOptions, command: Command) =>
       dev(shell, { ...options, ...command.optsWithGlobals<{ config?: string }>() }, typedWords(command)),
@@ -55,13 +61,9 @@ async function dev(shell: Shell, options: DevCommandOptions, typed: readonly str
   const askedAs = ["--asked-as", JSON.stringify(typed)];
   await runDev(shell, {
     configFile,
-    engineFlags: [
-      ...askedAs,
-      ...flag("--bridge-port", options.bridgePort),
-      ...flag("--http-port", options.httpPort),
-      ...flag("--ws-port", options.wsPort),
-      ...flag("--log-level", options.logLevel),
-    ],
+    ports: { bridge: options.bridgePort, http: options.httpPort, realtime: options.wsPort },
+    cluster: options.cluster,
+    engineFlags: [...askedAs, ...flag("--log-level", options.logLevel)],
     consoleFlags: [...askedAs, ...flag("--port", options.consolePort)],
     withConsole: options.console,
     open: options.open ?? false,

@@ -23,6 +23,7 @@ interface EngineOptions {
   readonly log?: LogForm;
   readonly stopWithStdin?: true;
   readonly askedAs?: readonly string[];
+  readonly share?: string;
   /** Values of `engineFlags`, by the names that commander gives them. */
   readonly [flag: string]: unknown;
 }
@@ -44,6 +45,7 @@ export function configureEngineCommand(program: Command, shell: Shell): void {
   program
     .option("--stop-with-stdin", "stop when standard input ends; for programs that start the engine as a child process")
     .addOption(askedAsOption())
+    .addOption(new Option("--share <json>", "which of several engines it is, for `svc dev --cluster`").hideHelp())
     .allowExcessArguments()
     .addHelpText(
       "after",
@@ -145,7 +147,7 @@ function readable(record: LogRecord): LogRecord {
 
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
   // Imported lazily: other commands must not wait for the engine's code.
-  const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([
+  const [{ createLogger, jsonLine, nodeShareSchema, startEngine }, { explainStartFailure }] = await Promise.all([
     import("@svc-runtime/engine"),
     import("../engine/start-failure.ts"),
   ]);
@@ -153,6 +155,7 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
     bridgePort: options.bridgePort,
     httpPort: options.httpPort,
     realtimePort: options.wsPort,
+    ...(options.share === undefined ? {} : { share: nodeShareSchema.parse(JSON.parse(options.share)) }),
     ...flagValues(options),
   };
   let engine: RunningEngine | undefined;

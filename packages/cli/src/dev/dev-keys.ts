@@ -39,7 +39,7 @@ Keys
   o      open the console in the browser
   Enter  print an empty line
   h, ?   this help
-  q      stop engine, workers and console, as Ctrl-C does; press again to stop at once
+  q      stop everything, as Ctrl-C does; press again to stop at once
 
 Each line begins with its source; ! marks standard error of a worker.
 Add and change workers in a second terminal: svc worker --help

@@ -21,17 +21,30 @@ export class DevOutput {
   readonly #prefixes: Prefixes;
   readonly #lines = new MergedLines();
 
-  constructor(shell: Shell, { names, quietIds }: { readonly names: readonly string[]; readonly quietIds: boolean }) {
+  constructor(
+    shell: Shell,
+    {
+      names,
+      own = ["engine", "console"],
+      quietIds,
+    }: {
+      /** Names of workers. */
+      readonly names: readonly string[];
+      /** Names of what is no worker. */
+      readonly own?: readonly string[];
+      readonly quietIds: boolean;
+    },
+  ) {
     this.#shell = shell;
     this.#paint = outPaint(shell);
     this.#quietIds = quietIds;
-    this.#prefixes = new Prefixes(this.#paint, { names, others: ["engine", "console"] });
+    this.#prefixes = new Prefixes(this.#paint, { names, others: own });
   }
 
   /**
-   * Prints a line of the engine's log or of the console. Skips lines about a worker that the worker's own log also has.
+   * Prints a line of an engine's log, of the console or of a server. Skips lines about a worker that the worker's own log also has.
    */
-  own(name: "engine" | "console", line: string): void {
+  own(name: string, line: string): void {
     const record = parseLogLine(line);
     if (record === undefined) {
       const text = fitForTerminal(line, { colours: this.#paint.isColorSupported });

@@ -1,30 +1,37 @@
+import { setMaxListeners } from "node:events";
 import { basename, relative } from "node:path";
 import type { Worker } from "@svc-runtime/sdk";
-import { announcedEngine } from "../engine/announced-engine.ts";
+import { announcedEngine, clusterFolder, engineIn } from "../engine/announced-engine.ts";
 import { announcedAddress, type EngineAddress } from "../engine/engine-address.ts";
 import { withEngine } from "../engine/engine-session.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { parseLogLine } from "../logs/log-lines.ts";
 import { listedEntries } from "../project/config-entries.ts";
 import type { Shell } from "../shell.ts";
 import { deferred, listenForStop, type StopRequests } from "../stop-requests.ts";
 import { openBrowser } from "../terminal/open-browser.ts";
+import { table } from "../terminal/table.ts";
 import { hangingIndent } from "../terminal/word-wrap.ts";
 import { workerAddHint } from "../workers/worker-add-hint.ts";
 import { controlWorker, listWorkers } from "../workers/worker-functions.ts";
+import type { ClusterPlan, GivenPorts, PlannedNode } from "./cluster-plan.ts";
 import { KEYS_HELP, KEYS_LINE, listenForDevKeys } from "./dev-keys.ts";
 import { DevOutput } from "./dev-output.ts";
+import { KeptProcess } from "./dev-process.ts";
+import { type EngineAddresses, EngineRun, portFlags } from "./engine-run.ts";
 import { followWorkers } from "./follow-workers.ts";
+import { NatsRun } from "./nats-run.ts";
+import { nodeName } from "./node-name.ts";
 import { START_TIMEOUT_MS, untilConsoleIsUp, withinTime } from "./start-time.ts";
 import { SvcChild } from "./svc-child.ts";
-
-/** Maximum lines of output shown of a process that failed to start. */
-const KEPT_LINES = 30;
 
 export interface DevOptions {
   /** Absolute path. */
   readonly configFile: string;
-  /** Flags for the engine and for the console, e.g. `["--http-port", "0"]`. */
+  /** Ports of the engine, in a cluster of the first one. */
+  readonly ports: GivenPorts;
+  /** Number of engines of a cluster. Undefined: one engine that is alone. */
+  readonly cluster: number | undefined;
+  /** Further flags for the engines, and flags for the console, e.g. `["--port", "0"]`. */
   readonly engineFlags: readonly string[];
   readonly consoleFlags: readonly string[];
   readonly withConsole: boolean;
@@ -34,10 +41,15 @@ export interface DevOptions {
   readonly quietIds: boolean;
 }
 
-interface EngineAddresses {
-  readonly bridge: string;
-  readonly http: string;
-  readonly realtime: string;
+/** An engine, and where it is. */
+interface DevEngine {
+  readonly process: KeptProcess<EngineAddresses>;
+  /** Undefined if it is alone. */
+  readonly node: PlannedNode | undefined;
+}
+
+interface StartedEngine extends DevEngine {
+  readonly addresses: EngineAddresses;
 }
 
 /**
@@ -61,7 +73,9 @@ class Dev {
   readonly #output: DevOutput;
   readonly #quit = new AbortController();
   readonly #startedAtMs = Date.now();
-  #engine: SvcChild | undefined;
+  #plan: ClusterPlan | undefined;
+  #servers: readonly KeptProcess<void>[] = [];
+  #engines: readonly DevEngine[] = [];
   #console: SvcChild | undefined;
   #consoleAddress: string | undefined;
   #stopKeys = (): void => {};
@@ -69,74 +83,144 @@ class Dev {
   constructor(shell: Shell, options: DevOptions, stop: StopRequests) {
     this.#shell = shell;
     this.#options = options;
-    const workers = [...listedEntries(options.configFile).values()].filter(({ folder }) => folder !== undefined);
-    this.#output = new DevOutput(shell, { names: workers.map(({ name }) => name), quietIds: options.quietIds });
+    // Each process and each worker whose output is followed has one.
+    setMaxListeners(0, this.#quit.signal);
+    this.#output = new DevOutput(shell, {
+      names: this.#workerNames(),
+      own: sourcesOf(options.cluster),
+      quietIds: options.quietIds,
+    });
     void stop.first.then(() => this.#requestStop());
     void stop.second.then(() => this.#killAll());
   }
 
   async run(): Promise<void> {
     // Listen from the beginning, so that a key can also stop a slow start.
-    this.#listenForKeys();
-    const addresses = await this.#startEngine();
-    if (addresses === undefined) return;
-    await withEngine(this.#address(addresses), "svc dev", async (engine) => {
-      this.#listenForKeys(engine);
-      const following = followWorkers(engine, {
-        sinceMs: this.#startedAtMs,
-        signal: this.#quit.signal,
-        onLine: (line) => this.#output.worker(line),
-        onProblem: (message) => this.#note(message),
-      });
-      try {
-        if (this.#options.withConsole) await this.#startConsole();
-        if (!this.#quit.signal.aborted) this.#summarise(addresses);
-        if (this.#options.open) this.#openConsole();
-        await this.#untilEnd();
-      } finally {
-        this.#quit.abort();
-        await following;
-      }
-    });
+    this.#listenForKeys([]);
+    if (!(await this.#startServers())) return;
+    const started = await this.#startEngines();
+    if (started === undefined) return;
+    await withEngines(
+      started.map((engine) => this.#address(engine)),
+      async (engines) => {
+        this.#listenForKeys(engines);
+        const following = engines.map((engine) =>
+          followWorkers(engine, {
+            sinceMs: this.#startedAtMs,
+            signal: this.#quit.signal,
+            onLine: (line) => this.#output.worker(line),
+            onProblem: (message) => this.#note(message),
+          }),
+        );
+        try {
+          if (this.#options.withConsole) await this.#startConsole();
+          if (!this.#quit.signal.aborted) this.#summarise(started);
+          if (this.#options.open) this.#openConsole();
+          await this.#untilEnd();
+        } finally {
+          this.#quit.abort();
+          await Promise.all(following);
+        }
+      },
+    );
   }
 
   /**
-   * Stops engine, console and workers. May be called at any time. Keys still work until the end, so that the user can
-   * stop at once.
+   * Stops console, engines and workers, then the NATS servers. May be called at any time. Keys still work until the
+   * end, so that the user can stop at once.
    */
   async end(): Promise<void> {
     this.#quit.abort();
     try {
-      await Promise.all([this.#console?.stop(), this.#engine?.stop()]);
+      await Promise.all([this.#console?.stop(), ...this.#engines.map(({ process }) => process.stop())]);
+      await Promise.all(this.#servers.map((server) => server.stop()));
     } finally {
+      this.#plan?.release();
       this.#output.flush();
       this.#stopKeys();
     }
   }
 
-  /** Returns undefined if the user stopped it before the engine was up. */
-  async #startEngine(): Promise<EngineAddresses | undefined> {
-    const { configFile, engineFlags } = this.#options;
-    const output: string[] = [];
-    const up = deferred<EngineAddresses>();
-    let isUp = false;
-    const child = this.#spawn(["--config", configFile, "--log", "json", ...engineFlags], (line) => {
-      const record = parseLogLine(line);
-      // Plain text before the engine is up is the reason why it cannot start. It is shown in the error.
-      if (record === undefined && !isUp) pushLast(output, line);
-      else this.#output.own("engine", line);
-      if (record?.message !== "the engine is up") return;
-      isUp = true;
-      up.settle(addressesIn(record.fields));
+  /** Starts the NATS servers of a cluster. Returns false if the user stopped it before they were up. */
+  async #startServers(): Promise<boolean> {
+    const { cluster, configFile, ports } = this.#options;
+    if (cluster === undefined) return true;
+    // Imported lazily: an engine that is alone does not need it.
+    const [{ findNatsServer }, { planCluster }] = await Promise.all([
+      import("./find-nats-server.ts"),
+      import("./cluster-plan.ts"),
+    ]);
+    const program = await findNatsServer(this.#shell.env);
+    const plan = await planCluster(clusterFolder(configFile), cluster, ports);
+    this.#plan = plan;
+    const { PATH = "", HOME = "" } = this.#shell.env;
+    let areUp = false;
+    this.#servers = plan.servers.map(({ name, configFile: file }) => {
+      const source = `nats ${name}`;
+      const report = (line: string): void => this.#output.own(source, line);
+      // The first one does not reach the others until they have started.
+      const onError = (line: string): void => (areUp ? report(line) : undefined);
+      const options = { name, program, file, cwd: this.#shell.cwd, env: { PATH, HOME }, onError };
+      return new KeptProcess({ name: source, start: () => new NatsRun(options), report });
     });
-    this.#engine = child;
-    const outcome = await withinTime<EngineAddresses | string | undefined>([up.promise, child.ended, this.#aborted()]);
-    if (outcome === "time up")
-      throw new CommandFailure(`The engine did not report that it is up within ${START_TIMEOUT_MS / 1000} s.`);
-    if (typeof outcome !== "string") return outcome;
-    // The last lines may arrive together with the exit.
-    const [first = `The engine exited while it was starting (${outcome}).`, ...more] = output;
-    throw new CommandFailure(first.replace(/^error: /, ""), { advice: more });
+    areUp = (await this.#untilUp(this.#servers)) !== undefined;
+    if (areUp) for (const server of this.#servers) void server.keep();
+    return areUp;
+  }
+
+  /** Returns undefined if the user stopped it before the engines were up. */
+  async #startEngines(): Promise<readonly StartedEngine[] | undefined> {
+    const nodes: readonly (PlannedNode | undefined)[] = this.#plan?.nodes ?? [undefined];
+    this.#engines = nodes.map((node) => ({ node, process: this.#startEngine(node) }));
+    const addresses = await this.#untilUp(this.#engines.map(({ process }) => process));
+    if (addresses === undefined) return undefined;
+    if (this.#plan !== undefined) for (const { process } of this.#engines) void process.keep();
+    return this.#engines.flatMap((engine, index) => {
+      const own = addresses[index];
+      return own === undefined ? [] : [{ ...engine, addresses: own }];
+    });
+  }
+
+  #startEngine(node: PlannedNode | undefined): KeptProcess<EngineAddresses> {
+    const { configFile, engineFlags, ports } = this.#options;
+    const name = node === undefined ? "engine" : `engine ${node.name}`;
+    const onLine = (line: string): void => this.#output.own(name, line);
+    const share = node === undefined ? [] : ["--share", JSON.stringify(node.share)];
+    let listensAt = flagsOf(node?.ports ?? ports);
+    const start = (): EngineRun => {
+      const args = ["--config", configFile, "--log", "json", ...engineFlags, ...listensAt, ...share];
+      const run = new EngineRun({ spawn: (onOutput) => this.#spawn(args, onOutput), onLine });
+      // Started again, it takes the same ports.
+      void run.up.then((addresses) => {
+        listensAt = portFlags(addresses);
+      });
+      return run;
+    };
+    return new KeptProcess({ name, start, report: onLine });
+  }
+
+  /**
+   * Resolves with what each process reports when it is up, or with undefined if the user stopped them before. Throws if
+   * one of them ends.
+   */
+  async #untilUp<Up>(processes: readonly KeptProcess<Up>[]): Promise<readonly Up[] | undefined> {
+    const started = await Promise.all(
+      processes.map(async ({ name, process }) => {
+        const up = process.up.then((value) => ({ value }));
+        const outcome = await withinTime<{ readonly value: Up } | string | undefined>([
+          up,
+          process.ended,
+          this.#aborted(),
+        ]);
+        if (outcome === "time up")
+          throw new CommandFailure(`The ${name} did not report that it is up within ${START_TIMEOUT_MS / 1000} s.`);
+        // The last lines may arrive together with the exit.
+        if (typeof outcome === "string") throw process.startFailure(outcome);
+        return outcome;
+      }),
+    );
+    const values = started.flatMap((one) => (one === undefined ? [] : [one.value]));
+    return values.length < started.length ? undefined : values;
   }
 
   /** Starts the console. If it fails to start, reports that and continues without it. */
@@ -168,9 +252,10 @@ class Dev {
     });
   }
 
+  /** Resolves when the user stops it. Throws if the engine exits and is not started again. */
   async #untilEnd(): Promise<void> {
-    const ended = this.#engine?.ended ?? Promise.resolve("");
-    const how = await Promise.race([ended, this.#aborted()]);
+    const alone = this.#engines.flatMap(({ node, process }) => (node === undefined ? [process.process.ended] : []));
+    const how = await Promise.race([...alone, this.#aborted()]);
     if (how === undefined) return;
     throw new CommandFailure(`The engine exited (${how}); the console and the workers were stopped.`, {
       advice: ["The lines above may show the reason. Start again with: svc dev"],
@@ -183,19 +268,27 @@ class Dev {
     return new SvcChild({ args, cwd: this.#shell.cwd, env: { ...env, NO_COLOR: "1" }, onLine });
   }
 
-  #address({ bridge }: EngineAddresses): EngineAddress {
-    const announced = announcedEngine(this.#shell, this.#options.configFile);
-    if (announced === undefined) return { url: bridge, shownUrl: bridge, from: "config" };
-    return announcedAddress(this.#shell, this.#options.configFile, announced);
+  #address({ node, addresses: { bridge } }: StartedEngine): EngineAddress {
+    const find = (): ReturnType<typeof engineIn> =>
+      node === undefined ? announcedEngine(this.#shell, this.#options.configFile) : engineIn(node.dataDir);
+    return announcedAddress(find) ?? { url: bridge, shownUrl: bridge, from: "config" };
   }
 
-  #summarise({ bridge, http, realtime }: EngineAddresses): void {
+  /** Names of the local workers of the config file. */
+  #workerNames(): readonly string[] {
+    const entries = [...listedEntries(this.#options.configFile).values()];
+    return entries.filter(({ folder }) => folder !== undefined).map(({ name }) => name);
+  }
+
+  #summarise(engines: readonly StartedEngine[]): void {
     const { paint, cwd, noteColumns } = this.#shell;
+    const [first] = engines;
+    if (first === undefined) return;
+    const { http, realtime } = first.addresses;
+    const bridges = engines.map(({ addresses: { bridge } }) => bridge).join(",");
     const row = (name: string, value: string): string =>
       `${hangingIndent(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n")}\n`;
-    const workers = [...listedEntries(this.#options.configFile).values()]
-      .filter(({ folder }) => folder !== undefined)
-      .map(({ name }) => name);
+    const workers = this.#workerNames();
     const configFile = relative(cwd, this.#options.configFile);
     this.#output.flush();
     this.#shell.note(
@@ -203,7 +296,7 @@ class Dev {
         row("console", this.#consoleAddress === undefined ? "not running" : paint.cyan(this.#consoleAddress)),
         row("HTTP API", paint.cyan(http)),
         row("live updates", paint.cyan(realtime)),
-        row("workers", `${paint.cyan(bridge)}  address for workers (SVC_URL)`),
+        row("workers", `${paint.cyan(bridges)}  address for workers (SVC_URL)`),
         row("config", configFile === "" ? basename(this.#options.configFile) : configFile),
         row(
           "local workers",
@@ -211,11 +304,26 @@ class Dev {
             ? `none yet; in a second terminal: ${workerAddHint(cwd, this.#options.configFile)}`
             : workers.join(", "),
         ),
+        ...(this.#plan === undefined ? [] : [`\n${this.#processTable(this.#plan, engines)}`]),
       ].join("")}\n  ${this.#shell.onKey === undefined ? "Press Ctrl-C to stop everything." : KEYS_LINE}\n\n`,
     );
   }
 
-  #listenForKeys(engine?: Worker): void {
+  /** The processes that a user may kill to see what happens. */
+  #processTable({ servers }: ClusterPlan, engines: readonly StartedEngine[]): string {
+    const rows = [
+      ...engines.map(({ process, addresses }) => [
+        process.name,
+        String(process.process.pid),
+        addresses.bridge,
+        addresses.http,
+      ]),
+      ...this.#servers.map(({ name, process }, index) => [name, String(process.pid), servers[index]?.url ?? "", ""]),
+    ];
+    return table(["PROCESS", "PID", "ADDRESS", "HTTP API"], rows).replaceAll(/^/gm, "  ").trimEnd().concat("\n");
+  }
+
+  #listenForKeys(engines: readonly Worker[]): void {
     this.#stopKeys();
     const unlessStopping = (action: () => void) => (): void => {
       if (!this.#quit.signal.aborted) action();
@@ -223,7 +331,7 @@ class Dev {
     this.#stopKeys = listenForDevKeys(this.#shell, {
       restartWorkers: unlessStopping(
         () =>
-          void this.#restartWorkers(engine).catch((error: unknown) =>
+          void this.#restartWorkers(engines).catch((error: unknown) =>
             this.#note(`Failed to restart the workers: ${messageOf(error)}`),
           ),
       ),
@@ -237,11 +345,18 @@ class Dev {
     });
   }
 
-  async #restartWorkers(engine: Worker | undefined): Promise<void> {
-    if (engine === undefined) throw new Error("the engine is still starting");
-    const names = (await listWorkers(engine)).filter(({ kind }) => kind === "local").map(({ name }) => name);
+  async #restartWorkers(engines: readonly Worker[]): Promise<void> {
+    if (engines.length === 0) throw new Error("the engine is still starting");
+    const listed = await Promise.all(
+      engines.map(async (engine) => {
+        const workers = await listWorkers(engine);
+        return workers.filter(({ kind }) => kind === "local").map(({ name }) => ({ name, engine }));
+      }),
+    );
+    const workers = listed.flat();
+    const names = [...new Set(workers.map(({ name }) => name))];
     this.#note(names.length === 0 ? "There are no workers to restart." : `Restarting ${names.join(", ")}`);
-    await Promise.all(names.map((name) => controlWorker(engine, "restart", name)));
+    await Promise.all(workers.map(({ name, engine }) => controlWorker(engine, "restart", name)));
   }
 
   #openConsole(): void {
@@ -265,13 +380,18 @@ class Dev {
       this.#killAll();
       return;
     }
-    this.#note("Stopping the console, the engine and its workers. Press Ctrl-C again to stop at once.");
+    const all =
+      this.#options.cluster === undefined
+        ? "the console, the engine and its workers"
+        : "the console, the engines with their workers, and the NATS servers";
+    this.#note(`Stopping ${all}. Press Ctrl-C again to stop at once.`);
     this.#quit.abort();
   }
 
   #killAll(): void {
     this.#console?.kill();
-    this.#engine?.kill();
+    for (const { process } of this.#engines) process.kill();
+    for (const server of this.#servers) server.kill();
   }
 
   /** Resolves when the user stops it. */
@@ -284,14 +404,28 @@ class Dev {
   }
 }
 
-function addressesIn(fields: Readonly<Record<string, unknown>>): EngineAddresses {
-  const { bridge, http, realtime } = fields;
-  return { bridge: String(bridge), http: String(http), realtime: String(realtime) };
+/** Names of what prints lines and is no worker. */
+function sourcesOf(cluster: number | undefined): readonly string[] {
+  if (cluster === undefined) return ["engine", "console"];
+  const engines = Array.from({ length: cluster }, (_, at) => `engine ${nodeName(at)}`);
+  return [...engines, "nats n1", "nats n2", "nats n3", "console"];
 }
 
-function pushLast(lines: string[], line: string): void {
-  lines.push(line);
-  if (lines.length > KEPT_LINES) lines.shift();
+/** Connects to each of the engines, one after the other. */
+async function withEngines<Result>(
+  addresses: readonly EngineAddress[],
+  action: (engines: readonly Worker[]) => Promise<Result>,
+  connected: readonly Worker[] = [],
+): Promise<Result> {
+  const [first, ...others] = addresses;
+  if (first === undefined) return action(connected);
+  return withEngine(first, "svc dev", (engine) => withEngines(others, action, [...connected, engine]));
+}
+
+function flagsOf({ bridge, http, realtime }: GivenPorts): readonly string[] {
+  const flag = (name: string, port: number | undefined): readonly string[] =>
+    port === undefined ? [] : [name, String(port)];
+  return [...flag("--bridge-port", bridge), ...flag("--http-port", http), ...flag("--ws-port", realtime)];
 }
 
 function messageOf(error: unknown): string {

@@ -44,6 +44,11 @@ export class SvcChild {
     });
   }
 
+  /** Undefined if it could not be started. */
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
   /** Asks the process to stop, kills it after a grace period, and resolves when it has exited. */
   stop(): Promise<void> {
     this.#stopping ??= this.#end();

@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { listedDataDir } from "../project/config-entries.ts";
 import type { Shell } from "../shell.ts";
@@ -18,13 +18,42 @@ export interface AnnouncedEngine {
 }
 
 /**
- * Returns the running engine of a config file, as it wrote itself into its data folder, or undefined if none runs. A
- * killed engine leaves the file behind, so its process is checked. Another process may have reused its pid: call
- * `requireProof` before you send anything secret.
+ * Returns the running engine of a config file, as it wrote itself into its data folder, or undefined if none runs. Of
+ * the engines of `svc dev --cluster` it is the first one that runs.
  */
 export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: string): AnnouncedEngine | undefined {
   const variable = shell.env.SVC_DATA_DIR ?? "";
   const dataDir = variable === "" ? listedDataDir(configFile, shell.env) : resolve(shell.cwd, variable);
+  for (const folder of [dataDir, ...clusterDataDirs(configFile)]) {
+    const engine = engineIn(folder);
+    if (engine !== undefined) return engine;
+  }
+  return undefined;
+}
+
+/** Returns the folder in which `svc dev --cluster` keeps its files. */
+export function clusterFolder(configFile: string): string {
+  return join(dirname(configFile), ".svc/cluster");
+}
+
+function clusterDataDirs(configFile: string): readonly string[] {
+  const folder = clusterFolder(configFile);
+  try {
+    return readdirSync(folder)
+      .filter((name) => /^[a-i]$/.test(name))
+      .sort()
+      .map((name) => join(folder, name, "data"));
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Returns the running engine of a data folder, or undefined if none runs. A killed engine leaves its description
+ * behind, so its process is checked. Another process may have reused its pid: call `requireProof` before you send
+ * anything secret.
+ */
+export function engineIn(dataDir: string): AnnouncedEngine | undefined {
   const facts = readFacts(join(dataDir, "engine.json"));
   if (facts === undefined || !isRunning(facts.pid) || !isSocketUrl(facts.bridge)) return undefined;
   const { bridge, http, realtime, tokenFile, proofKey } = facts;

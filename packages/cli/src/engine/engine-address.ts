@@ -46,23 +46,21 @@ export function engineAddress(
   const variable = shell.env.SVC_URL ?? "";
   if (variable !== "") return checked(variable, "SVC_URL");
   const configFile = projectConfigFile(shell, options.config);
-  const announced = announcedEngine(shell, configFile);
-  if (announced !== undefined) return announcedAddress(shell, configFile, announced);
+  const announced = announcedAddress(() => announcedEngine(shell, configFile));
+  if (announced !== undefined) return announced;
   const configured = configuredBridgeUrl(shell, configFile);
   const found = configured === undefined ? checked(DEFAULT_BRIDGE_URL, "default") : checked(configured, "config");
   return existsSync(configFile) ? found : { ...found, missingConfig: configFile };
 }
 
-/** Returns the address of an engine that was found in the data folder. */
-export function announcedAddress(
-  shell: Pick<Shell, "env" | "cwd">,
-  configFile: string,
-  announced: AnnouncedEngine,
-): EngineAddress {
+/** Returns the address of an engine that was found in its data folder, or undefined. `find` is called again later. */
+export function announcedAddress(find: () => AnnouncedEngine | undefined): EngineAddress | undefined {
+  const announced = find();
+  if (announced === undefined) return undefined;
   const { url, token } = announced;
   const prove = async (): Promise<string> => {
     // Reads the announcement again: a restarted engine has another key.
-    const now = announcedEngine(shell, configFile);
+    const now = find();
     if (now?.url !== url)
       throw new CommandFailure(`The engine of this folder no longer listens at ${url}.`, { exitCode: EXIT.noEngine });
     return requireProof(now);

@@ -19,7 +19,8 @@ export async function freePortLike(port: number, avoided: readonly number[]): Pr
   return 0;
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** Returns whether a process can listen at the port now. */
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   try {
     await once(server.listen(port), "listening");

@@ -1,3 +1,6 @@
 /** Parts of clusters for the command line. */
+
+export { tryFileLock } from "../store/file-lock.ts";
 export { newNkey } from "./nats/nkey.ts";
 export { serverConfigs } from "./nats/server-config.ts";
+export { isOlder, MIN_SERVER_VERSION } from "./nats/server-version.ts";

@@ -4,6 +4,8 @@ import { z } from "zod";
 const SHARED_MODULES: ReadonlySet<string> = new Set(["svc-state", "svc-stream", "svc-queue", "svc-cron"]);
 /** Adapter whose data are in the log of a cluster. */
 const CLUSTER = "cluster";
+/** What makes the engine a node of a cluster: a block of its file, or `NodeShare`. */
+export type ClusteredBy = "nothing" | "file" | "command line";
 /** Older names, with which svc-cron never stored anything elsewhere. */
 const IGNORED_BY_CRON = ["kv", "redis"];
 
@@ -26,18 +28,18 @@ const blockSchema = z
   .catch({});
 
 /**
- * Returns the adapter of a module's config where the block `engine.cluster` decides: the default, or a problem. Undefined:
+ * Returns the adapter of a module's config where the cluster decides: the default, or a problem. Undefined:
  * the config stays as it is.
  */
 export function adapterInCluster(
   module: string,
   config: unknown,
-  isClustered: boolean,
+  clusteredBy: ClusteredBy,
 ): { readonly name: string } | { readonly problem: string } | undefined {
   if (!SHARED_MODULES.has(module) || typeof config !== "object" || config === null) return undefined;
   const { adapter } = blockSchema.parse(config);
   const name = adapter?.name;
-  if (!isClustered)
+  if (clusteredBy === "nothing")
     return name === CLUSTER
       ? { problem: "cluster needs the block engine.cluster, which names the servers; add it, or remove the adapter" }
       : undefined;
@@ -46,6 +48,8 @@ export function adapterInCluster(
   const isFile =
     name === "file_based" || ((name === "kv" || name === "builtin") && adapter?.config?.store_method !== "in_memory");
   if (!isFile || adapter?.config?.local === true) return undefined;
+  // The file is written for one engine.
+  if (clusteredBy === "command line") return { name: CLUSTER };
   return {
     problem:
       "file_based keeps the data of this engine apart from those of the cluster (engine.cluster): remove the adapter to share them, or write `adapter: {name: file_based, config: {local: true}}` if they shall stay here",

@@ -29,6 +29,7 @@ import {
   DEFAULT_REALTIME,
   portSchema,
 } from "./listen-address.ts";
+import type { NodeShare } from "./node-share.ts";
 import type {
   BridgeListener,
   EffectiveSetting,
@@ -40,6 +41,9 @@ import type {
 
 /** Settings from the command line. They override all others. Paths are relative to the working directory. */
 export type ConfigOverrides = ListenerPorts & {
+  /** Makes the engine one of several that run one file. */
+  readonly share?: NodeShare | undefined;
+} & {
   readonly [Name in keyof EngineOptionSettings]?: EngineOptionSettings[Name] | undefined;
 };
 
@@ -141,7 +145,7 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
   const options = resolver.options();
   const accessOf = (key: string, block: BridgeBlock, address: ListenAddress): BridgeListener["access"] => {
     const access = accessSettings(block, address, options);
-    resolver.note(`${key}.token`, access.tokenRequired ? "required" : "optional", block.token !== undefined);
+    resolver.note(`${key}.token`, access.tokenRequired ? "required" : "optional", fileOrDefault(block.token));
     if (access.rbac !== undefined) resolver.note(`${key}.rbac`, true);
     if (access.middlewareFunctionId !== undefined)
       resolver.note(`${key}.middleware_function_id`, access.middlewareFunctionId);
@@ -163,8 +167,11 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
     { ...options, hasToken: options.token !== undefined || inputs.hasStoredToken },
   );
   resolver.refuseSharedTokens([bridgeAccess, ...bridges.map(({ access }) => access)], options.token);
-  const cluster = engine.cluster && clusterSettings(engine.cluster, beside);
-  if (engine.cluster !== undefined && cluster !== undefined) noteCluster(resolver, engine.cluster, cluster);
+  const { share } = inputs.overrides;
+  const block = share?.cluster ?? engine.cluster;
+  const cluster = block && clusterSettings(block, beside);
+  if (block !== undefined && cluster !== undefined)
+    noteCluster(resolver, { block, cluster, source: share === undefined ? "file" : "flag" });
   const settings: EngineSettings = { ...options, bridge, bridgeAccess, bridges, cluster };
   resolver.refuseCollisions({
     "the worker socket (engine.bridge)": bridge,
@@ -175,12 +182,24 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
   return { engine: settings, http, realtime, effective: resolver.effective, problems: resolver.problems };
 }
 
-function noteCluster(resolver: SettingResolver, block: ClusterBlock, { name, node, nats }: ClusterSettings): void {
+function fileOrDefault(given: unknown): SettingSource {
+  return given === undefined ? "default" : "file";
+}
+
+function noteCluster(
+  resolver: SettingResolver,
+  {
+    block,
+    cluster: { name, node, nats },
+    source,
+  }: { readonly block: ClusterBlock; readonly cluster: ClusterSettings; readonly source: "file" | "flag" },
+): void {
   const key = "engine.cluster";
-  resolver.note(`${key}.name`, name);
-  resolver.note(`${key}.node`, node, block.node !== undefined);
-  resolver.note(`${key}.nats.servers`, nats.servers);
-  resolver.note(`${key}.nats.replicas`, nats.replicas, block.nats.replicas !== undefined);
+  const given = (value: unknown): SettingSource => (value === undefined ? "default" : source);
+  resolver.note(`${key}.name`, name, source);
+  resolver.note(`${key}.node`, node, given(block.node));
+  resolver.note(`${key}.nats.servers`, nats.servers, source);
+  resolver.note(`${key}.nats.replicas`, nats.replicas, given(block.nats.replicas));
   for (const name of ["nkey_seed", "user", "password", "token"] as const)
     if (block.nats[name] !== undefined) resolver.noteSecret(`${key}.nats.${name}`);
   if (nats.credentials !== undefined) resolver.note(`${key}.nats.credentials`, nats.credentials);
@@ -239,9 +258,9 @@ class SettingResolver {
     return value;
   }
 
-  /** Records a setting that only the file can set. */
-  note(key: string, value: EffectiveSetting["value"], isFromFile = true): void {
-    this.effective.push({ key, value, source: isFromFile ? "file" : "default" });
+  /** Records a setting without candidates to choose from. */
+  note(key: string, value: EffectiveSetting["value"], source: SettingSource = "file"): void {
+    this.effective.push({ key, value, source });
   }
 
   /** Records a secret that only the file can set. */

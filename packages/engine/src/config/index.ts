@@ -13,5 +13,6 @@ export { type EngineFlag, engineFlags } from "./engine-options.ts";
 export type { ConfigOverrides } from "./engine-settings.ts";
 export { type ExplainedKey, explainConfig } from "./explain.ts";
 export { loadConfig, readConfigText } from "./load.ts";
+export { type NodeShare, nodeShareSchema } from "./node-share.ts";
 export { ConfigError, type LoadedConfig } from "./types.ts";
 export { type ConfigFileChange, watchConfig } from "./watch.ts";

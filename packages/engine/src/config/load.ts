@@ -8,6 +8,7 @@ import { lookupIn } from "../yaml/variables.ts";
 import type { BridgeBlock } from "./blocks/access-block.ts";
 import type { HttpFunctionsBlock } from "./blocks/http-functions-block.ts";
 import { type ConfigOverrides, type EngineBlock, engineBlockSchema, resolveSettings } from "./engine-settings.ts";
+import { shareOf, withOwnFolders, withOwnPorts } from "./node-share.ts";
 import { withTelemetryVariables } from "./telemetry-variables.ts";
 import { hasStoredToken } from "./token-file.ts";
 import { ConfigError, type LoadedConfig } from "./types.ts";
@@ -52,7 +53,9 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
       },
     ]);
   }
-  const entries = readEntries(top, { file, yaml, modules: options.modules, isClustered: hasClusterBlock(top) });
+  const { share } = options.overrides ?? {};
+  const clusteredBy = share !== undefined ? "command line" : hasClusterBlock(top) ? "file" : "nothing";
+  const entries = readEntries(top, { file, yaml, modules: options.modules, clusteredBy });
   const engine = readEngineBlock(withOlderHttpFunctions(top, entries.httpFunctions), yaml);
   const { bridge, warnings } = mergeBridge(engine.block.bridge, entries);
   const resolved = resolveSettings({
@@ -60,14 +63,14 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     engine: {
       ...engine.block,
       ...(bridge === undefined ? {} : { bridge }),
-      bridges: [...(engine.block.bridges ?? []), ...entries.furtherBridges],
+      bridges: withOwnPorts([...(engine.block.bridges ?? []), ...entries.furtherBridges], share),
     },
     given: engine.given,
     hasStoredToken: options.hasStoredToken ?? false,
     http: entries.http,
     realtime: entries.realtime,
     env: options.env,
-    overrides: options.overrides ?? {},
+    overrides: withOwnFolders(options.overrides ?? {}),
     cwd: options.cwd ?? process.cwd(),
   });
   const all = inFileOrder([
@@ -86,8 +89,7 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     http: resolved.http,
     realtime: resolved.realtime,
     modules: telemetry.modules,
-    localWorkers: entries.localWorkers,
-    commands: entries.commands,
+    ...shareOf(entries, share),
     effective: [...resolved.effective, ...telemetry.effective],
     warnings: [...entries.warnings, ...warnings, ...telemetry.warnings],
   };

@@ -12,7 +12,7 @@ import { folderSchema } from "./blocks/folder-path.ts";
 import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./blocks/http-functions-block.ts";
 import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./blocks/local-worker-block.ts";
 import { limitsOf, watchOf } from "./blocks/supervision-block.ts";
-import { adapterInCluster } from "./cluster-adapters.ts";
+import { adapterInCluster, type ClusteredBy } from "./cluster-adapters.ts";
 import {
   adapterNameOfClass,
   BRIDGE_ENTRY,
@@ -58,8 +58,8 @@ export interface ReadContext {
   readonly file: string;
   readonly yaml: YamlSource;
   readonly modules: KnownModules;
-  /** Whether the file makes the engine a node of a cluster. */
-  readonly isClustered: boolean;
+  /** What makes the engine a node of a cluster. */
+  readonly clusteredBy: ClusteredBy;
 }
 
 /** Reads the lists `workers:` and `modules:`. Both accept the same entries. */
@@ -115,10 +115,10 @@ class EntryReader implements ReadEntries {
   readonly #yaml: YamlSource;
   readonly #known: ReadonlyMap<string, KnownModule>;
 
-  readonly #isClustered: boolean;
+  readonly #clusteredBy: ClusteredBy;
 
   constructor(context: ReadContext) {
-    this.#isClustered = context.isClustered;
+    this.#clusteredBy = context.clusteredBy;
     this.#file = context.file;
     this.#yaml = context.yaml;
     this.#known = new Map(context.modules.map((module) => [module.name, module]));
@@ -298,7 +298,7 @@ class EntryReader implements ReadEntries {
   #configOf(name: string, written: unknown, path: KeyPath): unknown {
     const config = this.#withAdapterName(written, path);
     if (!this.#known.has(name)) return config;
-    const adapter = adapterInCluster(name, config, this.#isClustered);
+    const adapter = adapterInCluster(name, config, this.#clusteredBy);
     if (adapter === undefined) return config;
     if ("problem" in adapter) this.#refuse([...path, "adapter"], adapter.problem);
     return { ...(config as object), adapter: "problem" in adapter ? undefined : adapter };

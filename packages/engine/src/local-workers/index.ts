@@ -16,6 +16,8 @@ export {
   readManifest,
   type WorkerManifest,
 } from "./manifest.ts";
+export { describeEnd, type ProcessGroup, startProcessGroup } from "./process-group.ts";
 export { type ManifestProposal, proposeManifest } from "./propose-manifest.ts";
+export { RestartPolicy } from "./restart-policy.ts";
 export { kindRules, type PackageManager, packageManagerTools, type RuntimeKind, type Tool } from "./runtime-kinds.ts";
 export { workerNameProblem } from "./worker-name.ts";

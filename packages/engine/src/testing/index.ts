@@ -1,5 +1,5 @@
 export { restrictedPrincipal } from "../access/principal.ts";
-export { type NatsServers, startNatsServers } from "../cluster/nats/testing/nats-servers.ts";
+export { type NatsServers, natsProgram, startNatsServers } from "../cluster/nats/testing/nats-servers.ts";
 export { runSeeds, violationsOf } from "../cluster/testing/simulation/run-seeds.ts";
 export { startRedis } from "../items/testing/redis-server.ts";
 export { endpoint, json } from "../outbound-http/testing/endpoint.ts";

@@ -1,9 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { MAX_NODE_MESSAGE_BYTES } from "@svc-runtime/protocol/nodes";
 import { NatsProblem, permissionProblem } from "./connect.ts";
+import { isOlder, MIN_SERVER_VERSION } from "./server-version.ts";
 
-/** Earlier servers lose streams when they are killed. */
-export const MIN_SERVER_VERSION = "2.10.23";
 /** An entry of the log as the server hands it over on request: base64 in JSON. */
 const MIN_MAX_PAYLOAD = Math.ceil((MAX_NODE_MESSAGE_BYTES * 4) / 3) + 64 * 1024;
 /** How long the servers are waited for, in milliseconds. */
@@ -109,11 +108,4 @@ export function durabilityIn(reports: readonly ServerReport[], urls: readonly st
       `only ${reports.length} of ${servers} NATS servers tell whether they sync each write to disk; start the others, with a file as \`svc cluster nats-config\` prints it`,
     );
   return { durability: "durable", servers };
-}
-
-function isOlder(version: string, than: string): boolean {
-  const numbers = (text: string): readonly number[] => text.split(/[.-]/).slice(0, 3).map(Number);
-  const [one, other] = [numbers(version), numbers(than)];
-  const at = one.findIndex((number, index) => number !== other[index]);
-  return at !== -1 && (one[at] ?? 0) < (other[at] ?? 0);
 }

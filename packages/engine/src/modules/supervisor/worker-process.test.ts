@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CommandEnd, ProcessGroup } from "../../local-workers/process-group.ts";
+import { RestartPolicy } from "../../local-workers/restart-policy.ts";
 import { type ManualClock, manualClock } from "../../testing/index.ts";
-import { RestartPolicy } from "./restart-policy.ts";
 import { type ProcessKind, WorkerProcess } from "./worker-process.ts";
 
 const EXITED: CommandEnd = { code: 1, signal: null, problem: undefined };

@@ -1,6 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { type CommandEnd, describeEnd, type ProcessGroup } from "../../local-workers/process-group.ts";
-import { RestartPolicy } from "./restart-policy.ts";
+import { RestartPolicy } from "../../local-workers/restart-policy.ts";
 import type { ProcessStatus } from "./worker-state.ts";
 
 /** If there is no registration for this time, the worker has registered everything (decision 29). */

@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, mkdirSync, symlinkSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { natsProgram } from "@svc-runtime/engine/testing";
+import { connect, createLogger, type Worker } from "@svc-runtime/sdk";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { svc } from "./support/cli.ts";
+import { eventually, isRunning, killHard } from "./support/processes.ts";
+import { type WorkerProject, workerProject } from "./support/worker-project.ts";
+
+const svcBin = fileURLToPath(new URL("../../packages/cli/bin/svc.js", import.meta.url));
+const FREE = ["--bridge-port", "0", "--http-port", "0", "--ws-port", "0", "--console-port", "0"];
+
+let project: WorkerProject;
+let env: NodeJS.ProcessEnv;
+let dev: ChildProcess;
+let output = "";
+const clients: Worker[] = [];
+
+/** A process as the table of `svc dev` shows it. */
+function row(name: string): { readonly pid: number; readonly address: string } {
+  const [, pid, address] = new RegExp(`^ +${name} +(\\d+) +(\\S+)`, "m").exec(output) ?? [];
+  if (pid === undefined || address === undefined) throw new Error(`there is no ${name} in:\n${output}`);
+  return { pid: Number(pid), address };
+}
+
+function clientOf(...names: readonly string[]): Worker {
+  const client = connect(names.map((name) => row(`engine ${name}`).address).join(","), {
+    name: `client of ${names.join(", ")}`,
+    handleSignals: false,
+    logger: createLogger({ level: "silent", write: () => {} }),
+    reconnect: { initialDelayMs: 50, maxDelayMs: 200 },
+  });
+  clients.push(client);
+  return client;
+}
+
+const shown = (text: string): Promise<void> => eventually(`it shows ${text}`, () => output.includes(text), 60_000);
+
+beforeAll(async () => {
+  project = workerProject({ configured: ["hello", "there"] });
+  appendFileSync(
+    join(project.folder, "config.yaml"),
+    // As `svc worker add` writes them for one engine.
+    "modules: [{name: svc-state, config: {adapter: {name: file_based}}}, {name: svc-queue}]\n",
+  );
+  const bin = join(project.folder, "bin");
+  mkdirSync(bin);
+  symlinkSync(natsProgram(), join(bin, "nats-server"));
+  const { SVC_URL: _, ...inherited } = process.env;
+  env = { ...inherited, NO_COLOR: "1", PWD: project.folder, PATH: `${bin}${delimiter}${process.env.PATH}` };
+  dev = spawn(process.execPath, [svcBin, "dev", "--cluster", "3", ...FREE], {
+    cwd: project.folder,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  for (const stream of [dev.stdout, dev.stderr])
+    stream?.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  await shown("svc dev is running");
+});
+afterAll(async () => {
+  for (const client of clients) await client.shutdown();
+  if (dev.exitCode === null && dev.signalCode === null) dev.kill("SIGKILL");
+  await project.isQuiet();
+  project.remove();
+});
+
+describe("svc dev --cluster 3", () => {
+  const ran = new Set<string>();
+
+  it("runs the workers, each at one engine, and any engine calls them", async () => {
+    for (const name of ["hello", "there"]) await eventually(`${name} is ready`, () => isReady(name), 60_000);
+
+    const { stdout } = await svc(["trigger", "hello::greet", "whom=Ada"], { cwd: project.folder });
+    expect(stdout).toBe('{"greeting":"Hello Ada"}\n');
+    for (const name of ["a", "b", "c"]) {
+      const client = clientOf(name);
+      expect(await client.call({ function_id: "there::greet", payload: { whom: "Ada" } })).toEqual({
+        greeting: "Hello Ada",
+      });
+    }
+    const second = await svc(["dev", "--cluster", "3", ...FREE], {
+      cwd: project.folder,
+      env: { PATH: env.PATH ?? "" },
+    });
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining("Another svc dev --cluster") as string });
+  });
+
+  it("loses nothing that was acknowledged when an engine and a NATS server are killed, and starts them again", async () => {
+    for (const name of ["b", "c"])
+      clientOf(name).registerFunction("work", ({ id }: { readonly id: string }) => {
+        ran.add(id);
+        return null;
+      });
+    const client = clientOf("a", "b", "c");
+    const jobs = new Set<string>();
+    const written = { acknowledged: 0, tried: 0 };
+    let isOver = false;
+    const load = async (lane: number): Promise<void> => {
+      for (let at = 0; !isOver; at++) {
+        const id = `${lane}-${at}`;
+        const data = { queue: "default", function_id: "work", data: { id } };
+        const ops = [{ type: "increment", path: "", by: 1 }];
+        written.tried += 1;
+        await Promise.all([
+          client.call({ function_id: "queue::enqueue", payload: data }).then(
+            () => jobs.add(id),
+            () => undefined,
+          ),
+          client.call({ function_id: "state::update", payload: { scope: "s", key: "counter", ops } }).then(
+            () => {
+              written.acknowledged += 1;
+            },
+            () => undefined,
+          ),
+        ]);
+      }
+    };
+    const loads = [0, 1, 2, 3].map(load);
+    const grows = async (what: string): Promise<void> => {
+      const before = [jobs.size, written.acknowledged];
+      const hasGrown = (): boolean => jobs.size > (before[0] ?? 0) + 30 && written.acknowledged > (before[1] ?? 0) + 30;
+      await eventually(what, hasGrown, 30_000);
+    };
+    await grows("writes are acknowledged");
+
+    const { pid } = row("engine a");
+    killHard(pid);
+    await shown("it has ended (SIGKILL); it is started again");
+    await grows("writes go on without engine a");
+    await eventually("engine a runs again", () => /engine a +\| it runs again, as process \d+/.test(output), 60_000);
+    await eventually("its worker is ready again", async () => {
+      const { stdout } = await svc(["trigger", "hello::greet", "whom=Bo", "--url", row("engine a").address], {
+        cwd: project.folder,
+      });
+      return stdout === '{"greeting":"Hello Bo"}\n';
+    });
+
+    // Those of the other engines run on.
+    expect(output).not.toMatch(/^there .*is started again/m);
+
+    killHard(row("nats n1").pid);
+    await grows("writes go on without NATS server n1");
+    await eventually("it runs again", () => /nats n1 +\| it runs again, as process \d+/.test(output));
+    isOver = true;
+    await Promise.all(loads);
+
+    await eventually("every acknowledged job ran", () => [...jobs].every((id) => ran.has(id)));
+    const count = await client.call({ function_id: "state::get", payload: { scope: "s", key: "counter" } });
+    expect(count).toBeGreaterThanOrEqual(written.acknowledged);
+    expect(count).toBeLessThanOrEqual(written.tried);
+  });
+
+  it("stops everything at Ctrl-C", async () => {
+    const pids = ["engine b", "engine c", "nats n2", "nats n3"].map((name) => row(name).pid);
+    const again = [...output.matchAll(/it runs again, as process (\d+)/g)].map(([, pid]) => Number(pid));
+    const ended = once(dev, "close");
+    dev.kill("SIGINT");
+    expect(await ended).toEqual([0, null]);
+    expect(output).toContain("Stopping the console, the engines with their workers, and the NATS servers.");
+    expect([...pids, ...again].filter(isRunning)).toEqual([]);
+    await project.isQuiet();
+  });
+});
+
+async function isReady(worker: string): Promise<boolean> {
+  return new RegExp(`^${worker} +[|] [\\d:.]+ process is ready`, "m").test(output);
+}

@@ -1,0 +1,74 @@
+import { CommandFailure } from "../exit-codes.ts";
+import { parseLogLine } from "../logs/log-lines.ts";
+import { deferred } from "../stop-requests.ts";
+import type { DevProcess } from "./dev-process.ts";
+import type { SvcChild } from "./svc-child.ts";
+
+/** Maximum lines of output shown of an engine that failed to start. */
+const KEPT_LINES = 30;
+
+export interface EngineAddresses {
+  readonly bridge: string;
+  readonly http: string;
+  readonly realtime: string;
+}
+
+/** One run of an engine. */
+export class EngineRun implements DevProcess<EngineAddresses> {
+  readonly up: Promise<EngineAddresses>;
+  readonly ended: Promise<string>;
+  readonly #child: SvcChild;
+  /** Plain text before the engine is up is the reason why it cannot start. It is shown in the error. */
+  readonly #output: string[] = [];
+
+  constructor({
+    spawn,
+    onLine,
+  }: {
+    readonly spawn: (onLine: (line: string) => void) => SvcChild;
+    /** Called with each line of the log. */
+    readonly onLine: (line: string) => void;
+  }) {
+    const up = deferred<EngineAddresses>();
+    let isUp = false;
+    this.#child = spawn((line) => {
+      const record = parseLogLine(line);
+      if (record === undefined && !isUp) pushLast(this.#output, line);
+      else onLine(line);
+      if (record?.message !== "the engine is up") return;
+      isUp = true;
+      const { bridge, http, realtime } = record.fields;
+      up.settle({ bridge: String(bridge), http: String(http), realtime: String(realtime) });
+    });
+    this.up = up.promise;
+    this.ended = this.#child.ended;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  startFailure(how: string): CommandFailure {
+    const [first = `The engine exited while it was starting (${how}).`, ...more] = this.#output;
+    return new CommandFailure(first.replace(/^error: /, ""), { advice: more });
+  }
+
+  stop(): Promise<void> {
+    return this.#child.stop();
+  }
+
+  kill(): void {
+    this.#child.kill();
+  }
+}
+
+/** Returns the flags for an engine that listens at the same addresses. */
+export function portFlags({ bridge, http, realtime }: EngineAddresses): readonly string[] {
+  const portOf = (url: string): string => new URL(url).port;
+  return ["--bridge-port", portOf(bridge), "--http-port", portOf(http), "--ws-port", portOf(realtime)];
+}
+
+function pushLast(lines: string[], line: string): void {
+  lines.push(line);
+  if (lines.length > KEPT_LINES) lines.shift();
+}
