@@ -33,6 +33,25 @@ def test_reconnects_and_replays_after_every_close(engine: Engine, connect: Conne
     assert worker.id == second.id
 
 
+def test_goes_to_the_next_of_several_engines_at_once(engine: Engine, lines: list[str]) -> None:
+    other = Engine()
+    # The wait before an attempt at the same engine is longer than the test.
+    reconnect = svc.ReconnectOptions(initial_delay_ms=600_000, max_delay_ms=600_000)
+    worker = svc.connect(
+        f"{engine.address},{other.address}", reconnect=reconnect, logger=svc.Logger(write=lines.append)
+    )
+    try:
+        worker.register_function("echo::it", lambda value: value)
+        engine.peer().heard("registerfunction", id="echo::it")
+        engine.go_away()
+        other.peer().heard("registerfunction", id="echo::it")
+        assert worker.call({"function_id": "echo::it", "payload": 1}) == 1
+    finally:
+        worker.shutdown()
+        other.stop()
+        engine.come_back()
+
+
 def test_calls_wait_for_the_engine_and_sent_ones_fail_on_disconnect(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function("echo::it", lambda value: value)

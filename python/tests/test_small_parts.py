@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from svc.address import DEFAULT_ADDRESS, resolve_address, without_credentials
+from svc.address import DEFAULT_ADDRESS, resolve_addresses, without_credentials
 from svc.backoff import Backoff, ReconnectOptions
 from svc.effects import TriggerResult, TriggerStatus
 from svc.errors import CallError
@@ -17,21 +17,26 @@ from svc.triggers import Trigger, Triggers
 
 
 def test_the_address_is_the_argument_else_the_variable_else_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert resolve_address() == DEFAULT_ADDRESS == "ws://localhost:49134"
+    assert resolve_addresses() == (DEFAULT_ADDRESS,) == ("ws://localhost:49134",)
     monkeypatch.setenv("SVC_URL", " ws://engine:1 ")
-    assert resolve_address() == "ws://engine:1"
-    assert resolve_address("wss://svc:tok@other/path?x=1") == "wss://svc:tok@other/path?x=1"
+    assert resolve_addresses() == ("ws://engine:1",)
+    assert resolve_addresses("wss://svc:tok@other/path?x=1") == ("wss://svc:tok@other/path?x=1",)
+    assert resolve_addresses("ws://svc:a,b@one:1, WSS://two:2") == ("ws://svc:a,b@one:1", "WSS://two:2")
+    with pytest.raises(ValueError, match="more than 16 addresses"):
+        resolve_addresses(",".join(["ws://one"] * 17))
     assert without_credentials("wss://svc:tok@other/path?x=1") == "wss://other/path?…"
 
 
-@pytest.mark.parametrize("address", ["", "localhost:49134", "http://localhost", "ws://", "ws://h:99999", "ws://h#x"])
+@pytest.mark.parametrize(
+    "address", ["", "localhost:49134", "http://localhost", "ws://", "ws://h:99999", "ws://h#x", "ws://a,b"]
+)
 def test_an_invalid_address_is_rejected_with_its_source(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="the address argument"):
-        resolve_address(address)
+        resolve_addresses(address)
     if address:
         monkeypatch.setenv("SVC_URL", address)
         with pytest.raises(ValueError, match="the environment variable SVC_URL"):
-            resolve_address()
+            resolve_addresses()
 
 
 def test_backoff_doubles_up_to_a_cap_with_jitter_until_reset() -> None:

@@ -13,5 +13,6 @@ export type { Caller, Job, MessageOf, WorkerIntroduction } from "./messages.ts";
 export { nameProblem } from "./name-problem.ts";
 export { didYouMean } from "./nearest-name.ts";
 export { MASK } from "./secret-names.ts";
+export { MAX_ADDRESSES, splitAddresses } from "./split-addresses.ts";
 export { tokenSubprotocols } from "./token-subprotocol.ts";
 export { isUuid } from "./uuid.ts";

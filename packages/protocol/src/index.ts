@@ -75,6 +75,7 @@ export {
   SecretMask,
 } from "./secrets.ts";
 export { quoteWord } from "./shell-word.ts";
+export { MAX_ADDRESSES, splitAddresses } from "./split-addresses.ts";
 export { TOKEN_SUBPROTOCOL_PREFIX, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";
 export { isUuid } from "./uuid.ts";
 export { compileGlob, compileWildcards, fitsInOrder } from "./wildcards.ts";

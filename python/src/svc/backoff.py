@@ -35,6 +35,10 @@ class ReconnectOptions:
             _require("max_attempts", self.max_attempts, 0, 1_000_000_000)
 
 
+#: Maximum delay before an attempt at another address.
+_SOON_S = 0.1
+
+
 class Backoff:
     """Delays that grow with each attempt until ``reset``."""
 
@@ -47,6 +51,10 @@ class Backoff:
     def attempts(self) -> int:
         """Attempts since the last reset."""
         return self._attempts
+
+    def soon_s(self) -> float:
+        """Returns the delay before an attempt at another address: short, but not the same for all workers."""
+        return self._rand() * _SOON_S
 
     def next_delay_s(self) -> float | None:
         """Returns the delay before the next attempt in seconds, or None if no attempt is left."""

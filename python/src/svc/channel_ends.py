@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -38,9 +39,10 @@ class Channel:
 
 
 class ChannelEnds:
-    def __init__(self, address: str, bridge: LoopBridge) -> None:
+    def __init__(self, address: Callable[[], str], bridge: LoopBridge) -> None:
+        """``address``: returns that of the engine to which the worker is connected."""
         self.bridge = bridge
-        self._base = _base_of(address)
+        self._address = address
         # The following belong to the loop's thread.
         self._in_use: set[ChannelEnd] = set()
         self._dropping: set[asyncio.Task[None]] = set()
@@ -87,7 +89,7 @@ class ChannelEnds:
 
     def make(self, ref: ChannelRef, owner: HandlerContext | None) -> ChannelEnd:
         channel_id, key = quote(ref["channel_id"], safe=""), quote(ref["access_key"], safe="")
-        url = f"{self._base}/ws/channels/{channel_id}?key={key}&dir={ref['direction']}"
+        url = f"{_base_of(self._address())}/ws/channels/{channel_id}?key={key}&dir={ref['direction']}"
         return ChannelEnd(url, ref, owner=owner, holder=self)
 
     def opening(self, end: ChannelEnd) -> None:

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping
 from typing import Literal
 
-from .address import resolve_address
+from .address import resolve_addresses
 from .backoff import ReconnectOptions
 from .codec import name_problem
 from .logger import Logger
@@ -37,8 +37,9 @@ def connect(
     Returns immediately. Earlier registrations and calls are sent when the connection is established.
 
     Args:
-        address: ``ws://`` or ``wss://`` address. May contain credentials (``ws://svc:TOKEN@host``). Default: the
-            environment variable ``SVC_URL``, else ``ws://localhost:49134``.
+        address: ``ws://`` or ``wss://`` address. May contain credentials (``ws://svc:TOKEN@host``), and list the
+            addresses of several engines of a cluster, separated by commas: after a loss the next one is tried at once.
+            Default: the environment variable ``SVC_URL``, else ``ws://localhost:49134``.
         name: Name in listings. Default: ``SVC_WORKER_NAME``, else ``host:pid``.
         description: Description in listings, one sentence.
         call_timeout_ms: Deadline of calls without one, 1 to 86,400,000. Default: the function's, else 30,000.
@@ -62,7 +63,7 @@ def connect(
     _check_options(shown_name, call_timeout_ms, max_sync_handlers)
     switches = switches_of(telemetry, by_default=kind == "worker")
     return Worker(
-        resolve_address(address),
+        resolve_addresses(address),
         name=shown_name,
         introduction=_introduction(shown_name, description, kind, switches),
         call_timeout_ms=call_timeout_ms,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -58,7 +58,7 @@ class Connection:
 
     def __init__(
         self,
-        address: str,
+        addresses: Sequence[str],
         conversation: Conversation,
         *,
         backoff: Backoff,
@@ -66,12 +66,19 @@ class Connection:
         headers: Mapping[str, str] | None = None,
         is_final: Callable[[int | None], bool] = lambda _: False,
     ) -> None:
-        """``is_final``: returns whether no further attempt is useful after this close code."""
-        self._address = address
+        """Connects to the first address. After a loss, the next one is tried at once.
+
+        ``is_final``: returns whether no further attempt is useful after this close code.
+        """
+        self._addresses = tuple(addresses)
+        # Index of the address that is used or tried.
+        self._at = 0
+        # Attempts at other addresses since the last wait, or since the connection was stable.
+        self._soon_attempts = 0
         self._conversation = conversation
         self._backoff = backoff
         self._log = log
-        self._headers = _with_token(address, headers or {})
+        self._headers = headers or {}
         self._is_final = is_final
         self._close_code: int | None = None
         self._state: ConnectionState = "disconnected"
@@ -87,6 +94,11 @@ class Connection:
     @property
     def state(self) -> ConnectionState:
         return self._state
+
+    @property
+    def address(self) -> str:
+        """The address that is used or tried."""
+        return self._addresses[self._at]
 
     @property
     def last_problem(self) -> str:
@@ -123,17 +135,31 @@ class Connection:
             await self._until_stopped(self._connect_once())
             if self._is_ending():
                 break
-            delay_s = None if self._is_final(self._close_code) else self._backoff.next_delay_s()
-            fields = {"address": without_credentials(self._address), "reason": self._last_problem}
+            delay_s = None if self._is_final(self._close_code) else self._next_delay_s()
+            fields = {"address": without_credentials(self.address), "reason": self._last_problem}
             if delay_s is None:
                 self._log.error("gave up connecting to the engine", **fields)
                 self._enter("failed")
                 return
             delay_ms = round(delay_s * 1_000)
             self._log.warn("not connected to the engine; retrying", **fields, delay_ms=delay_ms)
+            self._at = (self._at + 1) % len(self._addresses)
             self._enter("reconnecting")
             await self._until_stopped(asyncio.sleep(delay_s))
         self._enter("closed")
+
+    def _next_delay_s(self) -> float | None:
+        # Each other address is tried at once, but not again before a wait: engines that accept and close must not be
+        # flooded.
+        if self._soon_attempts < len(self._addresses) - 1:
+            self._soon_attempts += 1
+            return self._backoff.soon_s()
+        self._soon_attempts = 0
+        return self._backoff.next_delay_s()
+
+    def _is_stable(self) -> None:
+        self._backoff.reset()
+        self._soon_attempts = 0
 
     def _is_ending(self) -> bool:
         return self._ending
@@ -159,8 +185,8 @@ class Connection:
         self._close_code = None
         try:
             opened = await connect(
-                self._address,
-                additional_headers=self._headers,
+                self.address,
+                additional_headers=_with_token(self.address, self._headers),
                 compression=None,
                 max_size=_MAX_INBOUND_BYTES,
                 open_timeout=_HANDSHAKE_TIMEOUT_S,
@@ -180,7 +206,7 @@ class Connection:
             abort(opened.transport)
 
     async def _converse(self, opened: ClientConnection) -> None:
-        stable = asyncio.get_running_loop().call_later(_STABLE_AFTER_S, self._backoff.reset)
+        stable = asyncio.get_running_loop().call_later(_STABLE_AFTER_S, self._is_stable)
         self._socket = opened
         self._drop_reason = None
         self._conversation.opened()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .backoff import Backoff, ReconnectOptions
 from .channel_ends import ChannelEnds
@@ -54,7 +54,7 @@ class EngineLink:
 
     def __init__(
         self,
-        address: str,
+        addresses: Sequence[str],
         introduction: Mapping[str, object],
         *,
         reconnect: ReconnectOptions,
@@ -80,7 +80,7 @@ class EngineLink:
         self.triggers = Triggers(log)
         self.providers = Providers(pool, log, self._answer_binding)
         self.runner = Runner(pool, log, calls, ends, report=self._report)
-        self.connection = Connection(address, self, backoff=Backoff(reconnect), log=log, headers=headers)
+        self.connection = Connection(addresses, self, backoff=Backoff(reconnect), log=log, headers=headers)
         telemetry.written_by(self.connection.write_soon)
         self._running = asyncio.ensure_future(self.connection.run())
 

@@ -35,7 +35,7 @@ class StreamConversation:
         self.log = log
         self.epoch: str | None = None
         self.connection = Connection(
-            address,
+            (address,),
             self,
             backoff=Backoff(reconnect),
             log=log,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from .backoff import ReconnectOptions
@@ -53,7 +53,7 @@ class Worker:
 
     def __init__(
         self,
-        address: str,
+        addresses: Sequence[str],
         *,
         name: str,
         introduction: Mapping[str, object],
@@ -65,17 +65,16 @@ class Worker:
         telemetry: Switches,
     ) -> None:
         self.name = name
-        self._address = address
         self._loop = LoopThread(f"svc-{name}")
         self._telemetry = WorkerTelemetry(name, telemetry, self._loop, logger)
         self._log = logger.with_fields(worker=name).tied(self._telemetry)
         self._watch = ConnectionWatch(self._log)
         pool = HandlerPool(max_sync_handlers, name=name)
         self._bridge = LoopBridge(self._loop, pool)
-        self._ends = ChannelEnds(address, self._bridge)
+        self._ends = ChannelEnds(lambda: self._link.connection.address, self._bridge)
         self._link = self._loop.do(
             lambda: EngineLink(
-                address,
+                addresses,
                 introduction,
                 reconnect=reconnect,
                 headers=headers,
@@ -136,7 +135,7 @@ class Worker:
             RuntimeError: ``wait_connected`` was called on the worker's event loop (inside an async handler).
         """
         connection = self._link.connection
-        await self._watch.wait_connected(self._bridge, timeout_s, self._address, lambda: connection.last_problem)
+        await self._watch.wait_connected(self._bridge, timeout_s, connection.address, lambda: connection.last_problem)
 
     wait_connected = blocking(wait_connected_async)
 

@@ -7,7 +7,7 @@ import {
 } from "@svc-runtime/console/options";
 import { Command } from "commander";
 import { announcedEngine } from "../engine/announced-engine.ts";
-import { engineAddress, projectConfigFile } from "../engine/engine-address.ts";
+import { engineAddress, listening, projectConfigFile } from "../engine/engine-address.ts";
 import { freePortLike } from "../engine/free-port.ts";
 import { findPortHolder } from "../engine/port-holder.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
@@ -44,7 +44,7 @@ export function consoleCommand(shell: Shell): Command {
 }
 
 async function runConsole(shell: Shell, command: Command, options: OwnOptions): Promise<void> {
-  const settings = read(shell, command, options);
+  const settings = await read(shell, command, options);
   const stop = listenForStop(shell, {
     stdin: options.stopWithStdin ? "stops" : "ignored",
     nowMs: () => performance.now(),
@@ -65,20 +65,22 @@ async function runConsole(shell: Shell, command: Command, options: OwnOptions): 
   }
 }
 
-function read(shell: Shell, command: Command, options: OwnOptions): ConsoleOptions {
+async function read(shell: Shell, command: Command, options: OwnOptions): Promise<ConsoleOptions> {
   try {
-    return readConsoleOptions(command, shell.env, foundEngine(shell, command, options));
+    return readConsoleOptions(command, shell.env, await foundEngine(shell, command, options));
   } catch (error) {
     throw error instanceof UsageError ? usageFailure(`${error.message}.`) : error;
   }
 }
 
 /**
- * Finds the engine as other commands do. Undefined if a flag gives its host, or if only the default address remains.
+ * Finds the engine as other commands do; of several, the first that listens. Undefined if a flag gives its host, or if only the default address remains.
  */
-function foundEngine(shell: Shell, command: Command, { config }: OwnOptions): FoundEngine | undefined {
+async function foundEngine(shell: Shell, command: Command, { config }: OwnOptions): Promise<FoundEngine | undefined> {
   if (command.getOptionValueSource("engineHost") === "cli") return undefined;
-  const address = engineAddress(shell, { config });
+  const given = engineAddress(shell, { config });
+  const found = given.further === undefined ? given : await listening(given);
+  const address = typeof found === "string" ? given : found;
   if (address.from === "default") return undefined;
   const { hostname, port, protocol, password } = new URL(address.url);
   if (protocol === "wss:")

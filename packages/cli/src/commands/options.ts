@@ -34,7 +34,7 @@ export function configOption(description: string): Option {
 export function urlOption(): Option {
   return new Option(
     "--url <url>",
-    "address of the engine (default: SVC_URL, then the running engine of config.yaml, then its bridge port, then ws://localhost:49134)",
+    "address of the engine, or of several of a cluster, separated by commas (default: SVC_URL, then the running engine of config.yaml, then its bridge port, then ws://localhost:49134)",
   );
 }
 

@@ -19,17 +19,17 @@ interface EngineInfo {
 export const engine: Check = async (context) => {
   const { address } = context;
   try {
-    return await withEngine(address, "svc doctor", async (worker) => {
+    return await withEngine(address, "svc doctor", async (worker, reached) => {
       const info = await worker.call<EngineInfo>({ function_id: "engine::info", payload: {} });
       const reached: Finding = {
         check: "engine",
         status: "ok",
-        message: `${info.version} responds at ${address.shownUrl}`,
+        message: `${info.version} responds at ${reached.shownUrl}`,
       };
       return [
         reached,
         ...versionFinding(info),
-        ...(await readiness(info, context)),
+        ...(await readiness(info, { ...context, address: reached })),
         ...(await workerFindings(worker)),
         ...(await triggerFindings(worker)),
         ...(await queueFindings(worker)),

@@ -1,10 +1,12 @@
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EXIT } from "../exit-codes.ts";
 import { recordedShell } from "../shell.test-support.ts";
-import { engineAddress, noEngine, probe } from "./engine-address.ts";
+import { engineAddress, noEngine, probe, requireListener } from "./engine-address.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -111,13 +113,46 @@ describe("the address of the engine", () => {
     });
   });
 
+  it("may be that of several engines", () => {
+    const url = "ws://svc:a,b@one:1, wss://two:2";
+    expect(engineAddress(recordedShell(), { url })).toMatchObject({
+      url: "ws://svc:a,b@one:1",
+      further: [{ url: "wss://two:2", shownUrl: "wss://two:2" }],
+    });
+    const many = Array.from({ length: 17 }, () => "ws://one:1").join(",");
+    expect(() => engineAddress(recordedShell({ env: { SVC_URL: many } }), {})).toThrow(
+      "SVC_URL has more than 16 addresses",
+    );
+  });
+
+  it("is that of the first engine of svc dev --cluster that runs", () => {
+    for (const [node, pid] of [
+      ["a", 2 ** 22 + 1],
+      ["b", process.pid],
+      ["c", process.pid],
+    ] as const) {
+      const data = join(dir, ".svc/cluster", node, "data");
+      mkdirSync(data, { recursive: true });
+      writeFileSync(join(data, "engine.json"), JSON.stringify({ pid, bridge: `ws://localhost:5000${pid % 7}` }));
+    }
+    mkdirSync(join(dir, ".svc/cluster/nats"));
+
+    expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({
+      url: `ws://localhost:5000${process.pid % 7}`,
+      from: "announced",
+    });
+  });
+
   it("hides a password when it shows the address", () => {
     expect(engineAddress(recordedShell(), { url: "ws://svc:secret@box:1" }).shownUrl).toBe("ws://***:***@box:1");
   });
 
-  it.each(["localhost:49134", "http://localhost:49134", "49134", "ws://"])("rejects %j as an address", (url) => {
-    expect(() => engineAddress(recordedShell(), { url })).toThrow(expect.objectContaining({ exitCode: EXIT.usage }));
-  });
+  it.each(["localhost:49134", "http://localhost:49134", "49134", "ws://", "ws://a:1,b:2", "ws://a,b"])(
+    "rejects %j as an address",
+    (url) => {
+      expect(() => engineAddress(recordedShell(), { url })).toThrow(expect.objectContaining({ exitCode: EXIT.usage }));
+    },
+  );
 });
 
 it("suggests svc create without a project, and svc dev with one", () => {
@@ -127,6 +162,22 @@ it("suggests svc create without a project, and svc dev with one", () => {
 
   writeFileSync(join(dir, "config.yaml"), "workers: []\n");
   expect(advice()[0]).toBe("Start one in your project's folder: svc dev");
+});
+
+it("of several is the first that listens", async () => {
+  const server = createServer();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const open = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const address = engineAddress(recordedShell(), { url: `ws://127.0.0.1:1,${open},ws://127.0.0.1:2` });
+  expect(await requireListener(address)).toMatchObject({
+    url: open,
+    further: [{ url: "ws://127.0.0.1:2" }, { url: "ws://127.0.0.1:1" }],
+  });
+  server.close();
+  await once(server, "close");
+  await expect(requireListener(address)).rejects.toThrow(
+    `No engine reachable at ws://127.0.0.1:1, ${open}, ws://127.0.0.1:2 (given with --url): nothing listens there.`,
+  );
 });
 
 it("reports that nothing listens at a free port", async () => {

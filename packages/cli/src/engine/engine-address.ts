@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { connect as connectSocket } from "node:net";
 import { resolve } from "node:path";
-import { MASK, maskConfigText } from "@svc-runtime/protocol";
+import { MASK, MAX_ADDRESSES, maskConfigText, splitAddresses } from "@svc-runtime/protocol";
 import { CommandFailure, EXIT, usageFailure } from "../exit-codes.ts";
 import { listedBridgePort } from "../project/config-entries.ts";
 import type { Shell } from "../shell.ts";
@@ -22,6 +22,8 @@ export interface EngineAddress {
   /** WebSocket address of the bridge, e.g. `ws://localhost:49134`. May hold credentials: show `shownUrl` instead. */
   readonly url: string;
   readonly shownUrl: string;
+  /** Further engines of the same cluster, which are used if this one cannot be reached. */
+  readonly further?: readonly { readonly url: string; readonly shownUrl: string }[] | undefined;
   /** The engine's token if it was found in the engine's own project. `SVC_TOKEN` takes precedence. */
   readonly token?: string | undefined;
   /**
@@ -42,9 +44,9 @@ export function engineAddress(
   shell: Shell,
   options: { readonly url?: string | undefined; readonly config?: string | undefined },
 ): EngineAddress {
-  if (options.url !== undefined) return checked(options.url, "--url");
+  if (options.url !== undefined) return several(options.url, "--url");
   const variable = shell.env.SVC_URL ?? "";
-  if (variable !== "") return checked(variable, "SVC_URL");
+  if (variable !== "") return several(variable, "SVC_URL");
   const configFile = projectConfigFile(shell, options.config);
   const announced = announcedAddress(() => announcedEngine(shell, configFile));
   if (announced !== undefined) return announced;
@@ -68,12 +70,22 @@ export function announcedAddress(find: () => AnnouncedEngine | undefined): Engin
   return { ...checked(url, "announced"), token, prove };
 }
 
+/** Reads the addresses of one or several engines, separated by commas. */
+function several(text: string, from: EngineAddress["from"]): EngineAddress {
+  const [first = "", ...others] = splitAddresses(text);
+  if (others.length >= MAX_ADDRESSES) throw usageFailure(`${from} has more than ${MAX_ADDRESSES} addresses.`);
+  const further = others.map((url) => checked(url, from));
+  return { ...checked(first, from), ...(further.length === 0 ? {} : { further }) };
+}
+
 function checked(url: string, from: EngineAddress["from"]): EngineAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || (parsed.protocol !== "ws:" && parsed.protocol !== "wss:") || parsed.hostname === "") {
+  // A comma in the host name: a further address that does not begin with ws://.
+  const hasHost = parsed !== undefined && parsed.hostname !== "" && !parsed.hostname.includes(",");
+  if (!hasHost || (parsed.protocol !== "ws:" && parsed.protocol !== "wss:")) {
     throw usageFailure(
       `${from} is ${JSON.stringify(maskConfigText(url))}, which is not an engine address.`,
-      `Expected ws:// or wss://, a host and the bridge port, e.g. ${DEFAULT_BRIDGE_URL}`,
+      `Expected ws:// or wss://, a host and the bridge port, e.g. ${DEFAULT_BRIDGE_URL}; several with commas`,
     );
   }
   parsed.username &&= MASK;
@@ -91,10 +103,14 @@ function configuredBridgeUrl(shell: Shell, configFile: string): string | undefin
   return port === undefined ? undefined : `ws://localhost:${port}`;
 }
 
-/** Throws (exit 3) unless the address accepts connections. Much faster than the retries of the SDK. */
-export async function requireListener(address: EngineAddress): Promise<void> {
-  const problem = await probe(address);
-  if (problem !== undefined) throw noEngine(address, problem);
+/**
+ * Returns the first of the addresses that accepts connections, the others after it. Throws (exit 3) if none does. Much
+ * faster than the retries of the SDK.
+ */
+export async function requireListener(address: EngineAddress): Promise<EngineAddress> {
+  const found = await listening(address);
+  if (typeof found === "string") throw noEngine(address, found);
+  return found;
 }
 
 /** Returns an error (exit 3) with the address that was tried and how to start an engine. */
@@ -106,7 +122,8 @@ export function noEngine(address: EngineAddress, problem: string): CommandFailur
     config: "from the config file",
     default: "the default",
   }[address.from];
-  return new CommandFailure(`No engine reachable at ${address.shownUrl} (${origin}): ${problem}.`, {
+  const tried = [address, ...(address.further ?? [])].map(({ shownUrl }) => shownUrl).join(", ");
+  return new CommandFailure(`No engine reachable at ${tried} (${origin}): ${problem}.`, {
     exitCode: EXIT.noEngine,
     advice: [
       ...(address.missingConfig === undefined
@@ -120,9 +137,27 @@ export function noEngine(address: EngineAddress, problem: string): CommandFailur
   });
 }
 
-/** Returns undefined if something listens at the address, otherwise the reason. */
+/** Returns undefined if something listens at the address or at one of its further ones, otherwise the reason. */
 export async function probe(address: EngineAddress): Promise<string | undefined> {
-  const { hostname, port, protocol } = new URL(address.url);
+  const found = await listening(address);
+  return typeof found === "string" ? found : undefined;
+}
+
+/** Returns the address with the first engine that listens, or the reason why the first one does not. */
+export async function listening(address: EngineAddress): Promise<EngineAddress | string> {
+  const { further = [], ...first } = address;
+  const all = [{ url: first.url, shownUrl: first.shownUrl }, ...further];
+  const problems: string[] = [];
+  for (const [index, one] of all.entries()) {
+    const problem = await probeOne(one.url);
+    if (problem === undefined) return { ...first, ...one, further: [...all.slice(index + 1), ...all.slice(0, index)] };
+    problems.push(problem);
+  }
+  return problems[0] ?? "";
+}
+
+async function probeOne(url: string): Promise<string | undefined> {
+  const { hostname, port, protocol } = new URL(url);
   const socket = connectSocket({
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port) || (protocol === "wss:" ? 443 : 80),

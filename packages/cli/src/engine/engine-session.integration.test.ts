@@ -78,3 +78,18 @@ describe("a command that is rejected for another reason", () => {
     expect(notes).toContain("HTTP 404");
   });
 });
+
+it("a command goes to the first of several engines that listens", { timeout: 30_000 }, async () => {
+  const project = testProject();
+  try {
+    const engine = await startTestEngine(project);
+    try {
+      const { status, notes } = await list(`ws://127.0.0.1:1,${engine.url}`);
+      expect([status, notes]).toEqual([EXIT.done, expect.stringContaining("No workers.")]);
+    } finally {
+      await engine.stop();
+    }
+  } finally {
+    project.remove();
+  }
+});

@@ -6,20 +6,21 @@ import { connectionRejected, type EngineRejection } from "./rejected-connection.
 const CONNECT_TIMEOUT_MS = 5000;
 
 /**
- * Runs `action` on a connection to the engine and closes it afterwards. Throws with exit 3 if no engine responds or the
+ * Runs `action` on a connection to the engine and closes it afterwards. Of several engines it is the first that can be
+ * reached; `reached` names it. Throws with exit 3 if no engine responds or the
  * engine does not own the data folder, and with exit 1 if the engine rejects the connection.
  */
 export async function withEngine<Result>(
   address: EngineAddress,
   commandName: string,
-  action: (worker: Worker) => Promise<Result>,
+  action: (worker: Worker, reached: EngineAddress) => Promise<Result>,
 ): Promise<Result> {
-  await requireListener(address);
+  const reached = await requireListener(address);
   // Imported lazily: running the engine does not need it.
   const { connect, silentLogger } = await import("@svc-runtime/sdk");
-  const url = (await address.prove?.()) ?? address.url;
+  const urls = [(await address.prove?.()) ?? reached.url, ...(reached.further ?? []).map(({ url }) => url)];
   // Errors are returned, and standard error belongs to the command.
-  const worker = connect(url, {
+  const worker = connect(urls.join(","), {
     name: commandName,
     kind: "cli",
     handleSignals: false,
@@ -28,8 +29,8 @@ export async function withEngine<Result>(
     ...reconnectCheck(address),
   });
   try {
-    await connected(worker, address);
-    return await action(worker);
+    await connected(worker, reached);
+    return await action(worker, reached);
   } finally {
     await worker.shutdown();
   }

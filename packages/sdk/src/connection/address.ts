@@ -1,11 +1,8 @@
-import { MASK } from "@svc-runtime/protocol/client";
+import { MASK, MAX_ADDRESSES, splitAddresses } from "@svc-runtime/protocol/client";
 
 export const DEFAULT_ADDRESS = "ws://localhost:49134";
 /** Default address of the engine's stream listener. */
 export const DEFAULT_STREAMS_ADDRESS = "ws://localhost:3112";
-
-/** Maximum number of addresses. */
-const MAX_ADDRESSES = 16;
 
 /**
  * Returns the engine's address: the argument, else the environment variable `SVC_URL`, else `ws://localhost:49134`.
@@ -15,8 +12,7 @@ const MAX_ADDRESSES = 16;
  */
 export function resolveAddresses(argument: string | undefined, fromEnvironment: string | undefined): readonly string[] {
   const [given, source] = pick(argument, fromEnvironment);
-  // A password may contain commas.
-  const addresses = given.split(/,(?=\s*wss?:\/\/)/i).map((address) => address.trim());
+  const addresses = splitAddresses(given);
   for (const address of addresses) checkAddress(address, source, DEFAULT_ADDRESS);
   if (addresses.length > MAX_ADDRESSES) throw new TypeError(`${source} has more than ${MAX_ADDRESSES} addresses`);
   return addresses;
