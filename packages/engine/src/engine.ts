@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { engineProofKey, FEATURES, type FunctionId } from "@svc-runtime/protocol";
 import { isRememberedEntry } from "./access/remembered-ids.ts";
@@ -18,7 +19,7 @@ import type { OpenStore } from "./kernel/store-contract.ts";
 import { type EngineAddresses, Listeners } from "./listeners.ts";
 import { isSystemModule, moduleRequestsOf } from "./module-requests.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
-import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
+import { type EngineInfo, engineFunctions, type NodeFacts } from "./modules/engine-functions/index.ts";
 import { httpFunctions } from "./modules/http-functions/index.ts";
 import { loadModules, OBSERVABILITY } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
@@ -208,7 +209,10 @@ class Engine implements RunningEngine {
     const projectDir = dirname(parts.config.file);
     this.#host = new ModuleHost(kernel, {
       modules: [
-        engineFunctions(() => this.#info(), { config: () => effectiveConfig(this.#active.config, parts.modules) }),
+        engineFunctions(() => this.#info(), {
+          config: () => effectiveConfig(this.#active.config, parts.modules),
+          nodes: { own: () => this.#nodeFacts(), gone: () => kernel.nodes?.gone() ?? [] },
+        }),
         consoleApi(() => ({
           enabled: settings().consoleInvoke,
           originIsAllowed: (origin) =>
@@ -389,6 +393,18 @@ class Engine implements RunningEngine {
         { error },
       );
     }
+  }
+
+  #nodeFacts(): NodeFacts {
+    const { node, durability, durabilityReason, stores } = this.#cluster?.report() ?? {};
+    return {
+      name: node ?? hostname(),
+      isDraining: this.#stopping !== undefined,
+      callsInFlight: this.#kernel.router.counts.inFlight,
+      durability,
+      durabilityReason,
+      stores: stores ?? [],
+    };
   }
 
   #info(): EngineInfo {

@@ -56,6 +56,51 @@ export interface WorkerListing {
   readonly configured_worker: string | null;
 }
 
+/** An engine of a cluster, as the engine that was asked sees it. Alone, an engine lists itself. */
+export interface NodeListing {
+  readonly name: string;
+  /** This life of the engine's process. */
+  readonly run: string;
+  /** True for the engine that was asked. */
+  readonly self: boolean;
+  /** `silent`: it is there and did not answer in time. */
+  readonly state: "up" | "draining" | "silent" | "gone";
+  /** Why it is silent or gone. */
+  readonly reason: string | null;
+  /** When it went. */
+  readonly gone_at_ms: number | null;
+  /** What the engine reports. Null: it did not answer. */
+  readonly report: NodeReport | null;
+}
+
+export interface NodeReport {
+  readonly version: string;
+  readonly pid: number;
+  readonly addresses: { readonly bridge: string; readonly http: string; readonly realtime: string };
+  readonly started_at_ms: number;
+  /** Workers that are connected to it. */
+  readonly workers: number;
+  readonly calls_in_flight: number;
+  /** How far its clock is ahead of that of the engine that was asked, at least; negative: behind. */
+  readonly clock_offset_ms: number;
+  /** Whether writes survive a power cut of all NATS servers, as far as this engine knows. Null: it is alone. */
+  readonly durability: "durable" | "relaxed" | null;
+  readonly durability_reason: string | null;
+  /** Its copies of the shared data. */
+  readonly stores: readonly NodeStore[];
+}
+
+export interface NodeStore {
+  /** E.g. `queue`. */
+  readonly store: string;
+  /** Entries of the log that it has applied. */
+  readonly position: number;
+  /** Entries that another engine has applied and this one has not. */
+  readonly behind: number;
+  /** Why nothing can be written or applied at present. */
+  readonly problem: string | null;
+}
+
 /** State of a worker that the engine runs, or of one of its processes. */
 export type WorkerState =
   | "installing"

@@ -14,6 +14,7 @@ import { generateCommand } from "./generate.ts";
 import { logsCommand } from "./logs.ts";
 import { mcpCommand } from "./mcp.ts";
 import { metricsCommand } from "./metrics.ts";
+import { nodesCommand } from "./nodes.ts";
 import { queueCommand } from "./queue.ts";
 import { stateCommand } from "./state.ts";
 import { tracesCommand } from "./traces.ts";
@@ -31,6 +32,7 @@ export const commands: readonly ((shell: Shell) => Command)[] = [
   functionsCommand,
   triggersCommand,
   workersCommand,
+  nodesCommand,
   stateCommand,
   queueCommand,
   eventCommand,

@@ -4,6 +4,7 @@ import { withEngine } from "../engine/engine-session.ts";
 import { CommandFailure, EXIT } from "../exit-codes.ts";
 import { listWorkers, type WorkerReport } from "../workers/worker-functions.ts";
 import type { Check, CheckContext, Finding } from "./finding.ts";
+import { nodeFindings } from "./nodes.ts";
 import { queueFindings } from "./queues.ts";
 import { triggerFindings } from "./triggers.ts";
 
@@ -15,21 +16,22 @@ interface EngineInfo {
   readonly addresses: { readonly http: string };
 }
 
-/** Checks that the engine responds, is ready, has this version and the same time, and that workers are ready, triggers active and jobs can run. */
+/** Checks that the engine responds, is ready, has this version and the same time, that the engines of its cluster agree, and that workers are ready, triggers active and jobs can run. */
 export const engine: Check = async (context) => {
   const { address } = context;
   try {
     return await withEngine(address, "svc doctor", async (worker, reached) => {
       const info = await worker.call<EngineInfo>({ function_id: "engine::info", payload: {} });
-      const reached: Finding = {
+      const responds: Finding = {
         check: "engine",
         status: "ok",
         message: `${info.version} responds at ${reached.shownUrl}`,
       };
       return [
-        reached,
+        responds,
         ...versionFinding(info),
         ...(await readiness(info, { ...context, address: reached })),
+        ...(await nodeFindings(worker)),
         ...(await workerFindings(worker)),
         ...(await triggerFindings(worker)),
         ...(await queueFindings(worker)),

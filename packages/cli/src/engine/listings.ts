@@ -1,4 +1,4 @@
-import type { FunctionListing, TriggerListing, WorkerListing } from "@svc-runtime/protocol/listings";
+import type { FunctionListing, NodeListing, TriggerListing, WorkerListing } from "@svc-runtime/protocol/listings";
 import type { Worker } from "@svc-runtime/sdk";
 
 // Results of the engine's list functions, as far as commands use them.
@@ -48,6 +48,16 @@ export async function triggerTypeIds(engine: Worker): Promise<readonly string[]>
 
 export function listConnected(engine: Worker, query: Query = {}): Promise<readonly WorkerRow[]> {
   return allPages<WorkerRow>(engine, "engine::workers::list", "workers", query);
+}
+
+export const LIST_NODES = "engine::nodes::list";
+
+export async function listNodes(engine: Worker): Promise<readonly NodeListing[]> {
+  const { nodes } = await engine.call<{ readonly nodes: readonly NodeListing[] }>({
+    function_id: LIST_NODES,
+    payload: {},
+  });
+  return nodes;
 }
 
 async function allPages<Row>(engine: Worker, functionId: string, name: string, query: Query): Promise<readonly Row[]> {

@@ -11,7 +11,7 @@ import { openReplicatedStore } from "../store/replicated/open-replicated-store.t
 import type { ReplicatedStore } from "../store/replicated/replicated-store.ts";
 import { clusterHealth, twinProblem } from "./cluster-health.ts";
 import { Expulsion, storeRunOf } from "./expel.ts";
-import { checkServer, durabilityOf } from "./nats/check-server.ts";
+import { checkServer, durabilityOf, type LogDurability } from "./nats/check-server.ts";
 import { connectNats, type NatsClient } from "./nats/connect.ts";
 import { DurabilityWatch } from "./nats/durability-watch.ts";
 import { natsLink } from "./nats/nats-link.ts";
@@ -27,14 +27,33 @@ export interface ClusterParts {
   readonly onExpelled: (log: string) => void;
 }
 
+interface OpenedStore {
+  /** What the store is for. */
+  readonly shared: string;
+  readonly log: NatsLog;
+}
+
+/** What an engine tells the others about its place in the cluster. */
+export interface ClusterReport {
+  readonly node: string;
+  readonly durability: LogDurability["durability"];
+  /** Why it is relaxed. */
+  readonly durabilityReason: string | undefined;
+  readonly stores: readonly {
+    readonly store: string;
+    /** Position of the last entry of the log that was applied. */
+    readonly position: number;
+    /** Why nothing can be written or applied at present. */
+    readonly problem: string | undefined;
+  }[];
+}
+
 /** An engine's place in its cluster: the connection to the servers, the stores on logs, and who is expelled from them. */
 export class Cluster {
   readonly #parts: ClusterParts;
   readonly #client: NatsClient;
   readonly #durability: DurabilityWatch;
-  /** The logs of the open stores, by what they are for. */
-  readonly #logs = new Map<string, NatsLog>();
-  readonly #stores = new Set<ReplicatedStore<ProcedureTable>>();
+  readonly #stores = new Map<ReplicatedStore<ProcedureTable>, OpenedStore>();
   #openedStores = 0;
   #nodes: Nodes | undefined;
   #stopVoting = (): void => {};
@@ -77,7 +96,12 @@ export class Cluster {
     const { logger, clock = systemClock } = this.#parts;
     this.#nodes = nodes;
     nodes.start();
-    this.#stopVoting = new Expulsion({ presence: nodes, stores: () => this.#stores, clock, log: logger }).start();
+    this.#stopVoting = new Expulsion({
+      presence: nodes,
+      stores: () => this.#stores.keys(),
+      clock,
+      log: logger,
+    }).start();
   }
 
   /** Throws an Error if another engine of the cluster has the name of this one. */
@@ -95,8 +119,22 @@ export class Cluster {
       peers: [...(this.#nodes?.peers() ?? [])],
       downForMs: downSince === undefined ? undefined : performance.now() - downSince,
       durability: this.#durability.last,
-      copies: new Map([...this.#logs].map(([shared, log]) => [shared, log.copies])),
+      copies: new Map([...this.#stores.values()].map(({ shared, log }) => [shared, log.copies])),
     });
+  }
+
+  report(): ClusterReport {
+    const { durability, reason } = this.#durability.last;
+    return {
+      node: this.#parts.settings.node,
+      durability,
+      durabilityReason: reason,
+      stores: [...this.#stores].map(([store, { shared }]) => ({
+        store: shared,
+        position: store.position(),
+        problem: store.problem(),
+      })),
+    };
   }
 
   startDraining(): void {
@@ -122,10 +160,7 @@ export class Cluster {
       ...{ replicas: settings.nats.replicas, logger },
     });
     if (file !== undefined) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const forget = (): void => {
-      this.#stores.delete(known);
-      if (this.#logs.get(shared) === log) this.#logs.delete(shared);
-    };
+    const forget = (): void => void this.#stores.delete(known);
     const store = await openReplicatedStore<Procedures>({
       ...{ log, file, procedures, logger, node: this.nodeOptions.node },
       run: storeRunOf(engineRun, this.#openedStores++),
@@ -141,8 +176,7 @@ export class Cluster {
       },
     });
     const known = store as unknown as ReplicatedStore<ProcedureTable>;
-    this.#stores.add(known);
-    this.#logs.set(shared, log);
+    this.#stores.set(known, { shared, log });
     return store;
   }
 }

@@ -49,6 +49,19 @@ export interface PeerView {
   readonly startedAtMs: number;
 }
 
+/** A node that was a peer of this run and is gone. */
+export interface GoneNode {
+  /** Id of the node. */
+  readonly node: string;
+  readonly name: string;
+  readonly run: string;
+  readonly goneAtMs: number;
+  readonly reason: string;
+}
+
+/** Maximum number of nodes that are remembered after they are gone. */
+const MAX_GONE = 32;
+
 export interface NodePorts {
   readonly clock: Clock;
   readonly log: Logger;
@@ -99,6 +112,8 @@ export class Nodes implements PeerListener {
   readonly #mirror: Mirror;
   readonly #parts = new Map<Peer, PeerParts>();
   readonly #goneListeners = new Set<(run: string) => void>();
+  /** By id of the node. */
+  readonly #gone = new Map<string, GoneNode>();
   /** Questions of modules to the same modules of all nodes. */
   readonly questions: AskNodes;
   #undos: Undo[] = [];
@@ -174,6 +189,11 @@ export class Nodes implements PeerListener {
         };
   }
 
+  /** Nodes that were peers and did not come back. */
+  gone(): readonly GoneNode[] {
+    return [...this.#gone.values()];
+  }
+
   /** Workers that are connected to the peers. */
   workers(): WorkerView[] {
     return [...this.#parts.values()].flatMap(({ mirror }) => mirror.workers());
@@ -200,6 +220,10 @@ export class Nodes implements PeerListener {
     });
   }
 
+  onUp({ hello }: Peer): void {
+    if (hello !== undefined) this.#gone.delete(hello.node);
+  }
+
   onFrame(peer: Peer, frame: NodeFrame, payload: Uint8Array): void {
     const parts = this.#parts.get(peer);
     if (parts === undefined || frame.type === "hello" || frame.type === "bye") return;
@@ -216,7 +240,17 @@ export class Nodes implements PeerListener {
     parts?.incoming.end();
     parts?.channels.end(reason);
     this.questions.gone(peer);
+    this.#rememberGone(peer, reason);
     for (const listener of this.#goneListeners) listener(peer.run);
+  }
+
+  #rememberGone({ run, hello }: Peer, reason: string): void {
+    if (hello === undefined) return;
+    const { node, name } = hello;
+    this.#gone.delete(node);
+    this.#gone.set(node, { node, name, run, goneAtMs: this.#ports.clock.now(), reason });
+    const [oldest] = this.#gone.keys();
+    if (this.#gone.size > MAX_GONE && oldest !== undefined) this.#gone.delete(oldest);
   }
 
   #callsElsewhere(): number {

@@ -5,12 +5,14 @@ import { provideAvailabilityTriggers } from "./availability.ts";
 import { provideBaggage } from "./baggage.ts";
 import { type EffectiveConfig, provideEffectiveConfig } from "./effective-config.ts";
 import { provideFunctionListings } from "./functions.ts";
+import { type NodeSources, provideNodeListing } from "./nodes.ts";
 import { provideBindingListings } from "./registered-triggers.ts";
 import { provideStreamListing } from "./streams.ts";
 import { provideTriggerTypeListings } from "./triggers.ts";
 import { provideWorkerListings } from "./workers.ts";
 
 export type { EffectiveConfig } from "./effective-config.ts";
+export type { NodeFacts } from "./nodes.ts";
 
 /** Result of `engine::info`. */
 export interface EngineInfo {
@@ -37,7 +39,7 @@ const NO_CONFIG: EffectiveConfig = { file: "", settings: [], modules: [], worker
 /** The functions by which the CLI, the console and workers inspect the engine. */
 export function engineFunctions(
   info: () => EngineInfo,
-  options: { readonly config?: () => EffectiveConfig } = {},
+  options: { readonly config?: () => EffectiveConfig; readonly nodes?: NodeSources } = {},
 ): Module<unknown> {
   return defineModule({
     name: "engine-functions",
@@ -56,6 +58,7 @@ export function engineFunctions(
       provideTriggerTypeListings(context);
       provideBindingListings(context);
       provideStreamListing(context);
+      provideNodeListing(context, info, options.nodes);
       provideChannels(context);
       provideBaggage(context);
       const stop = provideAvailabilityTriggers(context);

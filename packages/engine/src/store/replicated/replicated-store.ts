@@ -160,6 +160,11 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     return this.#time.skewMs();
   }
 
+  /** Position of the last entry of the log that was applied. */
+  position(): number {
+    return this.#inbox.position;
+  }
+
   members(): readonly string[] {
     return this.#membership.members;
   }

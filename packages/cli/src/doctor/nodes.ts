@@ -1,0 +1,66 @@
+import type { NodeListing } from "@svc-runtime/protocol/listings";
+import type { Worker } from "@svc-runtime/sdk";
+import { LIST_NODES, listNodes } from "../engine/listings.ts";
+import type { Finding } from "./finding.ts";
+
+/** Maximum difference of the engines' clocks. Due times shift by up to the difference. */
+const MAX_SKEW_MS = 1_000;
+/** Maximum number of entries of a log that an engine may have to apply. */
+const MAX_BEHIND = 1_000;
+
+/** Returns findings about the engines of a cluster. None if the engine is alone. */
+export async function nodeFindings(engine: Worker): Promise<readonly Finding[]> {
+  // Asked first, because a call of a missing function would be counted as an error of this system.
+  const { functions } = await engine.call<{ readonly functions: readonly unknown[] }>({
+    function_id: "engine::functions::list",
+    payload: { prefix: LIST_NODES, include_internal: true, limit: 1 },
+  });
+  if (functions.length === 0) return [];
+  const nodes = await listNodes(engine);
+  const isAlone = nodes.every(({ report }) => report !== null && report.durability === null);
+  return isAlone ? [] : nodes.flatMap((node) => findingsOf(node, nodes));
+}
+
+/** Exported for tests. */
+export function findingsOf(node: NodeListing, all: readonly NodeListing[]): readonly Finding[] {
+  const check = `node ${node.name}`;
+  const { report, state, reason } = node;
+  if (report === null)
+    return [
+      {
+        check,
+        status: state === "silent" ? "problem" : "warning",
+        message: `${state}: ${reason ?? "no reason is known"}`,
+        remedy: "Start its engine, or see the engine's log",
+      },
+    ];
+  const found: Finding[] = [];
+  const warn = (message: string, remedy: string): void =>
+    void found.push({ check, status: "warning", message, remedy });
+  for (const { store, behind, problem } of report.stores) {
+    if (problem !== null) found.push({ check, status: "problem", message: `store ${store}: ${problem}` });
+    if (behind > MAX_BEHIND)
+      warn(
+        `its store ${store} is ${behind} entries behind`,
+        "Wait, and see whether its machine is overloaded: svc nodes",
+      );
+  }
+  if (report.durability === "relaxed")
+    warn(
+      `durability: relaxed; ${report.durability_reason ?? "no reason is known"}`,
+      "Use the file of svc cluster nats-config for each NATS server, and start all of them",
+    );
+  if (Math.abs(report.clock_offset_ms) > MAX_SKEW_MS) {
+    const seconds = (Math.abs(report.clock_offset_ms) / 1_000).toFixed(1);
+    const direction = report.clock_offset_ms > 0 ? "ahead of" : "behind";
+    warn(
+      `its clock is ${seconds} s ${direction} that of the engine that was asked`,
+      "Synchronise the clocks with NTP: timedatectl set-ntp true",
+    );
+  }
+  const versions = new Set(all.flatMap((one) => one.report?.version ?? []));
+  if (versions.size > 1)
+    warn(`it has version ${report.version}, others have another`, "Finish the upgrade: one version for all engines");
+  if (found.length > 0) return found;
+  return [{ check, status: "ok", message: `${state} at ${report.addresses.bridge}` }];
+}
