@@ -3,6 +3,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { labelCatalogue } from "./console-labels.mjs";
 import { cliReference } from "./generate/cli-reference.mjs";
 import { configReference, configSchema } from "./generate/config-reference.mjs";
 import { engineFlagsSource } from "./generate/engine-flags.mjs";
@@ -33,6 +34,7 @@ const files = {
   "docs/reference/functions.md": await functionsReference(engine, modules),
   "docs/reference/config.md": configReference(schema),
   "docs/reference/config.schema.json": configSchema(schema),
+  "packages/console/src/web/labels/en.json": labelCatalogue(),
 };
 
 const isCheck = process.argv.includes("--check");

@@ -11,10 +11,10 @@ import { contentSecurityPolicy, SECURITY_HEADERS } from "./security-headers.ts";
 const WEB_DIR = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
 /**
- * Paths of files, never of pages: below `assets/`, or at the root with a file extension. A missing file is 404, never
+ * Paths of files, never of pages: below `assets/` or `labels/`, or at the root with a file extension. A missing file is 404, never
  * HTML.
  */
-const FILE = /^\/assets\/|^\/[\w.-]+\.(?:css|ico|js|json|map|png|svg|txt|webmanifest|woff2)$/;
+const FILE = /^\/(?:assets|labels)\/|^\/[\w.-]+\.(?:css|ico|js|json|map|png|svg|txt|webmanifest|woff2)$/;
 
 /**
  * Serves the built web application: hashed assets with an immutable cache header, and index.html for every page's

@@ -1,12 +1,16 @@
+import { t } from "./labels/translate.ts";
 import "./styles/theme.css";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, type ReactNode, StrictMode, Suspense } from "react";
 import { createRoot } from "react-dom/client";
 import { router } from "./app/router.tsx";
+import { updateCatalogue } from "./labels/catalogue.ts";
 import { live } from "./lib/live-connection.ts";
 import { pageToken, styleNonce } from "./lib/page-token.ts";
 import { startWorkerHistory } from "./lib/worker-history.ts";
+// Most pages have it: part of the first load, so that each of them is smaller.
+import "./ui/search-box.tsx";
 
 const LoginPage = lazy(() => import("./app/login-page.tsx"));
 
@@ -36,8 +40,11 @@ function start(): ReactNode {
   );
 }
 
+// Labels are read once: another language needs another load.
+void updateCatalogue().then((isChanged) => isChanged && location.reload());
+
 const place = document.getElementById("root");
-if (place === null) throw new Error("index.html has no #root");
+if (place === null) throw new Error(t`index.html has no #root`);
 const login = (
   <Suspense>
     <LoginPage />

@@ -1,6 +1,7 @@
 import { CircleAlert, CircleCheck, LoaderCircle, RefreshCw, WifiOff } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { Hello } from "../../contract/api.ts";
+import { t } from "../labels/translate.ts";
 import { missingAddresses } from "../lib/engine-address.ts";
 import { type LiveState, live, type Phase } from "../lib/live-connection.ts";
 import { clockTime, useZone } from "../lib/time.ts";
@@ -13,16 +14,16 @@ import { useHello } from "./use-hello.tsx";
 const LOOKS: Readonly<
   Record<Phase, { readonly label: string; readonly className: string; readonly icon: typeof CircleCheck }>
 > = {
-  connecting: { label: "Connecting", className: "bg-raised text-ink-2", icon: LoaderCircle },
-  live: { label: "Live", className: "bg-ok-soft text-ok", icon: CircleCheck },
-  reconnecting: { label: "Reconnecting", className: "bg-warn-soft text-warn", icon: LoaderCircle },
-  "engine-away": { label: "Engine disconnected", className: "bg-danger-soft text-danger", icon: CircleAlert },
-  offline: { label: "Offline", className: "bg-danger-soft text-danger", icon: WifiOff },
+  connecting: { label: t`Connecting`, className: "bg-raised text-ink-2", icon: LoaderCircle },
+  live: { label: t`Live`, className: "bg-ok-soft text-ok", icon: CircleCheck },
+  reconnecting: { label: t`Reconnecting`, className: "bg-warn-soft text-warn", icon: LoaderCircle },
+  "engine-away": { label: t`Engine disconnected`, className: "bg-danger-soft text-danger", icon: CircleAlert },
+  offline: { label: t`Offline`, className: "bg-danger-soft text-danger", icon: WifiOff },
 };
 
 /** The engine accepts calls but rejects live updates for this token. */
-const WITHOUT_UPDATES = { label: "Live updates off", className: "bg-info-soft text-info", icon: RefreshCw };
-const WITHOUT_UPDATES_TEXT = "Live updates need the engine's own token. Lists are refreshed every 5 s.";
+const WITHOUT_UPDATES = { label: t`Live updates off`, className: "bg-info-soft text-info", icon: RefreshCw };
+const WITHOUT_UPDATES_TEXT = t`Live updates need the engine's own token. Lists are refreshed every 5 s.`;
 
 function isWithoutUpdates({ phase, engine }: LiveState): boolean {
   return phase === "live" && engine?.realtime === "refused";
@@ -67,12 +68,12 @@ export function ConnectionBar() {
     <div role="alert" className="flex items-center gap-3 border-warn/40 border-b bg-warn-soft px-4 py-1 text-warn">
       <span className="min-w-0 flex-1">
         {reasonOf(state, hello)}
-        {state.hasBeenLive && ` The data shown is from ${clockTime(sinceMs ?? now, zone, false)}.`}
-        {next !== undefined && ` Trying again in ${next} s.`}
+        {state.hasBeenLive && t` The data shown is from ${clockTime(sinceMs ?? now, zone, false)}.`}
+        {next !== undefined && t` Trying again in ${next} s.`}
       </span>
       {state.phase !== "engine-away" && (
         <Button look="ghost" className="h-6 text-warn" onClick={() => live.retryNow()}>
-          Try now
+          {t`Try now`}
         </Button>
       )}
     </div>
@@ -91,7 +92,7 @@ function NoUpdatesNotice() {
     <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
       <span className="min-w-0 flex-1">{WITHOUT_UPDATES_TEXT}</span>
       <Button look="ghost" className="h-6 text-info" onClick={close}>
-        Close
+        {t`Close`}
       </Button>
     </div>
   );
@@ -109,20 +110,19 @@ function RestartNotice({ atMs, now }: { readonly atMs: number | undefined; reado
   return (
     <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
       <span className="min-w-0 flex-1">
-        The engine was restarted at {clockTime(atMs, zone, false)}. All data was fetched again; your filters are
-        unchanged.
+        {t`The engine was restarted at ${clockTime(atMs, zone, false)}. All data was fetched again; your filters are unchanged.`}
       </span>
       <Button look="ghost" className="h-6 text-info" onClick={() => setClosed(atMs)}>
-        Close
+        {t`Close`}
       </Button>
     </div>
   );
 }
 
 function reasonOf({ phase, engine }: LiveState, hello: Hello | undefined): string {
-  if (phase === "offline") return "This browser is offline.";
-  if (phase === "reconnecting") return `The console's server cannot be reached at ${location.host}.`;
+  if (phase === "offline") return t`This browser is offline.`;
+  if (phase === "reconnecting") return t`The console's server cannot be reached at ${location.host}.`;
   const addresses = missingAddresses(engine, hello?.engine);
-  const place = addresses.length === 0 ? "" : ` at ${addresses.join(" and ")}`;
-  return `The engine cannot be reached${place}${engine?.reason ? ` (${engine.reason})` : ""}.`;
+  const place = addresses.length === 0 ? "" : t` at ${addresses.join(" and ")}`;
+  return t`The engine cannot be reached${place}${engine?.reason ? ` (${engine.reason})` : ""}.`;
 }

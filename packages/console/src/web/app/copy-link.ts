@@ -1,5 +1,6 @@
 import { useRouter } from "@tanstack/react-router";
 import { useCallback } from "react";
+import { t } from "../labels/translate.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { absoluteSearch, type RangeSearch, shownRange } from "../lib/time-range.ts";
 import { toast } from "../ui/toasts.tsx";
@@ -19,8 +20,8 @@ export function useCopyLink(): () => void {
             location.origin,
           ).href;
     copyText(href).then(
-      () => toast("Link copied"),
-      () => toast(`The browser refused to copy the link: ${href}`),
+      () => toast(t`Link copied`),
+      () => toast(t`The browser refused to copy the link: ${href}`),
     );
   }, [router]);
 }

@@ -1,4 +1,6 @@
 import { useState } from "react";
+import { rich } from "../labels/rich.ts";
+import { t } from "../labels/translate.ts";
 import { shortcutsAreOn, switchShortcuts } from "../lib/hotkeys.ts";
 import { dateTime, setZone, useZone } from "../lib/time.ts";
 import { useNow } from "../ui/time.tsx";
@@ -16,43 +18,43 @@ export function DisplayFields() {
   return (
     <div className="flex flex-col gap-3">
       <label className="flex items-center gap-3">
-        <span className="w-24 text-ink-2">Time zone</span>
+        <span className="w-24 text-ink-2">{t`Time zone`}</span>
         <select className={FIELD} value={zone} onChange={(event) => setZone(event.target.value)}>
-          <option value="local">Local ({Intl.DateTimeFormat().resolvedOptions().timeZone})</option>
-          <option value="UTC">UTC</option>
+          <option value="local">{t`Local (${Intl.DateTimeFormat().resolvedOptions().timeZone})`}</option>
+          <option value="UTC">{t`UTC`}</option>
           {ZONES.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </select>
       </label>
       <p className="pl-27 text-ink-3">
-        Current time: {dateTime(now, zone)}. <kbd>z</kbd> switches between local time and UTC.
+        {rich`Current time: ${dateTime(now, zone)}. ${<kbd>z</kbd>} switches between local time and UTC.`}
       </p>
       <label className="flex items-center gap-3">
-        <span className="w-24 text-ink-2">Theme</span>
+        <span className="w-24 text-ink-2">{t`Theme`}</span>
         <select
           className={FIELD}
           value={theme}
           onChange={(event) => setPreference({ theme: event.target.value as Theme })}
         >
-          <option value="system">System</option>
-          <option value="light">Light</option>
-          <option value="dark">Dark</option>
+          <option value="system">{t`System`}</option>
+          <option value="light">{t`Light`}</option>
+          <option value="dark">{t`Dark`}</option>
         </select>
       </label>
       <label className="flex items-center gap-3">
-        <span className="w-24 text-ink-2">Density</span>
+        <span className="w-24 text-ink-2">{t`Density`}</span>
         <select
           className={FIELD}
           value={density}
           onChange={(event) => setPreference({ density: event.target.value as Density })}
         >
-          <option value="comfortable">Comfortable</option>
-          <option value="compact">Compact</option>
+          <option value="comfortable">{t`Comfortable`}</option>
+          <option value="compact">{t`Compact`}</option>
         </select>
       </label>
       <label className="flex items-center gap-3">
-        <span className="w-24 text-ink-2">Shortcuts</span>
+        <span className="w-24 text-ink-2">{t`Shortcuts`}</span>
         <input
           type="checkbox"
           checked={hasShortcuts}
@@ -61,7 +63,7 @@ export function DisplayFields() {
             setShortcuts(event.target.checked);
           }}
         />
-        of single keys
+        {t`of single keys`}
       </label>
     </div>
   );

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { importTelemetry, importText } from "../lib/import-telemetry.ts";
 import { IMPORT_ATTRIBUTE, MAX_FILE_BYTES, parseTelemetry } from "../lib/telemetry-file.ts";
 import { bytes } from "../lib/time.ts";
@@ -24,7 +25,7 @@ export default function ImportButton({ isShort = false }: { readonly isShort?: b
     setPending(true);
     try {
       if (file.size > MAX_FILE_BYTES)
-        throw new Error(`the file has ${bytes(file.size)}; the maximum is ${bytes(MAX_FILE_BYTES)}`);
+        throw new Error(t`the file has ${bytes(file.size)}; the maximum is ${bytes(MAX_FILE_BYTES)}`);
       const result = await importTelemetry(parseTelemetry(await file.text(), file.name));
       await queries.invalidateQueries();
       (result.problems.length === 0 ? toast : keepToast)(importText(file.name, result));
@@ -32,7 +33,7 @@ export default function ImportButton({ isShort = false }: { readonly isShort?: b
       const q = `resource.${IMPORT_ATTRIBUTE}:${JSON.stringify(file.name)}`;
       await navigate({ to: "/query", search: { q } });
     } catch (thrown) {
-      keepToast(`${file.name} was not imported: ${(thrown as Error).message}`);
+      keepToast(t`${file.name} was not imported: ${(thrown as Error).message}`);
     } finally {
       setPending(false);
     }
@@ -43,16 +44,16 @@ export default function ImportButton({ isShort = false }: { readonly isShort?: b
         icon={<Upload aria-hidden className="size-3.5" />}
         disabledReason={refusal}
         isPending={isPending}
-        title="Import traces and log entries: OTLP JSON, or log entries that were exported here"
+        title={t`Import traces and log entries: OTLP JSON, or log entries that were exported here`}
         onClick={() => input.current?.click()}
       >
-        <span className={isShort ? "sr-only" : "max-sm:sr-only"}>Import</span>
+        <span className={isShort ? "sr-only" : "max-sm:sr-only"}>{t`Import`}</span>
       </Button>
       <input
         ref={input}
         type="file"
         accept=".json,.jsonl,.ndjson,.txt"
-        aria-label="File with traces or log entries"
+        aria-label={t`File with traces or log entries`}
         className="hidden"
         onChange={(event) => {
           const file = event.target.files?.[0];

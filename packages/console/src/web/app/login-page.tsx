@@ -1,4 +1,6 @@
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { rich } from "../labels/rich.ts";
+import { t } from "../labels/translate.ts";
 import { logIn, sessionHasEnded } from "../lib/page-token.ts";
 import { Button } from "../ui/button.tsx";
 import { usePreferences } from "./preferences.ts";
@@ -12,14 +14,14 @@ export default function LoginPage() {
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
   useEffect(() => {
-    document.title = "Log in - svc console";
+    document.title = t`Log in - svc console`;
     input.current?.focus();
   }, []);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const token = input.current?.value.trim() ?? "";
     if (token === "") {
-      setProblem("Enter a token.");
+      setProblem(t`Enter a token.`);
       input.current?.focus();
       return;
     }
@@ -28,7 +30,7 @@ export default function LoginPage() {
       // Keeps the pending state until the page reloads.
       if (why === "") return;
       setPending(false);
-      setProblem(`The login failed: ${why}.`);
+      setProblem(t`The login failed: ${why}.`);
       input.current?.select();
     });
   };
@@ -40,17 +42,16 @@ export default function LoginPage() {
       >
         <h1 className="flex items-center gap-2 font-semibold text-[15px]">
           <img src="/favicon.svg" alt="" className="size-5" />
-          Log in to the svc console
+          {t`Log in to the svc console`}
         </h1>
         {sessionHasEnded() && problem === undefined && (
-          <p role="status">Your session has ended. Log in again to continue.</p>
+          <p role="status">{t`Your session has ended. Log in again to continue.`}</p>
         )}
         <p id={`${id}-help`} className="text-ink-2">
-          The engine requires a token. Its own is the value of <code>SVC_TOKEN</code> or <code>engine.token</code>, else
-          the content of the file <code>.svc/token</code>. The console does what this token allows.
+          {rich`The engine requires a token. Its own is the value of ${<code>SVC_TOKEN</code>} or ${<code>engine.token</code>}, else the content of the file ${<code>.svc/token</code>}. The console does what this token allows.`}
         </p>
         <label htmlFor={`${id}-token`} className="font-medium">
-          Token
+          {t`Token`}
         </label>
         <input
           ref={input}
@@ -66,7 +67,7 @@ export default function LoginPage() {
           {problem}
         </p>
         <Button look="primary" type="submit" isPending={isPending} className="h-8">
-          Log in
+          {t`Log in`}
         </Button>
       </form>
     </main>

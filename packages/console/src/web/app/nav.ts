@@ -14,6 +14,7 @@ import {
   TextSearch,
   Zap,
 } from "lucide-react";
+import { t } from "../labels/translate.ts";
 
 export interface NavItem {
   readonly to: string;
@@ -25,17 +26,17 @@ export interface NavItem {
 
 /** All pages, in the order of the sidebar. */
 export const navItems: readonly NavItem[] = [
-  { to: "/", label: "Dashboard", icon: LayoutDashboard, key: "d" },
-  { to: "/workers", label: "Workers", icon: Boxes, key: "w" },
-  { to: "/functions", label: "Functions", icon: SquareFunction, key: "f" },
-  { to: "/triggers", label: "Triggers", icon: Zap, key: "t" },
-  { to: "/states", label: "States", icon: Database, key: "s" },
-  { to: "/streams", label: "Streams", icon: Radio, key: "m" },
-  { to: "/queues", label: "Queues", icon: ListOrdered, key: "q" },
-  { to: "/traces", label: "Traces", icon: Activity, key: "r" },
-  { to: "/logs", label: "Logs", icon: FileText, key: "l" },
-  { to: "/metrics", label: "Metrics", icon: ChartLine, key: "e" },
-  { to: "/query", label: "Query", icon: TextSearch, key: "y" },
-  { to: "/flow", label: "Flow", icon: GitBranch, key: "o" },
-  { to: "/config", label: "Config", icon: Settings, key: "c" },
+  { to: "/", label: t`Dashboard`, icon: LayoutDashboard, key: "d" },
+  { to: "/workers", label: t`Workers`, icon: Boxes, key: "w" },
+  { to: "/functions", label: t`Functions`, icon: SquareFunction, key: "f" },
+  { to: "/triggers", label: t`Triggers`, icon: Zap, key: "t" },
+  { to: "/states", label: t`States`, icon: Database, key: "s" },
+  { to: "/streams", label: t`Streams`, icon: Radio, key: "m" },
+  { to: "/queues", label: t`Queues`, icon: ListOrdered, key: "q" },
+  { to: "/traces", label: t`Traces`, icon: Activity, key: "r" },
+  { to: "/logs", label: t`Logs`, icon: FileText, key: "l" },
+  { to: "/metrics", label: t`Metrics`, icon: ChartLine, key: "e" },
+  { to: "/query", label: t`Query`, icon: TextSearch, key: "y" },
+  { to: "/flow", label: t`Flow`, icon: GitBranch, key: "o" },
+  { to: "/config", label: t`Config`, icon: Settings, key: "c" },
 ];

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Bell } from "lucide-react";
 import { useState } from "react";
+import { t } from "../labels/translate.ts";
 import {
   type AlertEvent,
   idOfEvent,
@@ -41,8 +42,8 @@ export default function Notifications() {
   return (
     <PopoverButton
       look="ghost"
-      aria-label={unread === 0 ? "Notifications" : `Notifications: ${unread} unread`}
-      title="Notifications"
+      aria-label={unread === 0 ? t`Notifications` : t`Notifications: ${unread} unread`}
+      title={t`Notifications`}
       icon={
         <span className="relative">
           <Bell aria-hidden className="size-4" />
@@ -57,14 +58,14 @@ export default function Notifications() {
         </span>
       }
       opens={{
-        label: "Notifications",
+        label: t`Notifications`,
         className: "flex max-h-[70vh] w-96 flex-col gap-2",
         content: (close) => (
           <>
             <div className="flex items-center gap-2 px-1">
-              <span className="flex-1 font-medium">Notifications</span>
+              <span className="flex-1 font-medium">{t`Notifications`}</span>
               <Button look="ghost" disabled={unread === 0} onClick={() => store(readAll(events))}>
-                Mark all as read
+                {t`Mark all as read`}
               </Button>
             </div>
             <NotificationList
@@ -99,14 +100,14 @@ export function NotificationList({
   return (
     <>
       {problem !== undefined && <p className="px-1 text-danger">{problem}</p>}
-      {events === undefined && problem === undefined && <p className="px-1 pb-1 text-ink-2">Loading…</p>}
+      {events === undefined && problem === undefined && <p className="px-1 pb-1 text-ink-2">{t`Loading…`}</p>}
       {events?.length === 0 && problem === undefined && (
         <p className="px-1 pb-1 text-ink-2">
-          No notifications. An{" "}
+          {t`No notifications. An`}{" "}
           <Link to="/config" search={{ section: "alerts" }} className="text-accent underline" onClick={onOpen}>
-            alert
+            {t`alert`}
           </Link>{" "}
-          that begins or ceases to fire is listed here.
+          {t`that begins or ceases to fire is listed here.`}
         </p>
       )}
       {events !== undefined && events.length > 0 && (
@@ -140,7 +141,7 @@ function Item({
   const { name, state, timestamp } = event;
   return (
     <li className="flex items-center gap-2 border-line/60 border-t px-1 py-1">
-      <Badge tone={state === "firing" ? "danger" : "ok"}>{state === "firing" ? "Firing" : "Resolved"}</Badge>
+      <Badge tone={state === "firing" ? "danger" : "ok"}>{state === "firing" ? t`Firing` : t`Resolved`}</Badge>
       <Link
         to="/config"
         search={{ section: "alerts" }}
@@ -149,16 +150,16 @@ function Item({
         className={cn("min-w-0 flex-1 truncate hover:underline", isUnread ? "font-medium" : "text-ink-2")}
       >
         {name}
-        {isUnread && <span className="sr-only">, unread</span>}
+        {isUnread && <span className="sr-only">{t`, unread`}</span>}
       </Link>
       <Ago ms={timestamp} />
       <Button
         look="ghost"
         className="h-6 px-1.5 text-[12px]"
-        aria-label={`Mark as ${isUnread ? "read" : "unread"}: ${name}`}
+        aria-label={isUnread ? t`Mark as read: ${name}` : t`Mark as unread: ${name}`}
         onClick={onToggle}
       >
-        {isUnread ? "Mark as read" : "Mark as unread"}
+        {isUnread ? t`Mark as read` : t`Mark as unread`}
       </Button>
     </li>
   );

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { call } from "../lib/api.ts";
 import { CALLS_BY_CONSOLES } from "../lib/calls-by-consoles.ts";
 import { duration } from "../lib/time.ts";
@@ -35,7 +36,7 @@ interface Search {
 
 const SEARCHES: readonly Search[] = [
   {
-    heading: "Functions",
+    heading: t`Functions`,
     async find(search, signal) {
       const found = await call<{ functions: readonly { function_id: string; worker_name: string }[] }>(
         "engine::functions::list",
@@ -50,7 +51,7 @@ const SEARCHES: readonly Search[] = [
     },
   },
   {
-    heading: "Workers",
+    heading: t`Workers`,
     async find(search, signal) {
       const found = await call<{ workers: readonly { id: string; name: string; runtime: string }[] }>(
         "engine::workers::list",
@@ -65,7 +66,7 @@ const SEARCHES: readonly Search[] = [
     },
   },
   {
-    heading: "Triggers",
+    heading: t`Triggers`,
     async find(search, signal) {
       interface Found {
         readonly registered_triggers: readonly {
@@ -82,12 +83,12 @@ const SEARCHES: readonly Search[] = [
       }));
     },
   },
-  { heading: "State", find: findState },
+  { heading: t`State`, find: findState },
   {
-    heading: "Traces",
+    heading: t`Traces`,
     async find(text, signal) {
       if (/^[0-9a-f]{32}$/i.test(text))
-        return [{ href: `/traces/${text.toLowerCase()}`, label: text.toLowerCase(), note: "by ID" }];
+        return [{ href: `/traces/${text.toLowerCase()}`, label: text.toLowerCase(), note: t`by ID` }];
       interface Found {
         readonly spans: readonly { readonly trace_id: string; readonly name: string; readonly trace: TraceSummary }[];
       }
@@ -104,7 +105,7 @@ const SEARCHES: readonly Search[] = [
     },
   },
   {
-    heading: "Logs",
+    heading: t`Logs`,
     async find(text, signal) {
       interface Found {
         readonly logs: readonly {
@@ -127,9 +128,9 @@ const SEARCHES: readonly Search[] = [
 /** Describes the outcome as the Traces page does. */
 function traceNote({ trace_id, status, duration_ms, async_work }: TraceSummary): string {
   const parts = [
-    { ok: "OK", error: "Error", pending: "Pending" }[status],
+    { ok: "OK", error: t`Error`, pending: t`Pending` }[status],
     duration_ms === null ? undefined : duration(duration_ms),
-    async_work === undefined ? undefined : `asynchronous work ${asyncWorkText(async_work)}`,
+    async_work === undefined ? undefined : t`asynchronous work ${asyncWorkText(async_work)}`,
     trace_id.slice(0, 8),
   ];
   return parts.filter((part) => part !== undefined).join(" · ");
@@ -161,7 +162,7 @@ async function findState(text: string, signal: AbortSignal): Promise<readonly Hi
     ...named.map(({ scope, items: count }) => ({
       href: `/states/${segment(scope)}`,
       label: scope,
-      note: `scope, ${count} items`,
+      note: t`scope, ${count} items`,
     })),
     ...pages.flat(),
   ];

@@ -3,6 +3,7 @@ import { Command } from "cmdk";
 import { CornerDownRight, History, type LucideIcon } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { useEffect, useRef, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { type Hotkey, hotkeys, keysText } from "../lib/hotkeys.ts";
 import { recentItems } from "../lib/recent-items.ts";
 import { DialogContent } from "../ui/dialog-content.tsx";
@@ -58,9 +59,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
           onClosed={() => chosen.current?.run()}
           className="-translate-x-1/2 fixed top-[12vh] left-1/2 z-50 w-[min(40rem,calc(100vw-2rem))] overflow-hidden rounded-lg border border-line bg-surface shadow-pop"
         >
-          <Dialog.Title className="sr-only">Command palette</Dialog.Title>
+          <Dialog.Title className="sr-only">{t`Command palette`}</Dialog.Title>
           <Command
-            label="Command palette"
+            label={t`Command palette`}
             shouldFilter={false}
             loop
             value={active}
@@ -81,17 +82,17 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
                 setText(next);
                 setEntered(undefined);
               }}
-              placeholder="A page, function, worker, trigger, state key, trace or log"
+              placeholder={t`A page, function, worker, trigger, state key, trace or log`}
               className="h-11 w-full border-line border-b bg-transparent px-4 text-[14px] outline-none placeholder:text-ink-3"
             />
             <Command.List className="max-h-[60vh] overflow-auto p-2 [&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-[11px] [&_[cmdk-group-heading]]:text-ink-3">
               {values.length === 0 && (
-                <p className="p-4 text-center text-ink-2">{isSearching ? "Searching…" : "No results."}</p>
+                <p className="p-4 text-center text-ink-2">{isSearching ? t`Searching…` : t`No results.`}</p>
               )}
               {sections.map(({ heading, choices: own, problem }) => (
                 <Command.Group key={heading} heading={heading}>
                   {problem !== undefined && (
-                    <p className="px-2.5 py-1 text-danger">{`${heading} could not be searched: ${problem}`}</p>
+                    <p className="px-2.5 py-1 text-danger">{t`${heading} could not be searched: ${problem}`}</p>
                   )}
                   {own.map((choice) => (
                     <Item key={choice.value} choice={choice} onSelect={() => choose(choice)} />
@@ -118,13 +119,13 @@ function useSections(text: string): { readonly sections: readonly Section[]; rea
   const goTo = (href: string) => () => router.history.push(href);
   const sections: readonly Section[] = [
     {
-      heading: "Pages",
+      heading: t`Pages`,
       choices: navItems
         .filter(({ to, label }) => (to !== "/flow" || hello?.flow_enabled === true) && fits(label))
         .map(({ to, label, icon, key }) => ({ value: `page ${to}`, icon, label, note: `g ${key}`, run: goTo(to) })),
     },
     {
-      heading: "Recent",
+      heading: t`Recent`,
       choices: recent
         .filter(({ subject, page }) => fits(`${page} ${subject}`))
         .slice(0, wanted === "" ? 5 : undefined)
@@ -137,7 +138,7 @@ function useSections(text: string): { readonly sections: readonly Section[]; rea
         })),
     },
     {
-      heading: "Commands",
+      heading: t`Commands`,
       choices: commands
         .filter(({ label }) => fits(label))
         .map(({ scope, label, keys, run }) => ({

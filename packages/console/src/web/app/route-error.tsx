@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../labels/translate.ts";
 import { ApiFailure, hello } from "../lib/api.ts";
 import { ErrorState } from "../ui/data-region.tsx";
 
@@ -7,7 +8,7 @@ const NOT_LOADED = /dynamically imported module|importing a module script failed
 
 export class LoadFailure extends Error {
   constructor(cause: unknown) {
-    super("the code of this page could not be loaded from the console's server", { cause });
+    super(t`the code of this page could not be loaded from the console's server`, { cause });
     this.name = "LoadFailure";
   }
 }

@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, Link, lazyRouteComponent } from "@tanstack/react-router";
+import { t } from "../labels/translate.ts";
 import { EmptyState } from "../ui/data-region.tsx";
 import { Page } from "../ui/page.tsx";
 import { LoadFailure, RouteError } from "./route-error.tsx";
@@ -8,10 +9,10 @@ import { Shell } from "./shell.tsx";
 const root = createRootRoute({
   component: Shell,
   notFoundComponent: () => (
-    <Page title="Not found">
-      <EmptyState title="Page not found">
+    <Page title={t`Not found`}>
+      <EmptyState title={t`Page not found`}>
         <Link to="/" className="text-accent underline">
-          Go to the Dashboard
+          {t`Go to the Dashboard`}
         </Link>
       </EmptyState>
     </Page>

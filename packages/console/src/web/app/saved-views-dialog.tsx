@@ -1,6 +1,8 @@
 import { useRouterState } from "@tanstack/react-router";
 import { Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
+import { rich } from "../labels/rich.ts";
+import { t } from "../labels/translate.ts";
 import {
   hasName,
   MAX_NAME_CHARACTERS,
@@ -51,7 +53,7 @@ export default function SavedViewsDialog({
   const exists = all.some((view) => view.name === name);
   const isFull = all.length >= MAX_VIEWS && !exists;
   const refusal = useWriteRefusal(phase);
-  const refusalToSave = refusal ?? (isFull ? `${MAX_VIEWS} views is the maximum; delete one first` : undefined);
+  const refusalToSave = refusal ?? (isFull ? t`${MAX_VIEWS} views is the maximum; delete one first` : undefined);
   const failure = keep.error ?? forget.error;
   const save = (event: FormEvent): void => {
     event.preventDefault();
@@ -63,16 +65,16 @@ export default function SavedViewsDialog({
     <Dialog
       open
       onClose={onClose}
-      title="Saved views"
-      description="Filters, time and columns, for all users of this engine. Stored in its state, in the scope __console."
+      title={t`Saved views`}
+      description={t`Filters, time and columns, for all users of this engine. Stored in its state, in the scope __console.`}
     >
       {isModuleMissing(views.error) ? (
-        <ModuleMissing module="svc-state" what="The state, where views are stored," />
+        <ModuleMissing module="svc-state" what={t`The state, where views are stored,`} />
       ) : (
         <>
           <form className="flex flex-wrap items-center gap-2 pb-1" onSubmit={save}>
             <label className="flex min-w-0 flex-1 items-center gap-2 text-ink-2">
-              Name
+              {t`Name`}
               <input
                 value={typed}
                 maxLength={MAX_NAME_CHARACTERS}
@@ -87,12 +89,10 @@ export default function SavedViewsDialog({
               disabled={name === "" || views.data === undefined}
               isPending={keep.isPending}
             >
-              {exists ? "Replace" : "Save this view"}
+              {exists ? t`Replace` : t`Save this view`}
             </Button>
           </form>
-          <p className="break-all pb-3 text-[12px] text-ink-3">
-            Now: <code>{readable(query)}</code>
-          </p>
+          <p className="break-all pb-3 text-[12px] text-ink-3">{rich`Now: ${<code>{readable(query)}</code>}`}</p>
           {failure !== null && (
             <p role="alert" className="mb-2 rounded-md bg-danger-soft px-3 py-1.5 text-danger">
               {failure.message}
@@ -103,9 +103,9 @@ export default function SavedViewsDialog({
             error={views.error}
             retry={() => void views.refetch()}
             empty={all.length === 0}
-            emptyState={<p className="py-4 text-center text-ink-2">No view of this page is saved yet.</p>}
+            emptyState={<p className="py-4 text-center text-ink-2">{t`No view of this page is saved yet.`}</p>}
           >
-            <ul aria-label="Saved views" className="flex flex-col gap-1">
+            <ul aria-label={t`Saved views`} className="flex flex-col gap-1">
               {all.map((view) => (
                 <li key={view.name} className="flex items-center gap-2 rounded-md border border-line px-2 py-1">
                   <HrefLink href={`/${page}${view.query}`} onClick={onClose} className="shrink-0 text-accent underline">
@@ -116,7 +116,7 @@ export default function SavedViewsDialog({
                   </code>
                   <Button
                     look="ghost"
-                    aria-label={`Delete the view ${view.name}`}
+                    aria-label={t`Delete the view ${view.name}`}
                     disabledReason={refusal}
                     onClick={() => forget.mutate(view.name)}
                     icon={<Trash2 aria-hidden className="size-3.5" />}

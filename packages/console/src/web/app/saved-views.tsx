@@ -1,5 +1,6 @@
 import { Bookmark } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { Button } from "../ui/button.tsx";
 
 const SavedViewsDialog = lazy(() => import("./saved-views-dialog.tsx"));
@@ -9,8 +10,8 @@ export function SavedViews({ page }: { readonly page: "traces" | "logs" }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Button title="Saved views" onClick={() => setOpen(true)} icon={<Bookmark aria-hidden className="size-3.5" />}>
-        <span className="max-xl:sr-only">Views</span>
+      <Button title={t`Saved views`} onClick={() => setOpen(true)} icon={<Bookmark aria-hidden className="size-3.5" />}>
+        <span className="max-xl:sr-only">{t`Views`}</span>
       </Button>
       {isOpen && (
         <Suspense>

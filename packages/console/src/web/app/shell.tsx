@@ -1,6 +1,8 @@
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { Clock, Keyboard, Link2, LogOut, Menu, Monitor, Moon, PanelLeft, Search, Settings2, Sun } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { rich } from "../labels/rich.ts";
+import { t } from "../labels/translate.ts";
 import { keysText, useHotkey } from "../lib/hotkeys.ts";
 import { useListKeys } from "../lib/list-keys.ts";
 import { hasSession, logOut } from "../lib/page-token.ts";
@@ -53,23 +55,23 @@ export function Shell() {
     }, LATER_MS);
     return () => clearTimeout(timer);
   }, []);
-  useHotkey("mod+k", "Command palette", () => setPaletteOpen(true));
-  useHotkey("?", "Keyboard shortcuts", () => setHelpOpen(true));
+  useHotkey("mod+k", t`Command palette`, () => setPaletteOpen(true));
+  useHotkey("?", t`Keyboard shortcuts`, () => setHelpOpen(true));
   const copyLink = useCopyLink();
-  useHotkey("c", "Copy the link to this view", copyLink);
+  useHotkey("c", t`Copy the link to this view`, copyLink);
   const zone = useZone();
-  useHotkey("mod+,", "Display: time zone, theme, density, shortcuts", () => setDisplayOpen(true));
-  useHotkey("z", "Local time or UTC", () => setZone(zone === "UTC" ? "local" : "UTC"));
+  useHotkey("mod+,", t`Display: time zone, theme, density, shortcuts`, () => setDisplayOpen(true));
+  useHotkey("z", t`Local time or UTC`, () => setZone(zone === "UTC" ? "local" : "UTC"));
   useListKeys();
-  useHotkey("x", "Swap relative and absolute times", swapTimes);
-  useHotkey(isDrawer && isDrawerOpen ? "Escape" : "never", "Close the menu", () => setDrawerOpen(false));
+  useHotkey("x", t`Swap relative and absolute times`, swapTimes);
+  useHotkey(isDrawer && isDrawerOpen ? "Escape" : "never", t`Close the menu`, () => setDrawerOpen(false));
   return (
     <div className="flex h-full flex-col">
       <a
         href="#content"
         className="-top-10 absolute left-2 z-50 rounded-md bg-accent px-3 py-1.5 text-accent-ink focus:top-2"
       >
-        Skip to the content
+        {t`Skip to the content`}
       </a>
       <TopBar
         onMenu={isDrawer ? () => setDrawerOpen(!isDrawerOpen) : undefined}
@@ -129,34 +131,35 @@ function TopBar({ onMenu, isMenuOpen, notifications, onPalette, onHelp, onDispla
       {onMenu !== undefined && (
         <Button
           look="ghost"
-          aria-label="Menu"
+          aria-label={t`Menu`}
           aria-expanded={isMenuOpen}
           onClick={onMenu}
           icon={<Menu aria-hidden className="size-4" />}
         />
       )}
-      <Link to="/" className="flex items-center gap-2 font-semibold text-[15px]" aria-label="svc, to the Dashboard">
+      <Link to="/" className="flex items-center gap-2 font-semibold text-[15px]" aria-label={t`svc, to the Dashboard`}>
         <img src="/favicon.svg" alt="" className="size-5" />
         svc
       </Link>
       <span className="flex-1" />
       <Button onClick={onPalette} icon={<Search aria-hidden className="size-3.5" />} className="text-ink-2">
-        <span className="hidden sm:inline">Search or jump to</span> <span className="sr-only">Command palette</span>
+        <span className="hidden sm:inline">{t`Search or jump to`}</span>{" "}
+        <span className="sr-only">{t`Command palette`}</span>
         <kbd className="hidden rounded bg-raised px-1 text-[11px] text-ink-3 sm:inline">{keysText("mod+k")}</kbd>
       </Button>
       <Button
         look="ghost"
         onClick={onDisplay}
-        title="Time zone of every time on the page; z switches between local time and UTC"
-        aria-label={`Time zone: ${zoneName}${zone === "local" ? " (local)" : ""}`}
+        title={t`Time zone of every time on the page; z switches between local time and UTC`}
+        aria-label={zone === "local" ? t`Time zone: ${zoneName} (local)` : t`Time zone: ${zoneName}`}
         className="hidden font-mono text-[11px] sm:inline-flex"
       >
         {zoneName}
       </Button>
       <Button
         look="ghost"
-        aria-label="Swap relative and absolute times"
-        title="Swap relative and absolute times (x)"
+        aria-label={t`Swap relative and absolute times`}
+        title={t`Swap relative and absolute times (x)`}
         aria-pressed={areSwapped}
         className="hidden sm:inline-flex"
         onClick={swapTimes}
@@ -164,8 +167,8 @@ function TopBar({ onMenu, isMenuOpen, notifications, onPalette, onHelp, onDispla
       />
       <Button
         look="ghost"
-        aria-label="Copy the link to this view"
-        title="Copy the link to this view (c)"
+        aria-label={t`Copy the link to this view`}
+        title={t`Copy the link to this view (c)`}
         className="hidden sm:inline-flex"
         onClick={onCopyLink}
         icon={<Link2 aria-hidden className="size-4" />}
@@ -173,22 +176,22 @@ function TopBar({ onMenu, isMenuOpen, notifications, onPalette, onHelp, onDispla
       {notifications}
       <Button
         look="ghost"
-        aria-label="Display"
-        title={`Time zone, theme, density, shortcuts (${keysText("mod+,")})`}
+        aria-label={t`Display`}
+        title={t`Time zone, theme, density, shortcuts (${keysText("mod+,")})`}
         onClick={onDisplay}
         icon={<Settings2 aria-hidden className="size-4" />}
       />
       <Button
         look="ghost"
-        aria-label={`Theme: ${theme}`}
-        title={`Theme: ${theme}`}
+        aria-label={t`Theme: ${theme}`}
+        title={t`Theme: ${theme}`}
         onClick={() => setPreference({ theme: next[theme] })}
         icon={<Icon aria-hidden className="size-4" />}
       />
       <Button
         look="ghost"
-        aria-label="Keyboard shortcuts"
-        title="Keyboard shortcuts (?)"
+        aria-label={t`Keyboard shortcuts`}
+        title={t`Keyboard shortcuts (?)`}
         className="hidden sm:inline-flex"
         onClick={onHelp}
         icon={<Keyboard aria-hidden className="size-4" />}
@@ -196,8 +199,8 @@ function TopBar({ onMenu, isMenuOpen, notifications, onPalette, onHelp, onDispla
       {hasSession && (
         <Button
           look="ghost"
-          aria-label="Log out"
-          title="Log out of this console"
+          aria-label={t`Log out`}
+          title={t`Log out of this console`}
           onClick={() => void logOut()}
           icon={<LogOut aria-hidden className="size-4" />}
         />
@@ -223,13 +226,13 @@ function Sidebar({
       {isDrawer && (
         <button
           type="button"
-          aria-label="Close the menu"
+          aria-label={t`Close the menu`}
           className="absolute inset-0 z-20 bg-black/40"
           onClick={onClose}
         />
       )}
       <nav
-        aria-label="Pages"
+        aria-label={t`Pages`}
         className={cn(
           "z-30 flex shrink-0 flex-col gap-0.5 overflow-y-auto border-line border-r bg-surface p-2",
           isOpen ? "w-[200px]" : "w-14",
@@ -243,13 +246,13 @@ function Sidebar({
         {!isDrawer && (
           <Button
             look="ghost"
-            aria-label={isOpen ? "Collapse the sidebar" : "Expand the sidebar"}
+            aria-label={isOpen ? t`Collapse the sidebar` : t`Expand the sidebar`}
             aria-expanded={isOpen}
             className="w-full justify-start px-2"
             onClick={() => setPreference({ sidebarOpen: !isOpen })}
             icon={<PanelLeft aria-hidden className="size-4" />}
           >
-            {isOpen ? "Collapse" : undefined}
+            {isOpen ? t`Collapse` : undefined}
           </Button>
         )}
       </nav>
@@ -265,7 +268,7 @@ function NavLink({
   readonly isOpen: boolean;
 }) {
   const navigate = useNavigate();
-  useHotkey(`g ${key}`, `Go to ${label}`, () => void navigate({ to }));
+  useHotkey(`g ${key}`, t`Go to ${label}`, () => void navigate({ to }));
   return (
     <Link
       to={to}
@@ -286,11 +289,12 @@ function DroppedParams() {
   return (
     <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
       <span className="flex-1">
-        Ignored {dropped.length === 1 ? "an unknown parameter" : "unknown parameters"} in the address:{" "}
-        <code>{dropped.join(", ")}</code>
+        {dropped.length === 1
+          ? rich`Ignored an unknown parameter in the address: ${<code>{dropped.join(", ")}</code>}`
+          : rich`Ignored unknown parameters in the address: ${<code>{dropped.join(", ")}</code>}`}
       </span>
       <Button look="ghost" className="h-6 text-info" onClick={droppedParams.clear}>
-        Close
+        {t`Close`}
       </Button>
     </div>
   );

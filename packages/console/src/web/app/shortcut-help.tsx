@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../labels/translate.ts";
 import { hotkeys, keysText, shortcutsAreOn, switchShortcuts } from "../lib/hotkeys.ts";
 import { Dialog } from "../ui/dialog.tsx";
 
@@ -11,8 +12,8 @@ export default function ShortcutHelp({ onClose }: { readonly onClose: () => void
     <Dialog
       open
       onClose={onClose}
-      title="Keyboard shortcuts"
-      description="They do not work in input fields, except those with ⌘ or Ctrl."
+      title={t`Keyboard shortcuts`}
+      description={t`They do not work in input fields, except those with ⌘ or Ctrl.`}
     >
       {scopes.map((scope) => (
         <section key={scope} className="mb-3">
@@ -40,7 +41,7 @@ export default function ShortcutHelp({ onClose }: { readonly onClose: () => void
             setOn(event.target.checked);
           }}
         />
-        Shortcuts of single keys
+        {t`Shortcuts of single keys`}
       </label>
     </Dialog>
   );

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Hello } from "../../contract/api.ts";
+import { t } from "../labels/translate.ts";
 import { hello } from "../lib/api.ts";
 
 /** Returns information about the console, or undefined until it is loaded. */
@@ -10,7 +11,7 @@ export function useHello(): Hello | undefined {
 /** Returns why changes are not possible now, for `disabledReason`, or undefined if they are. */
 export function useWriteRefusal(phase: string): string | undefined {
   const facts = useHello();
-  if (facts?.read_only === true) return "This console is read-only: it was started with --read-only";
+  if (facts?.read_only === true) return t`This console is read-only: it was started with --read-only`;
   if (phase === "live") return undefined;
-  return phase === "engine-away" ? "The engine cannot be reached" : "The console's server cannot be reached";
+  return phase === "engine-away" ? t`The engine cannot be reached` : t`The console's server cannot be reached`;
 }

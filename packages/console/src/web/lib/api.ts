@@ -1,5 +1,6 @@
 import type { ApiAnswer, ApiError, Hello, HttpTestResult, Probe } from "../../contract/api.ts";
 import { LOGIN_HEADER } from "../../contract/login.ts";
+import { t } from "../labels/translate.ts";
 import { endSession, pageToken, renewPageToken } from "./page-token.ts";
 import { workerHistory } from "./worker-history.ts";
 
@@ -70,8 +71,8 @@ export async function sendHttp(
   signal?: AbortSignal,
 ): Promise<HttpTestResult> {
   return dataOf<HttpTestResult>(
-    "the HTTP request",
-    await postText("/api/http-request", JSON.stringify(request), "the HTTP request", signal),
+    t`the HTTP request`,
+    await postText("/api/http-request", JSON.stringify(request), t`the HTTP request`, signal),
   );
 }
 
@@ -95,7 +96,7 @@ export async function exportLines(
       return await response.blob();
     } catch (cause) {
       if ((cause as Error).name === "AbortError") throw cause;
-      throw new ApiFailure(functionId, { code: "channel_closed", message: "the export was aborted before its end" });
+      throw new ApiFailure(functionId, { code: "channel_closed", message: t`the export was aborted before its end` });
     }
   }
   return dataOf<null>(functionId, await response.text());
@@ -138,7 +139,7 @@ export async function invoke(bodyJson: string, signal?: AbortSignal): Promise<In
  */
 async function requireProvider(functionId: string): Promise<void> {
   if (await workerHistory.mayProvide(functionId)) return;
-  throw new ApiFailure(functionId, { code: "function_not_found", message: `Function ${functionId} not found` });
+  throw new ApiFailure(functionId, { code: "function_not_found", message: t`Function ${functionId} not found` });
 }
 
 function bodyOf(functionId: string, payloadJson: string, { timeoutMs }: CallOptions): string {
@@ -170,7 +171,7 @@ async function request(path: string, what: string, init: RequestInit): Promise<R
     return (await renewPageToken()) ? await send() : response;
   } catch (cause) {
     if ((cause as Error).name === "AbortError") throw cause;
-    throw new ApiFailure(what, { code: "network", message: "the console's server cannot be reached" });
+    throw new ApiFailure(what, { code: "network", message: t`the console's server cannot be reached` });
   }
 }
 
@@ -181,7 +182,7 @@ function dataOf<Data>(what: string, text: string): Data {
   } catch {
     throw new ApiFailure(what, {
       code: "invalid_answer",
-      message: `the console's server answered with something that is not JSON: ${text.slice(0, 100)}`,
+      message: t`the console's server answered with something that is not JSON: ${text.slice(0, 100)}`,
     });
   }
   if (answer.ok) return answer.data;

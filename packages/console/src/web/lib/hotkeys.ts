@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { t } from "../labels/translate.ts";
 
 /** One shortcut. `keys`: `mod+k`, `g w` (one after the other), `?`, `[`. */
 export interface Hotkey {
@@ -81,7 +82,7 @@ function onKeyDown(event: KeyboardEvent): void {
 
 let installed = false;
 /** Registers a shortcut while the component is mounted. */
-export function useHotkey(keys: string, label: string, run: () => void, scope = "Everywhere"): void {
+export function useHotkey(keys: string, label: string, run: () => void, scope = t`Everywhere`): void {
   const latest = useRef(run);
   latest.current = run;
   useEffect(() => {

@@ -1,3 +1,4 @@
+import { plural, t } from "../labels/translate.ts";
 import { post } from "./api.ts";
 import type { TelemetryFile } from "./telemetry-file.ts";
 
@@ -31,16 +32,16 @@ export async function importTelemetry({ traces, logs, entries }: TelemetryFile):
     const functionId = `engine::${kind}::import`;
     try {
       const answer = await post<Answer>("/api/import", { function_id: functionId, format, lines }, functionId);
-      if (answer.disabled === true) problems.push(`${what} are not stored: ${answer.message ?? "this is disabled"}`);
+      if (answer.disabled === true) problems.push(t`${what} are not stored: ${answer.message ?? t`this is disabled`}`);
       return answer;
     } catch (thrown) {
-      problems.push(`${what} failed: ${(thrown as Error).message}`);
+      problems.push(t`${what} failed: ${(thrown as Error).message}`);
       return nothing;
     }
   };
-  const spans = await send("spans", "traces", "otlp_json", traces);
-  const otlp = await send("log entries", "logs", "otlp_json", logs);
-  const exported = await send("log entries", "logs", "ndjson", entries);
+  const spans = await send(t`spans`, "traces", "otlp_json", traces);
+  const otlp = await send(t`log entries`, "logs", "otlp_json", logs);
+  const exported = await send(t`log entries`, "logs", "ndjson", entries);
   return {
     spans: spans.imported,
     entries: otlp.imported + exported.imported,
@@ -51,15 +52,12 @@ export async function importTelemetry({ traces, logs, entries }: TelemetryFile):
 
 /** Returns the message about an import. */
 export function importText(fileName: string, { spans, entries, refused, problems }: ImportResult): string {
-  const parts = [countText(spans, "span"), countText(entries, "log entry", "log entries")];
-  const invalid = refused === 0 ? [] : [`${refused.toLocaleString("en-GB")} were not valid`];
-  if (problems.length === 0) return [`Imported ${parts.join(" and ")}`, ...invalid].join("; ");
-  const stored = parts.filter((_, at) => [spans, entries][at] !== 0).join(" and ");
-  const were = spans + entries === 1 ? "was" : "were";
-  const head = stored === "" ? [] : [`${stored} ${were} imported`];
-  return `${fileName}${stored === "" ? " was not imported" : ""}: ${[...head, ...invalid, ...problems].join("; ")}`;
-}
-
-function countText(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-GB")} ${count === 1 ? one : many}`;
+  const parts = [plural(spans, "# span", "# spans"), plural(entries, "# log entry", "# log entries")];
+  const and = t` and `;
+  const invalid = refused === 0 ? [] : [t`${refused.toLocaleString("en-GB")} were not valid`];
+  if (problems.length === 0) return [t`Imported ${parts.join(and)}`, ...invalid].join("; ");
+  const stored = parts.filter((_, at) => [spans, entries][at] !== 0).join(and);
+  const head = stored === "" ? [] : [plural(spans + entries, "{0} was imported", "{0} were imported", stored)];
+  const details = [...head, ...invalid, ...problems].join("; ");
+  return stored === "" ? t`${fileName} was not imported: ${details}` : `${fileName}: ${details}`;
 }

@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 import { formatJson, parseJson } from "./json.ts";
 
 /** Formats JSON for display. JSON that would lose something (duplicate names, `__proto__`) is returned unchanged. */
@@ -17,7 +18,7 @@ export function isSameJson(one: string, other: string): boolean {
 
 /** Returns why the text is not JSON, or undefined if it is. */
 export function jsonProblem(text: string): string | undefined {
-  if (text.trim() === "") return 'The input is empty; write null for null or "" for an empty string.';
+  if (text.trim() === "") return t`The input is empty; write null for null or "" for an empty string.`;
   try {
     JSON.parse(text);
     return undefined;

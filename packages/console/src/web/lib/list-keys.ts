@@ -1,9 +1,10 @@
+import { t } from "../labels/translate.ts";
 import { useHotkey } from "./hotkeys.ts";
 
 /** j and k move in the first list of the page also while no list has the focus. */
 export function useListKeys(): void {
-  useHotkey("j", "Next row of the list", () => moveInList("j"));
-  useHotkey("k", "Previous row of the list", () => moveInList("k"));
+  useHotkey("j", t`Next row of the list`, () => moveInList("j"));
+  useHotkey("k", t`Previous row of the list`, () => moveInList("k"));
 }
 
 function moveInList(key: "j" | "k"): void {

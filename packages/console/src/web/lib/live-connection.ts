@@ -1,6 +1,7 @@
 import { type BackoffOptions, backoffMs } from "@svc-runtime/protocol/backoff";
 import type { ClientMessage, EngineState, LiveEvent, ServerMessage } from "../../contract/live.ts";
 import { LOGIN_REQUIRED } from "../../contract/login.ts";
+import { t } from "../labels/translate.ts";
 import { endSession, pageToken, renewPageToken } from "./page-token.ts";
 
 /**
@@ -132,7 +133,7 @@ export class LiveConnection {
     const waitMs = backoffMs(BACKOFF, attempt);
     this.#set({ phase: navigator.onLine ? "reconnecting" : "offline", attempt, nextTryAtMs: Date.now() + waitMs });
     for (const { handlers } of this.#topics.values())
-      handlers.onStatus?.("joining", "the connection to the console's server was lost");
+      handlers.onStatus?.("joining", t`the connection to the console's server was lost`);
     this.#retry = setTimeout(() => void this.#reopen(), waitMs);
   }
 

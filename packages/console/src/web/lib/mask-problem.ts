@@ -1,4 +1,5 @@
 import { MASK } from "@svc-runtime/protocol/secrets";
+import { t } from "../labels/translate.ts";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "./json.ts";
 import { maskedJson } from "./secrets.ts";
 
@@ -29,7 +30,7 @@ export function maskProblem(json: string, before?: string, name = ""): string | 
   const probe = formatJson(withProbes, 0);
   const hasSecret = before !== undefined && maskedJson(name, before) !== before;
   if (!hasSecret && probesIn(maskedJson(name, probe)) === probesIn(probe)) return undefined;
-  return `${MASK} stands for a secret that was not revealed and would be stored instead of it; enter the full value`;
+  return t`${MASK} stands for a secret that was not revealed and would be stored instead of it; enter the full value`;
 }
 
 /**

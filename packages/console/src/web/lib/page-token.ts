@@ -1,4 +1,5 @@
 import { LOGIN_HEADER, type Login } from "../../contract/login.ts";
+import { t } from "../labels/translate.ts";
 
 /** Stored per tab, so that no other tab and no other port of this machine can read it. */
 const SESSION = "svc.session";
@@ -80,13 +81,13 @@ export async function logIn(token: string): Promise<string> {
     });
     const answer = (await response.json()) as { readonly data?: Login; readonly error?: { readonly message: string } };
     if (answer.data === undefined)
-      return answer.error?.message ?? `the console's server answered with ${response.status}`;
+      return answer.error?.message ?? t`the console's server answered with ${response.status}`;
     sessionStorage.setItem(SESSION, answer.data.session);
     sessionStorage.removeItem(SESSION_ENDED);
     location.reload();
     return "";
   } catch {
-    return "the console's server cannot be reached";
+    return t`the console's server cannot be reached`;
   }
 }
 

@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 /** Resource attribute that names the file of imported spans and log entries. */
 export const IMPORT_ATTRIBUTE = "import.file";
 /** Maximum size of a file. The engine's stores bound what is kept of it. */
@@ -30,12 +31,12 @@ export function parseTelemetry(text: string, fileName: string): TelemetryFile {
       logs.push(JSON.stringify({ resourceLogs: resourceLogs.map((each) => marked(each, fileName)) }));
     if (resourceSpans !== undefined || resourceLogs !== undefined) continue;
     if (typeof document.body !== "string" || document.severity_text === undefined)
-      throw new Error(`line ${at + 1} is neither OTLP JSON (resourceSpans, resourceLogs) nor an exported log entry`);
+      throw new Error(t`line ${at + 1} is neither OTLP JSON (resourceSpans, resourceLogs) nor an exported log entry`);
     entries.push(
       JSON.stringify({ ...document, resource: { ...asJson(document.resource), [IMPORT_ATTRIBUTE]: fileName } }),
     );
   }
-  if (documents.length === 0) throw new Error("the file is empty");
+  if (documents.length === 0) throw new Error(t`the file is empty`);
   return { traces, logs, entries };
 }
 
@@ -47,7 +48,7 @@ function documentsOf(text: string): readonly Json[] {
     .filter((line) => line.trim() !== "")
     .map((line, at) => {
       const document = parsed(line);
-      if (document === undefined) throw new Error(`line ${at + 1} is not JSON`);
+      if (document === undefined) throw new Error(t`line ${at + 1} is not JSON`);
       return asJson(document);
     });
 }

@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 import type { Zone } from "./time.ts";
 
 /**
@@ -17,13 +18,13 @@ export interface TimeWindow {
 }
 
 export const RANGE_PRESETS = [
-  { value: "5m", label: "Last 5 minutes" },
-  { value: "15m", label: "Last 15 minutes" },
-  { value: "1h", label: "Last hour" },
-  { value: "6h", label: "Last 6 hours" },
-  { value: "24h", label: "Last 24 hours" },
-  { value: "7d", label: "Last 7 days" },
-  { value: "all", label: "All stored data" },
+  { value: "5m", label: t`Last 5 minutes` },
+  { value: "15m", label: t`Last 15 minutes` },
+  { value: "1h", label: t`Last hour` },
+  { value: "6h", label: t`Last 6 hours` },
+  { value: "24h", label: t`Last 24 hours` },
+  { value: "7d", label: t`Last 7 days` },
+  { value: "all", label: t`All stored data` },
 ] as const;
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

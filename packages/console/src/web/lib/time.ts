@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { t } from "../labels/translate.ts";
 
 /** `local`, `UTC`, or an IANA zone such as `Europe/Berlin`. */
 export type Zone = string;
@@ -86,7 +87,7 @@ export function relative(ms: number, nowMs: number): string {
         : size < 86_400_000
           ? `${Math.floor(size / 3_600_000)} h`
           : `${Math.floor(size / 86_400_000)} d`;
-  return away >= 0 ? `${text} ago` : `in ${text}`;
+  return away >= 0 ? t`${text} ago` : t`in ${text}`;
 }
 
 /** Formats a size: `812 B`, `1.4 KiB`, `23 MiB`. */

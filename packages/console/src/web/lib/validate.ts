@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 import { asSchema } from "../model/schema.ts";
 import { isBigNumber, type JsonValue, parseJson } from "./json.ts";
 
@@ -31,7 +32,7 @@ const FRAMES: ReadonlySet<string> = new Set([
 /** Checks that the text is JSON and matches the schema. Larger texts are not checked here, only by the engine. */
 export async function checkPayload(text: string, schema: unknown): Promise<Check> {
   if (text.length > MAX_CHECKED)
-    return { kind: "unchecked", reason: "The input is too large to be checked while typing." };
+    return { kind: "unchecked", reason: t`The input is too large to be checked while typing.` };
   let value: JsonValue;
   try {
     value = parseJson(text);
@@ -55,7 +56,7 @@ export async function checkPayload(text: string, schema: unknown): Promise<Check
     );
     return { kind: "problems", problems: distinct.slice(0, MAX_PROBLEMS) };
   } catch (error) {
-    return { kind: "unchecked", reason: `The schema cannot be used for validation: ${(error as Error).message}` };
+    return { kind: "unchecked", reason: t`The schema cannot be used for validation: ${(error as Error).message}` };
   }
 }
 

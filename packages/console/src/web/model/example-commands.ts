@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 // Commands and programs that the console shows. The guide (docs/guide/console.md) has the same ones as samples, and its
 // test runs them.
 
@@ -30,9 +31,9 @@ export function firstWorker(language: Language, place: Place): readonly Step[] {
       ? [`pip install --find-links sdk svc-runtime==${place.version}+project`, pythonWorker(place), "python worker.py"]
       : [`npm install ./sdk/svc-runtime-sdk-${place.version}.tgz`, typescriptWorker(place), "node worker.mjs"];
   return [
-    { title: "In the project's folder, install the SDK", blocks: [install] },
-    { title: `Write a worker, ${language === "python" ? "worker.py" : "worker.mjs"}`, blocks: [program] },
-    { title: "Start it, and call it from a second terminal", blocks: [start, greet(place)] },
+    { title: t`In the project's folder, install the SDK`, blocks: [install] },
+    { title: language === "python" ? t`Write a worker, worker.py` : t`Write a worker, worker.mjs`, blocks: [program] },
+    { title: t`Start it, and call it from a second terminal`, blocks: [start, greet(place)] },
   ];
 }
 

@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 import type { JobRun, Use } from "./resource-uses.ts";
 import type { SeenCall } from "./seen-calls.ts";
 import { cronExpressionOf, kindOf, type TriggerItem, triggerLabel } from "./triggers.ts";
@@ -224,7 +225,7 @@ function thingNode(kind: Use["kind"], name: string | undefined): GraphNode {
       ...NONE,
       now: NONE,
     },
-    note: name === undefined ? "name unknown" : undefined,
+    note: name === undefined ? t`name unknown` : undefined,
   };
 }
 

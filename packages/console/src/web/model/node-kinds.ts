@@ -1,18 +1,19 @@
+import { t } from "../labels/translate.ts";
 import type { GraphNode, NodeKind } from "./flow-graph.ts";
 
 export const KIND_NAMES: Readonly<Record<NodeKind, string>> = {
   http: "HTTP trigger",
-  cron: "Cron trigger",
-  event: "Event trigger",
-  "queue-trigger": "Queue trigger",
-  "state-trigger": "State trigger",
-  trigger: "Trigger",
-  function: "Function",
-  group: "Group",
-  state: "State",
-  queue: "Queue",
-  stream: "Stream",
-  topic: "Topic",
+  cron: t`Cron trigger`,
+  event: t`Event trigger`,
+  "queue-trigger": t`Queue trigger`,
+  "state-trigger": t`State trigger`,
+  trigger: t`Trigger`,
+  function: t`Function`,
+  group: t`Group`,
+  state: t`State`,
+  queue: t`Queue`,
+  stream: t`Stream`,
+  topic: t`Topic`,
 };
 
 /** Returns true if calls of the node are counted. */

@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 import type { JsonValue } from "../lib/json.ts";
 
 /** A JSON Schema object. Its members are unchecked, because it comes from a worker. */
@@ -84,12 +85,12 @@ export function typeName(schema: Schema, root: Schema, depth = 0): string {
   const resolved = resolve(schema, root);
   if (resolved === undefined) return "any";
   const { schema: plain, nullable } = resolved;
-  const suffix = nullable ? " or null" : "";
+  const suffix = nullable ? t` or null` : "";
   if (Object.hasOwn(plain, "const")) return `${JSON.stringify(plain.const)}${suffix}`;
-  if (Array.isArray(plain.enum)) return `one of ${plain.enum.length}${suffix}`;
+  if (Array.isArray(plain.enum)) return t`one of ${plain.enum.length}${suffix}`;
   if (plain.type === "array" && depth < 4) {
     const items = asSchema(plain.items);
-    return `array${items === undefined ? "" : ` of ${typeName(items, root, depth + 1)}`}${suffix}`;
+    return `array${items === undefined ? "" : t` of ${typeName(items, root, depth + 1)}`}${suffix}`;
   }
   if (typeof plain.type === "string") return `${plain.type}${suffix}`;
   if (Array.isArray(plain.type)) return `${plain.type.filter((type) => type !== "null").join(" or ")}${suffix}`;
@@ -105,19 +106,19 @@ export function constraintsOf(schema: Schema): readonly string[] {
   const add = (name: string, text: (value: unknown) => string): void => {
     if (schema[name] !== undefined && schema[name] !== null) found.push(text(schema[name]));
   };
-  add("minimum", (value) => `at least ${String(value)}`);
-  add("maximum", (value) => `at most ${String(value)}`);
-  add("exclusiveMinimum", (value) => `over ${String(value)}`);
-  add("exclusiveMaximum", (value) => `under ${String(value)}`);
-  add("multipleOf", (value) => `a multiple of ${String(value)}`);
-  add("minLength", (value) => `at least ${String(value)} characters`);
-  add("maxLength", (value) => `at most ${String(value)} characters`);
-  add("pattern", (value) => `matches ${String(value)}`);
+  add("minimum", (value) => t`at least ${String(value)}`);
+  add("maximum", (value) => t`at most ${String(value)}`);
+  add("exclusiveMinimum", (value) => t`over ${String(value)}`);
+  add("exclusiveMaximum", (value) => t`under ${String(value)}`);
+  add("multipleOf", (value) => t`a multiple of ${String(value)}`);
+  add("minLength", (value) => t`at least ${String(value)} characters`);
+  add("maxLength", (value) => t`at most ${String(value)} characters`);
+  add("pattern", (value) => t`matches ${String(value)}`);
   add("format", (value) => String(value));
-  add("minItems", (value) => `at least ${String(value)} items`);
-  add("maxItems", (value) => `at most ${String(value)} items`);
-  if (schema.uniqueItems === true) found.push("unique items");
-  if (schema.additionalProperties === false) found.push("no additional properties");
+  add("minItems", (value) => t`at least ${String(value)} items`);
+  add("maxItems", (value) => t`at most ${String(value)} items`);
+  if (schema.uniqueItems === true) found.push(t`unique items`);
+  if (schema.additionalProperties === false) found.push(t`no additional properties`);
   if (Array.isArray(schema.enum)) found.push(schema.enum.map((value) => JSON.stringify(value)).join(", "));
   return found;
 }

@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 import { type LeanSpan, statusOfSpan, type TraceStatus } from "./trace-types.ts";
 
 /** A span in its trace. Times are fractional milliseconds since the start of the trace. */
@@ -135,7 +136,7 @@ function placeholder(id: string, first: SpanNode): SpanNode {
   const facts = {
     id,
     span: undefined,
-    name: "missing parent",
+    name: t`missing parent`,
     service: "",
     status: "ok" as const,
     startMs: first.startMs,

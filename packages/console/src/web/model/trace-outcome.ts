@@ -1,3 +1,4 @@
+import { plural, t } from "../labels/translate.ts";
 import { duration } from "../lib/time.ts";
 import type { SpanNode, TraceForest } from "./span-forest.ts";
 import type { AsyncWork, TraceStatus } from "./trace-types.ts";
@@ -45,6 +46,6 @@ export function firstFailure(forest: TraceForest): SpanNode | undefined {
 
 /** For example `until +1.6 s, 1 error`. */
 export function asyncWorkText({ until_ms, errors }: AsyncWork): string {
-  const end = until_ms === null ? "still running" : `until +${duration(until_ms)}`;
-  return errors === 0 ? end : `${end}, ${errors} ${errors === 1 ? "error" : "errors"}`;
+  const end = until_ms === null ? t`still running` : `until +${duration(until_ms)}`;
+  return errors === 0 ? end : plural(errors, "{0}, # error", "{0}, # errors", end);
 }

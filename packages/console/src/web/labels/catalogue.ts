@@ -1,0 +1,81 @@
+/** Translated text, or one for each category of `Intl.PluralRules`. */
+type Translation = string | Readonly<Record<string, string>>;
+type Translations = Readonly<Record<string, Translation>>;
+
+const ENGLISH = "en";
+const LANGUAGE_KEY = "svc.language";
+const LABELS_KEY = "svc.labels";
+/** Maximum wait for a catalogue, in milliseconds. */
+const TIMEOUT_MS = 10_000;
+
+// The catalogue is read from the browser's storage, because labels are also in constants, which exist before an answer
+// of the server can arrive. Tests run without storage.
+const storage: Storage | undefined = globalThis.localStorage;
+const stored = storage?.getItem(LABELS_KEY) ?? undefined;
+const translations = parse(stored);
+/** Language of the page, as a BCP 47 tag. */
+export const language = translations === undefined ? ENGLISH : (storage?.getItem(LANGUAGE_KEY) ?? ENGLISH);
+/** Translations by the keys of `t` and `plural`. Undefined in English. */
+export const catalogue = translations === undefined ? undefined : byKey(translations);
+
+/** Language that the address asks for with `?lang=`. The parameter is removed, because it belongs to no page. */
+const asked = takeParameter();
+
+function takeParameter(): string | undefined {
+  if (globalThis.location === undefined) return undefined;
+  const address = new URL(location.href);
+  const value = address.searchParams.get("lang");
+  if (value === null) return undefined;
+  address.searchParams.delete("lang");
+  history.replaceState(history.state, "", address.href);
+  return value;
+}
+
+function parse(text: string | undefined): Translations | undefined {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the translations with numbers in place of the names of values, as in the keys of `t` and `plural`. */
+function byKey(named: Translations): ReadonlyMap<string, Translation> {
+  return new Map(
+    Object.entries(named).map(([key, translation]) => {
+      const names: readonly string[] = key.match(/\{\w+\}/g) ?? [];
+      const numbered = (text: string): string => text.replace(/\{\w+\}/g, (name) => `{${names.indexOf(name)}}`);
+      return [
+        numbered(key),
+        typeof translation === "string"
+          ? numbered(translation)
+          : Object.fromEntries(Object.entries(translation).map(([category, text]) => [category, numbered(text)])),
+      ];
+    }),
+  );
+}
+
+/**
+ * Stores the current catalogue of the language that is asked for, or else of the one that is used. Resolves to true if
+ * it differs from the one in use, so the page has to be loaded again.
+ */
+export async function updateCatalogue(): Promise<boolean> {
+  document.documentElement.lang = language;
+  const wanted = asked ?? language;
+  if (wanted === ENGLISH) {
+    storage?.removeItem(LABELS_KEY);
+    return stored !== undefined;
+  }
+  if (!/^[a-z]{2,3}(?:-[A-Za-z]{2,8})?$/.test(wanted)) return false;
+  try {
+    const response = await fetch(`/labels/${wanted}.json`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const text = await response.text();
+    if (!response.ok || parse(text) === undefined || text === stored) return false;
+    storage?.setItem(LANGUAGE_KEY, wanted);
+    storage?.setItem(LABELS_KEY, text);
+    return true;
+  } catch {
+    // The page stays in the language that it has.
+    return false;
+  }
+}

@@ -1,0 +1,40 @@
+import { catalogue, language } from "./catalogue.ts";
+
+const rules = new Intl.PluralRules(language);
+
+/** Returns the key of a template in the catalogue: its text with `{0}`, `{1}` and so on for the values. */
+function keyOf(parts: readonly string[]): string {
+  return parts.reduce((key, part, at) => `${key}{${at - 1}}${part}`);
+}
+
+/** Returns the pieces of a text, with the values in place of `{0}`, `{1}` and so on. */
+function fill<Value>(text: string, values: readonly Value[]): (string | Value | undefined)[] {
+  return text.split(/\{(\d+)\}/).map((piece, at) => (at % 2 === 0 ? piece : values[Number(piece)]));
+}
+
+/** Returns the pieces of a template in the language of the page. */
+export function translated<Value>(parts: readonly string[], values: readonly Value[]): (string | Value | undefined)[] {
+  const key = keyOf(parts);
+  const translation = catalogue?.get(key);
+  return fill(typeof translation === "string" ? translation : key, values);
+}
+
+/** Returns a text in the language of the page. Tag of a template, whose English text is the key in the catalogue. */
+export function t(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
+  return translated(parts, values).join("");
+}
+
+/**
+ * Returns a text for a count in the language of the page: `#` is the count, `{0}` and so on are `values`. The English
+ * text for all counts but 1 is the key in the catalogue.
+ */
+export function plural(count: number, one: string, other: string, ...values: readonly (string | number)[]): string {
+  const translation = catalogue?.get(other);
+  const text =
+    typeof translation === "object"
+      ? (translation[rules.select(count)] ?? translation.other ?? other)
+      : count === 1
+        ? one
+        : other;
+  return fill(text.replaceAll("#", count.toLocaleString("en-GB")), values).join("");
+}
