@@ -16,16 +16,19 @@ export function openProcedures(
   runs: StoreRuns,
 ) {
   const scopes = openScopeTable(database);
-  useBuffer(scopes);
+  const watchers = openWatcherTable(database);
+  useBuffer({
+    flush: () => scopes.flush(),
+    discard() {
+      scopes.discard();
+      watchers.changed();
+    },
+  });
   return {
-    ...openWriteProcedures(
-      database,
-      { scopes, log: openChangeLog(database), watchers: openWatcherTable(database) },
-      time,
-    ),
+    ...openWriteProcedures(database, { scopes, log: openChangeLog(database), watchers }, time),
     ...openListingProcedures(database, scopes, time),
     ...openDeliveryProcedures(database),
-    ...openWatcherProcedures(database, runs),
+    ...openWatcherProcedures(database, watchers, runs),
     ...openScopeProcedures(database, scopes),
   } satisfies ProcedureTable;
 }

@@ -4,6 +4,7 @@ import { read, type StoreRuns, write } from "../../../store/procedures.ts";
 import type { ChangeKind } from "../../outbox.ts";
 import type { ItemAddress } from "../../plan-write.ts";
 import type { StoredWatcher, WatcherState } from "../../shared-watchers.ts";
+import { WatcherIndex } from "../../watcher-index.ts";
 import { type NoticeInput, openDropDeliveries } from "./deliveries.ts";
 import { original, stored } from "./stored-text.ts";
 
@@ -18,6 +19,12 @@ type WatcherRow = {
   readonly name: string;
   readonly claimed_by: string | null;
 };
+/** A watcher with its place in the order of ids. */
+interface IndexedWatcher {
+  readonly place: number;
+  readonly id: string;
+  readonly kinds: readonly ChangeKind[];
+}
 type EngineRow = { readonly engine: string; readonly can_deliver: number };
 
 /** A change of a watcher; `state` is undefined if there is none any more. */
@@ -35,22 +42,36 @@ export interface EndedOutput extends WatcherOutput {
 /** Finds the watchers of a write. */
 export interface WatcherTable {
   matching(item: ItemAddress): NoticeInput["watchers"];
+  /** Must be called when a watcher was added or removed, and after a rollback. */
+  changed(): void;
 }
 
 export function openWatcherTable(database: Database): WatcherTable {
-  const matching = database.prepare<Pick<WatcherRow, "id" | "kinds">>(
-    `SELECT id, kinds FROM shared_watchers
-     WHERE (scope IS NULL OR scope = ?1) AND (key IS NULL OR key = ?2) AND substr(?2, 1, length(prefix)) = prefix
-     ORDER BY id`,
+  const all = database.prepare<Pick<WatcherRow, "id" | "scope" | "key" | "prefix" | "kinds">>(
+    "SELECT id, scope, key, prefix, kinds FROM shared_watchers ORDER BY id",
   );
+  /** In memory, because each write searches it. Undefined: not read since the last change. */
+  let index: WatcherIndex<IndexedWatcher> | undefined;
+  function read(): WatcherIndex<IndexedWatcher> {
+    const found = new WatcherIndex<IndexedWatcher>();
+    for (const [place, row] of all.all().entries())
+      found.add(filterOf(row), { place, id: original(row.id), kinds: kindsOf(row.kinds) });
+    return found;
+  }
   return {
-    matching: ({ scope, key }) =>
-      matching.all(stored(scope), stored(key)).map(({ id, kinds }) => ({ id: original(id), kinds: kindsOf(kinds) })),
+    matching({ scope, key }) {
+      index ??= read();
+      // In one order on every engine: it is part of the answer.
+      return [...index.matching(scope, key)].sort((a, b) => a.place - b.place).map(({ id, kinds }) => ({ id, kinds }));
+    },
+    changed() {
+      index = undefined;
+    },
   };
 }
 
 /** Watchers of a cluster. Which engine delivers the changes of a watcher is decided here, so that all agree. */
-export function openWatcherProcedures(database: Database, runs: StoreRuns) {
+export function openWatcherProcedures(database: Database, table: WatcherTable, runs: StoreRuns) {
   const put = database.prepare(
     `INSERT INTO shared_watchers (id, scope, key, prefix, kinds, trusted, name) VALUES (?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET trusted = max(trusted, excluded.trusted)`,
@@ -104,6 +125,7 @@ export function openWatcherProcedures(database: Database, runs: StoreRuns) {
   function endUnused(id: string): EndedOutput {
     if (enginesOf(id).length > 0) return { ...assign(id), discarded: 0 };
     remove.run(id);
+    table.changed();
     return { id: original(id), state: undefined, discarded: dropDeliveries(id) };
   }
 
@@ -118,6 +140,7 @@ export function openWatcherProcedures(database: Database, runs: StoreRuns) {
       const id = stored(watcher.id);
       const [scopeText, keyText] = [scope === null ? null : stored(scope), key === null ? null : stored(key)];
       put.run(id, scopeText, keyText, stored(prefix), kinds.join(" "), isTrusted ? 1 : 0, stored(name));
+      table.changed();
       putEngine.run(id, engine, 1);
       return assign(id);
     }),
@@ -146,12 +169,18 @@ export interface UnwatchInput {
   readonly isKept: boolean;
 }
 
-function stateOf(row: WatcherRow, engines: readonly EngineRow[], claimedBy: string | null): WatcherState {
+function filterOf({ scope, key, prefix }: Pick<WatcherRow, "scope" | "key" | "prefix">) {
   return {
-    id: original(row.id),
-    scope: row.scope === null ? null : original(row.scope),
-    key: row.key === null ? null : original(row.key),
-    prefix: original(row.prefix),
+    scope: scope === null ? undefined : original(scope),
+    key: key === null ? undefined : original(key),
+    prefix: original(prefix),
+  };
+}
+
+function stateOf(row: WatcherRow, engines: readonly EngineRow[], claimedBy: string | null): WatcherState {
+  const { scope = null, key = null, prefix } = filterOf(row);
+  return {
+    ...{ id: original(row.id), scope, key, prefix },
     kinds: kindsOf(row.kinds),
     isTrusted: row.trusted === 1,
     name: original(row.name),

@@ -1,8 +1,8 @@
 import { MAX_WAITING_DELIVERIES, type Outbox, type Watcher } from "../../../items/outbox.ts";
+import type { WatcherIndex } from "../../../items/watcher-index.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { StateTriggerSettings } from "./settings.ts";
-import type { WatcherIndex } from "./watcher-index.ts";
 
 /**
  * Time for which deliveries of a missing binding are kept after the start or after the binding lapsed, in milliseconds.
@@ -46,7 +46,7 @@ export interface OrphanOptions {
  * `KEEP_ORPHANS_MS`.
  */
 export class Orphans {
-  readonly #index: WatcherIndex;
+  readonly #index: WatcherIndex<Watcher>;
   readonly #outbox: Outbox;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -56,7 +56,7 @@ export class Orphans {
   #counting = false;
 
   constructor(parts: {
-    readonly index: WatcherIndex;
+    readonly index: WatcherIndex<Watcher>;
     readonly outbox: Outbox;
     readonly clock: Clock;
     readonly log: Logger;

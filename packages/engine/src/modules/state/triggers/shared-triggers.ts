@@ -2,11 +2,11 @@ import { backoffMs } from "@svc-runtime/protocol";
 import { UNAVAILABLE_BACKOFF } from "../../../deliveries/call-failure.ts";
 import type { Outbox, Watcher } from "../../../items/outbox.ts";
 import type { SharedWatchers, StoredWatcher, WatcherState } from "../../../items/shared-watchers.ts";
+import type { WatcherIndex } from "../../../items/watcher-index.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import { Orphans } from "./orphans.ts";
-import type { WatcherIndex } from "./watcher-index.ts";
 
 /** A trigger of this engine. */
 export interface SharedTrigger {
@@ -27,7 +27,7 @@ interface Held {
 export interface SharedTriggersParts {
   readonly watchers: SharedWatchers;
   readonly outbox: Outbox;
-  readonly index: WatcherIndex;
+  readonly index: WatcherIndex<Watcher>;
   readonly clock: Clock;
   readonly log: Logger;
 }

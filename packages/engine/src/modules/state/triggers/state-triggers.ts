@@ -5,6 +5,7 @@ import { CallError } from "@svc-runtime/protocol";
 import { itemName } from "../../../items/item-cache.ts";
 import type { ItemStore, NumberedChange } from "../../../items/item-store.ts";
 import type { Notice, Watcher } from "../../../items/outbox.ts";
+import { WatcherIndex } from "../../../items/watcher-index.ts";
 import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import { SavedSet } from "../../../store/saved-set.ts";
@@ -16,7 +17,6 @@ import { describeChain, encodeOrigin } from "./origin.ts";
 import { Orphans } from "./orphans.ts";
 import { STATE_TRIGGER_TYPES, type StateTriggerSettings, stateTriggerSettings } from "./settings.ts";
 import { SharedTriggers } from "./shared-triggers.ts";
-import { WatcherIndex } from "./watcher-index.ts";
 import { WriteCauses } from "./write-causes.ts";
 
 /** Maximum number of chained deliveries. A write that would trigger a further one is rejected. */
@@ -35,7 +35,7 @@ const RESTRICTED = "restricted ";
 export class StateTriggers implements ChangeListener {
   readonly #context: ModuleContext<unknown>;
   readonly #store: Pick<ItemStore, "outbox" | "durability" | "sharedWatchers">;
-  readonly #index = new WatcherIndex();
+  readonly #index = new WatcherIndex<Watcher>();
   readonly #causes: WriteCauses;
   readonly #budget = new DeliveryBudget();
   readonly #orphans: Orphans;

@@ -1,10 +1,13 @@
-import type { Watcher } from "../../../items/outbox.ts";
-import type { StateTriggerSettings } from "./settings.ts";
-
-type Filter = Pick<StateTriggerSettings, "scope" | "key" | "prefix">;
+/** Which items a watcher wants. Undefined: any. */
+interface Filter {
+  readonly scope: string | undefined;
+  readonly key: string | undefined;
+  /** Of keys. Without effect beside a key. */
+  readonly prefix: string;
+}
 
 /** Watchers of one scope, or of all scopes. */
-class ScopeWatchers {
+class ScopeWatchers<Watcher> {
   readonly #byKey = new Map<string, Set<Watcher>>();
   readonly #byPrefix = new Map<string, Set<Watcher>>();
   /** Number of prefixes by length, so that only existing lengths are looked up. */
@@ -43,9 +46,9 @@ class ScopeWatchers {
 }
 
 /** Index of watchers by scope, key and prefix. Avoids a scan of all watchers. */
-export class WatcherIndex {
-  readonly #scopes = new Map<string, ScopeWatchers>();
-  readonly #anyScope = new ScopeWatchers();
+export class WatcherIndex<Watcher> {
+  readonly #scopes = new Map<string, ScopeWatchers<Watcher>>();
+  readonly #anyScope = new ScopeWatchers<Watcher>();
 
   add(filter: Filter, watcher: Watcher): void {
     this.#entry(filter.scope).add(filter, watcher);
@@ -65,7 +68,7 @@ export class WatcherIndex {
     return found;
   }
 
-  #entry(scope: string | undefined): ScopeWatchers {
+  #entry(scope: string | undefined): ScopeWatchers<Watcher> {
     if (scope === undefined) return this.#anyScope;
     let entry = this.#scopes.get(scope);
     if (entry === undefined) {
@@ -77,7 +80,7 @@ export class WatcherIndex {
 }
 
 /** Returns true if the watcher is the first with the name. */
-function addTo(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
+function addTo<Watcher>(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
   const others = table.get(name);
   if (others !== undefined) {
     others.add(watcher);
@@ -88,7 +91,7 @@ function addTo(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher)
 }
 
 /** Returns true if no watcher with the name is left. */
-function removeFrom(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
+function removeFrom<Watcher>(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
   const others = table.get(name);
   if (others === undefined || !others.delete(watcher) || others.size > 0) return false;
   table.delete(name);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Watcher } from "../../../items/outbox.ts";
+import type { Watcher } from "./outbox.ts";
 import { WatcherIndex } from "./watcher-index.ts";
 
 const name = fc.constantFrom("a", "ab", "abc", "b", "😀", "😀x");
@@ -14,7 +14,7 @@ describe("the index of watchers", () => {
   it("finds exactly the watchers that a scan would find, also after removals", () => {
     fc.assert(
       fc.property(fc.array(filter, { maxLength: 12 }), fc.nat(11), name, name, (filters, gone, scope, key) => {
-        const index = new WatcherIndex();
+        const index = new WatcherIndex<Watcher>();
         const watchers = filters.map((one, number): { readonly filter: typeof one; readonly watcher: Watcher } => ({
           filter: one,
           watcher: { id: String(number), kinds: new Set(["created"]) },
