@@ -87,7 +87,7 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
   let engine: Engine;
   let cluster: Cluster | undefined;
   try {
-    cluster = await clusterOf(config, { log, onExpelled: (shared) => engine.reopen(shared) });
+    cluster = await clusterOf(config, { log, onStoreEnded: (shared) => engine.reopen(shared) });
     const token = config.engine.token ?? storedToken(tokenFileOf(config.file));
     const proofKey = randomBytes(32).toString("base64url");
     const clock = options.clock ?? systemClock;
@@ -117,11 +117,11 @@ export async function startEngine(options: StartOptions): Promise<RunningEngine>
 /** Connects to the cluster if the config names one. Only then its code and the client of its servers are loaded. */
 async function clusterOf(
   { engine: { cluster: settings, dataDir } }: LoadedConfig,
-  { log, onExpelled }: { readonly log: Logger; readonly onExpelled: (shared: string) => void },
+  { log, onStoreEnded }: { readonly log: Logger; readonly onStoreEnded: (shared: string) => void },
 ): Promise<Cluster | undefined> {
   if (settings === undefined) return undefined;
   const { Cluster } = await import("./cluster/cluster.ts");
-  return Cluster.connect({ settings, dataDir, logger: log.with({ module: "cluster" }), onExpelled });
+  return Cluster.connect({ settings, dataDir, logger: log.with({ module: "cluster" }), onStoreEnded });
 }
 
 /** Opens a store of an engine that is alone. */
@@ -320,7 +320,7 @@ class Engine implements RunningEngine {
     this.#log.info("the engine is up", { ...addresses, ...this.#listeners.exposure(), version: this.version });
   }
 
-  /** Opens a store of the cluster again, as a new run, after the other engines had expelled this one. */
+  /** Opens a store of the cluster again, as a new run, after the former run ended, e.g. because it was expelled. */
   reopen(shared: string): void {
     if (this.#stopping !== undefined) return;
     const { log } = this.#kernel;

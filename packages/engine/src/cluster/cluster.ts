@@ -23,8 +23,8 @@ export interface ClusterParts {
   readonly dataDir: string;
   readonly logger: Logger;
   readonly clock?: Clock;
-  /** Called when the other engines have expelled this one from a log: what uses it must open it again. */
-  readonly onExpelled: (log: string) => void;
+  /** Called when a store ended, e.g. because the other engines expelled this one: what uses it must open it again. */
+  readonly onStoreEnded: (log: string) => void;
 }
 
 interface OpenedStore {
@@ -166,9 +166,9 @@ export class Cluster {
       run: storeRunOf(engineRun, this.#openedStores++),
       ...(clock === undefined ? {} : { clock }),
       ...(timeoutClock === undefined ? {} : { timeoutClock }),
-      onExpelled: () => {
+      onEnded: () => {
         forget();
-        this.#parts.onExpelled(shared);
+        this.#parts.onStoreEnded(shared);
       },
       onClosed: () => {
         forget();

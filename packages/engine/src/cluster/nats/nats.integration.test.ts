@@ -118,7 +118,7 @@ it("an engine that lists one of three servers shows that its logs have one copy,
   const healthWith = async (urls: readonly string[]): Promise<ComponentHealth> => {
     const cluster = await Cluster.connect({
       settings: { name: CLUSTER, node: "a", nats: { servers: urls, replicas: urls.length } },
-      ...{ dataDir, logger: silentLogger, onExpelled: () => {} },
+      ...{ dataDir, logger: silentLogger, onStoreEnded: () => {} },
     });
     const store = await cluster.openStoreOf(`run${urls.length}`)({
       ...{ file: undefined, procedures: ledger, shared: "log18" },

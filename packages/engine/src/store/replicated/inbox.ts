@@ -3,7 +3,9 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { LogEntry } from "../log.ts";
 import type { BatchTime } from "../log-time.ts";
 import type { Answer, Request } from "../thread-messages.ts";
-import type { AppliedEntry, LocalRead, ReplicaHost } from "./replica-messages.ts";
+import { decodeEntry } from "./entry.ts";
+import type { AppliedEntry, LocalRead, Membership, ReplicaHost } from "./replica-messages.ts";
+import type { ReplicaState } from "./replica-tables.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export interface InboxParts {
@@ -17,6 +19,11 @@ export interface InboxParts {
   readonly onApplied: (applied: AppliedEntry) => void;
   /** Called when an own entry was read from the log. */
   readonly onOwn: (n: number) => void;
+  /**
+   * Called when the replica was opened again after its thread ended. `hasMissed`: it had applied writes of other nodes that
+   * will never be reported, because their answers are lost.
+   */
+  readonly onReopened: (membership: Membership, hasMissed: boolean) => void;
   /** Called when no further entry can be applied. */
   readonly onFatal: (reason: string) => void;
 }
@@ -134,11 +141,20 @@ export class Inbox {
     if (this.#isStopped) return;
     try {
       this.#replica = await this.#parts.reopen();
-      if (this.#replica.opened.state.position < this.#applied) this.#parts.onFatal(`the replica is lost: ${message}`);
+      const { state, membership } = this.#replica.opened;
+      if (state.position < this.#applied) this.#parts.onFatal(`the replica is lost: ${message}`);
+      else this.#parts.onReopened(membership, this.#hasMissed(state));
     } catch (error) {
       this.#note(error instanceof Error ? error.message : String(error));
       await this.#pause();
     }
+  }
+
+  #hasMissed({ position, applied }: ReplicaState): boolean {
+    // A part of the next entry may be applied.
+    const end = applied > 0 ? position + 1 : position;
+    const isOwn = ({ id }: LogEntry): boolean => id.startsWith(`${this.#parts.run}/`);
+    return end > this.#received || this.#entries.some((one) => one.position <= end && !isOwn(one) && mayWrite(one));
   }
 
   #note(problem: string | undefined): void {
@@ -157,4 +173,10 @@ export class Inbox {
       };
     });
   }
+}
+
+/** False for an entry without requests, e.g. of a read, and for a part, which is applied with the last one. */
+function mayWrite({ bytes }: LogEntry): boolean {
+  const { header, body } = decodeEntry(bytes);
+  return header.kind !== "part" && Buffer.from(body).toString() !== "[]";
 }

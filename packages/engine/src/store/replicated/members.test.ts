@@ -7,7 +7,7 @@ describe("a run of a replicated store", () => {
   it("is expelled by a majority; its late entry is refused, and nothing of it is applied", async () => {
     const [a, b] = [await cluster.open("a"), await cluster.open("b")];
     const states: string[] = [];
-    const c = await cluster.open("c", { onExpelled: (state) => states.push(state) });
+    const c = await cluster.open("c", { onEnded: (state) => states.push(state) });
     await a.store.call("add", "1");
     expect(a.store.members()).toEqual([a.store.run, b.store.run, c.store.run]);
     c.connection.setUp(false);

@@ -63,10 +63,10 @@ export async function openReplicatedStore<Procedures extends ProcedureTable>({
       await rm(folder, { recursive: true, force: true });
     }
   };
-  const onExpelled = (state: RunState): void => {
+  const onEnded = (state: RunState): void => {
     // The next opening makes a marked file anew.
     if (state === "quarantined" && file !== undefined) noteUnsynced(file);
-    parts.onExpelled?.(state);
+    parts.onEnded?.(state);
   };
   const replica = await open();
   const clocks = { clock, timeoutClock };
@@ -77,7 +77,7 @@ export async function openReplicatedStore<Procedures extends ProcedureTable>({
     reopen: open,
     run,
     logger,
-    onExpelled,
+    onEnded,
   });
   try {
     await store.open();

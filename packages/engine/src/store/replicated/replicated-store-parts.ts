@@ -30,7 +30,10 @@ export interface ReplicatedStoreParts {
   readonly maxBytes?: number | undefined;
   /** Number of entries between two fingerprints. Default FINGERPRINT_EVERY. */
   readonly fingerprintEvery?: number | undefined;
-  /** Called once, when this run was expelled. Nothing can be written any more; open a new store. */
-  readonly onExpelled?: ((state: RunState) => void) | undefined;
+  /**
+   * Called once, when this run cannot go on: it was expelled, or, with the state `member`, it missed writes of other runs
+   * when its replica restarted. Nothing can be written any more; open a new store.
+   */
+  readonly onEnded?: ((state: RunState) => void) | undefined;
   readonly onClosed?: (() => void) | undefined;
 }

@@ -83,6 +83,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
       readsOf: (id) => (id === this.#inFlight?.id ? this.#inFlight.reads : []),
       onApplied: (applied) => this.#onApplied(applied),
       onOwn: (n) => this.#writer.noteSeen(n),
+      onReopened: (membership, hasMissed) => this.#onReopened(membership, hasMissed),
       onFatal: (reason) => this.#stop(reason),
     });
     this.#writer = new LogWriter({
@@ -241,6 +242,17 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     this.#progress.note();
   }
 
+  #onReopened(membership: Membership, hasMissed: boolean): void {
+    const former = this.#membership.members;
+    this.#membership = membership;
+    this.#reportGone(former);
+    if (!hasMissed || !this.#isJoined || this.#end !== undefined) return;
+    // Listeners would not know what they do not know. A new store reads everything anew.
+    const reason = "the replica restarted before it had reported writes of other engines; this engine must join again";
+    this.#endWith(reason, (outcome) => storageFailed(reason, outcome));
+    this.#parts.onEnded?.("member");
+  }
+
   #reportGone(former: readonly string[]): void {
     const runs = former.filter((run) => run !== this.run && !this.members().includes(run));
     if (runs.length > 0) for (const listener of this.#goneListeners) listener(runs);
@@ -292,7 +304,7 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
         ? "the replica of this engine differs from those of the majority; it must be seeded again"
         : "the other engines expelled this one, because it was silent; it must join again";
     this.#endWith(reason, () => new CallError("run_expelled", reason, { details: { outcome: "not_written" } }));
-    this.#parts.onExpelled?.(state);
+    this.#parts.onEnded?.(state);
   }
 
   #stop(reason: string): void {

@@ -227,7 +227,7 @@ export class SimulatedNode {
     const store = new ReplicatedStore<ProcedureTable>({
       ...{ log: connection, replica: await open(), reopen: open, run, node: this.name },
       ...{ logger: silentLogger, clock, timeoutClock: clock, fingerprintEvery: FINGERPRINT_EVERY },
-      onExpelled: () => this.#restart(life),
+      onEnded: () => this.#restart(life),
       ...(onClosed === undefined ? {} : { onClosed }),
     });
     life.stores.set(name, { store, connection });
@@ -235,10 +235,10 @@ export class SimulatedNode {
     return store;
   }
 
-  /** An engine that was expelled ends, and joins again. */
+  /** An engine whose store ended, e.g. because it was expelled, ends, and joins again. */
   #restart(life: Life): void {
     const { scheduler } = this.#parts;
-    scheduler.after(0, life.process, "expelled", () => {
+    scheduler.after(0, life.process, "store ended", () => {
       this.kill();
       scheduler.after(RESTART_MS, undefined, `${this.name} starts`, () => this.startIfEnded());
     });
