@@ -4,6 +4,7 @@ import { MemorySeeds } from "../../../store/replicated/testing/memory-seeds.ts";
 import { MemoryLog } from "../memory-log.ts";
 import { callsInFlight, checkCalls, invisibleNodes } from "./checks/calls.ts";
 import { CronStarts } from "./checks/cron-starts.ts";
+import { DeliveryModel } from "./checks/deliveries.ts";
 import { ItemEvents } from "./checks/item-events.ts";
 import { JobModel } from "./checks/jobs.ts";
 import { checkLinearizable } from "./checks/linearizable.ts";
@@ -25,6 +26,7 @@ import { CronWorkload } from "./workload/cron-workload.ts";
 import { QueueWorkload, queueConfig } from "./workload/queue-workload.ts";
 import { type ItemOperation, StateWorkload } from "./workload/state-workload.ts";
 import { StreamWorkload } from "./workload/stream-workload.ts";
+import { TriggerWorkload } from "./workload/trigger-workload.ts";
 
 /** Duration of the workload, in milliseconds. */
 const WORK_MS = 7_000;
@@ -32,6 +34,8 @@ const WORK_MS = 7_000;
 const QUIET_MS = 2_000;
 /** Time in which everything must be done after the faults ended. */
 const SETTLE_MS = 150_000;
+/** Makes what decides whether a seed has a state trigger differ from the other draws of the seed. */
+const TRIGGER_SALT = 0x7_419;
 /** Modules of the engines, with the files of their stores. */
 const STORES = {
   "svc-state": "state.db",
@@ -101,6 +105,9 @@ class Simulation {
   readonly #cron: CronWorkload;
   readonly #starts: CronStarts;
   readonly #calls: CallWorkload;
+  readonly #deliveries: DeliveryModel;
+  /** Undefined in most seeds: with a trigger, each write has many more entries. */
+  readonly #triggers: TriggerWorkload | undefined;
   #events: ItemEvents[] = [];
   #clients = 0;
 
@@ -117,7 +124,8 @@ class Simulation {
     const members = new MemberModel(violations);
     this.#jobs = new JobModel(violations, members);
     this.#starts = new CronStarts(violations);
-    const observers = [members, this.#jobs, this.#starts];
+    this.#deliveries = new DeliveryModel(violations);
+    const observers = [members, this.#jobs, this.#starts, this.#deliveries];
     for (const module of this.#modules)
       this.#logs.set(STORES[module], {
         log: new MemoryLog(random.uuid()),
@@ -129,6 +137,9 @@ class Simulation {
     this.#queue = new QueueWorkload(scheduler, this.#jobs);
     this.#cron = new CronWorkload(scheduler);
     this.#calls = new CallWorkload(scheduler, () => this.#nodes);
+    // Not drawn with the rest, so that the other seeds are as they were before there were triggers.
+    const hasTriggers = this.#modules.has("svc-state") && new Random(seed ^ TRIGGER_SALT).chance(0.4);
+    this.#triggers = hasTriggers ? new TriggerWorkload(scheduler, this.#deliveries) : undefined;
     const shared: SharedParts = {
       ...{ scheduler, random, folder },
       config: Object.fromEntries([...this.#modules].map((module) => [module, CONFIGS[module]])),
@@ -146,6 +157,7 @@ class Simulation {
             this.#calls.serve(node, life, worker);
             if (this.#modules.has("svc-queue")) this.#queue.serve(life, worker);
             if (this.#modules.has("svc-cron")) this.#cron.serve(life, worker);
+            this.#triggers?.serve(life, worker);
             if (engine !== undefined && this.#modules.has("svc-stream"))
               this.#events.push(new ItemEvents(life.process.name, engine.openSocket("/"), violations));
           },
@@ -210,7 +222,7 @@ class Simulation {
   #isSettled(): boolean {
     return (
       this.#clients === 0 &&
-      this.#jobs.count("waiting") + this.#jobs.count("leased") === 0 &&
+      this.#jobs.count("waiting") + this.#jobs.count("leased") + this.#deliveries.pending === 0 &&
       this.#nodes.every(({ running, isOff }) => isOff || running !== undefined) &&
       invisibleNodes(this.#nodes).length === 0 &&
       this.#callsInFlight().length === 0
@@ -224,7 +236,7 @@ class Simulation {
 
   #unsettled(): string {
     const nodes = this.#nodes.filter(({ running, isOff }) => !isOff && running === undefined).map(({ name }) => name);
-    return `${this.#clients} clients wait, ${this.#jobs.count("waiting")} jobs wait, ${this.#jobs.count("leased")} are leased, nodes ${nodes} do not run, functions of ${invisibleNodes(this.#nodes)} are invisible, ${this.#callsInFlight()}`;
+    return `${this.#clients} clients wait, ${this.#jobs.count("waiting")} jobs wait, ${this.#jobs.count("leased")} are leased, ${this.#deliveries.pending} state changes wait, nodes ${nodes} do not run, functions of ${invisibleNodes(this.#nodes)} are invisible, ${this.#callsInFlight()}`;
   }
 
   /** True if each running node has applied the whole log of each store. */
@@ -239,6 +251,7 @@ class Simulation {
     checkCalls(this.#calls, this.#nodes, violations);
     checkLinearizable(this.#state.operations, violations);
     this.#jobs.finish(this.#queue.acknowledged);
+    this.#deliveries.finish();
     if (this.#modules.has("svc-cron"))
       this.#starts.finish(this.#cron.calls, {
         complete: CronWorkload.functionOf(this.#cron.policies[0]),
@@ -272,6 +285,7 @@ class Simulation {
         lives: this.#nodes.reduce((sum, { lives }) => sum + lives, 0),
         executions: this.#queue.executions.length,
         ticks: this.#cron.calls.length,
+        deliveries: this.#deliveries.delivered,
         calls: this.#calls.calls.length,
         remote: this.#calls.calls.filter(
           ({ from, to, outcome }) => outcome?.status === "ok" && to !== undefined && !from.startsWith(to),

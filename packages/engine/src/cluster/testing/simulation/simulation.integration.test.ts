@@ -11,5 +11,6 @@ it("engines on one log keep every invariant in 200 seeds, and a seed always runs
     expect(new Set(results.filter((result) => result.seed === seed).map(({ digest }) => digest)).size).toBe(1);
   // The seeds do what they are made for.
   const sum = (name: string): number => results.reduce((total, { counts }) => total + (counts[name] ?? 0), 0);
-  for (const name of ["done", "dead", "ticks", "operations", "lives", "remote"]) expect(sum(name)).toBeGreaterThan(50);
+  for (const name of ["done", "dead", "ticks", "operations", "lives", "remote", "deliveries"])
+    expect(sum(name)).toBeGreaterThan(50);
 }, 240_000);

@@ -30,6 +30,9 @@ export function checkCalls(
       violations.add("a call runs once", `call ${id} from ${from} ran at ${found.map(({ node }) => node)}`);
     if (outcome === undefined || (outcome.status === "unknown" && outcome.code === "gave_up"))
       violations.add("no call is open", `call ${id} from ${from} to ${to} was not answered`);
+    // Peers that are gone are known long before, and no function takes that long.
+    if (outcome !== undefined && outcome.status !== "ok" && outcome.code === "call_timeout")
+      violations.add("no call is open", `call ${id} from ${from} to ${to} ended only by its deadline`);
     if (outcome?.status === "failed" && outcome.executed === "no" && found.length > 0)
       violations.add(
         "a call runs once",
