@@ -1,6 +1,7 @@
 export { restrictedPrincipal } from "../access/principal.ts";
 export { type NatsServers, natsProgram, startNatsServers } from "../cluster/nats/testing/nats-servers.ts";
-export { runSeeds, violationsOf } from "../cluster/testing/simulation/run-seeds.ts";
+export { PLANTED_FAULTS } from "../cluster/testing/simulation/planted-faults.ts";
+export { runSeeds, runSeedsWithFault, violationsOf } from "../cluster/testing/simulation/run-seeds.ts";
 export { startRedis } from "../items/testing/redis-server.ts";
 export { endpoint, json } from "../outbound-http/testing/endpoint.ts";
 export { openStore } from "../store/open-store.ts";

@@ -8,6 +8,8 @@ import { controlGlobals } from "./controlled-globals.ts";
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "1" },
+    /** Ends after the first seed that broke an invariant. */
+    "until-found": { type: "boolean", default: false },
     /** Prints each event of the simulation to stderr. */
     trace: { type: "boolean", default: false },
     /** Prints the operations on state items. */
@@ -29,7 +31,9 @@ try {
     const { user, system } = process.cpuUsage(before);
     const cpuMs = Math.round((user + system) / 1_000);
     process.stdout.write(`${JSON.stringify({ ...result, cpuMs, ...(values.history ? { operations } : {}) })}\n`);
-    if (result.violations.length > 0) process.exitCode = 1;
+    if (result.violations.length === 0) continue;
+    process.exitCode = 1;
+    if (values["until-found"]) break;
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

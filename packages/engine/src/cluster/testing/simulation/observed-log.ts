@@ -16,7 +16,7 @@ export interface AppliedRequest {
 
 export interface LogObserver {
   /** Called after the requests of an entry, which may have none. `run` wrote it. */
-  onEntry?(store: string, run: string): void;
+  onEntry?(entry: { readonly store: string; readonly run: string; readonly position: number }): void;
   onRequest(request: AppliedRequest): void;
   /** Members after an entry that changed them. */
   onMembers?(store: string, members: readonly string[]): void;
@@ -64,7 +64,7 @@ export class ObservedLog {
       const request = { store: this.#store, position, run, procedure, input, output, isDone };
       for (const observer of this.#observers) observer.onRequest(request);
     }
-    for (const observer of this.#observers) observer.onEntry?.(this.#store, run);
+    for (const observer of this.#observers) observer.onEntry?.({ store: this.#store, run, position });
     if (membership !== undefined)
       for (const observer of this.#observers) observer.onMembers?.(this.#store, membership.members);
   }

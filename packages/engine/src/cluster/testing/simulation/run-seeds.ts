@@ -1,24 +1,42 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { plant } from "./planted-faults.ts";
 import type { SeedResult } from "./run-seed.ts";
 
 export type PrintedResult = Omit<SeedResult, "operations"> & Partial<Pick<SeedResult, "operations">>;
+
+interface SeedsOptions {
+  readonly withHistory?: boolean;
+  readonly onResult?: (result: PrintedResult) => void;
+}
 
 /**
  * Runs seeds, e.g. `1-200,7`, in a process of their own, which the simulation controls. Rejects if it did not end by
  * itself.
  */
-export async function runSeeds(
+export function runSeeds(
   seeds: string,
-  {
-    withHistory = false,
-    onResult = () => {},
-  }: { readonly withHistory?: boolean; readonly onResult?: (result: PrintedResult) => void } = {},
+  { withHistory = false, onResult = () => {} }: SeedsOptions = {},
 ): Promise<readonly PrintedResult[]> {
   const main = new URL("./main.js", import.meta.url).pathname;
-  const child = spawn(process.execPath, [main, "--seeds", seeds, ...(withHistory ? ["--history"] : [])], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  return runProgram([main, "--seeds", seeds, ...(withHistory ? ["--history"] : [])], onResult);
+}
+
+/** Runs seeds on an engine with a planted fault, until one finds it. */
+export async function runSeedsWithFault(seeds: string, fault: string): Promise<readonly PrintedResult[]> {
+  const { main, remove } = plant(fault);
+  try {
+    return await runProgram([main, "--seeds", seeds, "--until-found"]);
+  } finally {
+    remove();
+  }
+}
+
+async function runProgram(
+  args: readonly string[],
+  onResult: (result: PrintedResult) => void = () => {},
+): Promise<readonly PrintedResult[]> {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<number | null>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", resolve);
@@ -31,7 +49,7 @@ export async function runSeeds(
     results.push(result);
   }
   const code = await ended;
-  if (code !== 0 && code !== 1) throw new Error(`the simulation of the seeds ${seeds} ended with code ${code}`);
+  if (code !== 0 && code !== 1) throw new Error(`the simulation ${args.slice(1).join(" ")} ended with code ${code}`);
   return results;
 }
 

@@ -45,8 +45,12 @@ export class MemberModel implements LogObserver {
     }
   }
 
-  onEntry(store: string, run: string): void {
-    this.#of(store).votes.delete(run);
+  onEntry({ store, run, position }: { readonly store: string; readonly run: string; readonly position: number }): void {
+    const { nodes, votes } = this.#of(store);
+    const hasRequests = this.#entry?.store === store && this.#entry.position === position;
+    if (!hasRequests && !nodes.has(run))
+      this.#violations.add("expelled runs write nothing", `${run} wrote to ${store} and is no member`);
+    votes.delete(run);
   }
 
   onMembers(store: string, members: readonly string[]): void {
