@@ -20,7 +20,7 @@ import type { JobServer, NoWorkerReasonOptions } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import { runRefusalOf } from "./run-refusal.ts";
 import type { LeasedJob } from "./store/job.ts";
-import type { QueueStore, TakeOutput } from "./store/queue-store.ts";
+import type { QueueStore, TakeInput, TakeOutput } from "./store/queue-store.ts";
 import { UnavailableFunctions } from "./unavailable-functions.ts";
 import { UnrunJobsLog } from "./unrun-jobs-log.ts";
 
@@ -53,6 +53,12 @@ export interface RunnerParts {
   readonly onRetiredJobEnded: () => void;
 }
 
+/** A take for the procedure that adds jobs. Its jobs have slots already. */
+export interface TakeOfAdded {
+  readonly input: TakeInput;
+  follow(answer: Promise<TakeOutput>): void;
+}
+
 /** Runs the jobs of one queue, up to its concurrency. It reacts to events and never polls. */
 export class QueueRunner {
   readonly #parts: RunnerParts;
@@ -76,6 +82,9 @@ export class QueueRunner {
   #lastTake = 0;
   #fetching = false;
   #fetchIsDue = false;
+  /** Slots for jobs that are being added. */
+  #reserved = 0;
+  readonly #takes = new Set<Promise<void>>();
   #failures = 0;
   #cancelPause: (() => void) | undefined;
   #cancelDue: (() => void) | undefined;
@@ -163,15 +172,33 @@ export class QueueRunner {
   }
 
   /**
-   * Takes jobs in this turn of the event loop, unless jobs cannot be taken now. `functionId`: of a job that this turn
-   * adds.
+   * Returns a take for the procedure that adds jobs of these functions, or undefined if this runner cannot take them
+   * now. The caller must send it at once and call `follow`.
    */
-  takeNow(functionId: string | undefined): void {
-    // In a cluster the take would be a useless entry of the log. The job wakes this runner when it is stored.
-    if (this.#parts.store.isShared && this.isAway(functionId)) return;
-    this.#mayHave = true;
-    this.#mayHavePassedJobs = true;
-    this.#fetch({ hasAdded: true });
+  takeOfAdded(functionIds: readonly (string | undefined)[]): TakeOfAdded | undefined {
+    const limit = Math.min(functionIds.length, this.#freeSlots);
+    if (limit <= 0 || this.#cancelPause !== undefined || functionIds.some((id) => this.isAway(id))) return undefined;
+    const requestedAt = this.#parts.clock.monotonic();
+    // Ordinary takes look for jobs of restricted principals.
+    const input = this.#takeInput({ limit, restrictedLimit: 0 });
+    this.#reserved += limit;
+    return {
+      input,
+      follow: (answer) =>
+        this.#noteTake(
+          answer
+            .then((taken) => this.#startTaken(taken, requestedAt))
+            .catch((error: unknown) => {
+              if (!mayBeStored(error)) return;
+              this.#mayHave = true;
+              this.#parts.onTakeUnclear(input.take);
+            })
+            .finally(() => {
+              this.#reserved -= limit;
+              if (this.#mayHave) this.#fetchSoon();
+            }),
+        ),
+    };
   }
 
   /** Call when the queue's server may be available again. */
@@ -239,13 +266,15 @@ export class QueueRunner {
 
   /** Resolves when no job is in flight. */
   async idle(): Promise<void> {
-    while (this.#inFlight.size > 0 || this.#fetching) {
-      await Promise.all([...this.#inFlight.values()].map(({ ended }) => ended));
-      if (this.#fetching) await this.#fetchEnded;
-    }
+    while (this.#inFlight.size > 0 || this.#takes.size > 0)
+      await Promise.all([...[...this.#inFlight.values()].map(({ ended }) => ended), ...this.#takes]);
   }
 
-  #fetchEnded: Promise<void> = Promise.resolve();
+  /** `take` never rejects. */
+  #noteTake(take: Promise<void>): void {
+    this.#takes.add(take);
+    void take.then(() => this.#takes.delete(take));
+  }
 
   #wakeForDue(): void {
     this.#cancelDue?.();
@@ -267,7 +296,7 @@ export class QueueRunner {
   get #freeSlots(): number {
     let running = 0;
     for (const { isCompleting } of this.#inFlight.values()) if (!isCompleting) running += 1;
-    return this.#parts.settings.concurrency - running;
+    return this.#parts.settings.concurrency - running - this.#reserved;
   }
 
   /**
@@ -282,8 +311,7 @@ export class QueueRunner {
     return Math.max(1, concurrency - 1) - running;
   }
 
-  /** `hasAdded`: this turn of the event loop adds jobs. */
-  #fetch({ hasAdded = false } = {}): void {
+  #fetch(): void {
     if (
       !this.#mayHave ||
       this.#fetching ||
@@ -295,38 +323,42 @@ export class QueueRunner {
       return;
     this.#mayHave = false;
     this.#fetching = true;
-    this.#fetchEnded = this.#take(hasAdded).finally(() => {
-      this.#fetching = false;
-      if (this.#mayHave) this.#fetchSoon();
-    });
+    this.#noteTake(
+      this.#take().finally(() => {
+        this.#fetching = false;
+        if (this.#mayHave) this.#fetchSoon();
+      }),
+    );
   }
 
-  async #take(hasAdded: boolean): Promise<void> {
+  #takeInput(more: Pick<TakeInput, "limit" | "restrictedLimit" | "restrictedAfter">): TakeInput {
+    const { name, store } = this.#parts;
+    return {
+      queue: name,
+      maxBytes: TAKE_BYTES,
+      except: this.#unavailable.keys(),
+      only: this.#unavailable.isFull ? this.#availableFunctions() : undefined,
+      run: store.run,
+      take: this.#parts.nextTake(),
+      ...more,
+    };
+  }
+
+  async #take(): Promise<void> {
     const { name, store, log, clock } = this.#parts;
-    const take = this.#parts.nextTake();
     // The store may answer late. Its time until the next job counts from the request.
     const requestedAt = clock.monotonic();
+    const restrictedAfter = this.#restrictedAfter;
+    const wanted = this.#takeInput({
+      limit: this.#freeSlots,
+      restrictedLimit: Math.max(0, this.#freeRestrictedSlots),
+      restrictedAfter,
+    });
     try {
-      const except = this.#unavailable.keys();
-      const only = this.#unavailable.isFull ? this.#availableFunctions() : undefined;
-      const restrictedLimit = Math.max(0, this.#freeRestrictedSlots);
-      const restrictedAfter = this.#restrictedAfter;
       if (restrictedAfter === undefined) this.#mayHavePassedJobs = false;
-      const wanted = {
-        queue: name,
-        limit: this.#freeSlots,
-        restrictedLimit,
-        maxBytes: TAKE_BYTES,
-        except,
-        only,
-        restrictedAfter,
-        run: store.run,
-        take,
-      };
-      if (store.isShared && !hasAdded) {
+      if (store.isShared) {
         // A take is an entry of the log, so there is none if this engine's replica shows no job for it. Each write that
-        // brings one wakes this runner. Jobs that this turn adds are not in the replica yet, but a take of this turn
-        // is in their entry.
+        // brings one wakes this runner.
         const seen = await store.readLocal("hasJobs", wanted);
         if (!seen.hasJobs) {
           this.#failures = 0;
@@ -336,23 +368,27 @@ export class QueueRunner {
         }
       }
       // Not before: jobs that are added until here do not wake this runner if it seems to have asked for them already.
-      this.#lastTake = take;
-      const { jobs, more, isHeldBack, nextDueMs, ...rest } = await store.call("take", wanted);
+      this.#lastTake = wanted.take;
+      const taken = await store.call("take", wanted);
       this.#failures = 0;
-      this.#noteRestricted(restrictedAfter, rest);
-      if (more) this.#mayHave = true;
-      if (nextDueMs !== undefined) this.noteDue(nextDueMs, requestedAt);
-      for (const job of jobs) this.#start(job);
-      this.#isHeldBack = isHeldBack;
-      // A job of a restricted principal may have ended during the call.
-      if (isHeldBack && this.#freeRestrictedSlots > 0) this.#mayHave = true;
+      this.#noteRestricted(restrictedAfter, taken);
+      this.#startTaken(taken, requestedAt);
     } catch (error) {
       this.#mayHave = true;
       this.#failures += 1;
-      if (mayBeStored(error)) this.#parts.onTakeUnclear(take);
+      if (mayBeStored(error)) this.#parts.onTakeUnclear(wanted.take);
       if (this.#failures === 1) log.warn("jobs cannot be taken", { queue: name, error });
       this.#pauseFor(Math.min(5_000, backoffMs(UNAVAILABLE_BACKOFF, this.#failures)));
     }
+  }
+
+  #startTaken({ jobs, more, isHeldBack, nextDueMs }: TakeOutput, requestedAt: number): void {
+    if (more) this.#mayHave = true;
+    if (nextDueMs !== undefined) this.noteDue(nextDueMs, requestedAt);
+    for (const job of jobs) this.#start(job);
+    this.#isHeldBack = isHeldBack;
+    // A job of a restricted principal may have ended during the call.
+    if (isHeldBack && this.#freeRestrictedSlots > 0) this.#mayHave = true;
   }
 
   /** When the search reaches the last function, it starts again if functions that it passed may have jobs. */

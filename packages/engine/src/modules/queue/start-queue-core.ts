@@ -19,7 +19,7 @@ import type {
   QueueCore,
   RedriveOptions,
 } from "./queue-core.ts";
-import { QueueRunner } from "./queue-runner.ts";
+import { QueueRunner, type TakeOfAdded } from "./queue-runner.ts";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
 import type { AddedJob, NewJob, QueueCounts } from "./store/job.ts";
 import type { JobProcedures, QueueStore } from "./store/queue-store.ts";
@@ -170,11 +170,23 @@ class Core implements QueueCore {
         request.maker && request.functionId && restrictedProviderOf(request.functionId, this.#context.providerOf),
     }));
     const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
-    const added = this.store.call("add", { jobs }, { bytes, mark: { takes: this.#takes } satisfies AddMark });
-    // In the same batch as the jobs, so that one sync stores and takes them.
-    for (const { queue, functionId, delayMs = 0, runAt } of jobs)
-      if (delayMs === 0 && runAt === undefined) this.#runners.get(queue)?.takeNow(functionId);
-    return added;
+    const take = this.#takeOfAdded(jobs);
+    if (take === undefined)
+      return this.store.call("add", { jobs }, { bytes, mark: { takes: this.#takes } satisfies AddMark });
+    const answer = this.store.call("addAndTake", { jobs, take: take.input }, { bytes });
+    take.follow(answer.then(({ taken }) => taken));
+    return (await answer).added;
+  }
+
+  /** One write adds and takes jobs that can run now. Jobs of restricted principals wait for a take that counts them. */
+  #takeOfAdded(jobs: readonly NewJob[]): TakeOfAdded | undefined {
+    const [first] = jobs;
+    const isPlain = jobs.every(
+      ({ queue, maker, delayMs = 0, runAt }) =>
+        queue === first?.queue && maker === undefined && delayMs === 0 && runAt === undefined,
+    );
+    if (first === undefined || !isPlain) return undefined;
+    return this.#runners.get(first.queue)?.takeOfAdded(jobs.map(({ functionId }) => functionId));
   }
 
   wake(queue: string): void {
@@ -370,6 +382,12 @@ class Core implements QueueCore {
       case "add":
         for (const job of applied.input.jobs)
           this.#added(job, (applied.mark as AddMark | undefined)?.takes ?? Number.POSITIVE_INFINITY);
+        break;
+      case "addAndTake":
+        for (const { expiresInMs } of applied.input.jobs) if (expiresInMs !== undefined) this.#expiry.note(expiresInMs);
+        // The runner of an own take gets its outcome.
+        if (!applied.isOwn && applied.output.taken.jobs.length < applied.input.jobs.length)
+          this.#runners.get(applied.input.take.queue)?.wake();
         break;
       case "done":
       case "drop":

@@ -2,7 +2,17 @@ import { stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database } from "../../../store/driver.ts";
 import { Refusal, type StoreTime, write } from "../../../store/procedures.ts";
 import type { AddedJob, NewJob } from "./job.ts";
-import { AFTER_A_DURATION, AT_AN_INSTANT, AT_ONCE, DONE, type JobRow, type JobTable, orNull } from "./job-table.ts";
+import {
+  ACTIVE,
+  AFTER_A_DURATION,
+  AT_AN_INSTANT,
+  AT_ONCE,
+  DONE,
+  type JobRow,
+  type JobTable,
+  type Lease,
+  orNull,
+} from "./job-table.ts";
 import type { JobProcedures } from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
 import { beyondShare, sharesOf } from "./share-limits.ts";
@@ -11,8 +21,17 @@ import { storedPrincipal } from "./share-table.ts";
 /** Expired dedupe keys deleted with each job that has a key, so that they never pile up. */
 const MAX_KEYS_DELETED = 4;
 
-/** Adds a job to its queue inside another procedure. Throws Refusal `queue_full`. */
-export type AddJob = (job: NewJob) => AddedJob;
+/** Leases a job that is added. */
+export interface LeaseOfAdded extends Lease {
+  /** Not called if the job is not stored, e.g. because its dedupe key is in use. */
+  onLeased(job: JobRow, data: string): void;
+}
+
+/**
+ * Adds a job to its queue inside another procedure: leased with `lease`, which only a job without a time and a group
+ * may have. Throws Refusal `queue_full`.
+ */
+export type AddJob = (job: NewJob, lease?: LeaseOfAdded) => AddedJob;
 
 export function openAddJob(database: Database, jobs: JobTable, time: StoreTime): AddJob {
   const keyed = database.prepare<{ readonly job: string; readonly expires_at: number }>(
@@ -25,7 +44,7 @@ export function openAddJob(database: Database, jobs: JobTable, time: StoreTime):
     `DELETE FROM dedupe_keys WHERE (queue, principal, key) IN (SELECT queue, principal, key FROM dedupe_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ${MAX_KEYS_DELETED})`,
   );
 
-  return (job) => {
+  return (job, lease) => {
     const now = time.now();
     const before = jobs.byId(job.id);
     if (before !== undefined && before.state !== DONE) return { id: job.id, duplicate: true };
@@ -54,7 +73,8 @@ export function openAddJob(database: Database, jobs: JobTable, time: StoreTime):
     jobs.queues.changed(queue);
     // Only now: a done job that is not replaced keeps its result.
     if (before !== undefined) jobs.forget(before);
-    jobs.put(row, job.data);
+    const seq = jobs.put(row, job.data, lease);
+    lease?.onLeased({ ...row, seq, state: ACTIVE }, job.data);
     return { id: job.id, duplicate: false };
   };
 }
@@ -90,7 +110,7 @@ function dueOf({ runAt, delayMs = 0 }: NewJob, queue: QueueRow, time: StoreTime)
 
 export function openAddProcedures(add: AddJob) {
   return {
-    add: write(({ jobs }) => jobs.map(add)),
+    add: write(({ jobs }) => jobs.map((job) => add(job))),
   } satisfies Pick<JobProcedures, "add">;
 }
 

@@ -49,7 +49,13 @@ export type JobRow = {
 export const JOB_COLUMNS =
   "seq, id, queue, function, state, priority, due, timed, created_at, expires_at, failed_at, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, role, provider";
 /** `seq` is assigned by SQLite. */
-const INSERTED_COLUMNS = JOB_COLUMNS.split(", ").slice(1);
+const INSERTED_COLUMNS = [...JOB_COLUMNS.split(", ").slice(1), "lease_run", "lease_take"];
+
+/** The run that has an active job, and the take by which it got the job. */
+export interface Lease {
+  readonly run: string;
+  readonly take: number;
+}
 
 export function stateOf(state: number): JobState {
   if (state === DELAYED) return "delayed";
@@ -139,23 +145,28 @@ export class JobTable {
     return this.#body.get(seq)?.data ?? "null";
   }
 
-  /** Inserts a job in the state that follows from its time and its group. Returns its `seq`. */
-  put(job: Omit<JobRow, "seq" | "state">, data: string): number {
-    const { queue, principal, grp, due, timed } = job;
-    const isBehind = grp !== null && this.#firstOfGroup.get(queue, principal, grp) !== undefined;
-    const state = isBehind ? BLOCKED : timed === AT_ONCE ? READY : DELAYED;
+  /**
+   * Inserts a job: active with a lease, else in the state that follows from its time and its group. Returns its `seq`.
+   */
+  put(job: Omit<JobRow, "seq" | "state">, data: string, lease?: Lease): number {
+    const state = lease === undefined ? this.#stateOfNew(job) : ACTIVE;
     const {
       id,
+      queue,
       priority,
+      due,
+      timed,
       created_at,
       expires_at,
       failed_at,
       attempts,
       max_attempts,
       bytes,
+      grp,
       dedupe,
       traceparent,
       baggage,
+      principal,
     } = job;
     // The order is that of the columns.
     const values = [id, queue, job.function, state, priority, due, timed, created_at, expires_at, failed_at];
@@ -171,11 +182,19 @@ export class JobTable {
       principal,
       job.role,
       job.provider,
+      lease?.run ?? null,
+      lease?.take ?? null,
     );
     const seq = this.#lastSeq.get()?.seq ?? 0;
     this.#insertBody.run(seq, data);
     this.#count(job, state, 1, bytes);
     return seq;
+  }
+
+  #stateOfNew({ queue, principal, grp, timed }: Omit<JobRow, "seq" | "state">): number {
+    const isBehind = grp !== null && this.#firstOfGroup.get(queue, principal, grp) !== undefined;
+    if (isBehind) return BLOCKED;
+    return timed === AT_ONCE ? READY : DELAYED;
   }
 
   /** Moves a job to another state. `more` holds the other changed columns. */

@@ -38,7 +38,7 @@ export function openProcedures(
   const manage = openManageProcedures(database, jobs, time);
   return {
     ...openAddProcedures(addJob),
-    ...openTakeProcedures(database, jobs, time),
+    ...openTakeProcedures(database, jobs, time, addJob),
     ...openCompleteProcedures(database, jobs, { time, runs }),
     ...done.procedures(),
     ...manage,

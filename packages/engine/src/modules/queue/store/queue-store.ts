@@ -109,6 +109,14 @@ export type JobProcedures = {
   // Changes of state.
   /** Adds all jobs or none. Refuses with `queue_full`. */
   readonly add: Write<{ readonly jobs: readonly NewJob[] }, readonly AddedJob[]>;
+  /**
+   * Like `add`, then `take`. Jobs that the take gets at once are stored as leased: they are never written as waiting.
+   * All jobs are of the take's queue. Refuses with `queue_full`.
+   */
+  readonly addAndTake: Write<
+    { readonly jobs: readonly NewJob[]; readonly take: TakeInput },
+    { readonly added: readonly AddedJob[]; readonly taken: TakeOutput }
+  >;
   readonly take: Write<TakeInput, TakeOutput>;
   /** Returns whether a take may get a job. */
   readonly hasJobs: Read<TakeInput, HasJobsOutput>;

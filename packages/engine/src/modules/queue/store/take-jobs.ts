@@ -1,6 +1,7 @@
 import type { Database } from "../../../store/driver.ts";
 import { read, type StoreTime, write } from "../../../store/procedures.ts";
-import type { LeasedJob } from "./job.ts";
+import type { AddJob } from "./add-job.ts";
+import type { AddedJob, LeasedJob, NewJob } from "./job.ts";
 import {
   AFTER_A_DURATION,
   AT_AN_INSTANT,
@@ -33,7 +34,7 @@ interface Candidates {
   readonly foundRestricted: boolean;
 }
 
-export function openTakeProcedures(database: Database, jobs: JobTable, time: StoreTime) {
+export function openTakeProcedures(database: Database, jobs: JobTable, time: StoreTime, add: AddJob) {
   const due = database.prepare<JobRow>(
     `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 AND timed = ? AND due <= ? ORDER BY due, seq LIMIT ?`,
   );
@@ -42,10 +43,11 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
   );
 
   /** Makes due jobs ready. Returns false if there may be more. */
-  function makeDueReady(queue: number): boolean {
-    const delayed = due.all(queue, AFTER_A_DURATION, time.now(), MAX_DUE);
+  function makeDueReady(queue: QueueRow): boolean {
+    if (queue.delayed === 0) return true;
+    const delayed = due.all(queue.id, AFTER_A_DURATION, time.now(), MAX_DUE);
     for (const job of delayed) jobs.move(job, READY);
-    const atInstants = due.all(queue, AT_AN_INSTANT, time.wall(), MAX_DUE);
+    const atInstants = due.all(queue.id, AT_AN_INSTANT, time.wall(), MAX_DUE);
     // Ready jobs are in the order of the log's time.
     for (const job of atInstants) {
       const waited = time.wall() - job.due;
@@ -54,9 +56,10 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
     return delayed.length < MAX_DUE && atInstants.length < MAX_DUE;
   }
 
-  function nextDueMs(queue: number): number | undefined {
-    const delay = nextDue.get(queue, AFTER_A_DURATION);
-    const instant = nextDue.get(queue, AT_AN_INSTANT);
+  function nextDueMs({ id, delayed }: QueueRow): number | undefined {
+    if (delayed === 0) return undefined;
+    const delay = nextDue.get(id, AFTER_A_DURATION);
+    const instant = nextDue.get(id, AT_AN_INSTANT);
     if (delay === undefined && instant === undefined) return undefined;
     const ofDelay = delay === undefined ? Number.POSITIVE_INFINITY : delay.due - time.now();
     const ofInstant = instant === undefined ? Number.POSITIVE_INFINITY : instant.due - time.wall();
@@ -112,7 +115,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
     const sorted =
       others.length === 0
         ? first
-        : lists.flat().sort((a, b) => b.priority - a.priority || a.due - b.due || a.seq - b.seq);
+        : lists.flat().sort(inOrder);
     return { rows: sorted, restrictedAfter, foundRestricted: rows > 0 };
   }
 
@@ -146,19 +149,49 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
 
   function take(input: TakeInput): TakeOutput {
     const queue = jobs.queues.find(input.queue);
-    if (queue === undefined || queue.paused === 1) {
-      return {
-        jobs: [],
-        more: false,
-        isHeldBack: false,
-        restrictedAfter: undefined,
-        foundRestricted: false,
-        nextDueMs: undefined,
-      };
-    }
-    const isComplete = makeDueReady(queue.id);
+    if (queue === undefined || queue.paused === 1) return nothing();
+    const isComplete = makeDueReady(queue);
     const { more, ...output } = takeReady(queue, input);
-    return { ...output, more: more || !isComplete, nextDueMs: nextDueMs(queue.id) };
+    return { ...output, more: more || !isComplete, nextDueMs: nextDueMs(queue) };
+  }
+
+  function addAndTake(added: readonly NewJob[], input: TakeInput): { added: readonly AddedJob[]; taken: TakeOutput } {
+    const queue = jobs.queues.find(input.queue);
+    if (queue === undefined || !takesAll(added, queue, input))
+      return { added: added.map((job) => add(job)), taken: take(input) };
+    const taken: { readonly job: JobRow; readonly data: string }[] = [];
+    const lease = { run: input.run, take: input.take, onLeased: (job: JobRow, data: string) => taken.push({ job, data }) };
+    const answers = added.map((job) => add(job, lease));
+    return {
+      added: answers,
+      taken: {
+        ...nothing(),
+        jobs: taken
+          .sort((a, b) => inOrder(a.job, b.job))
+          .map(({ job, data }) => leasedJob(job, queue, data)),
+        nextDueMs: nextDueMs(queue),
+      },
+    };
+  }
+
+  /** True if a take after these jobs were added would get all of them and no other. False if that is unclear. */
+  function takesAll(added: readonly NewJob[], queue: QueueRow, { limit, maxBytes, except, only }: TakeInput): boolean {
+    // Other jobs that are ready or due would come first, or have a share in the limit.
+    if (queue.paused === 1 || queue.waiting > 0 || queue.restricted_depth > 0 || isDue(queue)) return false;
+    const bytes = added.reduce((sum, job) => sum + job.bytes, 0);
+    if (added.length > limit || (added.length > 1 && bytes > maxBytes)) return false;
+    return added.every(({ functionId = "", ...job }) => {
+      const isReady = !job.delayMs && job.runAt === undefined && job.group === undefined && job.expiresInMs !== 0;
+      return isReady && job.maker === undefined && !except.includes(functionId) && (only?.includes(functionId) ?? true);
+    });
+  }
+
+  function isDue({ id, delayed }: QueueRow): boolean {
+    return (
+      delayed > 0 &&
+      (due.get(id, AFTER_A_DURATION, time.now(), 1) !== undefined ||
+        due.get(id, AT_AN_INSTANT, time.wall(), 1) !== undefined)
+    );
   }
 
   function takeReady(queue: QueueRow, input: TakeInput): Omit<TakeOutput, "nextDueMs"> {
@@ -204,14 +237,32 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
   function hasJobs(input: TakeInput): HasJobsOutput {
     const queue = jobs.queues.find(input.queue);
     if (queue === undefined || queue.paused === 1) return { hasJobs: false, nextDueMs: undefined };
-    const isDue =
-      due.get(queue.id, AFTER_A_DURATION, time.now(), 1) !== undefined ||
-      due.get(queue.id, AT_AN_INSTANT, time.wall(), 1) !== undefined;
-    const found = isDue || queue.restricted_depth > 0 || candidates(queue, { ...input, limit: 0 }).rows.length > 0;
-    return { hasJobs: found, nextDueMs: nextDueMs(queue.id) };
+    const found =
+      isDue(queue) || queue.restricted_depth > 0 || candidates(queue, { ...input, limit: 0 }).rows.length > 0;
+    return { hasJobs: found, nextDueMs: nextDueMs(queue) };
   }
 
-  return { take: write(take), hasJobs: read(hasJobs) } satisfies Pick<JobProcedures, "take" | "hasJobs">;
+  return {
+    addAndTake: write(({ jobs: added, take: input }) => addAndTake(added, input)),
+    take: write(take),
+    hasJobs: read(hasJobs),
+  } satisfies Pick<JobProcedures, "addAndTake" | "take" | "hasJobs">;
+}
+
+function nothing(): TakeOutput {
+  return {
+    jobs: [],
+    more: false,
+    isHeldBack: false,
+    restrictedAfter: undefined,
+    foundRestricted: false,
+    nextDueMs: undefined,
+  };
+}
+
+/** The order in which ready jobs are taken. */
+function inOrder(a: JobRow, b: JobRow): number {
+  return b.priority - a.priority || a.due - b.due || a.seq - b.seq;
 }
 
 function leasedJob(job: JobRow, queue: QueueRow, data: string): LeasedJob {

@@ -44,7 +44,11 @@ export class JobModel implements LogObserver, QueueWatcher {
     if (procedure === "add") this.#added(input as { jobs: readonly NewJob[] });
     else if (procedure === "take")
       this.#taken(input as { run: string; take: number }, output as { jobs: readonly LeasedJob[] });
-    else if (procedure === "recover") {
+    else if (procedure === "addAndTake") {
+      const { jobs, take } = input as { jobs: readonly NewJob[]; take: { run: string; take: number } };
+      this.#added({ jobs });
+      this.#taken(take, (output as { taken: { jobs: readonly LeasedJob[] } }).taken);
+    } else if (procedure === "recover") {
       const { members } = input as { members: readonly string[] };
       this.#released(
         output as number,
