@@ -30,6 +30,11 @@ export type StoreDurability = "durable" | "relaxed";
 export interface CallStoreOptions {
   /** Size of the input's data, in bytes. Counts against the limit of pending requests. Default 0. */
   readonly bytes?: number;
+  /**
+   * The write may wait up to 1 ms for others to be committed with it. For writes whose result nobody waits for: a sync
+   * of their own would delay the next one.
+   */
+  readonly mayWait?: boolean;
   /** Passed to the listeners of `onApplied` with this write. Never leaves the process. */
   readonly mark?: unknown;
 }

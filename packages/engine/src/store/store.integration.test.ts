@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { createLogger, type LogRecord, silentLogger } from "../kernel/logger.ts";
 import type { Store } from "../kernel/store-contract.ts";
@@ -69,6 +69,33 @@ describe("the store", () => {
 
     expect(count.get()).toEqual({ lines: 1 });
     await written;
+    reader.close();
+    await store.close();
+  });
+
+  it("commits a write that may wait with the next one, or after a millisecond", async () => {
+    const file = freshFile();
+    const store = await open({ file });
+    const reader = openDatabase(file);
+    const count = reader.prepare<{ readonly lines: number }>("SELECT count(*) AS lines FROM lines");
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      const first = store.call("add", "first", { mayWait: true });
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      // The thread would commit meanwhile what was sent to it.
+      const end = performance.now() + 50;
+      while (performance.now() < end);
+      expect(count.get()).toEqual({ lines: 0 });
+      const settled: number[] = [];
+      await Promise.all([first.then(() => settled.push(1)), store.call("add", "next").then(() => settled.push(2))]);
+      expect(settled).toEqual([1, 2]);
+
+      const alone = store.call("add", "alone", { mayWait: true });
+      vi.advanceTimersByTime(1);
+      await alone;
+    } finally {
+      vi.useRealTimers();
+    }
     reader.close();
     await store.close();
   });

@@ -52,6 +52,8 @@ const MAX_CHECKED_BYTES = 512 * 1024 * 1024;
 const REQUEST_OVERHEAD_BYTES = 256;
 /** Minimum pause after a failed restart of the thread, in milliseconds. */
 const RESTART_DELAY_MS = 1_000;
+/** How long a write with `mayWait` waits for others, in milliseconds. */
+const GATHER_MS = 1;
 
 interface Pending {
   readonly request: Request;
@@ -101,6 +103,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   #requests = 0;
   #bytes = 0;
   #flushScheduled = false;
+  #gathering: NodeJS.Timeout | undefined;
   #problem: string | undefined;
   #damage: string | undefined;
   readonly #abort = new AbortController();
@@ -194,7 +197,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
         expired: false,
       });
       this.#cancelSweep ??= this.#clock.after(this.#requestTimeoutMs, () => this.#expire());
-      this.#scheduleFlush();
+      if (options?.mayWait === true) this.#gather();
+      else this.#scheduleFlush();
     });
   }
 
@@ -263,6 +267,14 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       this.#flushScheduled = false;
       this.#flush();
     });
+  }
+
+  /** Sends the waiting requests after a while, unless others are sent before. */
+  #gather(): void {
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined;
+      this.#flush();
+    }, GATHER_MS);
   }
 
   #flush(): void {
@@ -432,6 +444,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
       });
     }
     this.#cancelSweep?.();
+    clearTimeout(this.#gathering);
     const state = this.#state;
     this.#state = { name: "closed" };
     this.#failInFlight("the store was closed before the write finished");
