@@ -486,7 +486,10 @@ export class QueueRunner {
       this.#unavailable.reset(key);
       const input = { ...ended.outcome, seq: job.seq, run: store.run, keep: settings.keepDone };
       return async () => {
-        const output = await store.call("done", input, { bytes: input.result?.length ?? 0, mayWait: job.group === undefined });
+        const output = await store.call("done", input, {
+          bytes: input.result?.length ?? 0,
+          mayWait: job.group === undefined,
+        });
         this.#parts.onDone();
         return output;
       };

@@ -112,10 +112,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
     lists.push(...ofRestricted.lists);
     const { after: restrictedAfter, rows } = ofRestricted;
     const [first = [], ...others] = lists;
-    const sorted =
-      others.length === 0
-        ? first
-        : lists.flat().sort(inOrder);
+    const sorted = others.length === 0 ? first : lists.flat().sort(inOrder);
     return { rows: sorted, restrictedAfter, foundRestricted: rows > 0 };
   }
 
@@ -160,15 +157,17 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
     if (queue === undefined || !takesAll(added, queue, input))
       return { added: added.map((job) => add(job)), taken: take(input) };
     const taken: { readonly job: JobRow; readonly data: string }[] = [];
-    const lease = { run: input.run, take: input.take, onLeased: (job: JobRow, data: string) => taken.push({ job, data }) };
+    const lease = {
+      run: input.run,
+      take: input.take,
+      onLeased: (job: JobRow, data: string) => taken.push({ job, data }),
+    };
     const answers = added.map((job) => add(job, lease));
     return {
       added: answers,
       taken: {
         ...nothing(),
-        jobs: taken
-          .sort((a, b) => inOrder(a.job, b.job))
-          .map(({ job, data }) => leasedJob(job, queue, data)),
+        jobs: taken.sort((a, b) => inOrder(a.job, b.job)).map(({ job, data }) => leasedJob(job, queue, data)),
         nextDueMs: nextDueMs(queue),
       },
     };
