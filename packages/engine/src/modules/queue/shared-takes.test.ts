@@ -46,8 +46,8 @@ it("an engine of a cluster appends no take while its replica has no job for it",
 
   await add("work", 2);
   await until("the job that could run was done", () => done(1));
-  // In one entry with the job.
-  expect(proceduresIn(log).filter((names) => names.includes("take"))).toEqual([["add", "take"]]);
+  expect(proceduresIn(log).flat()).toContain("addAndTake");
+  expect(proceduresIn(log).flat()).not.toContain("take");
 
   clock.advance(1_000);
   await until("the delayed job was done", () => done(2));
@@ -55,5 +55,5 @@ it("an engine of a cluster appends no take while its replica has no job for it",
     proceduresIn(log)
       .flat()
       .filter((name) => name === "take"),
-  ).toHaveLength(2);
+  ).toHaveLength(1);
 });
