@@ -269,9 +269,9 @@ class Dev {
   }
 
   #address({ node, addresses: { bridge } }: StartedEngine): EngineAddress {
-    const find = (): ReturnType<typeof engineIn> =>
+    const announced =
       node === undefined ? announcedEngine(this.#shell, this.#options.configFile) : engineIn(node.dataDir);
-    return announcedAddress(find) ?? { url: bridge, shownUrl: bridge, from: "config" };
+    return announced === undefined ? { url: bridge, shownUrl: bridge, from: "config" } : announcedAddress(announced);
   }
 
   /** Names of the local workers of the config file. */

@@ -5,6 +5,8 @@ import type { Shell } from "../shell.ts";
 
 /** A running engine, as it describes itself in `engine.json`. */
 export interface AnnouncedEngine {
+  /** Absolute path of its data folder. */
+  readonly dataDir: string;
   readonly url: string;
   /** URLs of its HTTP API and its real-time listener. Undefined if the engine does not publish them. */
   readonly http: string | undefined;
@@ -58,6 +60,7 @@ export function engineIn(dataDir: string): AnnouncedEngine | undefined {
   if (facts === undefined || !isRunning(facts.pid) || !isSocketUrl(facts.bridge)) return undefined;
   const { bridge, http, realtime, tokenFile, proofKey } = facts;
   return {
+    dataDir,
     url: bridge,
     http,
     realtime,

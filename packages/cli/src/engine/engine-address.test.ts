@@ -143,6 +143,16 @@ describe("the address of the engine", () => {
     });
   });
 
+  it("stays that of one engine of svc dev --cluster, also when an earlier one runs again", async () => {
+    const facts = JSON.stringify({ pid: process.pid, bridge: "ws://localhost:50009" });
+    for (const node of ["a", "b"]) mkdirSync(join(dir, ".svc/cluster", node, "data"), { recursive: true });
+    writeFileSync(join(dir, ".svc/cluster/b/data/engine.json"), facts);
+    const { prove } = engineAddress(recordedShell({ cwd: dir }), {});
+    writeFileSync(join(dir, ".svc/cluster/a/data/engine.json"), facts.replace("50009", "50008"));
+
+    await expect(prove?.()).rejects.toThrow("The engine at ws://localhost:50009 cannot prove");
+  });
+
   it("hides a password when it shows the address", () => {
     expect(engineAddress(recordedShell(), { url: "ws://svc:secret@box:1" }).shownUrl).toBe("ws://***:***@box:1");
   });

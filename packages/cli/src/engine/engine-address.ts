@@ -5,7 +5,7 @@ import { MASK, MAX_ADDRESSES, maskConfigText, splitAddresses } from "@svc-runtim
 import { CommandFailure, EXIT, usageFailure } from "../exit-codes.ts";
 import { listedBridgePort } from "../project/config-entries.ts";
 import type { Shell } from "../shell.ts";
-import { type AnnouncedEngine, announcedEngine } from "./announced-engine.ts";
+import { type AnnouncedEngine, announcedEngine, engineIn } from "./announced-engine.ts";
 import { requireProof } from "./engine-proof.ts";
 
 export const DEFAULT_CONFIG_FILE = "config.yaml";
@@ -48,21 +48,18 @@ export function engineAddress(
   const variable = shell.env.SVC_URL ?? "";
   if (variable !== "") return several(variable, "SVC_URL");
   const configFile = projectConfigFile(shell, options.config);
-  const announced = announcedAddress(() => announcedEngine(shell, configFile));
-  if (announced !== undefined) return announced;
+  const announced = announcedEngine(shell, configFile);
+  if (announced !== undefined) return announcedAddress(announced);
   const configured = configuredBridgeUrl(shell, configFile);
   const found = configured === undefined ? checked(DEFAULT_BRIDGE_URL, "default") : checked(configured, "config");
   return existsSync(configFile) ? found : { ...found, missingConfig: configFile };
 }
 
-/** Returns the address of an engine that was found in its data folder, or undefined. `find` is called again later. */
-export function announcedAddress(find: () => AnnouncedEngine | undefined): EngineAddress | undefined {
-  const announced = find();
-  if (announced === undefined) return undefined;
-  const { url, token } = announced;
+/** Returns the address of an engine that was found in its data folder. */
+export function announcedAddress({ dataDir, url, token }: AnnouncedEngine): EngineAddress {
   const prove = async (): Promise<string> => {
     // Reads the announcement again: a restarted engine has another key.
-    const now = find();
+    const now = engineIn(dataDir);
     if (now?.url !== url)
       throw new CommandFailure(`The engine of this folder no longer listens at ${url}.`, { exitCode: EXIT.noEngine });
     return requireProof(now);
