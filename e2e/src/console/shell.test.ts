@@ -55,6 +55,7 @@ it("changes pages by two keys, skips to the content, and lists every shortcut", 
     "q/queues",
     "r/traces",
     "l/logs",
+    "n/nodes",
     "c/config",
   ].map((each) => [each[0], each.slice(1)])) {
     await page.keyboard.press("g");

@@ -35,6 +35,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   "/metrics": ["pages/metrics/metrics-page.tsx"],
   "/query": ["pages/query/query-page.tsx"],
   "/flow": ["pages/flow/flow-page.tsx", "pages/flow/flow-view.tsx"],
+  "/nodes": ["pages/nodes/nodes-page.tsx"],
   "/config": ["pages/config/config-page.tsx"],
 };
 /** Large chunks that are loaded on demand, each with its own limit. */

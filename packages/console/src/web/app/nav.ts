@@ -9,6 +9,7 @@ import {
   ListOrdered,
   type LucideIcon,
   Radio,
+  Server,
   Settings,
   SquareFunction,
   TextSearch,
@@ -38,5 +39,6 @@ export const navItems: readonly NavItem[] = [
   { to: "/metrics", label: t`Metrics`, icon: ChartLine, key: "e" },
   { to: "/query", label: t`Query`, icon: TextSearch, key: "y" },
   { to: "/flow", label: t`Flow`, icon: GitBranch, key: "o" },
+  { to: "/nodes", label: t`Nodes`, icon: Server, key: "n" },
   { to: "/config", label: t`Config`, icon: Settings, key: "c" },
 ];

@@ -50,6 +50,7 @@ const routeTree = root.addChildren([
   page("/metrics/{-$name}", "metrics", () => import("../pages/metrics/metrics-page.tsx")),
   page("/query", "query", () => import("../pages/query/query-page.tsx")),
   page("/flow/{-$flowId}", "flow", () => import("../pages/flow/flow-page.tsx")),
+  page("/nodes", "nodes", () => import("../pages/nodes/nodes-page.tsx")),
   page("/config", "config", () => import("../pages/config/config-page.tsx")),
 ]);
 

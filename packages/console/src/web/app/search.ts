@@ -125,6 +125,7 @@ export const searchSchemas = {
     /** Prefixes of function groups that are collapsed to one node. */
     closed: list,
   }),
+  nodes: z.object({ q: text }),
   config: z.object({ section: text, q: text, changed: flag }),
 } as const;
 

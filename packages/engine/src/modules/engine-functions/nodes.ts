@@ -92,6 +92,7 @@ export function provideNodeListing(
   provideFunction({
     id: "engine::nodes::list",
     summary: "The engines of the cluster with their state, load, clocks and logs; alone: this engine",
+    polled: true,
     input: z.object({}),
     handle: async () => {
       const own = answer();

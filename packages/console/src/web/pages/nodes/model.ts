@@ -1,0 +1,42 @@
+import type { NodeListing } from "@svc-runtime/protocol/listings";
+import { plural, t } from "../../labels/translate.ts";
+
+/** Maximum difference of the engines' clocks that is no problem, in milliseconds. */
+const MAX_SKEW_MS = 1_000;
+
+/** Number of entries of the logs that the engine still has to apply. Undefined: it shares no data. */
+export function behindOf({ report }: NodeListing): number | undefined {
+  const stores = report?.stores ?? [];
+  return stores.length === 0 ? undefined : stores.reduce((sum, { behind }) => sum + behind, 0);
+}
+
+/** Returns the difference of the clocks, e.g. `+1.5 s`. */
+export function clockText(offsetMs: number): string {
+  if (offsetMs === 0) return "0 s";
+  return `${offsetMs > 0 ? "+" : "-"}${(Math.abs(offsetMs) / 1_000).toFixed(1)} s`;
+}
+
+export function isClockApart(offsetMs: number): boolean {
+  return Math.abs(offsetMs) > MAX_SKEW_MS;
+}
+
+/** What is wrong with the engine, one sentence each. */
+export function problemsOf(node: NodeListing): readonly string[] {
+  const { name, reason, report } = node;
+  const stores = report?.stores ?? [];
+  return [
+    ...(reason === null ? [] : [t`${name}: ${reason}`]),
+    ...(report?.durability_reason == null ? [] : [t`${name}: durability is relaxed; ${report.durability_reason}`]),
+    ...stores.flatMap(({ store, problem }) => (problem === null ? [] : [t`${name}, store ${store}: ${problem}`])),
+    ...(report !== null && isClockApart(report.clock_offset_ms)
+      ? [t`${name}: its clock is ${clockText(report.clock_offset_ms)} from that of the engine that was asked`]
+      : []),
+  ];
+}
+
+/** What each store still has to apply, for a tooltip. */
+export function storesText({ report }: NodeListing): string {
+  return (report?.stores ?? [])
+    .map(({ store, behind }) => plural(behind, "{0}: # entry behind", "{0}: # entries behind", store))
+    .join("\n");
+}
