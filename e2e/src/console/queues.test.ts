@@ -236,7 +236,7 @@ it("distinguishes no match, an empty list, an unknown queue or job, loading, and
 
   const held = await openPage("about:blank", { expected: [/500/] });
   let answer: "hold" | "fail" = "hold";
-  await held.page.route("**/api/call", async (route) => {
+  await held.page.route("**/api/call*", async (route) => {
     if (answer === "hold") return;
     await route.fulfill({
       status: 500,

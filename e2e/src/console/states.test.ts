@@ -147,7 +147,7 @@ it("distinguishes loading, no items, no matches and failure", async () => {
 
   const held = await openPage("about:blank", { expected: [/500/] });
   let answer: "hold" | "fail" = "hold";
-  await held.page.route("**/api/call", async (route) => {
+  await held.page.route("**/api/call*", async (route) => {
     if (answer === "hold") return;
     await route.fulfill({
       status: 500,

@@ -221,7 +221,7 @@ it("distinguishes a trace that is not found from a failed call, which can be ret
   await page.getByText("Trace not found").waitFor();
   await visit(page, "/traces");
   await row(page, "orders::sum").first().waitFor();
-  await page.route("**/api/call", (route) =>
+  await page.route("**/api/call*", (route) =>
     route.fulfill({
       status: 500,
       contentType: "application/json",
@@ -230,7 +230,7 @@ it("distinguishes a trace that is not found from a failed call, which can be ret
   );
   await visit(page, "/traces?q=another");
   await page.getByRole("alert").getByText("on purpose").waitFor();
-  await page.unroute("**/api/call");
+  await page.unroute("**/api/call*");
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("Nothing matches").waitFor();
 });

@@ -9,7 +9,7 @@ export async function holdCalls(page: Page, text: string): Promise<() => void> {
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
-  await page.route("**/api/call", async (route) => {
+  await page.route("**/api/call*", async (route) => {
     if (route.request().postData()?.includes(text) === true) await released;
     return route.continue();
   });

@@ -1,4 +1,5 @@
 import { z } from "zod/mini";
+import { MAX_CALLS } from "./max-calls.ts";
 
 /**
  * Body of `POST /api/call`: a call of one of the engine's own functions. The user's functions are called with `POST
@@ -9,6 +10,14 @@ export const callRequestSchema = z.object({
   /** JSON, passed to the engine unchanged, so that numbers are not rounded. */
   payload: z.optional(z.unknown()),
   timeout_ms: z.optional(z.number().check(z.int(), z.minimum(1), z.maximum(600_000))),
+});
+
+/**
+ * Body of `POST /api/calls`: several calls that change nothing. The response has a line for each, as soon as it ends: an
+ * ApiAnswer with `at`, the position of the call in the request.
+ */
+export const callsRequestSchema = z.object({
+  calls: z.array(callRequestSchema).check(z.minLength(1), z.maxLength(MAX_CALLS)),
 });
 
 /** Body of `POST /api/export`: an export of the engine. The response body streams its lines. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { CallError, memberTexts } from "@svc-runtime/protocol";
 import { callRequestSchema, type Hello, httpTestSchema } from "../contract/api.ts";
 import { isRead } from "../contract/operations.ts";
+import { sendCallLines } from "./call-lines.ts";
 import type { EngineHttp } from "./engine-http.ts";
 import type { EngineLink } from "./engine-link.ts";
 import { sendExport } from "./export-lines.ts";
@@ -40,6 +41,7 @@ const ROUTES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
     },
   },
   "/api/call": { POST: call },
+  "/api/calls": { POST: calls },
   "/api/export": { POST: exportOf },
   "/api/import": { POST: importOf },
   "/api/http-request": { POST: httpTest },
@@ -96,6 +98,11 @@ async function call(
     response,
     await traces.record(functionId, () => link.call(functionId, payload, { timeoutMs, signal: closed })),
   );
+}
+
+async function calls(request: IncomingMessage, response: ServerResponse, { link, traces }: ApiParts): Promise<void> {
+  const body = await readJsonText(request, MAX_BODY_BYTES);
+  await sendCallLines(body, response, { link, traces, closed: closedSignal(response) });
 }
 
 async function exportOf(request: IncomingMessage, response: ServerResponse, { link }: ApiParts): Promise<void> {

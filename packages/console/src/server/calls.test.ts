@@ -127,6 +127,54 @@ describe("a call", () => {
   });
 });
 
+describe("several calls in one request", () => {
+  const list = { function_id: "state::groups", payload: {} };
+
+  it("each have a line with their answer, as soon as they end", async () => {
+    await served.ask("/api/call", {
+      function_id: "state::set",
+      payload: { scope: "lines", key: "k", value: { text: "two\nlines" } },
+    });
+    const answer = await served.ask("/api/calls", {
+      calls: [
+        list,
+        { function_id: "state::get", payload: { scope: "lines", key: "k" } },
+        { function_id: "state::get" },
+      ],
+    });
+    expect(answer.status).toBe(200);
+    const lines = answer.body
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { at: number; ok: boolean })
+      .sort((a, b) => a.at - b.at);
+    expect(lines).toMatchObject([
+      { at: 0, ok: true, data: { items: expect.anything() } },
+      { at: 1, ok: true, data: { text: "two\nlines" } },
+      { at: 2, ok: false, error: { code: expect.any(String), message: expect.any(String) } },
+    ]);
+  });
+
+  it("are rejected together if one may change something, or if there are too many", async () => {
+    const change = await served.ask("/api/calls", { calls: [list, { function_id: "probe::echo" }] });
+    expect([change.status, errorOf(change)]).toMatchObject([
+      400,
+      { code: "invalid_input", message: expect.stringContaining("probe::echo may change something") },
+    ]);
+    expect((await served.ask("/api/calls", { calls: Array(51).fill(list) })).status).toBe(400);
+    expect((await served.ask("/api/calls", { calls: [] })).status).toBe(400);
+  });
+
+  it("each say that the engine is disconnected", async () => {
+    const answer = await disconnected.ask("/api/calls", { calls: [list, list] });
+    const codes = answer.body
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { error: { code: string } }).error.code);
+    expect(codes).toEqual(["disconnected", "disconnected"]);
+  });
+});
+
 describe("read only", () => {
   it("allows reads and rejects changes before they reach the engine", async () => {
     expect((await readOnly.ask("/api/call", { function_id: "state::list", payload: { scope: "a/b" } })).status).toBe(

@@ -68,6 +68,17 @@ interface Authorized {
   readonly session: Session | undefined;
 }
 
+/**
+ * Compresses large messages only: a sync of all functions is a tenth then. Without a shared context, an open page needs no
+ * memory for it.
+ */
+const COMPRESSION = {
+  threshold: 8 * 1024,
+  serverNoContextTakeover: true,
+  clientNoContextTakeover: true,
+  zlibDeflateOptions: { level: 3 },
+} as const;
+
 class ConsoleServer implements RunningConsole {
   readonly #options: ConsoleOptions;
   readonly #instanceId = randomUUID();
@@ -81,6 +92,7 @@ class ConsoleServer implements RunningConsole {
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_FRAME_BYTES,
+    perMessageDeflate: COMPRESSION,
     handleProtocols: (offered) => [...offered][0] ?? false,
   });
   readonly #engine: Hello["engine"];

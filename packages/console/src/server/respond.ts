@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { ApiError } from "../contract/api.ts";
 import { SECURITY_HEADERS } from "./security-headers.ts";
 
-const JSON_HEADERS = {
+export const JSON_HEADERS = {
   ...SECURITY_HEADERS,
   "content-type": "application/json; charset=utf-8",
   "cache-control": "no-store",

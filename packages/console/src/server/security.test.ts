@@ -140,7 +140,7 @@ describe("the page's token", () => {
   it.each([undefined, "", "x", "a".repeat(43)])("is required for each call; %j is rejected", async (token) => {
     const headers = { "content-type": "application/json", ...(token === undefined ? {} : { "x-svc-console": token }) };
     for (const path of ["/api/hello", "/api/probes"]) expect((await served.send(path, { headers })).status).toBe(401);
-    for (const path of ["/api/call", "/_console/invoke", "/api/http-request", "/api/probes"]) {
+    for (const path of ["/api/call", "/api/calls", "/_console/invoke", "/api/http-request", "/api/probes"]) {
       expect((await served.send(path, { method: "POST", headers, body: "{}" })).status).toBe(401);
     }
   });

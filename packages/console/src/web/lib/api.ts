@@ -52,6 +52,34 @@ export async function callText(functionId: string, payloadJson: string, options:
   return text.slice('{"ok":true,"data":'.length, -1);
 }
 
+/**
+ * Sends several calls as one request. Yields the answer of each as soon as it arrives, with its position. Rejects with
+ * ApiFailure if the request fails as a whole.
+ */
+export async function* answersOfCalls(
+  calls: readonly { readonly functionId: string; readonly payload: unknown }[],
+  signal: AbortSignal,
+): AsyncGenerator<ApiAnswer<unknown> & { readonly at: number }> {
+  const texts = calls.map(({ functionId, payload }) => bodyOf(functionId, JSON.stringify(payload), {}));
+  const response = await request("/api/calls", "calls", { method: "POST", body: `{"calls":[${texts}]}`, signal });
+  if (!response.ok || response.body === null) {
+    dataOf("calls", await response.text());
+    return;
+  }
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let parts: string[] = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = value.split("\n");
+    for (const line of lines.slice(0, -1)) {
+      yield JSON.parse(parts.join("") + line);
+      parts = [];
+    }
+    parts.push(lines.at(-1) ?? "");
+  }
+}
+
 export function hello(): Promise<Hello> {
   return get<Hello>("/api/hello");
 }
@@ -137,7 +165,7 @@ export async function invoke(bodyJson: string, signal?: AbortSignal): Promise<In
  * Rejects calls of functions that no worker provides. Pages poll modules that may not be configured; the request would
  * log an error in the browser and create a trace in the engine.
  */
-async function requireProvider(functionId: string): Promise<void> {
+export async function requireProvider(functionId: string): Promise<void> {
   if (await workerHistory.mayProvide(functionId)) return;
   throw new ApiFailure(functionId, { code: "function_not_found", message: t`Function ${functionId} not found` });
 }

@@ -1,5 +1,6 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { ApiFailure, call } from "./api.ts";
+import { ApiFailure } from "./api.ts";
+import { batchedCall } from "./batched-call.ts";
 import { useLiveState } from "./use-live.ts";
 
 /** Poll interval of metrics without a stream, in milliseconds. Equals the engine's sample interval. */
@@ -18,7 +19,7 @@ export function usePolledCall<Result>(
   const { phase } = useLiveState();
   return useQuery({
     queryKey: [functionId, ...key],
-    queryFn: ({ signal }) => call<Result>(functionId, payload(), { signal }),
+    queryFn: ({ signal }) => batchedCall<Result>(functionId, payload(), { signal }),
     enabled,
     refetchInterval: ({ state: { error } }) => phase === "live" && untilNextCall(error, everyMs),
     placeholderData: keepPreviousData,

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { call } from "../../lib/api.ts";
+import { batchedCall } from "../../lib/batched-call.ts";
 import { slowestPart } from "../../model/critical-path.ts";
 import { buildForest } from "../../model/span-forest.ts";
 import type { LeanSpan, TraceSummary } from "../../model/trace-types.ts";
@@ -22,7 +22,7 @@ export default function SlowestSpan({
     queryKey: ["slowest span", traceId, spanCount],
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }) => {
-      const { spans } = await call<{ readonly spans: readonly LeanSpan[] }>(
+      const { spans } = await batchedCall<{ readonly spans: readonly LeanSpan[] }>(
         "engine::traces::spans",
         { trace_id: traceId, detail: "lean", limit: MAX_READ_SPANS },
         { signal },

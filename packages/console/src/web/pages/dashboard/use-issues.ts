@@ -1,5 +1,5 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { call } from "../../lib/api.ts";
+import { batchedCall } from "../../lib/batched-call.ts";
 import type { FunctionFigures, FunctionFiguresAnswer } from "../../lib/use-function-figures.ts";
 import { useWorkers } from "../../lib/use-live.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
@@ -32,7 +32,7 @@ function useDeadFunctions(queues: readonly QueueState[]): Readonly<Record<string
       Object.fromEntries(
         await Promise.all(
           dead.map(async ({ queue }) => {
-            const { jobs } = await call<{ readonly jobs: readonly { readonly function_id: string }[] }>(
+            const { jobs } = await batchedCall<{ readonly jobs: readonly { readonly function_id: string }[] }>(
               "queue::peek",
               { queue, state: "dead", limit: 1 },
               { signal },

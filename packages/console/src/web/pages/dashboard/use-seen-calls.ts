@@ -1,5 +1,5 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { call } from "../../lib/api.ts";
+import { batchedCall } from "../../lib/batched-call.ts";
 import { CALLS_BY_CONSOLES } from "../../lib/calls-by-consoles.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { type FlowSpan, type SeenCall, seenCalls, type TraceRoot, varied } from "../../model/seen-calls.ts";
@@ -33,7 +33,7 @@ export function useSeenCalls(
     refetchInterval: phase === "live" ? EVERY_MS : false,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }): Promise<SeenCalls> => {
-      const listed = await call<{ readonly spans: readonly TraceRoot[]; readonly total: number }>(
+      const listed = await batchedCall<{ readonly spans: readonly TraceRoot[]; readonly total: number }>(
         "engine::traces::list",
         {
           ...{ limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: CALLS_BY_CONSOLES },
@@ -44,7 +44,7 @@ export function useSeenCalls(
       const ids = varied(listed.spans, MAX_READ);
       const trees = await Promise.all(
         ids.map((trace_id) =>
-          call<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>(
+          batchedCall<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>(
             "engine::traces::spans",
             { trace_id, limit: MAX_SPANS },
             { signal },

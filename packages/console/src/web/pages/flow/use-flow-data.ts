@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { ApiFailure, call } from "../../lib/api.ts";
+import { ApiFailure } from "../../lib/api.ts";
+import { batchedCall } from "../../lib/batched-call.ts";
 import { CALLS_BY_CONSOLES } from "../../lib/calls-by-consoles.ts";
 import { useCronTexts } from "../../lib/cron-text.ts";
 import { useFunctionFigures } from "../../lib/use-function-figures.ts";
@@ -51,7 +52,7 @@ interface Observed {
 }
 
 async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> {
-  const listed = await call<{
+  const listed = await batchedCall<{
     readonly spans: readonly { readonly trace_id: string; readonly name: string }[];
     readonly total: number;
   }>(
@@ -62,7 +63,7 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
   const ids = varied(listed.spans, MAX_TRACES);
   const trees = await Promise.all(
     ids.map((trace_id) =>
-      call<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>(
+      batchedCall<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>(
         "engine::traces::spans",
         { trace_id, limit: MAX_SPANS },
         { signal },
@@ -75,7 +76,7 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
   await Promise.all(
     callsToRead(calls, (id) => namesRead.has(id), MAX_INPUTS_PER_EDGE, MAX_INPUTS).map(
       async ({ invocationId, kind }) => {
-        const found = await call<{ readonly input?: { readonly json: string } | null } | null>(
+        const found = await batchedCall<{ readonly input?: { readonly json: string } | null } | null>(
           "engine::invocations::get",
           { invocation_id: invocationId },
           { signal },
