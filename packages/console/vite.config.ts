@@ -11,6 +11,14 @@ const repository = fileURLToPath(new URL("../..", import.meta.url));
 const root = fileURLToPath(new URL("./src/web", import.meta.url));
 const outDir = fileURLToPath(new URL("./dist/web", import.meta.url));
 
+/** The page itself and the Dashboard; with all that they import, one file. Also small parts that most pages use. */
+const FIRST =
+  /\/src\/web\/(?:main|pages\/dashboard\/(?:dashboard-page|flow-section|slowest-span)|ui\/badge|model\/trace-outcome)\.tsx?$/;
+/** What `LATER` has in common with other pages, which would otherwise load all of it. */
+const SHARED = /\/src\/web\/ui\/tabs\.tsx$|\/lucide-react\/.*\/icons\/(?:bell|corner-down-right)\.m?js$/;
+/** What each page loads after its first second; with what only it imports, one file. */
+const LATER = /\/src\/web\/(?:app\/(?:palette|notifications)|ui\/(?:dialog-impl|popover-impl))\.tsx$/;
+
 /** Compresses what the browser loads once, here, so that the server never does. Fonts are compressed already; index.html is filled in for each request. */
 const precompressed: Plugin = {
   name: "precompressed",
@@ -67,5 +75,17 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     manifest: "manifest.json",
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        // Otherwise what several pages share is one small file each, and the Dashboard loads 50 of them.
+        codeSplitting: {
+          groups: [
+            { name: "first", priority: 3, test: FIRST },
+            { name: "shared", priority: 2, test: SHARED },
+            { name: "later", priority: 1, test: LATER },
+          ],
+        },
+      },
+    },
   },
 });
