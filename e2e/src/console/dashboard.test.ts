@@ -1,7 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { startCountedProxy } from "../support/counted-proxy.ts";
 import { checkAccessibility } from "./support/axe.ts";
+import { startConsole } from "./support/console-process.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { startSystem } from "./support/running-system.ts";
 import { visit } from "./support/visit.ts";
@@ -110,7 +112,8 @@ it("draws the call graph, lists failing functions and disconnected workers, and 
   worker.registerFunction("shop::wait_for_stock", () => worker.call({ function_id: "shop::count_stock" }));
   await worker.call({ function_id: "shop::wait_for_stock" });
   worker.registerTrigger({ type: "http", function_id: "shop::buy", config: { api_path: "/buy", http_method: "POST" } });
-  await expect(worker.call({ function_id: "shop::buy", payload: {} })).rejects.toThrow("sold out");
+  for (let times = 0; times < 2; times++)
+    await expect(worker.call({ function_id: "shop::buy", payload: {} })).rejects.toThrow("sold out");
   const { page } = await openPage(`${system.console.url}/`);
   const flow = page.getByRole("region", { name: "Application flow" });
   await flow.getByRole("link", { name: /POST \/buy/ }).waitFor();
@@ -123,7 +126,12 @@ it("draws the call graph, lists failing functions and disconnected workers, and 
   expect(new URL(page.url()).searchParams.get("view")).toBe("table");
   await page.reload();
   await flow.getByRole("row").filter({ hasText: "shop::buy" }).filter({ hasText: "state" }).waitFor();
-  await page.getByRole("region", { name: "Latest errors" }).getByText("sold out").first().waitFor();
+  // Failures with one cause are one row, with their code and number.
+  const errors = page.getByRole("region", { name: "Latest errors" }).getByRole("listitem");
+  const buy = errors.filter({ has: page.getByRole("link", { name: "shop::buy" }) });
+  await buy.getByText("invocation_failed sold out").waitFor();
+  await buy.getByText("2×").waitFor();
+  expect(await buy.count()).toBe(1);
   // A slow trace names the function that takes the time, not the one that waits for it. It is not the slowest if the
   // disk stalls during the write of the other.
   const slow = page
@@ -142,6 +150,31 @@ it("draws the call graph, lists failing functions and disconnected workers, and 
   await attention.getByRole("button", { name: "Mute for 1 h: Worker shop disconnected" }).click();
   await attention.getByRole("button", { name: "Show 1 muted" }).waitFor();
   expect(await attention.getByText("Worker shop disconnected").count()).toBe(0);
+});
+
+it("transfers at most 500 KB in at most 25 requests until all of it is loaded", async () => {
+  const worker = await system.worker("loads");
+  worker.registerFunction("loads::once", () => 1);
+  await worker.call({ function_id: "loads::once" });
+  // A name of this machine which is allowed with the port of the proxy, too.
+  const served = await startConsole({ engine: system.ports, args: ["--allowed-host", "page.localhost"] });
+  const proxy = await startCountedProxy(Number(new URL(served.url).port));
+  const { page, close } = await openPage("about:blank");
+  const requests: string[] = [];
+  page.on("request", (request) => requests.push(request.url()));
+  page.on("websocket", (socket) => requests.push(socket.url()));
+  await page.goto(`http://page.localhost:${proxy.port}/`);
+  await page.getByRole("region", { name: "Application flow" }).getByText("loads::once").first().waitFor();
+  await page.getByRole("region", { name: "Slowest traces" }).getByRole("listitem").first().waitFor();
+  // The bell, the palette and dialogs are loaded a second after the page.
+  await page.getByRole("button", { name: "Notifications" }).waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(requests.length, requests.join("\n")).toBeLessThanOrEqual(25);
+  expect(proxy.bytes() / 1024).toBeLessThanOrEqual(500);
+  await close();
+  await proxy.close();
+  await served.stop();
+  await worker.shutdown();
 });
 
 it("keeps its time range in the URL", async () => {
