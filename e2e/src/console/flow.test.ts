@@ -340,6 +340,23 @@ describe("by keyboard alone", () => {
     await page.getByRole("region", { name: "shop::save" }).waitFor({ state: "detached" });
   });
 
+  it("focuses all nodes in reading order with j and k, from the top without a click", async () => {
+    const { page } = await open();
+    await page.locator('[data-kind="state"]').getByText("carts").waitFor();
+    const inOrder = (await page
+      .locator(".react-flow__node")
+      .evaluateAll((nodes) => nodes.map((each) => each.getAttribute("data-id")))) as readonly string[];
+    const focused = () => page.evaluate("document.activeElement.dataset.id");
+    for (const id of inOrder) {
+      await page.keyboard.press("j");
+      await expect.poll(focused).toBe(id);
+    }
+    await page.keyboard.press("k");
+    await expect.poll(focused).toBe(inOrder.at(-2));
+    await page.keyboard.press("Enter");
+    await expect.poll(() => new URL(page.url()).searchParams.get("focus")).toBe(inOrder.at(-2));
+  });
+
   it("selects several nodes and aligns them", async () => {
     const { page } = await open();
     await page.locator('[data-kind="state"]').getByText("carts").waitFor();

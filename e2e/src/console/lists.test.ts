@@ -3,8 +3,9 @@ import { systemOfFile } from "./support/of-file.ts";
 import { checkEach, visit } from "./support/visit.ts";
 import { openLive } from "./support/watched-page.ts";
 
-const MODULES = ["svc-http", "svc-state", "svc-cron", "svc-event", "svc-queue"];
+const MODULES = ["svc-http", "svc-state", "svc-stream", "svc-cron", "svc-event", "svc-queue"];
 const system = systemOfFile({
+  consoleArgs: ["--enable-flow"],
   config: `workers:
 ${MODULES.map((name) => `  - name: ${name}\n`).join("")}  - name: svc-observability
     config:
@@ -33,11 +34,14 @@ it("moves in the list of each page with j and k, without a click", async () => {
       "/functions",
       "/triggers",
       "/states/keys",
+      // A join sends the messages of its two groups.
+      "/streams?sub=keys:a&sub=keys:b&events=true",
       "/queues",
       "/traces",
       "/logs",
       "/metrics",
       "/query?q=orders",
+      "/flow?view=list",
     ],
     (path) => path,
     async (path) => {

@@ -12,6 +12,7 @@ import {
   useStore,
 } from "@xyflow/react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from "react";
+import { useHotkey } from "../../lib/hotkeys.ts";
 import type { Graph, GraphNode } from "../../model/flow-graph.ts";
 import { toFlowEdge } from "./flow-edge.ts";
 import { FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
@@ -46,8 +47,9 @@ export interface FlowCanvasProps {
 }
 
 /**
- * The graph on a canvas. The wheel zooms, and dragging pans. Arrow keys move the focus from node to node. Enter opens
- * and selects a node, and arrow keys then move it. Shift-drag, Ctrl-click and Ctrl-Enter select several nodes.
+ * The graph on a canvas. The wheel zooms, and dragging pans. Arrow keys move the focus along edges, j and k through all
+ * nodes. Enter opens and selects a node, and arrow keys then move it. Shift-drag, Ctrl-click and Ctrl-Enter select
+ * several nodes.
  */
 export default function FlowCanvas({
   graph,
@@ -116,6 +118,16 @@ export default function FlowCanvas({
     if (element() === null) await flow.current?.fitView({ nodes: [{ id }], ...SELECTED });
     requestAnimationFrame(() => element()?.focus());
   };
+  /** Focuses the next or previous node in reading order: from the focused node, else from the open one. */
+  const focusNeighbour = (step: 1 | -1): void => {
+    const ids = graph.nodes.map(({ id }) => id);
+    const focused = document.activeElement?.closest<HTMLElement>(".react-flow__node")?.dataset.id;
+    const from = ids.indexOf(focused ?? selected ?? "");
+    const next = ids[Math.min(Math.max(from + step, 0), ids.length - 1)];
+    if (next !== undefined) void focusNode(next);
+  };
+  useHotkey("j", "Next node of the graph", () => focusNeighbour(1), "Flow");
+  useHotkey("k", "Previous node of the graph", () => focusNeighbour(-1), "Flow");
   /** Handles keys of the focused node. React Flow handles the arrow keys that move a selected node. */
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
     const id =
