@@ -22,6 +22,8 @@ const PAGES = [
   ["/queues", "audit"],
   ["/traces", "books::add"],
   ["/logs", "a book was added"],
+  ["/metrics", "svc.queue.waiting"],
+  ["/query", "slow traces with a failed span"],
 ] as const;
 
 const CONFIG = `workers:
