@@ -7,7 +7,7 @@ export interface Bar {
   readonly what: string;
   readonly measured: Spread;
   /** Unit of the numbers. `x` is a ratio to the baseline that `what` names. */
-  readonly unit: "x" | "MB" | "KB" | "ms" | "us" | "/s" | "%";
+  readonly unit: "x" | "MB" | "KB" | "ms" | "us" | "/s" | "%" | "requests";
   readonly limit: number;
   readonly sense: "at most" | "at least";
   /** Binding bars decide the exit status with `--strict`. Quoted ones are shown with a verdict only. */

@@ -8,6 +8,9 @@ const CONSOLE = fileURLToPath(new URL("../../../packages/console/bin/svc-console
 const PAGE = fileURLToPath(new URL("../../../packages/console/dist/web/index.html", import.meta.url));
 const START_TIMEOUT_MS = 20_000;
 
+/** A name of this machine under which the console is also served through a proxy. */
+export const PROXY_HOST = "page.localhost";
+
 export interface ConsoleProcess {
   readonly pid: number;
   readonly url: string;
@@ -17,7 +20,10 @@ export interface ConsoleProcess {
 /** Starts the console as a user does, with the released page, and waits until it listens. */
 export async function startConsole(engine: EngineProcess): Promise<ConsoleProcess> {
   if (!existsSync(PAGE)) throw new Error(`${PAGE} is missing; run the bench with npm run bench, which builds it first`);
-  const ports = [
+  const args = [
+    // For a proxy, whose port differs.
+    "--allowed-host",
+    PROXY_HOST,
     "--port",
     0,
     "--engine-port",
@@ -27,7 +33,7 @@ export async function startConsole(engine: EngineProcess): Promise<ConsoleProces
     "--bridge-port",
     engine.port,
   ].map(String);
-  const child = spawn(process.execPath, [CONSOLE, ...ports], {
+  const child = spawn(process.execPath, [CONSOLE, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, NO_COLOR: "1" },
   });

@@ -16,6 +16,13 @@ const OPEN_TIMEOUT_MS = 60_000;
 const LIVE_RATE = 500;
 const LIVE_SECONDS = 5;
 const LOAD_TIMEOUT_MS = 180_000;
+/** Entries that an open page receives: as many as in 5 minutes at 200 calls per second, but 2,000 per second. */
+const FOLLOWED = 60_000;
+const QUICK_FOLLOWED = 15_000;
+/** After this number the page has evicted the first entries. */
+const FOLLOWED_BEFORE = 10_000;
+const FOLLOWED_PER_SECOND = 2_000;
+const TICK_MS = 100;
 const GRID = `document.querySelector('[role="grid"][aria-label="Log entries"]')`;
 /** Number in the list's footer. Includes live entries, so it may exceed the initial number. */
 const LOADED = `Number(/([\\d,]+) loaded/.exec(document.body.innerText)?.[1]?.replaceAll(",", ""))`;
@@ -45,6 +52,7 @@ export const consoleLogs: Scenario = {
       if (total !== LOGS) throw new Error(`the engine keeps ${total} entries, not ${LOGS}`);
       const visits: Visit[] = [];
       for (let round = 0; round < context.options.rounds; round++) visits.push(await visit(system));
+      const growthMb = await followedGrowthMb(system, context.options.quick ? QUICK_FOLLOWED : FOLLOWED);
       const of = (value: (visit: Visit) => number) => spread(visits.map(value));
       const binding = { row: 27, unit: "ms", sense: "at most", standing: "binding" } as const;
       const loading = of(({ loadMs }) => loadMs / 1_000);
@@ -86,17 +94,52 @@ export const consoleLogs: Scenario = {
             measured: of(({ liveTaskMs }) => liveTaskMs),
             limit: 200,
           },
+          {
+            ...binding,
+            what: "growth of the heap while an open page follows the newest entries",
+            unit: "MB",
+            measured: spread([growthMb]),
+            limit: 4,
+          },
         ],
       };
     });
   },
 };
 
-function write({ worker }: ConsoleSystem, at: number): Promise<unknown> {
+function write({ worker }: ConsoleSystem, at: number, service = "shop"): Promise<unknown> {
   return worker.call({
     function_id: "engine::log::info",
-    payload: { message: `order ${at} was packed`, service_name: "shop", data: { at } },
+    payload: { message: `order ${at} was packed`, service_name: service, data: { at } },
   });
+}
+
+/** Returns by how many MB the heap of an open page grows while it follows entries, once it has evicted the first. */
+async function followedGrowthMb(system: ConsoleSystem, entries: number): Promise<number> {
+  const measured = await MeasuredPage.open(system.browser);
+  try {
+    await measured.visit(
+      `${system.url}/logs?source=followed`,
+      `document.body.innerText.includes("Nothing matches")`,
+      OPEN_TIMEOUT_MS,
+    );
+    const follow = async (from: number, to: number): Promise<number> => {
+      const perTick = (FOLLOWED_PER_SECOND * TICK_MS) / 1_000;
+      for (let at = from; at < to; at += perTick) {
+        const begunMs = performance.now();
+        await fill(perTick, (each) => write(system, at + each, "followed"));
+        await pause(Math.max(0, begunMs + TICK_MS - performance.now()));
+      }
+      // Others may be stored in another order.
+      await write(system, to, "followed");
+      await measured.until(`${GRID}?.innerText.includes("order ${to} was packed")`, OPEN_TIMEOUT_MS);
+      return measured.heapMb();
+    };
+    const beforeMb = await follow(0, FOLLOWED_BEFORE);
+    return (await follow(FOLLOWED_BEFORE, FOLLOWED_BEFORE + entries)) - beforeMb;
+  } finally {
+    await measured.close();
+  }
 }
 
 async function visit(system: ConsoleSystem): Promise<Visit> {

@@ -59,7 +59,7 @@ export const consoleStreams: Scenario = {
             unit: "/s",
             sense: "at least",
             measured: of(({ perSecond }) => perSecond),
-            limit: 30,
+            limit: 50,
           },
           {
             ...binding,
