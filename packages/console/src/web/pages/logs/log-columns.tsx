@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Skull } from "lucide-react";
 import type { ReactNode } from "react";
 import { maskedNamed, maskedPreview } from "../../lib/secrets.ts";
+import { attributesText } from "../../model/log-attributes.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { cn } from "../../ui/cn.ts";
 import { Timestamp } from "../../ui/time.tsx";
@@ -99,25 +100,8 @@ export function lineOf(body: string): string {
   return plainText(/^\s*[[{]/.test(body) ? maskedPreview(body, MAX_MESSAGE) : body.slice(0, MAX_MESSAGE));
 }
 
-const MAX_ATTRIBUTES = 6;
-/** Maximum length of an attribute's value, in characters. */
-const MAX_ATTRIBUTE = 60;
-/** Attributes that other columns show, or that are not useful in a row. */
-const HIDDEN_ATTRIBUTES = /^(?:svc\.|function_id$|invocation_id$|worker_id$)/;
-
-function attributesOf({ attributes }: Log): string {
-  return Object.entries(attributes)
-    .filter(([name]) => !HIDDEN_ATTRIBUTES.test(name))
-    .slice(0, MAX_ATTRIBUTES)
-    .map(
-      ([name, value]) =>
-        `${name}=${maskedNamed(name, textOfValue(value).slice(0, MAX_MESSAGE)).slice(0, MAX_ATTRIBUTE)}`,
-    )
-    .join(" ");
-}
-
 function Message({ log, find }: { readonly log: Log; readonly find: string }) {
-  const attributes = attributesOf(log);
+  const attributes = attributesText(log.attributes);
   return (
     <>
       <MessageText text={log.body} find={find} />

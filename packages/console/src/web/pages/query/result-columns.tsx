@@ -1,5 +1,6 @@
 import { toSegment } from "../../lib/path-segment.ts";
 import { bytes } from "../../lib/time.ts";
+import { attributesText } from "../../model/log-attributes.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import { Ago, Duration, Timestamp } from "../../ui/time.tsx";
@@ -75,7 +76,14 @@ function Status({ row }: { readonly row: ResultRow }) {
 }
 
 function Detail({ row }: { readonly row: ResultRow }) {
-  if (row.kind === "log") return null;
+  if (row.kind === "log") {
+    const text = attributesText(row.log.attributes ?? {});
+    return (
+      <span className="font-mono text-[11px] text-ink-2" title={text}>
+        {text}
+      </span>
+    );
+  }
   if (row.kind === "item") {
     return (
       <code className="text-ink-2" title={bytes(row.item.bytes)}>

@@ -27,6 +27,7 @@ export interface FoundLog {
   readonly severity_text: string;
   readonly service_name: string;
   readonly body: unknown;
+  readonly attributes?: Readonly<Record<string, unknown>>;
 }
 
 export type ResultRow =
