@@ -23,7 +23,10 @@ export default function PopoverImpl({ button, label, className, onClose, childre
           sideOffset={4}
           collisionPadding={8}
           aria-label={label}
-          className={cn("z-40 rounded-lg border border-line bg-surface p-2 shadow-pop", className)}
+          className={cn(
+            "z-40 max-w-[calc(100vw-1rem)] rounded-lg border border-line bg-surface p-2 shadow-pop",
+            className,
+          )}
           // The button handles its own clicks.
           onInteractOutside={(event) => {
             if (event.target instanceof Node && button.current?.contains(event.target) === true) event.preventDefault();

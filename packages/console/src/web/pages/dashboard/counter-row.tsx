@@ -80,7 +80,7 @@ export function CounterRow({
           {...{ name, href }}
           value={counters?.[counter]?.toLocaleString("en-GB") ?? (isAway ? null : undefined)}
           samples={samples?.map((sample) => sample[counter])}
-          note={notes[counter]}
+          note={counters?.[counter] === undefined ? undefined : notes[counter]}
         />
       ))}
       <CounterCard

@@ -1,7 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { useId, useMemo } from "react";
 import { useCallLine, useDurationLine } from "../../lib/call-lines.ts";
+import { useLiveCollection } from "../../lib/use-live.ts";
 import type { FunctionItem } from "../../model/functions.ts";
+import { type TriggerItem, triggerLabel } from "../../model/triggers.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Sparkline } from "../../ui/sparkline.tsx";
@@ -11,6 +13,8 @@ import type { StatsByFunction } from "./use-function-stats.ts";
 
 /** Description, workers, triggers and recent figures of the function. */
 export function OverviewTab({ item, stats }: { readonly item: FunctionItem; readonly stats: StatsByFunction }) {
+  const triggers = useLiveCollection<TriggerItem>("svc.triggers", ({ id }) => id);
+  const labels = new Map(triggers.items.map((trigger) => [trigger.id, triggerLabel(trigger)]));
   return (
     <div className="flex flex-col gap-5 p-4">
       <div className="flex flex-wrap items-center gap-2">
@@ -52,7 +56,7 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
                 className="inline-flex min-h-6 items-center gap-2 text-accent underline"
               >
                 <Badge>{type}</Badge>
-                <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
+                <span className="font-mono text-[12px]">{labels.get(id) ?? id.slice(0, 8)}</span>
               </Link>
             ),
           }))}

@@ -15,6 +15,9 @@ const route = getRouteApi("/metrics/{-$name}");
 const EVERY_MS = 15_000;
 const NONE: readonly MetricInfo[] = [];
 
+/** Names of units that OpenTelemetry abbreviates. */
+const UNITS: Readonly<Record<string, string>> = { "1": "–", By: "bytes" };
+
 const COLUMNS: readonly Column<MetricInfo>[] = [
   {
     key: "name",
@@ -30,7 +33,7 @@ const COLUMNS: readonly Column<MetricInfo>[] = [
     key: "type",
     header: "Type",
     width: "7rem",
-    from: 480,
+    from: 340,
     cell: ({ type }) => <span className="text-ink-2">{type}</span>,
   },
   {
@@ -38,7 +41,7 @@ const COLUMNS: readonly Column<MetricInfo>[] = [
     header: "Unit",
     width: "4rem",
     from: 640,
-    cell: ({ unit }) => <span className="text-ink-2">{unit}</span>,
+    cell: ({ unit }) => <span className="text-ink-2">{UNITS[unit] ?? unit}</span>,
   },
   {
     key: "series",

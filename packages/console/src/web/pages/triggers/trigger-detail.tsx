@@ -98,7 +98,7 @@ function Facts({ trigger, isPaused }: { readonly trigger: TriggerItem; readonly 
       <dt>ID</dt>
       <dd className="flex min-w-0 items-center gap-1">
         <code className="min-w-0 truncate">{trigger.id}</code>
-        <CopyButton text={trigger.id} label="Copy the trigger's id" className="h-6 w-6" />
+        <CopyButton text={trigger.id} label="Copy the trigger's ID" className="h-6 w-6" />
       </dd>
     </dl>
   );

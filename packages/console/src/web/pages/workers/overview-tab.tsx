@@ -28,7 +28,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
           <>
             <Fact name="ID">
               <code className="break-all">{worker.id}</code>
-              <CopyButton text={worker.id} label="Copy the id" className="h-5 w-5" />
+              <CopyButton text={worker.id} label="Copy the ID" className="h-5 w-5" />
             </Fact>
             <Fact name={goneAtMs === undefined ? "Connected" : "Was connected"}>
               <Timestamp ms={worker.connected_at_ms} as="date" /> (

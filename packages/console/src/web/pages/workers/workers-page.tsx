@@ -129,7 +129,7 @@ export default function WorkersPage(): ReactNode {
               value={runtime ?? ""}
               onChange={(event) => search({ runtime: event.target.value || undefined })}
             >
-              <option value="">all</option>
+              <option value="">All</option>
               {[...new Set([...runtimes, ...(runtime === undefined ? [] : [runtime])])].map((name) => (
                 <option key={name}>{name}</option>
               ))}
