@@ -20,6 +20,15 @@ const CONFIG = `workers:
       queue_configs:
         mails: { max_attempts: 1 }
         invoices: { concurrency: 2 }
+  - name: svc-observability
+    config:
+      alerts:
+        - name: dead letters
+          metric: svc.queue.dead
+          operator: ">"
+          threshold: 0
+          window_seconds: 60
+          action: { type: log }
 `;
 
 async function main() {
@@ -109,22 +118,30 @@ const pages = ({ http }) => ({
   states: { path: "/states/users/ada", first: "running_total|Ada|ada" },
   streams: {
     path: "/streams?sub=chat:lobby",
-    first: "chat",
-    async act() {
+    first: "Welcome to the lobby",
+    async act(page) {
       for (const text of ["Is anybody there?", "Good morning", "Order 1012 is on its way", "Thank you!"]) {
         await post(`${http}/chat`, { room: "lobby", text });
       }
-      await order(http, 50);
+      await page.getByRole("row").filter({ hasText: "Thank you!" }).first().waitFor();
     },
   },
   queues: { path: "/queues/mails?tab=dead", first: "550 no such user" },
   traces: { path: "/traces", first: "orders" },
   trace: { path: "/traces?q=name%3Aorders%3A%3Atake%20status%3Aerror", first: "orders", open: true },
   logs: { path: "/logs", first: "an order came in" },
-  metrics: { path: "/metrics/svc.queue.waiting", first: "queue=mails" },
+  metrics: { path: "/metrics/svc.calls", first: "orders::take" },
   query: { path: "/query?q=orders%3A%3Atake%20or%20value.name~a", first: "POST /orders" },
   flow: { path: "/flow", first: "orders" },
   config: { path: "/config", first: "Engine" },
+  notifications: {
+    path: "/queues",
+    first: "mails",
+    async act(page) {
+      await page.getByRole("button", { name: /^Notifications/ }).click();
+      await page.getByRole("dialog", { name: "Notifications" }).getByRole("listitem").first().waitFor();
+    },
+  },
 });
 
 async function takePictures(system, { only, out, note }, undo) {
