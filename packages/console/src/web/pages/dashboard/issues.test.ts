@@ -44,6 +44,14 @@ it("reports a disconnected worker for 15 minutes, unless another worker replaced
   expect(titles({ disconnected: [{ worker: worker("1", { internal: true }), goneAtMs: NOW }] })).toEqual([]);
 });
 
+it("rounds the value of an alert's metric", () => {
+  const alert = { name: "a", firing: true, silenced_until: null, metric: "m", threshold: 2_000 };
+  const details = [39.846153846, null].flatMap((current_value) =>
+    issuesOf({ ...QUIET, alerts: [{ ...alert, current_value }] }).map(({ detail }) => detail),
+  );
+  expect(details).toEqual(["m is 39.85, threshold 2,000", "m is unknown, threshold 2,000"]);
+});
+
 it("sorts the most severe first, and leaves out silenced alerts", () => {
   expect(
     titles({

@@ -119,7 +119,9 @@ function causeOf(functionId: string, failing: ReadonlySet<string>, seen: readonl
 const segment = encodeURIComponent;
 
 function alertIssue({ name, metric, current_value, threshold }: AlertState): Issue {
-  const detail = `${metric} is ${current_value ?? "unknown"}, threshold ${threshold}`;
+  const number = (value: number): string => value.toLocaleString("en-GB", { maximumFractionDigits: 2 });
+  const now = current_value == null ? "unknown" : number(current_value);
+  const detail = `${metric} is ${now}, threshold ${number(threshold)}`;
   return {
     key: `alert ${name}`,
     title: `Alert ${name} is firing`,
