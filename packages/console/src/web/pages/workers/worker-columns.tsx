@@ -129,7 +129,7 @@ export function workerColumns(
       header: "Functions",
       width: "5rem",
       align: "right",
-      from: 380,
+      from: 480,
       isMain: true,
       cell: ({ worker }) => known(worker?.function_count),
     },
@@ -211,7 +211,7 @@ function Name({
         {name}
       </span>
       {worker !== undefined && worker.kind !== "module" && (
-        <code className="shrink-0 text-[11px] text-ink-3">{worker.id.slice(0, 8)}</code>
+        <code className="shrink-0 text-[11px] text-ink-3 max-sm:hidden">{worker.id.slice(0, 8)}</code>
       )}
       {instances > 1 && (
         <Badge title={`${instances} connected workers are named ${name}`} className="shrink-0">
