@@ -26,7 +26,7 @@ export function ItemsPager({
   const next = page?.cursor ?? null;
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-t bg-surface px-3 py-1 text-[12px] text-ink-2">
-      <span>as of {asOf}</span>
+      <span>As of {asOf}</span>
       <span className="flex-1" />
       <label className="flex items-center gap-1">
         Items per page

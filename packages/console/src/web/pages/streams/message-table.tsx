@@ -6,7 +6,7 @@ import { Button } from "../../ui/button.tsx";
 import { cn } from "../../ui/cn.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Timestamp } from "../../ui/time.tsx";
-import { type Marker, type MonitorMessage, type MonitorRow, previewOf } from "./message.ts";
+import { lineOf, type Marker, type MonitorMessage, type MonitorRow } from "./message.ts";
 
 /** Maximum length of a payload in the table, in characters. */
 const PREVIEW = 300;
@@ -46,6 +46,7 @@ const columns: readonly Column<MonitorRow>[] = [
     key: "direction",
     header: "Direction",
     width: "4.25rem",
+    from: 420,
     cell: ofMessage(({ direction }) => <Direction direction={direction} />),
   },
   {
@@ -76,7 +77,7 @@ const columns: readonly Column<MonitorRow>[] = [
       row.kind === "marker" ? (
         <MarkerText marker={row} />
       ) : (
-        <code className="text-ink-2">{previewOf(row).slice(0, PREVIEW)}</code>
+        <code className="text-ink-2">{lineOf(row).slice(0, PREVIEW)}</code>
       ),
   },
   {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { itemOf, type MonitorMessage, previewOf, previousOf, resendOf } from "./message.ts";
+import { itemOf, lineOf, type MonitorMessage, previewOf, previousOf, resendOf } from "./message.ts";
 import { exportText, importText } from "./message-file.ts";
 import { readSubscription, subscriptionName } from "./subscription-names.ts";
 
@@ -30,6 +30,12 @@ it("returns the data of a message, also if its strings contain brackets", () => 
   expect(previewOf(message(1, '{"type":"event","event":{"type":"hi","data":12345678901234567890}}'))).toBe(
     '{"type":"hi","data":12345678901234567890}',
   );
+});
+
+it("writes an event for one row: its name, then its data", () => {
+  const event = message(1, '{"type":"event","event":{"type":"said","data":{"text":"hi"}}}', { type: "event" });
+  expect(lineOf(event)).toBe('said {"text":"hi"}');
+  expect(lineOf(message(1, '{"type":"update","data":{"a":1}}'))).toBe('{"a":1}');
 });
 
 it("reads the item id from the message, never from the user's data", () => {

@@ -55,6 +55,16 @@ export function previewOf({ payload, type, truncated }: TappedMessage): string {
   return truncated ? rest : rest.slice(0, endOfValue(rest, 0));
 }
 
+const EVENT_HEAD = /^\{"type":("(?:[^"\\]|\\.)*"),"data":/;
+
+/** Returns the message's data for one row of the table. For an event with a name: the name, then its data. */
+export function lineOf(message: TappedMessage): string {
+  const text = previewOf(message);
+  const [head, name] = (message.type === "event" ? EVENT_HEAD.exec(text) : null) ?? [];
+  if (head === undefined || name === undefined) return text;
+  return `${JSON.parse(name)} ${message.truncated ? text.slice(head.length) : text.slice(head.length, -1)}`;
+}
+
 /** Returns the id of the message's item, or null if it has none or is truncated before it. */
 export function itemOf({ payload }: TappedMessage): string | null {
   // The engine writes `id` before `event`. Searching only there never matches the user's data.
@@ -93,7 +103,7 @@ export function resendOf(message: TappedMessage): { readonly type: string; reado
   )
     return undefined;
   const event = previewOf(message);
-  const name = /^\{"type":("(?:[^"\\]|\\.)*"),"data":/.exec(event);
+  const name = EVENT_HEAD.exec(event);
   const [head = "", quotedType = ""] = name ?? [];
   if (name === null) return undefined;
   const data = event.slice(head.length, -1);

@@ -84,14 +84,11 @@ export function Filters({
 /** Names the filters that hide messages, except the direction: the tabs count both. */
 function hidingFilters({ q, stream, group, type, system, events }: Search): string {
   const filters = [q, stream, group, type].some((value) => value !== undefined);
-  const off = [system !== true && "System streams", events !== true && "Connection events"].filter(
+  const off = [system !== true && "system streams", events !== true && "connection events"].filter(
     (name) => name !== false,
   );
-  return (
-    [filters && "the filters", off.length > 0 && `${off.join(" and ")} being off`]
-      .filter((part) => part !== false)
-      .join(", or ") || "the filters"
-  );
+  if (off.length === 0) return "the filters";
+  return `${filters ? "the filters, or because " : "default: "}${off.join(" and ")} are off`;
 }
 
 function Choice({
