@@ -38,13 +38,13 @@ export function Tabs({
       <Radix.List
         ref={list}
         aria-label={label}
-        className="flex shrink-0 gap-1 overflow-x-auto border-line border-b px-3"
+        className="flex shrink-0 gap-0.5 overflow-x-auto border-line border-b px-2"
       >
         {tabs.map((tab) => (
           <Radix.Trigger
             key={tab.value}
             value={tab.value}
-            className="-mb-px h-9 whitespace-nowrap border-transparent border-b-2 px-2 text-ink-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
+            className="-mb-px h-9 whitespace-nowrap border-transparent border-b-2 px-1.5 text-ink-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
           >
             {tab.label}
             {tab.count !== undefined && (

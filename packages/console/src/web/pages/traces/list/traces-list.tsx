@@ -91,7 +91,7 @@ export default function TracesList() {
       controls={
         <>
           <SearchBox
-            label="Filter traces, e.g. error and duration>100ms"
+            label="Filter traces, e.g. duration>1s"
             complete={complete}
             value={search.q ?? ""}
             onChange={(q) => change({ q: q || undefined }, true)}
