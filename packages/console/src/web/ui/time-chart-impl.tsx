@@ -5,7 +5,7 @@ import { clockTime, useZone, type Zone } from "../lib/time.ts";
 
 interface ChartLine {
   readonly name: string;
-  readonly tone: "accent" | "info" | "violet" | "warn" | "danger";
+  readonly tone: "accent" | "info" | "violet" | "warn" | "danger" | "service-3";
   /** One value per time; null if unknown. */
   readonly values: readonly (number | null)[];
 }

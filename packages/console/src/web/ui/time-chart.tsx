@@ -35,6 +35,7 @@ const DOTS = {
   violet: "bg-violet",
   warn: "bg-warn",
   danger: "bg-danger",
+  "service-3": "bg-(--service-3)",
 } as const;
 
 function Figures({ title, lines, format }: TimeChartProps) {
@@ -44,7 +45,7 @@ function Figures({ title, lines, format }: TimeChartProps) {
       <thead className="text-ink-3">
         <tr>
           {["Line", "Now", "Minimum", "Average", "Maximum"].map((name, at) => (
-            <th key={name} scope="col" className={at === 0 ? "text-left font-normal" : "text-right font-normal"}>
+            <th key={name} scope="col" className={at === 0 ? "text-left font-normal" : "pl-3 text-right font-normal"}>
               {name}
             </th>
           ))}
@@ -64,7 +65,7 @@ function Figures({ title, lines, format }: TimeChartProps) {
                 ];
           return (
             <tr key={name}>
-              <th scope="row" className="text-left font-normal">
+              <th scope="row" className="wrap-anywhere text-left font-normal">
                 <span aria-hidden className={`mr-1.5 inline-block size-2 rounded-full ${DOTS[tone]}`} />
                 {name}
               </th>
@@ -75,7 +76,7 @@ function Figures({ title, lines, format }: TimeChartProps) {
               ) : (
                 figures.map((figure, at) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: the figure's meaning is its place
-                  <td key={at} className="text-right font-mono">
+                  <td key={at} className="whitespace-nowrap pl-3 text-right align-top font-mono">
                     {format(figure)}
                   </td>
                 ))

@@ -12,7 +12,8 @@ export interface Series {
 
 /** Maximum number of lines in a chart. */
 export const MAX_LINES = 5;
-const TONES = ["accent", "violet", "info", "warn", "danger"] as const;
+/** Without the red of errors. */
+const TONES = ["accent", "violet", "info", "warn", "service-3"] as const;
 
 /** Orders series by their latest value, the highest first. Series without a value come last. */
 export function byLatest(series: readonly Series[]): readonly Series[] {
