@@ -1,4 +1,5 @@
 import { lazy, Suspense } from "react";
+import { cn } from "./cn.ts";
 import type { TimeChartProps } from "./time-chart-impl.tsx";
 
 const Impl = lazy(() => import("./time-chart-impl.tsx"));
@@ -38,6 +39,12 @@ const DOTS = {
   "service-3": "bg-(--service-3)",
 } as const;
 
+/** Columns for which a narrow window has no room: minimum and average. */
+const EXTRA = "max-sm:hidden";
+const isExtra = (column: number): boolean => column === 2 || column === 3;
+
+const FIGURE = "whitespace-nowrap pl-3 text-right align-top font-mono";
+
 function Figures({ title, lines, format }: TimeChartProps) {
   return (
     <table className="mt-1 w-full text-[12px]">
@@ -45,7 +52,11 @@ function Figures({ title, lines, format }: TimeChartProps) {
       <thead className="text-ink-3">
         <tr>
           {["Line", "Now", "Minimum", "Average", "Maximum"].map((name, at) => (
-            <th key={name} scope="col" className={at === 0 ? "text-left font-normal" : "pl-3 text-right font-normal"}>
+            <th
+              key={name}
+              scope="col"
+              className={cn(at === 0 ? "text-left font-normal" : "pl-3 text-right font-normal", isExtra(at) && EXTRA)}
+            >
               {name}
             </th>
           ))}
@@ -76,7 +87,7 @@ function Figures({ title, lines, format }: TimeChartProps) {
               ) : (
                 figures.map((figure, at) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: the figure's meaning is its place
-                  <td key={at} className="whitespace-nowrap pl-3 text-right align-top font-mono">
+                  <td key={at} className={cn(FIGURE, isExtra(at + 1) && EXTRA)}>
                     {format(figure)}
                   </td>
                 ))

@@ -122,14 +122,14 @@ const PORTS = [
   },
   {
     name: "Engine WebSocket server",
-    purpose: "live updates and streams",
+    purpose: "Live updates and streams",
     flag: "--ws-port",
     module: "svc-stream",
     defaultPort: 3112,
   },
   {
     name: "Engine SDK bridge",
-    purpose: "connections of workers",
+    purpose: "Connections of workers",
     flag: "--bridge-port",
     module: "engine.bridge",
     defaultPort: 49134,
@@ -157,7 +157,7 @@ export function portRows(
     {
       ...{
         name: "Console web UI",
-        purpose: "this page",
+        purpose: "This page",
         port: consolePort,
         defaultPort: 3113,
         source: own?.source ?? null,

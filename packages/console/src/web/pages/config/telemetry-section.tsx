@@ -106,7 +106,8 @@ function Status({ status }: { readonly status: TelemetryStatus }) {
           {percent(status.sampling.ratio)} of traces
           {status.sampling.rules > 0 && `, with ${status.sampling.rules} exceptions`}
           {rules?.traces.keep_errors === true && "; all failed traces"}
-          {rules?.traces.keep_slow_ms != null && `; all traces slower than ${rules.traces.keep_slow_ms} ms`}
+          {rules?.traces.keep_slow_ms != null &&
+            `; all traces slower than ${rules.traces.keep_slow_ms.toLocaleString("en-GB")} ms`}
           {rules !== undefined && `; ${percent(rules.logs.sampling_ratio)} of logs`}
         </Fact>
         {rules?.traces.rules.map((rule) => (

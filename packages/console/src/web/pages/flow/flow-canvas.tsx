@@ -24,6 +24,8 @@ const NODE_TYPES = { flow: FlowNodeBox };
 const LEGIBLE_ZOOM = 11 / 12;
 const MAX_ZOOM = 1.1;
 const MARGIN = 24;
+/** Height of the buttons at the bottom, with their margin. */
+const BUTTONS = 56;
 const SELECTED = { minZoom: LEGIBLE_ZOOM, maxZoom: 1, padding: 2 } as const;
 
 export interface FlowCanvasProps {
@@ -172,8 +174,14 @@ export default function FlowCanvas({
       >
         <Background color="var(--line)" />
         <ZoomLevel canvas={canvas} />
-        <MiniMap pannable zoomable ariaLabel="Overview of the graph" className="max-md:hidden" />
-        <Controls showInteractive={false} />
+        <MiniMap
+          pannable
+          zoomable
+          ariaLabel="Overview of the graph"
+          className="max-md:hidden"
+          style={{ width: 140, height: 90 }}
+        />
+        <Controls showInteractive={false} orientation="horizontal" />
         {selectedIds.length > 1 && <Panel position="top-center">{selectionToolbar(selectedIds, moveSelected)}</Panel>}
       </ReactFlow>
     </div>
@@ -188,7 +196,7 @@ function showBeginning(flow: ReactFlowInstance<FlowNodeType>, canvas: HTMLElemen
   const zoom = Math.min(MAX_ZOOM, Math.max(LEGIBLE_ZOOM, fits));
   const start = (from: number, length: number, room: number): number =>
     Math.max(MARGIN, (room - length * zoom) / 2) - from * zoom;
-  void flow.setViewport({ x: start(x, width, clientWidth), y: start(y, height, clientHeight), zoom });
+  void flow.setViewport({ x: start(x, width, clientWidth), y: start(y, height, clientHeight - BUTTONS), zoom });
 }
 
 /** Passes the zoom to the styles, which keep names legible. */

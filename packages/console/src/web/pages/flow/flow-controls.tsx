@@ -76,8 +76,8 @@ export function FlowControls({
               value={dir}
               onChange={(event) => onSearch({ dir: event.target.value === "tb" ? "tb" : undefined })}
             >
-              <option value="lr">left to right</option>
-              <option value="tb">top to bottom</option>
+              <option value="lr">Left to right</option>
+              <option value="tb">Top to bottom</option>
             </select>
             <Button disabledReason={resetRefusal} onClick={onReset}>
               Reset layout

@@ -17,18 +17,18 @@ export function FlowNotes({
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-1 text-[12px]">
       <span className="flex items-center gap-3 text-ink-2">
         <span className="flex items-center gap-1.5">
-          <span aria-hidden className="w-6 border-line-strong border-t-2" /> declared
+          <span aria-hidden className="w-6 border-line-strong border-t-2" /> Declared
         </span>
         <span className="flex items-center gap-1.5">
-          <span aria-hidden className="w-6 border-line-strong border-t-2 border-dashed" /> seen in traces
+          <span aria-hidden className="w-6 border-line-strong border-t-2 border-dashed" /> Seen in traces
         </span>
       </span>
       {notObserved === undefined ? (
         observed !== undefined && (
           <span className="text-ink-3">
             {observed.isSample
-              ? `edges are sampled: counted in ${observed.read} of ${observed.total.toLocaleString("en-GB")} traces, so numbers are lower bounds (≥)`
-              : `edges are counted in all ${observed.total.toLocaleString("en-GB")} traces`}
+              ? `Edges are sampled: counted in ${observed.read} of ${observed.total.toLocaleString("en-GB")} traces, so numbers are lower bounds (≥)`
+              : `Edges are counted in all ${observed.total.toLocaleString("en-GB")} traces`}
           </span>
         )
       ) : (
