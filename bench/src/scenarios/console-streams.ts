@@ -15,7 +15,7 @@ const GROUP = { stream_name: "flood", group_id: "all" } as const;
 /** The page's counters, by name. */
 const COUNTERS = `Object.fromEntries([...document.querySelectorAll('[aria-label="Counters"] > div')].map((each) =>
   [each.querySelector("dt").innerText, Number(each.querySelector("dd").innerText.replaceAll(",", ""))]))`;
-const JOINED = `document.querySelector('[aria-label="Subscriptions"]')?.innerText.includes("live")`;
+const JOINED = `/\\blive\\b/i.test(document.querySelector('[aria-label="Subscriptions"]')?.innerText)`;
 
 type Counts = Readonly<Record<"inbound" | "outbound", number>>;
 interface Told {
