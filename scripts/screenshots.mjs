@@ -97,8 +97,8 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The screenshots: the page of each, and the actions before it is taken. */
 const pages = ({ http }) => ({
-  // Some charts show the page's own samples, one per 5 s.
-  dashboard: { path: "/", first: "orders::take", lookFor: 35_000 },
+  // The lists below the charts take longest.
+  dashboard: { path: "/", first: "orders::take", lookFor: 8_000 },
   workers: { path: "/workers", first: "caller-worker" },
   functions: {
     path: `/functions/${encodeURIComponent("math::add_two_numbers")}?tab=invoke`,
