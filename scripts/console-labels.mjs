@@ -35,7 +35,7 @@ const UNIVERSAL = [
   /^(?:Arrow|Ctrl|End|Enter|Escape|Home|Tab)$/,
   // Utility classes, and values of CSS and SVG.
   /(?:^| )(?:[\w-]+:)*(?:bg|border|flex|font|h|inline|min-w|px|rounded|text)-[\w[]/,
-  /var\(--|^\d+px |^xx% |^[CM]?xx xx(?:$|C)|^translate|^<(?:path|svg|text) /,
+  /var\(--|^\d+px |^xx% |^[CM]?xx xxC|^translate|^<(?:path|svg|text) /,
   // Commands, code and config.
   /^(?:curl|import|node|npm|pip|python) |^svc (?:console|dev)\b|^(?:svc trigger )?--[a-z]|^worker\.|^workers:|^#|^\{"/,
   // Queries, of words such as `level>=warn` and `error`.
@@ -49,9 +49,21 @@ const IDENTIFIERS = new Map([
   ["lib/worker-history.ts", ["connected", "disconnected", "registered", "unregistered"]],
   ["model/flow-graph.ts", ["function xx"]],
   ["pages/dashboard/issues.ts", ["function xx"]],
+  ["pages/dashboard/slowest-span.tsx", ["lean"]],
   ["pages/flow/model/groups.ts", ["group xx"]],
   ["pages/functions/functions-list.tsx", ["function xx xx", "group xx"]],
+  // Code of calls in TypeScript and Python.
+  [
+    "pages/functions/invoke/snippets.ts",
+    ["False", "None", "True", "function_id: xx", "metadata: xx", "payload: xx", "queue: xx", "timeoutMs: xx"],
+  ],
+  ["pages/functions/invoke/templates.tsx", ["templates of xx.json"]],
+  ["pages/functions/schema-tab.tsx", ["xx-schema"]],
   ["pages/config/alerts/alert-draft.ts", ["keep", "log"]],
+  // Comments of the exported YAML.
+  ["pages/config/export-text.ts", [", from xx"]],
+  ["pages/query/use-query-results.ts", ["logs", "state", "traces"]],
+  ["pages/queues/job-detail.tsx", ["job-xx"]],
   ["pages/queues/queue-head.tsx", ["added", "cancelled", "died", "done", "expired"]],
   ["pages/queues/queue-history.tsx", ["queue xx"]],
   ["pages/states/ndjson.ts", ["changed", "expired", "new", "same"]],
@@ -61,8 +73,11 @@ const IDENTIFIERS = new Map([
   ["pages/traces/detail/use-found-spans.ts", ["ids"]],
   ["pages/traces/detail/use-trace.ts", ["lean"]],
   ["pages/triggers/triggers-list.tsx", ["section xx"]],
+  ["pages/triggers/use-triggers.ts", ["last runs"]],
   ["pages/triggers/http/http-request.ts", ["Basic xx", "Bearer xx", "text/plain; charset=utf-8"]],
   ["pages/workers/metrics-tab.tsx", ["worker xx"]],
+  ["pages/workers/use-worker-rows.ts", ["worker lines"]],
+  ["ui/json-completion.ts", ["Property"]],
 ]);
 
 const hasLetter = (text) => /\p{L}/u.test(text);
@@ -161,7 +176,7 @@ export function visitBareTexts(file, visit) {
   const isBare = (node) => {
     const parts = literalParts(node);
     const text = parts.join("xx");
-    const isRead = (parts.some(hasLetter) && !isUniversal(text)) || hasChoice(node);
+    const isRead = (parts.some(hasLetter) || hasChoice(node)) && !isUniversal(text);
     return isRead && (shown.has(node) || (isProse(text) && !isCode(node)));
   };
   const walk = (node) => {

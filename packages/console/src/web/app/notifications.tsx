@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Bell } from "lucide-react";
 import { useState } from "react";
+import { rich } from "../labels/rich.ts";
 import { t } from "../labels/translate.ts";
 import {
   type AlertEvent,
@@ -97,17 +98,18 @@ export function NotificationList({
   /** Called when a link is followed. */
   readonly onOpen: () => void;
 }) {
+  const alert = (
+    <Link to="/config" search={{ section: "alerts" }} className="text-accent underline" onClick={onOpen}>
+      {t`alert`}
+    </Link>
+  );
   return (
     <>
       {problem !== undefined && <p className="px-1 text-danger">{problem}</p>}
       {events === undefined && problem === undefined && <p className="px-1 pb-1 text-ink-2">{t`Loading…`}</p>}
       {events?.length === 0 && problem === undefined && (
         <p className="px-1 pb-1 text-ink-2">
-          {t`No notifications. An`}{" "}
-          <Link to="/config" search={{ section: "alerts" }} className="text-accent underline" onClick={onOpen}>
-            {t`alert`}
-          </Link>{" "}
-          {t`that begins or ceases to fire is listed here.`}
+          {rich`No notifications. An ${alert} that begins or ceases to fire is listed here.`}
         </p>
       )}
       {events !== undefined && events.length > 0 && (

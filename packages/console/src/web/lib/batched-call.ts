@@ -1,5 +1,6 @@
 import type { ApiAnswer } from "../../contract/api.ts";
 import { MAX_CALLS } from "../../contract/max-calls.ts";
+import { t } from "../labels/translate.ts";
 import { ApiFailure, answersOfCalls, call, requireProvider } from "./api.ts";
 
 /** Calls within this time are one request, in milliseconds. */
@@ -62,7 +63,7 @@ async function send(calls: readonly Waiting[]): Promise<void> {
       left.delete(each);
       settle(each, answer);
     }
-    throw new ApiFailure("calls", { code: "network", message: "the response ended early" });
+    throw new ApiFailure("calls", { code: "network", message: t`the response ended early` });
   } catch (error) {
     for (const { functionId, reject } of left) {
       const { code = "network", message, details } = error as Partial<ApiFailure> & Error;

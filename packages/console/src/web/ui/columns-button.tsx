@@ -1,5 +1,6 @@
 import { Columns3 } from "lucide-react";
 import { type ComponentProps, lazy, Suspense } from "react";
+import { t } from "../labels/translate.ts";
 import { withUnavailable } from "../lib/with-unavailable.ts";
 import { PopoverButton } from "./popover.tsx";
 
@@ -29,11 +30,11 @@ export default function ColumnsButton({
     <PopoverButton
       {...(table === undefined
         ? {}
-        : { look: "ghost" as const, "aria-label": `Columns of ${table}`, title: "Columns" })}
+        : { look: "ghost" as const, "aria-label": t`Columns of ${table}`, title: t`Columns` })}
       {...(className === undefined ? {} : { className })}
       icon={<Columns3 aria-hidden className="size-3.5" />}
       opens={{
-        label: "Columns",
+        label: t`Columns`,
         className: "w-64",
         content: () => (
           <Suspense>
@@ -42,7 +43,7 @@ export default function ColumnsButton({
         ),
       }}
     >
-      {table === undefined ? <span className="max-sm:sr-only">Columns</span> : undefined}
+      {table === undefined ? <span className="max-sm:sr-only">{t`Columns`}</span> : undefined}
     </PopoverButton>
   );
 }

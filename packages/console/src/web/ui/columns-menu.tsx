@@ -1,4 +1,5 @@
 import { ArrowDown, ArrowUp, X } from "lucide-react";
+import { t } from "../labels/translate.ts";
 import { Button } from "./button.tsx";
 
 /** Content of a menu that shows, hides and orders columns. */
@@ -36,21 +37,21 @@ export default function ColumnsMenu({
             <span className="min-w-0 flex-1 truncate px-1">{labelOf(key)}</span>
             <Button
               look="ghost"
-              aria-label={`Move ${labelOf(key)} to the left`}
+              aria-label={t`Move ${labelOf(key)} to the left`}
               disabled={at === 0}
               onClick={() => move(at, -1)}
               icon={<ArrowUp aria-hidden className="size-3.5" />}
             />
             <Button
               look="ghost"
-              aria-label={`Move ${labelOf(key)} to the right`}
+              aria-label={t`Move ${labelOf(key)} to the right`}
               disabled={at === current.length - 1}
               onClick={() => move(at, 1)}
               icon={<ArrowDown aria-hidden className="size-3.5" />}
             />
             <Button
               look="ghost"
-              aria-label={`Hide ${labelOf(key)}`}
+              aria-label={t`Hide ${labelOf(key)}`}
               disabled={current.length === 1}
               onClick={() => set(current.filter((each) => each !== key))}
               icon={<X aria-hidden className="size-3.5" />}
@@ -62,14 +63,14 @@ export default function ColumnsMenu({
         <div className="mt-2 flex flex-wrap gap-1 border-line border-t pt-2">
           {hidden.map((key) => (
             <Button key={key} className="h-6" onClick={() => set([...current, key])}>
-              Show {labelOf(key)}
+              {t`Show ${labelOf(key)}`}
             </Button>
           ))}
         </div>
       )}
       {shown !== undefined && (
         <Button look="ghost" className="mt-2" onClick={() => onChange(undefined)}>
-          Reset to defaults
+          {t`Reset to defaults`}
         </Button>
       )}
     </>

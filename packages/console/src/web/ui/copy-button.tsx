@@ -1,5 +1,6 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { Button } from "./button.tsx";
 
@@ -7,9 +8,9 @@ const SHOWN_MS = 1_500;
 const LABELS = {
   idle: undefined,
   waiting: undefined,
-  copied: "Copied",
-  unread: "Failed to read the text",
-  failed: "The browser refused",
+  copied: t`Copied`,
+  unread: t`Failed to read the text`,
+  failed: t`The browser refused`,
 } as const;
 
 /** Copies text to the clipboard and confirms it. Waits for a promise. */

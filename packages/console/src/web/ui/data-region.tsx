@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { ApiFailure } from "../lib/api.ts";
 import { useLiveState } from "../lib/use-live.ts";
 import { Button } from "./button.tsx";
@@ -64,7 +65,7 @@ function Skeleton({ children }: { readonly children?: ReactNode }) {
     return () => clearTimeout(timer);
   }, []);
   return (
-    <div role="status" aria-label="Loading" className="flex-1 p-4">
+    <div role="status" aria-label={t`Loading`} className="flex-1 p-4">
       {isShown && (children ?? <SkeletonRows rows={8} />)}
     </div>
   );
@@ -96,10 +97,10 @@ export function EmptyState({
       <div className="text-ink-2">{children}</div>
       {snippet !== undefined && (
         <div className="relative mt-2 w-full rounded-md border border-line bg-raised text-left">
-          <ScrollArea label="Snippet">
+          <ScrollArea label={t`Snippet`}>
             <pre className="w-max p-3 pr-11">{snippet}</pre>
           </ScrollArea>
-          <CopyButton text={snippet} label="Copy the snippet" className="absolute top-1.5 right-1.5" />
+          <CopyButton text={snippet} label={t`Copy the snippet`} className="absolute top-1.5 right-1.5" />
         </div>
       )}
     </div>
@@ -108,9 +109,9 @@ export function EmptyState({
 
 function EmptyFiltered({ what, clear }: { readonly what: string; readonly clear: () => void }) {
   return (
-    <EmptyState title="Nothing matches">
+    <EmptyState title={t`Nothing matches`}>
       <p className="mb-3">{what}</p>
-      <Button onClick={clear}>Clear the filters</Button>
+      <Button onClick={clear}>{t`Clear the filters`}</Button>
     </EmptyState>
   );
 }
@@ -131,13 +132,13 @@ export function ErrorState({ error, retry }: { readonly error: Error; readonly r
       className="m-auto flex max-w-[min(36rem,100%)] flex-col items-center gap-2 px-6 py-12 text-center"
     >
       <h2 className="font-medium text-[15px] text-danger">
-        {error instanceof ApiFailure ? `${error.what} failed` : "This content failed to load"}
+        {error instanceof ApiFailure ? t`${error.what} failed` : t`This content failed to load`}
       </h2>
       <p className="break-words text-ink-2">{error.message}</p>
       {error instanceof ApiFailure && <code className="text-ink-3">{error.code}</code>}
       <div className="mt-2 flex gap-2">
-        {retry !== undefined && <Button onClick={retry}>Try again</Button>}
-        <CopyButton text={detailsOf(error)} label="Copy the details" withText />
+        {retry !== undefined && <Button onClick={retry}>{t`Try again`}</Button>}
+        <CopyButton text={detailsOf(error)} label={t`Copy the details`} withText />
       </div>
     </div>
   );
@@ -150,12 +151,11 @@ function ErrorBar({ error, retry }: { readonly error: Error; readonly retry?: ((
       className="flex items-center gap-3 border-danger/40 border-b bg-danger-soft px-4 py-1.5 text-danger"
     >
       <span className="min-w-0 flex-1 truncate">
-        {error instanceof ApiFailure ? `${error.what}: ${error.message} (${error.code})` : error.message}. The data
-        shown may be stale.
+        {t`${error instanceof ApiFailure ? `${error.what}: ${error.message} (${error.code})` : error.message}. The data shown may be stale.`}
       </span>
       {retry !== undefined && (
         <Button look="ghost" className="text-danger" onClick={retry}>
-          Try again
+          {t`Try again`}
         </Button>
       )}
     </div>

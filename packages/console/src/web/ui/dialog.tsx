@@ -1,4 +1,6 @@
 import { lazy, type ReactNode, Suspense, useState } from "react";
+import { rich } from "../labels/rich.ts";
+import { t } from "../labels/translate.ts";
 import { Button } from "./button.tsx";
 import type { DialogProps } from "./dialog-impl.tsx";
 
@@ -57,7 +59,7 @@ function OpenConfirmDialog({
       description={description}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t`Cancel`}</Button>
           <Button look="danger" disabled={!isReady} disabledReason={refusal} isPending={isPending} onClick={onConfirm}>
             {action}
           </Button>
@@ -67,9 +69,7 @@ function OpenConfirmDialog({
       {children}
       {typeToConfirm !== undefined && (
         <label className="mt-2 flex flex-col gap-1 text-ink-2">
-          <span>
-            Type <code className="text-ink">{typeToConfirm}</code> to confirm
-          </span>
+          <span>{rich`Type ${<code className="text-ink">{typeToConfirm}</code>} to confirm`}</span>
           <input
             value={typed}
             onChange={(event) => setTyped(event.target.value)}

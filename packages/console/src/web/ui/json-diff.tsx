@@ -1,4 +1,5 @@
 import { lazy, Suspense } from "react";
+import { t } from "../labels/translate.ts";
 import type { JsonDiffProps } from "./json-diff-impl.tsx";
 
 const Diff = lazy(() => import("./json-diff-impl.tsx"));
@@ -6,7 +7,7 @@ const Diff = lazy(() => import("./json-diff-impl.tsx"));
 /** Shows the differences between two texts in one column. Loaded on first use. */
 export function JsonDiff(props: JsonDiffProps) {
   return (
-    <Suspense fallback={<p className="p-2 text-ink-3">Comparing …</p>}>
+    <Suspense fallback={<p className="p-2 text-ink-3">{t`Comparing …`}</p>}>
       <Diff {...props} />
     </Suspense>
   );

@@ -1,6 +1,7 @@
 import { maskSecrets } from "@svc-runtime/protocol/secrets";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { createContext, type ReactNode, useContext, useMemo, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { downloadText } from "../lib/download-blob.ts";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../lib/json.ts";
 import { maskedMember, maskedText } from "../lib/secrets.ts";
@@ -49,7 +50,7 @@ export function JsonView({
         <span className="flex-1" />
         {parsed?.ok === true && (
           <Button look="ghost" className="h-6 px-1.5 text-[11px]" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
-            {isRaw ? "Tree" : "Raw"}
+            {isRaw ? t`Tree` : t`Raw`}
           </Button>
         )}
         {hasSecrets && (
@@ -59,24 +60,24 @@ export function JsonView({
             aria-pressed={isRevealed}
             onClick={() => setAsked(!isAsked)}
           >
-            Reveal secrets
+            {t`Reveal secrets`}
           </Button>
         )}
-        <CopyButton text={given} label={`Copy ${name}`} className="h-6 w-6" />
+        <CopyButton text={given} label={t`Copy ${name}`} className="h-6 w-6" />
         <Button
           look="ghost"
           className="h-6 px-1.5 text-[11px]"
-          title={hasSecrets && !isRevealed ? "With secrets masked" : undefined}
+          title={hasSecrets && !isRevealed ? t`With secrets masked` : undefined}
           onClick={() => downloadText(given(), `${name}.json`)}
         >
-          Download
+          {t`Download`}
         </Button>
       </div>
       {parsed === undefined ? (
         <p className="rounded-md bg-raised p-3 text-ink-2">
-          {bytes(text.length)} of JSON.{" "}
+          {t`${bytes(text.length)} of JSON.`}{" "}
           <button type="button" className="text-accent underline" onClick={() => setForced(true)}>
-            Show it anyway
+            {t`Show it anyway`}
           </button>
         </p>
       ) : parsed.ok && !isRaw ? (
@@ -134,9 +135,9 @@ function Node({
           type="button"
           className="inline-flex min-h-6 items-center text-warn underline decoration-dotted"
           onClick={() => setAsked(true)}
-          title="Show the value"
+          title={t`Show the value`}
         >
-          {masked} reveal
+          {t`${masked} reveal`}
         </button>
       </div>
     );
@@ -182,7 +183,7 @@ function Node({
           ))}
           {entries.length > shown && (
             <button type="button" className="pl-4 text-accent underline" onClick={() => setShown(shown + PAGE)}>
-              {entries.length - shown} more
+              {t`${entries.length - shown} more`}
             </button>
           )}
         </div>

@@ -1,4 +1,5 @@
 import { CircleAlert, Radio } from "lucide-react";
+import { t } from "../labels/translate.ts";
 import { useLiveState } from "../lib/use-live.ts";
 import { Timestamp, useNow } from "./time.tsx";
 
@@ -15,7 +16,7 @@ export function LastUpdate({
 }) {
   const { phase } = useLiveState();
   const now = useNow();
-  if (asOfMs === undefined) return <span className="text-ink-3">Not updated yet</span>;
+  if (asOfMs === undefined) return <span className="text-ink-3">{t`Not updated yet`}</span>;
   const isStale = phase !== "live" || (intervalMs !== undefined && now - asOfMs > 2 * intervalMs + 1_000);
   return (
     <span
@@ -23,9 +24,9 @@ export function LastUpdate({
     >
       {isStale ? <CircleAlert aria-hidden className="size-3.5" /> : <Radio aria-hidden className="size-3.5" />}
       <span>
-        {isStale ? "Stale, as of " : "Last update "}
+        {isStale ? t`Stale, as of ` : t`Last update `}
         <Timestamp ms={asOfMs} withMs={false} />
-        {!isStale && " · live"}
+        {!isStale && t` · live`}
       </span>
     </span>
   );

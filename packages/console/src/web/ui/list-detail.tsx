@@ -1,6 +1,7 @@
 import { ArrowLeft, X } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { Group, Panel, Separator } from "react-resizable-panels";
+import { t } from "../labels/translate.ts";
 import { useHotkey } from "../lib/hotkeys.ts";
 import { Button } from "./button.tsx";
 import { focusOn } from "./focus.ts";
@@ -39,7 +40,7 @@ export function ListDetail({
   readonly id: string;
 }) {
   const isNarrow = useIsNarrow();
-  useHotkey("Escape", "Close the detail", () => {
+  useHotkey("Escape", t`Close the detail`, () => {
     if (detail !== undefined) onClose();
   });
   const place = useRef<HTMLDivElement>(null);
@@ -58,7 +59,7 @@ export function ListDetail({
         {isNarrow && (
           <Button
             look="ghost"
-            aria-label="Back to the list"
+            aria-label={t`Back to the list`}
             onClick={onClose}
             icon={<ArrowLeft aria-hidden className="size-4" />}
             className="-ml-1"
@@ -70,8 +71,8 @@ export function ListDetail({
         {!isNarrow && (
           <Button
             look="ghost"
-            aria-label="Close"
-            title="Close (Esc)"
+            aria-label={t`Close`}
+            title={t`Close (Esc)`}
             onClick={onClose}
             icon={<X aria-hidden className="size-4" />}
           />
@@ -95,7 +96,7 @@ export function ListDetail({
       </Panel>
       {pane && (
         <Separator
-          aria-label="Width of the detail"
+          aria-label={t`Width of the detail`}
           className="w-px bg-line outline-offset-0 hover:bg-accent data-[separator=drag]:bg-accent"
         />
       )}

@@ -1,3 +1,5 @@
+import { rich } from "../labels/rich.ts";
+import { t } from "../labels/translate.ts";
 import { ApiFailure } from "../lib/api.ts";
 import { EmptyState } from "./data-region.tsx";
 
@@ -9,9 +11,8 @@ export function isModuleMissing(error: Error | null | undefined): boolean {
 /** Shows the config lines for the module that a page needs (decision 38). */
 export function ModuleMissing({ module, what }: { readonly module: string; readonly what: string }) {
   return (
-    <EmptyState title={`${what} is not enabled`} snippet={`workers:\n  - name: ${module}`}>
-      The engine runs without the module <code>{module}</code>. Add these lines to its <code>config.yaml</code>; the
-      engine applies them at once.
+    <EmptyState title={t`${what} is not enabled`} snippet={`workers:\n  - name: ${module}`}>
+      {rich`The engine runs without the module ${<code>{module}</code>}. Add these lines to its ${<code>config.yaml</code>}; the engine applies them at once.`}
     </EmptyState>
   );
 }

@@ -1,5 +1,6 @@
 import { Ellipsis } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { Button } from "./button.tsx";
 import { useIsNarrow } from "./list-detail.tsx";
 
@@ -12,7 +13,7 @@ export function MoreTools({ children }: { readonly children: ReactNode }) {
     <>
       <Button
         aria-expanded={isOpen}
-        aria-label={isOpen ? "Fewer tools" : "More tools"}
+        aria-label={isOpen ? t`Fewer tools` : t`More tools`}
         onClick={() => setOpen(!isOpen)}
         icon={<Ellipsis aria-hidden className="size-4" />}
       />

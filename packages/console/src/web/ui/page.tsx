@@ -1,5 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
+import { t } from "../labels/translate.ts";
 import { noteRecent } from "../lib/recent-items.ts";
 import { useLiveState } from "../lib/use-live.ts";
 import { isWithoutEngine, Unreachable } from "./unreachable.tsx";
@@ -36,7 +37,7 @@ export function Page({
     <div className="flex min-h-0 min-w-0 flex-1 flex-col">
       <header className="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1.5 border-line border-b bg-surface px-4 py-1.5">
         {isOpen ? (
-          <nav aria-label="Breadcrumb" className="flex min-w-0 items-center gap-1.5">
+          <nav aria-label={t`Breadcrumb`} className="flex min-w-0 items-center gap-1.5">
             <h1 className="shrink-0 font-semibold text-[15px]">{titleLink}</h1>
             {count !== undefined && !isAway && <Count count={count} />}
             <ChevronRight aria-hidden className="size-3.5 shrink-0 text-ink-3" />
@@ -61,7 +62,7 @@ function Count({ count }: { readonly count: number }) {
   return (
     <span
       className="rounded bg-raised px-1.5 font-mono text-[11px] text-ink-2"
-      title={`${count.toLocaleString("en-GB")} in total`}
+      title={t`${count.toLocaleString("en-GB")} in total`}
     >
       {count.toLocaleString("en-GB")}
     </span>

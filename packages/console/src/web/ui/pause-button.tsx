@@ -1,4 +1,5 @@
 import { Pause, Play } from "lucide-react";
+import { t } from "../labels/translate.ts";
 import { useHotkey } from "../lib/hotkeys.ts";
 import { Button } from "./button.tsx";
 
@@ -12,15 +13,15 @@ export function PauseButton({
   readonly waiting?: number;
   readonly onChange: (isPaused: boolean) => void;
 }) {
-  useHotkey("p", isPaused ? "Resume" : "Pause", () => onChange(!isPaused), "Live data");
+  useHotkey("p", isPaused ? t`Resume` : t`Pause`, () => onChange(!isPaused), t`Live data`);
   return (
     <Button
       aria-pressed={isPaused}
-      title={isPaused ? "Resume (p)" : "Freeze the display; new data is still received (p)"}
+      title={isPaused ? t`Resume (p)` : t`Freeze the display; new data is still received (p)`}
       onClick={() => onChange(!isPaused)}
       icon={isPaused ? <Play aria-hidden className="size-3.5" /> : <Pause aria-hidden className="size-3.5" />}
     >
-      {isPaused ? `Resume${waiting === undefined || waiting === 0 ? "" : ` (${waiting})`}` : "Pause"}
+      {isPaused ? `${t`Resume`}${waiting === undefined || waiting === 0 ? "" : ` (${waiting})`}` : t`Pause`}
     </Button>
   );
 }

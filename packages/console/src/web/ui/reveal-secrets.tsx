@@ -1,5 +1,6 @@
 import { KeyRound } from "lucide-react";
 import { createContext, type ReactNode, useContext, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { maskedNamed } from "../lib/secrets.ts";
 import { Button } from "./button.tsx";
 
@@ -15,7 +16,7 @@ export function useReveal(hasSecrets: boolean): { readonly isRevealed: boolean; 
       onClick={() => setAsked(!isAsked)}
       icon={<KeyRound aria-hidden className="size-3.5" />}
     >
-      Reveal secrets
+      {t`Reveal secrets`}
     </Button>
   );
   return { isRevealed: isAsked, button };

@@ -1,6 +1,7 @@
 import type { Completion } from "@svc-runtime/protocol/query";
 import { Search, X } from "lucide-react";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import { plural, t } from "../labels/translate.ts";
 import { useHotkey } from "../lib/hotkeys.ts";
 import { cn } from "./cn.ts";
 
@@ -63,7 +64,7 @@ export function SearchBox({
       {text !== "" && (
         <button
           type="button"
-          aria-label="Clear the search"
+          aria-label={t`Clear the search`}
           onClick={() => setText("")}
           className="absolute right-0.5 flex size-6 items-center justify-center rounded text-ink-3 hover:text-ink"
         >
@@ -138,7 +139,7 @@ function useOptions({
         <div
           role="listbox"
           id={id}
-          aria-label="Suggestions"
+          aria-label={t`Suggestions`}
           className="absolute top-full left-0 z-30 mt-1 max-h-72 w-max min-w-56 max-w-[min(32rem,90vw)] overflow-auto rounded-md border border-line bg-surface py-1 shadow-pop"
         >
           {options.map(({ text, description }, at) => (
@@ -166,7 +167,7 @@ function useOptions({
           ))}
         </div>
         <p role="status" className="sr-only">
-          {options.length} {options.length === 1 ? "suggestion" : "suggestions"}
+          {plural(options.length, "# suggestion", "# suggestions")}
         </p>
       </>
     ),

@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 import { serviceColor } from "../lib/service-colors.ts";
 import { cn } from "./cn.ts";
 
@@ -15,7 +16,7 @@ export function ServiceSwatch({ service, className }: { readonly service: string
 /** The colours of services in a chart, and that of errors. */
 export function ServiceLegend({ services }: { readonly services: readonly string[] }) {
   return (
-    <ul aria-label="Colours" className="flex flex-wrap gap-x-4 gap-y-1 px-3 py-1 text-[12px] text-ink-2">
+    <ul aria-label={t`Colours`} className="flex flex-wrap gap-x-4 gap-y-1 px-3 py-1 text-[12px] text-ink-2">
       {services.map((service) => (
         <li key={service} className="flex min-w-0 items-center gap-1.5">
           <ServiceSwatch service={service} />
@@ -24,7 +25,7 @@ export function ServiceLegend({ services }: { readonly services: readonly string
       ))}
       <li className="flex items-center gap-1.5">
         <span aria-hidden className="size-2.5 rounded-sm bg-danger" />
-        failed span
+        {t`failed span`}
       </li>
     </ul>
   );

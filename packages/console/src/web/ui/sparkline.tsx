@@ -1,3 +1,4 @@
+import { t } from "../labels/translate.ts";
 import { cn } from "./cn.ts";
 
 const WIDTH = 96;
@@ -23,7 +24,7 @@ export function Sparkline({
     ),
   );
   const known = drawn.filter((value) => value !== null);
-  if (known.length < 2) return <span className={cn("text-[11px] text-ink-3", className)}>collecting</span>;
+  if (known.length < 2) return <span className={cn("text-[11px] text-ink-3", className)}>{t`collecting`}</span>;
   const most = Math.max(...known);
   const least = Math.min(0, ...known);
   const range = most - least || 1;

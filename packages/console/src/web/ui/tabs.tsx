@@ -1,5 +1,6 @@
 import { Tabs as Radix } from "radix-ui";
 import { type ReactNode, useRef } from "react";
+import { t } from "../labels/translate.ts";
 import { useHotkey } from "../lib/hotkeys.ts";
 
 export interface TabSpec {
@@ -31,8 +32,8 @@ export function Tabs({
       list.current.querySelectorAll<HTMLElement>('[role="tab"]')[to]?.focus();
     else if (next !== undefined) onChange(next.value);
   };
-  useHotkey("[", "Previous tab", () => step(-1));
-  useHotkey("]", "Next tab", () => step(1));
+  useHotkey("[", t`Previous tab`, () => step(-1));
+  useHotkey("]", t`Next tab`, () => step(1));
   return (
     <Radix.Root value={value} onValueChange={onChange} className="flex min-h-0 flex-1 flex-col">
       <Radix.List

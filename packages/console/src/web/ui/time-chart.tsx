@@ -1,4 +1,5 @@
 import { lazy, Suspense } from "react";
+import { t } from "../labels/translate.ts";
 import { cn } from "./cn.ts";
 import type { TimeChartProps } from "./time-chart-impl.tsx";
 
@@ -24,7 +25,7 @@ export function TimeChart(props: TimeChartProps) {
           <Figures {...props} />
         </>
       ) : (
-        <p className="py-4 text-ink-3">Collecting: a line needs two samples, 5 s apart.</p>
+        <p className="py-4 text-ink-3">{t`Collecting: a line needs two samples, 5 s apart.`}</p>
       )}
     </section>
   );
@@ -48,10 +49,10 @@ const FIGURE = "whitespace-nowrap pl-3 text-right align-top font-mono";
 function Figures({ title, lines, format }: TimeChartProps) {
   return (
     <table className="mt-1 w-full text-[12px]">
-      <caption className="sr-only">{title}, in figures</caption>
+      <caption className="sr-only">{t`${title}, in figures`}</caption>
       <thead className="text-ink-3">
         <tr>
-          {["Line", "Now", "Minimum", "Average", "Maximum"].map((name, at) => (
+          {[t`Line`, t`Now`, t`Minimum`, t`Average`, t`Maximum`].map((name, at) => (
             <th
               key={name}
               scope="col"
@@ -82,7 +83,7 @@ function Figures({ title, lines, format }: TimeChartProps) {
               </th>
               {figures.length === 0 ? (
                 <td colSpan={4} className="text-right text-ink-3">
-                  not known
+                  {t`not known`}
                 </td>
               ) : (
                 figures.map((figure, at) => (

@@ -1,5 +1,6 @@
 import { Clock } from "lucide-react";
 import { useEffect, useState } from "react";
+import { t } from "../labels/translate.ts";
 import { dateTime, useZone, type Zone } from "../lib/time.ts";
 import { RANGE_PRESETS, type RangeSearch, readMoment, shownRange, windowOf, writeMoment } from "../lib/time-range.ts";
 import { Button } from "./button.tsx";
@@ -41,9 +42,9 @@ export function TimeRange({ value, fallback, onChange, presets, withAbsolute = t
   return (
     <PopoverButton
       icon={<Clock aria-hidden className="size-3.5" />}
-      aria-label={`Time range: ${labelOf(value, fallback, zone)}`}
+      aria-label={t`Time range: ${labelOf(value, fallback, zone)}`}
       opens={{
-        label: "Time range",
+        label: t`Time range`,
         className: "flex w-72 flex-col gap-2",
         content: (close) => (
           <>
@@ -90,9 +91,9 @@ function labelOf(value: RangeSearch, fallback: string, zone: Zone): string {
   const { from, to } = value;
   if (from === undefined && to === undefined) {
     const current = value.range ?? fallback;
-    return RANGE_PRESETS.find((preset) => preset.value === current)?.label ?? `Last ${current}`;
+    return RANGE_PRESETS.find((preset) => preset.value === current)?.label ?? t`Last ${current}`;
   }
-  return `${from === undefined ? "the beginning" : dateTime(from, zone)} to ${to === undefined ? "now" : dateTime(to, zone)}`;
+  return t`${from === undefined ? t`the beginning` : dateTime(from, zone)} to ${to === undefined ? t`now` : dateTime(to, zone)}`;
 }
 
 function Between({
@@ -119,16 +120,16 @@ function Between({
           onApply(from === "" ? undefined : readMoment(from, zone), to === "" ? undefined : readMoment(to, zone));
       }}
     >
-      <MomentField label="From" text={from} onChange={setFrom} placeholder="the beginning" />
-      <MomentField label="To" text={to} onChange={setTo} placeholder="now" />
+      <MomentField label={t`From`} text={from} onChange={setFrom} placeholder={t`the beginning`} />
+      <MomentField label={t`To`} text={to} onChange={setTo} placeholder={t`now`} />
       <p
         className={cn("text-[11px]", problem === undefined ? "text-ink-3" : "text-danger")}
         role={problem === undefined ? undefined : "alert"}
       >
-        {problem ?? `ISO 8601 or milliseconds; without a zone ${zone === "local" ? "local time" : zone} is meant.`}
+        {problem ?? t`ISO 8601 or milliseconds; without a zone ${zone === "local" ? t`local time` : zone} is meant.`}
       </p>
       <Button type="submit" look="primary" disabled={problem !== undefined || (from === "" && to === "")}>
-        Show this time
+        {t`Show this time`}
       </Button>
     </form>
   );
@@ -137,9 +138,9 @@ function Between({
 function problemOf(from: string, to: string, zone: Zone): string | undefined {
   const begin = from === "" ? undefined : readMoment(from, zone);
   const end = to === "" ? undefined : readMoment(to, zone);
-  if (from !== "" && begin === undefined) return "“From” is not a time, such as 2026-11-22T14:00:00Z";
-  if (to !== "" && end === undefined) return "“To” is not a time, such as 2026-11-22T14:00:00Z";
-  if (begin !== undefined && end !== undefined && begin >= end) return "“From” must be before “To”";
+  if (from !== "" && begin === undefined) return t`“From” is not a time, such as 2026-11-22T14:00:00Z`;
+  if (to !== "" && end === undefined) return t`“To” is not a time, such as 2026-11-22T14:00:00Z`;
+  if (begin !== undefined && end !== undefined && begin >= end) return t`“From” must be before “To”`;
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { t } from "../labels/translate.ts";
 import { Button } from "./button.tsx";
 
 interface Toast {
@@ -78,7 +79,7 @@ export function Toasts() {
           )}
           {isKept === true && (
             <Button look="ghost" onClick={() => dismiss(id)}>
-              Dismiss
+              {t`Dismiss`}
             </Button>
           )}
         </div>

@@ -1,6 +1,8 @@
 import { CircleCheck, CircleX } from "lucide-react";
 import type { Probe } from "../../contract/api.ts";
 import { useHello } from "../app/use-hello.tsx";
+import { rich } from "../labels/rich.ts";
+import { t } from "../labels/translate.ts";
 import { missingAddresses } from "../lib/engine-address.ts";
 import { type LiveState, live } from "../lib/live-connection.ts";
 import { useLiveState } from "../lib/use-live.ts";
@@ -10,7 +12,7 @@ import { useNow } from "./time.tsx";
 
 const NAMES: Readonly<Partial<Record<Probe["name"], string>>> = {
   engine_bridge: "SDK bridge",
-  engine_realtime: "WebSocket server",
+  engine_realtime: t`WebSocket server`,
   engine_http: "HTTP API",
 };
 
@@ -36,15 +38,15 @@ export function Unreachable({ isShort = false }: { readonly isShort?: boolean })
   const state = useLiveState();
   if (state.phase === "offline")
     return (
-      <Notice title="This browser is offline">
+      <Notice title={t`This browser is offline`}>
         <RetryButton onRetry={() => live.retryNow()} />
       </Notice>
     );
   if (state.phase === "reconnecting")
     return (
-      <Notice title={`The console's server is unreachable at ${location.host}`}>
+      <Notice title={t`The console's server is unreachable at ${location.host}`}>
         <p className="text-ink-2">
-          It may have stopped; start it with <code>svc console</code>. <NextTry atMs={state.nextTryAtMs} />
+          {rich`It may have stopped; start it with ${<code>svc console</code>}. ${<NextTry atMs={state.nextTryAtMs} />}`}
         </p>
         <RetryButton onRetry={() => live.retryNow()} />
       </Notice>
@@ -64,7 +66,13 @@ function EngineUnreachable({
   const probeNow = useProbeNow();
   const nextTryAtMs = engine?.next_try_at_ms;
   return (
-    <Notice title={`The engine is unreachable${addresses.length === 0 ? "" : ` at ${addresses.join(" and ")}`}`}>
+    <Notice
+      title={
+        addresses.length === 0
+          ? t`The engine is unreachable`
+          : t`The engine is unreachable at ${addresses.join(" and ")}`
+      }
+    >
       {isShort ? <p className="text-ink-2">{engine?.reason}</p> : <Attempts probes={probes.data ?? []} />}
       {nextTryAtMs != null && (
         <p className="text-[12px] text-ink-3">
@@ -81,10 +89,9 @@ function Attempts({ probes }: { readonly probes: readonly Probe[] }) {
   return (
     <>
       <p className="text-ink-2">
-        Start it with <code>svc dev</code> in the project's folder. If it listens elsewhere, start the console with the
-        flags <code>--engine-port</code>, <code>--ws-port</code> and <code>--bridge-port</code>.
+        {rich`Start it with ${<code>svc dev</code>} in the project's folder. If it listens elsewhere, start the console with the flags ${<code>--engine-port</code>}, ${<code>--ws-port</code>} and ${<code>--bridge-port</code>}.`}
       </p>
-      <ul aria-label="What was tried" className="flex max-w-full flex-col gap-1 text-left text-[12px]">
+      <ul aria-label={t`What was tried`} className="flex max-w-full flex-col gap-1 text-left text-[12px]">
         {probes.map(({ name, url, status, reason }) =>
           NAMES[name] === undefined ? null : (
             <li key={name} className="flex items-start gap-1.5">
@@ -94,8 +101,8 @@ function Attempts({ probes }: { readonly probes: readonly Probe[] }) {
                 <CircleX aria-hidden className="mt-0.5 size-3.5 shrink-0 text-danger" />
               )}
               <span className="min-w-0 break-words">
-                {NAMES[name]} <code className="break-all">{url}</code>:{" "}
-                {status === "ok" ? "reachable" : (reason ?? status)}
+                {NAMES[name]} <code className="break-all">{url}</code>
+                {":"} {status === "ok" ? t`reachable` : (reason ?? status)}
               </span>
             </li>
           ),
@@ -117,7 +124,7 @@ function Notice({ title, children }: { readonly title: string; readonly children
 function RetryButton({ isPending = false, onRetry }: { readonly isPending?: boolean; readonly onRetry: () => void }) {
   return (
     <Button className="mt-2" isPending={isPending} onClick={onRetry}>
-      Retry
+      {t`Retry`}
     </Button>
   );
 }
@@ -125,5 +132,5 @@ function RetryButton({ isPending = false, onRetry }: { readonly isPending?: bool
 function NextTry({ atMs }: { readonly atMs: number | undefined }) {
   const now = useNow();
   if (atMs === undefined) return null;
-  return <>Next attempt in {Math.max(0, Math.ceil((atMs - now) / 1_000))} s.</>;
+  return t`Next attempt in ${Math.max(0, Math.ceil((atMs - now) / 1_000))} s.`;
 }

@@ -1,5 +1,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -27,11 +29,11 @@ export default function ConfigPage() {
     const next = SECTIONS[(at + by + SECTIONS.length) % SECTIONS.length];
     void navigate({ search: { section: next?.id === "overview" ? undefined : next?.id } });
   };
-  useHotkey("[", "Previous section", () => step(-1), "Config");
-  useHotkey("]", "Next section", () => step(1), "Config");
+  useHotkey("[", t`Previous section`, () => step(-1), t`Config`);
+  useHotkey("]", t`Next section`, () => step(1), t`Config`);
   return (
     <Page
-      title="Config"
+      title={t`Config`}
       needsEngine={false}
       controls={
         <>
@@ -42,7 +44,7 @@ export default function ConfigPage() {
     >
       <div className="flex min-h-0 flex-1 flex-col md:flex-row">
         <nav
-          aria-label="Config sections"
+          aria-label={t`Config sections`}
           className="flex shrink-0 gap-0.5 overflow-x-auto border-line border-b p-2 md:w-44 md:flex-col md:border-r md:border-b-0"
         >
           {SECTIONS.map(({ id, label }) => (
@@ -94,12 +96,10 @@ const CONTENT: Readonly<Record<SectionId, ReactNode>> = {
 
 function UnknownSection({ section }: { readonly section: string }) {
   return (
-    <EmptyState title="Section not found">
-      <p>
-        The Config page has no section <code className="break-all">{section}</code>.
-      </p>
+    <EmptyState title={t`Section not found`}>
+      <p>{rich`The Config page has no section ${<code className="break-all">{section}</code>}.`}</p>
       <Link to="/config" className="text-accent underline">
-        Go to the overview
+        {t`Go to the overview`}
       </Link>
     </EmptyState>
   );

@@ -1,5 +1,7 @@
 import { CircleAlert, CircleCheck, CircleX } from "lucide-react";
 import type { Probe } from "../../../contract/api.ts";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { useProbeNow, useProbes } from "../../lib/use-probes.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -9,10 +11,10 @@ import { Ago, Duration } from "../../ui/time.tsx";
 import { Section } from "./section.tsx";
 
 const NAMES: Readonly<Record<Probe["name"], string>> = {
-  engine_http: "Engine HTTP API",
-  engine_realtime: "Engine WebSocket server",
-  engine_bridge: "Engine SDK bridge",
-  console: "Console",
+  engine_http: t`Engine HTTP API`,
+  engine_realtime: t`Engine WebSocket server`,
+  engine_bridge: t`Engine SDK bridge`,
+  console: t`Console`,
 };
 const FLAGS: Readonly<Record<Probe["name"], string | undefined>> = {
   engine_http: "--engine-port",
@@ -21,9 +23,9 @@ const FLAGS: Readonly<Record<Probe["name"], string | undefined>> = {
   console: undefined,
 };
 const STATUS = {
-  ok: { label: "Reachable", tone: "ok", icon: CircleCheck },
-  unreachable: { label: "Unreachable", tone: "danger", icon: CircleX },
-  refused: { label: "Refused", tone: "danger", icon: CircleAlert },
+  ok: { label: t`Reachable`, tone: "ok", icon: CircleCheck },
+  unreachable: { label: t`Unreachable`, tone: "danger", icon: CircleX },
+  refused: { label: t`Refused`, tone: "danger", icon: CircleAlert },
 } as const;
 
 /**
@@ -34,17 +36,17 @@ export function ConnectivitySection() {
   const test = useProbeNow();
   return (
     <Section
-      title="Connectivity"
-      description="Probed by the console's server every 10 s"
+      title={t`Connectivity`}
+      description={t`Probed by the console's server every 10 s`}
       controls={
         <Button isPending={test.isFetching} onClick={() => test.refetch()}>
-          Test now
+          {t`Test now`}
         </Button>
       }
     >
       {test.error !== null && (
         <p role="alert" className="bg-danger-soft px-4 py-1.5 text-danger">
-          The test failed: {test.error.message}
+          {t`The test failed: ${test.error.message}`}
         </p>
       )}
       <DataRegion
@@ -80,7 +82,7 @@ function ProbeCard({ probe }: { readonly probe: Probe }) {
         <code className="min-w-0 truncate" title={probe.url}>
           {probe.url}
         </code>
-        <CopyButton text={probe.url} label={`Copy the address of ${NAMES[probe.name]}`} className="size-6" />
+        <CopyButton text={probe.url} label={t`Copy the address of ${NAMES[probe.name]}`} className="size-6" />
       </div>
       <p className="text-ink-2">
         {probe.latency_ms !== null && probe.name !== "console" && (
@@ -88,18 +90,12 @@ function ProbeCard({ probe }: { readonly probe: Probe }) {
             <Duration ms={probe.latency_ms} /> ·{" "}
           </>
         )}
-        {probe.last_ok_at_ms === null ? (
-          "never reachable"
-        ) : (
-          <>
-            last reached <Ago ms={probe.last_ok_at_ms} />
-          </>
-        )}
+        {probe.last_ok_at_ms === null ? t`never reachable` : rich`last reached ${<Ago ms={probe.last_ok_at_ms} />}`}
       </p>
       {probe.reason !== null && <p className={probe.status === "ok" ? "text-warn" : "text-danger"}>{probe.reason}</p>}
       {probe.status !== "ok" && flag !== undefined && (
         <p className="text-ink-2">
-          Check that the engine is running. If it listens on another port, start the console with <code>{flag}</code>.
+          {rich`Check that the engine is running. If it listens on another port, start the console with ${<code>{flag}</code>}.`}
         </p>
       )}
     </li>

@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { FileDown } from "lucide-react";
+import { t } from "../../labels/translate.ts";
 import { downloadText } from "../../lib/download-blob.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
@@ -21,11 +22,11 @@ export function DiagnosticsButton() {
       )}
       <Button
         icon={<FileDown aria-hidden className="size-3.5" />}
-        title="Versions, settings, health and connectivity as JSON, without secrets, payloads, state or logs"
+        title={t`Versions, settings, health and connectivity as JSON, without secrets, payloads, state or logs`}
         isPending={collect.isPending}
         onClick={() => collect.mutate()}
       >
-        Diagnostics
+        {t`Diagnostics`}
       </Button>
     </>
   );

@@ -1,4 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { t } from "../../labels/translate.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
@@ -38,8 +39,8 @@ export function EffectiveSection() {
   );
   return (
     <Section
-      title="Engine settings"
-      description="Effective values and their source"
+      title={t`Engine settings`}
+      description={t`Effective values and their source`}
       controls={
         <>
           <label className="flex items-center gap-1.5 text-ink-2">
@@ -48,10 +49,10 @@ export function EffectiveSection() {
               checked={isChangedOnly}
               onChange={(event) => show({ changed: event.target.checked || undefined })}
             />
-            Only changed settings
+            {t`Only changed settings`}
           </label>
-          <SearchBox label="Search settings" value={wanted} onChange={(q) => show({ q: q || undefined })} />
-          {data !== undefined && <CopyButton withText text={() => effectiveYaml(data)} label="Copy as YAML" />}
+          <SearchBox label={t`Search settings`} value={wanted} onChange={(q) => show({ q: q || undefined })} />
+          {data !== undefined && <CopyButton withText text={() => effectiveYaml(data)} label={t`Copy as YAML`} />}
         </>
       }
     >
@@ -63,26 +64,26 @@ export function EffectiveSection() {
           wanted === "" && !isChangedOnly
             ? undefined
             : {
-                what: "No setting matches the filters.",
+                what: t`No setting matches the filters.`,
                 clear: () => show({ q: undefined, changed: undefined }),
               }
         }
-        emptyState={<p className="p-4 text-ink-2">The engine reported no settings.</p>}
+        emptyState={<p className="p-4 text-ink-2">{t`The engine reported no settings.`}</p>}
         retry={() => void refetch()}
       >
         <PlainTable
-          label="Engine settings"
+          label={t`Engine settings`}
           rows={rows}
           idOf={({ part, key }) => `${part}.${key}`}
           columns={[
-            { header: "Component", cell: ({ part }) => <span className="whitespace-nowrap text-ink-2">{part}</span> },
-            { header: "Setting", cell: ({ key }) => <code>{key}</code> },
+            { header: t`Component`, cell: ({ part }) => <span className="whitespace-nowrap text-ink-2">{part}</span> },
+            { header: t`Setting`, cell: ({ key }) => <code>{key}</code> },
             {
-              header: "Value",
+              header: t`Value`,
               cell: ({ key, value }) => <SettingValue name={key} value={value} />,
               className: "min-w-48",
             },
-            { header: "Source", cell: ({ source }) => <Source source={source} /> },
+            { header: t`Source`, cell: ({ source }) => <Source source={source} /> },
           ]}
         />
       </DataRegion>

@@ -1,4 +1,5 @@
 import { CircleAlert, CircleCheck, CircleMinus, CircleX } from "lucide-react";
+import { t } from "../../labels/translate.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { isModuleMissing, ModuleMissing } from "../../ui/module-missing.tsx";
@@ -8,10 +9,10 @@ import { PlainTable, Section } from "./section.tsx";
 import { useHealth } from "./use-config.ts";
 
 const STATES = {
-  healthy: { label: "Healthy", tone: "ok", icon: CircleCheck },
-  degraded: { label: "Degraded", tone: "warn", icon: CircleAlert },
-  unhealthy: { label: "Unhealthy", tone: "danger", icon: CircleX },
-  disabled: { label: "Disabled", tone: "neutral", icon: CircleMinus },
+  healthy: { label: t`Healthy`, tone: "ok", icon: CircleCheck },
+  degraded: { label: t`Degraded`, tone: "warn", icon: CircleAlert },
+  unhealthy: { label: t`Unhealthy`, tone: "danger", icon: CircleX },
+  disabled: { label: t`Disabled`, tone: "neutral", icon: CircleMinus },
 } as const;
 
 export function HealthBadge({ state }: { readonly state: HealthState }) {
@@ -27,30 +28,30 @@ export function HealthSection() {
   const { data, error, isPending, refetch } = useHealth();
   return (
     <Section
-      title="Health"
-      description="The engine and its components, every 5 s"
+      title={t`Health`}
+      description={t`The engine and its components, every 5 s`}
       controls={data !== undefined && <HealthBadge state={data.status} />}
     >
       {isModuleMissing(error) ? (
-        <ModuleMissing module="svc-observability" what="Health" />
+        <ModuleMissing module="svc-observability" what={t`Health`} />
       ) : (
         <DataRegion loading={isPending} error={error} empty={false} emptyState={null} retry={() => void refetch()}>
           <PlainTable
-            label="Engine components"
+            label={t`Engine components`}
             rows={Object.entries(data?.components ?? {})}
             idOf={([name]) => name}
             columns={[
               {
-                header: "Component",
+                header: t`Component`,
                 cell: ([name]) => <span className="whitespace-nowrap">{name.replaceAll("_", " ")}</span>,
               },
-              { header: "State", cell: ([, { status }]) => <HealthBadge state={status} /> },
+              { header: t`State`, cell: ([, { status }]) => <HealthBadge state={status} /> },
               {
-                header: "Since",
+                header: t`Since`,
                 cell: ([, { since_ms: since }]) =>
                   since === undefined ? "–" : <Ago ms={since} className="whitespace-nowrap" />,
               },
-              { header: "Details", cell: ([, { details }]) => <Details text={details} />, className: "min-w-60" },
+              { header: t`Details`, cell: ([, { details }]) => <Details text={details} />, className: "min-w-60" },
             ]}
           />
         </DataRegion>

@@ -1,4 +1,5 @@
 import type { ConsoleSetting } from "../../../contract/api.ts";
+import { t } from "../../labels/translate.ts";
 import type { StoreFigures } from "../../model/store-figures.ts";
 
 // Results of the engine functions that the Config page calls.
@@ -114,22 +115,22 @@ export interface PortRow {
 
 const PORTS = [
   {
-    name: "Engine HTTP API",
-    purpose: "HTTP API and routes of your functions",
+    name: t`Engine HTTP API`,
+    purpose: t`HTTP API and routes of your functions`,
     flag: "--engine-port",
     module: "svc-http",
     defaultPort: 3111,
   },
   {
-    name: "Engine WebSocket server",
-    purpose: "Live updates and streams",
+    name: t`Engine WebSocket server`,
+    purpose: t`Live updates and streams`,
     flag: "--ws-port",
     module: "svc-stream",
     defaultPort: 3112,
   },
   {
-    name: "Engine SDK bridge",
-    purpose: "Connections of workers",
+    name: t`Engine SDK bridge`,
+    purpose: t`Connections of workers`,
     flag: "--bridge-port",
     module: "engine.bridge",
     defaultPort: 49134,
@@ -156,8 +157,8 @@ export function portRows(
     }),
     {
       ...{
-        name: "Console web UI",
-        purpose: "This page",
+        name: t`Console web UI`,
+        purpose: t`This page`,
         port: consolePort,
         defaultPort: 3113,
         source: own?.source ?? null,
@@ -215,7 +216,7 @@ export function sdkRows(workers: readonly SdkFacts[]): readonly SdkRow[] {
 export function sdkMismatches(rows: readonly SdkRow[], engine: string): readonly string[] {
   return rows.flatMap(({ runtime, version, isOurs, workers }) => {
     const names = workers.map(({ name }) => name).join(", ");
-    const found = isOurs ? versionMismatch(`The SDK (${runtime}) of ${names}`, version, engine) : undefined;
+    const found = isOurs ? versionMismatch(t`The SDK (${runtime}) of ${names}`, version, engine) : undefined;
     return found === undefined ? [] : [found];
   });
 }
@@ -224,7 +225,7 @@ export function sdkMismatches(rows: readonly SdkRow[], engine: string): readonly
 export function versionMismatch(what: string, version: string | null, engine: string): string | undefined {
   if (version === null) return undefined;
   const [mine, theirs] = [release(version), release(engine)];
-  return mine === theirs ? undefined : `${what} is ${version}, the engine ${engine}: they may be incompatible`;
+  return mine === theirs ? undefined : t`${what} is ${version}, the engine ${engine}: they may be incompatible`;
 }
 
 function release(version: string): string {

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { t } from "../../labels/translate.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { PlainTable, Section } from "./section.tsx";
@@ -17,15 +18,15 @@ function Modules() {
   const { data, error, isPending, refetch } = useEngineInfo();
   const { data: config } = useEffectiveConfig();
   return (
-    <Section title="Modules" description="Built-in workers that this engine runs">
+    <Section title={t`Modules`} description={t`Built-in workers that this engine runs`}>
       <DataRegion loading={isPending} error={error} empty={false} emptyState={null} retry={() => void refetch()}>
         <PlainTable
-          label="Modules"
+          label={t`Modules`}
           rows={data?.modules ?? []}
           idOf={({ name }) => name}
           columns={[
             {
-              header: "Module",
+              header: t`Module`,
               cell: ({ name }) => (
                 <Link
                   to="/workers/{-$workerId}"
@@ -38,7 +39,7 @@ function Modules() {
               ),
             },
             {
-              header: "State",
+              header: t`State`,
               cell: ({ state }) => (
                 <Badge tone={state === "running" ? "ok" : "danger"} className="capitalize">
                   {state}
@@ -46,17 +47,17 @@ function Modules() {
               ),
             },
             {
-              header: "Configured at",
+              header: t`Configured at`,
               cell: ({ name }) => {
                 const where = config?.modules.find(({ instance }) => instance === name)?.where;
                 return where === undefined ? (
-                  <span className="text-ink-3">built in</span>
+                  <span className="text-ink-3">{t`built in`}</span>
                 ) : (
                   <code className="whitespace-nowrap">{where}</code>
                 );
               },
             },
-            { header: "Reason", cell: ({ reason }) => reason ?? "–" },
+            { header: t`Reason`, cell: ({ reason }) => reason ?? "–" },
           ]}
         />
       </DataRegion>
@@ -67,22 +68,25 @@ function Modules() {
 function TriggerTypes() {
   const { data, error, isPending, refetch } = useTriggerTypes();
   return (
-    <Section title="Trigger types" description="Event sources that functions can be bound to, and their providers">
+    <Section
+      title={t`Trigger types`}
+      description={t`Event sources that functions can be bound to, and their providers`}
+    >
       <DataRegion
         loading={isPending}
         error={error}
         empty={data?.trigger_types.length === 0}
-        emptyState={<p className="p-4 text-ink-2">No module or worker provides a trigger type.</p>}
+        emptyState={<p className="p-4 text-ink-2">{t`No module or worker provides a trigger type.`}</p>}
         retry={() => void refetch()}
       >
         <PlainTable
-          label="Trigger types"
+          label={t`Trigger types`}
           rows={data?.trigger_types ?? []}
           idOf={({ id }) => id}
           columns={[
-            { header: "Type", cell: ({ id }) => <code className="whitespace-nowrap">{id}</code> },
+            { header: t`Type`, cell: ({ id }) => <code className="whitespace-nowrap">{id}</code> },
             {
-              header: "Provided by",
+              header: t`Provided by`,
               cell: ({ workers, worker_name }) =>
                 workers.length === 0
                   ? worker_name
@@ -98,8 +102,8 @@ function TriggerTypes() {
                       </Link>
                     )),
             },
-            { header: "Triggers", align: "right", cell: ({ instance_count: count }) => count },
-            { header: "Description", cell: ({ description }) => description, className: "min-w-60 text-ink-2" },
+            { header: t`Triggers`, align: "right", cell: ({ instance_count: count }) => count },
+            { header: t`Description`, cell: ({ description }) => description, className: "min-w-60 text-ink-2" },
           ]}
         />
       </DataRegion>

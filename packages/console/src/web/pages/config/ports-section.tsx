@@ -1,4 +1,6 @@
 import { useHello } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { useProbes } from "../../lib/use-probes.ts";
 import { SkeletonRows } from "../../ui/data-region.tsx";
 import { type PortRow, portRows } from "./model.ts";
@@ -8,7 +10,7 @@ import { useEffectiveConfig } from "./use-config.ts";
 
 const COLUMNS: readonly PlainColumn<PortRow>[] = [
   {
-    header: "Service",
+    header: t`Service`,
     cell: ({ name, purpose }) => (
       <>
         {name}
@@ -17,14 +19,14 @@ const COLUMNS: readonly PlainColumn<PortRow>[] = [
     ),
   },
   {
-    header: "Port",
+    header: t`Port`,
     align: "right",
-    cell: ({ port }) => (port === null ? <span className="text-ink-3">unknown</span> : <code>{port}</code>),
+    cell: ({ port }) => (port === null ? <span className="text-ink-3">{t`unknown`}</span> : <code>{port}</code>),
   },
-  { header: "Default", align: "right", cell: ({ defaultPort }) => <code className="text-ink-2">{defaultPort}</code> },
-  { header: "Source", cell: ({ source }) => <Source source={source} /> },
+  { header: t`Default`, align: "right", cell: ({ defaultPort }) => <code className="text-ink-2">{defaultPort}</code> },
+  { header: t`Source`, cell: ({ source }) => <Source source={source} /> },
   {
-    header: "Console connects to",
+    header: t`Console connects to`,
     cell: ({ expected }) =>
       expected === undefined ? (
         <span className="text-ink-3">–</span>
@@ -49,12 +51,13 @@ export function PortsSection() {
     ({ port, expected }) => port !== null && expected !== undefined && port !== expected.port,
   );
   return (
-    <Section title="Ports" description="Effective ports and their source">
-      {error !== null && config === undefined && <Warning>Failed to load the engine's ports: {error.message}.</Warning>}
+    <Section title={t`Ports`} description={t`Effective ports and their source`}>
+      {error !== null && config === undefined && (
+        <Warning>{t`Failed to load the engine's ports: ${error.message}.`}</Warning>
+      )}
       {mismatches.map(({ name, port, expected }) => (
         <Warning key={name}>
-          {name}: the engine listens on {port}, but the console connects to {expected?.port}. This works only if a proxy
-          or port mapping connects the two.
+          {rich`${name}: the engine listens on ${port}, but the console connects to ${expected?.port}. This works only if a proxy or port mapping connects the two.`}
         </Warning>
       ))}
       {hello === undefined ? (
@@ -62,7 +65,7 @@ export function PortsSection() {
           <SkeletonRows rows={4} />
         </div>
       ) : (
-        <PlainTable label="Ports" columns={COLUMNS} rows={rows} idOf={({ name }) => name} />
+        <PlainTable label={t`Ports`} columns={COLUMNS} rows={rows} idOf={({ name }) => name} />
       )}
     </Section>
   );

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { t } from "../../labels/translate.ts";
 import { cn } from "../../ui/cn.ts";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
 
@@ -49,7 +50,7 @@ export function PlainTable<Row>({
   readonly idOf: (row: Row) => string;
 }) {
   return (
-    <ScrollArea label={`${label}, table`}>
+    <ScrollArea label={t`${label}, table`}>
       <table className="w-full border-collapse" aria-label={label}>
         <thead>
           <tr>

@@ -1,17 +1,18 @@
+import { t } from "../../labels/translate.ts";
 /** Sections of the page, in order. `overview` shows the four most used ones. */
 export const SECTIONS = [
-  { id: "overview", label: "Overview" },
-  { id: "connectivity", label: "Connectivity" },
-  { id: "ports", label: "Ports" },
-  { id: "telemetry", label: "OpenTelemetry" },
-  { id: "versions", label: "Versions" },
-  { id: "flags", label: "Flags" },
-  { id: "settings", label: "Engine settings" },
-  { id: "modules", label: "Modules" },
-  { id: "health", label: "Health" },
-  { id: "storage", label: "Storage" },
-  { id: "alerts", label: "Alerts" },
-  { id: "preferences", label: "Preferences" },
+  { id: "overview", label: t`Overview` },
+  { id: "connectivity", label: t`Connectivity` },
+  { id: "ports", label: t`Ports` },
+  { id: "telemetry", label: t`OpenTelemetry` },
+  { id: "versions", label: t`Versions` },
+  { id: "flags", label: t`Flags` },
+  { id: "settings", label: t`Engine settings` },
+  { id: "modules", label: t`Modules` },
+  { id: "health", label: t`Health` },
+  { id: "storage", label: t`Storage` },
+  { id: "alerts", label: t`Alerts` },
+  { id: "preferences", label: t`Preferences` },
 ] as const;
 
 export type SectionId = (typeof SECTIONS)[number]["id"];

@@ -1,6 +1,7 @@
 import { maskConfig } from "@svc-runtime/protocol/config-mask";
 import { MASK } from "@svc-runtime/protocol/secrets";
 import { useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { Badge } from "../../ui/badge.tsx";
 
 /**
@@ -9,10 +10,10 @@ import { Badge } from "../../ui/badge.tsx";
  */
 export function SettingValue({ name, value }: { readonly name: string; readonly value: unknown }) {
   const [isRevealed, setRevealed] = useState(false);
-  if (value === MASK) return <span className="text-ink-3">masked by the engine</span>;
+  if (value === MASK) return <span className="text-ink-3">{t`masked by the engine`}</span>;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   if (value === undefined || value === null || value === "")
-    return <span className="text-ink-3">{value === "" ? "empty" : "none"}</span>;
+    return <span className="text-ink-3">{value === "" ? t`empty` : t`none`}</span>;
   const isHidden = !isRevealed && JSON.stringify(maskConfig(value, name.split("."))) !== JSON.stringify(value);
   if (!isHidden) return <code className="break-all">{text}</code>;
   return (
@@ -21,10 +22,10 @@ export function SettingValue({ name, value }: { readonly name: string; readonly 
       <button
         type="button"
         className="text-accent underline"
-        aria-label={`Reveal ${name}`}
+        aria-label={t`Reveal ${name}`}
         onClick={() => setRevealed(true)}
       >
-        Reveal
+        {t`Reveal`}
       </button>
     </span>
   );
@@ -32,6 +33,6 @@ export function SettingValue({ name, value }: { readonly name: string; readonly 
 
 /** Source of a setting. Everything but `default` is highlighted. */
 export function Source({ source }: { readonly source: string | null }) {
-  if (source === null) return <span className="text-ink-3">unknown</span>;
+  if (source === null) return <span className="text-ink-3">{t`unknown`}</span>;
   return <Badge tone={source === "default" ? "neutral" : "info"}>{source}</Badge>;
 }

@@ -1,6 +1,8 @@
 import { Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { bytes } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
@@ -18,7 +20,7 @@ import { useClear, useQueueUsage, useStateUsage, useTelemetryStatus } from "./us
 export function StorageSection() {
   const { data, error, isPending, refetch } = useTelemetryStatus();
   return (
-    <Section title="Storage" description="Stored data and its limits">
+    <Section title={t`Storage`} description={t`Stored data and its limits`}>
       <DataRegion
         loading={isPending && error === null}
         error={isModuleMissing(error) ? null : error}
@@ -30,17 +32,17 @@ export function StorageSection() {
           {data !== undefined && (
             <>
               <StoreCard
-                clear={{ functionId: "engine::traces::clear", what: "traces", count: data.spans?.stored ?? 0 }}
+                clear={{ functionId: "engine::traces::clear", what: t`traces`, count: data.spans?.stored ?? 0 }}
               >
-                <UsageBar name="Traces (spans)" figures={data.spans} off="Not stored: exporter is otlp." />
+                <UsageBar name={t`Traces (spans)`} figures={data.spans} off={t`Not stored: exporter is otlp.`} />
               </StoreCard>
               <StoreCard
-                clear={{ functionId: "engine::logs::clear", what: "log entries", count: data.logs?.stored ?? 0 }}
+                clear={{ functionId: "engine::logs::clear", what: t`log entries`, count: data.logs?.stored ?? 0 }}
               >
                 <UsageBar
-                  name="Logs"
+                  name={t`Logs`}
                   figures={data.logs}
-                  off="Not stored: logs_enabled is false, or logs are only exported."
+                  off={t`Not stored: logs_enabled is false, or logs are only exported.`}
                 />
               </StoreCard>
             </>
@@ -90,17 +92,17 @@ function ClearButton({
       <Button
         look="danger"
         icon={<Trash2 aria-hidden className="size-3.5" />}
-        disabledReason={refusal ?? (count === 0 ? "Nothing to delete" : undefined)}
+        disabledReason={refusal ?? (count === 0 ? t`Nothing to delete` : undefined)}
         onClick={() => setConfirming(true)}
       >
-        Delete all {what}
+        {t`Delete all ${what}`}
       </Button>
       <ConfirmDialog
         open={isConfirming}
         onClose={() => setConfirming(false)}
-        title={`Delete all ${what}?`}
-        description={`This deletes all ${count.toLocaleString("en-GB")} stored ${what} for every user. It cannot be undone. New ${what} are stored as before.`}
-        action={`Delete all ${what}`}
+        title={t`Delete all ${what}?`}
+        description={t`This deletes all ${count.toLocaleString("en-GB")} stored ${what} for every user. It cannot be undone. New ${what} are stored as before.`}
+        action={t`Delete all ${what}`}
         typeToConfirm={what}
         isPending={clear.isPending}
         refusal={refusal}
@@ -108,14 +110,14 @@ function ClearButton({
           clear.mutate(undefined, {
             onSuccess: () => {
               setConfirming(false);
-              toast(`All ${what} were deleted`);
+              toast(t`All ${what} were deleted`);
             },
           })
         }
       >
         {clear.error !== null && (
           <p role="alert" className="text-danger">
-            Failed to delete: {clear.error.message}
+            {t`Failed to delete: ${clear.error.message}`}
           </p>
         )}
       </ConfirmDialog>
@@ -128,7 +130,7 @@ function StateUsage() {
   return (
     <StoreCard>
       <div>
-        <h3 className="font-medium">State</h3>
+        <h3 className="font-medium">{t`State`}</h3>
         {error !== null ? (
           <UsageError error={error} module="svc-state" />
         ) : data === undefined ? (
@@ -137,7 +139,7 @@ function StateUsage() {
           <UsageText usage={stateUsage(data)} />
         )}
         <HrefLink href="/states" className="text-accent underline">
-          Open States
+          {t`Open States`}
         </HrefLink>
       </div>
     </StoreCard>
@@ -149,7 +151,7 @@ function QueueUsage() {
   return (
     <StoreCard>
       <div>
-        <h3 className="font-medium">Queues</h3>
+        <h3 className="font-medium">{t`Queues`}</h3>
         {error !== null ? (
           <UsageError error={error} module="svc-queue" />
         ) : data === undefined ? (
@@ -158,7 +160,7 @@ function QueueUsage() {
           <UsageText usage={queueUsage(data.queues)} />
         )}
         <HrefLink href="/queues" className="text-accent underline">
-          Open Queues
+          {t`Open Queues`}
         </HrefLink>
       </div>
     </StoreCard>
@@ -175,12 +177,10 @@ function UsageText({ usage }: { readonly usage: Usage }) {
 
 function UsageError({ error, module }: { readonly error: Error; readonly module: string }) {
   return isModuleMissing(error) ? (
-    <p className="text-ink-3">
-      <code>{module}</code> is not in the engine's config.
-    </p>
+    <p className="text-ink-3">{rich`${<code>{module}</code>} is not in the engine's config.`}</p>
   ) : (
     <p role="alert" className="text-danger">
-      Failed to load: {error.message}
+      {t`Failed to load: ${error.message}`}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 import type { QueueStats } from "@svc-runtime/protocol/listings";
+import { plural, t } from "../../labels/translate.ts";
 import type { GroupPage } from "../../model/state-groups.ts";
 
 export interface Usage {
@@ -9,9 +10,10 @@ export interface Usage {
 /** Returns, for example, `3 items in 1 scope`. */
 export function stateUsage({ items: groups, total }: Pick<GroupPage, "items" | "total">): Usage {
   const items = groups.reduce((sum, group) => sum + group.items, 0);
-  const summed = total > groups.length ? `the first ${number(groups.length)} of ` : "";
+  const scopes = plural(total, "# scope", "# scopes");
+  const summed = total > groups.length ? t`the first ${groups.length.toLocaleString("en-GB")} of ${scopes}` : scopes;
   return {
-    text: `${counted(items, "item")} in ${summed}${counted(total, "scope")}`,
+    text: t`${plural(items, "# item", "# items")} in ${summed}`,
     bytes: groups.reduce((sum, group) => sum + group.bytes, 0),
   };
 }
@@ -21,15 +23,7 @@ export function queueUsage(queues: readonly Pick<QueueStats, "waiting" | "delaye
   const sum = (of: "waiting" | "delayed" | "dead" | "bytes"): number =>
     queues.reduce((total, queue) => total + queue[of], 0);
   return {
-    text: `${counted(sum("waiting") + sum("delayed"), "pending job")}, ${counted(sum("dead"), "dead letter")}`,
+    text: `${plural(sum("waiting") + sum("delayed"), "# pending job", "# pending jobs")}, ${plural(sum("dead"), "# dead letter", "# dead letters")}`,
     bytes: sum("bytes"),
   };
-}
-
-function counted(count: number, one: string): string {
-  return `${number(count)} ${count === 1 ? one : `${one}s`}`;
-}
-
-function number(count: number): string {
-  return count.toLocaleString("en-GB");
 }

@@ -1,3 +1,5 @@
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { bytes } from "../../lib/time.ts";
 import type { StoreFigures } from "../../model/store-figures.ts";
 import { Ago } from "../../ui/time.tsx";
@@ -36,15 +38,11 @@ export function UsageBar({
       </div>
       <p className="text-ink-2">
         {stored.toLocaleString("en-GB")}
-        {limit !== null && ` of ${limit.toLocaleString("en-GB")}`}
-        {maxBytes > 0 && ` · ${bytes(used)} of ${bytes(maxBytes)}`}
-        {onDisk !== undefined && ` · ${bytes(onDisk)} on disk`}
+        {limit !== null && t` of ${limit.toLocaleString("en-GB")}`}
+        {maxBytes > 0 && t` · ${bytes(used)} of ${bytes(maxBytes)}`}
+        {onDisk !== undefined && t` · ${bytes(onDisk)} on disk`}
       </p>
-      {oldest !== null && (
-        <p className="text-ink-3">
-          Oldest: <Ago ms={oldest} />
-        </p>
-      )}
+      {oldest !== null && <p className="text-ink-3">{rich`Oldest: ${<Ago ms={oldest} />}`}</p>}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useHello } from "../../app/use-hello.tsx";
+import { t } from "../../labels/translate.ts";
 import { useWorkers } from "../../lib/use-live.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
@@ -9,13 +10,14 @@ import { Fact, Facts, type PlainColumn, PlainTable, Section, Warning } from "./s
 import { useEngineInfo } from "./use-config.ts";
 
 const COLUMNS: readonly PlainColumn<SdkRow>[] = [
-  { header: "SDK", cell: ({ runtime, isOurs }) => (isOurs ? runtime : `${runtime} (other client)`) },
+  { header: t`SDK`, cell: ({ runtime, isOurs }) => (isOurs ? runtime : t`${runtime} (other client)`) },
   {
-    header: "Version",
-    cell: ({ version }) => (version === null ? <span className="text-ink-3">unknown</span> : <code>{version}</code>),
+    header: t`Version`,
+    cell: ({ version }) =>
+      version === null ? <span className="text-ink-3">{t`unknown`}</span> : <code>{version}</code>,
   },
   {
-    header: "Workers",
+    header: t`Workers`,
     cell: ({ workers }) => (
       <span className="flex flex-wrap gap-x-2">
         {workers.slice(0, 8).map(({ id, name }) => (
@@ -23,7 +25,7 @@ const COLUMNS: readonly PlainColumn<SdkRow>[] = [
             {name}
           </Link>
         ))}
-        {workers.length > 8 && <span className="text-ink-3">{workers.length - 8} more</span>}
+        {workers.length > 8 && <span className="text-ink-3">{t`${workers.length - 8} more`}</span>}
       </span>
     ),
   },
@@ -37,14 +39,14 @@ export function VersionsSection() {
   const mismatch =
     info === undefined || hello === undefined
       ? undefined
-      : versionMismatch("The console", hello.console_version, info.version);
+      : versionMismatch(t`The console`, hello.console_version, info.version);
   return (
-    <Section title="Versions" description="Console, engine and SDK versions">
+    <Section title={t`Versions`} description={t`Console, engine and SDK versions`}>
       {mismatch !== undefined && <Warning>{mismatch}.</Warning>}
       {info !== undefined &&
         sdkMismatches(sdks, info.version).map((sentence) => <Warning key={sentence}>{sentence}.</Warning>)}
       <Facts>
-        <Fact name="Console">
+        <Fact name={t`Console`}>
           <code>{hello?.console_version ?? "…"}</code>
         </Fact>
       </Facts>
@@ -52,29 +54,29 @@ export function VersionsSection() {
         {info !== undefined && (
           <div className="-mt-3">
             <Facts>
-              <Fact name="Engine">
+              <Fact name={t`Engine`}>
                 <code>{info.version}</code>
               </Fact>
-              <Fact name="Protocol features">{info.features.join(", ")}</Fact>
-              <Fact name="Started">
+              <Fact name={t`Protocol features`}>{info.features.join(", ")}</Fact>
+              <Fact name={t`Started`}>
                 <Timestamp ms={info.started_at_ms} as="date" /> (<Ago ms={info.started_at_ms} />)
               </Fact>
-              <Fact name="Instance">
+              <Fact name={t`Instance`}>
                 <span className="inline-flex max-w-full items-center gap-1">
                   <code className="truncate">{info.instance_id}</code>
-                  <CopyButton text={info.instance_id} label="Copy the instance ID" className="size-6" />
+                  <CopyButton text={info.instance_id} label={t`Copy the instance ID`} className="size-6" />
                 </span>
               </Fact>
-              <Fact name="Process">
+              <Fact name={t`Process`}>
                 <code>{info.pid}</code>
               </Fact>
-              <Fact name="Config file">
-                {info.config_file === null ? "none" : <code className="break-all">{info.config_file}</code>}
+              <Fact name={t`Config file`}>
+                {info.config_file === null ? t`none` : <code className="break-all">{info.config_file}</code>}
               </Fact>
-              <Fact name="Data directory">
+              <Fact name={t`Data directory`}>
                 <code className="break-all">{info.data_dir}</code>
               </Fact>
-              <Fact name="Worker logs">
+              <Fact name={t`Worker logs`}>
                 <code className="break-all">{info.logs_dir}</code>
               </Fact>
             </Facts>
@@ -84,7 +86,7 @@ export function VersionsSection() {
       {sdks.length > 0 && (
         <div className="border-line border-t">
           <PlainTable
-            label="SDKs of connected workers"
+            label={t`SDKs of connected workers`}
             columns={COLUMNS}
             rows={sdks}
             idOf={({ runtime, version, isOurs }) => `${runtime} ${version} ${isOurs}`}

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { BellOff, CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
 import { useState } from "react";
+import { plural, t } from "../../labels/translate.ts";
 import type { FunctionFigures, FunctionFiguresAnswer } from "../../lib/use-function-figures.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
@@ -34,7 +35,7 @@ export function AttentionSection({
   };
   return (
     <Section
-      title="Needs attention"
+      title={t`Needs attention`}
       controls={
         mutedCount > 0 && (
           <Button
@@ -43,7 +44,7 @@ export function AttentionSection({
             className="h-6 text-[12px]"
             onClick={() => setShowsMuted(!showsMuted)}
           >
-            {showsMuted ? "Hide" : "Show"} {mutedCount} muted
+            {showsMuted ? t`Hide ${mutedCount} muted` : t`Show ${mutedCount} muted`}
           </Button>
         )
       }
@@ -58,7 +59,7 @@ export function AttentionSection({
             ) : (
               <CircleAlert aria-hidden className="size-4 text-warn" />
             )}
-            {problems.length === 0 ? "No issues" : "No issues found, but not everything could be checked"}
+            {problems.length === 0 ? t`No issues` : t`No issues found, but not everything could be checked`}
           </p>
         }
       >
@@ -68,7 +69,7 @@ export function AttentionSection({
           ))}
         </ul>
       </DataRegion>
-      {problems.length > 0 && <p className="text-[12px] text-warn">Failed to check: {problems.join("; ")}</p>}
+      {problems.length > 0 && <p className="text-[12px] text-warn">{t`Failed to check: ${problems.join("; ")}`}</p>}
     </Section>
   );
 }
@@ -97,7 +98,7 @@ function Row({
         {effects.length > 0 && (
           <details className="text-[12px] text-ink-2">
             <summary className="min-h-6 cursor-pointer">
-              Also affected: {effects.length} {effects.length === 1 ? "issue" : "issues"}
+              {plural(effects.length, "Also affected: # issue", "Also affected: # issues")}
             </summary>
             <ul className="flex flex-col gap-1 pb-1 pl-3">
               {effects.map((effect) => (
@@ -114,8 +115,8 @@ function Row({
       </div>
       <Button
         look="ghost"
-        aria-label={isMuted ? `Unmute: ${title}` : `Mute for 1 h: ${title}`}
-        title={isMuted ? "Unmute" : "Mute for 1 h in this browser"}
+        aria-label={isMuted ? t`Unmute: ${title}` : t`Mute for 1 h: ${title}`}
+        title={isMuted ? t`Unmute` : t`Mute for 1 h in this browser`}
         aria-pressed={isMuted}
         onClick={onMute}
         icon={<BellOff aria-hidden className={isMuted ? "size-3.5 text-accent" : "size-3.5"} />}

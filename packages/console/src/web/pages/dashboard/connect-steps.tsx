@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { usePlace } from "../../app/use-place.ts";
+import { t } from "../../labels/translate.ts";
 import { firstWorker, type Language } from "../../model/example-commands.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
@@ -12,10 +13,10 @@ export default function ConnectSteps() {
   const place = usePlace();
   return (
     <Section
-      title="No worker is connected yet: connect one in three steps"
+      title={t`No worker is connected yet: connect one in three steps`}
       controls={
         <FilterTabs
-          label="Language"
+          label={t`Language`}
           value={language}
           onChange={setLanguage}
           tabs={[
@@ -32,13 +33,13 @@ export default function ConnectSteps() {
               {at + 1}. {title}
             </h3>
             {blocks.map((code, block) => {
-              const name = blocks.length === 1 ? `step ${at + 1}` : `step ${at + 1}, part ${block + 1}`;
+              const name = blocks.length === 1 ? t`step ${at + 1}` : t`step ${at + 1}, part ${block + 1}`;
               return (
                 <div key={code} className="relative mb-1 rounded-md border border-line bg-raised">
-                  <ScrollArea label={`Code of ${name}`}>
+                  <ScrollArea label={t`Code of ${name}`}>
                     <pre className="w-max p-3 pr-11">{code}</pre>
                   </ScrollArea>
-                  <CopyButton text={code} label={`Copy ${name}`} className="absolute top-1.5 right-1.5" />
+                  <CopyButton text={code} label={t`Copy ${name}`} className="absolute top-1.5 right-1.5" />
                 </div>
               );
             })}

@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
 import { Sparkline } from "../../ui/sparkline.tsx";
 
@@ -26,12 +27,12 @@ export function CounterCard({ name, href, value, note, samples, isBad = false }:
         {value === null ? (
           <>
             <span aria-hidden>–</span>
-            <span className="sr-only">unknown</span>
+            <span className="sr-only">{t`unknown`}</span>
           </>
         ) : (
           (value ?? (
             <span className="inline-block h-5 w-10 animate-pulse rounded bg-raised">
-              <span className="sr-only">loading</span>
+              <span className="sr-only">{t`loading`}</span>
             </span>
           ))
         )}
@@ -40,7 +41,7 @@ export function CounterCard({ name, href, value, note, samples, isBad = false }:
         {value !== null && samples !== undefined && (
           <Sparkline
             values={samples}
-            text={`${name}, last minutes`}
+            text={t`${name}, last minutes`}
             tone={isBad ? "danger" : "accent"}
             className="w-full"
           />

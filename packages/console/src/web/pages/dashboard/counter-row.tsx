@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import { useCallLine, useDurationLine } from "../../lib/call-lines.ts";
 import { percent } from "../../lib/percent.ts";
 import { duration } from "../../lib/time.ts";
@@ -11,10 +12,10 @@ import type { CounterName, CountersNow } from "./use-counters.ts";
 import type { MetricSample } from "./use-metric-samples.ts";
 
 const CARDS: readonly { readonly name: string; readonly counter: CounterName; readonly href: string }[] = [
-  { name: "Functions", counter: "functions", href: "/functions" },
-  { name: "Triggers", counter: "triggers", href: "/triggers" },
-  { name: "Workers", counter: "workers", href: "/workers" },
-  { name: "Streams", counter: "streams", href: "/streams" },
+  { name: t`Functions`, counter: "functions", href: "/functions" },
+  { name: t`Triggers`, counter: "triggers", href: "/triggers" },
+  { name: t`Workers`, counter: "workers", href: "/workers" },
+  { name: t`Streams`, counter: "streams", href: "/streams" },
 ];
 
 export interface CounterRowProps {
@@ -64,16 +65,16 @@ export function CounterRow({
   );
   const unknown = isAway ? null : haveFiguresFailed ? "unknown" : undefined;
   const notes: Readonly<Record<CounterName, string | undefined>> = {
-    functions: `+ ${systemFunctions} system`,
-    triggers: triggers.loaded ? `+ ${triggers.items.filter(({ internal }) => internal).length} system` : undefined,
-    workers: `+ ${system} system`,
+    functions: t`+ ${systemFunctions} system`,
+    triggers: triggers.loaded ? t`+ ${triggers.items.filter(({ internal }) => internal).length} system` : undefined,
+    workers: t`+ ${system} system`,
     streams:
       streams.data === undefined
         ? undefined
-        : `+ ${streams.data.streams.filter(({ type }) => type === "system").length} system`,
+        : t`+ ${streams.data.streams.filter(({ type }) => type === "system").length} system`,
   };
   return (
-    <section aria-label="Counters" className="grid grid-cols-2 gap-3 sm:grid-cols-4 xl:grid-cols-7">
+    <section aria-label={t`Counters`} className="grid grid-cols-2 gap-3 sm:grid-cols-4 xl:grid-cols-7">
       {CARDS.map(({ name, counter, href }) => (
         <CounterCard
           key={name}
@@ -84,20 +85,20 @@ export function CounterRow({
         />
       ))}
       <CounterCard
-        name="Invocations/min"
+        name={t`Invocations/min`}
         href="/traces"
         value={figures === undefined ? unknown : rate(figures.calls / minutes)}
         samples={line?.calls}
         note={
-          figures === undefined ? undefined : `${figures.calls.toLocaleString("en-GB")} calls in ${timeText(minutes)}`
+          figures === undefined ? undefined : t`${figures.calls.toLocaleString("en-GB")} calls in ${timeText(minutes)}`
         }
       />
       <CounterCard
-        name="Errors"
+        name={t`Errors`}
         href="/traces?failed=true"
         value={figures === undefined ? unknown : percent(figures.errorRate)}
         samples={line?.errors}
-        note={figures === undefined ? undefined : `${figures.errors.toLocaleString("en-GB")} failed`}
+        note={figures === undefined ? undefined : t`${figures.errors.toLocaleString("en-GB")} failed`}
         isBad={figures !== undefined && figures.errorRate > 0.05}
       />
       <CounterCard
@@ -105,7 +106,7 @@ export function CounterRow({
         href={slowest === undefined ? "/functions" : `/functions/${encodeURIComponent(slowest.function_id)}`}
         value={figures === undefined ? unknown : slowest?.p95_ms == null ? "–" : duration(slowest.p95_ms)}
         samples={p95Line}
-        note={slowest === undefined ? undefined : `slowest: ${slowest.function_id}`}
+        note={slowest === undefined ? undefined : t`slowest: ${slowest.function_id}`}
       />
     </section>
   );

@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { rangeMs } from "../../lib/time-range.ts";
 import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
@@ -46,7 +47,7 @@ export default function DashboardPage() {
   const hasFlow = !hasNoWorker || own.size > 0;
   return (
     <Page
-      title="Dashboard"
+      title={t`Dashboard`}
       controls={
         <>
           <LastUpdate
@@ -67,7 +68,7 @@ export default function DashboardPage() {
       <div className="flex min-h-0 flex-1 flex-col gap-3 overflow-auto p-3">
         {counters.refusal !== null && (
           <p role="alert" className="rounded-md bg-danger-soft px-3 py-1.5 text-danger">
-            Failed to load the counters: {counters.refusal}
+            {t`Failed to load the counters: ${counters.refusal}`}
           </p>
         )}
         <CounterRow
@@ -83,7 +84,7 @@ export default function DashboardPage() {
         )}
         <div className={cn("grid grid-cols-1 gap-3", hasFlow && "xl:grid-cols-[minmax(0,1fr)_22rem]")}>
           {hasFlow && (
-            <Suspense fallback={<Section title="Application flow">{null}</Section>}>
+            <Suspense fallback={<Section title={t`Application flow`}>{null}</Section>}>
               <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />
             </Suspense>
           )}

@@ -1,5 +1,6 @@
 import { maskText } from "@svc-runtime/protocol/secrets";
 import { Link } from "@tanstack/react-router";
+import { t } from "../../labels/translate.ts";
 import { atLeast } from "../../lib/at-least.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { Sparkline } from "../../ui/sparkline.tsx";
@@ -33,7 +34,7 @@ export function ErrorsSection({ rangeMs }: { readonly rangeMs: number }) {
   const isPart = query.data?.counts_are_lower_bounds === true;
   return (
     <ListSection
-      title="Latest errors"
+      title={t`Latest errors`}
       link={
         <Link
           to="/traces/{-$traceId}/{-$spanId}"
@@ -41,12 +42,12 @@ export function ErrorsSection({ rangeMs }: { readonly rangeMs: number }) {
           search={{ failed: true }}
           className="text-[12px] text-accent underline"
         >
-          All failed traces
+          {t`All failed traces`}
         </Link>
       }
       query={query}
       rows={query.data?.errors}
-      none="No errors in this time range"
+      none={t`No errors in this time range`}
     >
       {({ function_id: id, code, message, count, counts = [], last_at_ms: atMs, last }) => (
         <ListRow
@@ -56,13 +57,17 @@ export function ErrorsSection({ rangeMs }: { readonly rangeMs: number }) {
             <>
               <Sparkline
                 values={counts}
-                text={`Failures of ${id} over time`}
+                text={t`Failures of ${id} over time`}
                 tone="danger"
                 className="w-16 self-center max-sm:hidden"
               />
               <span
                 className="w-12 shrink-0 text-right font-mono text-[12px] text-danger"
-                title={`${atLeast(count, isPart)} failed calls with this cause${isPart ? "; older ones are no longer stored" : ""}`}
+                title={
+                  isPart
+                    ? t`${atLeast(count, isPart)} failed calls with this cause; older ones are no longer stored`
+                    : t`${atLeast(count, isPart)} failed calls with this cause`
+                }
               >
                 {atLeast(count, isPart)}×
               </span>

@@ -1,5 +1,6 @@
 import { Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
 import { useRef, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import type { GraphEdge } from "../../model/flow-graph.ts";
 import { cn } from "../../ui/cn.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
@@ -19,9 +20,9 @@ const ICONS: Readonly<Record<string, LucideIcon>> = {
   function: CodeXml,
 };
 export const COLUMNS = [
-  { title: "Triggers", href: "/triggers" },
-  { title: "Functions", href: "/functions" },
-  { title: "Used by functions", href: undefined },
+  { title: t`Triggers`, href: "/triggers" },
+  { title: t`Functions`, href: "/functions" },
+  { title: t`Used by functions`, href: undefined },
 ] as const;
 
 /** Diagram of triggers, functions and the resources that functions use. `FlowTable` is its accessible form. */
@@ -37,7 +38,7 @@ export function FlowDiagram({ flow }: { readonly flow: Overview }) {
       {width > 0 && (
         <>
           <svg aria-hidden className="absolute inset-0 size-full overflow-visible">
-            <title>Call graph</title>
+            <title>{t`Call graph`}</title>
             {flow.edges.map((edge) => (
               <path
                 key={`${edge.from}>${edge.to}`}
@@ -119,7 +120,7 @@ function ColumnHead({
       <span>{column?.title}</span>
       {more > 0 && column?.href !== undefined && (
         <HrefLink href={column.href} className="text-accent underline">
-          {more} more
+          {t`${more} more`}
         </HrefLink>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import type { SeenCalls } from "./use-seen-calls.ts";
 
 export interface NoteSources {
@@ -9,12 +10,12 @@ export interface NoteSources {
 /** Returns a note that explains the lines of the diagram, or what the figures of the table count. */
 export function flowNote({ isTable, seen, error }: NoteSources): string {
   const of =
-    seen === undefined ? "traces" : `${seen.read} of the ${seen.total.toLocaleString("en-GB")} traces of the range`;
-  const failure = seen === undefined && error !== null ? `Failed to load calls: ${error.message}.` : undefined;
+    seen === undefined ? t`traces` : t`${seen.read} of the ${seen.total.toLocaleString("en-GB")} traces of the range`;
+  const failure = seen === undefined && error !== null ? t`Failed to load calls: ${error.message}.` : undefined;
   if (!isTable) {
-    return `Solid lines are triggers. ${failure ?? `Dashed lines are calls seen in ${of}; red lines had errors.`}`;
+    return t`Solid lines are triggers. ${failure ?? t`Dashed lines are calls seen in ${of}; red lines had errors.`}`;
   }
   if (failure !== undefined) return failure;
-  if (seen?.isPart !== true) return `Calls and failures are counted in ${of}.`;
-  return `Calls and failures are counted in only ${of}, so the numbers are lower bounds (≥).`;
+  if (seen?.isPart !== true) return t`Calls and failures are counted in ${of}.`;
+  return t`Calls and failures are counted in only ${of}, so the numbers are lower bounds (≥).`;
 }

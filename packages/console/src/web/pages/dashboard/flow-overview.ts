@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 import { type Graph, type GraphNode, graphOf, type TriggerFacts } from "../../model/flow-graph.ts";
 import { isThing } from "../../model/node-kinds.ts";
@@ -97,6 +98,6 @@ function wholeOf({ own, triggers, figures, seen, cronTexts }: OverviewSources): 
 function callsNote({ kind, calls, errors }: GraphNode): string | undefined {
   if (kind !== "function") return undefined;
   return errors > 0
-    ? `${calls.toLocaleString("en-GB")} calls, ${errors.toLocaleString("en-GB")} failed`
-    : `${calls.toLocaleString("en-GB")} calls`;
+    ? t`${calls.toLocaleString("en-GB")} calls, ${errors.toLocaleString("en-GB")} failed`
+    : t`${calls.toLocaleString("en-GB")} calls`;
 }

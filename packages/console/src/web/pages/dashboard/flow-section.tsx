@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { useCronTexts } from "../../lib/cron-text.ts";
 import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
@@ -49,11 +50,11 @@ export default function FlowSection({
   const isTable = view === "table" || isNarrow;
   return (
     <Section
-      title="Application flow"
+      title={t`Application flow`}
       controls={
         !isNarrow && (
           <FilterTabs
-            label="Flow as"
+            label={t`Flow as`}
             value={view ?? "diagram"}
             onChange={(next) =>
               void navigate({
@@ -62,8 +63,8 @@ export default function FlowSection({
               })
             }
             tabs={[
-              { value: "diagram", label: "Diagram" },
-              { value: "table", label: "Table" },
+              { value: "diagram", label: t`Diagram` },
+              { value: "table", label: t`Table` },
             ]}
           />
         )
@@ -72,7 +73,7 @@ export default function FlowSection({
       <DataRegion
         loading={!isLoaded || !triggers.loaded}
         empty={flow.nodes.length === 0}
-        emptyState={<p className="py-6 text-center text-ink-2">No worker has registered a function yet.</p>}
+        emptyState={<p className="py-6 text-center text-ink-2">{t`No worker has registered a function yet.`}</p>}
       >
         {isTable ? <FlowTable flow={flow} isPart={seen.data?.isPart === true} /> : <FlowDiagram flow={flow} />}
         <p className="mt-2 text-[11px] text-ink-3">{flowNote({ isTable, seen: seen.data, error: seen.error })}</p>

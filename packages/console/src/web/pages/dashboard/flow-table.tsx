@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import { atLeast } from "../../lib/at-least.ts";
 import type { Graph } from "../../model/flow-graph.ts";
 import { cn } from "../../ui/cn.ts";
@@ -23,10 +24,10 @@ export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isP
   return (
     <div className="overflow-x-auto">
       <table className="w-full">
-        <caption className="sr-only">Call graph</caption>
+        <caption className="sr-only">{t`Call graph`}</caption>
         <thead className="text-[12px] text-ink-3">
           <tr className="border-line border-b">
-            {["From", "To", "Via", "Calls", "Failed"].map((name, at) => (
+            {[t`From`, t`To`, t`Via`, t`Calls`, t`Failed`].map((name, at) => (
               <th
                 key={name}
                 scope="col"
@@ -47,7 +48,7 @@ export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isP
               <td className="py-1 pr-3">{cell(from)}</td>
               <td className="py-1 pr-3">{cell(to)}</td>
               <td className="hidden py-1 pr-3 text-ink-2 sm:table-cell">
-                {kind === "declared" ? `${nodes.get(from)?.triggerType} trigger` : "seen in traces"}
+                {kind === "declared" ? t`${nodes.get(from)?.triggerType ?? ""} trigger` : t`seen in traces`}
               </td>
               <td className="text-right font-mono text-[12px]">{kind === "declared" ? "–" : atLeast(calls, isPart)}</td>
               <td
@@ -63,7 +64,7 @@ export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isP
             <tr key={id} className="border-line/60 border-b">
               <td className="py-1 pr-3">{cell(id)}</td>
               <td colSpan={4} className="text-ink-3">
-                no calls seen
+                {t`no calls seen`}
               </td>
             </tr>
           ))}

@@ -1,4 +1,5 @@
 import { maskText } from "@svc-runtime/protocol/secrets";
+import { plural, t } from "../../labels/translate.ts";
 import { percent } from "../../lib/percent.ts";
 import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 import type { GoneWorker, Worker } from "../../lib/worker-history.ts";
@@ -121,10 +122,10 @@ const segment = encodeURIComponent;
 function alertIssue({ name, metric, current_value, threshold }: AlertState): Issue {
   const number = (value: number): string => value.toLocaleString("en-GB", { maximumFractionDigits: 2 });
   const now = current_value == null ? "unknown" : number(current_value);
-  const detail = `${metric} is ${now}, threshold ${number(threshold)}`;
+  const detail = t`${metric} is ${now}, threshold ${number(threshold)}`;
   return {
     key: `alert ${name}`,
-    title: `Alert ${name} is firing`,
+    title: t`Alert ${name} is firing`,
     detail,
     href: "/config?section=alerts",
     tone: "danger",
@@ -137,7 +138,7 @@ function healthIssues(health: HealthState | undefined): readonly Issue[] {
     .map(([name, { status, details }]) => ({
       ...{
         key: `health ${name} ${status}`,
-        title: `${name} is ${status}`,
+        title: t`${name} is ${status}`,
         detail: details,
         href: "/config?section=health",
       },
@@ -157,20 +158,20 @@ function workerIssues({ workers, disconnected, nowMs }: IssueSources): readonly 
     .map(({ worker: { id, name, function_count } }) => ({
       ...{
         key: `lost ${id}`,
-        title: `Worker ${name} disconnected`,
-        detail: `It provided ${function_count} ${function_count === 1 ? "function" : "functions"}`,
+        title: t`Worker ${name} disconnected`,
+        detail: plural(function_count, "It provided # function", "It provided # functions"),
       },
       ...{ href: `/workers/${segment(id)}`, tone: "danger" },
     }));
 }
 
 function errorRateIssue({ function_id, calls, errors, error_rate }: FunctionFigures): Issue {
-  const detail = `${errors.toLocaleString("en-GB")} of ${calls.toLocaleString("en-GB")} calls failed (${percent(error_rate)})`;
+  const detail = t`${errors.toLocaleString("en-GB")} of ${calls.toLocaleString("en-GB")} calls failed (${percent(error_rate)})`;
   const href = `/traces?fn=${segment(function_id)}&failed=true`;
   return {
     key: `errors ${function_id}`,
     functionId: function_id,
-    title: `${function_id} is failing`,
+    title: t`${function_id} is failing`,
     detail,
     href,
     tone: error_rate > 0.5 ? "danger" : "warn",
@@ -178,11 +179,11 @@ function errorRateIssue({ function_id, calls, errors, error_rate }: FunctionFigu
 }
 
 function deadLetterIssue({ queue, dead, deadFunctionId }: QueueState): Issue {
-  const detail = `${dead.toLocaleString("en-GB")} ${dead === 1 ? "job" : "jobs"} exhausted all attempts`;
+  const detail = plural(dead, "# job exhausted all attempts", "# jobs exhausted all attempts");
   return {
     key: `dead ${queue}`,
     functionId: deadFunctionId,
-    title: `Dead letters in ${queue}`,
+    title: t`Dead letters in ${queue}`,
     detail,
     href: `/queues/${segment(queue)}?tab=dead`,
     tone: "warn",
@@ -190,11 +191,11 @@ function deadLetterIssue({ queue, dead, deadFunctionId }: QueueState): Issue {
 }
 
 function cronIssue({ trigger_id, function_id, last_run }: CronState): Issue {
-  const detail = maskText(last_run?.error ?? "The last run failed");
+  const detail = maskText(last_run?.error ?? t`The last run failed`);
   return {
     key: `cron ${trigger_id}`,
     functionId: function_id,
-    title: `Cron run of ${function_id} failed`,
+    title: t`Cron run of ${function_id} failed`,
     detail,
     href: `/triggers/${segment(trigger_id)}`,
     tone: "warn",

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { t } from "../../labels/translate.ts";
 import { isMissingFunction } from "../../lib/use-polled-call.ts";
 import { DataRegion, SkeletonRows } from "../../ui/data-region.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -30,7 +31,7 @@ export function ListSection<Row>({
   return (
     <Section title={title} controls={link}>
       {isMissingFunction(error) ? (
-        <p className="py-3 text-ink-2">No traces are stored: the engine runs without svc-observability.</p>
+        <p className="py-3 text-ink-2">{t`No traces are stored: the engine runs without svc-observability.`}</p>
       ) : (
         <DataRegion
           loading={isPending}

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { plural, t } from "../../labels/translate.ts";
 import { CALLS_BY_CONSOLES } from "../../lib/calls-by-consoles.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import type { TraceSummary } from "../../model/trace-types.ts";
@@ -19,7 +20,7 @@ function NamedSlowestSpan({ trace }: { readonly trace: TraceSummary }) {
   const { services, span_count: spanCount } = trace;
   const summary = (
     <p className="truncate text-[12px] text-ink-2">
-      {services.join(", ")} · {spanCount.toLocaleString("en-GB")} {spanCount === 1 ? "span" : "spans"}
+      {plural(spanCount, "{0} · # span", "{0} · # spans", services.join(", "))}
     </p>
   );
   return (
@@ -41,7 +42,7 @@ export function SlowestSection({ rangeMs }: { readonly rangeMs: number }) {
   );
   return (
     <ListSection
-      title="Slowest traces"
+      title={t`Slowest traces`}
       link={
         <Link
           to="/traces/{-$traceId}/{-$spanId}"
@@ -49,12 +50,12 @@ export function SlowestSection({ rangeMs }: { readonly rangeMs: number }) {
           search={{ sort: "duration" }}
           className="text-[12px] text-accent underline"
         >
-          All traces by duration
+          {t`All traces by duration`}
         </Link>
       }
       query={query}
       rows={query.data?.spans}
-      none="No calls in this time range"
+      none={t`No calls in this time range`}
     >
       {({ trace_id, name, trace, start_time_ms }) => (
         <ListRow

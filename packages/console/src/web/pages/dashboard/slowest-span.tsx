@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { t } from "../../labels/translate.ts";
 import { batchedCall } from "../../lib/batched-call.ts";
 import { slowestPart } from "../../model/critical-path.ts";
 import { buildForest } from "../../model/span-forest.ts";
@@ -34,7 +35,7 @@ export default function SlowestSpan({
   if (data == null) return children;
   return (
     <p className="min-h-6 truncate text-[12px] text-ink-2 leading-6">
-      most time in{" "}
+      {t`most time in`}{" "}
       <Link
         to="/traces/{-$traceId}/{-$spanId}"
         params={{ traceId, spanId: data.node.id }}
@@ -42,7 +43,10 @@ export default function SlowestSpan({
       >
         {data.node.name}
       </Link>{" "}
-      ({data.node.service}): <Duration ms={data.selfMs} />
+      {"("}
+      {data.node.service}
+      {"): "}
+      <Duration ms={data.selfMs} />
     </p>
   );
 }

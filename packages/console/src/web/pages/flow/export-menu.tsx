@@ -1,4 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
+import { t } from "../../labels/translate.ts";
 import { downloadBlob } from "../../lib/download-blob.ts";
 import type { Graph } from "../../model/flow-graph.ts";
 import { graphJson, pngOf, svgOf } from "./flow-export.ts";
@@ -32,22 +33,22 @@ export function ExportMenu({
   return (
     <>
       <select
-        aria-label="Export the graph"
+        aria-label={t`Export the graph`}
         className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5"
         value=""
         disabled={graph.nodes.length === 0}
         onChange={(event) => save.mutate(event.target.value as Format)}
       >
         <option value="" disabled>
-          Export…
+          {t`Export…`}
         </option>
-        <option value="svg">as SVG</option>
-        <option value="png">as PNG</option>
-        <option value="json">as JSON</option>
+        <option value="svg">{t`as SVG`}</option>
+        <option value="png">{t`as PNG`}</option>
+        <option value="json">{t`as JSON`}</option>
       </select>
       {save.error !== null && (
         <span role="alert" className="text-danger">
-          Failed to export: {save.error.message}
+          {t`Failed to export: ${save.error.message}`}
         </span>
       )}
     </>

@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import "@xyflow/react/dist/style.css";
 import "./flow-canvas.css";
 import {
@@ -128,8 +129,8 @@ export default function FlowCanvas({
     const next = ids[Math.min(Math.max(from + step, 0), ids.length - 1)];
     if (next !== undefined) void focusNode(next);
   };
-  useHotkey("j", "Next node of the graph", () => focusNeighbour(1), "Flow");
-  useHotkey("k", "Previous node of the graph", () => focusNeighbour(-1), "Flow");
+  useHotkey("j", t`Next node of the graph`, () => focusNeighbour(1), t`Flow`);
+  useHotkey("k", t`Previous node of the graph`, () => focusNeighbour(-1), t`Flow`);
   /** Handles keys of the focused node. React Flow handles the arrow keys that move a selected node. */
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
     const id =
@@ -177,7 +178,7 @@ export default function FlowCanvas({
         <MiniMap
           pannable
           zoomable
-          ariaLabel="Overview of the graph"
+          ariaLabel={t`Overview of the graph`}
           className="max-md:hidden"
           style={{ width: 140, height: 90 }}
         />

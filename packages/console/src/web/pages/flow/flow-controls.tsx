@@ -1,4 +1,5 @@
 import type { SearchOf } from "../../app/search.ts";
+import { t } from "../../labels/translate.ts";
 import type { Graph } from "../../model/flow-graph.ts";
 import { Button } from "../../ui/button.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
@@ -45,42 +46,42 @@ export function FlowControls({
   const { q = "", hops, range = defaultRange, system = false, dir = "lr", view, layers } = search;
   return (
     <>
-      {isPart && <Button onClick={onWhole}>Whole system</Button>}
-      {hops !== undefined && <Button onClick={() => onSearch({ hops: undefined })}>Show all nodes</Button>}
+      {isPart && <Button onClick={onWhole}>{t`Whole system`}</Button>}
+      {hops !== undefined && <Button onClick={() => onSearch({ hops: undefined })}>{t`Show all nodes`}</Button>}
       <FilterTabs
-        label="View"
+        label={t`View`}
         value={view ?? "graph"}
         onChange={(next) => onSearch({ view: next === "list" ? "list" : undefined })}
         tabs={[
-          { value: "graph", label: "Graph" },
-          { value: "list", label: "List" },
+          { value: "graph", label: t`Graph` },
+          { value: "list", label: t`List` },
         ]}
       />
       <span className="flex-1 max-sm:hidden" />
       <MoreTools>
         <LayersMenu shown={layers} onChange={(next) => onSearch({ layers: next })} />
         <GroupsMenu groups={groups} closed={closed} onChange={(next) => onSearch({ closed: next })} />
-        <label className="flex items-center gap-1.5 text-ink-2" title="Functions and triggers of the engine itself">
+        <label className="flex items-center gap-1.5 text-ink-2" title={t`Functions and triggers of the engine itself`}>
           <input
             type="checkbox"
             checked={system}
             onChange={(event) => onSearch({ system: event.target.checked || undefined })}
           />
-          System
+          {t`System`}
         </label>
         {view === undefined && (
           <>
             <select
-              aria-label="Direction"
+              aria-label={t`Direction`}
               className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5"
               value={dir}
               onChange={(event) => onSearch({ dir: event.target.value === "tb" ? "tb" : undefined })}
             >
-              <option value="lr">Left to right</option>
-              <option value="tb">Top to bottom</option>
+              <option value="lr">{t`Left to right`}</option>
+              <option value="tb">{t`Top to bottom`}</option>
             </select>
             <Button disabledReason={resetRefusal} onClick={onReset}>
-              Reset layout
+              {t`Reset layout`}
             </Button>
           </>
         )}
@@ -93,7 +94,7 @@ export function FlowControls({
         withAbsolute={false}
         onChange={(next) => onSearch({ range: next.range })}
       />
-      <SearchBox label="Search the flow" value={q} onChange={(next) => onSearch({ q: next || undefined })} />
+      <SearchBox label={t`Search the flow`} value={q} onChange={(next) => onSearch({ q: next || undefined })} />
     </>
   );
 }

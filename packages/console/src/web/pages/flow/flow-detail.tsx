@@ -1,4 +1,6 @@
 import type { ReactNode } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { type Graph, type GraphNode, NOW_SECONDS } from "../../model/flow-graph.ts";
 import { isCalled, isThing, KIND_NAMES } from "../../model/node-kinds.ts";
 import { Button } from "../../ui/button.tsx";
@@ -36,9 +38,9 @@ export function FlowDetail({
   return (
     <div className="flex flex-col gap-4 p-4">
       <dl className="grid grid-cols-[6rem_minmax(0,1fr)] gap-y-1.5">
-        <dt className="text-ink-2">Kind</dt>
+        <dt className="text-ink-2">{t`Kind`}</dt>
         <dd>{KIND_NAMES[node.kind]}</dd>
-        <dt className="text-ink-2">Name</dt>
+        <dt className="text-ink-2">{t`Name`}</dt>
         <dd>
           <HrefLink href={node.href} className="break-all font-mono text-accent underline">
             {node.label}
@@ -46,23 +48,25 @@ export function FlowDetail({
         </dd>
         {node.expression !== undefined && (
           <>
-            <dt className="text-ink-2">Expression</dt>
+            <dt className="text-ink-2">{t`Expression`}</dt>
             <dd className="font-mono">{node.expression}</dd>
           </>
         )}
         {isCalled(node) && (
           <>
-            <dt className="text-ink-2">Calls</dt>
+            <dt className="text-ink-2">{t`Calls`}</dt>
             <dd>
-              {node.calls.toLocaleString("en-GB")} in the range
-              {node.errors > 0 && <span className="text-danger">, {node.errors.toLocaleString("en-GB")} failed</span>}
-              {node.now.calls > 0 && `; ${node.now.calls} in the last ${NOW_SECONDS} s`}
+              {t`${node.calls.toLocaleString("en-GB")} in the range`}
+              {node.errors > 0 && (
+                <span className="text-danger">{t`, ${node.errors.toLocaleString("en-GB")} failed`}</span>
+              )}
+              {node.now.calls > 0 && t`; ${node.now.calls} in the last ${NOW_SECONDS} s`}
             </dd>
           </>
         )}
         {node.note !== undefined && (
           <>
-            <dt className="text-ink-2">Note</dt>
+            <dt className="text-ink-2">{t`Note`}</dt>
             <dd className={isThing(node) ? "break-words text-ink-2" : "break-words text-danger"}>{node.note}</dd>
           </>
         )}
@@ -73,36 +77,36 @@ export function FlowDetail({
             href={`${node.href}?tab=invoke`}
             className="inline-flex h-7 items-center rounded-md border border-line px-2.5 hover:bg-hover"
           >
-            Invoke
+            {t`Invoke`}
           </HrefLink>
         )}
         {node.members === undefined ? (
-          <Button onClick={() => onFlow(node.id)}>Show downstream only</Button>
+          <Button onClick={() => onFlow(node.id)}>{t`Show downstream only`}</Button>
         ) : (
-          <Button onClick={() => onExpand(node.id.replace(/^group /, ""))}>Expand the group</Button>
+          <Button onClick={() => onExpand(node.id.replace(/^group /, ""))}>{t`Expand the group`}</Button>
         )}
         {groupsWith(groups, node).map(({ key, by, name, count }) => (
           <Button key={key} onClick={() => onCollapse(key)}>
-            Collapse {by} {name} ({count})
+            {t`Collapse ${by} ${name} (${count})`}
           </Button>
         ))}
         <label className="flex items-center gap-1.5 text-ink-2">
-          Show neighbours within
+          {t`Show neighbours within`}
           <select
             className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5 text-ink"
             value={hops ?? ""}
             onChange={(event) => onHops(event.target.value === "" ? undefined : Number(event.target.value))}
           >
-            <option value="">any distance</option>
-            <option value="1">1 step</option>
-            <option value="2">2 steps</option>
-            <option value="3">3 steps</option>
+            <option value="">{t`any distance`}</option>
+            <option value="1">{t`1 step`}</option>
+            <option value="2">{t`2 steps`}</option>
+            <option value="3">{t`3 steps`}</option>
           </select>
         </label>
       </div>
       {node.members !== undefined && (
         <section>
-          <h3 className="mb-1 font-medium text-ink-2">Functions and triggers</h3>
+          <h3 className="mb-1 font-medium text-ink-2">{t`Functions and triggers`}</h3>
           <ul className="flex flex-col gap-1">
             {node.members.map(({ id, label, href }) => (
               <li key={id}>
@@ -117,8 +121,8 @@ export function FlowDetail({
           </ul>
         </section>
       )}
-      <Neighbours title="Upstream" edges={before} idOf={({ from }) => from} {...{ graph, isSample, onSelect }} />
-      <Neighbours title="Downstream" edges={after} idOf={({ to }) => to} {...{ graph, isSample, onSelect }} />
+      <Neighbours title={t`Upstream`} edges={before} idOf={({ from }) => from} {...{ graph, isSample, onSelect }} />
+      <Neighbours title={t`Downstream`} edges={after} idOf={({ to }) => to} {...{ graph, isSample, onSelect }} />
     </div>
   );
 }
@@ -156,8 +160,9 @@ function Neighbours({
                 {node?.label ?? id}
               </button>
               <span className="text-[12px] text-ink-3">
-                {node !== undefined && KIND_NAMES[node.kind]},{" "}
-                {edge.kind === "declared" ? "declared" : `seen ${countText(edge, isSample)}`}
+                {edge.kind === "declared"
+                  ? rich`${node !== undefined && KIND_NAMES[node.kind]}, declared`
+                  : rich`${node !== undefined && KIND_NAMES[node.kind]}, seen ${countText(edge, isSample)}`}
               </span>
             </li>
           );

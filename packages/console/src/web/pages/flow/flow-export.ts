@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import type { Graph } from "../../model/flow-graph.ts";
 import { KIND_NAMES } from "../../model/node-kinds.ts";
 import { NODE, type Positions } from "./layout/positions.ts";
@@ -72,7 +73,7 @@ export async function pngOf(svg: string): Promise<Blob> {
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) =>
     canvas.toBlob(
-      (blob) => (blob === null ? reject(new Error("the browser could not draw the image")) : resolve(blob)),
+      (blob) => (blob === null ? reject(new Error(t`the browser could not draw the image`)) : resolve(blob)),
       "image/png",
     ),
   );

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import type { Graph, GraphNode } from "../../model/flow-graph.ts";
 import { isCalled, KIND_NAMES } from "../../model/node-kinds.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
@@ -21,32 +22,32 @@ export function FlowList({
     const names = (ids: readonly string[]): string =>
       [...new Set(ids)].map((id) => labels.get(id) ?? id).join(", ") || "–";
     return [
-      { key: "name", header: "Name", width: "minmax(10rem,2fr)", cell: (node) => <NameCell node={node} /> },
-      { key: "kind", header: "Kind", width: "8rem", cell: ({ kind }) => KIND_NAMES[kind] },
+      { key: "name", header: t`Name`, width: "minmax(10rem,2fr)", cell: (node) => <NameCell node={node} /> },
+      { key: "kind", header: t`Kind`, width: "8rem", cell: ({ kind }) => KIND_NAMES[kind] },
       {
         key: "from",
-        header: "Upstream",
+        header: t`Upstream`,
         width: "minmax(8rem,2fr)",
         from: 900,
         cell: ({ id }) => names(graph.edges.filter(({ to }) => to === id).map(({ from }) => from)),
       },
       {
         key: "to",
-        header: "Downstream",
+        header: t`Downstream`,
         width: "minmax(8rem,2fr)",
         from: 900,
         cell: ({ id }) => names(graph.edges.filter(({ from }) => from === id).map(({ to }) => to)),
       },
       {
         key: "calls",
-        header: "Calls",
+        header: t`Calls`,
         width: "5rem",
         align: "right",
         cell: (node) => (isCalled(node) ? node.calls.toLocaleString("en-GB") : "–"),
       },
       {
         key: "errors",
-        header: "Failed",
+        header: t`Failed`,
         width: "5rem",
         align: "right",
         from: 640,
@@ -57,7 +58,7 @@ export function FlowList({
   const rows = found === undefined ? graph.nodes : graph.nodes.filter(({ id }) => found.has(id));
   return (
     <DataTable
-      label="Flow"
+      label={t`Flow`}
       columns={columns}
       rows={rows}
       idOf={({ id }) => id}

@@ -1,4 +1,6 @@
 import { Group, Layers } from "lucide-react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 import { PopoverButton } from "../../ui/popover.tsx";
 import type { FlowGroup } from "./model/groups.ts";
@@ -20,7 +22,7 @@ export function LayersMenu({
     <PopoverButton
       icon={<Layers aria-hidden className="size-3.5" />}
       opens={{
-        label: "Layers",
+        label: t`Layers`,
         className: "flex w-56 flex-col",
         content: () =>
           LAYERS.map((layer) => (
@@ -33,7 +35,7 @@ export function LayersMenu({
           )),
       }}
     >
-      Layers{shown.length < LAYERS.length && ` (${shown.length} of ${LAYERS.length})`}
+      {shown.length < LAYERS.length ? t`Layers (${shown.length} of ${LAYERS.length})` : t`Layers`}
     </PopoverButton>
   );
 }
@@ -52,23 +54,25 @@ export function GroupsMenu({
   return (
     <PopoverButton
       icon={<Group aria-hidden className="size-3.5" />}
-      disabledReason={groups.length === 0 ? "No two functions share a worker or a prefix" : undefined}
+      disabledReason={groups.length === 0 ? t`No two functions share a worker or a prefix` : undefined}
       opens={{
-        label: "Collapse groups",
+        label: t`Collapse groups`,
         className: "flex max-h-96 w-72 flex-col overflow-auto",
         content: () => (
           <>
             <div className="mb-1 flex gap-1 border-line border-b pb-2">
-              <Button onClick={() => onChange(keysOf("worker"))}>Collapse workers</Button>
-              <Button onClick={() => onChange(keysOf("prefix"))}>Collapse prefixes</Button>
+              <Button onClick={() => onChange(keysOf("worker"))}>{t`Collapse workers`}</Button>
+              <Button onClick={() => onChange(keysOf("prefix"))}>{t`Collapse prefixes`}</Button>
               <Button disabled={closed.length === 0} onClick={() => onChange([])}>
-                Expand all
+                {t`Expand all`}
               </Button>
             </div>
             {groups.map(({ key, by, name, count }) => (
               <CheckboxRow
                 key={key}
-                label={`${by === "worker" ? "Worker" : "Prefix"} ${name} (${count} functions)`}
+                label={
+                  by === "worker" ? t`Worker ${name} (${count} functions)` : t`Prefix ${name} (${count} functions)`
+                }
                 isChecked={closed.includes(key)}
                 onChange={(isOn) => onChange(isOn ? [...closed, key] : closed.filter((each) => each !== key))}
               />
@@ -77,7 +81,7 @@ export function GroupsMenu({
         ),
       }}
     >
-      Groups{closed.length > 0 && ` (${closed.length})`}
+      {rich`Groups${closed.length > 0 && ` (${closed.length})`}`}
     </PopoverButton>
   );
 }

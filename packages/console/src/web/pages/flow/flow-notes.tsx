@@ -1,3 +1,5 @@
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { EmptyState } from "../../ui/data-region.tsx";
 import type { SavedLayout } from "./layout/use-saved-layout.ts";
 import { SaveStatus } from "./save-status.tsx";
@@ -17,37 +19,37 @@ export function FlowNotes({
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b px-4 py-1 text-[12px]">
       <span className="flex items-center gap-3 text-ink-2">
         <span className="flex items-center gap-1.5">
-          <span aria-hidden className="w-6 border-line-strong border-t-2" /> Declared
+          <span aria-hidden className="w-6 border-line-strong border-t-2" /> {t`Declared`}
         </span>
         <span className="flex items-center gap-1.5">
-          <span aria-hidden className="w-6 border-line-strong border-t-2 border-dashed" /> Seen in traces
+          <span aria-hidden className="w-6 border-line-strong border-t-2 border-dashed" /> {t`Seen in traces`}
         </span>
       </span>
       {notObserved === undefined ? (
         observed !== undefined && (
           <span className="text-ink-3">
             {observed.isSample
-              ? `Edges are sampled: counted in ${observed.read} of ${observed.total.toLocaleString("en-GB")} traces, so numbers are lower bounds (≥)`
-              : `Edges are counted in all ${observed.total.toLocaleString("en-GB")} traces`}
+              ? t`Edges are sampled: counted in ${observed.read} of ${observed.total.toLocaleString("en-GB")} traces, so numbers are lower bounds (≥)`
+              : t`Edges are counted in all ${observed.total.toLocaleString("en-GB")} traces`}
           </span>
         )
       ) : (
         <span role="alert" className="text-warn">
-          Failed to load calls: {notObserved}.{" "}
+          {t`Failed to load calls: ${notObserved}.`}{" "}
           <button type="button" className="underline" onClick={retry}>
-            Try again
+            {t`Try again`}
           </button>
         </span>
       )}
       {missing.map(({ what, why }) => (
         <span key={what} role="alert" className="text-warn">
-          {what} may be incomplete: {why}.{" "}
+          {t`${what} may be incomplete: ${why}.`}{" "}
           <button type="button" className="underline" onClick={retry}>
-            Try again
+            {t`Try again`}
           </button>
         </span>
       ))}
-      {found !== undefined && <span role="status">{found} found</span>}
+      {found !== undefined && <span role="status">{t`${found} found`}</span>}
       <span className="flex-1" />
       {layout !== undefined && <SaveStatus layout={layout} />}
     </div>
@@ -56,8 +58,8 @@ export function FlowNotes({
 
 export function NodeNotFound({ id }: { readonly id: string }) {
   return (
-    <EmptyState title="Node not found">
-      <code className="break-all">{id}</code> does not exist now, or the current filters hide it.
+    <EmptyState title={t`Node not found`}>
+      {rich`${<code className="break-all">{id}</code>} does not exist now, or the current filters hide it.`}
     </EmptyState>
   );
 }

@@ -1,5 +1,7 @@
 import { lazy, Suspense } from "react";
 import { useHello } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { ENABLE_FLOW } from "../../model/example-commands.ts";
 import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -10,7 +12,7 @@ export default function FlowPage() {
   const hello = useHello();
   if (hello === undefined) {
     return (
-      <Page title="Flow">
+      <Page title={t`Flow`}>
         <div className="p-4">
           <SkeletonRows rows={6} />
         </div>
@@ -19,16 +21,15 @@ export default function FlowPage() {
   }
   if (!hello.flow_enabled) {
     return (
-      <Page title="Flow">
-        <EmptyState title="The Flow page is disabled" snippet={ENABLE_FLOW}>
-          It shows triggers, functions and the resources that functions use as a graph. Start the console with{" "}
-          <code>--enable-flow</code> to enable it.
+      <Page title={t`Flow`}>
+        <EmptyState title={t`The Flow page is disabled`} snippet={ENABLE_FLOW}>
+          {rich`It shows triggers, functions and the resources that functions use as a graph. Start the console with ${<code>--enable-flow</code>} to enable it.`}
         </EmptyState>
       </Page>
     );
   }
   return (
-    <Suspense fallback={<Page title="Flow">{null}</Page>}>
+    <Suspense fallback={<Page title={t`Flow`}>{null}</Page>}>
       <FlowView />
     </Suspense>
   );

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { t } from "../../labels/translate.ts";
 import { rangeMs } from "../../lib/time-range.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import type { Graph, GraphNode } from "../../model/flow-graph.ts";
@@ -105,10 +106,10 @@ export default function FlowView() {
     });
   const filtered =
     flowId !== undefined && graph.nodes.length === 0
-      ? { what: `“${flowId}” does not exist now.`, clear: () => openFlow(undefined) }
+      ? { what: t`“${flowId}” does not exist now.`, clear: () => openFlow(undefined) }
       : whole.nodes.length > 0
         ? {
-            what: q === "" ? "No node is in the selected layers." : `No node matches “${q}”.`,
+            what: q === "" ? t`No node is in the selected layers.` : t`No node matches “${q}”.`,
             clear: () => change({ q: undefined, layers: undefined }),
           }
         : undefined;
@@ -120,8 +121,8 @@ export default function FlowView() {
       empty={graph.nodes.length === 0 || (view === "list" && found?.size === 0)}
       filtered={filtered}
       emptyState={
-        <EmptyState title="Nothing to show" snippet={SNIPPET}>
-          This page shows the functions and triggers of connected workers, and the calls between them.
+        <EmptyState title={t`Nothing to show`} snippet={SNIPPET}>
+          {t`This page shows the functions and triggers of connected workers, and the calls between them.`}
         </EmptyState>
       }
     >
@@ -129,10 +130,10 @@ export default function FlowView() {
         <FlowList {...{ graph, found, selected: focus }} onSelect={select} />
       ) : positions === undefined ? (
         <p role="status" className="p-4 text-ink-3">
-          Laying out the graph…
+          {t`Laying out the graph…`}
         </p>
       ) : (
-        <Suspense fallback={<p className="p-4 text-ink-3">Loading the graph…</p>}>
+        <Suspense fallback={<p className="p-4 text-ink-3">{t`Loading the graph…`}</p>}>
           <FlowCanvas
             {...{ graph: ordered, positions, lit, lookOf }}
             isSample={data.observed?.isSample === true}
@@ -153,7 +154,7 @@ export default function FlowView() {
   );
   return (
     <Page
-      title="Flow"
+      title={t`Flow`}
       subject={flowId}
       count={loaded ? graph.nodes.length : undefined}
       controls={

@@ -1,3 +1,5 @@
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { isModuleMissing } from "../../ui/module-missing.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import type { SavedLayout } from "./layout/use-saved-layout.ts";
@@ -15,42 +17,32 @@ export function SaveStatus({ layout: { state, saveAnyway, reload } }: { readonly
     case "saved":
       return (
         <span className="text-ink-3">
-          {state.atMs === undefined ? (
-            "Automatic layout"
-          ) : (
-            <>
-              Layout saved <Timestamp ms={state.atMs} withMs={false} />
-            </>
-          )}
+          {state.atMs === undefined
+            ? t`Automatic layout`
+            : rich`Layout saved ${<Timestamp ms={state.atMs} withMs={false} />}`}
         </span>
       );
     case "waiting":
     case "saving":
-      return <span className="text-ink-3">Saving the layout…</span>;
+      return <span className="text-ink-3">{t`Saving the layout…`}</span>;
     case "conflict":
       return (
         <span role="alert" className="flex flex-wrap gap-x-2 text-warn">
-          Another browser saved this layout. {action("Load it", reload)} {action("Overwrite it", saveAnyway)}
+          {rich`Another browser saved this layout. ${action(t`Load it`, reload)} ${action(t`Overwrite it`, saveAnyway)}`}
         </span>
       );
     case "refused":
-      return <span className="text-warn">Layout not saved: {state.reason}.</span>;
+      return <span className="text-warn">{t`Layout not saved: ${state.reason}.`}</span>;
     case "load-failed":
     case "save-failed":
       return (
         <span role="alert" className="flex flex-wrap gap-x-2 text-danger">
-          {isModuleMissing(state.error) ? (
-            <>
-              The layout cannot be saved: the engine runs without svc-state. Add{" "}
-              <code>workers: [&#123; name: svc-state &#125;]</code> to its config.yaml.
-            </>
-          ) : (
-            <>
-              {state.kind === "load-failed" ? "Failed to load the layout" : "Failed to save the layout"}:{" "}
-              {state.error.message}.
-            </>
-          )}{" "}
-          {action("Try again", state.kind === "load-failed" ? reload : saveAnyway)}
+          {isModuleMissing(state.error)
+            ? rich`The layout cannot be saved: the engine runs without svc-state. Add ${<code>workers: [&#123; name: svc-state &#125;]</code>} to its config.yaml.`
+            : state.kind === "load-failed"
+              ? t`Failed to load the layout: ${state.error.message}.`
+              : t`Failed to save the layout: ${state.error.message}.`}{" "}
+          {action(t`Try again`, state.kind === "load-failed" ? reload : saveAnyway)}
         </span>
       );
   }

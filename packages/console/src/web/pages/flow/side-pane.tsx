@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
+import { t } from "../../labels/translate.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { Button } from "../../ui/button.tsx";
 
@@ -16,7 +17,7 @@ export function SidePane({
   readonly onClose: () => void;
   readonly children: ReactNode;
 }) {
-  useHotkey("Escape", "Close the details", onClose, "Flow");
+  useHotkey("Escape", t`Close the details`, onClose, t`Flow`);
   return (
     <section
       aria-label={title}
@@ -26,7 +27,7 @@ export function SidePane({
         <h2 className="min-w-0 flex-1 truncate font-medium">{title}</h2>
         <Button
           look="ghost"
-          aria-label="Close the details"
+          aria-label={t`Close the details`}
           onClick={onClose}
           icon={<X aria-hidden className="size-4" />}
         />

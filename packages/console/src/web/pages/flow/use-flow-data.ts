@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { ApiFailure } from "../../lib/api.ts";
 import { batchedCall } from "../../lib/batched-call.ts";
 import { CALLS_BY_CONSOLES } from "../../lib/calls-by-consoles.ts";
@@ -182,15 +183,15 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
   return {
     loaded: functions.loaded && triggers.loaded,
     isComplete: [observed, queues, streams, scopes].every(({ data, error }) => data !== undefined || error !== null),
-    error: isRefused ? new ApiFailure("svc.functions", { code: "refused", message: refusal ?? "refused" }) : null,
+    error: isRefused ? new ApiFailure("svc.functions", { code: "refused", message: refusal ?? t`refused` }) : null,
     ...{ graph, observed: observed.data },
     notObserved: observed.error === null ? undefined : observed.error.message,
     missing: (
       [
-        ["Queues", queues.error],
-        ["Streams", streams.error],
-        ["State", scopes.error],
-        ["Call counts", figures.error],
+        [t`Queues`, queues.error],
+        [t`Streams`, streams.error],
+        [t`State`, scopes.error],
+        [t`Call counts`, figures.error],
       ] as const
     ).flatMap(([what, failure]) =>
       failure === null || isModuleMissing(failure) ? [] : [{ what, why: failure.message }],

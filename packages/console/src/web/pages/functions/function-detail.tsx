@@ -1,6 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense } from "react";
 import type { SearchOf } from "../../app/search.ts";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import type { FunctionItem } from "../../model/functions.ts";
 import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
@@ -33,9 +35,9 @@ export function FunctionDetail({
 }) {
   if (!isKnown) return <Loading />;
   const notRegistered = (
-    <EmptyState title="No live worker provides this function">
+    <EmptyState title={t`No live worker provides this function`}>
       <p>
-        <code className="break-all">{functionId}</code> is not registered. It appears when a worker registers it.
+        {rich`${<code className="break-all">{functionId}</code>} is not registered. It appears when a worker registers it.`}
       </p>
     </EmptyState>
   );
@@ -48,7 +50,7 @@ export function FunctionDetail({
   return (
     <div className="flex h-full min-h-0 flex-col">
       <Tabs
-        label="Function details"
+        label={t`Function details`}
         value={tab}
         onChange={(next) =>
           onSearch({ tab: next === "overview" ? undefined : next, ...(next === "history" ? {} : { inv: undefined }) })
@@ -56,12 +58,12 @@ export function FunctionDetail({
         tabs={[
           {
             value: "overview",
-            label: "Overview",
+            label: t`Overview`,
             content: item === undefined ? notRegistered : <OverviewTab item={item} stats={stats} />,
           },
           {
             value: "invoke",
-            label: "Invoke",
+            label: t`Invoke`,
             content: (
               <Suspense fallback={<Loading />}>
                 <InvokeTab
@@ -75,17 +77,21 @@ export function FunctionDetail({
               </Suspense>
             ),
           },
-          { value: "schema", label: "Schema", content: item === undefined ? notRegistered : <SchemaTab item={item} /> },
+          {
+            value: "schema",
+            label: t`Schema`,
+            content: item === undefined ? notRegistered : <SchemaTab item={item} />,
+          },
           {
             value: "history",
-            label: "History",
+            label: t`History`,
             content: (
               <Suspense fallback={<Loading />}>
                 <HistoryTab key={functionId} functionId={functionId} search={search} onSearch={onSearch} />
               </Suspense>
             ),
           },
-          { value: "logs", label: "Logs & traces", content: <RelatedPages functionId={functionId} /> },
+          { value: "logs", label: t`Logs & traces`, content: <RelatedPages functionId={functionId} /> },
         ]}
       />
     </div>
@@ -94,7 +100,7 @@ export function FunctionDetail({
 
 function Loading(): ReactNode {
   return (
-    <div role="status" aria-label="Loading" className="p-4">
+    <div role="status" aria-label={t`Loading`} className="p-4">
       <SkeletonRows rows={6} />
     </div>
   );
@@ -110,7 +116,7 @@ function RelatedPages({ functionId }: { readonly functionId: string }) {
           search={{ fn: functionId }}
           className="text-accent underline"
         >
-          Logs of this function
+          {t`Logs of this function`}
         </Link>
       </li>
       <li>
@@ -120,7 +126,7 @@ function RelatedPages({ functionId }: { readonly functionId: string }) {
           search={{ fn: functionId }}
           className="text-accent underline"
         >
-          Traces that call this function
+          {t`Traces that call this function`}
         </Link>
       </li>
       <li>
@@ -130,7 +136,7 @@ function RelatedPages({ functionId }: { readonly functionId: string }) {
           search={{ fn: functionId, failed: true }}
           className="text-accent underline"
         >
-          Failed traces that call this function
+          {t`Failed traces that call this function`}
         </Link>
       </li>
     </ul>

@@ -1,5 +1,6 @@
 import { ChevronDown, ChevronRight, CircleAlert, CircleCheck } from "lucide-react";
 import { useMemo, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import type { FunctionItem } from "../../model/functions.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { cn } from "../../ui/cn.ts";
@@ -51,7 +52,7 @@ export function FunctionsList({
   const selectedRow = rows.find((row) => row.kind === "function" && row.item.function_id === selectedId);
   return (
     <DataTable
-      label="Functions"
+      label={t`Functions`}
       columns={columns}
       rows={rows}
       total={rows.length}
@@ -72,7 +73,7 @@ export function FunctionsList({
             ) : (
               <ChevronRight aria-hidden className="size-3.5 shrink-0" />
             )}
-            <span className="truncate">{row.name === "" ? "(no prefix)" : row.name}</span>
+            <span className="truncate">{row.name === "" ? t`(no prefix)` : row.name}</span>
             <span className="font-mono text-[11px] text-ink-3">{row.count}</span>
           </button>
         ) : undefined
@@ -90,7 +91,7 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
     row.kind === "function" ? show(row.item) : null;
   const id: Column<FunctionRow> = {
     key: "id",
-    header: "Function ID",
+    header: t`Function ID`,
     width: "minmax(8rem,2fr)",
     cell: ofFunction(({ function_id, description }) => (
       <span
@@ -104,7 +105,7 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
   };
   const triggers: Column<FunctionRow> = {
     key: "triggers",
-    header: "Triggers",
+    header: t`Triggers`,
     width: "minmax(4.5rem,0.7fr)",
     cell: ofFunction((item) => (
       <span className={item.triggers.length === 0 ? "text-ink-3" : undefined} title={triggerSummary(item.triggers)}>
@@ -114,7 +115,7 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
   };
   const workers: Column<FunctionRow> = {
     key: "workers",
-    header: "Workers",
+    header: t`Workers`,
     width: "minmax(6rem,0.8fr)",
     from: 640,
     cell: ofFunction(({ workers: all, worker_name }) => (
@@ -126,7 +127,7 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
   };
   const status: Column<FunctionRow> = {
     key: "status",
-    header: "Status",
+    header: t`Status`,
     width: "5.5rem",
     cell: ofFunction((item) => (
       <Badge tone={STATUS_TONES[item.status] ?? "neutral"} title={STATUS_MEANINGS[item.status] ?? item.status}>
@@ -136,7 +137,7 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
   };
   const lastCall: Column<FunctionRow> = {
     key: "last",
-    header: "Last call",
+    header: t`Last call`,
     width: "7rem",
     from: 900,
     cell: ofFunction(({ function_id }) => <LastCall stats={stats} functionId={function_id} />),
@@ -150,9 +151,9 @@ function LastCall({ stats, functionId }: { readonly stats: StatsByFunction; read
     return (
       <span
         className="text-ink-3"
-        title={stats.error === null ? "No call in the last 15 minutes" : stats.error.message}
+        title={stats.error === null ? t`No call in the last 15 minutes` : stats.error.message}
       >
-        {stats.loaded ? "None" : "–"}
+        {stats.loaded ? t`None` : "–"}
       </span>
     );
   }

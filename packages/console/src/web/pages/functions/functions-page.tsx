@@ -3,6 +3,7 @@ import { X } from "lucide-react";
 import { useMemo } from "react";
 import type { SearchOf } from "../../app/search.ts";
 import { usePlace } from "../../app/use-place.ts";
+import { t } from "../../labels/translate.ts";
 import { countChanges } from "../../lib/count-changes.ts";
 import { isOwn } from "../../lib/own-functions.ts";
 import { useFunctions } from "../../lib/use-functions.ts";
@@ -73,7 +74,7 @@ export default function FunctionsPage() {
       params: { functionId: id },
       search: listSearch,
     });
-  const filters = [q === "" ? undefined : `“${q}”`, worker === undefined ? undefined : `the worker ${worker}`].filter(
+  const filters = [q === "" ? undefined : `“${q}”`, worker === undefined ? undefined : t`the worker ${worker}`].filter(
     (part) => part !== undefined,
   );
   const list = (
@@ -81,7 +82,7 @@ export default function FunctionsPage() {
       loading={!isLoaded}
       error={
         functions.status === "refused"
-          ? new Error(functions.reason ?? "the engine rejected the subscription")
+          ? new Error(functions.reason ?? t`the engine rejected the subscription`)
           : undefined
       }
       empty={visible.length === 0}
@@ -89,16 +90,16 @@ export default function FunctionsPage() {
         filters.length === 0
           ? undefined
           : {
-              what: `No function matches ${filters.join(" and ")}.`,
+              what: t`No function matches ${filters.join(" and ")}.`,
               clear: () => change({ q: undefined, worker: undefined }),
             }
       }
       emptyState={
-        <EmptyState title="No functions" snippet={typescriptWorker(place)}>
-          <p>A worker registers its functions when it connects. They are listed while it is connected.</p>
+        <EmptyState title={t`No functions`} snippet={typescriptWorker(place)}>
+          <p>{t`A worker registers its functions when it connects. They are listed while it is connected.`}</p>
           {systemCount > 0 && (
             <Button className="mt-3" onClick={() => change({ system: true })}>
-              Show {systemCount} system functions
+              {t`Show ${systemCount} system functions`}
             </Button>
           )}
         </EmptyState>
@@ -117,7 +118,7 @@ export default function FunctionsPage() {
   );
   return (
     <Page
-      title="Functions"
+      title={t`Functions`}
       titleLink={
         <Link
           to="/functions/{-$functionId}"
@@ -125,7 +126,7 @@ export default function FunctionsPage() {
           search={listSearch(search)}
           className="hover:underline"
         >
-          Functions
+          {t`Functions`}
         </Link>
       }
       subject={functionId}
@@ -134,10 +135,10 @@ export default function FunctionsPage() {
         !isCovered && (
           <>
             <FilterTabs
-              label="Group by"
+              label={t`Group by`}
               tabs={[
-                { value: "prefix", label: "By prefix" },
-                { value: "worker", label: "By worker" },
+                { value: "prefix", label: t`By prefix` },
+                { value: "worker", label: t`By worker` },
               ]}
               value={group}
               onChange={(next) => change({ group: next === "prefix" ? undefined : next })}
@@ -146,16 +147,16 @@ export default function FunctionsPage() {
               <button
                 type="button"
                 onClick={() => change({ worker: undefined })}
-                aria-label={`Remove the filter worker: ${worker}`}
+                aria-label={t`Remove the filter worker: ${worker}`}
                 className="inline-flex h-6 items-center gap-1 rounded bg-accent-soft px-2 text-accent"
               >
-                worker: {worker}
+                {t`worker: ${worker}`}
                 <X aria-hidden className="size-3" />
               </button>
             )}
             <label
               className="ml-auto inline-flex items-center gap-1.5 text-ink-2"
-              title="Show functions of the engine and its modules"
+              title={t`Show functions of the engine and its modules`}
             >
               <input
                 type="checkbox"
@@ -163,7 +164,7 @@ export default function FunctionsPage() {
                 onChange={(event) => change({ system: event.target.checked || undefined })}
                 className="size-3.5"
               />
-              System
+              {t`System`}
             </label>
             <PauseButton
               isPaused={pause.isPaused}
@@ -171,7 +172,7 @@ export default function FunctionsPage() {
               onChange={pause.setPaused}
             />
             <SearchBox
-              label="Search functions"
+              label={t`Search functions`}
               value={q}
               onChange={(next) => change({ q: next || undefined })}
               className="max-sm:w-full"

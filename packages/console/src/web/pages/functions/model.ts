@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import { isOwn } from "../../lib/own-functions.ts";
 import type { FunctionFigures } from "../../lib/use-function-figures.ts";
 import { type FunctionItem, prefixOf } from "../../model/functions.ts";
@@ -78,19 +79,28 @@ export function groupRows(
 
 /** Returns number and types of triggers, for example `2 · cron, http`. */
 export function triggerSummary(triggers: FunctionItem["triggers"]): string {
-  if (triggers.length === 0) return "None";
+  if (triggers.length === 0) return t`None`;
   return `${triggers.length} · ${[...new Set(triggers.map(({ type }) => type))].sort().join(", ")}`;
 }
 
 export const STATUS_TONES: Readonly<Record<string, Tone>> = { available: "ok", busy: "warn", draining: "info" };
 
 export const STATUS_MEANINGS: Readonly<Record<string, string>> = {
-  available: "A worker can accept a call",
-  busy: "All its workers are at their concurrency limit; calls are rejected until one finishes",
-  draining: "Its workers are shutting down and accept no new calls",
+  available: t`A worker can accept a call`,
+  busy: t`All its workers are at their concurrency limit; calls are rejected until one finishes`,
+  draining: t`Its workers are shutting down and accept no new calls`,
+};
+
+const STATUS_LABELS: Readonly<Record<string, string>> = {
+  available: t`Available`,
+  busy: t`Busy`,
+  draining: t`Draining`,
+  error: t`Error`,
+  ok: t`OK`,
+  running: t`Running`,
 };
 
 /** Returns a status as shown on the page, for example `Available` or `OK`. */
 export function statusLabel(status: string): string {
-  return status === "ok" ? "OK" : `${status.slice(0, 1).toUpperCase()}${status.slice(1)}`;
+  return STATUS_LABELS[status] ?? `${status.slice(0, 1).toUpperCase()}${status.slice(1)}`;
 }

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useId, useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { useCallLine, useDurationLine } from "../../lib/call-lines.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
 import type { FunctionItem } from "../../model/functions.ts";
@@ -20,17 +21,17 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
       <div className="flex flex-wrap items-center gap-2">
         <Badge tone={STATUS_TONES[item.status] ?? "neutral"}>{statusLabel(item.status)}</Badge>
         <span className="text-ink-2">{STATUS_MEANINGS[item.status]}</span>
-        {item.internal && <Badge>System</Badge>}
-        {item.validated && <Badge tone="info">Validated input</Badge>}
+        {item.internal && <Badge>{t`System`}</Badge>}
+        {item.validated && <Badge tone="info">{t`Validated input`}</Badge>}
       </div>
       <p className={item.description === null ? "text-ink-3" : "whitespace-pre-wrap"}>
-        {item.description ?? "No description"}
+        {item.description ?? t`No description`}
       </p>
       <Figures functionId={item.function_id} stats={stats.byId.get(item.function_id)} source={stats} />
       <div className="grid gap-5 sm:grid-cols-2">
         <LinkList
-          title={`Workers (${item.workers.length})`}
-          none="No workers"
+          title={t`Workers (${item.workers.length})`}
+          none={t`No workers`}
           items={item.workers.map(({ id, name }) => ({
             key: id,
             content: (
@@ -45,8 +46,8 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
           }))}
         />
         <LinkList
-          title={`Triggers (${item.triggers.length})`}
-          none="No triggers. The function runs only when it is called."
+          title={t`Triggers (${item.triggers.length})`}
+          none={t`No triggers. The function runs only when it is called.`}
           items={item.triggers.map(({ id, type }) => ({
             key: id,
             content: (
@@ -64,8 +65,8 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
       </div>
       {item.metadata !== null && item.metadata !== undefined && (
         <section>
-          <h3 className="pb-1 font-medium">Metadata</h3>
-          <JsonView text={JSON.stringify(item.metadata)} name="metadata" />
+          <h3 className="pb-1 font-medium">{t`Metadata`}</h3>
+          <JsonView text={JSON.stringify(item.metadata)} name={t`metadata`} />
         </section>
       )}
     </div>
@@ -116,30 +117,30 @@ function Figures({
   if (!source.loaded)
     return source.error === null ? null : (
       <p role="alert" className="text-ink-2">
-        Failed to load the figures: {source.error.message}
+        {t`Failed to load the figures: ${source.error.message}`}
       </p>
     );
-  if (stats === undefined) return <p className="text-ink-2">Not called in the last 15 minutes.</p>;
+  if (stats === undefined) return <p className="text-ink-2">{t`Not called in the last 15 minutes.`}</p>;
   const figures: readonly {
     readonly name: string;
     readonly value: React.ReactNode;
     readonly line?: readonly (number | null)[] | undefined;
     readonly isBad?: boolean;
   }[] = [
-    { name: "Calls", value: stats.calls.toLocaleString("en-GB"), line: line?.calls },
-    { name: "Per second", value: stats.rate_per_second.toFixed(stats.rate_per_second < 10 ? 2 : 0) },
+    { name: t`Calls`, value: stats.calls.toLocaleString("en-GB"), line: line?.calls },
+    { name: t`Per second`, value: stats.rate_per_second.toFixed(stats.rate_per_second < 10 ? 2 : 0) },
     {
-      name: "Errors",
+      name: t`Errors`,
       value: `${stats.errors.toLocaleString("en-GB")} (${(stats.error_rate * 100).toFixed(stats.error_rate === 0 ? 0 : 1)} %)`,
       ...{ line: line?.errors, isBad: stats.errors > 0 },
     },
     { name: "p50", value: stats.p50_ms === null ? "–" : <Duration ms={stats.p50_ms} />, line: median },
     { name: "p95", value: stats.p95_ms === null ? "–" : <Duration ms={stats.p95_ms} />, line: p95 },
-    { name: "Last call", value: stats.last_call == null ? "–" : <Ago ms={stats.last_call.at_ms} /> },
+    { name: t`Last call`, value: stats.last_call == null ? "–" : <Ago ms={stats.last_call.at_ms} /> },
   ];
   return (
-    <section aria-label="Last 15 minutes">
-      <h3 className="pb-1 font-medium">Last 15 minutes</h3>
+    <section aria-label={t`Last 15 minutes`}>
+      <h3 className="pb-1 font-medium">{t`Last 15 minutes`}</h3>
       <dl className="grid grid-cols-[repeat(auto-fill,minmax(6.5rem,1fr))] gap-2">
         {figures.map(({ name, value, line: values, isBad = false }) => (
           <div key={name} className="rounded-md bg-raised px-3 py-2">
@@ -149,7 +150,7 @@ function Figures({
               {values !== undefined && (
                 <Sparkline
                   values={values}
-                  text={`${name} over the last 15 minutes`}
+                  text={t`${name} over the last 15 minutes`}
                   tone={isBad ? "danger" : "accent"}
                   className="mt-1 block w-full"
                 />

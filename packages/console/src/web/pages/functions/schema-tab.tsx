@@ -1,4 +1,6 @@
 import { useMemo } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import type { FunctionItem } from "../../model/functions.ts";
 import { asSchema, typeName } from "../../model/schema.ts";
 import { JsonView } from "../../ui/json-view.tsx";
@@ -11,15 +13,15 @@ export default function SchemaTab({ item }: { readonly item: FunctionItem }) {
     <div className="flex flex-col gap-6 p-4">
       {item.format_problem !== null && (
         <p role="alert" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-          The engine cannot validate inputs with this schema: {item.format_problem}
+          {t`The engine cannot validate inputs with this schema: ${item.format_problem}`}
         </p>
       )}
       <SchemaSection
-        title="Input"
+        title={t`Input`}
         schema={item.request_format}
-        note={item.validated ? "The engine rejects inputs that do not match." : undefined}
+        note={item.validated ? t`The engine rejects inputs that do not match.` : undefined}
       />
-      <SchemaSection title="Result" schema={item.response_format} note={undefined} />
+      <SchemaSection title={t`Result`} schema={item.response_format} note={undefined} />
     </div>
   );
 }
@@ -41,23 +43,24 @@ function SchemaSection({
       {note !== undefined && <p className="text-ink-2">{note}</p>}
       {schema === null || schema === undefined ? (
         <p className="text-ink-2">
-          No schema. Set it with {title === "Input" ? "requestFormat" : "responseFormat"} in TypeScript, or with type
-          hints in Python.
+          {title === t`Input`
+            ? t`No schema. Set it with requestFormat in TypeScript, or with type hints in Python.`
+            : t`No schema. Set it with responseFormat in TypeScript, or with type hints in Python.`}
         </p>
       ) : (
         <>
           {root !== undefined && (
             <p>
-              Type <code>{typeName(root, root)}</code>
+              {rich`Type ${<code>{typeName(root, root)}</code>}`}
               {typeof root.description === "string" && <span className="text-ink-2">: {root.description}</span>}
             </p>
           )}
           {fields.length > 0 && (
-            <ScrollArea label={`Fields of the ${title.toLowerCase()}`} className="rounded-md border border-line">
+            <ScrollArea label={t`Fields of the ${title.toLowerCase()}`} className="rounded-md border border-line">
               <table className="w-full text-left">
                 <thead className="bg-raised text-[12px] text-ink-2">
                   <tr>
-                    {["Name", "Type", "Required", "Default", "Constraints", "Description"].map((header) => (
+                    {[t`Name`, t`Type`, t`Required`, t`Default`, t`Constraints`, t`Description`].map((header) => (
                       <th key={header} scope="col" className="px-2 py-1 font-medium">
                         {header}
                       </th>
@@ -71,7 +74,7 @@ function SchemaSection({
                         {field.path}
                       </th>
                       <td className="px-2 py-1">{field.type}</td>
-                      <td className="px-2 py-1">{field.required ? "yes" : "no"}</td>
+                      <td className="px-2 py-1">{field.required ? t`yes` : t`no`}</td>
                       <td className="px-2 py-1 font-mono text-[12px]">{field.default ?? ""}</td>
                       <td className="px-2 py-1 text-ink-2">{field.constraints.join("; ")}</td>
                       <td className="min-w-40 px-2 py-1 text-ink-2">{field.description ?? ""}</td>
@@ -82,7 +85,7 @@ function SchemaSection({
             </ScrollArea>
           )}
           <details>
-            <summary className="cursor-pointer text-accent">As JSON</summary>
+            <summary className="cursor-pointer text-accent">{t`As JSON`}</summary>
             <JsonView
               text={JSON.stringify(schema, undefined, 2)}
               name={`${title.toLowerCase()}-schema`}

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Columns3, Minus, Plus } from "lucide-react";
 import { useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { attrParam } from "../../lib/attr-param.ts";
 import { formatJson, type JsonValue } from "../../lib/json.ts";
 import { Button } from "../../ui/button.tsx";
@@ -40,10 +41,10 @@ export function AttributeTable({
           {title} <span className="font-mono text-[11px] text-ink-3">{all.length}</span>
         </h3>
         {all.length > SEARCH_ABOVE && (
-          <SearchBox label={`Search ${title.toLowerCase()}`} value={q} onChange={setQ} hotkey={undefined} />
+          <SearchBox label={t`Search ${title.toLowerCase()}`} value={q} onChange={setQ} hotkey={undefined} />
         )}
       </div>
-      {all.length === 0 && <p className="text-ink-3">None</p>}
+      {all.length === 0 && <p className="text-ink-3">{t`None`}</p>}
       {shown.length > 0 && (
         <table className="w-full table-fixed border-collapse">
           <tbody>
@@ -96,16 +97,16 @@ function AttributeRow({
             <Button
               look="ghost"
               className="size-6"
-              aria-label={`Filter by this value of ${name}`}
-              title="Filter by this value"
+              aria-label={t`Filter by this value of ${name}`}
+              title={t`Filter by this value`}
               onClick={() => add(false)}
               icon={<Plus aria-hidden className="size-3.5" />}
             />
             <Button
               look="ghost"
               className="size-6"
-              aria-label={`Exclude this value of ${name}`}
-              title="Exclude this value"
+              aria-label={t`Exclude this value of ${name}`}
+              title={t`Exclude this value`}
               onClick={() => add(true)}
               icon={<Minus aria-hidden className="size-3.5" />}
             />
@@ -114,12 +115,12 @@ function AttributeRow({
         <Button
           look="ghost"
           className="size-6"
-          aria-label={`Show ${name} as a column`}
-          title="Show as a column"
+          aria-label={t`Show ${name} as a column`}
+          title={t`Show as a column`}
           onClick={() => onColumn(`${prefix}${name}`)}
           icon={<Columns3 aria-hidden className="size-3.5" />}
         />
-        <CopyButton text={shown} label={`Copy ${name}`} className="size-6" />
+        <CopyButton text={shown} label={t`Copy ${name}`} className="size-6" />
       </td>
     </tr>
   );

@@ -1,4 +1,5 @@
 import { EyeOff } from "lucide-react";
+import { t } from "../../labels/translate.ts";
 import { cn } from "../../ui/cn.ts";
 import type { LogSearch } from "./filter-terms.ts";
 import type { FacetCount, FacetName } from "./use-logs.ts";
@@ -28,7 +29,7 @@ export default function Breakdown({
   return (
     <div className="flex flex-col gap-4 p-3">
       <Facet
-        title="Source"
+        title={t`Source`}
         counts={facets.service ?? []}
         selected={search.source ?? []}
         excluded={search.not ?? []}
@@ -36,7 +37,7 @@ export default function Breakdown({
         onExclude={(value) => change({ not: toggle(search.not, value), source: without(search.source, value) })}
       />
       <Facet
-        title="Level"
+        title={t`Level`}
         counts={facets.level ?? []}
         selected={search.level ?? []}
         excluded={(search.attr ?? [])
@@ -47,7 +48,7 @@ export default function Breakdown({
       {/* Most workers log under their own name. Then this list would repeat the sources. */}
       {(search.worker !== undefined || JSON.stringify(facets.worker) !== JSON.stringify(facets.service)) && (
         <Facet
-          title="Worker"
+          title={t`Worker`}
           counts={facets.worker ?? []}
           selected={search.worker === undefined ? [] : [search.worker]}
           excluded={[]}
@@ -55,7 +56,7 @@ export default function Breakdown({
         />
       )}
       <Facet
-        title="Function"
+        title={t`Function`}
         counts={facets.function_id ?? []}
         selected={search.fn === undefined ? [] : [search.fn]}
         excluded={(search.attr ?? [])
@@ -92,7 +93,7 @@ function Facet({
   const max = Math.max(1, ...shown.map(({ count }) => count));
   if (shown.length === 0) return null;
   return (
-    <section aria-label={`By ${title.toLowerCase()}`}>
+    <section aria-label={t`By ${title.toLowerCase()}`}>
       <h3 className="pb-1 font-medium text-[12px] text-ink-3">{title}</h3>
       <ul className="flex flex-col">
         {shown.map(({ value, count }) => (
@@ -100,7 +101,7 @@ function Facet({
             <button
               type="button"
               aria-pressed={selected.includes(value)}
-              title={onExclude === undefined ? value : `${value}: click to filter by it, Shift-click to exclude it`}
+              title={onExclude === undefined ? value : t`${value}: click to filter by it, Shift-click to exclude it`}
               onClick={(event) => (event.shiftKey && onExclude !== undefined ? onExclude(value) : onSelect(value))}
               className={cn(
                 "relative flex h-6 min-w-0 flex-1 items-center gap-2 overflow-hidden rounded px-1.5 text-left hover:bg-hover",
@@ -122,7 +123,7 @@ function Facet({
             ) : (
               <button
                 type="button"
-                aria-label={`Exclude ${value}`}
+                aria-label={t`Exclude ${value}`}
                 aria-pressed={excluded.includes(value)}
                 onClick={() => onExclude(value)}
                 className={cn(
@@ -137,7 +138,7 @@ function Facet({
         ))}
       </ul>
       {counts.length > MAX_SHOWN && (
-        <p className="px-1.5 pt-1 text-[11px] text-ink-3">and {counts.length - MAX_SHOWN} more</p>
+        <p className="px-1.5 pt-1 text-[11px] text-ink-3">{t`and ${counts.length - MAX_SHOWN} more`}</p>
       )}
     </section>
   );

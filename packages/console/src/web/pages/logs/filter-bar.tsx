@@ -1,6 +1,8 @@
 import { type FilterTerm, formatFilter, formatTerm, LOG_FIELDS, parseFilter } from "@svc-runtime/protocol/query";
 import { CircleHelp, Eye, EyeOff, X } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { type KnownValues, useCompletion } from "../../lib/use-completion.ts";
 import { Button } from "../../ui/button.tsx";
 import { cn } from "../../ui/cn.ts";
@@ -49,7 +51,7 @@ export function FilterBar({
         }}
       >
         <SearchBox
-          label="Search logs, or filter: error and source:api"
+          label={t`Search logs, or filter: error and source:api`}
           complete={complete}
           value={search.q ?? ""}
           onChange={(q) => change({ q: q || undefined })}
@@ -57,7 +59,7 @@ export function FilterBar({
         />
         <Button
           look="ghost"
-          aria-label="Filter syntax"
+          aria-label={t`Filter syntax`}
           aria-expanded={isHelpOpen}
           onClick={() => setHelpOpen(!isHelpOpen)}
           icon={<CircleHelp aria-hidden className="size-4" />}
@@ -74,7 +76,7 @@ export function FilterBar({
         </p>
       ))}
       {(chips.length > 0 || search.from !== undefined || search.to !== undefined) && (
-        <ul aria-label="Filters" className="flex flex-wrap gap-1.5">
+        <ul aria-label={t`Filters`} className="flex flex-wrap gap-1.5">
           {chips.map((chip) => (
             <Chip
               key={formatTerm(chip)}
@@ -85,17 +87,12 @@ export function FilterBar({
           ))}
           {(search.from !== undefined || search.to !== undefined) && (
             <li className="inline-flex h-6 items-center gap-1 rounded-full border border-line bg-surface pl-2 text-[12px]">
-              {search.from !== undefined && (
-                <>
-                  from <Timestamp ms={search.from} as="date" />
-                </>
-              )}
-              {search.to !== undefined && (
-                <>
-                  to <Timestamp ms={search.to} as="date" />
-                </>
-              )}
-              <RemoveButton label="Remove the time filter" onClick={() => change({ from: undefined, to: undefined })} />
+              {search.from !== undefined && <>{rich`from ${<Timestamp ms={search.from} as="date" />}`}</>}
+              {search.to !== undefined && <>{rich`to ${<Timestamp ms={search.to} as="date" />}`}</>}
+              <RemoveButton
+                label={t`Remove the time filter`}
+                onClick={() => change({ from: undefined, to: undefined })}
+              />
             </li>
           )}
           <li>
@@ -104,7 +101,7 @@ export function FilterBar({
               className="h-6"
               onClick={() => change({ ...searchOfChips([]).search, q: undefined, from: undefined, to: undefined })}
             >
-              Clear all
+              {t`Clear all`}
             </Button>
           </li>
         </ul>
@@ -134,14 +131,14 @@ function Chip({
       <button
         type="button"
         aria-pressed={!term.off}
-        title={term.off ? "Disabled; click to enable" : "Click to disable"}
+        title={term.off ? t`Disabled; click to enable` : t`Click to disable`}
         onClick={onToggle}
         className="inline-flex h-6 min-w-0 items-center gap-1 rounded-l-full pl-2"
       >
         <Icon aria-hidden className="size-3 shrink-0" />
         <code className={cn("truncate", term.off && "line-through")}>{text}</code>
       </button>
-      <RemoveButton label={`Remove ${text}`} onClick={onRemove} />
+      <RemoveButton label={t`Remove ${text}`} onClick={onRemove} />
     </li>
   );
 }

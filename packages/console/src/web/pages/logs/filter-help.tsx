@@ -1,15 +1,17 @@
+import { t } from "../../labels/translate.ts";
+
 const HELP = [
-  ['timeout "out of memory"', "words and phrases in the message or an attribute"],
-  ["/time(out|d)/", "a regular expression on the message"],
-  ["error", "entries of level error or fatal"],
-  ["level:error level>=warn", "a level, or a level and all more severe ones"],
-  ["source:api -source:cron", "entries of a source, or of all other sources"],
-  ["worker:orders fn:orders::*", "entries of a worker or a function; * stands for any text"],
-  ["error and (worker:a or not worker:b*)", "and, or, not, parentheses"],
-  ["trace:4bf9… span:00f0…", "entries of a trace or a span"],
-  ["attr.http.status>=500 attr.user~ann attr.job:*", "an attribute: comparison, substring, or presence"],
-  ["resource.host.name:web-1", "a resource attribute"],
-  ["#level:error", "a disabled filter"],
+  ['timeout "out of memory"', t`words and phrases in the message or an attribute`],
+  ["/time(out|d)/", t`a regular expression on the message`],
+  ["error", t`entries of level error or fatal`],
+  ["level:error level>=warn", t`a level, or a level and all more severe ones`],
+  ["source:api -source:cron", t`entries of a source, or of all other sources`],
+  ["worker:orders fn:orders::*", t`entries of a worker or a function; * stands for any text`],
+  ["error and (worker:a or not worker:b*)", t`and, or, not, parentheses`],
+  ["trace:4bf9… span:00f0…", t`entries of a trace or a span`],
+  ["attr.http.status>=500 attr.user~ann attr.job:*", t`an attribute: comparison, substring, or presence`],
+  ["resource.host.name:web-1", t`a resource attribute`],
+  ["#level:error", t`a disabled filter`],
 ] as const;
 
 /** Examples of the filter syntax with their meanings. */
@@ -25,7 +27,7 @@ export default function FilterHelp() {
         </div>
       ))}
       <p className="col-span-full mt-1 text-ink-2">
-        Press Enter to turn filters into chips. Click a chip to disable or enable it.
+        {t`Press Enter to turn filters into chips. Click a chip to disable or enable it.`}
       </p>
     </dl>
   );

@@ -1,4 +1,5 @@
 import { ChevronDown, ChevronUp, X } from "lucide-react";
+import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 
 /**
@@ -36,8 +37,8 @@ export function FindBar({
         // biome-ignore lint/a11y/noAutofocus: the user opened it by a shortcut
         autoFocus
         type="search"
-        aria-label="Find in the list"
-        placeholder="Find in the list"
+        aria-label={t`Find in the list`}
+        placeholder={t`Find in the list`}
         value={text}
         spellCheck={false}
         onChange={(event) => onText(event.target.value)}
@@ -50,29 +51,29 @@ export function FindBar({
         className="h-7 min-w-0 flex-1 rounded-md border border-line-strong/60 bg-surface px-2"
       />
       <span role="status" className="min-w-24 text-right text-ink-2 tabular-nums">
-        {text === "" ? "" : count === 0 ? "No match" : `${Math.max(0, at) + 1} of ${count.toLocaleString("en-GB")}`}
+        {text === "" ? "" : count === 0 ? t`No match` : t`${Math.max(0, at) + 1} of ${count.toLocaleString("en-GB")}`}
         {text !== "" &&
           isSearching &&
-          ` so far; ${searched.toLocaleString("en-GB")} entries searched, searching older ones`}
-        {text !== "" && isFull && ` in the newest ${searched.toLocaleString("en-GB")} entries`}
+          t` so far; ${searched.toLocaleString("en-GB")} entries searched, searching older ones`}
+        {text !== "" && isFull && t` in the newest ${searched.toLocaleString("en-GB")} entries`}
       </span>
       <Button
         look="ghost"
-        aria-label="Previous match"
+        aria-label={t`Previous match`}
         disabled={count === 0}
         onClick={() => onStep(-1)}
         icon={<ChevronUp aria-hidden className="size-4" />}
       />
       <Button
         look="ghost"
-        aria-label="Next match"
+        aria-label={t`Next match`}
         disabled={count === 0}
         onClick={() => onStep(1)}
         icon={<ChevronDown aria-hidden className="size-4" />}
       />
       <Button
         look="ghost"
-        aria-label="Close the find bar"
+        aria-label={t`Close the find bar`}
         onClick={onClose}
         icon={<X aria-hidden className="size-4" />}
       />

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { clockTime, dateTime, useZone } from "../../lib/time.ts";
 import { cn } from "../../ui/cn.ts";
 import { LEVELS, type Level } from "./log.ts";
@@ -84,7 +85,7 @@ export function Histogram({
   const summary =
     ends === undefined
       ? ""
-      : `${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${countsText(range)}. Press Enter to filter by it.`;
+      : t`${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${countsText(range)}. Press Enter to filter by it.`;
   return (
     <div className={FRAME}>
       <div
@@ -94,8 +95,8 @@ export function Histogram({
         aria-valuemin={1}
         aria-valuemax={buckets.length}
         aria-valuenow={(selected?.to ?? buckets.length - 1) + 1}
-        aria-valuetext={summary === "" ? "No time range selected" : summary}
-        aria-label={`Entries over time, ${time(first.start_ms)} to ${time(last.end_ms)}. Arrow keys select a time range, Shift extends it, Enter filters by it.`}
+        aria-valuetext={summary === "" ? t`No time range selected` : summary}
+        aria-label={t`Entries over time, ${time(first.start_ms)} to ${time(last.end_ms)}. Arrow keys select a time range, Shift extends it, Enter filters by it.`}
         onKeyDown={onKeyDown}
         onBlur={() => setSelected(undefined)}
         onPointerDown={(event) => {
@@ -111,7 +112,7 @@ export function Histogram({
         {buckets.map((bucket, index) => (
           <div
             key={bucket.start_ms}
-            title={`${time(bucket.start_ms)} to ${time(bucket.end_ms)}: ${countsText([bucket])}`}
+            title={t`${time(bucket.start_ms)} to ${time(bucket.end_ms)}: ${countsText([bucket])}`}
             className={cn(
               "flex h-full min-w-0 flex-1 flex-col-reverse",
               ends !== undefined && index >= ends[0] && index <= ends[1] && "bg-accent-soft",
@@ -146,7 +147,7 @@ function Legend({ buckets, max }: { readonly buckets: readonly Bucket[]; readonl
           <span className={cn("size-2 rounded-[2px]", FILLS[level])} /> {level}
         </span>
       ))}
-      <span className="text-ink-3">at most {max.toLocaleString("en-GB")} per bar</span>
+      <span className="text-ink-3">{t`at most ${max.toLocaleString("en-GB")} per bar`}</span>
     </>
   );
 }

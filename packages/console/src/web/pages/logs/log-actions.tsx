@@ -1,6 +1,7 @@
 import { Download, Eraser, ListCollapse, PanelLeft, Search, Trash2, WrapText } from "lucide-react";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { t } from "../../labels/translate.ts";
 import { call, exportLines } from "../../lib/api.ts";
 import { downloadBlob } from "../../lib/download-blob.ts";
 import { useLiveState } from "../../lib/use-live.ts";
@@ -32,34 +33,34 @@ export function ViewActions({
   return (
     <>
       <ToolButton
-        label="Sources"
-        title="Show the breakdown by source, level and function"
+        label={t`Sources`}
+        title={t`Show the breakdown by source, level and function`}
         pressed={isPanelOpen}
         onClick={onPanel}
         icon={<PanelLeft aria-hidden className="size-3.5" />}
       />
       <ToolButton
-        label="Group similar"
+        label={t`Group similar`}
         pressed={grouped}
         onClick={onGroup}
         icon={<ListCollapse aria-hidden className="size-3.5" />}
       />
       <ToolButton
-        label="Wrap"
-        title="Wrap long messages"
+        label={t`Wrap`}
+        title={t`Wrap long messages`}
         pressed={wrap}
         onClick={onWrap}
         icon={<WrapText aria-hidden className="size-3.5" />}
       />
       <ToolButton
-        label="Find"
-        title="Find in the list (Ctrl or ⌘ F)"
+        label={t`Find`}
+        title={t`Find in the list (Ctrl or ⌘ F)`}
         onClick={onFind}
         icon={<Search aria-hidden className="size-3.5" />}
       />
       <ToolButton
-        label="Clear view"
-        title="Show only new entries; remove the time filter to see older entries again"
+        label={t`Clear view`}
+        title={t`Show only new entries; remove the time filter to see older entries again`}
         onClick={onClear}
         icon={<Eraser aria-hidden className="size-3.5" />}
       />
@@ -96,7 +97,7 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
         ...windowMembers(query.window(Date.now())),
         format,
       });
-      if (lines === null) setFailure("Nothing to export: the engine stores no log entries");
+      if (lines === null) setFailure(t`Nothing to export: the engine stores no log entries`);
       else {
         const { maskedExport } = await import("./masked-export.ts");
         downloadBlob(
@@ -105,7 +106,7 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
         );
       }
     } catch (error) {
-      setFailure(`Failed to export: ${(error as Error).message}`);
+      setFailure(t`Failed to export: ${(error as Error).message}`);
     } finally {
       setPending(undefined);
     }
@@ -117,8 +118,12 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
           key={format}
           isPending={pending === format}
           disabled={pending !== undefined}
-          title={`Export all matching entries as ${format === "csv" ? "CSV" : "newline-delimited JSON"}, with secrets masked`}
-          aria-label={`Export as ${format.toUpperCase()}`}
+          title={
+            format === "csv"
+              ? t`Export all matching entries as CSV, with secrets masked`
+              : t`Export all matching entries as newline-delimited JSON, with secrets masked`
+          }
+          aria-label={t`Export as ${format.toUpperCase()}`}
           onClick={() => void save(format)}
           icon={<Download aria-hidden className="size-3.5" />}
         >
@@ -148,7 +153,7 @@ function DeleteStored({ onDeleted }: { readonly onDeleted: () => void }) {
       .then(
         () => {
           setConfirming(false);
-          toast("All stored log entries were deleted");
+          toast(t`All stored log entries were deleted`);
           onDeleted();
         },
         (error: Error) => setFailure(error.message),
@@ -160,8 +165,8 @@ function DeleteStored({ onDeleted }: { readonly onDeleted: () => void }) {
       <Button
         look="danger"
         disabledReason={refusal}
-        aria-label="Delete stored logs"
-        title="Delete stored logs"
+        aria-label={t`Delete stored logs`}
+        title={t`Delete stored logs`}
         onClick={() => setConfirming(true)}
         icon={<Trash2 aria-hidden className="size-3.5" />}
       />
@@ -169,10 +174,10 @@ function DeleteStored({ onDeleted }: { readonly onDeleted: () => void }) {
         <ConfirmDialog
           open
           onClose={() => setConfirming(false)}
-          title="Delete all stored log entries?"
-          description="This deletes all stored log entries of all sources, not only those that match the filters. It cannot be undone."
-          action="Delete all log entries"
-          typeToConfirm="delete logs"
+          title={t`Delete all stored log entries?`}
+          description={t`This deletes all stored log entries of all sources, not only those that match the filters. It cannot be undone.`}
+          action={t`Delete all log entries`}
+          typeToConfirm={t`delete logs`}
           isPending={isPending}
           refusal={refusal}
           onConfirm={remove}

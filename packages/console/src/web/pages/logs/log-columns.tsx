@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Skull } from "lucide-react";
 import type { ReactNode } from "react";
+import { t } from "../../labels/translate.ts";
 import { maskedNamed, maskedPreview } from "../../lib/secrets.ts";
 import { attributesText } from "../../model/log-attributes.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
@@ -37,7 +38,7 @@ export function LevelBadge({ log }: { readonly log: Pick<Log, "severity_text" | 
       icon={log.fatal === true ? <Skull aria-hidden className="size-3" /> : undefined}
     >
       {log.severity_text}
-      {log.fatal === true && <span>FATAL</span>}
+      {log.fatal === true && <span>{t`FATAL`}</span>}
     </Badge>
   );
 }
@@ -45,30 +46,30 @@ export function LevelBadge({ log }: { readonly log: Pick<Log, "severity_text" | 
 const BUILT_IN: readonly LogColumn[] = [
   {
     key: "time",
-    header: "Time",
+    header: t`Time`,
     width: "6.5rem",
     from: 0,
     cell: ({ timestamp_ms: ms }) => <Timestamp ms={ms} className="font-mono text-[12px] text-ink-2" />,
   },
-  { key: "level", header: "Level", width: "4.5rem", from: 0, cell: (log) => <LevelBadge log={log} /> },
+  { key: "level", header: t`Level`, width: "4.5rem", from: 0, cell: (log) => <LevelBadge log={log} /> },
   {
     key: "source",
-    header: "Source",
+    header: t`Source`,
     width: "minmax(4rem,9rem)",
     from: 560,
     cell: ({ service_name: name }) => <span title={name}>{name}</span>,
   },
   {
     key: "function",
-    header: "Function",
+    header: t`Function`,
     width: "minmax(5rem,11rem)",
     from: 860,
     cell: (log) => <FunctionLink id={functionOf(log)} />,
   },
-  { key: "trace", header: "Trace", width: "5.5rem", from: 640, cell: (log) => <TraceLink log={log} /> },
+  { key: "trace", header: t`Trace`, width: "5.5rem", from: 640, cell: (log) => <TraceLink log={log} /> },
   {
     key: "message",
-    header: "Message",
+    header: t`Message`,
     width: "minmax(8rem,1fr)",
     from: 0,
     cell: (log, find) => <Message log={log} find={find} />,
@@ -143,7 +144,7 @@ export function TraceLink({
       to="/traces/{-$traceId}/{-$spanId}"
       params={{ traceId, spanId: spanId ?? undefined }}
       search={{}}
-      title={`Open the trace ${traceId}${spanId === null ? "" : `, span ${spanId}`}`}
+      title={spanId === null ? t`Open the trace ${traceId}` : t`Open the trace ${traceId}, span ${spanId}`}
       onClick={(event) => event.stopPropagation()}
       tabIndex={isWhole ? 0 : -1}
       className={cn("break-all font-mono text-[12px] text-accent hover:underline", isWhole && "underline")}

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { callText } from "../../lib/api.ts";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../../lib/json.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -38,7 +39,7 @@ export function LogDetail({
   if (log === undefined) {
     if (isPending) return <SkeletonRows rows={6} />;
     return error === null ? (
-      <p className="p-4 text-ink-2">Log entry not found; it may have been deleted or evicted.</p>
+      <p className="p-4 text-ink-2">{t`Log entry not found; it may have been deleted or evicted.`}</p>
     ) : (
       <ErrorState error={error} retry={() => void refetch()} />
     );
@@ -46,7 +47,7 @@ export function LogDetail({
   // The entry from the list has lost digits of large numbers. So a copy waits for the exact entry, or fails.
   const readExact = async (): Promise<Values> => {
     const entry = exact ?? (await refetch({ cancelRefetch: false })).data;
-    if (!isEntry(entry)) throw new Error("failed to load the entry");
+    if (!isEntry(entry)) throw new Error(t`failed to load the entry`);
     return entry;
   };
   return (
@@ -87,62 +88,62 @@ function Entry({
   return (
     <div className="flex flex-col gap-4 p-4">
       <dl className="grid grid-cols-[max-content_1fr] items-baseline gap-x-4 gap-y-1">
-        <Fact name="Level">
-          <LevelBadge log={log} /> <span className="text-ink-3">number {String(log.severity_number)}</span>
+        <Fact name={t`Level`}>
+          <LevelBadge log={log} /> <span className="text-ink-3">{t`number ${String(log.severity_number)}`}</span>
         </Fact>
-        <Fact name="Time">
+        <Fact name={t`Time`}>
           <Timestamp ms={log.timestamp_ms} as="date" />{" "}
           <Timestamp ms={log.timestamp_ms} className="font-mono text-[12px] text-ink-2" />
           <div className="break-all font-mono text-[11px] text-ink-3">{log.timestamp_unix_nano_text} ns</div>
         </Fact>
-        <Fact name="Source">{log.service_name}</Fact>
+        <Fact name={t`Source`}>{log.service_name}</Fact>
         {functionId !== undefined && (
-          <Fact name="Function">
+          <Fact name={t`Function`}>
             <FunctionLink id={functionId} isWhole />
           </Fact>
         )}
         {log.trace_id !== null && (
-          <Fact name="Trace">
+          <Fact name={t`Trace`}>
             <TraceLink log={log} isWhole />
             <div>
-              <LogsOf search={{ trace: log.trace_id }}>Logs of this trace</LogsOf>
+              <LogsOf search={{ trace: log.trace_id }}>{t`Logs of this trace`}</LogsOf>
             </div>
           </Fact>
         )}
         {log.span_id !== null && (
-          <Fact name="Span">
+          <Fact name={t`Span`}>
             <code>{log.span_id}</code>
           </Fact>
         )}
         {log.instrumentation_scope_name !== undefined && (
-          <Fact name="Scope">
+          <Fact name={t`Scope`}>
             {log.instrumentation_scope_name} {log.instrumentation_scope_version}
           </Fact>
         )}
-        <Fact name="More">
+        <Fact name={t`More`}>
           <span className="flex flex-wrap gap-x-3">
-            <LogsOf search={{ worker }}>Logs of {worker}</LogsOf>
-            {functionId !== undefined && <LogsOf search={{ fn: functionId }}>Logs of this function</LogsOf>}
+            <LogsOf search={{ worker }}>{t`Logs of ${worker}`}</LogsOf>
+            {functionId !== undefined && <LogsOf search={{ fn: functionId }}>{t`Logs of this function`}</LogsOf>}
           </span>
         </Fact>
       </dl>
-      <section aria-label="Message">
+      <section aria-label={t`Message`}>
         <div className="flex flex-wrap items-center gap-1.5 pb-1">
-          <h3 className="flex-1 font-medium">Message</h3>
+          <h3 className="flex-1 font-medium">{t`Message`}</h3>
           {button}
-          <CopyButton text={body} label="Copy the message" withText className="h-6 text-[12px]" />
-          <CopyButton text={line} label="Copy with timestamp" withText className="h-6 text-[12px]" />
-          <CopyButton text={exactJson} label="Copy as JSON" withText className="h-6 text-[12px]" />
+          <CopyButton text={body} label={t`Copy the message`} withText className="h-6 text-[12px]" />
+          <CopyButton text={line} label={t`Copy with timestamp`} withText className="h-6 text-[12px]" />
+          <CopyButton text={exactJson} label={t`Copy as JSON`} withText className="h-6 text-[12px]" />
         </div>
         {json === undefined ? (
           <Body text={log.body} />
         ) : (
-          <JsonView text={json} name="message" openTo={3} isPlain={isRevealed} />
+          <JsonView text={json} name={t`message`} openTo={3} isPlain={isRevealed} />
         )}
       </section>
       <RevealArea isRevealed={isRevealed}>
-        <AttributeTable title="Attributes" values={log.attributes as Values} prefix="" onColumn={onColumn} />
-        <AttributeTable title="Resource" values={log.resource as Values} prefix="resource." onColumn={onColumn} />
+        <AttributeTable title={t`Attributes`} values={log.attributes as Values} prefix="" onColumn={onColumn} />
+        <AttributeTable title={t`Resource`} values={log.resource as Values} prefix="resource." onColumn={onColumn} />
       </RevealArea>
     </div>
   );
@@ -175,7 +176,7 @@ function LogsOf({
 /** Text with ANSI colours. */
 function Body({ text }: { readonly text: string }) {
   return (
-    <ScrollArea label="Text" className="max-h-96 rounded-md bg-raised p-2">
+    <ScrollArea label={t`Text`} className="max-h-96 rounded-md bg-raised p-2">
       <pre className="whitespace-pre-wrap break-words">
         {ansiParts(text).map(({ text: piece, className }, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have nothing else

@@ -1,6 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, CirclePause } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { cn } from "../../ui/cn.ts";
 import { Timestamp } from "../../ui/time.tsx";
@@ -104,7 +106,7 @@ export function LogList({
     // biome-ignore lint/a11y/useSemanticElements: a table element cannot be virtualized; the roles describe a table
     <div
       role="grid"
-      aria-label="Log entries"
+      aria-label={t`Log entries`}
       aria-rowcount={Math.max(total, rows.length) + 1}
       tabIndex={0}
       onKeyDown={onKeyDown}
@@ -211,7 +213,7 @@ function Cells({
           ) : (
             <ChevronRight aria-hidden className="size-4" />
           )}
-          <Badge tone="accent">{row.count.toLocaleString("en-GB")} similar</Badge>
+          <Badge tone="accent">{t`${row.count.toLocaleString("en-GB")} similar`}</Badge>
         </button>
       )}
       {cell(row.log, find)}
@@ -226,8 +228,7 @@ function PauseCell({ row: { mark } }: { readonly row: Extract<LogRow, { readonly
     <div role="gridcell" className="col-span-full flex items-center gap-2 truncate">
       <CirclePause aria-hidden className="size-4 shrink-0" />
       <span>
-        Paused <Timestamp ms={mark.fromMs} withMs={false} /> to <Timestamp ms={mark.toMs} withMs={false} />:{" "}
-        {mark.received.toLocaleString("en-GB")} received, {mark.lost.toLocaleString("en-GB")} dropped
+        {rich`Paused ${<Timestamp ms={mark.fromMs} withMs={false} />} to ${<Timestamp ms={mark.toMs} withMs={false} />}: ${mark.received.toLocaleString("en-GB")} received, ${mark.lost.toLocaleString("en-GB")} dropped`}
       </span>
     </div>
   );

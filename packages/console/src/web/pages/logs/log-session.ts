@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import { call } from "../../lib/api.ts";
 import { live } from "../../lib/live-connection.ts";
 import type { Log } from "./log.ts";
@@ -112,7 +113,7 @@ export class LogSession {
       const answer = await this.#list(FIRST_PAGE, undefined);
       this.buffer.addHistory(answer.logs);
       this.#cursor = answer.cursor;
-      const disabled = answer.disabled === true ? (answer.message ?? "no log entries are stored") : undefined;
+      const disabled = answer.disabled === true ? (answer.message ?? t`no log entries are stored`) : undefined;
       this.#set({ isLoaded: true, error: undefined, total: answer.total, hasMore: answer.cursor !== null, disabled });
     } catch (error) {
       this.#fail(error as Error);

@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { SavedViews } from "../../app/saved-views.tsx";
+import { t } from "../../labels/translate.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { lazyExtra } from "../../lib/lazy-extra.ts";
 import { Button } from "../../ui/button.tsx";
@@ -55,7 +56,7 @@ export default function LogsPage() {
   );
   const columns = useMemo(() => columnsOf(search.cols), [search.cols]);
   const find = useFind(rows, { session, state, isOpen: isFinding, setOpen: setFinding });
-  useHotkey("mod+f", "Find in the list", find.open, "Logs");
+  useHotkey("mod+f", t`Find in the list`, find.open, t`Logs`);
   const container = useRef<HTMLDivElement>(null);
   const loadMore = useCallback(() => void session.loadMore(), [session]);
   const clearFilters = (): void =>
@@ -87,9 +88,9 @@ export default function LogsPage() {
       )}
       {state.missed > 0 && (
         <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
-          The live view missed at least {state.missed.toLocaleString("en-GB")} entries, because they arrived too fast.{" "}
+          {t`The live view missed at least ${state.missed.toLocaleString("en-GB")} entries, because they arrived too fast.`}{" "}
           <button type="button" className="underline" onClick={() => setEpoch((before) => before + 1)}>
-            Load them
+            {t`Load them`}
           </button>
         </p>
       )}
@@ -100,7 +101,7 @@ export default function LogsPage() {
         empty={rows.length === 0}
         filtered={
           isFiltered
-            ? { what: "No stored log entry matches the filters and the time range.", clear: clearFilters }
+            ? { what: t`No stored log entry matches the filters and the time range.`, clear: clearFilters }
             : undefined
         }
         emptyState={
@@ -111,7 +112,7 @@ export default function LogsPage() {
       >
         {view.isPaused && (
           <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
-            Paused. {view.fresh.toLocaleString("en-GB")} new entries are buffered.
+            {t`Paused. ${view.fresh.toLocaleString("en-GB")} new entries are buffered.`}
           </p>
         )}
         {!view.isPaused && view.fresh > 0 && (
@@ -120,7 +121,7 @@ export default function LogsPage() {
             onClick={toTop}
             className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop"
           >
-            {view.fresh.toLocaleString("en-GB")} new
+            {t`${view.fresh.toLocaleString("en-GB")} new`}
           </Button>
         )}
         <LogList
@@ -148,7 +149,7 @@ export default function LogsPage() {
   );
   return (
     <Page
-      title="Logs"
+      title={t`Logs`}
       count={counts.facets.data?.total ?? state.total}
       controls={
         <div className="ml-auto flex flex-wrap items-center gap-1.5">
@@ -195,10 +196,10 @@ export default function LogsPage() {
       <div className="flex min-h-0 flex-1 max-[1099px]:flex-col">
         {isPanelOpen && (
           <aside
-            aria-label="Source breakdown"
+            aria-label={t`Source breakdown`}
             className="w-56 shrink-0 overflow-auto border-line border-r bg-surface max-[1099px]:max-h-56 max-[1099px]:w-full max-[1099px]:border-r-0 max-[1099px]:border-b"
           >
-            <h2 className="sr-only">Source breakdown</h2>
+            <h2 className="sr-only">{t`Source breakdown`}</h2>
             {counts.facets.error !== null && counts.facets.data === undefined ? (
               <p role="alert" className="p-3 text-danger">
                 {counts.facets.error.message}
@@ -215,7 +216,7 @@ export default function LogsPage() {
           list={list}
           title={
             (selected === undefined ? undefined : lineOf(selected.body).slice(0, 120)) ??
-            (logId === undefined ? "" : `Entry ${logId}`)
+            (logId === undefined ? "" : t`Entry ${logId}`)
           }
           detail={
             logId === undefined ? undefined : (
@@ -306,13 +307,14 @@ function Footer({
   return (
     <div className="flex h-7 shrink-0 items-center gap-2 border-line border-t bg-surface px-4 text-[12px] text-ink-3">
       <span>
-        {loaded.toLocaleString("en-GB")} loaded
-        {total !== undefined && total > loaded && ` of ${total.toLocaleString("en-GB")}`}
+        {total !== undefined && total > loaded
+          ? t`${loaded.toLocaleString("en-GB")} loaded of ${total.toLocaleString("en-GB")}`
+          : t`${loaded.toLocaleString("en-GB")} loaded`}
       </span>
-      {isLoading && <span role="status">Loading older entries…</span>}
+      {isLoading && <span role="status">{t`Loading older entries…`}</span>}
       {hasMore && !isLoading && (
         <Button look="ghost" className="h-5 text-[12px]" onClick={onMore}>
-          Load older entries
+          {t`Load older entries`}
         </Button>
       )}
     </div>

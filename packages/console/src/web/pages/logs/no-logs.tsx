@@ -1,5 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { usePlace } from "../../app/use-place.ts";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { writeLog } from "../../model/example-commands.ts";
 import { EmptyState } from "../../ui/data-region.tsx";
 
@@ -9,25 +11,25 @@ export default function NoLogs({ disabled }: { readonly disabled: string | undef
   if (disabled !== undefined) {
     return (
       <EmptyState
-        title="Log storage is disabled"
+        title={t`Log storage is disabled`}
         snippet={
           "workers:\n  - name: svc-observability\n    config:\n      logs_enabled: true\n      logs_exporter: memory"
         }
       >
-        <p>Reported by the engine: {disabled}.</p>
+        <p>{t`Reported by the engine: ${disabled}.`}</p>
         <p>
-          See{" "}
-          <Link to="/config" search={{}} className="text-accent underline">
-            Config
-          </Link>{" "}
-          for the current settings.
+          {rich`See ${(
+            <Link to="/config" search={{}} className="text-accent underline">
+              {t`Config`}
+            </Link>
+          )} for the current settings.`}
         </p>
       </EmptyState>
     );
   }
   return (
-    <EmptyState title="No log entries yet" snippet={writeLog(place)}>
-      Entries from the SDK's logger, the output of workers and the engine appear here live.
+    <EmptyState title={t`No log entries yet`} snippet={writeLog(place)}>
+      {t`Entries from the SDK's logger, the output of workers and the engine appear here live.`}
     </EmptyState>
   );
 }

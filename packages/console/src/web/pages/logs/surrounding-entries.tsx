@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
+import { t } from "../../labels/translate.ts";
 import { call } from "../../lib/api.ts";
 import { cn } from "../../ui/cn.ts";
 import { DataRegion } from "../../ui/data-region.tsx";
@@ -33,9 +34,9 @@ export function SurroundingEntries({ id }: { readonly id: string }) {
       error={error}
       retry={() => void refetch()}
       empty={data?.logs.length === 0}
-      emptyState={<p className="p-4 text-ink-2">Log entry not found; it may have been deleted or evicted.</p>}
+      emptyState={<p className="p-4 text-ink-2">{t`Log entry not found; it may have been deleted or evicted.`}</p>}
     >
-      <ol aria-label="Surrounding entries" className="py-1">
+      <ol aria-label={t`Surrounding entries`} className="py-1">
         {data?.logs.map((log) => (
           <li key={log.id} ref={log.id === id ? here : undefined} aria-current={log.id === id || undefined}>
             <Link

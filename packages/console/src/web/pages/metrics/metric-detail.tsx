@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { bytes, duration } from "../../lib/time.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -16,8 +17,8 @@ const PRESETS = ["5m", "15m", "1h", "6h", "24h", "7d"] as const;
 const MAX_LISTED = 100;
 
 const AGGREGATES: Readonly<Record<string, string>> = {
-  ...{ avg: "Mean", rate: "Per second", sum: "Sum", max: "Maximum" },
-  ...{ p50: "Median", p95: "95th percentile", p99: "99th percentile" },
+  ...{ avg: t`Mean`, rate: t`Per second`, sum: t`Sum`, max: t`Maximum` },
+  ...{ p50: t`Median`, p95: t`95th percentile`, p99: t`99th percentile` },
 };
 
 interface Answer {
@@ -52,7 +53,7 @@ export function MetricDetail({ name, info }: { readonly name: string; readonly i
       <div className="flex flex-wrap items-center gap-2">
         <p className="w-full text-ink-2">{info?.description}</p>
         <SearchBox
-          label="Filter series by label"
+          label={t`Filter series by label`}
           hotkey={undefined}
           className="flex-1"
           value={search.labels ?? ""}
@@ -76,38 +77,38 @@ export function MetricDetail({ name, info }: { readonly name: string; readonly i
           wanted === ""
             ? undefined
             : {
-                what: `No series has a label with “${search.labels}”.`,
+                what: t`No series has a label with “${search.labels ?? ""}”.`,
                 clear: () => void navigate({ search: (before) => ({ ...before, labels: undefined }) }),
               }
         }
-        emptyState={<EmptyState title="No values">This metric has no values in the selected time range.</EmptyState>}
+        emptyState={
+          <EmptyState title={t`No values`}>{t`This metric has no values in the selected time range.`}</EmptyState>
+        }
         className="gap-3"
       >
         <TimeChart
-          title={AGGREGATES[series[0]?.aggregate ?? ""] ?? "Value"}
+          title={AGGREGATES[series[0]?.aggregate ?? ""] ?? t`Value`}
           times={times}
           lines={lines}
           format={format}
         />
         {series.length > MAX_LINES && (
           <p className="text-[12px] text-ink-3">
-            The chart shows the {MAX_LINES} series with the highest latest values of{" "}
-            {series.length.toLocaleString("en-GB")}.
+            {t`The chart shows the ${MAX_LINES} series with the highest latest values of ${series.length.toLocaleString("en-GB")}.`}
           </p>
         )}
         {data?.truncated === true && (
           <p role="note" className="text-[12px] text-warn">
-            This metric has more series than one answer of the engine contains. The chart and the list are made of{" "}
-            {data.series.length.toLocaleString("en-GB")} of them.
+            {t`This metric has more series than one answer of the engine contains. The chart and the list are made of ${data.series.length.toLocaleString("en-GB")} of them.`}
           </p>
         )}
-        <ul aria-label="Series" className="flex flex-col">
+        <ul aria-label={t`Series`} className="flex flex-col">
           {series.slice(0, MAX_LISTED).map((each, at) => {
             const latest = latestOf(each);
             return (
               <li key={names[at]} className="flex gap-3 border-line/60 border-b py-1">
                 <code className="min-w-0 flex-1 break-words">{names[at]}</code>
-                <span className="font-mono">{latest === undefined ? "no value" : format(latest)}</span>
+                <span className="font-mono">{latest === undefined ? t`no value` : format(latest)}</span>
               </li>
             );
           })}

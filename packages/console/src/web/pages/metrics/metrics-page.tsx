@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -21,7 +22,7 @@ const UNITS: Readonly<Record<string, string>> = { "1": "–", By: "bytes" };
 const COLUMNS: readonly Column<MetricInfo>[] = [
   {
     key: "name",
-    header: "Name",
+    header: t`Name`,
     width: "minmax(10rem,2fr)",
     cell: ({ name }) => (
       <span className="font-medium" title={name}>
@@ -31,21 +32,21 @@ const COLUMNS: readonly Column<MetricInfo>[] = [
   },
   {
     key: "type",
-    header: "Type",
+    header: t`Type`,
     width: "7rem",
     from: 340,
     cell: ({ type }) => <span className="text-ink-2">{type}</span>,
   },
   {
     key: "unit",
-    header: "Unit",
+    header: t`Unit`,
     width: "4rem",
     from: 640,
     cell: ({ unit }) => <span className="text-ink-2">{UNITS[unit] ?? unit}</span>,
   },
   {
     key: "series",
-    header: "Series",
+    header: t`Series`,
     width: "4rem",
     align: "right",
     from: 480,
@@ -53,7 +54,7 @@ const COLUMNS: readonly Column<MetricInfo>[] = [
   },
   {
     key: "description",
-    header: "Description",
+    header: t`Description`,
     width: "minmax(8rem,3fr)",
     from: 760,
     cell: ({ description }) => (
@@ -89,20 +90,20 @@ export default function MetricsPage() {
     void navigate({ to: "/metrics/{-$name}", params: { name }, search: (before) => before });
   const setQ = (next: string): void =>
     void navigate({ search: (before) => ({ ...before, q: next || undefined }), replace: true });
-  useHotkey(selected === undefined ? "never" : "Escape", "Close the metric", () => open(undefined));
+  useHotkey(selected === undefined ? "never" : "Escape", t`Close the metric`, () => open(undefined));
   if (isMissingFunction(metrics.error)) {
     return (
-      <Page title="Metrics">
-        <ModuleMissing module="svc-observability" what="Metrics" />
+      <Page title={t`Metrics`}>
+        <ModuleMissing module="svc-observability" what={t`Metrics`} />
       </Page>
     );
   }
   return (
     <Page
-      title="Metrics"
+      title={t`Metrics`}
       subject={selected}
       count={metrics.data === undefined ? undefined : rows.length}
-      controls={<SearchBox label="Search metrics" value={q} onChange={setQ} className="ml-auto" />}
+      controls={<SearchBox label={t`Search metrics`} value={q} onChange={setQ} className="ml-auto" />}
     >
       <ListDetail
         id="metrics"
@@ -112,13 +113,15 @@ export default function MetricsPage() {
             error={metrics.error}
             retry={() => void metrics.refetch()}
             empty={rows.length === 0}
-            filtered={q === "" ? undefined : { what: `No metric matches “${q}”.`, clear: () => setQ("") }}
+            filtered={q === "" ? undefined : { what: t`No metric matches “${q}”.`, clear: () => setQ("") }}
             emptyState={
-              <EmptyState title="No metrics yet">Metrics of the engine appear within 5 s after its start.</EmptyState>
+              <EmptyState title={t`No metrics yet`}>
+                {t`Metrics of the engine appear within 5 s after its start.`}
+              </EmptyState>
             }
           >
             <DataTable
-              label="Metrics"
+              label={t`Metrics`}
               columns={COLUMNS}
               rows={rows}
               idOf={({ name }) => name}

@@ -1,6 +1,7 @@
 import { getRouteApi, Link, useRouter } from "@tanstack/react-router";
 import { RotateCw } from "lucide-react";
 import { Suspense, useMemo, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { lazyExtra } from "../../lib/lazy-extra.ts";
 import { useCompletion } from "../../lib/use-completion.ts";
 import { Button } from "../../ui/button.tsx";
@@ -10,7 +11,14 @@ import { Page } from "../../ui/page.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import { hrefOf, RESULT_COLUMNS } from "./result-columns.tsx";
-import { ALL_FIELDS, FALLBACK_RANGE, type ResultRow, type Section, useQueryResults } from "./use-query-results.ts";
+import {
+  ALL_FIELDS,
+  FALLBACK_RANGE,
+  type ResultRow,
+  SECTION_NAMES,
+  type Section,
+  useQueryResults,
+} from "./use-query-results.ts";
 
 const ImportButton = lazyExtra(() => import("../../app/import-button.tsx"));
 const route = getRouteApi("/query");
@@ -19,10 +27,10 @@ const SOURCES = ["traces", "logs", "state"] as const;
 const NO_NAMES = {};
 
 const EXAMPLES = [
-  ["error and duration>100ms", "slow traces with a failed span"],
-  ["level>=warn and message~timeout", "log entries of level warn and above about timeouts"],
-  ["function:orders::*", "traces and log entries of functions"],
-  ["value.status:failed and updated<1h", "state items by a member of the value"],
+  ["error and duration>100ms", t`slow traces with a failed span`],
+  ["level>=warn and message~timeout", t`log entries of level warn and above about timeouts`],
+  ["function:orders::*", t`traces and log entries of functions`],
+  ["value.status:failed and updated<1h", t`state items by a member of the value`],
 ] as const;
 
 /** A row of the table: the heading of a section, or a result. */
@@ -47,12 +55,12 @@ export default function QueryPage() {
   const run = (q: string): void => void navigate({ search: (before) => ({ ...before, q: q || undefined }) });
   return (
     <Page
-      title="Query"
+      title={t`Query`}
       subject={search.q}
       controls={
         <>
           <SearchBox
-            label="Query traces, logs and state"
+            label={t`Query traces, logs and state`}
             complete={complete}
             value={search.q ?? ""}
             onChange={(q) => void navigate({ search: (before) => ({ ...before, q: q || undefined }), replace: true })}
@@ -70,16 +78,16 @@ export default function QueryPage() {
             icon={<RotateCw aria-hidden className="size-3.5" />}
             disabled={(search.q ?? "") === ""}
             onClick={retry}
-            title="Run the query again"
+            title={t`Run the query again`}
           >
-            <span className="max-sm:sr-only">Run</span>
+            <span className="max-sm:sr-only">{t`Run`}</span>
           </Button>
         </>
       }
     >
       {(search.q ?? "").trim() === "" ? (
-        <EmptyState title="Query traces, logs and state">
-          <p className="mb-3">One query searches all three. The link to this page contains it.</p>
+        <EmptyState title={t`Query traces, logs and state`}>
+          <p className="mb-3">{t`One query searches all three. The link to this page contains it.`}</p>
           <ul className="flex flex-col items-start gap-1.5 text-left">
             {EXAMPLES.map(([text, meaning]) => (
               <li key={text}>
@@ -94,7 +102,7 @@ export default function QueryPage() {
       ) : (
         <>
           <DataTable
-            label="Results"
+            label={t`Results`}
             columns={RESULT_COLUMNS as Parameters<typeof DataTable<Row>>[0]["columns"]}
             rows={rows}
             idOf={({ id }) => id}
@@ -108,7 +116,7 @@ export default function QueryPage() {
             }
           />
           <p role="status" className="border-line border-t px-4 py-1 text-[12px] text-ink-3">
-            {isSearching ? "Searching…" : statusOf(sections)}
+            {isSearching ? t`Searching…` : statusOf(sections)}
           </p>
         </>
       )}
@@ -117,7 +125,9 @@ export default function QueryPage() {
 }
 
 function statusOf(sections: readonly Section[]): string {
-  return sections.map(({ name, countText, problem }) => `${name}: ${problem ?? countText ?? "0"}`).join(" · ");
+  return sections
+    .map(({ name, countText, problem }) => `${SECTION_NAMES[name]}: ${problem ?? countText ?? "0"}`)
+    .join(" · ");
 }
 
 /** Name, count and problem of a section, with a link to the page that shows all results. */
@@ -138,36 +148,36 @@ function Heading({
   const className = "ml-auto shrink-0 text-accent hover:underline";
   return (
     <span className="flex min-w-0 flex-1 items-center gap-2 whitespace-nowrap">
-      <span className="font-medium">{name}</span>
+      <span className="font-medium">{SECTION_NAMES[name]}</span>
       {countText !== undefined && <span className="font-mono text-[11px] text-ink-2">{countText}</span>}
       {problem !== undefined && (
         <span className="min-w-0 truncate text-ink-2" title={problem}>
           {problem}
         </span>
       )}
-      {problem === undefined && name === "Traces" && (
+      {problem === undefined && name === "traces" && (
         <Link
           to="/traces/{-$traceId}/{-$spanId}"
           params={{ traceId: undefined, spanId: undefined }}
           search={{ q: query, ...window }}
           className={className}
         >
-          Open in Traces
+          {t`Open in Traces`}
         </Link>
       )}
-      {problem === undefined && name === "Logs" && (
+      {problem === undefined && name === "logs" && (
         <Link to="/logs/{-$logId}" params={{ logId: undefined }} search={{ q: query, ...window }} className={className}>
-          Open in Logs
+          {t`Open in Logs`}
         </Link>
       )}
-      {problem === undefined && name === "State" && (
+      {problem === undefined && name === "state" && (
         <Link
           to="/states/{-$group}/{-$key}"
           params={{ group: undefined, key: undefined }}
           search={{ query }}
           className={className}
         >
-          Open in States
+          {t`Open in States`}
         </Link>
       )}
     </span>

@@ -1,3 +1,4 @@
+import { plural, t } from "../../labels/translate.ts";
 import { toSegment } from "../../lib/path-segment.ts";
 import { bytes } from "../../lib/time.ts";
 import { attributesText } from "../../model/log-attributes.ts";
@@ -6,7 +7,7 @@ import type { Column } from "../../ui/data-table.tsx";
 import { Ago, Duration, Timestamp } from "../../ui/time.tsx";
 import type { ResultRow } from "./use-query-results.ts";
 
-const TRACE_STATUS = { ok: ["OK", "ok"], error: ["Error", "danger"], pending: ["Pending", "info"] } as const;
+const TRACE_STATUS = { ok: ["OK", "ok"], error: [t`Error`, "danger"], pending: [t`Pending`, "info"] } as const;
 const LEVEL_TONES: Readonly<Record<string, Tone>> = { ERROR: "danger", WARN: "warn", INFO: "info" };
 
 /** Returns the address of the result on the page of its kind. */
@@ -26,7 +27,7 @@ function nameOf(row: ResultRow): string {
 export const RESULT_COLUMNS: readonly Column<ResultRow>[] = [
   {
     key: "time",
-    header: "Time",
+    header: t`Time`,
     width: "6.75rem",
     from: 480,
     cell: (row) =>
@@ -39,10 +40,10 @@ export const RESULT_COLUMNS: readonly Column<ResultRow>[] = [
         />
       ),
   },
-  { key: "status", header: "Status", width: "5rem", cell: (row) => <Status row={row} /> },
+  { key: "status", header: t`Status`, width: "5rem", cell: (row) => <Status row={row} /> },
   {
     key: "source",
-    header: "Service or scope",
+    header: t`Service or scope`,
     width: "minmax(5rem,1fr)",
     from: 640,
     cell: (row) =>
@@ -50,7 +51,7 @@ export const RESULT_COLUMNS: readonly Column<ResultRow>[] = [
   },
   {
     key: "name",
-    header: "Name, message or key",
+    header: t`Name, message or key`,
     width: "minmax(8rem,3fr)",
     cell: (row) => (
       <span className="font-medium" title={nameOf(row)}>
@@ -60,7 +61,7 @@ export const RESULT_COLUMNS: readonly Column<ResultRow>[] = [
   },
   {
     key: "detail",
-    header: "Detail",
+    header: t`Detail`,
     width: "minmax(6rem,2fr)",
     from: 760,
     cell: (row) => <Detail row={row} />,
@@ -68,7 +69,7 @@ export const RESULT_COLUMNS: readonly Column<ResultRow>[] = [
 ];
 
 function Status({ row }: { readonly row: ResultRow }) {
-  if (row.kind === "item") return <span className="text-ink-2">Version {row.item.version}</span>;
+  if (row.kind === "item") return <span className="text-ink-2">{t`Version ${row.item.version}`}</span>;
   if (row.kind === "log")
     return <Badge tone={LEVEL_TONES[row.log.severity_text] ?? "neutral"}>{row.log.severity_text}</Badge>;
   const [label, tone] = TRACE_STATUS[row.trace.status];
@@ -94,9 +95,8 @@ function Detail({ row }: { readonly row: ResultRow }) {
   const { duration_ms, span_count, error_count } = row.trace;
   return (
     <span className="text-ink-2">
-      {duration_ms === null ? "running" : <Duration ms={duration_ms} />} · {span_count.toLocaleString("en-GB")}{" "}
-      {span_count === 1 ? "span" : "spans"}
-      {error_count > 0 && ` · ${error_count.toLocaleString("en-GB")} ${error_count === 1 ? "error" : "errors"}`}
+      {duration_ms === null ? t`running` : <Duration ms={duration_ms} />} · {plural(span_count, "# span", "# spans")}
+      {error_count > 0 && ` · ${plural(error_count, "# error", "# errors")}`}
     </span>
   );
 }

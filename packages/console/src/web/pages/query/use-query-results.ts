@@ -10,6 +10,7 @@ import {
 } from "@svc-runtime/protocol/query";
 import { type UseQueryResult, useQueries } from "@tanstack/react-query";
 import type { SearchOf } from "../../app/search.ts";
+import { t } from "../../labels/translate.ts";
 import { call } from "../../lib/api.ts";
 import { CALLS_BY_CONSOLES } from "../../lib/calls-by-consoles.ts";
 import { windowOf } from "../../lib/time-range.ts";
@@ -35,7 +36,13 @@ export type ResultRow =
   | { readonly kind: "log"; readonly id: string; readonly log: FoundLog }
   | { readonly kind: "item"; readonly id: string; readonly item: FoundItem };
 
-export type SectionName = "Traces" | "Logs" | "State";
+type SectionName = "traces" | "logs" | "state";
+
+export const SECTION_NAMES: Readonly<Record<SectionName, string>> = {
+  traces: t`Traces`,
+  logs: t`Logs`,
+  state: t`State`,
+};
 
 export interface Section {
   readonly name: SectionName;
@@ -80,7 +87,7 @@ export function useQueryResults(search: SearchOf<"query">): {
         name,
         rows: problem === undefined ? (result?.data?.rows ?? []) : [],
         countText: problem === undefined ? result?.data?.countText : undefined,
-        problem: problem === undefined ? result?.error?.message : `not searched: ${problemText(problem)}`,
+        problem: problem === undefined ? result?.error?.message : t`not searched: ${problemText(problem)}`,
       };
     }),
     isSearching: results.some(({ isFetching }) => isFetching),
@@ -97,9 +104,9 @@ interface Kind {
 }
 
 const KINDS: readonly Kind[] = [
-  { name: "Traces", read: readTraceQuery, find: findTraces },
-  { name: "Logs", read: readLogQuery, find: findLogs },
-  { name: "State", read: readStateQuery, find: findItems },
+  { name: "traces", read: readTraceQuery, find: findTraces },
+  { name: "logs", read: readLogQuery, find: findLogs },
+  { name: "state", read: readStateQuery, find: findItems },
 ];
 
 function rangeMembers(search: SearchOf<"query">): { readonly start_time?: number; readonly end_time?: number } {
@@ -142,7 +149,7 @@ async function findItems(query: string, _search: SearchOf<"query">, signal: Abor
   return {
     rows,
     countText: isPart
-      ? `${rows.length} in the first ${answer.scanned.toLocaleString("en-GB")} items`
+      ? t`${rows.length} in the first ${answer.scanned.toLocaleString("en-GB")} items`
       : countText(rows.length, rows.length, answer.cursor !== null),
   };
 }
@@ -150,6 +157,6 @@ async function findItems(query: string, _search: SearchOf<"query">, signal: Abor
 function countText(shown: number, total: number, isLowerBound: boolean): string {
   const number = (count: number): string => count.toLocaleString("en-GB");
   const all = Math.max(total, shown);
-  if (isLowerBound) return `${number(shown)} of at least ${number(all)}`;
-  return shown < all ? `${number(shown)} of ${number(all)}` : number(all);
+  if (isLowerBound) return t`${number(shown)} of at least ${number(all)}`;
+  return shown < all ? t`${number(shown)} of ${number(all)}` : number(all);
 }

@@ -1,6 +1,7 @@
 import { RotateCcw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { plural, t } from "../../labels/translate.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
@@ -40,7 +41,7 @@ export function DeadActions({
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-1.5 border-line border-b px-3 py-1.5">
       <Button look="ghost" onClick={() => onSelectAll(!isAll)}>
-        {isAll ? "Clear selection" : `Select all ${total.toLocaleString("en-GB")}`}
+        {isAll ? t`Clear selection` : t`Select all ${total.toLocaleString("en-GB")}`}
       </Button>
       <span className="flex-1" />
       {count > 0 && (
@@ -50,7 +51,7 @@ export function DeadActions({
             disabledReason={refusal}
             onClick={() => setOpenDialog("redrive")}
           >
-            Redrive {count.toLocaleString("en-GB")} selected
+            {t`Redrive ${count.toLocaleString("en-GB")} selected`}
           </Button>
           <Button
             look="danger"
@@ -58,7 +59,7 @@ export function DeadActions({
             disabledReason={refusal}
             onClick={() => setOpenDialog("discard")}
           >
-            Discard {count.toLocaleString("en-GB")}
+            {t`Discard ${count.toLocaleString("en-GB")}`}
           </Button>
         </>
       )}
@@ -67,7 +68,7 @@ export function DeadActions({
         disabledReason={refusal}
         onClick={() => setOpenDialog("redrive-all")}
       >
-        Redrive all
+        {t`Redrive all`}
       </Button>
       {action.problem !== undefined && (
         <p role="alert" className="w-full text-danger">
@@ -78,15 +79,20 @@ export function DeadActions({
         <ConfirmDialog
           open
           onClose={() => setOpenDialog(undefined)}
-          title={`Redrive ${lettersText(toRedrive)}?`}
-          description={`This puts ${toRedrive === 1 ? "it" : "them"} back on ${queue}, with the full number of attempts again.`}
-          action={`Redrive ${toRedrive.toLocaleString("en-GB")}`}
+          title={t`Redrive ${lettersText(toRedrive)}?`}
+          description={plural(
+            toRedrive,
+            "This puts it back on {0}, with the full number of attempts again.",
+            "This puts them back on {0}, with the full number of attempts again.",
+            queue,
+          )}
+          action={t`Redrive ${toRedrive.toLocaleString("en-GB")}`}
           isPending={action.isPending}
           refusal={refusal}
           onConfirm={() =>
             void run(
               () => (ids === "all" ? redriveAll(queue) : redrive(queue, ids)),
-              `${lettersText(toRedrive)} redriven to ${queue}`,
+              t`${lettersText(toRedrive)} redriven to ${queue}`,
             )
           }
         >
@@ -97,15 +103,20 @@ export function DeadActions({
         <ConfirmDialog
           open
           onClose={() => setOpenDialog(undefined)}
-          title={`Discard ${lettersText(count)}?`}
-          description={`This permanently deletes ${count === 1 ? "it and its" : "them and their"} data from ${queue}.`}
-          action={`Discard ${count.toLocaleString("en-GB")}`}
+          title={t`Discard ${lettersText(count)}?`}
+          description={plural(
+            count,
+            "This permanently deletes it and its data from {0}.",
+            "This permanently deletes them and their data from {0}.",
+            queue,
+          )}
+          action={t`Discard ${count.toLocaleString("en-GB")}`}
           isPending={action.isPending}
           refusal={refusal}
           onConfirm={() =>
             void run(
               async () => discard(queue, selected === "all" ? await allDeadIds(queue) : selected),
-              `${lettersText(count)} discarded`,
+              t`${lettersText(count)} discarded`,
             )
           }
         >
@@ -117,7 +128,7 @@ export function DeadActions({
 }
 
 function lettersText(count: number): string {
-  return count === 1 ? "1 dead letter" : `${count.toLocaleString("en-GB")} dead letters`;
+  return plural(count, "# dead letter", "# dead letters");
 }
 
 function Problem({ text }: { readonly text: string | undefined }) {

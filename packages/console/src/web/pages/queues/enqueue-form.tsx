@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { t } from "../../labels/translate.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
@@ -52,7 +53,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
       }}
     >
       <label className="flex flex-col gap-1">
-        Function
+        {t`Function`}
         <input
           list="queue-functions"
           value={functionId}
@@ -60,7 +61,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
           onChange={(event) => setFunctionId(event.target.value)}
           className={INPUT}
         />
-        <span className="text-[12px] text-ink-2">If empty, the triggers of the queue handle the job.</span>
+        <span className="text-[12px] text-ink-2">{t`If empty, the triggers of the queue handle the job.`}</span>
         <datalist id="queue-functions">
           {functions.items
             .filter(({ internal }) => !internal)
@@ -70,9 +71,9 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
         </datalist>
       </label>
       <div className="flex flex-col gap-1">
-        <span>Data</span>
+        <span>{t`Data`}</span>
         <JsonEditor
-          label="Data of the job"
+          label={t`Data of the job`}
           value={json}
           onChange={setJson}
           onSubmit={() => void send()}
@@ -82,17 +83,17 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
       </div>
       <div className="flex flex-wrap gap-3">
         <label className="flex min-w-32 flex-1 flex-col gap-1">
-          Delay in ms
+          {t`Delay in ms`}
           <input
             inputMode="numeric"
             value={delay}
             onChange={(event) => setDelay(event.target.value)}
             className={INPUT}
           />
-          {isDelayWrong && <span className="text-danger">Must be a whole number of milliseconds</span>}
+          {isDelayWrong && <span className="text-danger">{t`Must be a whole number of milliseconds`}</span>}
         </label>
         <label className="flex min-w-32 flex-1 flex-col gap-1">
-          Deduplication key
+          {t`Deduplication key`}
           <input
             value={dedupeKey}
             spellCheck={false}
@@ -103,11 +104,11 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
       </div>
       <div className="flex flex-wrap items-center gap-3">
         <Button look="primary" type="submit" disabledReason={refusal} disabled={!isReady} isPending={action.isPending}>
-          Enqueue
+          {t`Enqueue`}
         </Button>
         {added !== undefined && (
           <p role="status" className="text-ok">
-            {added.duplicate ? "Duplicate of " : "Enqueued: "}
+            {added.duplicate ? t`Duplicate of ` : t`Enqueued: `}
             <button type="button" className="font-mono text-[12px] underline" onClick={() => onOpen(added.job_id)}>
               {added.job_id}
             </button>
@@ -116,7 +117,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
       </div>
       {action.problem !== undefined && (
         <p role="alert" className="text-danger">
-          Failed to enqueue: {action.problem}
+          {t`Failed to enqueue: ${action.problem}`}
         </p>
       )}
     </form>

@@ -1,5 +1,7 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
@@ -24,6 +26,7 @@ export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone
     });
   };
   const isDead = job.state === "dead";
+  const id = <code className="break-all text-ink">{job.job_id}</code>;
   return (
     <div className="flex flex-wrap items-center gap-2">
       {isDead ? (
@@ -32,20 +35,20 @@ export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone
             look="primary"
             disabledReason={refusal}
             isPending={action.isPending && openDialog === undefined}
-            onClick={() => void run(() => redrive(job.queue, [job.job_id]), "Job redriven")}
+            onClick={() => void run(() => redrive(job.queue, [job.job_id]), t`Job redriven`)}
           >
-            Redrive
+            {t`Redrive`}
           </Button>
           <Button disabledReason={refusal} onClick={() => setOpenDialog("edit")}>
-            Edit and redrive …
+            {t`Edit and redrive …`}
           </Button>
           <Button look="danger" disabledReason={refusal} onClick={() => setOpenDialog("discard")}>
-            Discard …
+            {t`Discard …`}
           </Button>
         </>
       ) : (
         <Button look="danger" disabledReason={refusal} onClick={() => setOpenDialog("cancel")}>
-          Cancel the job …
+          {t`Cancel the job …`}
         </Button>
       )}
       {action.problem !== undefined && openDialog === undefined && (
@@ -61,24 +64,21 @@ export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone
             setOpenDialog(undefined);
             action.clear();
           }}
-          title={isDead ? "Discard this dead letter?" : "Cancel this job?"}
+          title={isDead ? t`Discard this dead letter?` : t`Cancel this job?`}
           description={
-            <>
-              <code className="break-all text-ink">{job.job_id}</code>{" "}
-              {isDead
-                ? "is permanently deleted with its data."
-                : job.state === "active"
-                  ? "is cancelled on the worker that runs it."
-                  : "is removed from its queue."}
-            </>
+            isDead
+              ? rich`${id} is permanently deleted with its data.`
+              : job.state === "active"
+                ? rich`${id} is cancelled on the worker that runs it.`
+                : rich`${id} is removed from its queue.`
           }
-          action={isDead ? "Discard" : "Cancel the job"}
+          action={isDead ? t`Discard` : t`Cancel the job`}
           isPending={action.isPending}
           refusal={refusal}
           onConfirm={() =>
             void run(
               () => (isDead ? discard(job.queue, [job.job_id]) : cancelJob(job.job_id)),
-              isDead ? "Dead letter discarded" : "Job cancelled",
+              isDead ? t`Dead letter discarded` : t`Job cancelled`,
             )
           }
         >

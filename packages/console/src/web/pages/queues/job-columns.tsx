@@ -1,6 +1,7 @@
 import type { ListedJobState } from "@svc-runtime/protocol/listings";
 import { Link } from "@tanstack/react-router";
 import { Pencil } from "lucide-react";
+import { t } from "../../labels/translate.ts";
 import { maskedPreview } from "../../lib/secrets.ts";
 import { Button } from "../../ui/button.tsx";
 import type { Column } from "../../ui/data-table.tsx";
@@ -24,13 +25,13 @@ export function jobColumns(
 ): readonly Column<Job>[] {
   const checkbox: Column<Job> = {
     key: "selected",
-    header: "Selected",
+    header: t`Selected`,
     headerHidden: true,
     width: "1.5rem",
     cell: ({ job_id: id }) => (
       <input
         type="checkbox"
-        aria-label={`Select ${id}`}
+        aria-label={t`Select ${id}`}
         checked={selection.isSelected(id)}
         onClick={(event) => event.stopPropagation()}
         onChange={() => selection.toggle(id)}
@@ -40,7 +41,7 @@ export function jobColumns(
   };
   const id: Column<Job> = {
     key: "job",
-    header: "Job",
+    header: t`Job`,
     width: "5.5rem",
     cell: ({ job_id }) => (
       <Link
@@ -56,7 +57,7 @@ export function jobColumns(
   };
   const data: Column<Job> = {
     key: "data",
-    header: "Data",
+    header: t`Data`,
     width: "minmax(6rem,2fr)",
     from: state === "dead" ? 480 : 0,
     cell: ({ json }) => <code className="text-ink-2">{maskedPreview(json, PREVIEW)}</code>,
@@ -64,7 +65,7 @@ export function jobColumns(
   // Next to the list of queues, a common screen has about 540 px for this table.
   const target: Column<Job> = {
     key: "function",
-    header: "Function",
+    header: t`Function`,
     width: "minmax(5rem,1fr)",
     from: 420,
     cell: ({ function_id, reason }) => (
@@ -76,7 +77,7 @@ export function jobColumns(
   if (state === "dead") {
     const error: Column<Job> = {
       key: "error",
-      header: "Error",
+      header: t`Error`,
       width: "minmax(7rem,2fr)",
       cell: ({ failures }) => {
         const last = failures.at(-1);
@@ -92,10 +93,10 @@ export function jobColumns(
       id,
       error,
       data,
-      { key: "failed", header: "Failed", width: "5rem", cell: ({ failed_at }) => at(failed_at) },
+      { key: "failed", header: t`Failed`, width: "5rem", cell: ({ failed_at }) => at(failed_at) },
       {
         key: "edit",
-        header: "Edit and redrive",
+        header: t`Edit and redrive`,
         headerHidden: true,
         width: "1.75rem",
         // On narrow screens, the job's details have the button.
@@ -104,8 +105,8 @@ export function jobColumns(
           <Button
             look="ghost"
             className="h-6 w-6"
-            aria-label={`Edit and redrive ${job.job_id.slice(0, 8)}`}
-            title="Edit and redrive"
+            aria-label={t`Edit and redrive ${job.job_id.slice(0, 8)}`}
+            title={t`Edit and redrive`}
             onClick={(event) => {
               event.stopPropagation();
               selection.edit(job);
@@ -120,35 +121,35 @@ export function jobColumns(
     const result: Column<Job> = {
       ...data,
       key: "result",
-      header: "Result",
+      header: t`Result`,
       cell: (job) => <ResultPreview job={job} />,
     };
     const took: Column<Job> = {
       key: "duration",
-      header: "Duration",
+      header: t`Duration`,
       width: "5rem",
       align: "right",
       from: 480,
       cell: ({ duration_ms }) => (duration_ms === undefined ? "–" : <Duration ms={duration_ms} />),
     };
-    const ended: Column<Job> = { key: "ended", header: "Ended", width: "5rem", cell: ({ ended_at }) => at(ended_at) };
+    const ended: Column<Job> = { key: "ended", header: t`Ended`, width: "5rem", cell: ({ ended_at }) => at(ended_at) };
     return [id, target, result, took, ended];
   }
   const time: Column<Job> =
     state === "delayed"
-      ? { key: "run_at", header: "Runs", width: "5rem", cell: ({ run_at }) => at(run_at) }
-      : { key: "created", header: "Added", width: "5rem", cell: ({ created_at }) => at(created_at) };
+      ? { key: "run_at", header: t`Runs`, width: "5rem", cell: ({ run_at }) => at(run_at) }
+      : { key: "created", header: t`Added`, width: "5rem", cell: ({ created_at }) => at(created_at) };
   const attempts: Column<Job> = {
     key: "attempts",
-    header: "Attempts",
+    header: t`Attempts`,
     width: "4.5rem",
     align: "right",
     from: 900,
-    cell: ({ attempts: failed, max_attempts }) => `${failed} of ${max_attempts}`,
+    cell: ({ attempts: failed, max_attempts }) => t`${failed} of ${max_attempts}`,
   };
   const progress: Column<Job> = {
     key: "progress",
-    header: "Progress",
+    header: t`Progress`,
     width: "minmax(9rem,2fr)",
     cell: ({ progress }) => (progress == null ? "–" : <Progress progress={progress} />),
   };
@@ -158,6 +159,6 @@ export function jobColumns(
 }
 
 function ResultPreview({ job: { json, result_kept } }: { readonly job: Job }) {
-  if (result_kept === false) return <span className="text-ink-3">not stored</span>;
+  if (result_kept === false) return <span className="text-ink-3">{t`not stored`}</span>;
   return <code className="text-ink-2">{maskedPreview(json, PREVIEW)}</code>;
 }

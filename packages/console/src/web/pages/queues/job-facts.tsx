@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { t } from "../../labels/translate.ts";
 import { bytes } from "../../lib/time.ts";
 import { Ago, Duration, Timestamp } from "../../ui/time.tsx";
 import type { Job } from "./model.ts";
@@ -21,9 +22,9 @@ export function TraceLink({ id }: { readonly id: string }) {
 export function JobFacts({ job }: { readonly job: Job }) {
   return (
     <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
-      <Fact name="Function">
+      <Fact name={t`Function`}>
         {job.function_id === null ? (
-          "triggers of the queue"
+          t`triggers of the queue`
         ) : (
           <Link
             to="/functions/{-$functionId}"
@@ -34,24 +35,22 @@ export function JobFacts({ job }: { readonly job: Job }) {
           </Link>
         )}
       </Fact>
-      <Fact name="Waiting for">{job.reason ?? null}</Fact>
-      <Fact name="Progress">{job.progress == null ? null : <Progress progress={job.progress} />}</Fact>
-      <Fact name="Failed attempts">
-        {job.attempts} of {job.max_attempts}
-      </Fact>
-      <TimeFact name="Added" iso={job.created_at} />
-      <TimeFact name="Runs" iso={job.run_at} />
-      <TimeFact name="Failed" iso={job.failed_at} />
-      <TimeFact name="Ended" iso={job.ended_at} />
-      <Fact name="Duration">{job.duration_ms === undefined ? null : <Duration ms={job.duration_ms} />}</Fact>
-      <TimeFact name="Stored until" iso={job.kept_until} />
-      <TimeFact name="Expires" iso={job.expires_at} />
-      <Fact name="Priority">{job.priority === 0 ? null : job.priority}</Fact>
-      <Fact name="Group">{job.group}</Fact>
-      <Fact name="Deduplication key">{job.dedupe_key}</Fact>
-      <Fact name="Enqueued by">{job.made_by?.principal ?? null}</Fact>
-      <Fact name="Trace">{job.trace_id === null ? null : <TraceLink id={job.trace_id} />}</Fact>
-      <Fact name="Size">{bytes(job.bytes)}</Fact>
+      <Fact name={t`Waiting for`}>{job.reason ?? null}</Fact>
+      <Fact name={t`Progress`}>{job.progress == null ? null : <Progress progress={job.progress} />}</Fact>
+      <Fact name={t`Failed attempts`}>{t`${job.attempts} of ${job.max_attempts}`}</Fact>
+      <TimeFact name={t`Added`} iso={job.created_at} />
+      <TimeFact name={t`Runs`} iso={job.run_at} />
+      <TimeFact name={t`Failed`} iso={job.failed_at} />
+      <TimeFact name={t`Ended`} iso={job.ended_at} />
+      <Fact name={t`Duration`}>{job.duration_ms === undefined ? null : <Duration ms={job.duration_ms} />}</Fact>
+      <TimeFact name={t`Stored until`} iso={job.kept_until} />
+      <TimeFact name={t`Expires`} iso={job.expires_at} />
+      <Fact name={t`Priority`}>{job.priority === 0 ? null : job.priority}</Fact>
+      <Fact name={t`Group`}>{job.group}</Fact>
+      <Fact name={t`Deduplication key`}>{job.dedupe_key}</Fact>
+      <Fact name={t`Enqueued by`}>{job.made_by?.principal ?? null}</Fact>
+      <Fact name={t`Trace`}>{job.trace_id === null ? null : <TraceLink id={job.trace_id} />}</Fact>
+      <Fact name={t`Size`}>{bytes(job.bytes)}</Fact>
     </dl>
   );
 }

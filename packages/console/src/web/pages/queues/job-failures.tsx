@@ -1,5 +1,6 @@
 import type { JobFailure } from "@svc-runtime/protocol/listings";
 import { Link } from "@tanstack/react-router";
+import { t } from "../../labels/translate.ts";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { TraceLink } from "./job-facts.tsx";
@@ -8,7 +9,7 @@ import { TraceLink } from "./job-facts.tsx";
 export function JobFailures({ failures }: { readonly failures: readonly JobFailure[] }) {
   return (
     <div>
-      <h3 className="mb-1 font-medium">Failed attempts</h3>
+      <h3 className="mb-1 font-medium">{t`Failed attempts`}</h3>
       <ol className="flex flex-col gap-2">
         {[...failures].reverse().map((failure) => (
           <li
@@ -16,7 +17,7 @@ export function JobFailures({ failures }: { readonly failures: readonly JobFailu
             className="rounded-md border border-danger/40 bg-danger-soft p-2"
           >
             <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-[12px] text-ink-2">
-              <span>Attempt {failure.attempt}</span>
+              <span>{t`Attempt ${failure.attempt}`}</span>
               <Timestamp ms={Date.parse(failure.at)} as="date" />
               {failure.worker !== null && <WorkerLink worker={failure.worker} />}
               {failure.trace_id !== null && <TraceLink id={failure.trace_id} />}
@@ -26,8 +27,8 @@ export function JobFailures({ failures }: { readonly failures: readonly JobFailu
             </p>
             {failure.stack !== null && (
               <details className="mt-1">
-                <summary className="cursor-pointer text-[12px] text-ink-2">Stack</summary>
-                <ScrollArea label={`Stack of attempt ${failure.attempt}`} className="mt-1">
+                <summary className="cursor-pointer text-[12px] text-ink-2">{t`Stack`}</summary>
+                <ScrollArea label={t`Stack of attempt ${failure.attempt}`} className="mt-1">
                   <pre className="text-[11px]">{failure.stack}</pre>
                 </ScrollArea>
               </details>

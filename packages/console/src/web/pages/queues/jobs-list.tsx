@@ -1,5 +1,6 @@
 import type { ListedJobState } from "@svc-runtime/protocol/listings";
 import { lazy, Suspense, useMemo, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
@@ -12,21 +13,21 @@ const RedriveDialog = lazy(() => import("./redrive-dialog.tsx"));
 
 const EMPTY_TEXTS: Readonly<Record<ListedJobState, { readonly title: string; readonly text: string }>> = {
   waiting: {
-    title: "No waiting jobs",
-    text: "Jobs wait while the queue is at its concurrency limit or paused, or while no worker provides their function.",
+    title: t`No waiting jobs`,
+    text: t`Jobs wait while the queue is at its concurrency limit or paused, or while no worker provides their function.`,
   },
-  active: { title: "No jobs in flight", text: "A job is in flight while a worker runs it." },
+  active: { title: t`No jobs in flight`, text: t`A job is in flight while a worker runs it.` },
   delayed: {
-    title: "No delayed jobs",
-    text: "A job is delayed until its start time, or during the backoff before its next attempt.",
+    title: t`No delayed jobs`,
+    text: t`A job is delayed until its start time, or during the backoff before its next attempt.`,
   },
   dead: {
-    title: "No dead letters",
-    text: "A job becomes a dead letter when its last attempt fails. You can redrive it from here.",
+    title: t`No dead letters`,
+    text: t`A job becomes a dead letter when its last attempt fails. You can redrive it from here.`,
   },
   done: {
-    title: "No completed jobs",
-    text: "Completed jobs are stored for a limited time, as set by keep_completed in the config.",
+    title: t`No completed jobs`,
+    text: t`Completed jobs are stored for a limited time, as set by keep_completed in the config.`,
   },
 };
 
@@ -86,7 +87,7 @@ export function JobsList({
           />
         )}
         <DataTable
-          label="Jobs"
+          label={t`Jobs`}
           // The states have other columns, so each has a choice of its own.
           id={`jobs-${state}`}
           columns={columns}
@@ -103,7 +104,7 @@ export function JobsList({
         {query.hasNextPage && (
           <div className="border-line border-t p-1.5 text-center">
             <Button look="ghost" isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-              Show more ({jobs.length.toLocaleString("en-GB")} shown)
+              {t`Show more (${jobs.length.toLocaleString("en-GB")} shown)`}
             </Button>
           </div>
         )}

@@ -1,5 +1,6 @@
 import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
 import type { DoneJob, EndedJob, ListedJobState, QueueJob, QueueStats } from "@svc-runtime/protocol/listings";
+import { t } from "../../labels/translate.ts";
 import { jsonProblem } from "../../lib/json-text.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
 
@@ -137,7 +138,7 @@ export function selectionOf(id: string, queues: readonly QueueStats[], topics: r
 export function titleOf(selection: Selection): string | undefined {
   if (selection?.kind !== "queue") return selection?.name;
   const { queue, topic } = selection.stats;
-  return topic === null ? queue : `${functionOfSubscription(queue)} on ${topic}`;
+  return topic === null ? queue : t`${functionOfSubscription(queue)} on ${topic}`;
 }
 
 function topicNames(queues: readonly QueueStats[], topics: readonly TopicRow[]): readonly string[] {
@@ -148,5 +149,5 @@ function topicNames(queues: readonly QueueStats[], topics: readonly TopicRow[]):
 /** Returns why typed data cannot be sent; undefined if it can. `original`: the data before editing. */
 export function dataProblem(json: string, original?: string): string | undefined {
   const syntaxError = jsonProblem(json);
-  return syntaxError === undefined ? maskProblem(json, original) : `Invalid JSON: ${syntaxError}`;
+  return syntaxError === undefined ? maskProblem(json, original) : t`Invalid JSON: ${syntaxError}`;
 }

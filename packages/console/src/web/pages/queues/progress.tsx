@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import type { Job } from "./model.ts";
 
 /** Progress that the handler of a running job reported. */
@@ -5,7 +6,7 @@ export function Progress({ progress: { value, note } }: { readonly progress: Non
   const percent = `${Math.floor(value * 100)} %`;
   return (
     <span className="flex min-w-0 items-center gap-2" title={note ?? undefined}>
-      <progress aria-label="Progress" value={value} max={1} className="h-1.5 w-12 shrink-0 accent-accent" />
+      <progress aria-label={t`Progress`} value={value} max={1} className="h-1.5 w-12 shrink-0 accent-accent" />
       <span className="tabular-nums">{percent}</span>
       {note !== null && <span className="truncate text-ink-2">{note}</span>}
     </span>

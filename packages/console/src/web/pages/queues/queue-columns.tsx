@@ -1,10 +1,11 @@
 import { AlertTriangle, CornerDownRight, ListOrdered, Megaphone, Pause } from "lucide-react";
+import { t } from "../../labels/translate.ts";
 import { Badge } from "../../ui/badge.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import type { Row } from "./model.ts";
 
 const ICONS = { queue: ListOrdered, topic: Megaphone, subscription: CornerDownRight } as const;
-const KINDS = { queue: "Queue", topic: "Topic", subscription: "Subscriber" } as const;
+const KINDS = { queue: t`Queue`, topic: t`Topic`, subscription: t`Subscriber` } as const;
 
 function Count({ value, tone }: { readonly value: number | null; readonly tone?: string }) {
   if (value === null) return <span className="text-ink-3">–</span>;
@@ -16,7 +17,7 @@ export function queueColumns(isCompact: boolean): readonly Column<Row>[] {
   const columns: readonly (Column<Row> & { readonly isMinor?: boolean })[] = [
     {
       key: "name",
-      header: "Name",
+      header: t`Name`,
       width: "minmax(8rem,2fr)",
       cell: ({ kind, label, paused }) => {
         const Icon = ICONS[kind];
@@ -28,7 +29,7 @@ export function queueColumns(isCompact: boolean): readonly Column<Row>[] {
             </span>
             {paused && (
               <Badge tone="warn" icon={<Pause aria-hidden className="size-3" />}>
-                Paused
+                {t`Paused`}
               </Badge>
             )}
           </span>
@@ -37,7 +38,7 @@ export function queueColumns(isCompact: boolean): readonly Column<Row>[] {
     },
     {
       key: "kind",
-      header: "Kind",
+      header: t`Kind`,
       width: "6rem",
       from: 640,
       isMinor: true,
@@ -45,14 +46,14 @@ export function queueColumns(isCompact: boolean): readonly Column<Row>[] {
     },
     {
       key: "waiting",
-      header: "Waiting",
+      header: t`Waiting`,
       width: "4rem",
       align: "right",
       cell: ({ waiting }) => <Count value={waiting} />,
     },
     {
       key: "active",
-      header: "In flight",
+      header: t`In flight`,
       width: "4.5rem",
       align: "right",
       from: 640,
@@ -60,7 +61,7 @@ export function queueColumns(isCompact: boolean): readonly Column<Row>[] {
     },
     {
       key: "delayed",
-      header: "Delayed",
+      header: t`Delayed`,
       width: "4.5rem",
       align: "right",
       from: 640,
@@ -68,7 +69,7 @@ export function queueColumns(isCompact: boolean): readonly Column<Row>[] {
     },
     {
       key: "dead",
-      header: "Dead",
+      header: t`Dead`,
       width: "4rem",
       align: "right",
       cell: ({ dead }) => (

@@ -1,6 +1,7 @@
 import type { ListedJobState, QueueStats } from "@svc-runtime/protocol/listings";
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { SkeletonRows } from "../../ui/data-region.tsx";
 import { type TabSpec, Tabs } from "../../ui/tabs.tsx";
 import { EnqueueForm } from "./enqueue-form.tsx";
@@ -25,18 +26,18 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
     <JobsList key={state} last={last} queue={stats.queue} state={state} total={totals[state]} onOpen={openJob} />
   );
   const tabs: TabSpec[] = [
-    { value: "waiting", label: "Waiting", count: stats.waiting, content: jobs("waiting") },
-    { value: "active", label: "In flight", count: stats.active, content: jobs("active") },
-    { value: "delayed", label: "Delayed", count: stats.delayed, content: jobs("delayed") },
-    { value: "dead", label: "Dead letters", count: stats.dead, content: jobs("dead") },
-    { value: "done", label: "Done", count: stats.kept ?? 0, content: jobs("done") },
+    { value: "waiting", label: t`Waiting`, count: stats.waiting, content: jobs("waiting") },
+    { value: "active", label: t`In flight`, count: stats.active, content: jobs("active") },
+    { value: "delayed", label: t`Delayed`, count: stats.delayed, content: jobs("delayed") },
+    { value: "dead", label: t`Dead letters`, count: stats.dead, content: jobs("dead") },
+    { value: "done", label: t`Done`, count: stats.kept ?? 0, content: jobs("done") },
   ];
   // Jobs of a subscription come from its topic, so they cannot be enqueued here.
   if (stats.topic === null)
-    tabs.push({ value: "enqueue", label: "Enqueue", content: <EnqueueForm queue={stats.queue} onOpen={openJob} /> });
+    tabs.push({ value: "enqueue", label: t`Enqueue`, content: <EnqueueForm queue={stats.queue} onOpen={openJob} /> });
   tabs.push({
     value: "history",
-    label: "History",
+    label: t`History`,
     content: (
       <Suspense fallback={<SkeletonRows rows={6} />}>
         <QueueHistory queue={stats.queue} />
@@ -51,7 +52,7 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
       <QueueHead stats={stats} />
       {job === undefined ? (
         <Tabs
-          label="Queue"
+          label={t`Queue`}
           tabs={tabs}
           value={shown ?? first}
           onChange={(next) => void navigate({ search: (before) => ({ ...before, tab: next }), replace: true })}

@@ -3,6 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { Pause, Play, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { toSegment } from "../../lib/path-segment.ts";
 import { bytes } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";
@@ -15,11 +17,11 @@ import { purge, setPaused } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
 const COUNTERS = [
-  { name: "added", label: "Added" },
-  { name: "done", label: "Done" },
-  { name: "died", label: "Dead-lettered" },
-  { name: "expired", label: "Expired" },
-  { name: "cancelled", label: "Cancelled" },
+  { name: "added", label: t`Added` },
+  { name: "done", label: t`Done` },
+  { name: "died", label: t`Dead-lettered` },
+  { name: "expired", label: t`Expired` },
+  { name: "cancelled", label: t`Cancelled` },
 ] as const;
 
 /** State and counters of a queue, with buttons that pause, resume and purge it. */
@@ -29,21 +31,35 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
   const [isPurging, setPurging] = useState(false);
   const { queue, paused, topic } = stats;
   const purgeable = stats.waiting + stats.delayed;
+  const topicLink = topic !== null && (
+    <Link to="/queues/{-$topic}" params={{ topic: toSegment(idOfTopic(topic)) }} className="text-accent underline">
+      {topic}
+    </Link>
+  );
+  const functionLink = (
+    <Link
+      to="/functions/{-$functionId}"
+      params={{ functionId: functionOfSubscription(queue) }}
+      className="text-accent underline"
+    >
+      {functionOfSubscription(queue)}
+    </Link>
+  );
   return (
     <div className="flex flex-col gap-1.5 border-line border-b px-3 py-2 text-[12px] text-ink-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         {paused ? (
           <Badge tone="warn" icon={<Pause aria-hidden className="size-3" />}>
-            Paused
+            {t`Paused`}
           </Badge>
         ) : (
           <Badge tone="ok" icon={<Play aria-hidden className="size-3" />}>
-            Running
+            {t`Running`}
           </Badge>
         )}
-        <span>{stats.type ?? "not in the config"}</span>
-        {stats.concurrency !== null && <span>concurrency {stats.concurrency}</span>}
-        <span>{bytes(stats.bytes)} stored</span>
+        <span>{stats.type ?? t`not in the config`}</span>
+        {stats.concurrency !== null && <span>{t`concurrency ${stats.concurrency}`}</span>}
+        <span>{t`${bytes(stats.bytes)} stored`}</span>
         <span className="ml-auto flex gap-1">
           <Button
             icon={paused ? <Play aria-hidden className="size-3.5" /> : <Pause aria-hidden className="size-3.5" />}
@@ -51,7 +67,7 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
             isPending={action.isPending && !isPurging}
             onClick={() => void action.run(() => setPaused(queue, !paused))}
           >
-            {paused ? "Resume" : "Pause"}
+            {paused ? t`Resume` : t`Pause`}
           </Button>
           <Button
             icon={<Trash2 aria-hidden className="size-3.5" />}
@@ -59,30 +75,11 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
             disabled={purgeable === 0}
             onClick={() => setPurging(true)}
           >
-            Purge
+            {t`Purge`}
           </Button>
         </span>
       </div>
-      {topic !== null && (
-        <p>
-          Messages of the topic{" "}
-          <Link
-            to="/queues/{-$topic}"
-            params={{ topic: toSegment(idOfTopic(topic)) }}
-            className="text-accent underline"
-          >
-            {topic}
-          </Link>{" "}
-          for{" "}
-          <Link
-            to="/functions/{-$functionId}"
-            params={{ functionId: functionOfSubscription(queue) }}
-            className="text-accent underline"
-          >
-            {functionOfSubscription(queue)}
-          </Link>
-        </p>
-      )}
+      {topic !== null && <p>{rich`Messages of the topic ${topicLink} for ${functionLink}`}</p>}
       <dl className="flex flex-wrap gap-x-3">
         {COUNTERS.map(({ name, label }) => (
           <div key={name} className="flex gap-1">
@@ -91,13 +88,13 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
           </div>
         ))}
         <div className="text-ink-3">
-          <dt className="sr-only">Since</dt>
-          <dd>since the queue was first used</dd>
+          <dt className="sr-only">{t`Since`}</dt>
+          <dd>{t`since the queue was first used`}</dd>
         </div>
       </dl>
       {stats.waiting_reasons?.map((reason) => (
         <p key={reason} className="text-warn">
-          Jobs wait: {reason}
+          {t`Jobs wait: ${reason}`}
         </p>
       ))}
       {action.problem !== undefined && !isPurging && (
@@ -112,9 +109,9 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
             setPurging(false);
             action.clear();
           }}
-          title="Purge this queue?"
-          description={`This permanently deletes ${purgeable.toLocaleString("en-GB")} waiting and delayed jobs. Jobs in flight and dead letters stay.`}
-          action="Purge"
+          title={t`Purge this queue?`}
+          description={t`This permanently deletes ${purgeable.toLocaleString("en-GB")} waiting and delayed jobs. Jobs in flight and dead letters stay.`}
+          action={t`Purge`}
           typeToConfirm={queue}
           isPending={action.isPending}
           refusal={refusal}
@@ -124,7 +121,7 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
               .then((isDone) => {
                 if (!isDone) return;
                 setPurging(false);
-                toast(`Queue ${queue} purged`);
+                toast(t`Queue ${queue} purged`);
               })
           }
         >

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { bytes } from "../../lib/time.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -43,40 +44,40 @@ export default function QueueHistory({ queue }: { readonly queue: string }) {
       retry={() => void refetch()}
       empty={isMissingFunction(error) || data?.series.length === 0}
       emptyState={
-        <EmptyState title="No history of this queue">
+        <EmptyState title={t`No history of this queue`}>
           {isMissingFunction(error)
-            ? "svc-observability is off."
-            : "The engine measures queues every 5 s. The first values appear soon."}
+            ? t`svc-observability is off.`
+            : t`The engine measures queues every 5 s. The first values appear soon.`}
         </EmptyState>
       }
       className="gap-3 overflow-auto p-3"
     >
       <TimeChart
         {...shared}
-        title="Depth"
+        title={t`Depth`}
         format={number}
         lines={[
-          { name: "waiting", tone: "accent", values: valuesOf("waiting") },
-          { name: "delayed", tone: "violet", values: valuesOf("delayed") },
-          { name: "in flight", tone: "info", values: valuesOf("in_flight") },
-          { name: "dead letters", tone: "danger", values: valuesOf("dead") },
+          { name: t`waiting`, tone: "accent", values: valuesOf("waiting") },
+          { name: t`delayed`, tone: "violet", values: valuesOf("delayed") },
+          { name: t`in flight`, tone: "info", values: valuesOf("in_flight") },
+          { name: t`dead letters`, tone: "danger", values: valuesOf("dead") },
         ]}
       />
       <TimeChart
         {...shared}
-        title="Jobs per second"
+        title={t`Jobs per second`}
         format={number}
         lines={[
-          { name: "added", tone: "accent", values: valuesOf("added") },
-          { name: "done", tone: "info", values: valuesOf("done") },
-          { name: "dead-lettered", tone: "danger", values: valuesOf("died") },
+          { name: t`added`, tone: "accent", values: valuesOf("added") },
+          { name: t`done`, tone: "info", values: valuesOf("done") },
+          { name: t`dead-lettered`, tone: "danger", values: valuesOf("died") },
         ]}
       />
       <TimeChart
         {...shared}
-        title="Stored"
+        title={t`Stored`}
         format={bytes}
-        lines={[{ name: "size", tone: "accent", values: valuesOf("bytes") }]}
+        lines={[{ name: t`size`, tone: "accent", values: valuesOf("bytes") }]}
       />
     </DataRegion>
   );

@@ -1,3 +1,5 @@
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Timestamp } from "../../ui/time.tsx";
@@ -29,18 +31,18 @@ export function QueueList({
       error={overview.error}
       retry={() => void overview.refetch()}
       empty={overview.data !== undefined && rows.length === 0}
-      filtered={q === "" ? undefined : { what: `No queue, topic or subscriber matches “${q}”.`, clear: onClear }}
+      filtered={q === "" ? undefined : { what: t`No queue, topic or subscriber matches “${q}”.`, clear: onClear }}
       emptyState={
         <EmptyState
-          title="No queues"
+          title={t`No queues`}
           snippet={"workers:\n  - name: svc-queue\n    config:\n      queue_configs:\n        emails: {}"}
         >
-          A queue stores jobs until a function has processed them. Add queues to the config.
+          {t`A queue stores jobs until a function has processed them. Add queues to the config.`}
         </EmptyState>
       }
     >
       <DataTable
-        label="Queues"
+        label={t`Queues`}
         columns={queueColumns(isCompact)}
         rows={rows}
         idOf={({ id }) => id}
@@ -48,7 +50,7 @@ export function QueueList({
         onSelect={({ id }) => onOpen(id)}
       />
       <p className="shrink-0 border-line border-t bg-surface px-4 py-1.5 text-[12px] text-ink-2">
-        As of {overview.dataUpdatedAt === 0 ? "…" : <Timestamp ms={overview.dataUpdatedAt} withMs={false} />}
+        {rich`As of ${overview.dataUpdatedAt === 0 ? "…" : <Timestamp ms={overview.dataUpdatedAt} withMs={false} />}`}
       </p>
     </DataRegion>
   );

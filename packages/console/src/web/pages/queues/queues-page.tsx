@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { fromSegment, toSegment } from "../../lib/path-segment.ts";
 import { ListDetail } from "../../ui/list-detail.tsx";
@@ -30,25 +31,25 @@ export default function QueuesPage() {
     });
   const setQ = (next: string): void =>
     void navigate({ search: (before) => ({ ...before, q: next || undefined }), replace: true });
-  useHotkey("Escape", "Close the job, then the queue", () => {
+  useHotkey("Escape", t`Close the job, then the queue`, () => {
     if (job !== undefined) void navigate({ search: (before) => ({ ...before, job: undefined }) });
     else if (id !== undefined) open(undefined);
   });
 
   if (isModuleMissing(overview.error)) {
     return (
-      <Page title="Queues">
-        <ModuleMissing module="svc-queue" what="The queue" />
+      <Page title={t`Queues`}>
+        <ModuleMissing module="svc-queue" what={t`The queue`} />
       </Page>
     );
   }
   const title = titleOf(selection) ?? id ?? "";
   return (
     <Page
-      title="Queues"
+      title={t`Queues`}
       subject={id === undefined ? undefined : title}
       count={overview.data === undefined ? undefined : rows.filter(({ kind }) => kind !== "subscription").length}
-      controls={<SearchBox label="Search queues and topics" value={q} onChange={setQ} className="ml-auto" />}
+      controls={<SearchBox label={t`Search queues and topics`} value={q} onChange={setQ} className="ml-auto" />}
     >
       <ListDetail
         id="queues"

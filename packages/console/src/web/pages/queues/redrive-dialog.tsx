@@ -1,5 +1,7 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { pretty } from "../../lib/json-text.ts";
 import { maskedText } from "../../lib/secrets.ts";
 import { useLiveState } from "../../lib/use-live.ts";
@@ -30,7 +32,7 @@ export default function RedriveDialog({
     if (problem !== undefined || !isRevealed || refusal !== undefined) return;
     await action.run(async () => {
       await redriveWith(job.queue, job.job_id, text);
-      toast("Job redriven with edited data");
+      toast(t`Job redriven with edited data`);
       onClose();
       onDone();
     });
@@ -39,15 +41,11 @@ export default function RedriveDialog({
     <Dialog
       open
       onClose={onClose}
-      title="Edit and redrive"
-      description={
-        <>
-          <code className="break-all text-ink">{job.job_id}</code> goes back to {job.queue} with the data below.
-        </>
-      }
+      title={t`Edit and redrive`}
+      description={rich`${<code className="break-all text-ink">{job.job_id}</code>} goes back to ${job.queue} with the data below.`}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t`Cancel`}</Button>
           <Button
             look="primary"
             disabledReason={refusal}
@@ -55,14 +53,14 @@ export default function RedriveDialog({
             isPending={action.isPending}
             onClick={() => void send()}
           >
-            Redrive
+            {t`Redrive`}
           </Button>
         </>
       }
     >
       {isRevealed ? (
         <JsonEditor
-          label="Data of the job"
+          label={t`Data of the job`}
           value={text}
           onChange={setText}
           onSubmit={() => void send()}
@@ -70,8 +68,8 @@ export default function RedriveDialog({
         />
       ) : (
         <p className="flex flex-wrap items-center gap-3 text-ink-2">
-          The data contains secrets, which must be revealed for editing.{" "}
-          <Button onClick={() => setRevealed(true)}>Reveal and edit</Button>
+          {t`The data contains secrets, which must be revealed for editing.`}{" "}
+          <Button onClick={() => setRevealed(true)}>{t`Reveal and edit`}</Button>
         </p>
       )}
       {problem !== undefined && (

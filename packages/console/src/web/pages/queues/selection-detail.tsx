@@ -1,3 +1,5 @@
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import type { Selection } from "./model.ts";
 import { QueueDetail } from "./queue-detail.tsx";
@@ -26,9 +28,8 @@ export function SelectionDetail({
       retry={() => void overview.refetch()}
       empty
       emptyState={
-        <EmptyState title="Queue or topic not found">
-          No queue or topic has the name <code className="break-all">{id}</code>. A queue that is not in the config is
-          listed only while it has jobs.
+        <EmptyState title={t`Queue or topic not found`}>
+          {rich`No queue or topic has the name ${<code className="break-all">{id}</code>}. A queue that is not in the config is listed only while it has jobs.`}
         </EmptyState>
       }
     >

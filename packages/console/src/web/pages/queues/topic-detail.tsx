@@ -1,6 +1,7 @@
 import type { QueueStats } from "@svc-runtime/protocol/listings";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { plural, t } from "../../labels/translate.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
@@ -24,13 +25,13 @@ export function TopicDetail({
     <div className="flex flex-col gap-4 p-3">
       <section aria-labelledby="subscriptions">
         <h3 id="subscriptions" className="mb-1 font-medium">
-          Subscriptions
+          {t`Subscriptions`}
         </h3>
         {subscriptions.length === 0 ? (
           <p className="text-ink-2">
-            No subscriptions.{" "}
+            {t`No subscriptions.`}{" "}
             {depth.data !== undefined &&
-              `${depth.data === 1 ? "1 message waits" : `${depth.data.toLocaleString("en-GB")} messages wait`} for the first one.`}
+              plural(depth.data, "1 message waits for the first one.", "# messages wait for the first one.")}
             {depth.error !== null && <span className="text-danger"> {depth.error.message}</span>}
           </p>
         ) : (
@@ -44,9 +45,9 @@ export function TopicDetail({
                 >
                   <span className="font-medium text-accent">{functionOfSubscription(queue)}</span>
                   <span className="text-[12px] text-ink-2">
-                    {waiting} waiting, {active} in flight, {delayed} delayed
+                    {t`${waiting} waiting, ${active} in flight, ${delayed} delayed`}
                   </span>
-                  {dead > 0 && <span className="text-[12px] text-danger">{dead} dead letters</span>}
+                  {dead > 0 && <span className="text-[12px] text-danger">{t`${dead} dead letters`}</span>}
                 </button>
               </li>
             ))}
@@ -72,10 +73,10 @@ function PublishForm({ topic }: { readonly topic: string }) {
   return (
     <section aria-labelledby="publish" className="flex flex-col gap-2">
       <h3 id="publish" className="font-medium">
-        Publish
+        {t`Publish`}
       </h3>
       <JsonEditor
-        label="Data of the message"
+        label={t`Data of the message`}
         value={json}
         onChange={setJson}
         onSubmit={() => void send()}
@@ -90,18 +91,19 @@ function PublishForm({ topic }: { readonly topic: string }) {
           isPending={action.isPending}
           onClick={() => void send()}
         >
-          Publish
+          {t`Publish`}
         </Button>
         {sent !== undefined && (
           <p role="status" className="text-ok">
-            Published to {sent.subscriptions === 1 ? "1 subscription" : `${sent.subscriptions} subscriptions`}
-            {sent.subscriptions === 0 && "; the message waits for the first one"}.
+            {t`Published to`} {plural(sent.subscriptions, "1 subscription", "# subscriptions")}
+            {sent.subscriptions === 0 && t`; the message waits for the first one`}
+            {"."}
           </p>
         )}
       </div>
       {action.problem !== undefined && (
         <p role="alert" className="text-danger">
-          Failed to publish: {action.problem}
+          {t`Failed to publish: ${action.problem}`}
         </p>
       )}
     </section>

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { t } from "../../labels/translate.ts";
 import { ApiFailure } from "../../lib/api.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
@@ -50,12 +51,12 @@ export function AddItemDialog({
     try {
       await createItem(group, key, valueToJson(value));
       await refresh();
-      toast(`${key} is stored in ${group}`);
+      toast(t`${key} is stored in ${group}`);
       onClose();
       onOpen(group, key);
     } catch (thrown) {
       const isConflict = thrown instanceof ApiFailure && thrown.code === "state_conflict";
-      setFailure(isConflict ? "The key already exists; nothing was stored." : (thrown as Error).message);
+      setFailure(isConflict ? t`The key already exists; nothing was stored.` : (thrown as Error).message);
       setPending(false);
     }
   };
@@ -68,11 +69,11 @@ export function AddItemDialog({
     <Dialog
       open
       onClose={onClose}
-      title="Add an item"
-      description="A group is created with its first item."
+      title={t`Add an item`}
+      description={t`A group is created with its first item.`}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t`Cancel`}</Button>
           <Button
             look="primary"
             isPending={isPending}
@@ -80,7 +81,7 @@ export function AddItemDialog({
             disabled={!canAdd}
             onClick={() => void add()}
           >
-            Add
+            {t`Add`}
           </Button>
         </>
       }
@@ -93,30 +94,30 @@ export function AddItemDialog({
         }}
       >
         <label className="flex flex-col gap-1">
-          Group
+          {t`Group`}
           <input
             value={group}
             spellCheck={false}
             onChange={(event) => setGroup(event.target.value)}
             className={INPUT}
           />
-          {groupProblem !== undefined && <span className="text-danger">The group {groupProblem}.</span>}
+          {groupProblem !== undefined && <span className="text-danger">{t`The group ${groupProblem}.`}</span>}
         </label>
         <label className="flex flex-col gap-1">
-          Key
+          {t`Key`}
           <input value={key} spellCheck={false} onChange={(event) => setKey(event.target.value)} className={INPUT} />
-          {keyProblem !== undefined && <span className="text-danger">The key {keyProblem}.</span>}
+          {keyProblem !== undefined && <span className="text-danger">{t`The key ${keyProblem}.`}</span>}
         </label>
         {isTaken && (
           <p role="status" className="flex items-center gap-2 text-warn">
-            This key already exists.
+            {t`This key already exists.`}
             <Button
               onClick={() => {
                 onClose();
                 onOpen(group, key);
               }}
             >
-              Open item
+              {t`Open item`}
             </Button>
           </p>
         )}

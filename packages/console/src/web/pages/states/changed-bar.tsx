@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { pretty } from "../../lib/json-text.ts";
 import { Button } from "../../ui/button.tsx";
 import { MaskedDiff } from "./masked-diff.tsx";
@@ -27,26 +28,28 @@ export function ChangedBar({
     <div role="status" className="flex flex-col gap-2 border-line border-b bg-warn-soft px-3 py-1.5 text-warn">
       <div className="flex flex-wrap items-center gap-2">
         <span className="min-w-0 flex-1">
-          {now === null ? "Deleted elsewhere." : `Changed elsewhere: version ${before.version} is now ${now.version}.`}
-          {isDirty && " Your edits are kept."}
+          {now === null
+            ? t`Deleted elsewhere.`
+            : t`Changed elsewhere: version ${before.version} is now ${now.version}.`}
+          {isDirty && t` Your edits are kept.`}
         </span>
         {now !== null && (
           <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-            {isOpen ? "Hide diff" : "View diff"}
+            {isOpen ? t`Hide diff` : t`View diff`}
           </Button>
         )}
         {isDirty ? (
-          <Button onClick={onResolve}>Resolve …</Button>
+          <Button onClick={onResolve}>{t`Resolve …`}</Button>
         ) : (
           <Button look="ghost" className="text-warn" onClick={onDismiss}>
-            Dismiss
+            {t`Dismiss`}
           </Button>
         )}
       </div>
       {isOpen && now !== null && (
         <MaskedDiff
           itemKey={now.key}
-          label="Changes made elsewhere"
+          label={t`Changes made elsewhere`}
           before={pretty(before.json)}
           after={pretty(now.json)}
           className="max-h-60"

@@ -1,4 +1,6 @@
 import { useMemo } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { formatJson, parseJson } from "../../lib/json.ts";
 import { pretty } from "../../lib/json-text.ts";
 import { maskedJson } from "../../lib/secrets.ts";
@@ -35,53 +37,49 @@ export function ConflictView({
 }) {
   const base = draft.base === null ? "" : pretty(draft.base.json);
   const merged = useMemo(() => mergeDraft(draft, theirs), [draft, theirs]);
+  const fate = theirs === null ? t`deleted` : t`changed to version ${theirs.version}`;
+  const edited = draft.base === null ? t`it` : t`version ${draft.base.version}`;
   return (
     <section aria-labelledby="conflict" className="flex min-h-0 flex-1 flex-col gap-3 overflow-auto p-3">
       <div>
         <h3 id="conflict" className="font-medium text-warn">
-          Edit conflict
+          {t`Edit conflict`}
         </h3>
         <p className="text-ink-2">
-          <code>{itemKey}</code> of <code>{group}</code> was{" "}
-          {theirs === null ? "deleted" : `changed to version ${theirs.version}`} while you edited
-          {draft.base === null ? " it" : ` version ${draft.base.version}`}. No change is lost: choose a version, then
-          save it.
+          {rich`${<code>{itemKey}</code>} of ${<code>{group}</code>} was ${fate} while you edited ${edited}. No change is lost: choose a version, then save it.`}
         </p>
       </div>
       <div className="flex flex-wrap gap-2">
-        <Button onClick={onTakeTheirs} title="Discard your edits">
-          Take theirs
+        <Button onClick={onTakeTheirs} title={t`Discard your edits`}>
+          {t`Take theirs`}
         </Button>
-        <Button onClick={onKeepMine} title="Keep editing your version; saving replaces theirs">
-          Keep mine
+        <Button onClick={onKeepMine} title={t`Keep editing your version; saving replaces theirs`}>
+          {t`Keep mine`}
         </Button>
         {merged !== undefined && (
           <Button look="primary" onClick={() => onMerge(merged.text)}>
-            Merge
+            {t`Merge`}
           </Button>
         )}
         <Button look="ghost" onClick={onClose}>
-          Back
+          {t`Back`}
         </Button>
       </div>
       {merged !== undefined && (
         <p className="text-ink-2">
           {merged.conflicts.length === 0 ? (
-            <Badge tone="ok">Merges without conflicts</Badge>
+            <Badge tone="ok">{t`Merges without conflicts`}</Badge>
           ) : (
-            <>
-              <Badge tone="warn">Conflicting changes</Badge> Merge keeps yours at{" "}
-              <code className="break-all">{merged.conflicts.join(", ")}</code>.
-            </>
+            rich`${<Badge tone="warn">{t`Conflicting changes`}</Badge>} Merge keeps yours at ${<code className="break-all">{merged.conflicts.join(", ")}</code>}.`
           )}
         </p>
       )}
-      <Side title="Theirs compared with base">
+      <Side title={t`Theirs compared with base`}>
         {theirs === null ? (
-          <p className="text-ink-2">The item is deleted.</p>
+          <p className="text-ink-2">{t`The item is deleted.`}</p>
         ) : (
           <MaskedDiff
-            label="Theirs compared with base"
+            label={t`Theirs compared with base`}
             before={base}
             after={pretty(theirs.json)}
             className="max-h-72"
@@ -89,19 +87,19 @@ export function ConflictView({
           />
         )}
       </Side>
-      <Side title="Mine compared with base">
+      <Side title={t`Mine compared with base`}>
         <MaskedDiff
-          label="Mine compared with base"
+          label={t`Mine compared with base`}
           before={base}
           after={draft.text}
           className="max-h-72"
           {...{ itemKey, isRevealed, onReveal }}
         />
       </Side>
-      <Side title="Base: the version you started from">
-        <ScrollArea label="Base" className="max-h-72 rounded-md bg-raised p-2">
+      <Side title={t`Base: the version you started from`}>
+        <ScrollArea label={t`Base`} className="max-h-72 rounded-md bg-raised p-2">
           <pre className="whitespace-pre-wrap break-words">
-            {base === "" ? "The item did not exist." : isRevealed ? base : maskedJson(itemKey, base)}
+            {base === "" ? t`The item did not exist.` : isRevealed ? base : maskedJson(itemKey, base)}
           </pre>
         </ScrollArea>
       </Side>

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { t } from "../../labels/translate.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { ItemValue } from "./item-value.tsx";
@@ -36,9 +37,9 @@ export function DeletedItem({
         role="status"
         className="flex flex-wrap items-center gap-2 border-line border-b bg-warn-soft px-3 py-1.5 text-warn"
       >
-        <span className="flex-1">This item was deleted. Below is its last value, version {last.version}.</span>
+        <span className="flex-1">{t`This item was deleted. Below is its last value, version ${last.version}.`}</span>
         <Button disabledReason={refusal} isPending={isPending} onClick={() => void restore()}>
-          Restore
+          {t`Restore`}
         </Button>
       </div>
       {problem !== undefined && (

@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 
@@ -22,14 +23,14 @@ export function ExportDialog({
     <Dialog
       open
       onClose={onClose}
-      title="Include secrets in the export?"
-      description={`${secrets.toLocaleString("en-GB")} of ${lines.length.toLocaleString("en-GB")} items hold secrets. If masked, those items cannot be imported again.`}
+      title={t`Include secrets in the export?`}
+      description={t`${secrets.toLocaleString("en-GB")} of ${lines.length.toLocaleString("en-GB")} items hold secrets. If masked, those items cannot be imported again.`}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button onClick={() => onSave(lines)}>Export with secrets</Button>
+          <Button onClick={onClose}>{t`Cancel`}</Button>
+          <Button onClick={() => onSave(lines)}>{t`Export with secrets`}</Button>
           <Button look="primary" autoFocus onClick={() => onSave(masked)}>
-            Export masked
+            {t`Export masked`}
           </Button>
         </>
       }

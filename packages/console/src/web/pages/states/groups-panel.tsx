@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { usePlace } from "../../app/use-place.ts";
+import { plural, t } from "../../labels/translate.ts";
 import { bytes } from "../../lib/time.ts";
 import { setState } from "../../model/example-commands.ts";
 import type { StateGroup } from "../../model/state-groups.ts";
@@ -15,7 +16,7 @@ const route = getRouteApi("/states/{-$group}/{-$key}");
 const columns: readonly Column<StateGroup>[] = [
   {
     key: "scope",
-    header: "Group",
+    header: t`Group`,
     width: "minmax(5rem,1fr)",
     cell: ({ scope }) => (
       <span className="whitespace-pre" title={scope}>
@@ -23,10 +24,10 @@ const columns: readonly Column<StateGroup>[] = [
       </span>
     ),
   },
-  { key: "items", header: "Items", width: "4rem", align: "right", cell: ({ items }) => items.toLocaleString("en-GB") },
+  { key: "items", header: t`Items`, width: "4rem", align: "right", cell: ({ items }) => items.toLocaleString("en-GB") },
   {
     key: "bytes",
-    header: "Size",
+    header: t`Size`,
     width: "4.5rem",
     align: "right",
     cell: (group) => <span className="text-ink-3">{bytes(group.bytes)}</span>,
@@ -55,10 +56,10 @@ export function GroupsPanel({
     <section aria-labelledby="states-groups-heading" className="flex min-h-0 flex-1 flex-col bg-surface">
       <div className="flex h-10 shrink-0 items-center gap-2 border-line border-b px-3">
         <h2 id="states-groups-heading" className="font-medium">
-          Groups
+          {t`Groups`}
         </h2>
         <SearchBox
-          label="Groups that begin with"
+          label={t`Groups that begin with`}
           value={gq}
           onChange={setPrefix}
           hotkey={selected === undefined ? "/" : undefined}
@@ -70,20 +71,18 @@ export function GroupsPanel({
         error={query.error}
         retry={() => void query.refetch()}
         empty={query.data !== undefined && visible.length === 0 && query.hasNextPage === false}
-        filtered={gq === "" ? undefined : { what: `No group begins with “${gq}”.`, clear: () => setPrefix("") }}
+        filtered={gq === "" ? undefined : { what: t`No group begins with “${gq}”.`, clear: () => setPrefix("") }}
         emptyState={
-          <EmptyState title="Nothing is stored" snippet={setState(place)}>
-            State stores values by group and key. Functions write them; you can also add one here.
+          <EmptyState title={t`Nothing is stored`} snippet={setState(place)}>
+            {t`State stores values by group and key. Functions write them; you can also add one here.`}
             {hidden > 0 && (
-              <p className="mt-1">
-                {hidden === 1 ? "One system group is hidden." : `${hidden} system groups are hidden.`}
-              </p>
+              <p className="mt-1">{plural(hidden, "One system group is hidden.", "# system groups are hidden.")}</p>
             )}
           </EmptyState>
         }
       >
         <DataTable
-          label="Groups"
+          label={t`Groups`}
           columns={columns}
           rows={visible}
           idOf={({ scope }) => scope}
@@ -93,7 +92,7 @@ export function GroupsPanel({
         {query.hasNextPage && (
           <div className="border-line border-t p-2 text-center">
             <Button look="ghost" isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-              Show more groups
+              {t`Show more groups`}
             </Button>
           </div>
         )}

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { plural, t } from "../../labels/translate.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -40,7 +41,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
       setStatus("done");
     } catch (thrown) {
       setFailure(
-        `${(thrown as Error).message} Items stored before the failure stay stored; choose the file again for a new report.`,
+        t`${(thrown as Error).message} Items stored before the failure stay stored; choose the file again for a new report.`,
       );
       setPlan(undefined);
       setStatus("idle");
@@ -51,14 +52,14 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog
       open
       onClose={onClose}
-      title="Import items"
-      description="A file of JSON lines (NDJSON) as written by Export and state::export. A report shows the changes before anything is stored."
+      title={t`Import items`}
+      description={t`A file of JSON lines (NDJSON) as written by Export and state::export. A report shows the changes before anything is stored.`}
       footer={
         status === "done" ? (
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>{t`Close`}</Button>
         ) : (
           <>
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{t`Cancel`}</Button>
             <Button
               look="primary"
               disabledReason={refusal}
@@ -66,7 +67,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
               isPending={status === "storing"}
               onClick={() => void store()}
             >
-              Store {wanted.length === 1 ? "1 item" : `${wanted.length} items`}
+              {plural(wanted.length, "Store 1 item", "Store # items")}
             </Button>
           </>
         )
@@ -74,7 +75,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
     >
       <div className="flex flex-col gap-3">
         <label className="flex flex-col gap-1">
-          File
+          {t`File`}
           <input
             type="file"
             accept=".ndjson,.jsonl,.json,.txt"
@@ -86,11 +87,11 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
             className="rounded-md border border-line-strong/60 bg-surface p-1.5 file:mr-2 file:rounded file:border-0 file:bg-raised file:px-2 file:py-1 file:text-ink"
           />
         </label>
-        {status === "reading" && <p role="status">Comparing with the stored items …</p>}
+        {status === "reading" && <p role="status">{t`Comparing with the stored items …`}</p>}
         {plan !== undefined && <ImportReport plan={plan} overwrites={overwrites} onOverwrites={setOverwrites} />}
         {(status === "storing" || status === "done") && (
           <p role="status" className={status === "done" ? "text-ok" : undefined}>
-            {stored} of {wanted.length} stored{status === "done" ? "." : " …"}
+            {t`${stored} of ${wanted.length} stored${status === "done" ? "." : " …"}`}
           </p>
         )}
         {failure !== undefined && (

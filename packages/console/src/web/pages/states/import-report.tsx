@@ -1,3 +1,5 @@
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
 import type { ImportPlan } from "./ndjson.ts";
 
@@ -17,25 +19,26 @@ export function ImportReport({
   const changed = plan.planned.filter(({ effect }) => effect === "changed");
   const groups = new Set(plan.planned.map(({ line }) => line.scope)).size;
   return (
-    <section aria-label="Import report" className="flex flex-col gap-2">
+    <section aria-label={t`Import report`} className="flex flex-col gap-2">
       <p>
-        <strong className="break-all">{plan.file}</strong>: {plan.planned.length} items of{" "}
-        {groups === 1 ? "one group" : `${groups} groups`}
+        {groups === 1
+          ? rich`${<strong className="break-all">{plan.file}</strong>}: ${plan.planned.length} items of one group`
+          : rich`${<strong className="break-all">{plan.file}</strong>}: ${plan.planned.length} items of ${groups} groups`}
       </p>
       <ul className="grid grid-cols-[auto_1fr] gap-x-3">
-        <Row count={count("new")} what="new" />
-        <Row count={changed.length} what="in conflict: stored with a different value" />
-        <Row count={count("same")} what="already stored with the same value" />
-        <Row count={count("expired")} what="expired, skipped" />
-        <Row count={plan.bad.length} what="invalid lines" />
+        <Row count={count("new")} what={t`new`} />
+        <Row count={changed.length} what={t`in conflict: stored with a different value`} />
+        <Row count={count("same")} what={t`already stored with the same value`} />
+        <Row count={count("expired")} what={t`expired, skipped`} />
+        <Row count={plan.bad.length} what={t`invalid lines`} />
       </ul>
       {plan.bad.length > 0 && (
         <div role="alert" className="text-danger">
-          Fix these lines first; nothing is stored:
+          {t`Fix these lines first; nothing is stored:`}
           <ul className="list-disc pl-5">
             {plan.bad.slice(0, SHOWN).map(({ number, problem }) => (
               <li key={number} className="break-words">
-                line {number}: {problem}
+                {t`line ${number}: ${problem}`}
               </li>
             ))}
           </ul>
@@ -45,16 +48,16 @@ export function ImportReport({
         <>
           <label className="flex items-center gap-2">
             <input type="checkbox" checked={overwrites} onChange={(event) => onOverwrites(event.target.checked)} />
-            Replace the {changed.length} in conflict; otherwise they stay unchanged
+            {t`Replace the ${changed.length} in conflict; otherwise they stay unchanged`}
           </label>
-          <ScrollArea label="In conflict" className="max-h-32 rounded-md bg-raised p-2 font-mono text-[12px]">
+          <ScrollArea label={t`In conflict`} className="max-h-32 rounded-md bg-raised p-2 font-mono text-[12px]">
             <ul>
               {changed.slice(0, SHOWN).map(({ line }) => (
                 <li key={line.number} className="break-all">
                   {line.scope} / {line.key}
                 </li>
               ))}
-              {changed.length > SHOWN && <li>and {changed.length - SHOWN} more</li>}
+              {changed.length > SHOWN && <li>{t`and ${changed.length - SHOWN} more`}</li>}
             </ul>
           </ScrollArea>
         </>

@@ -1,4 +1,5 @@
 import { isSecretName, MASK } from "@svc-runtime/protocol/secrets";
+import { t } from "../../labels/translate.ts";
 import { maskedPreview } from "../../lib/secrets.ts";
 import { bytes } from "../../lib/time.ts";
 import type { Column } from "../../ui/data-table.tsx";
@@ -22,13 +23,13 @@ export function itemColumns(options: {
   const columns: readonly (Column<Entry> & { readonly isMinor?: boolean })[] = [
     {
       key: "tick",
-      header: "Selected",
+      header: t`Selected`,
       headerHidden: true,
       width: "1.5rem",
       cell: ({ key }) => (
         <input
           type="checkbox"
-          aria-label={`Select ${key}`}
+          aria-label={t`Select ${key}`}
           checked={isTicked(key)}
           onClick={(event) => event.stopPropagation()}
           onChange={() => tick(key)}
@@ -38,7 +39,7 @@ export function itemColumns(options: {
     },
     {
       key: "key",
-      header: "Key",
+      header: t`Key`,
       width: "minmax(7rem,1.4fr)",
       cell: ({ key }) => (
         <span className="whitespace-pre font-medium" title={key}>
@@ -48,20 +49,20 @@ export function itemColumns(options: {
     },
     {
       key: "type",
-      header: "Type",
+      header: t`Type`,
       width: "4rem",
       from: 480,
       cell: ({ json }) => <span className="text-ink-2">{typeOfJson(json)}</span>,
     },
     {
       key: "preview",
-      header: "Value",
+      header: t`Value`,
       width: "minmax(6rem,2fr)",
       cell: (entry) => <code className="text-ink-2">{previewOf(entry)}</code>,
     },
     {
       key: "bytes",
-      header: "Size",
+      header: t`Size`,
       width: "4.5rem",
       align: "right",
       from: 1_100,
@@ -70,7 +71,7 @@ export function itemColumns(options: {
     },
     {
       key: "updated",
-      header: "Updated",
+      header: t`Updated`,
       width: "5.5rem",
       from: 900,
       isMinor: true,
@@ -78,7 +79,7 @@ export function itemColumns(options: {
     },
     {
       key: "version",
-      header: "Version",
+      header: t`Version`,
       width: "4rem",
       align: "right",
       from: 1_100,

@@ -1,5 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { isSameJson, pretty } from "../../lib/json-text.ts";
 import { maskedJson } from "../../lib/secrets.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
@@ -88,8 +90,8 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
         retry={() => void query.refetch()}
         empty={entry === null && known === undefined && draft === undefined}
         emptyState={
-          <EmptyState title="Item not found">
-            The group <code>{group}</code> has no key <code>{itemKey}</code>.
+          <EmptyState title={t`Item not found`}>
+            {rich`The group ${<code>{group}</code>} has no key ${<code>{itemKey}</code>}.`}
           </EmptyState>
         }
       >
@@ -132,7 +134,7 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
               />
             )}
             <Tabs
-              label="Item"
+              label={t`Item`}
               value={tab}
               onChange={(next) =>
                 void navigate({
@@ -143,14 +145,14 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
               tabs={[
                 {
                   value: "value",
-                  label: "Value",
+                  label: t`Value`,
                   content: entry ? (
                     <ItemValue entry={entry} />
                   ) : (
-                    <p className="p-4 text-ink-2">The item was deleted.</p>
+                    <p className="p-4 text-ink-2">{t`The item was deleted.`}</p>
                   ),
                 },
-                { value: "edit", label: isDirty ? "Edit (not saved)" : "Edit", content: editor(entry ?? null) },
+                { value: "edit", label: isDirty ? t`Edit (not saved)` : t`Edit`, content: editor(entry ?? null) },
               ]}
             />
           </>

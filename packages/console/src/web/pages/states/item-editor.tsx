@@ -1,5 +1,7 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { ApiFailure } from "../../lib/api.ts";
 import { jsonProblem, pretty } from "../../lib/json-text.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
@@ -59,7 +61,7 @@ export function ItemEditor(props: {
   const [failure, setFailure] = useState<string | undefined>();
   const syntax = isDirty ? jsonProblem(text) : undefined;
   const mask = isDirty ? maskProblem(text, base?.json, itemKey) : undefined;
-  const unstorable = syntax === undefined ? mask : "Only JSON can be stored";
+  const unstorable = syntax === undefined ? mask : t`Only JSON can be stored`;
 
   const review = (): void => {
     if (isDirty && unstorable === undefined && refusal === undefined) setReviewing(true);
@@ -70,7 +72,7 @@ export function ItemEditor(props: {
     undone.then(onUndone, (thrown: Error) =>
       toast(
         thrown instanceof ApiFailure && thrown.code === "state_conflict"
-          ? `${itemKey} was changed again in the meantime; it is unchanged`
+          ? t`${itemKey} was changed again in the meantime; it is unchanged`
           : thrown.message,
       ),
     );
@@ -83,7 +85,7 @@ export function ItemEditor(props: {
         base === null ? await createItem(group, itemKey, text) : await changeItem(group, itemKey, text, base.version);
       setReviewing(false);
       await onSaved();
-      toast(`${itemKey} is saved`, { label: "Undo", run: () => undo(version) });
+      toast(t`${itemKey} is saved`, { label: t`Undo`, run: () => undo(version) });
     } catch (thrown) {
       if (thrown instanceof ApiFailure && thrown.code === "state_conflict") {
         setReviewing(false);
@@ -96,7 +98,8 @@ export function ItemEditor(props: {
   if (isMasked) {
     return (
       <p className="flex flex-wrap items-center gap-3 p-4 text-ink-2">
-        This value contains secrets; reveal them to edit it. <Button onClick={onReveal}>Reveal and edit</Button>
+        {t`This value contains secrets; reveal them to edit it.`}{" "}
+        <Button onClick={onReveal}>{t`Reveal and edit`}</Button>
       </p>
     );
   }
@@ -104,7 +107,7 @@ export function ItemEditor(props: {
     <div className="flex h-full min-h-0 flex-col gap-2 p-3">
       {text.length > LARGE ? (
         <textarea
-          aria-label={`Value of ${itemKey}`}
+          aria-label={t`Value of ${itemKey}`}
           value={text}
           spellCheck={false}
           onChange={(event) => onChange(event.target.value)}
@@ -112,7 +115,7 @@ export function ItemEditor(props: {
         />
       ) : (
         <JsonEditor
-          label={`Value of ${itemKey}`}
+          label={t`Value of ${itemKey}`}
           value={text}
           onChange={onChange}
           onSave={review}
@@ -122,7 +125,7 @@ export function ItemEditor(props: {
       )}
       {syntax !== undefined && (
         <p role="alert" className="text-danger">
-          This is not JSON: {syntax}
+          {t`This is not JSON: ${syntax}`}
         </p>
       )}
       {mask !== undefined && (
@@ -136,32 +139,30 @@ export function ItemEditor(props: {
           disabledReason={refusal ?? unstorable}
           disabled={!isDirty}
           onClick={review}
-          title="Save (Ctrl or ⌘ S)"
+          title={t`Save (Ctrl or ⌘ S)`}
         >
-          Save …
+          {t`Save …`}
         </Button>
         <Button disabled={!isDirty} onClick={onDiscard}>
-          Discard changes
+          {t`Discard changes`}
         </Button>
         <span className="text-[12px] text-ink-3">
-          {base === null ? "The item does not exist; saving creates it." : `Based on version ${base.version}.`}
+          {base === null ? t`The item does not exist; saving creates it.` : t`Based on version ${base.version}.`}
         </span>
       </div>
       {isReviewing && (
         <Dialog
           open
           onClose={() => setReviewing(false)}
-          title="Save these changes?"
+          title={t`Save these changes?`}
           description={
-            <>
-              <code className="break-all text-ink">{itemKey}</code> of the group{" "}
-              <code className="break-all text-ink">{group}</code>
-              {base !== null && `, over version ${base.version}`}
-            </>
+            base !== null
+              ? rich`${<code className="break-all text-ink">{itemKey}</code>} of the group ${<code className="break-all text-ink">{group}</code>}, over version ${base.version}`
+              : rich`${<code className="break-all text-ink">{itemKey}</code>} of the group ${<code className="break-all text-ink">{group}</code>}`
           }
           footer={
             <>
-              <Button onClick={() => setReviewing(false)}>Back</Button>
+              <Button onClick={() => setReviewing(false)}>{t`Back`}</Button>
               <Button
                 look="primary"
                 isPending={isPending}
@@ -169,16 +170,16 @@ export function ItemEditor(props: {
                 onClick={() => void save()}
                 autoFocus
               >
-                Save
+                {t`Save`}
               </Button>
             </>
           }
         >
           {text.length > LARGE ? (
-            <p className="text-ink-2">The value is too long for a diff.</p>
+            <p className="text-ink-2">{t`The value is too long for a diff.`}</p>
           ) : (
             <JsonDiff
-              label="What changes"
+              label={t`What changes`}
               before={base === null ? "" : pretty(base.json)}
               after={text}
               className="max-h-[50vh]"
@@ -187,7 +188,7 @@ export function ItemEditor(props: {
           <TriggerNote triggers={triggers} />
           {failure !== undefined && (
             <p role="alert" className="mt-2 text-danger">
-              Not saved: {failure}
+              {t`Not saved: ${failure}`}
             </p>
           )}
         </Dialog>

@@ -2,6 +2,8 @@ import { getRouteApi } from "@tanstack/react-router";
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { ApiFailure } from "../../lib/api.ts";
 import { bytes } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";
@@ -45,7 +47,7 @@ export function ItemHead({
     restoreItems(group, [deleted], Date.now() + skewMs).then(refresh, (thrown: Error) =>
       toast(
         thrown instanceof ApiFailure && thrown.code === "state_conflict"
-          ? `${deleted.key} was stored again in the meantime; it is unchanged`
+          ? t`${deleted.key} was stored again in the meantime; it is unchanged`
           : thrown.message,
       ),
     );
@@ -59,14 +61,14 @@ export function ItemHead({
       const isConflict = thrown instanceof ApiFailure && thrown.code === "state_conflict";
       setProblem(
         isConflict
-          ? "Not deleted: the item changed in the meantime. Close this dialog and check it."
+          ? t`Not deleted: the item changed in the meantime. Close this dialog and check it.`
           : (thrown as Error).message,
       );
       setPending(false);
       return;
     }
     onDeleted();
-    toast(`${item.key} is deleted`, { label: "Undo", run: () => restore(item) });
+    toast(t`${item.key} is deleted`, { label: t`Undo`, run: () => restore(item) });
     await navigate({
       to: "/states/{-$group}/{-$key}",
       params: (before) => ({ ...before, key: undefined }),
@@ -79,23 +81,17 @@ export function ItemHead({
     <div className="flex flex-col gap-1.5 border-line border-b px-3 py-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-[12px] text-ink-2">
         <Badge>{typeOfJson(entry.json)}</Badge>
-        <span>version {entry.version}</span>
+        <span>{t`version ${entry.version}`}</span>
         <span>{bytes(entry.bytes)}</span>
-        <span>
-          updated <Ago ms={entry.updatedAtMs} />
-        </span>
-        {entry.expiresAtMs !== undefined && (
-          <span>
-            expires <Ago ms={entry.expiresAtMs} />
-          </span>
-        )}
+        <span>{rich`updated ${<Ago ms={entry.updatedAtMs} />}`}</span>
+        {entry.expiresAtMs !== undefined && <span>{rich`expires ${<Ago ms={entry.expiresAtMs} />}`}</span>}
         <span className="ml-auto flex items-center gap-1">
-          <CopyButton text={entry.key} label="Copy the key" />
+          <CopyButton text={entry.key} label={t`Copy the key`} />
           <Button
             look="ghost"
-            aria-label="Delete the item"
+            aria-label={t`Delete the item`}
             disabledReason={refusal}
-            title="Delete the item"
+            title={t`Delete the item`}
             icon={<Trash2 aria-hidden className="size-4" />}
             onClick={() => setDeleting(entry)}
           />
@@ -109,19 +105,14 @@ export function ItemHead({
             setDeleting(undefined);
             setProblem(undefined);
           }}
-          title="Delete this item?"
-          description={
-            <>
-              <code className="break-all text-ink">{deleting.key}</code> of the group{" "}
-              <code className="break-all text-ink">{group}</code>
-            </>
-          }
-          action="Delete"
+          title={t`Delete this item?`}
+          description={rich`${<code className="break-all text-ink">{deleting.key}</code>} of the group ${<code className="break-all text-ink">{group}</code>}`}
+          action={t`Delete`}
           isPending={isPending}
           refusal={refusal}
           onConfirm={() => void remove(deleting)}
         >
-          <ScrollArea label="Value" className="mb-2 max-h-40 rounded-md bg-raised p-2">
+          <ScrollArea label={t`Value`} className="mb-2 max-h-40 rounded-md bg-raised p-2">
             <pre className="whitespace-pre-wrap break-words">{previewOf(deleting)}</pre>
           </ScrollArea>
           <TriggerNote triggers={triggers} />

@@ -1,5 +1,6 @@
 import { isSecretName } from "@svc-runtime/protocol/secrets";
 import { useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import type { Entry } from "./model.ts";
@@ -10,8 +11,8 @@ export function ItemValue({ entry }: { readonly entry: Entry }) {
   if (isSecretName(entry.key) && !isRevealed) {
     return (
       <p className="flex items-center gap-3 p-4 text-ink-2">
-        Hidden: the key names a secret.
-        <Button onClick={() => setRevealed(true)}>Reveal</Button>
+        {t`Hidden: the key names a secret.`}
+        <Button onClick={() => setRevealed(true)}>{t`Reveal`}</Button>
       </p>
     );
   }

@@ -1,6 +1,7 @@
 import { Download, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { plural, t } from "../../labels/translate.ts";
 import { downloadText } from "../../lib/download-blob.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
@@ -77,20 +78,20 @@ export function ItemsActions({
           group,
           ticked.map(({ key }) => key),
         );
-        toast(`${deleted} ${deleted === 1 ? "item" : "items"} deleted from ${group}`, {
-          label: "Undo",
+        toast(plural(deleted, "# item deleted from {0}", "# items deleted from {0}", group), {
+          label: t`Undo`,
           run: () => void run("delete", () => restoreItems(group, ticked, Date.now() + skewMs).then(refresh)),
         });
       } else {
         const deleted = await deleteGroup(group);
-        toast(`The group ${group} is deleted: ${deleted} items`);
+        toast(t`The group ${group} is deleted: ${deleted} items`);
       }
       await refresh();
       setAsking(undefined);
       onDeleted();
     });
 
-  const what = ticked.length > 0 ? `${ticked.length} selected` : prefix === "" ? "group" : "matching items";
+  const what = ticked.length > 0 ? t`${ticked.length} selected` : prefix === "" ? t`group` : t`matching items`;
   return (
     <div className="ml-auto flex items-center gap-1">
       <Button
@@ -98,10 +99,10 @@ export function ItemsActions({
         icon={<Download aria-hidden className="size-3.5" />}
         isPending={pending === "export"}
         disabled={total === 0}
-        title="As lines of JSON (NDJSON)"
+        title={t`As lines of JSON (NDJSON)`}
         onClick={() => void exportAll()}
       >
-        Export {what}
+        {t`Export ${what}`}
       </Button>
       <Button
         look="ghost"
@@ -110,7 +111,7 @@ export function ItemsActions({
         disabled={total === 0}
         onClick={() => setAsking(ticked.length > 0 ? "ticked" : "group")}
       >
-        Delete {ticked.length > 0 ? `${ticked.length} selected` : "group"}
+        {ticked.length > 0 ? t`Delete ${ticked.length} selected` : t`Delete group`}
       </Button>
       {problem !== undefined && asking === undefined && (
         <span role="alert" className="text-danger">
@@ -127,17 +128,19 @@ export function ItemsActions({
           }}
           title={
             asking === "ticked"
-              ? `Delete ${ticked.length} ${ticked.length === 1 ? "item" : "items"} of ${group}?`
-              : `Delete the group ${group}?`
+              ? plural(ticked.length, "Delete # item of {0}?", "Delete # items of {0}?", group)
+              : t`Delete the group ${group}?`
           }
           description={
             asking === "ticked" ? (
               <span className="break-words">{listed(ticked.map(({ key }) => key))}</span>
+            ) : prefix === "" ? (
+              t`This deletes all ${total.toLocaleString("en-GB")} items of the group. It cannot be undone; export the group first to keep a copy.`
             ) : (
-              `This deletes all ${prefix === "" ? `${total.toLocaleString("en-GB")} items of the group` : "items of the group, including those hidden by the search"}. It cannot be undone; export the group first to keep a copy.`
+              t`This deletes all items of the group, including those hidden by the search. It cannot be undone; export the group first to keep a copy.`
             )
           }
-          action="Delete"
+          action={t`Delete`}
           typeToConfirm={group}
           isPending={pending === "delete"}
           refusal={refusal}
@@ -157,5 +160,5 @@ export function ItemsActions({
 
 function listed(keys: readonly string[]): string {
   const first = keys.slice(0, 10).join(", ");
-  return keys.length > 10 ? `${first} and ${keys.length - 10} more` : first;
+  return keys.length > 10 ? t`${first} and ${keys.length - 10} more` : first;
 }

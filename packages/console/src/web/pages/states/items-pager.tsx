@@ -1,6 +1,8 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { ChevronsLeft } from "lucide-react";
 import type { ReactNode } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 import type { ItemPage } from "./model.ts";
 
@@ -26,10 +28,10 @@ export function ItemsPager({
   const next = page?.cursor ?? null;
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-t bg-surface px-3 py-1 text-[12px] text-ink-2">
-      <span>As of {asOf}</span>
+      <span>{rich`As of ${asOf}`}</span>
       <span className="flex-1" />
       <label className="flex items-center gap-1">
-        Items per page
+        {t`Items per page`}
         <select
           value={size}
           onChange={(event) =>
@@ -54,7 +56,7 @@ export function ItemsPager({
           icon={<ChevronsLeft aria-hidden className="size-3.5" />}
           onClick={() => void navigate({ search: (before) => ({ ...before, cursor: undefined }) })}
         >
-          First page
+          {t`First page`}
         </Button>
       )}
       <Button
@@ -62,7 +64,7 @@ export function ItemsPager({
         isPending={pending}
         onClick={() => void navigate({ search: (before) => ({ ...before, cursor: next ?? undefined }) })}
       >
-        Next page
+        {t`Next page`}
       </Button>
     </div>
   );

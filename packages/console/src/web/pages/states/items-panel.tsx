@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
 import { useMemo, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -62,7 +63,7 @@ export function ItemsPanel({
         {onBack !== undefined && (
           <Button
             look="ghost"
-            aria-label="Back to the groups"
+            aria-label={t`Back to the groups`}
             icon={<ArrowLeft aria-hidden className="size-4" />}
             onClick={onBack}
           />
@@ -70,16 +71,21 @@ export function ItemsPanel({
         <h2 id="states-items-heading" className="min-w-0 max-w-64 truncate whitespace-pre font-medium" title={group}>
           {group}
         </h2>
-        {isSystemGroup(group) && <Badge tone="violet">System</Badge>}
+        {isSystemGroup(group) && <Badge tone="violet">{t`System`}</Badge>}
         {items.data !== undefined && (
           <span
             className="font-mono text-[11px] text-ink-3"
-            title={q === "" ? "Items of the group" : "Items whose key starts with this prefix"}
+            title={q === "" ? t`Items of the group` : t`Items whose key starts with this prefix`}
           >
             {items.data.total.toLocaleString("en-GB")}
           </span>
         )}
-        <SearchBox label="Keys that begin with" value={q} onChange={setPrefix} className="min-w-32 max-w-72 flex-1" />
+        <SearchBox
+          label={t`Keys that begin with`}
+          value={q}
+          onChange={setPrefix}
+          className="min-w-32 max-w-72 flex-1"
+        />
         <ItemsActions
           group={group}
           prefix={q}
@@ -98,15 +104,15 @@ export function ItemsPanel({
         error={items.error}
         retry={() => void items.refetch()}
         empty={items.data !== undefined && rows.length === 0 && cursor === undefined}
-        filtered={q === "" ? undefined : { what: `No key begins with “${q}”.`, clear: () => setPrefix("") }}
+        filtered={q === "" ? undefined : { what: t`No key begins with “${q}”.`, clear: () => setPrefix("") }}
         emptyState={
-          <EmptyState title="This group is empty">
-            A group exists while it has items. It may have been deleted, or it never existed.
+          <EmptyState title={t`This group is empty`}>
+            {t`A group exists while it has items. It may have been deleted, or it never existed.`}
           </EmptyState>
         }
       >
         <DataTable
-          label={`Items of ${group}`}
+          label={t`Items of ${group}`}
           id="items"
           columns={columns}
           rows={rows}

@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import { maskedJson } from "../../lib/secrets.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonDiff } from "../../ui/json-diff.tsx";
@@ -27,9 +28,9 @@ export function MaskedDiff({
     <>
       {isMasked && (
         <p className="flex flex-wrap items-center gap-2 text-[12px] text-ink-2">
-          {old === now && before !== after ? "Only secrets differ." : "Secrets are masked."}
+          {old === now && before !== after ? t`Only secrets differ.` : t`Secrets are masked.`}
           <Button className="h-6 text-[12px]" onClick={onReveal}>
-            Reveal secrets
+            {t`Reveal secrets`}
           </Button>
         </p>
       )}

@@ -1,4 +1,5 @@
 import { elementTexts, memberTexts } from "@svc-runtime/protocol/json-text";
+import { t } from "../../labels/translate.ts";
 
 /** A state item. Its value is JSON text exactly as the engine sent it, so that large numbers keep all digits. */
 export interface Entry {
@@ -77,8 +78,8 @@ export function typeOfJson(json: string): ValueType {
 
 /** Returns why the engine rejects the name as a scope or key, or undefined if it is valid. */
 export function nameProblem(name: string): string | undefined {
-  if (name === "") return "must not be empty";
-  if (name === "__proto__") return "cannot be __proto__";
-  if (/\p{Surrogate}/u.test(name)) return "contains an unpaired surrogate";
-  return new TextEncoder().encode(name).length > 1024 ? "is longer than 1,024 bytes" : undefined;
+  if (name === "") return t`must not be empty`;
+  if (name === "__proto__") return t`cannot be __proto__`;
+  if (/\p{Surrogate}/u.test(name)) return t`contains an unpaired surrogate`;
+  return new TextEncoder().encode(name).length > 1024 ? t`is longer than 1,024 bytes` : undefined;
 }

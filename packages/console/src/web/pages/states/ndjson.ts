@@ -1,4 +1,5 @@
 import { memberTexts } from "@svc-runtime/protocol/json-text";
+import { t } from "../../labels/translate.ts";
 import { formatJson, parseJson } from "../../lib/json.ts";
 import { isSameJson, jsonProblem } from "../../lib/json-text.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
@@ -53,19 +54,19 @@ function readLine(content: string, number: number): Line {
   const members = memberTexts(content);
   const name = (member: "scope" | "key"): string => {
     const value: unknown = JSON.parse(members.get(member) ?? "null");
-    if (typeof value !== "string") throw new SyntaxError(`\`${member}\` is missing or not a string`);
+    if (typeof value !== "string") throw new SyntaxError(t`\`${member}\` is missing or not a string`);
     const refused = nameProblem(value);
     if (refused !== undefined) throw new SyntaxError(`\`${member}\` ${refused}`);
     return value;
   };
   const json = members.get("value");
-  if (json === undefined) throw new SyntaxError("`value` is missing");
+  if (json === undefined) throw new SyntaxError(t`\`value\` is missing`);
   const key = name("key");
   const mask = maskProblem(json, undefined, key);
   if (mask !== undefined) throw new SyntaxError(mask);
   const end: unknown = JSON.parse(members.get("expires_at") ?? "null");
   const expiresAtMs = typeof end === "string" ? Date.parse(end) : undefined;
-  if (Number.isNaN(expiresAtMs)) throw new SyntaxError("`expires_at` is not a valid time");
+  if (Number.isNaN(expiresAtMs)) throw new SyntaxError(t`\`expires_at\` is not a valid time`);
   return { number, scope: name("scope"), key, json, expiresAtMs };
 }
 

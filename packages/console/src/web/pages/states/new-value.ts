@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import { jsonProblem } from "../../lib/json-text.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
 
@@ -16,9 +17,10 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** Returns why the value cannot be stored under this key, or undefined if it can. */
 export function valueProblem(value: NewValue, key: string): string | undefined {
   const { type, text } = value;
-  if (type === "number") return NUMBER.test(text.trim()) ? undefined : "This is not a JSON number, e.g. 12, -0.5, 1e9.";
+  if (type === "number")
+    return NUMBER.test(text.trim()) ? undefined : t`This is not a JSON number, e.g. 12, -0.5, 1e9.`;
   const problem = type === "JSON" ? jsonProblem(text) : undefined;
-  if (problem !== undefined) return `This is not JSON: ${problem}`;
+  if (problem !== undefined) return t`This is not JSON: ${problem}`;
   const mask = maskProblem(valueToJson(value), undefined, key);
   return mask === undefined ? undefined : `${mask}.`;
 }

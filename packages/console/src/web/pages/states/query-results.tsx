@@ -1,5 +1,6 @@
 import { problemText, readStateQuery } from "@svc-runtime/protocol/query";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { t } from "../../labels/translate.ts";
 import { type FoundItem, queryState } from "../../model/state-query.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -9,10 +10,10 @@ import { Ago } from "../../ui/time.tsx";
 const PAGE = 100;
 
 const COLUMNS: readonly Column<FoundItem>[] = [
-  { key: "scope", header: "Group", width: "minmax(5rem,1fr)", cell: ({ scope }) => scope },
+  { key: "scope", header: t`Group`, width: "minmax(5rem,1fr)", cell: ({ scope }) => scope },
   {
     key: "key",
-    header: "Key",
+    header: t`Key`,
     width: "minmax(6rem,1.4fr)",
     cell: ({ key }) => (
       <span className="whitespace-pre font-medium" title={key}>
@@ -22,14 +23,14 @@ const COLUMNS: readonly Column<FoundItem>[] = [
   },
   {
     key: "preview",
-    header: "Value",
+    header: t`Value`,
     width: "minmax(6rem,2fr)",
     from: 420,
     cell: ({ preview }) => <code className="text-ink-2">{preview}</code>,
   },
   {
     key: "updated",
-    header: "Updated",
+    header: t`Updated`,
     width: "5.5rem",
     from: 640,
     cell: ({ updatedAtMs }) => <Ago ms={updatedAtMs} />,
@@ -75,11 +76,11 @@ export default function QueryResults({
       error={found.error}
       retry={() => void found.refetch()}
       empty={rows.length === 0 && !found.hasNextPage && found.data !== undefined}
-      filtered={{ what: `No item matches ${query}.`, clear: onClear }}
-      emptyState={<EmptyState title="No items">No item matches.</EmptyState>}
+      filtered={{ what: t`No item matches ${query}.`, clear: onClear }}
+      emptyState={<EmptyState title={t`No items`}>{t`No item matches.`}</EmptyState>}
     >
       <DataTable
-        label="Matching items"
+        label={t`Matching items`}
         columns={COLUMNS}
         rows={rows}
         idOf={idOf}
@@ -88,11 +89,11 @@ export default function QueryResults({
       />
       <div className="flex flex-wrap items-center gap-2 border-line border-t px-4 py-1 text-[12px] text-ink-3">
         <p role="status">
-          {rows.length.toLocaleString("en-GB")} of {scanned.toLocaleString("en-GB")} searched items match
+          {t`${rows.length.toLocaleString("en-GB")} of ${scanned.toLocaleString("en-GB")} searched items match`}
         </p>
         {found.hasNextPage && (
           <Button disabled={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
-            Continue search
+            {t`Continue search`}
           </Button>
         )}
       </div>

@@ -3,6 +3,7 @@ import { Database, Plus, Upload } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { Group, Panel, Separator } from "react-resizable-panels";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { t } from "../../labels/translate.ts";
 import { fromSegment, toSegment } from "../../lib/path-segment.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
@@ -56,8 +57,8 @@ export default function StatesPage() {
 
   if (isModuleMissing(groups.error)) {
     return (
-      <Page title="States">
-        <ModuleMissing module="svc-state" what="State" />
+      <Page title={t`States`}>
+        <ModuleMissing module="svc-state" what={t`State`} />
       </Page>
     );
   }
@@ -68,7 +69,7 @@ export default function StatesPage() {
       disabledReason={refusal}
       onClick={() => setDialog("add")}
     >
-      Add item
+      {t`Add item`}
     </Button>
   );
   const list = (
@@ -100,12 +101,12 @@ export default function StatesPage() {
   const groupList = <GroupsPanel query={groups} selected={group} onOpen={(next) => open(next, undefined, false)} />;
   return (
     <Page
-      title="States"
+      title={t`States`}
       subject={key ?? group}
       controls={
         <>
           <SearchBox
-            label="Query the items of all groups"
+            label={t`Query the items of all groups`}
             hotkey={undefined}
             value={query ?? ""}
             onChange={setQuery}
@@ -114,7 +115,7 @@ export default function StatesPage() {
           <div className="ml-auto flex flex-wrap items-center gap-2">
             <label
               className="flex items-center gap-1.5 text-ink-2"
-              title="Show the system's groups, whose names start with __"
+              title={t`Show the system's groups, whose names start with __`}
             >
               <input
                 type="checkbox"
@@ -126,14 +127,14 @@ export default function StatesPage() {
                   })
                 }
               />
-              System
+              {t`System`}
             </label>
             <Button
               icon={<Upload aria-hidden className="size-3.5" />}
               disabledReason={refusal}
               onClick={() => setDialog("import")}
             >
-              Import
+              {t`Import`}
             </Button>
             {add}
           </div>
@@ -154,7 +155,7 @@ export default function StatesPage() {
             {groupList}
           </Panel>
           <Separator
-            aria-label="Width of the groups"
+            aria-label={t`Width of the groups`}
             className="w-px bg-line outline-offset-0 hover:bg-accent data-[separator=drag]:bg-accent"
           />
           <Panel id="items" minSize="50%" className="flex flex-col">
@@ -207,9 +208,9 @@ function ListPanel({
   }
   if (group === undefined) {
     return (
-      <EmptyState title="No group selected">
+      <EmptyState title={t`No group selected`}>
         <Database aria-hidden className="mx-auto mb-2 size-5 text-ink-3" />
-        Select a group to see its items.
+        {t`Select a group to see its items.`}
       </EmptyState>
     );
   }

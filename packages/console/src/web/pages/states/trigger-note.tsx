@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { plural, t } from "../../labels/translate.ts";
 import type { Binding } from "./triggers.ts";
 
 /** Names the functions whose triggers fire when the item changes. */
@@ -6,7 +7,7 @@ export function TriggerNote({ triggers }: { readonly triggers: readonly Binding[
   if (triggers.length === 0) return null;
   return (
     <p className="text-warn">
-      A change activates {triggers.length === 1 ? "a trigger" : `${triggers.length} triggers`}:{" "}
+      {plural(triggers.length, "A change activates a trigger:", "A change activates # triggers:")}{" "}
       {triggers.slice(0, 5).map(({ id, function_id }, at) => (
         <span key={id}>
           {at > 0 && ", "}
@@ -15,7 +16,7 @@ export function TriggerNote({ triggers }: { readonly triggers: readonly Binding[
           </Link>
         </span>
       ))}
-      {triggers.length > 5 && ` and ${triggers.length - 5} more`}
+      {triggers.length > 5 && t` and ${triggers.length - 5} more`}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 import { useBlocker } from "@tanstack/react-router";
+import { t } from "../../labels/translate.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 
 /** Asks for confirmation before unsaved changes are lost by a link, the Back button or closing the page. */
@@ -13,9 +14,9 @@ export function UnsavedGuard({ isDirty }: { readonly isDirty: boolean }) {
     <ConfirmDialog
       open
       onClose={blocker.reset}
-      title="Leave without saving?"
-      description="Your changes are not saved."
-      action="Leave and discard"
+      title={t`Leave without saving?`}
+      description={t`Your changes are not saved.`}
+      action={t`Leave and discard`}
       refusal={undefined}
       onConfirm={blocker.proceed}
     />

@@ -1,3 +1,4 @@
+import { t } from "../../labels/translate.ts";
 import { JsonEditor } from "../../ui/json-editor.tsx";
 import { NEW_TYPES, type NewType, type NewValue } from "./new-value.ts";
 
@@ -17,7 +18,7 @@ export function ValueFields({
   return (
     <>
       <label className="flex flex-col gap-1">
-        Type
+        {t`Type`}
         <select
           value={type}
           onChange={(event) => onChange({ type: event.target.value as NewType, text: "" })}
@@ -30,7 +31,7 @@ export function ValueFields({
       </label>
       {type === "string" && (
         <label className="flex flex-col gap-1">
-          Text
+          {t`Text`}
           <textarea
             rows={3}
             value={text}
@@ -41,7 +42,7 @@ export function ValueFields({
       )}
       {type === "number" && (
         <label className="flex flex-col gap-1">
-          Number
+          {t`Number`}
           <input
             inputMode="decimal"
             value={text}
@@ -52,7 +53,7 @@ export function ValueFields({
       )}
       {type === "boolean" && (
         <label className="flex flex-col gap-1">
-          Value
+          {t`Value`}
           <select
             value={text === "true" ? "true" : "false"}
             onChange={(event) => onChange({ type, text: event.target.value })}
@@ -65,7 +66,7 @@ export function ValueFields({
       )}
       {type === "JSON" && (
         <JsonEditor
-          label="JSON of the value"
+          label={t`JSON of the value`}
           value={text}
           onChange={(next) => onChange({ type, text: next })}
           onSubmit={onSubmit}

@@ -1,5 +1,7 @@
 import { ChevronDown, ChevronRight, Users } from "lucide-react";
 import { useState } from "react";
+import { rich } from "../../labels/rich.ts";
+import { plural, t } from "../../labels/translate.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { cn } from "../../ui/cn.ts";
@@ -41,7 +43,8 @@ export function Catalogue({
           icon={<Chevron aria-hidden className="size-4" />}
           className="font-medium"
         >
-          Streams {data !== undefined && <span className="font-mono text-[11px] text-ink-3">{streams.length}</span>}
+          {t`Streams`}{" "}
+          {data !== undefined && <span className="font-mono text-[11px] text-ink-3">{streams.length}</span>}
         </Button>
       </h2>
       {isOpen && (
@@ -57,13 +60,13 @@ export function Catalogue({
               <thead className="sticky top-0 bg-canvas text-left text-[12px] text-ink-3">
                 <tr>
                   <th scope="col" className="w-[1%] whitespace-nowrap px-4 py-1 font-medium">
-                    Name
+                    {t`Name`}
                   </th>
                   <th scope="col" className="px-3 py-1 font-medium">
-                    Group
+                    {t`Group`}
                   </th>
                   <th scope="col" className="w-24 px-4 py-1 font-medium sm:w-[60%]">
-                    Type
+                    {t`Type`}
                   </th>
                 </tr>
               </thead>
@@ -98,7 +101,7 @@ function StreamRow({
       <td className="max-w-72 break-words px-4 py-1.5 font-medium max-sm:max-w-28">{name}</td>
       <td className="px-3 py-1">
         {groups.length === 0 && (
-          <span className="text-ink-2">Functions store its items, so its groups are not listed.</span>
+          <span className="text-ink-2">{t`Functions store its items, so its groups are not listed.`}</span>
         )}
         <ul className="flex flex-wrap gap-1">
           {shown.map((group) => (
@@ -116,14 +119,14 @@ function StreamRow({
           {shown.length < groups.length && (
             <li>
               <Button look="ghost" className="h-6" onClick={() => setExpanded(true)}>
-                {groups.length - shown.length} more
+                {t`${groups.length - shown.length} more`}
               </Button>
             </li>
           )}
         </ul>
       </td>
       <td className="px-4 py-1.5">
-        <Badge tone={type === "system" ? "violet" : "info"}>{type === "system" ? "System" : "User"}</Badge>
+        <Badge tone={type === "system" ? "violet" : "info"}>{type === "system" ? t`System` : t`User`}</Badge>
       </td>
     </tr>
   );
@@ -145,21 +148,25 @@ function GroupButton({
   readonly onLeave: (name: string) => void;
 }) {
   const name = subscriptionName(stream, id);
-  const subscriberCount = `${subscribers} ${subscribers === 1 ? "subscriber" : "subscribers"}`;
-  const itemCount = items === null ? "" : `, ${items} ${items === 1 ? "item" : "items"}`;
+  const subscriberCount = plural(subscribers, "# subscriber", "# subscribers");
+  const itemCount = items === null ? "" : plural(items, ", # item", ", # items");
   return (
     <Button
       className={cn("h-6 max-w-64 px-2 text-[12px]", isJoined && "border-accent bg-accent-soft text-accent")}
       aria-pressed={canJoin ? isJoined : undefined}
-      disabledReason={canJoin ? undefined : "The monitor already watches it"}
-      title={`${subscriberCount}${itemCount}. ${isJoined ? "Leave the group" : "Join the group to receive its events here"}`}
+      disabledReason={canJoin ? undefined : t`The monitor already watches it`}
+      title={
+        isJoined
+          ? t`${subscriberCount}${itemCount}. Leave the group`
+          : t`${subscriberCount}${itemCount}. Join the group to receive its events here`
+      }
       onClick={() => (isJoined ? onLeave(name) : onJoin(name))}
     >
       <span className="truncate">{id}</span>
       <span className="inline-flex items-center gap-0.5 font-mono text-[11px]">
         <Users aria-hidden className="size-3" />
         {subscribers}
-        <span className="sr-only"> {subscribers === 1 ? "subscriber" : "subscribers"}</span>
+        <span className="sr-only">{plural(subscribers, " subscriber", " subscribers")}</span>
       </span>
     </Button>
   );
@@ -167,9 +174,8 @@ function GroupButton({
 
 function NoModule() {
   return (
-    <EmptyState title="The stream module is not loaded" snippet={"workers:\n  - name: svc-stream"}>
-      Your own streams need <code>svc-stream</code> in the engine's <code>config.yaml</code>. The engine's streams are
-      available without it.
+    <EmptyState title={t`The stream module is not loaded`} snippet={"workers:\n  - name: svc-stream"}>
+      {rich`Your own streams need ${<code>svc-stream</code>} in the engine's ${<code>config.yaml</code>}. The engine's streams are available without it.`}
     </EmptyState>
   );
 }
@@ -177,8 +183,7 @@ function NoModule() {
 function NoStreams() {
   return (
     <p className="px-4 py-2 text-ink-2">
-      No stream has items or subscribers. A stream appears when <code>stream::set</code> stores an item in it or a
-      client joins it.
+      {rich`No stream has items or subscribers. A stream appears when ${<code>stream::set</code>} stores an item in it or a client joins it.`}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { bytes, duration } from "../../lib/time.ts";
 import { useNow } from "../../ui/time.tsx";
 import { MAX_ROWS, type MessageLog } from "./message-log.ts";
@@ -17,41 +18,41 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
   return (
     <dl
       tabIndex={0}
-      aria-label="Counters"
+      aria-label={t`Counters`}
       className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2 max-sm:grid max-sm:grid-cols-4 max-sm:gap-x-3"
     >
       <Counter
-        name="Total"
+        name={t`Total`}
         value={at + count.format(counters.total)}
         title={
           counters.isAtLeast
-            ? "At least this many: the monitor missed some messages, see the markers in the list"
+            ? t`At least this many: the monitor missed some messages, see the markers in the list`
             : undefined
         }
       />
-      <Counter name="Inbound" value={at + count.format(counters.inbound)} title="From clients to the engine" />
-      <Counter name="Outbound" value={at + count.format(counters.outbound)} title="From the engine to clients" />
-      <Counter name="Bytes" value={bytes(counters.bytes)} title={`${count.format(counters.bytes)} bytes`} />
+      <Counter name={t`Inbound`} value={at + count.format(counters.inbound)} title={t`From clients to the engine`} />
+      <Counter name={t`Outbound`} value={at + count.format(counters.outbound)} title={t`From the engine to clients`} />
+      <Counter name={t`Bytes`} value={bytes(counters.bytes)} title={t`${count.format(counters.bytes)} bytes`} />
       <Counter
-        name="Rate"
+        name={t`Rate`}
         value={`${count.format(Math.round(counters.perSecond * 10) / 10)}/s`}
-        title="Over the last 5 seconds"
+        title={t`Over the last 5 seconds`}
       />
       <Counter
-        name="Buffer size"
+        name={t`Buffer size`}
         value={`${count.format(counters.buffered)} / ${count.format(MAX_ROWS)}`}
-        title="Messages stored in this page; older ones are evicted"
+        title={t`Messages stored in this page; older ones are evicted`}
       />
       <Counter
-        name="Dropped"
+        name={t`Dropped`}
         value={count.format(counters.dropped)}
-        title="Counted but not shown: over the engine's limit (2,500 messages at once, then 5,000 a second) or lost in transit"
+        title={t`Counted but not shown: over the engine's limit (2,500 messages at once, then 5,000 a second) or lost in transit`}
         isLoud={counters.dropped > 0}
       />
       <Counter
-        name="Round trip"
+        name={t`Round trip`}
         value={roundTrip === undefined ? "–" : duration(roundTrip)}
-        title="From this page to the console's server and back"
+        title={t`From this page to the console's server and back`}
       />
     </dl>
   );

@@ -2,6 +2,8 @@ import { Link } from "@tanstack/react-router";
 import { Send } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { callText } from "../../lib/api.ts";
 import { formatJson, parseJson } from "../../lib/json.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
@@ -33,7 +35,7 @@ export function MessageDetail({
   if (row === undefined) {
     return (
       <p className="p-4 text-ink-2">
-        This message is no longer available. The page stores the latest 20,000 messages that it received.
+        {t`This message is no longer available. The page stores the latest 20,000 messages that it received.`}
       </p>
     );
   }
@@ -55,16 +57,16 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
   return (
     <div className="flex flex-col gap-4 p-4">
       <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1">
-        <Fact name="Time">
+        <Fact name={t`Time`}>
           <Timestamp ms={timestamp} as="date" />{" "}
           <Timestamp ms={timestamp} className="font-mono text-[12px] text-ink-2" />
         </Fact>
-        <Fact name="Direction">
+        <Fact name={t`Direction`}>
           <Direction direction={direction} />
         </Fact>
-        <Fact name="Stream">
+        <Fact name={t`Stream`}>
           {stream === null ? (
-            "none: a connection message"
+            t`none: a connection message`
           ) : (
             <Link
               to="/streams/{-$messageId}"
@@ -77,7 +79,7 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
           )}
         </Fact>
         {group !== null && (
-          <Fact name="Group">
+          <Fact name={t`Group`}>
             <Link
               to="/streams/{-$messageId}"
               search={(before: object) => ({ ...before, group })}
@@ -89,32 +91,29 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
           </Fact>
         )}
         {item !== null && (
-          <Fact name="Item">
+          <Fact name={t`Item`}>
             <code className="break-all">{item}</code>
           </Fact>
         )}
-        <Fact name="Type">
+        <Fact name={t`Type`}>
           <Badge>{type}</Badge>
         </Fact>
-        <Fact name="Size">
-          {bytes(size)} ({size.toLocaleString("en-GB")} bytes)
-        </Fact>
-        <Fact name="Connection">
+        <Fact name={t`Size`}>{t`${bytes(size)} (${size.toLocaleString("en-GB")} bytes)`}</Fact>
+        <Fact name={t`Connection`}>
           <code className="break-all">{connection_id}</code>{" "}
-          <CopyButton text={connection_id} label="Copy the connection ID" className="size-6" />
+          <CopyButton text={connection_id} label={t`Copy the connection ID`} className="size-6" />
         </Fact>
       </dl>
       <section aria-labelledby="payload">
         <h3 id="payload" className="font-medium">
-          Message
+          {t`Message`}
         </h3>
         {truncated && (
           <p className="my-1 rounded-md bg-warn-soft px-3 py-1.5 text-warn">
-            Showing the first {bytes(new Blob([payload]).size)} of {bytes(size)}: the engine truncates long messages.
-            Read the item to see the whole value.
+            {t`Showing the first ${bytes(new Blob([payload]).size)} of ${bytes(size)}: the engine truncates long messages. Read the item to see the whole value.`}
           </p>
         )}
-        <JsonView text={payload} name="message" openTo={4} />
+        <JsonView text={payload} name={t`message`} openTo={4} />
       </section>
       {previous !== undefined && <Difference before={previous} after={message} />}
       <Resend message={message} />
@@ -139,15 +138,15 @@ function Difference({ before, after }: { readonly before: MonitorMessage; readon
   return (
     <section aria-labelledby="difference">
       <h3 id="difference" className="mb-1 font-medium">
-        Changed since <Timestamp ms={before.timestamp} />
+        {rich`Changed since ${<Timestamp ms={before.timestamp} />}`}
       </h3>
       {button}
       {old === now ? (
         <p className="text-ink-2">
-          {plainOld === plainNow ? "No change: the data is the same." : "Only secrets, which are masked."}
+          {plainOld === plainNow ? t`No change: the data is the same.` : t`Only secrets, which are masked.`}
         </p>
       ) : (
-        <JsonDiff label="Changes since the previous message" before={old} after={now} />
+        <JsonDiff label={t`Changes since the previous message`} before={old} after={now} />
       )}
     </section>
   );
@@ -179,7 +178,7 @@ function Resend({ message }: { readonly message: MonitorMessage }) {
       () => {
         setPending(false);
         setAsking(false);
-        toast(`The event “${event.type}” was sent to ${message.stream} / ${message.group}`);
+        toast(t`The event “${event.type}” was sent to ${message.stream ?? ""} / ${message.group ?? ""}`);
       },
       (error: Error) => {
         setPending(false);
@@ -190,19 +189,14 @@ function Resend({ message }: { readonly message: MonitorMessage }) {
   return (
     <div>
       <Button disabledReason={refusal} onClick={() => setAsking(true)} icon={<Send aria-hidden className="size-3.5" />}>
-        Send this event again
+        {t`Send this event again`}
       </Button>
       <ConfirmDialog
         open={isAsking}
         onClose={() => setAsking(false)}
-        title={`Send the event “${event.type}” again?`}
-        description={
-          <>
-            <code>stream::send</code> sends it again to all subscribers of <strong>{message.stream}</strong> /{" "}
-            <strong>{message.group}</strong>.
-          </>
-        }
-        action="Send again"
+        title={t`Send the event “${event.type}” again?`}
+        description={rich`${<code>stream::send</code>} sends it again to all subscribers of ${<strong>{message.stream}</strong>} / ${<strong>{message.group}</strong>}.`}
+        action={t`Send again`}
         isPending={isPending}
         refusal={refusal}
         onConfirm={send}

@@ -1,5 +1,6 @@
 import type { TappedMessage, TapTotals } from "@svc-runtime/protocol/listings";
 import { z } from "zod/mini";
+import { t } from "../../labels/translate.ts";
 import { maskedText } from "../../lib/secrets.ts";
 import type { MonitorRow } from "./message.ts";
 
@@ -48,7 +49,7 @@ export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json
  * valid.
  */
 export function importText(text: string): { readonly messages: readonly TappedMessage[]; readonly refused: number } {
-  if (text.length > MAX_FILE) throw new Error(`the file is larger than ${MAX_FILE / 1024 / 1024} MiB`);
+  if (text.length > MAX_FILE) throw new Error(t`the file is larger than ${MAX_FILE / 1024 / 1024} MiB`);
   const values: unknown[] = text.trimStart().startsWith("[")
     ? (JSON.parse(text) as unknown[])
     : text
@@ -58,7 +59,7 @@ export function importText(text: string): { readonly messages: readonly TappedMe
   const read = values.map((value) => messageSchema.safeParse(value));
   const messages = read.flatMap((each) => (each.success ? [each.data] : []));
   if (messages.length === 0)
-    throw new Error("the file contains no messages; expected a JSON array or NDJSON exported from this page");
+    throw new Error(t`the file contains no messages; expected a JSON array or NDJSON exported from this page`);
   return { messages, refused: read.length - messages.length };
 }
 

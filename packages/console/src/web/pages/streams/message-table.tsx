@@ -1,5 +1,7 @@
 import { ArrowDownLeft, ArrowUpRight, CirclePause } from "lucide-react";
 import { type ReactNode, useRef } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { bytes } from "../../lib/time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -29,8 +31,9 @@ export function Direction({ direction }: { readonly direction: MonitorMessage["d
   return (
     <span className={cn("flex w-fit items-center gap-1", isIn ? "text-info" : "text-ok")}>
       <Icon aria-hidden className="size-3.5" />
-      {isIn ? "in" : "out"}
-      <span className="sr-only">bound</span>
+      {isIn
+        ? rich`in${<span className="sr-only">{t`bound`}</span>}`
+        : rich`out${<span className="sr-only">{t`bound`}</span>}`}
     </span>
   );
 }
@@ -38,40 +41,40 @@ export function Direction({ direction }: { readonly direction: MonitorMessage["d
 const columns: readonly Column<MonitorRow>[] = [
   {
     key: "time",
-    header: "Time",
+    header: t`Time`,
     width: "minmax(5.5rem,6.5rem)",
     cell: (row) => <Timestamp ms={row.timestamp} className="font-mono text-[12px] text-ink-2" />,
   },
   {
     key: "direction",
-    header: "Direction",
+    header: t`Direction`,
     width: "4.25rem",
     from: 420,
     cell: ofMessage(({ direction }) => <Direction direction={direction} />),
   },
   {
     key: "stream",
-    header: "Stream",
+    header: t`Stream`,
     width: "minmax(6rem,1fr)",
     from: 560,
     cell: ofMessage(({ stream }) => stream ?? "–"),
   },
   {
     key: "group",
-    header: "Group",
+    header: t`Group`,
     width: "minmax(5rem,0.8fr)",
     from: 560,
     cell: ofMessage(({ group }) => group ?? "–"),
   },
   {
     key: "type",
-    header: "Type",
+    header: t`Type`,
     width: "minmax(4rem,6rem)",
     cell: ofMessage(({ type }) => <Badge tone={TONES[type] ?? "neutral"}>{type}</Badge>),
   },
   {
     key: "preview",
-    header: "Message",
+    header: t`Message`,
     width: "minmax(6rem,3fr)",
     cell: (row) =>
       row.kind === "marker" ? (
@@ -82,15 +85,15 @@ const columns: readonly Column<MonitorRow>[] = [
   },
   {
     key: "bytes",
-    header: "Bytes",
+    header: t`Bytes`,
     width: "5rem",
     align: "right",
     from: 820,
-    cell: ofMessage(({ bytes: size }) => <span title={`${size} bytes`}>{bytes(size)}</span>),
+    cell: ofMessage(({ bytes: size }) => <span title={t`${size} bytes`}>{bytes(size)}</span>),
   },
   {
     key: "connection",
-    header: "Connection",
+    header: t`Connection`,
     width: "6.5rem",
     from: 980,
     cell: ofMessage(({ connection_id: id }) => <code title={id}>{id.slice(0, 8)}</code>),
@@ -105,26 +108,22 @@ export function MarkerText({
   const span = (
     <>
       <Timestamp ms={timestamp} withMs={false} />
-      {untilMs !== undefined && (
-        <>
-          {" to "}
-          <Timestamp ms={untilMs} withMs={false} />
-        </>
-      )}
+      {untilMs !== undefined && rich` to ${<Timestamp ms={untilMs} withMs={false} />}`}
     </>
   );
-  if (what === "gap") return <strong className="font-medium">Gap: the engine skipped messages ({reason})</strong>;
+  if (what === "gap")
+    return <strong className="font-medium">{rich`Gap: the engine skipped messages (${reason})`}</strong>;
   if (what === "away")
     return (
       <strong className="font-medium">
-        Not watched {untilMs === undefined ? "since" : ""} {span}: {reason}
+        {untilMs === undefined ? rich`Not watched since ${span}: ${reason}` : rich`Not watched ${span}: ${reason}`}
       </strong>
     );
   return (
     <strong className="font-medium">
-      Paused {untilMs === undefined ? "since" : ""} {span}
+      {untilMs === undefined ? rich`Paused since ${span}` : rich`Paused ${span}`}
       {received !== undefined &&
-        `: ${received.toLocaleString("en-GB")} received, ${(lost ?? 0).toLocaleString("en-GB")} evicted`}
+        t`: ${received.toLocaleString("en-GB")} received, ${(lost ?? 0).toLocaleString("en-GB")} evicted`}
     </strong>
   );
 }
@@ -156,7 +155,7 @@ export function MessageTable({
       {isPaused && (
         <p role="status" className="flex items-center gap-2 bg-warn-soft px-4 py-1 text-warn">
           <CirclePause aria-hidden className="size-4" />
-          Paused. {fresh.toLocaleString("en-GB")} new since then; resume to show them.
+          {t`Paused. ${fresh.toLocaleString("en-GB")} new since then; resume to show them.`}
         </p>
       )}
       {!isPaused && fresh > 0 && (
@@ -165,11 +164,11 @@ export function MessageTable({
           onClick={toTop}
           className="-translate-x-1/2 absolute top-9 left-1/2 z-20 rounded-full shadow-pop"
         >
-          {fresh.toLocaleString("en-GB")} new
+          {t`${fresh.toLocaleString("en-GB")} new`}
         </Button>
       )}
       <DataTable
-        label="Messages"
+        label={t`Messages`}
         columns={columns}
         rows={rows}
         idOf={({ id }) => id}

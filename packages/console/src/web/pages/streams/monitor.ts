@@ -1,4 +1,5 @@
 import type { TapTotals } from "@svc-runtime/protocol/listings";
+import { t } from "../../labels/translate.ts";
 import { live } from "../../lib/live-connection.ts";
 import type { Marker, TappedBatch } from "./message.ts";
 import { MessageLog } from "./message-log.ts";
@@ -40,13 +41,13 @@ class Monitor {
       onGap: (reason) => this.log.mark({ what: "gap", timestamp: Date.now(), reason }),
       onStatus: (status, reason) => {
         if (status === "live") this.#endAway();
-        else this.#startAway(reason ?? "the connection was lost");
+        else this.#startAway(reason ?? t`the connection was lost`);
         this.#set({ status, reason, hasBeenLive: this.#state.hasBeenLive || status === "live" });
       },
     });
     return () => {
       leave();
-      this.#startAway("the page was left");
+      this.#startAway(t`the page was left`);
       this.#set({ ...this.#state, status: "joining" });
     };
   }

@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { SearchOf } from "../../app/search.ts";
 import { usePlace } from "../../app/use-place.ts";
+import { t } from "../../labels/translate.ts";
 import { downloadText } from "../../lib/download-blob.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { sendToStream } from "../../model/example-commands.ts";
@@ -52,7 +53,7 @@ export default function StreamsPage() {
     clearedSeq: view.clearedSeq,
     isHeld: view.isHeld,
   });
-  useHotkey("p", "Pause or resume", view.togglePause, "Streams");
+  useHotkey("p", t`Pause or resume`, view.togglePause, t`Streams`);
   const isFiltered = [search.q, search.dir, search.stream, search.group, search.type].some(
     (value) => value !== undefined,
   );
@@ -72,13 +73,13 @@ export default function StreamsPage() {
       <DataRegion
         loading={view.offline === undefined && !state.hasBeenLive && state.status !== "refused"}
         error={
-          state.status === "refused" ? new Error(`failed to watch messages: ${state.reason ?? "refused"}`) : undefined
+          state.status === "refused" ? new Error(t`failed to watch messages: ${state.reason ?? "refused"}`) : undefined
         }
         empty={shown.rows.length === 0}
         filtered={
           isFiltered
             ? {
-                what: "No message matches these filters.",
+                what: t`No message matches these filters.`,
                 clear: () =>
                   change({ q: undefined, dir: undefined, stream: undefined, group: undefined, type: undefined }),
               }
@@ -103,7 +104,7 @@ export default function StreamsPage() {
     messageId === undefined ? undefined : (shown.rows.find(({ id }) => id === messageId) ?? view.log.find(messageId));
   return (
     <Page
-      title="Streams"
+      title={t`Streams`}
       controls={
         <Actions
           isPaused={view.isPaused}
@@ -136,7 +137,7 @@ export default function StreamsPage() {
         id="streams"
         list={list}
         title={
-          selected?.kind === "message" ? `${selected.type} · ${selected.stream ?? "connection"}` : (messageId ?? "")
+          selected?.kind === "message" ? `${selected.type} · ${selected.stream ?? t`connection`}` : (messageId ?? "")
         }
         detail={messageId === undefined ? undefined : <MessageDetail row={selected} rows={view.log.rows()} />}
         onClose={() => select(undefined)}
@@ -172,19 +173,19 @@ function Notice({ view }: { readonly view: ReturnType<typeof useView> }) {
         <div role="alert" className="flex items-center gap-3 bg-danger-soft px-4 py-1 text-danger">
           <span className="min-w-0 flex-1">{failure}</span>
           <Button look="ghost" className="h-6 text-danger" onClick={view.dismissFailure}>
-            Close
+            {t`Close`}
           </Button>
         </div>
       )}
       {offline !== undefined && (
         <div role="status" className="flex items-center gap-3 bg-info-soft px-4 py-1 text-info">
           <span className="min-w-0 flex-1">
-            {offline.count.toLocaleString("en-GB")} messages from the file {offline.file}, not live.
-            {offline.refused > 0 &&
-              ` ${offline.refused.toLocaleString("en-GB")} of its lines are not messages and were skipped.`}
+            {offline.refused > 0
+              ? t`${offline.count.toLocaleString("en-GB")} messages from the file ${offline.file}, not live. ${offline.refused.toLocaleString("en-GB")} of its lines are not messages and were skipped.`
+              : t`${offline.count.toLocaleString("en-GB")} messages from the file ${offline.file}, not live.`}
           </span>
           <Button look="ghost" className="h-6 text-info" onClick={view.close}>
-            Back to live
+            {t`Back to live`}
           </Button>
         </div>
       )}
@@ -204,14 +205,13 @@ function NothingYet({
   const place = usePlace();
   const isHiding = hidden > 0 && (search.system !== true || search.events !== true);
   return (
-    <EmptyState title="No messages yet" snippet={isHiding ? undefined : sendToStream(place)}>
+    <EmptyState title={t`No messages yet`} snippet={isHiding ? undefined : sendToStream(place)}>
       <p>
-        Messages on stream connections appear here live, in both directions. Join a group above, or connect a client,
-        and write to the group.
+        {t`Messages on stream connections appear here live, in both directions. Join a group above, or connect a client, and write to the group.`}
       </p>
       {isHiding && (
         <p className="mt-3">
-          <Button onClick={showAll}>Show system streams and connection events</Button>
+          <Button onClick={showAll}>{t`Show system streams and connection events`}</Button>
         </p>
       )}
     </EmptyState>

@@ -1,5 +1,6 @@
 import { CircleAlert, LoaderCircle, Plus, Radio, X } from "lucide-react";
 import { useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 import { cn } from "../../ui/cn.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -22,10 +23,10 @@ export function SubscriptionsBar({
   const [isAsking, setAsking] = useState(false);
   return (
     <section
-      aria-label="Subscriptions"
+      aria-label={t`Subscriptions`}
       className="flex min-h-10 flex-wrap items-center gap-1.5 border-line border-b bg-surface px-4 py-1.5"
     >
-      <h2 className="mr-1 text-ink-2">Subscriptions</h2>
+      <h2 className="mr-1 text-ink-2">{t`Subscriptions`}</h2>
       {names.map((name) => (
         <Chip
           key={name}
@@ -39,11 +40,11 @@ export function SubscriptionsBar({
         onClick={() => setAsking(true)}
         icon={<Plus aria-hidden className="size-3.5" />}
       >
-        Join a group
+        {t`Join a group`}
       </Button>
       {names.length === 0 && (
         <span className="text-ink-3 max-sm:hidden">
-          Join a group to receive its events here, with or without other clients.
+          {t`Join a group to receive its events here, with or without other clients.`}
         </span>
       )}
       {isAsking && <JoinDialog onClose={() => setAsking(false)} onJoin={onJoin} joined={names} />}
@@ -57,10 +58,10 @@ const STATUS: Readonly<
     { readonly text: string; readonly className: string; readonly icon: typeof Radio }
   >
 > = {
-  joining: { text: "Joining", className: "border-line text-ink-2", icon: LoaderCircle },
-  live: { text: "Live", className: "border-ok/40 bg-ok-soft text-ok", icon: Radio },
-  rejoining: { text: "Rejoining", className: "border-warn/40 bg-warn-soft text-warn", icon: LoaderCircle },
-  refused: { text: "Failed", className: "border-danger/40 bg-danger-soft text-danger", icon: CircleAlert },
+  joining: { text: t`Joining`, className: "border-line text-ink-2", icon: LoaderCircle },
+  live: { text: t`Live`, className: "border-ok/40 bg-ok-soft text-ok", icon: Radio },
+  rejoining: { text: t`Rejoining`, className: "border-warn/40 bg-warn-soft text-warn", icon: LoaderCircle },
+  refused: { text: t`Failed`, className: "border-danger/40 bg-danger-soft text-danger", icon: CircleAlert },
 };
 
 function Chip({
@@ -88,7 +89,7 @@ function Chip({
       </span>
       <button
         type="button"
-        aria-label={`Leave ${label}`}
+        aria-label={t`Leave ${label}`}
         onClick={onLeave}
         className="flex size-6 shrink-0 items-center justify-center rounded-full hover:bg-hover"
       >
@@ -118,13 +119,13 @@ function JoinDialog({
     onClose();
   };
   const refusal =
-    name === undefined ? "Enter a stream and a group" : joined.includes(name) ? "Already joined" : undefined;
+    name === undefined ? t`Enter a stream and a group` : joined.includes(name) ? t`Already joined` : undefined;
   return (
     <Dialog
       open
       onClose={onClose}
-      title="Join a group"
-      description="The console joins the group like a client, and the monitor shows the messages that it receives."
+      title={t`Join a group`}
+      description={t`The console joins the group like a client, and the monitor shows the messages that it receives.`}
     >
       <form
         className="flex flex-col gap-3 p-0.5"
@@ -133,12 +134,12 @@ function JoinDialog({
           if (refusal === undefined) submit();
         }}
       >
-        <Field label="Stream" value={stream} onChange={setStream} options={data.map((each) => each.name)} />
-        <Field label="Group" value={group} onChange={setGroup} options={groups.map((each) => each.group_id)} />
+        <Field label={t`Stream`} value={stream} onChange={setStream} options={data.map((each) => each.name)} />
+        <Field label={t`Group`} value={group} onChange={setGroup} options={groups.map((each) => each.group_id)} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t`Cancel`}</Button>
           <Button type="submit" look="primary" disabledReason={refusal}>
-            Join
+            {t`Join`}
           </Button>
         </div>
       </form>

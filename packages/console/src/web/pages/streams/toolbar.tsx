@@ -1,6 +1,7 @@
 import { Download, Eraser, Pause, Play, Upload } from "lucide-react";
 import { useRef } from "react";
 import type { SearchOf } from "../../app/search.ts";
+import { t } from "../../labels/translate.ts";
 import { Button } from "../../ui/button.tsx";
 import { CheckBox } from "../../ui/check-box.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
@@ -32,44 +33,44 @@ export function Filters({
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-line border-b px-4 py-1.5">
       <FilterTabs
-        label="Direction"
+        label={t`Direction`}
         value={search.dir ?? "all"}
         onChange={(value) => change({ dir: value === "all" ? undefined : value })}
         tabs={[
-          { value: "all", label: "All", count: inbound + outbound },
-          { value: "inbound", label: "Inbound", count: inbound },
-          { value: "outbound", label: "Outbound", count: outbound },
+          { value: "all", label: t`All`, count: inbound + outbound },
+          { value: "inbound", label: t`Inbound`, count: inbound },
+          { value: "outbound", label: t`Outbound`, count: outbound },
         ]}
       />
       <SearchBox
-        label="Search or /pattern/"
+        label={t`Search or /pattern/`}
         value={search.q ?? ""}
         onChange={(q) => change({ q: q || undefined })}
         className="w-80 max-sm:w-full"
       />
       <Choice
-        label="Stream"
+        label={t`Stream`}
         value={search.stream}
         options={log.seen.streams}
         onChange={(stream) => change({ stream })}
       />
-      <Choice label="Group" value={search.group} options={log.seen.groups} onChange={(group) => change({ group })} />
-      <Choice label="Type" value={search.type} options={log.seen.types} onChange={(type) => change({ type })} />
+      <Choice label={t`Group`} value={search.group} options={log.seen.groups} onChange={(group) => change({ group })} />
+      <Choice label={t`Type`} value={search.type} options={log.seen.types} onChange={(type) => change({ type })} />
       <CheckBox
         className="inline-flex h-7 cursor-pointer"
-        label="System streams"
+        label={t`System streams`}
         isOn={search.system === true}
         onChange={(system) => change({ system: system || undefined })}
       />
       <CheckBox
         className="inline-flex h-7 cursor-pointer"
-        label="Connection events"
+        label={t`Connection events`}
         isOn={search.events === true}
         onChange={(events) => change({ events: events || undefined })}
       />
       {hidden > 0 && (
-        <span className="text-[12px] text-ink-3" title="Included in the counters above, not in the list">
-          {hidden.toLocaleString("en-GB")} hidden by {hidingFilters(search)}
+        <span className="text-[12px] text-ink-3" title={t`Included in the counters above, not in the list`}>
+          {t`${hidden.toLocaleString("en-GB")} hidden by ${hidingFilters(search)}`}
         </span>
       )}
       {problem !== undefined && (
@@ -84,11 +85,11 @@ export function Filters({
 /** Names the filters that hide messages, except the direction: the tabs count both. */
 function hidingFilters({ q, stream, group, type, system, events }: Search): string {
   const filters = [q, stream, group, type].some((value) => value !== undefined);
-  const off = [system !== true && "system streams", events !== true && "connection events"].filter(
+  const off = [system !== true && t`system streams`, events !== true && t`connection events`].filter(
     (name) => name !== false,
   );
-  if (off.length === 0) return "the filters";
-  return `${filters ? "the filters, or because " : "default: "}${off.join(" and ")} are off`;
+  if (off.length === 0) return t`the filters`;
+  return filters ? t`the filters, or because ${off.join(" and ")} are off` : t`default: ${off.join(" and ")} are off`;
 }
 
 function Choice({
@@ -110,7 +111,7 @@ function Choice({
       onChange={(event) => onChange(event.target.value || undefined)}
       className="h-7 max-w-40 rounded-md border border-line-strong/60 bg-surface px-1.5"
     >
-      <option value="">{`${label}: any`}</option>
+      <option value="">{t`${label}: any`}</option>
       {all.map((option) => (
         <option key={option} value={option}>
           {option}
@@ -139,55 +140,55 @@ export function Actions({
   readonly hasRows: boolean;
 }) {
   const file = useRef<HTMLInputElement>(null);
-  const emptyReason = hasRows ? undefined : "The list is empty";
+  const emptyReason = hasRows ? undefined : t`The list is empty`;
   return (
     <div className="ml-auto flex flex-wrap gap-1.5">
       <Button
         onClick={onPause}
         aria-pressed={isPaused}
-        title="Pause or resume (p)"
-        disabledReason={canPause ? undefined : "A file is shown, which is not live"}
+        title={t`Pause or resume (p)`}
+        disabledReason={canPause ? undefined : t`A file is shown, which is not live`}
         icon={isPaused ? <Play aria-hidden className="size-3.5" /> : <Pause aria-hidden className="size-3.5" />}
       >
-        <span className="max-sm:sr-only">{isPaused ? "Resume" : "Pause"}</span>
+        <span className="max-sm:sr-only">{isPaused ? t`Resume` : t`Pause`}</span>
       </Button>
       <Button
         onClick={onClear}
         disabledReason={emptyReason}
-        title="Clear this view; counters and stored messages are kept"
+        title={t`Clear this view; counters and stored messages are kept`}
         icon={<Eraser aria-hidden className="size-3.5" />}
       >
-        <span className="max-sm:sr-only">Clear view</span>
+        <span className="max-sm:sr-only">{t`Clear view`}</span>
       </Button>
       <MoreTools>
         <Button
           onClick={() => onExport("ndjson")}
           disabledReason={emptyReason}
-          title="The messages shown, one JSON object in each line, with secrets masked"
+          title={t`The messages shown, one JSON object in each line, with secrets masked`}
           icon={<Download aria-hidden className="size-3.5" />}
         >
-          NDJSON
+          {t`NDJSON`}
         </Button>
         <Button
           onClick={() => onExport("json")}
           disabledReason={emptyReason}
-          title="The messages shown, as a JSON array, with secrets masked"
+          title={t`The messages shown, as a JSON array, with secrets masked`}
           icon={<Download aria-hidden className="size-3.5" />}
         >
-          JSON
+          {t`JSON`}
         </Button>
         <Button
           onClick={() => file.current?.click()}
-          title="Show the messages of a file exported from this page"
+          title={t`Show the messages of a file exported from this page`}
           icon={<Upload aria-hidden className="size-3.5" />}
         >
-          Import
+          {t`Import`}
         </Button>
       </MoreTools>
       <input
         ref={file}
         type="file"
-        aria-label="File with messages"
+        aria-label={t`File with messages`}
         accept=".json,.ndjson,.jsonl"
         className="hidden"
         onChange={(event) => {

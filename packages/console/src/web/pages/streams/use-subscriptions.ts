@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { live } from "../../lib/live-connection.ts";
 import { readSubscription } from "./subscription-names.ts";
 
@@ -39,7 +40,7 @@ export function useSubscriptions(
       if (joined.current.has(name)) continue;
       const group = readSubscription(name);
       if (group === undefined) {
-        set(name, () => ({ status: "refused", reason: "the address must name it as name:group" }));
+        set(name, () => ({ status: "refused", reason: t`the address must name it as name:group` }));
         continue;
       }
       set(name, () => ({ status: "joining", reason: null }));

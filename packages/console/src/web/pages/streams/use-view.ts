@@ -1,4 +1,5 @@
 import { useCallback, useRef, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { toast } from "../../ui/toasts.tsx";
 import type { Marker } from "./message.ts";
 import { importText, totalsOf } from "./message-file.ts";
@@ -47,7 +48,7 @@ export function useView() {
       setOffline({ log: imported, file: file.name, count: messages.length, refused });
       setFailure(undefined);
     } catch (error) {
-      setFailure(`Failed to show ${file.name}: ${(error as Error).message}`);
+      setFailure(t`Failed to show ${file.name}: ${(error as Error).message}`);
     }
   };
 
@@ -64,7 +65,7 @@ export function useView() {
     clear: () => {
       const before = clearedSeq;
       setClearedSeq(monitor.log.lastSeq);
-      toast("View cleared. Counters and messages are kept.", { label: "Undo", run: () => setClearedSeq(before) });
+      toast(t`View cleared. Counters and messages are kept.`, { label: t`Undo`, run: () => setClearedSeq(before) });
     },
     setAtTop,
     isHeld: offline === undefined && (paused || !isAtTop),

@@ -2,6 +2,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { call } from "../../lib/api.ts";
 import { useCronText } from "../../lib/cron-text.ts";
 import { dateTime, useZone } from "../../lib/time.ts";
@@ -36,18 +38,18 @@ export default function CronPanel({
   return (
     <>
       <section>
-        <h3 className="pb-1 font-medium">Schedule</h3>
+        <h3 className="pb-1 font-medium">{t`Schedule`}</h3>
         <p>
           <code className="rounded bg-raised px-2 py-1 text-[14px]">{expression}</code>
         </p>
         <p className="pt-2">
-          {text ?? "The expression"} <span className="text-ink-2">in the time zone {zone}</span>
+          {text ?? t`The expression`} <span className="text-ink-2">{t`in the time zone ${zone}`}</span>
         </p>
         <p className="text-[12px] text-ink-3">{fieldNames(expression)}</p>
       </section>
       {error !== null && (
         <p role="alert" className="text-danger">
-          Failed to load the next runs: {error.message}
+          {t`Failed to load the next runs: ${error.message}`}
         </p>
       )}
       {cron !== undefined && <NextRuns cron={cron} />}
@@ -59,9 +61,9 @@ export default function CronPanel({
 
 function fieldNames(expression: string): string {
   const count = expression.trim().split(/\s+/).length;
-  if (count === 5) return "Five fields: minute, hour, day of month, month, weekday";
-  if (count === 6) return "Six fields: second, minute, hour, day of month, month, weekday";
-  return count === 7 ? "Seven fields: second, minute, hour, day of month, month, weekday, year" : "";
+  if (count === 5) return t`Five fields: minute, hour, day of month, month, weekday`;
+  if (count === 6) return t`Six fields: second, minute, hour, day of month, month, weekday`;
+  return count === 7 ? t`Seven fields: second, minute, hour, day of month, month, weekday, year` : "";
 }
 
 function NextRuns({ cron }: { readonly cron: CronTrigger }) {
@@ -70,20 +72,20 @@ function NextRuns({ cron }: { readonly cron: CronTrigger }) {
     return (
       <p className="text-ink-2">
         {cron.status === "paused"
-          ? "Paused: no runs start until the schedule is resumed."
-          : (cron.reason ?? "No further runs are scheduled.")}
+          ? t`Paused: no runs start until the schedule is resumed.`
+          : (cron.reason ?? t`No further runs are scheduled.`)}
       </p>
     );
   }
   return (
     <section>
-      <h3 className="pb-1 font-medium">Next runs</h3>
+      <h3 className="pb-1 font-medium">{t`Next runs`}</h3>
       <ol className="flex flex-col gap-0.5 tabular-nums">
         {cron.next_runs.map((at) => (
           <li key={at} className="flex flex-wrap gap-x-3">
             <Timestamp ms={Date.parse(at)} as="date" />
             {dateTime(Date.parse(at), zone) !== dateTime(Date.parse(at), "UTC") && (
-              <span className="text-ink-3">{dateTime(Date.parse(at), "UTC")} UTC</span>
+              <span className="text-ink-3">{t`${dateTime(Date.parse(at), "UTC")} UTC`}</span>
             )}
             <span className="text-ink-2">
               <Ago ms={Date.parse(at)} />
@@ -122,40 +124,34 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
   const failure = run.error ?? pause.error;
   return (
     <section>
-      <h3 className="pb-1 font-medium">Run now</h3>
+      <h3 className="pb-1 font-medium">{t`Run now`}</h3>
       <div className="flex flex-wrap gap-2">
         <Button
           look="primary"
           disabledReason={
-            refusal ?? (trigger.status === "active" ? undefined : (trigger.reason ?? "The trigger is not active"))
+            refusal ?? (trigger.status === "active" ? undefined : (trigger.reason ?? t`The trigger is not active`))
           }
           isPending={run.isPending}
           onClick={() =>
             lastMs !== undefined && Date.now() - lastMs < CONFIRM_WITHIN_MS ? setAsking(true) : run.mutate()
           }
         >
-          Trigger Now
+          {t`Trigger Now`}
         </Button>
         {cron !== undefined && (
           <Button disabledReason={refusal} isPending={pause.isPending} onClick={() => pause.mutate(isPaused)}>
-            {isPaused ? "Resume the schedule" : "Pause the schedule"}
+            {isPaused ? t`Resume the schedule` : t`Pause the schedule`}
           </Button>
         )}
       </div>
       <p className="pt-1 text-[12px] text-ink-2">
-        <code>{trigger.function_id}</code> receives{" "}
-        <code>{'{"trigger": "cron", "job_id": …, "scheduled_time": …, "actual_time": …}'}</code>
-        {cron?.queue != null && (
-          <>
-            {" "}
-            as a job on the queue <code>{cron.queue}</code>
-          </>
-        )}
+        {rich`${<code>{trigger.function_id}</code>} receives ${<code>{'{"trigger": "cron", "job_id": …, "scheduled_time": …, "actual_time": …}'}</code>}`}
+        {cron?.queue != null && <>{rich` as a job on the queue ${<code>{cron.queue}</code>}`}</>}
       </p>
-      {run.isPending && <p role="status">Running; the result appears when the run ends.</p>}
+      {run.isPending && <p role="status">{t`Running; the result appears when the run ends.`}</p>}
       {run.data !== undefined && !run.isPending && (
         <p role="status" className="pt-1">
-          The run ended: <Outcome run={run.data} /> {run.data.error}
+          {rich`The run ended: ${<Outcome run={run.data} />} ${run.data.error}`}
         </p>
       )}
       {failure !== null && (
@@ -166,14 +162,9 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
       <ConfirmDialog
         open={isAsking}
         onClose={() => setAsking(false)}
-        title="Run it again?"
-        description={
-          <>
-            It ran {lastMs === undefined ? "just now" : <Ago ms={lastMs} />}. This calls{" "}
-            <code>{trigger.function_id}</code> again.
-          </>
-        }
-        action="Trigger Now"
+        title={t`Run it again?`}
+        description={rich`It ran ${lastMs === undefined ? t`just now` : <Ago ms={lastMs} />}. This calls ${<code>{trigger.function_id}</code>} again.`}
+        action={t`Trigger Now`}
         refusal={refusal}
         onConfirm={() => {
           setAsking(false);
@@ -187,11 +178,11 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
 const OUTCOMES: Readonly<
   Record<"running" | NonNullable<CronRun["outcome"]>, { readonly label: string; readonly tone: Tone }>
 > = {
-  running: { label: "Running", tone: "info" },
-  ok: { label: "OK", tone: "ok" },
-  error: { label: "Error", tone: "danger" },
-  skipped: { label: "Skipped", tone: "neutral" },
-  enqueued: { label: "Enqueued", tone: "info" },
+  running: { label: t`Running`, tone: "info" },
+  ok: { label: t`OK`, tone: "ok" },
+  error: { label: t`Error`, tone: "danger" },
+  skipped: { label: t`Skipped`, tone: "neutral" },
+  enqueued: { label: t`Enqueued`, tone: "info" },
 };
 
 function Outcome({ run }: { readonly run: CronRun }) {
@@ -208,7 +199,7 @@ function RunTrace({ trace }: { readonly trace: { readonly traceId: string; reado
       search={{ view: "waterfall" }}
       className="text-accent underline"
     >
-      Trace
+      {t`Trace`}
     </Link>
   );
 }
@@ -220,14 +211,14 @@ function History({ triggerId, functionId }: { readonly triggerId: string; readon
   return (
     <section>
       <div className="flex items-center gap-3 pb-1">
-        <h3 className="flex-1 font-medium">Last runs</h3>
+        <h3 className="flex-1 font-medium">{t`Last runs`}</h3>
         <Link
           to="/functions/{-$functionId}"
           params={{ functionId }}
           search={{ tab: "history", source: "cron" }}
           className="text-accent underline"
         >
-          Calls with their traces
+          {t`Calls with their traces`}
         </Link>
       </div>
       <DataRegion
@@ -235,7 +226,7 @@ function History({ triggerId, functionId }: { readonly triggerId: string; readon
         error={history.error}
         retry={() => void history.refetch()}
         empty={runs.length === 0}
-        emptyState={<p className="text-ink-2">It has not run yet.</p>}
+        emptyState={<p className="text-ink-2">{t`It has not run yet.`}</p>}
       >
         <ol className="flex flex-col gap-1">
           {runs.map((run) => (
@@ -248,9 +239,11 @@ function History({ triggerId, functionId }: { readonly triggerId: string; readon
               {run.started_at !== null && run.finished_at !== null && (
                 <Duration ms={Date.parse(run.finished_at) - Date.parse(run.started_at)} className="text-ink-2" />
               )}
-              {run.manual === true && <Badge>Manual</Badge>}
+              {run.manual === true && <Badge>{t`Manual`}</Badge>}
               <RunTrace trace={traces.get(cronRunKey(run.scheduled_time, run.manual === true))} />
-              {run.passed_over !== undefined && <span className="text-ink-2">{run.passed_over} ticks skipped</span>}
+              {run.passed_over !== undefined && (
+                <span className="text-ink-2">{t`${run.passed_over} ticks skipped`}</span>
+              )}
               {run.error !== undefined && <span className="w-full break-words text-danger">{run.error}</span>}
             </li>
           ))}

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, CircleSlash, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
+import { t } from "../../labels/translate.ts";
 import { toSegment } from "../../lib/path-segment.ts";
 import { kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { cn } from "../../ui/cn.ts";
@@ -33,8 +34,8 @@ export function LastRun({
     if (run === undefined)
       return (
         <NoRun
-          reason={cron === undefined ? undefined : "It has not run yet"}
-          text={cron === undefined ? "–" : "never"}
+          reason={cron === undefined ? undefined : t`It has not run yet`}
+          text={cron === undefined ? "–" : t`never`}
         />
       );
     return (
@@ -52,9 +53,9 @@ export function LastRun({
         params={{ topic: toSegment(publishTargetOf(trigger).name) }}
         onClick={(event) => event.stopPropagation()}
         className="text-accent hover:underline"
-        title="Jobs do not record their trigger; see the jobs of its queue"
+        title={t`Jobs do not record their trigger; see the jobs of its queue`}
       >
-        View queue
+        {t`View queue`}
       </Link>
     );
   }
@@ -62,8 +63,8 @@ export function LastRun({
   if (run === undefined) {
     return (
       <NoRun
-        reason={error === null ? "Not in the last hour" : `Unavailable: ${error.message}`}
-        text={byTrigger === undefined ? "–" : "none in 1 h"}
+        reason={error === null ? t`Not in the last hour` : t`Unavailable: ${error.message}`}
+        text={byTrigger === undefined ? "–" : t`none in 1 h`}
       />
     );
   }
@@ -74,7 +75,7 @@ export function LastRun({
       search={{ view: "waterfall" }}
       onClick={(event) => event.stopPropagation()}
       className="block w-fit hover:underline"
-      title="Open trace"
+      title={t`Open trace`}
     >
       <Outcome outcome={run.status} ms={run.start_ms} />
     </Link>

@@ -1,19 +1,20 @@
+import { t } from "../../labels/translate.ts";
 import { type Kind, kindOf, type TriggerItem } from "../../model/triggers.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 export const KINDS: readonly { readonly value: Kind; readonly label: string }[] = [
-  { value: "http", label: "HTTP" },
-  { value: "cron", label: "CRON" },
-  { value: "queue", label: "QUEUE" },
-  { value: "event", label: "Event" },
-  { value: "state", label: "State" },
-  { value: "other", label: "Other" },
+  { value: "http", label: t`HTTP` },
+  { value: "cron", label: t`CRON` },
+  { value: "queue", label: t`QUEUE` },
+  { value: "event", label: t`Event` },
+  { value: "state", label: t`State` },
+  { value: "other", label: t`Other` },
 ];
 
 export const STATUS: Readonly<Record<TriggerItem["status"], { readonly label: string; readonly tone: Tone }>> = {
-  active: { label: "Active", tone: "ok" },
-  inactive: { label: "Inactive", tone: "warn" },
-  error: { label: "Error", tone: "danger" },
+  active: { label: t`Active`, tone: "ok" },
+  inactive: { label: t`Inactive`, tone: "warn" },
+  error: { label: t`Error`, tone: "danger" },
 };
 
 /** Returns the first of the named config members that is a non-empty string. */
@@ -71,8 +72,8 @@ function stateSummary(trigger: TriggerItem): string {
   const prefix = configText(trigger, "prefix");
   const { event_types: kinds } = (trigger.config ?? {}) as { readonly event_types?: unknown };
   const changes = Array.isArray(kinds) ? kinds.map(String).join(", ") : undefined;
-  const place = key !== undefined ? `key ${key}` : prefix !== undefined ? `keys ${prefix}…` : undefined;
-  return [scope === undefined ? "any scope" : `scope ${scope}`, place, changes]
+  const place = key !== undefined ? t`key ${key}` : prefix !== undefined ? t`keys ${prefix}…` : undefined;
+  return [scope === undefined ? t`any scope` : t`scope ${scope}`, place, changes]
     .filter((part) => part !== undefined)
     .join(" · ");
 }

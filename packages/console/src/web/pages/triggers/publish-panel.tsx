@@ -2,6 +2,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { call, callText } from "../../lib/api.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { maskProblem } from "../../lib/mask-problem.ts";
@@ -31,13 +33,13 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
       try {
         JSON.parse(data);
       } catch (error) {
-        throw new Error(`The data is not JSON: ${(error as Error).message}`);
+        throw new Error(t`The data is not JSON: ${(error as Error).message}`);
       }
       const mask = maskProblem(data);
       if (mask !== undefined) throw new Error(mask);
-      if (name.trim() === "") throw new Error(`Enter the ${target.member}`);
+      if (name.trim() === "") throw new Error(t`Enter the ${target.member}`);
       if (target.kind === "event" && name.includes("*"))
-        throw new Error("Enter an event name without *; a pattern cannot be emitted");
+        throw new Error(t`Enter an event name without *; a pattern cannot be emitted`);
       return publishedText(
         target,
         JSON.parse(await callText(target.functionId, publishPayload(target, name.trim(), data))),
@@ -48,10 +50,10 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
   const send = (): void => {
     if (refusal === undefined && !publish.isPending) publish.mutate();
   };
-  useHotkey("mod+Enter", target.action, send, "Triggers");
+  useHotkey("mod+Enter", target.action, send, t`Triggers`);
   return (
     <section className="flex flex-col gap-3">
-      <h3 className="font-medium">Try it</h3>
+      <h3 className="font-medium">{t`Try it`}</h3>
       {target.kind !== "event" && <QueueFacts target={target} />}
       <label className="flex flex-wrap items-center gap-2 text-ink-2">
         {target.label}
@@ -65,11 +67,11 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
       </label>
       {target.isPattern && (
         <p className="text-ink-2">
-          The trigger matches every event of the pattern <code>{target.name}</code>; enter one event name.
+          {rich`The trigger matches every event of the pattern ${<code>{target.name}</code>}; enter one event name.`}
         </p>
       )}
       <PayloadEditor
-        label={`Data for ${target.name}`}
+        label={t`Data for ${target.name}`}
         text={data}
         schema={schema}
         onChange={setTyped}
@@ -81,7 +83,7 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
           disabledReason={refusal}
           isPending={publish.isPending}
           onClick={send}
-          title={`${target.action} (⌘/Ctrl-Enter)`}
+          title={t`${target.action} (⌘/Ctrl-Enter)`}
         >
           {target.action}
         </Button>
@@ -95,7 +97,7 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
             search={{ tab: "history" }}
             className="underline"
           >
-            Calls of {trigger.function_id}
+            {t`Calls of ${trigger.function_id}`}
           </Link>
         </p>
       )}
@@ -133,16 +135,16 @@ function QueueFacts({ target }: { readonly target: PublishTarget }) {
       {data !== undefined && (
         <>
           <span>
-            <span className="text-ink-2">Depth</span> <span className="tabular-nums">{data.depth}</span>
+            <span className="text-ink-2">{t`Depth`}</span> <span className="tabular-nums">{data.depth}</span>
           </span>
           <span>
-            <span className="text-ink-2">Dead letters</span>{" "}
+            <span className="text-ink-2">{t`Dead letters`}</span>{" "}
             <span className={data.dlq_depth > 0 ? "text-danger tabular-nums" : "tabular-nums"}>{data.dlq_depth}</span>
           </span>
         </>
       )}
       <Link to="/queues/{-$topic}" params={{ topic: target.name }} className="text-accent underline">
-        Open queue
+        {t`Open queue`}
       </Link>
       {data !== undefined && data.dlq_depth > 0 && (
         <Link
@@ -151,7 +153,7 @@ function QueueFacts({ target }: { readonly target: PublishTarget }) {
           search={{ tab: "dead" }}
           className="text-accent underline"
         >
-          Redrive dead letters
+          {t`Redrive dead letters`}
         </Link>
       )}
     </p>

@@ -1,3 +1,4 @@
+import { plural, t } from "../../labels/translate.ts";
 import { kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { configText, topicOf } from "./model.ts";
 
@@ -8,7 +9,7 @@ export interface PublishTarget {
   /** Member of the payload that names the target. */
   readonly member: "event" | "topic" | "queue";
   readonly label: string;
-  readonly action: "Emit" | "Publish";
+  readonly action: string;
   /** Name or pattern in the trigger's config. */
   readonly name: string;
   /** `name` is a pattern, so an event needs another name, without `*`. */
@@ -22,8 +23,8 @@ export function publishTargetOf(trigger: TriggerItem): PublishTarget {
       kind: "event",
       functionId: "event::emit",
       member: "event",
-      label: "Event",
-      action: "Emit",
+      label: t`Event`,
+      action: t`Emit`,
       name,
       isPattern: name.includes("*"),
     };
@@ -34,8 +35,8 @@ export function publishTargetOf(trigger: TriggerItem): PublishTarget {
       kind: "queue",
       functionId: "queue::enqueue",
       member: "queue",
-      label: "Queue",
-      action: "Publish",
+      label: t`Queue`,
+      action: t`Publish`,
       name: queue,
       isPattern: false,
     };
@@ -44,8 +45,8 @@ export function publishTargetOf(trigger: TriggerItem): PublishTarget {
     kind: "topic",
     functionId: "svc::durable::publish",
     member: "topic",
-    label: "Topic",
-    action: "Publish",
+    label: t`Topic`,
+    action: t`Publish`,
     name: topic,
     isPattern: false,
   };
@@ -66,11 +67,11 @@ export function publishedText({ kind }: PublishTarget, result: unknown): string 
     return count === undefined
       ? "Published."
       : count === 0
-        ? "Published; no trigger received it."
-        : `Published; ${count} ${count === 1 ? "trigger" : "triggers"} received it.`;
+        ? t`Published; no trigger received it.`
+        : plural(count, "Published; # trigger received it.", "Published; # triggers received it.");
   if (kind === "topic")
     return count === undefined
       ? "Published."
-      : `Published to ${count} ${count === 1 ? "subscription" : "subscriptions"}.`;
-  return typeof facts.job_id === "string" ? `Enqueued as job ${facts.job_id}.` : "Enqueued.";
+      : plural(count, "Published to # subscription.", "Published to # subscriptions.");
+  return typeof facts.job_id === "string" ? t`Enqueued as job ${facts.job_id}.` : "Enqueued.";
 }

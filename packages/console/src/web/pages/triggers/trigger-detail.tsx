@@ -1,5 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
@@ -32,8 +34,8 @@ export function TriggerDetail({
   if (!isKnown) return <Loading />;
   if (trigger === undefined) {
     return (
-      <EmptyState title="Trigger not found">
-        <code className="break-all">{triggerId}</code> was removed with its worker, or never existed.
+      <EmptyState title={t`Trigger not found`}>
+        {rich`${<code className="break-all">{triggerId}</code>} was removed with its worker, or never existed.`}
       </EmptyState>
     );
   }
@@ -44,12 +46,12 @@ export function TriggerDetail({
         <Tester trigger={trigger} cron={cron} cronError={cronError} siblings={siblings} />
       </Suspense>
       <section>
-        <h3 className="pb-1 font-medium">Config</h3>
-        <JsonView text={JSON.stringify(trigger.config ?? null)} name="config" />
+        <h3 className="pb-1 font-medium">{t`Config`}</h3>
+        <JsonView text={JSON.stringify(trigger.config ?? null)} name={t`config`} />
         {trigger.metadata !== null && trigger.metadata !== undefined && (
           <>
-            <h3 className="pt-3 pb-1 font-medium">Metadata</h3>
-            <JsonView text={JSON.stringify(trigger.metadata)} name="metadata" />
+            <h3 className="pt-3 pb-1 font-medium">{t`Metadata`}</h3>
+            <JsonView text={JSON.stringify(trigger.metadata)} name={t`metadata`} />
           </>
         )}
       </section>
@@ -61,20 +63,20 @@ function Facts({ trigger, isPaused }: { readonly trigger: TriggerItem; readonly 
   const description = configText(trigger, "description");
   return (
     <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1 [&>dt]:text-ink-2">
-      <dt>Status</dt>
+      <dt>{t`Status`}</dt>
       <dd className="flex flex-wrap items-center gap-2">
         <TriggerStatus trigger={trigger} isPaused={isPaused} />
         {trigger.reason !== null && <span className="break-words">{trigger.reason}</span>}
       </dd>
       {description !== undefined && (
         <>
-          <dt>Description</dt>
+          <dt>{t`Description`}</dt>
           <dd className="break-words">{description}</dd>
         </>
       )}
-      <dt>Type</dt>
+      <dt>{t`Type`}</dt>
       <dd>{trigger.trigger_type}</dd>
-      <dt>Function</dt>
+      <dt>{t`Function`}</dt>
       <dd className="break-all">
         <Link
           to="/functions/{-$functionId}"
@@ -84,7 +86,7 @@ function Facts({ trigger, isPaused }: { readonly trigger: TriggerItem; readonly 
           {trigger.function_id}
         </Link>
       </dd>
-      <dt>Registered by</dt>
+      <dt>{t`Registered by`}</dt>
       <dd>
         <Link
           to="/workers/{-$workerId}"
@@ -95,10 +97,10 @@ function Facts({ trigger, isPaused }: { readonly trigger: TriggerItem; readonly 
           {trigger.worker_name}
         </Link>
       </dd>
-      <dt>ID</dt>
+      <dt>{t`ID`}</dt>
       <dd className="flex min-w-0 items-center gap-1">
         <code className="min-w-0 truncate">{trigger.id}</code>
-        <CopyButton text={trigger.id} label="Copy the trigger's ID" className="h-6 w-6" />
+        <CopyButton text={trigger.id} label={t`Copy the trigger's ID`} className="h-6 w-6" />
       </dd>
     </dl>
   );
@@ -135,18 +137,18 @@ function StateLink({ trigger }: { readonly trigger: TriggerItem }) {
   const key = configText(trigger, "key");
   return (
     <section>
-      <h3 className="pb-1 font-medium">Try it</h3>
-      <p className="text-ink-2">It fires when a matching item changes.</p>
+      <h3 className="pb-1 font-medium">{t`Try it`}</h3>
+      <p className="text-ink-2">{t`It fires when a matching item changes.`}</p>
       <Link
         to="/states/{-$group}/{-$key}"
         params={{ group: scope, key: scope === undefined ? undefined : key }}
         className="text-accent underline"
       >
         {scope === undefined
-          ? "Edit an item of any scope"
+          ? t`Edit an item of any scope`
           : key === undefined
-            ? `Edit a key in scope ${scope}`
-            : `Edit ${key} in scope ${scope}`}
+            ? t`Edit a key in scope ${scope}`
+            : t`Edit ${key} in scope ${scope}`}
       </Link>
     </section>
   );
@@ -154,7 +156,7 @@ function StateLink({ trigger }: { readonly trigger: TriggerItem }) {
 
 function Loading() {
   return (
-    <div role="status" aria-label="Loading" className="p-4">
+    <div role="status" aria-label={t`Loading`} className="p-4">
       <SkeletonRows rows={5} />
     </div>
   );

@@ -14,6 +14,8 @@ import {
   Zap,
 } from "lucide-react";
 import { useMemo, useState } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { useCronText } from "../../lib/cron-text.ts";
 import { type Kind, kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -63,7 +65,7 @@ export function TriggersList({
   };
   return (
     <DataTable
-      label="Triggers"
+      label={t`Triggers`}
       columns={columns}
       rows={rows}
       idOf={(row) => (row.row === "section" ? `section ${row.kind}` : row.trigger.id)}
@@ -97,7 +99,7 @@ function columnsOf({ crons, lastRuns }: Runs, isBesideDetail: boolean): readonly
     row.row === "trigger" ? show(row.trigger) : null;
   const type: Column<TriggerRow> = {
     key: "type",
-    header: "Type",
+    header: t`Type`,
     width: "minmax(4.5rem,0.6fr)",
     cell: ofTrigger(({ trigger_type }) => {
       const Icon = KIND_ICONS[kindOf(trigger_type)];
@@ -111,13 +113,13 @@ function columnsOf({ crons, lastRuns }: Runs, isBesideDetail: boolean): readonly
   };
   const config: Column<TriggerRow> = {
     key: "config",
-    header: "Path / Config",
+    header: t`Path / Config`,
     width: "minmax(8rem,1.6fr)",
     cell: ofTrigger((trigger) => <Summary trigger={trigger} cron={crons?.get(trigger.id)} />),
   };
   const target: Column<TriggerRow> = {
     key: "function",
-    header: "Function",
+    header: t`Function`,
     width: "minmax(6rem,1fr)",
     from: 640,
     cell: ofTrigger(({ function_id }) => (
@@ -134,7 +136,7 @@ function columnsOf({ crons, lastRuns }: Runs, isBesideDetail: boolean): readonly
   };
   const status: Column<TriggerRow> = {
     key: "status",
-    header: "Status",
+    header: t`Status`,
     width: "6rem",
     cell: ofTrigger((trigger) => (
       <TriggerStatus trigger={trigger} isPaused={crons?.get(trigger.id)?.status === "paused"} />
@@ -142,14 +144,14 @@ function columnsOf({ crons, lastRuns }: Runs, isBesideDetail: boolean): readonly
   };
   const worker: Column<TriggerRow> = {
     key: "worker",
-    header: "Worker",
+    header: t`Worker`,
     width: "minmax(6rem,0.6fr)",
     from: 1100,
     cell: ofTrigger(({ worker_name }) => worker_name),
   };
   const last: Column<TriggerRow> = {
     key: "last",
-    header: "Last run",
+    header: t`Last run`,
     width: "6.5rem",
     from: 1100,
     cell: ofTrigger((trigger) => <LastRun trigger={trigger} cron={crons?.get(trigger.id)} lastRuns={lastRuns} />),
@@ -169,9 +171,9 @@ export function TriggerStatus({
       <Badge
         tone="info"
         icon={<CirclePause aria-hidden className="size-3" />}
-        title="Paused: no runs start until it is resumed"
+        title={t`Paused: no runs start until it is resumed`}
       >
-        Paused
+        {t`Paused`}
       </Badge>
     );
   }
@@ -236,10 +238,5 @@ function CronSummary({
 /** The next run of a schedule. The polled time may have just passed; it is then shown as `now`. */
 function Next({ ms }: { readonly ms: number }) {
   const now = useNow();
-  return (
-    <span className="text-ink-2">
-      {" · next "}
-      {ms - now < 1_000 ? "now" : <Ago ms={ms} />}
-    </span>
-  );
+  return <span className="text-ink-2">{rich` · next ${ms - now < 1_000 ? t`now` : <Ago ms={ms} />}`}</span>;
 }

@@ -1,6 +1,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { SearchOf } from "../../app/search.ts";
+import { t } from "../../labels/translate.ts";
 import { countChanges } from "../../lib/count-changes.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
@@ -47,28 +48,29 @@ export default function TriggersPage() {
   const select = (id: string | undefined): void =>
     void navigate({ to: "/triggers/{-$triggerId}", params: { triggerId: id }, search: true });
   const label = KINDS.find(({ value }) => value === type)?.label;
-  const filters = [q === "" ? undefined : `“${q}”`, label === undefined ? undefined : `the kind ${label}`].filter(
+  const filters = [q === "" ? undefined : `“${q}”`, label === undefined ? undefined : t`the kind ${label}`].filter(
     (part) => part !== undefined,
   );
   const list = (
     <DataRegion
       loading={!triggers.loaded}
       error={
-        triggers.status === "refused" ? new Error(triggers.reason ?? "the engine rejected the subscription") : undefined
+        triggers.status === "refused"
+          ? new Error(triggers.reason ?? t`the engine rejected the subscription`)
+          : undefined
       }
       empty={visible.length === 0}
       filtered={
         filters.length === 0
           ? undefined
           : {
-              what: `No trigger matches ${filters.join(" and ")}.`,
+              what: t`No trigger matches ${filters.join(" and ")}.`,
               clear: () => change({ q: undefined, type: undefined }),
             }
       }
       emptyState={
-        <EmptyState title="No trigger is registered" snippet={SNIPPET}>
-          A trigger calls a function when an HTTP request arrives, a schedule is due, an event is published or a value
-          changes.
+        <EmptyState title={t`No trigger is registered`} snippet={SNIPPET}>
+          {t`A trigger calls a function when an HTTP request arrives, a schedule is due, an event is published or a value changes.`}
         </EmptyState>
       }
     >
@@ -77,10 +79,10 @@ export default function TriggersPage() {
   );
   return (
     <Page
-      title="Triggers"
+      title={t`Triggers`}
       titleLink={
         <Link to="/triggers/{-$triggerId}" params={{ triggerId: undefined }} search={true} className="hover:underline">
-          Triggers
+          {t`Triggers`}
         </Link>
       }
       subject={selected === undefined ? triggerId : summaryOf(selected)}
@@ -89,9 +91,9 @@ export default function TriggersPage() {
         !isCovered && (
           <>
             <FilterTabs
-              label="Kind of trigger"
+              label={t`Kind of trigger`}
               tabs={[
-                { value: "all" as const, label: "All", count: triggers.loaded ? matching.length : undefined },
+                { value: "all" as const, label: t`All`, count: triggers.loaded ? matching.length : undefined },
                 ...KINDS.map(({ value, label: name }) => ({
                   ...{ value, label: name },
                   count: triggers.loaded ? counts[value] : undefined,
@@ -107,7 +109,7 @@ export default function TriggersPage() {
                 onChange={(event) => change({ system: event.target.checked || undefined })}
                 className="size-3.5"
               />
-              System
+              {t`System`}
             </label>
             <PauseButton
               isPaused={pause.isPaused}
@@ -115,7 +117,7 @@ export default function TriggersPage() {
               onChange={pause.setPaused}
             />
             <SearchBox
-              label="Search triggers"
+              label={t`Search triggers`}
               value={q}
               onChange={(next) => change({ q: next || undefined })}
               className="max-sm:w-full"

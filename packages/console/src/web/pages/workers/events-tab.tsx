@@ -1,5 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { LogIn, LogOut, type LucideIcon, Minus, Plus } from "lucide-react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { useWorkers } from "../../lib/use-live.ts";
 import type { WorkerEvent } from "../../lib/worker-history.ts";
 import { Timestamp } from "../../ui/time.tsx";
@@ -8,10 +10,10 @@ import type { WorkerRow } from "./worker-rows.ts";
 const EVENTS: Readonly<
   Record<WorkerEvent["what"], { readonly icon: LucideIcon; readonly className: string; readonly text: string }>
 > = {
-  connected: { icon: LogIn, className: "text-ok", text: "Connected" },
-  disconnected: { icon: LogOut, className: "text-danger", text: "Disconnected" },
-  registered: { icon: Plus, className: "text-info", text: "Registered" },
-  unregistered: { icon: Minus, className: "text-warn", text: "Unregistered" },
+  connected: { icon: LogIn, className: "text-ok", text: t`Connected` },
+  disconnected: { icon: LogOut, className: "text-danger", text: t`Disconnected` },
+  registered: { icon: Plus, className: "text-info", text: t`Registered` },
+  unregistered: { icon: Minus, className: "text-warn", text: t`Unregistered` },
 };
 
 /** Events of all workers with this name, since a worker that reconnects has a new id. */
@@ -22,8 +24,7 @@ export function EventsTab({ row }: { readonly row: WorkerRow }) {
   return (
     <div className="flex flex-col gap-2 p-4">
       <p className="text-ink-3">
-        Events of all workers named {row.name} since this page was opened at <Timestamp ms={sinceMs} withMs={false} />.
-        The engine does not store them.
+        {rich`Events of all workers named ${row.name} since this page was opened at ${<Timestamp ms={sinceMs} withMs={false} />}. The engine does not store them.`}
       </p>
       <ol className="flex flex-col">
         {own.map(({ atMs, workerId, what, functions }, at) => {
@@ -58,8 +59,8 @@ export function EventsTab({ row }: { readonly row: WorkerRow }) {
         })}
         {worker !== undefined && worker.connected_at_ms < sinceMs && (
           <li className="flex items-baseline gap-2 py-1 text-ink-2">
-            <Timestamp ms={worker.connected_at_ms} as="date" className="shrink-0 font-mono text-[11px] text-ink-3" />
-            Connected, before this page was opened
+            <Timestamp ms={worker.connected_at_ms} as="date" className="shrink-0 font-mono text-[11px] text-ink-3" />{" "}
+            {t`Connected, before this page was opened`}
           </li>
         )}
       </ol>

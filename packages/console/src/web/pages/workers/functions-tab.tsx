@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { t } from "../../labels/translate.ts";
 import { duration } from "../../lib/time.ts";
 import { useFunctionFigures } from "../../lib/use-function-figures.ts";
 import type { Worker } from "../../lib/worker-history.ts";
@@ -7,22 +8,22 @@ import { EmptyState } from "../../ui/data-region.tsx";
 /** The functions of a worker, with call statistics of the last 15 min over all workers that provide them. */
 export function FunctionsTab({ worker }: { readonly worker: Worker }) {
   const { data, error } = useFunctionFigures(900);
-  if (worker.functions.length === 0) return <EmptyState title="No functions registered" />;
+  if (worker.functions.length === 0) return <EmptyState title={t`No functions registered`} />;
   const byId = new Map(data?.functions.map((each) => [each.function_id, each]));
   return (
     <div className="overflow-x-auto p-4">
       <table className="w-full">
         <caption className="pb-2 text-left text-ink-3">
           {error === null
-            ? "Calls of the last 15 minutes, of all workers that provide the function"
-            : `Call statistics are unavailable: ${error.message}`}
+            ? t`Calls of the last 15 minutes, of all workers that provide the function`
+            : t`Call statistics are unavailable: ${error.message}`}
         </caption>
         <thead className="text-[12px] text-ink-3">
           <tr className="border-line border-b">
             <th scope="col" className="py-1 text-left font-medium">
-              Function
+              {t`Function`}
             </th>
-            {["Calls", "Errors", "p95"].map((name) => (
+            {[t`Calls`, t`Errors`, "p95"].map((name) => (
               <th key={name} scope="col" className="w-20 py-1 text-right font-medium">
                 {name}
               </th>

@@ -1,4 +1,6 @@
 import { Link } from "@tanstack/react-router";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import type { Worker } from "../../lib/worker-history.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
@@ -30,23 +32,23 @@ export function LogsTab({ worker }: { readonly worker: Worker }) {
       empty={data?.logs.length === 0}
       retry={() => void refetch()}
       emptyState={
-        <EmptyState title="No logs from this worker">
+        <EmptyState title={t`No logs from this worker`}>
           {isMissingFunction(error)
-            ? "svc-observability is off."
-            : "Its logs appear here, and its output if the engine started it."}
+            ? t`svc-observability is off.`
+            : t`Its logs appear here, and its output if the engine started it.`}
         </EmptyState>
       }
       className="gap-2 p-4"
     >
       <p className="flex gap-3 text-ink-3">
-        The last {data?.logs.length} lines, newest first.
+        {rich`The last ${data?.logs.length} lines, newest first.`}
         <Link
           to="/logs/{-$logId}"
           params={{ logId: undefined }}
           search={{ worker: worker.id }}
           className="text-accent underline"
         >
-          Open in Logs
+          {t`Open in Logs`}
         </Link>
       </p>
       <ol className="flex flex-col">

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { bytes, duration } from "../../lib/time.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import type { Worker } from "../../lib/worker-history.ts";
@@ -47,44 +48,44 @@ export function MetricsTab({ worker }: { readonly worker: Worker }) {
       empty={data !== undefined && data.series.length === 0}
       retry={() => void refetch()}
       emptyState={
-        <EmptyState title="No metrics from this worker">
+        <EmptyState title={t`No metrics from this worker`}>
           {isMissingFunction(error)
-            ? "svc-observability is off."
-            : "Workers that use an svc SDK report metrics every 5 s. The engine also measures the processes that it starts."}
+            ? t`svc-observability is off.`
+            : t`Workers that use an svc SDK report metrics every 5 s. The engine also measures the processes that it starts.`}
         </EmptyState>
       }
       className="gap-3 p-3"
     >
       <TimeChart
-        title="CPU"
+        title={t`CPU`}
         times={times}
         syncKey={sync}
         format={percent}
-        lines={[{ name: "of one core", tone: "accent", values: valuesOf("cpu_percent") }]}
+        lines={[{ name: t`of one core`, tone: "accent", values: valuesOf("cpu_percent") }]}
       />
       <TimeChart
-        title="Memory"
+        title={t`Memory`}
         times={times}
         syncKey={sync}
         format={bytes}
         lines={[
-          { name: "resident (RSS)", tone: "accent", values: valuesOf("rss_bytes") },
-          { name: "heap used", tone: "violet", values: valuesOf("heap_used_bytes") },
+          { name: t`resident (RSS)`, tone: "accent", values: valuesOf("rss_bytes") },
+          { name: t`heap used`, tone: "violet", values: valuesOf("heap_used_bytes") },
         ]}
       />
       <TimeChart
-        title="Event loop lag"
+        title={t`Event loop lag`}
         times={times}
         syncKey={sync}
         format={duration}
-        lines={[{ name: "lag", tone: "warn", values: valuesOf("event_loop_lag_ms") }]}
+        lines={[{ name: t`lag`, tone: "warn", values: valuesOf("event_loop_lag_ms") }]}
       />
       <TimeChart
-        title="Calls in flight"
+        title={t`Calls in flight`}
         times={times}
         syncKey={sync}
         format={whole}
-        lines={[{ name: "in flight", tone: "info", values: valuesOf("in_flight") }]}
+        lines={[{ name: t`in flight`, tone: "info", values: valuesOf("in_flight") }]}
       />
     </DataRegion>
   );

@@ -1,5 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { bytes, duration } from "../../lib/time.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -20,35 +22,35 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
     <div className="flex flex-col gap-4 p-4">
       <WorkerActions row={row} />
       <dl className="grid grid-cols-[8.5rem_minmax(0,1fr)] gap-x-3 gap-y-1.5">
-        <Fact name="Status">
+        <Fact name={t`Status`}>
           <StatusBadge row={row} /> {configured?.reason}
         </Fact>
-        {worker?.description != null && <Fact name="Description">{worker.description}</Fact>}
+        {worker?.description != null && <Fact name={t`Description`}>{worker.description}</Fact>}
         {worker !== undefined && (
           <>
-            <Fact name="ID">
+            <Fact name={t`ID`}>
               <code className="break-all">{worker.id}</code>
-              <CopyButton text={worker.id} label="Copy the ID" className="h-5 w-5" />
+              <CopyButton text={worker.id} label={t`Copy the ID`} className="h-5 w-5" />
             </Fact>
-            <Fact name={goneAtMs === undefined ? "Connected" : "Was connected"}>
+            <Fact name={goneAtMs === undefined ? t`Connected` : t`Was connected`}>
               <Timestamp ms={worker.connected_at_ms} as="date" /> (
               {duration(Math.max(0, (goneAtMs ?? now) - worker.connected_at_ms))})
             </Fact>
           </>
         )}
         {goneAtMs !== undefined && (
-          <Fact name="Disconnected">
+          <Fact name={t`Disconnected`}>
             <Timestamp ms={goneAtMs} as="date" /> (<Ago ms={goneAtMs} />)
           </Fact>
         )}
         {worker !== undefined && (
           <>
-            <Fact name="Runtime">{[worker.runtime, worker.version].filter((part) => part !== null).join(" ")}</Fact>
-            <Fact name="OS">{worker.os}</Fact>
-            <Fact name="Address">{worker.ip_address}</Fact>
-            <Fact name="Process ID">{worker.pid}</Fact>
+            <Fact name={t`Runtime`}>{[worker.runtime, worker.version].filter((part) => part !== null).join(" ")}</Fact>
+            <Fact name={t`OS`}>{worker.os}</Fact>
+            <Fact name={t`Address`}>{worker.ip_address}</Fact>
+            <Fact name={t`Process ID`}>{worker.pid}</Fact>
             {processPeers.length > 0 && (
-              <Fact name="Shares process with">
+              <Fact name={t`Shares process with`}>
                 {processPeers.map(({ id, name }) => (
                   <Link
                     key={id}
@@ -60,46 +62,48 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
                     {name} <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
                   </Link>
                 ))}
-                <span className="text-ink-3">CPU and memory are those of the process</span>
+                <span className="text-ink-3">{t`CPU and memory are those of the process`}</span>
               </Fact>
             )}
-            <Fact name="Isolation">{worker.isolation}</Fact>
-            <Fact name="Access">{worker.principal ?? "unrestricted"}</Fact>
-            <Fact name="In flight">{worker.active_invocations}</Fact>
+            <Fact name={t`Isolation`}>{worker.isolation}</Fact>
+            <Fact name={t`Access`}>{worker.principal ?? t`unrestricted`}</Fact>
+            <Fact name={t`In flight`}>{worker.active_invocations}</Fact>
           </>
         )}
         {metrics !== undefined && (
           <>
-            <Fact name="CPU">
-              {metrics.cpu_percent === null ? undefined : `${metrics.cpu_percent.toFixed(1)} % of one core`}
+            <Fact name={t`CPU`}>
+              {metrics.cpu_percent === null ? undefined : t`${metrics.cpu_percent.toFixed(1)} % of one core`}
             </Fact>
-            <Fact name="Memory">{metrics.rss_bytes === null ? undefined : `${bytes(metrics.rss_bytes)} resident`}</Fact>
-            <Fact name="Process up for">
+            <Fact name={t`Memory`}>
+              {metrics.rss_bytes === null ? undefined : t`${bytes(metrics.rss_bytes)} resident`}
+            </Fact>
+            <Fact name={t`Process up for`}>
               {startedAtMs === undefined ? undefined : duration(Math.max(0, now - startedAtMs))}
             </Fact>
           </>
         )}
         {configured !== undefined && (
           <>
-            <Fact name="Config entry">{configured.name}</Fact>
-            <Fact name="Restarts after a crash">{configured.restarts}</Fact>
+            <Fact name={t`Config entry`}>{configured.name}</Fact>
+            <Fact name={t`Restarts after a crash`}>{configured.restarts}</Fact>
             {configured.last_exit != null && (
-              <Fact name="Last unexpected exit">
-                <Timestamp ms={Date.parse(configured.last_exit.at)} as="date" /> with {exitText(configured.last_exit)}
+              <Fact name={t`Last unexpected exit`}>
+                {rich`${<Timestamp ms={Date.parse(configured.last_exit.at)} as="date" />} with ${exitText(configured.last_exit)}`}
               </Fact>
             )}
             {configured.next_start_at != null && (
-              <Fact name="Next start">
+              <Fact name={t`Next start`}>
                 <Timestamp ms={Date.parse(configured.next_start_at)} as="date" />
               </Fact>
             )}
-            <Fact name="Log file">
+            <Fact name={t`Log file`}>
               {configured.log_file === null ? undefined : <code className="break-all">{configured.log_file}</code>}
             </Fact>
           </>
         )}
         {worker !== undefined && worker.trigger_types.length > 0 && (
-          <Fact name="Trigger types">
+          <Fact name={t`Trigger types`}>
             <span className="flex flex-wrap gap-1">
               {worker.trigger_types.map((type) => (
                 <Badge key={type}>{type}</Badge>
@@ -108,7 +112,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
           </Fact>
         )}
         {worker !== undefined && worker.features.length > 0 && (
-          <Fact name="Features">
+          <Fact name={t`Features`}>
             <span className="flex flex-wrap gap-1">
               {worker.features.map((feature) => (
                 <Badge key={feature}>{feature}</Badge>
@@ -119,8 +123,8 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
       </dl>
       {configured !== undefined && configured.tail.length > 0 && (
         <section>
-          <h3 className="mb-1 font-medium text-ink-2">Last output</h3>
-          <ScrollArea label="Last output" className="rounded-md bg-raised p-2">
+          <h3 className="mb-1 font-medium text-ink-2">{t`Last output`}</h3>
+          <ScrollArea label={t`Last output`} className="rounded-md bg-raised p-2">
             <pre className="w-max min-w-full">{configured.tail.join("\n")}</pre>
           </ScrollArea>
         </section>
@@ -133,7 +137,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
             search={{ service: worker.name }}
             className="text-accent underline"
           >
-            Traces
+            {t`Traces`}
           </Link>
           <Link
             to="/logs/{-$logId}"
@@ -141,7 +145,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
             search={{ worker: worker.id }}
             className="text-accent underline"
           >
-            Logs
+            {t`Logs`}
           </Link>
         </p>
       )}
@@ -150,7 +154,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
 }
 
 function exitText({ code, signal }: { readonly code: number | null; readonly signal: string | null }): string {
-  return signal === null ? (code === null ? "no exit code: failed to start" : `exit code ${code}`) : signal;
+  return signal === null ? (code === null ? t`no exit code: failed to start` : t`exit code ${code}`) : signal;
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
@@ -158,7 +162,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
     <>
       <dt className="text-ink-3">{name}</dt>
       <dd className="flex min-w-0 flex-wrap items-center gap-x-1.5">
-        {children ?? <span className="text-ink-3">not known</span>}
+        {children ?? <span className="text-ink-3">{t`not known`}</span>}
       </dd>
     </>
   );

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { t } from "../../labels/translate.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
 import type { Worker } from "../../lib/worker-history.ts";
 import type { TriggerItem } from "../../model/triggers.ts";
@@ -16,8 +17,8 @@ export function TriggersTab({ worker }: { readonly worker: Worker }) {
       loading={!loaded}
       empty={own.length === 0}
       emptyState={
-        <EmptyState title="No triggers">
-          No trigger calls a function of this worker. Its functions can still be called directly.
+        <EmptyState title={t`No triggers`}>
+          {t`No trigger calls a function of this worker. Its functions can still be called directly.`}
         </EmptyState>
       }
       className="p-4"

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { t } from "../../labels/translate.ts";
 import { ApiFailure } from "../../lib/api.ts";
 import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
@@ -61,7 +62,7 @@ export function useWorkerRows(): WorkerRows {
       metrics.error === null
         ? undefined
         : isMissingFunction(metrics.error)
-          ? "svc-observability is off"
+          ? t`svc-observability is off`
           : metrics.error.message,
   };
 }

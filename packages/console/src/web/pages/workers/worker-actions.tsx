@@ -1,6 +1,7 @@
 import { Play, RotateCw, Square } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useWriteRefusal } from "../../app/use-hello.tsx";
+import { t } from "../../labels/translate.ts";
 import { call } from "../../lib/api.ts";
 import { useLiveState, useWorkers } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
@@ -14,13 +15,13 @@ const LATE_MS = 60_000;
 type Action = "start" | "stop" | "restart";
 
 const TEXTS: Readonly<Record<Action, { readonly button: string; readonly running: string; readonly late: string }>> = {
-  start: { button: "Start", running: "Starting", late: "is not connected" },
-  stop: { button: "Stop", running: "Stopping", late: "has not stopped" },
-  restart: { button: "Restart", running: "Restarting", late: "is not connected again" },
+  start: { button: t`Start`, running: t`Starting`, late: t`is not connected` },
+  stop: { button: t`Stop`, running: t`Stopping`, late: t`has not stopped` },
+  restart: { button: t`Restart`, running: t`Restarting`, late: t`is not connected again` },
 };
 const EFFECTS = {
-  restart: "New processes replace all of its processes",
-  stop: "All its processes stop until it is started here or the engine restarts",
+  restart: t`New processes replace all of its processes`,
+  stop: t`All its processes stop until it is started here or the engine restarts`,
 } as const;
 
 interface PendingAction {
@@ -39,10 +40,10 @@ interface PendingAction {
  */
 export function WorkerActions({ row: { worker, configured } }: { readonly row: WorkerRow }) {
   if (worker?.kind === "module" || configured?.kind === "module") {
-    return <p className="text-ink-3">A module of the engine: it starts and stops with the engine.</p>;
+    return <p className="text-ink-3">{t`A module of the engine: it starts and stops with the engine.`}</p>;
   }
   if (configured === undefined) {
-    return <p className="text-ink-3">Not started by this engine: stop or restart it where it was started.</p>;
+    return <p className="text-ink-3">{t`Not started by this engine: stop or restart it where it was started.`}</p>;
   }
   return <Actions configured={configured} callsInFlight={worker?.active_invocations ?? 0} />;
 }
@@ -66,10 +67,10 @@ function Actions({
     if (pending === undefined || !isDone) return;
     toast(
       pending.action === "stop"
-        ? `${name} is stopped`
+        ? t`${name} is stopped`
         : configured.kind === "command"
-          ? `${name} runs`
-          : `${name} is connected again`,
+          ? t`${name} runs`
+          : t`${name} is connected again`,
     );
     setPending(undefined);
   }, [pending, isDone, name, configured.kind]);
@@ -84,7 +85,7 @@ function Actions({
   useEffect(() => {
     if (failure == null) return;
     setPending(undefined);
-    setProblem(`${name} was not restarted: ${failure}; its old processes keep running`);
+    setProblem(t`${name} was not restarted: ${failure}; its old processes keep running`);
   }, [failure, name]);
   const pendingAction = pending?.action;
   useEffect(() => {
@@ -109,7 +110,7 @@ function Actions({
       await call(`worker::${action}`, { name });
     } catch (error) {
       setPending(undefined);
-      setProblem(`worker::${action} failed: ${(error as Error).message}`);
+      setProblem(t`worker::${action} failed: ${(error as Error).message}`);
     }
   };
   const button = (action: Action, icon: React.ReactNode) => (
@@ -131,7 +132,7 @@ function Actions({
       {pending !== undefined && (
         <span role="status" className={pending.isLate ? "text-warn" : "text-ink-2"}>
           {pending.isLate
-            ? `${name} ${TEXTS[pending.action].late} after a minute (${stateText(state)})`
+            ? t`${name} ${TEXTS[pending.action].late} after a minute (${stateText(state)})`
             : `${TEXTS[pending.action].running} (${stateText(state)})`}
         </span>
       )}
@@ -147,10 +148,9 @@ function Actions({
           onClose={() => setConfirming(undefined)}
           title={`${TEXTS[action].button} ${name}?`}
           description={
-            <>
-              {EFFECTS[action]}
-              {callsInFlight > 0 && `; its ${callsInFlight} calls in flight get time to finish`}.
-            </>
+            callsInFlight > 0
+              ? t`${EFFECTS[action]}; its ${callsInFlight} calls in flight get time to finish.`
+              : `${EFFECTS[action]}.`
           }
           action={`${TEXTS[action].button} ${name}`}
           refusal={refusal}

@@ -1,4 +1,5 @@
 import { Ban, Boxes, CircleAlert, CircleCheck, type LucideIcon } from "lucide-react";
+import { t } from "../../labels/translate.ts";
 import { percent } from "../../lib/percent.ts";
 import { bytes, duration } from "../../lib/time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
@@ -11,11 +12,11 @@ import { type RowStatus, SORT_KEYS, stateText, type WorkerRow } from "./worker-r
 
 const STATUS: Readonly<Record<RowStatus, { readonly label: string; readonly tone: Tone; readonly icon: LucideIcon }>> =
   {
-    connected: { label: "Connected", tone: "ok", icon: CircleCheck },
-    module: { label: "Module", tone: "neutral", icon: Boxes },
-    running: { label: "Running", tone: "ok", icon: CircleCheck },
-    gone: { label: "Disconnected", tone: "danger", icon: Ban },
-    down: { label: "Down", tone: "warn", icon: CircleAlert },
+    connected: { label: t`Connected`, tone: "ok", icon: CircleCheck },
+    module: { label: t`Module`, tone: "neutral", icon: Boxes },
+    running: { label: t`Running`, tone: "ok", icon: CircleCheck },
+    gone: { label: t`Disconnected`, tone: "danger", icon: Ban },
+    down: { label: t`Down`, tone: "warn", icon: CircleAlert },
   };
 
 /** Tones of the states that replace `Down` or `Connected`. All others are shown as warnings. */
@@ -60,7 +61,7 @@ function rate({ rate_per_second: perSecond }: CallFigures): string {
 
 function callsText({ calls, errors, window_seconds: seconds }: CallFigures): string {
   const count = calls.toLocaleString("en-GB");
-  return `${errors.toLocaleString("en-GB")} of ${count} calls failed in the last ${duration(seconds * 1_000)}`;
+  return t`${errors.toLocaleString("en-GB")} of ${count} calls failed in the last ${duration(seconds * 1_000)}`;
 }
 
 function Mono({
@@ -105,28 +106,28 @@ export function workerColumns(
   isBeside: boolean,
 ): readonly Column<WorkerRow>[] {
   const all: readonly (Column<WorkerRow> & { readonly isMain?: true })[] = [
-    { key: "status", header: "Status", width: "7.5rem", isMain: true, cell: (row) => <StatusBadge row={row} /> },
+    { key: "status", header: t`Status`, width: "7.5rem", isMain: true, cell: (row) => <StatusBadge row={row} /> },
     {
       key: "name",
-      header: "Name",
+      header: t`Name`,
       width: "minmax(9rem,2fr)",
       isMain: true,
       cell: (row) => <Name row={row} isBeside={isBeside} />,
     },
-    { key: "runtime", header: "Runtime", width: "4.5rem", from: 640, cell: ({ worker }) => known(worker?.runtime) },
-    { key: "version", header: "Version", width: "4rem", from: 1280, cell: ({ worker }) => known(worker?.version) },
+    { key: "runtime", header: t`Runtime`, width: "4.5rem", from: 640, cell: ({ worker }) => known(worker?.runtime) },
+    { key: "version", header: t`Version`, width: "4rem", from: 1280, cell: ({ worker }) => known(worker?.version) },
     {
       key: "isolation",
-      header: "Isolation",
+      header: t`Isolation`,
       width: "5rem",
       from: 1536,
       cell: ({ worker }) => known(worker?.isolation),
     },
-    { key: "host", header: "Host", width: "6rem", from: 1536, cell: ({ worker }) => known(worker?.ip_address) },
-    { key: "pid", header: "PID", width: "4rem", align: "right", from: 1280, cell: ({ worker }) => known(worker?.pid) },
+    { key: "host", header: t`Host`, width: "6rem", from: 1536, cell: ({ worker }) => known(worker?.ip_address) },
+    { key: "pid", header: t`PID`, width: "4rem", align: "right", from: 1280, cell: ({ worker }) => known(worker?.pid) },
     {
       key: "functions",
-      header: "Functions",
+      header: t`Functions`,
       width: "5rem",
       align: "right",
       from: 480,
@@ -135,7 +136,7 @@ export function workerColumns(
     },
     {
       key: "in_flight",
-      header: "In flight",
+      header: t`In flight`,
       width: "4.25rem",
       align: "right",
       from: 640,
@@ -143,11 +144,11 @@ export function workerColumns(
       cell: ({ worker }) => known(worker?.active_invocations),
     },
     {
-      ...{ key: "rate", header: "Calls/s", width: "4.25rem", align: "right", from: 760, isMain: true },
+      ...{ key: "rate", header: t`Calls/s`, width: "4.25rem", align: "right", from: 760, isMain: true },
       cell: ({ metrics }) => known(metrics?.calls, (calls) => <Mono title={callsText(calls)}>{rate(calls)}</Mono>),
     },
     {
-      ...{ key: "errors", header: "Errors", width: "4rem", align: "right", from: 380, isMain: true },
+      ...{ key: "errors", header: t`Errors`, width: "4rem", align: "right", from: 380, isMain: true },
       cell: ({ metrics }) =>
         known(metrics?.calls, (calls) => (
           <Mono title={callsText(calls)} className={calls.errors > 0 ? "font-medium text-danger" : "text-ink-3"}>
@@ -161,35 +162,35 @@ export function workerColumns(
         known(metrics?.calls?.p95_ms, (ms) => <Duration ms={ms} className="font-mono text-[12px]" />),
     },
     {
-      ...{ key: "cpu", header: "CPU", width: "7.75rem", align: "right", from: 900 },
+      ...{ key: "cpu", header: t`CPU`, width: "7.75rem", align: "right", from: 900 },
       cell: ({ id, metrics }) => (
         <Metric
           text={known(metrics?.cpu_percent, (percent) => `${percent.toFixed(1)} %`)}
           values={lines.get(id)?.cpu}
-          label="CPU of the last 5 minutes"
+          label={t`CPU of the last 5 minutes`}
         />
       ),
     },
     {
-      ...{ key: "rss", header: "RSS", width: "7.75rem", align: "right", from: 900 },
+      ...{ key: "rss", header: t`RSS`, width: "7.75rem", align: "right", from: 900 },
       cell: ({ id, metrics }) => (
         <Metric
           text={known(metrics?.rss_bytes, bytes)}
           values={lines.get(id)?.rss}
-          label="Memory of the last 5 minutes"
+          label={t`Memory of the last 5 minutes`}
         />
       ),
     },
     {
       key: "lag",
-      header: "Loop lag",
+      header: t`Loop lag`,
       width: "4.5rem",
       align: "right",
       from: 1280,
       cell: ({ metrics }) => known(metrics?.event_loop_lag_ms, duration),
     },
     {
-      ...{ key: "since", header: "Since", width: "5.5rem", align: "right", from: 640 },
+      ...{ key: "since", header: t`Since`, width: "5.5rem", align: "right", from: 640 },
       cell: ({ worker, goneAtMs }) => known(goneAtMs ?? worker?.connected_at_ms, (ms) => <Ago ms={ms} />),
     },
   ];
@@ -214,17 +215,17 @@ function Name({
         <code className="shrink-0 text-[11px] text-ink-3 max-sm:hidden">{worker.id.slice(0, 8)}</code>
       )}
       {instances > 1 && (
-        <Badge title={`${instances} connected workers are named ${name}`} className="shrink-0">
+        <Badge title={t`${instances} connected workers are named ${name}`} className="shrink-0">
           ×{instances}
         </Badge>
       )}
       {/* Explains the CPU and memory columns, which are hidden on narrow screens. */}
       {processPeers.length > 0 && !isBeside && (
         <Badge
-          title={`CPU and memory are those of the process, which it shares with ${processPeers.map((peer) => peer.name).join(", ")}`}
+          title={t`CPU and memory are those of the process, which it shares with ${processPeers.map((peer) => peer.name).join(", ")}`}
           className="shrink-0 max-lg:hidden"
         >
-          Shared process
+          {t`Shared process`}
         </Badge>
       )}
     </span>

@@ -1,4 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { t } from "../../labels/translate.ts";
 import { Tabs } from "../../ui/tabs.tsx";
 import { EventsTab } from "./events-tab.tsx";
 import { FunctionsTab } from "./functions-tab.tsx";
@@ -15,30 +16,30 @@ export default function WorkerDetail({ row }: { readonly row: WorkerRow }) {
   const navigate = route.useNavigate();
   const { worker } = row;
   const tabs = [
-    { value: "overview", label: "Overview", content: <OverviewTab row={row} /> },
+    { value: "overview", label: t`Overview`, content: <OverviewTab row={row} /> },
     ...(worker === undefined
       ? []
       : [
-          { value: "metrics", label: "Metrics", content: <MetricsTab worker={worker} /> },
+          { value: "metrics", label: t`Metrics`, content: <MetricsTab worker={worker} /> },
           {
             value: "functions",
-            label: "Functions",
+            label: t`Functions`,
             count: worker.function_count,
             content: <FunctionsTab worker={worker} />,
           },
           {
             value: "triggers",
-            label: "Triggers",
+            label: t`Triggers`,
             count: worker.trigger_count,
             content: <TriggersTab worker={worker} />,
           },
-          { value: "logs", label: "Logs", content: <LogsTab worker={worker} /> },
+          { value: "logs", label: t`Logs`, content: <LogsTab worker={worker} /> },
         ]),
-    { value: "events", label: "Events", content: <EventsTab row={row} /> },
+    { value: "events", label: t`Events`, content: <EventsTab row={row} /> },
   ];
   return (
     <Tabs
-      label={`Details of ${row.name}`}
+      label={t`Details of ${row.name}`}
       tabs={tabs}
       value={tabs.some(({ value }) => value === tab) ? tab : "overview"}
       onChange={(next) =>

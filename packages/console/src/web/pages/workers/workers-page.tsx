@@ -1,6 +1,8 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useMemo } from "react";
 import { usePlace } from "../../app/use-place.ts";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { countChanges } from "../../lib/count-changes.ts";
 import { typescriptWorker } from "../../model/example-commands.ts";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
@@ -67,18 +69,18 @@ export default function WorkersPage(): ReactNode {
         filters.length === 0
           ? undefined
           : {
-              what: `No worker matches ${filters.join(" and ")}.`,
+              what: t`No worker matches ${filters.join(" and ")}.`,
               clear: () => search({ q: undefined, runtime: undefined, status: undefined }),
             }
       }
       emptyState={
-        <EmptyState title="No worker is connected" snippet={typescriptWorker(place)}>
-          A worker is a process that connects to the engine and registers functions.
+        <EmptyState title={t`No worker is connected`} snippet={typescriptWorker(place)}>
+          {t`A worker is a process that connects to the engine and registers functions.`}
         </EmptyState>
       }
     >
       <DataTable
-        label="Workers"
+        label={t`Workers`}
         columns={columns}
         rows={visible}
         idOf={({ id }) => id}
@@ -94,10 +96,10 @@ export default function WorkersPage(): ReactNode {
   );
   return (
     <Page
-      title="Workers"
+      title={t`Workers`}
       titleLink={
         <Link to="/workers/{-$workerId}" params={{ workerId: undefined }} search={true} className="hover:underline">
-          Workers
+          {t`Workers`}
         </Link>
       }
       subject={selected?.name}
@@ -105,31 +107,31 @@ export default function WorkersPage(): ReactNode {
       controls={
         <>
           <FilterTabs
-            label="Status"
+            label={t`Status`}
             value={status ?? "all"}
             onChange={(next) => search({ status: next === "all" ? undefined : next })}
             tabs={[
-              { value: "all", label: "All", count: loaded ? searched.length : undefined },
-              { value: "connected", label: "Connected", count: loaded ? countOf("connected") : undefined },
+              { value: "all", label: t`All`, count: loaded ? searched.length : undefined },
+              { value: "connected", label: t`Connected`, count: loaded ? countOf("connected") : undefined },
               ...(countOf("running") > 0 || status === "running"
-                ? [{ value: "running", label: "Running", count: loaded ? countOf("running") : undefined }]
+                ? [{ value: "running", label: t`Running`, count: loaded ? countOf("running") : undefined }]
                 : []),
-              { value: "gone", label: "Disconnected", count: loaded ? countOf("gone") : undefined },
-              { value: "down", label: "Down", count: loaded ? countOf("down") : undefined },
+              { value: "gone", label: t`Disconnected`, count: loaded ? countOf("gone") : undefined },
+              { value: "down", label: t`Down`, count: loaded ? countOf("down") : undefined },
             ]}
           />
           <span className="flex-1" />
           {metricsProblem !== undefined && (
-            <span className="text-warn">CPU and memory are unavailable: {metricsProblem}</span>
+            <span className="text-warn">{t`CPU and memory are unavailable: ${metricsProblem}`}</span>
           )}
           <label className="flex items-center gap-1.5 text-ink-2">
-            Runtime
+            {t`Runtime`}
             <select
               className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5 text-ink"
               value={runtime ?? ""}
               onChange={(event) => search({ runtime: event.target.value || undefined })}
             >
-              <option value="">All</option>
+              <option value="">{t`All`}</option>
               {[...new Set([...runtimes, ...(runtime === undefined ? [] : [runtime])])].map((name) => (
                 <option key={name}>{name}</option>
               ))}
@@ -137,21 +139,21 @@ export default function WorkersPage(): ReactNode {
           </label>
           <label
             className="flex items-center gap-1.5 text-ink-2"
-            title="Show the engine's modules, consoles and CLI connections"
+            title={t`Show the engine's modules, consoles and CLI connections`}
           >
             <input
               type="checkbox"
               checked={system}
               onChange={(event) => search({ system: event.target.checked || undefined })}
             />
-            System
+            {t`System`}
           </label>
           <PauseButton
             isPaused={pause.isPaused}
             waiting={countChanges(visible, visibleNow, ({ id }) => id, isSameRow)}
             onChange={pause.setPaused}
           />
-          <SearchBox label="Search workers" value={q} onChange={(next) => search({ q: next || undefined })} />
+          <SearchBox label={t`Search workers`} value={q} onChange={(next) => search({ q: next || undefined })} />
         </>
       }
     >
@@ -165,9 +167,8 @@ export default function WorkersPage(): ReactNode {
               <WorkerDetail row={selected} />
             </Suspense>
           ) : loaded ? (
-            <EmptyState title="Worker not found">
-              No worker with the ID <code className="break-all">{workerId}</code> is connected or was connected while
-              this page was open. A worker that reconnects gets a new ID.
+            <EmptyState title={t`Worker not found`}>
+              {rich`No worker with the ID ${<code className="break-all">{workerId}</code>} is connected or was connected while this page was open. A worker that reconnects gets a new ID.`}
             </EmptyState>
           ) : null
         }

@@ -1,4 +1,5 @@
 import { CircleCheck, TriangleAlert } from "lucide-react";
+import { t } from "../../labels/translate.ts";
 import type { Check } from "../../lib/validate.ts";
 
 /** Validation result below the editor. */
@@ -8,14 +9,14 @@ export function CheckResult({ check }: { readonly check: Check | undefined }) {
     return (
       <p className="inline-flex items-center gap-1.5 text-ok">
         <CircleCheck aria-hidden className="size-3.5" />
-        Matches the schema
+        {t`Matches the schema`}
       </p>
     );
   }
   if (check.kind === "unchecked") return <p className="text-ink-2">{check.reason}</p>;
   const lines = check.kind === "syntax" ? [{ pointer: undefined, message: check.message }] : check.problems;
   return (
-    <ul aria-label="Problems of the input" className="flex flex-col gap-0.5 text-warn">
+    <ul aria-label={t`Problems of the input`} className="flex flex-col gap-0.5 text-warn">
       {lines.map(({ pointer, message }) => (
         <li key={`${pointer} ${message}`} className="flex items-start gap-1.5">
           <TriangleAlert aria-hidden className="mt-0.5 size-3.5 shrink-0" />

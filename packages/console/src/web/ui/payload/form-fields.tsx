@@ -1,5 +1,6 @@
 import { Plus, X } from "lucide-react";
 import { useId } from "react";
+import { t } from "../../labels/translate.ts";
 import { formatJson, type JsonValue } from "../../lib/json.ts";
 import { Button } from "../button.tsx";
 import { INPUT } from "../input-class.ts";
@@ -30,9 +31,9 @@ function FieldRow(props: FieldProps) {
         <label htmlFor={id} className="font-medium font-mono text-[12px]">
           {field.name}
           {field.required && (
-            <span className="text-danger" title="Required">
+            <span className="text-danger" title={t`Required`}>
               {" "}
-              *<span className="sr-only">required</span>
+              *<span className="sr-only">{t`required`}</span>
             </span>
           )}
         </label>
@@ -45,9 +46,9 @@ function FieldRow(props: FieldProps) {
             className="h-6 px-1.5"
             onClick={() => onChange(path, field.initial)}
             icon={<Plus aria-hidden className="size-3.5" />}
-            aria-label={`Add ${field.name}`}
+            aria-label={t`Add ${field.name}`}
           >
-            Add
+            {t`Add`}
           </Button>
         ) : (
           <>
@@ -55,7 +56,7 @@ function FieldRow(props: FieldProps) {
               <Button
                 look="ghost"
                 className="h-6 px-1.5"
-                aria-label={`Set ${field.name} to null`}
+                aria-label={t`Set ${field.name} to null`}
                 onClick={() => onChange(path, null)}
               >
                 null
@@ -65,8 +66,8 @@ function FieldRow(props: FieldProps) {
               <Button
                 look="ghost"
                 className="h-6 w-6"
-                aria-label={`Omit ${field.name}`}
-                title="Omit it"
+                aria-label={t`Omit ${field.name}`}
+                title={t`Omit it`}
                 onClick={() => onChange(path, undefined)}
                 icon={<X aria-hidden className="size-3.5" />}
               />
@@ -76,7 +77,7 @@ function FieldRow(props: FieldProps) {
       </div>
       {field.description !== undefined && <p className="text-[12px] text-ink-2">{field.description}</p>}
       {present === undefined ? (
-        <p className="text-[12px] text-ink-3">Not sent</p>
+        <p className="text-[12px] text-ink-3">{t`Not sent`}</p>
       ) : (
         <Control {...props} id={id} present={present} />
       )}
@@ -99,7 +100,7 @@ export function Control(props: FieldProps & { readonly id: string; readonly pres
       <div className="flex flex-col gap-2">
         <select
           id={id}
-          aria-label={`Schema of ${field.name}`}
+          aria-label={t`Schema of ${field.name}`}
           className={INPUT}
           value={chosen === undefined ? -1 : field.options.indexOf(chosen)}
           onChange={(event) => {
@@ -107,7 +108,7 @@ export function Control(props: FieldProps & { readonly id: string; readonly pres
             if (next !== undefined) onChange(path, next.field.initial);
           }}
         >
-          {chosen === undefined && <option value={-1}>Matches no schema</option>}
+          {chosen === undefined && <option value={-1}>{t`Matches no schema`}</option>}
           {field.options.map(({ title }, at) => (
             <option key={title} value={at}>
               {title}
@@ -133,7 +134,7 @@ export function Control(props: FieldProps & { readonly id: string; readonly pres
               <ScalarControl
                 field={field.item}
                 value={item}
-                label={`${field.name}, item ${at + 1}`}
+                label={t`${field.name}, item ${at + 1}`}
                 onChange={(next) => onChange([...path, at], next)}
               />
             ) : (
@@ -142,7 +143,7 @@ export function Control(props: FieldProps & { readonly id: string; readonly pres
             <Button
               look="ghost"
               className="h-6 w-6"
-              aria-label={`Remove item ${at + 1} of ${field.name}`}
+              aria-label={t`Remove item ${at + 1} of ${field.name}`}
               onClick={() => onChange([...path, at], undefined)}
               icon={<X aria-hidden className="size-3.5" />}
             />
@@ -151,11 +152,11 @@ export function Control(props: FieldProps & { readonly id: string; readonly pres
         <Button
           look="ghost"
           className="h-6 self-start px-1.5"
-          aria-label={`Add an item to ${field.name}`}
+          aria-label={t`Add an item to ${field.name}`}
           onClick={() => onChange([...path, list.length], firstOf(field.item))}
           icon={<Plus aria-hidden className="size-3.5" />}
         >
-          Item
+          {t`Item`}
         </Button>
       </fieldset>
     );
@@ -205,11 +206,11 @@ function OtherValue({
       </code>
       {onValue !== undefined && (
         <Button className="h-6" onClick={onValue}>
-          Set a value
+          {t`Set a value`}
         </Button>
       )}
       <Button className="h-6" onClick={onJson}>
-        Edit as JSON
+        {t`Edit as JSON`}
       </Button>
     </div>
   );

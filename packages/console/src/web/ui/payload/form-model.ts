@@ -1,4 +1,5 @@
 import { LosslessNumber } from "lossless-json";
+import { t } from "../../labels/translate.ts";
 import { isBigNumber, type JsonValue } from "../../lib/json.ts";
 import { valueFor } from "../../model/prefill.ts";
 import {
@@ -80,9 +81,9 @@ const CHOICES = ["oneOf", "anyOf"] as const;
 /** Creates the form of a schema: objects with scalars, enums, lists of scalars, choices, or such objects. */
 export function formFor(schema: unknown): FormModel {
   const root = asSchema(schema);
-  if (root === undefined) return { ok: false, reason: "The function has no schema for a form." };
+  if (root === undefined) return { ok: false, reason: t`The function has no schema for a form.` };
   const resolved = resolve(root, root);
-  if (resolved === undefined) return { ok: false, reason: "The schema has a $ref to another document." };
+  if (resolved === undefined) return { ok: false, reason: t`The schema has a $ref to another document.` };
   const { schema: plain } = resolved;
   const choice = choiceFor("input", plain, root, 0);
   if (choice?.every(({ field }) => field.kind === "object") === true) {
@@ -90,20 +91,20 @@ export function formFor(schema: unknown): FormModel {
     return { ok: true, fields: [], choice: { ...facts, kind: "choice", options: choice }, notes: [] };
   }
   if (plain.type !== "object" && plain.properties === undefined)
-    return { ok: false, reason: `The schema expects ${typeName(root, root)}; the form supports only objects.` };
+    return { ok: false, reason: t`The schema expects ${typeName(root, root)}; the form supports only objects.` };
   const beyond = BEYOND.filter((name) => plain[name] !== undefined);
   if (beyond.length > 0)
-    return { ok: false, reason: `The schema uses ${beyond.join(", ")}, which the form cannot show.` };
+    return { ok: false, reason: t`The schema uses ${beyond.join(", ")}, which the form cannot show.` };
   const fields = fieldsOf(plain, root, 0);
-  if (fields.length === 0) return { ok: false, reason: "The schema defines no members." };
+  if (fields.length === 0) return { ok: false, reason: t`The schema defines no members.` };
   if (fields.length > MAX_FIELDS)
-    return { ok: false, reason: `The schema has ${fields.length} members, too many for a form.` };
+    return { ok: false, reason: t`The schema has ${fields.length} members, too many for a form.` };
   const left = fields.filter(({ kind }) => kind === "json").map(({ name }) => name);
   return {
     ok: true,
     fields,
     notes:
-      left.length === 0 ? [] : [`${left.join(", ")}: edited as JSON, because a form cannot represent their schema.`],
+      left.length === 0 ? [] : [t`${left.join(", ")}: edited as JSON, because a form cannot represent their schema.`],
   };
 }
 

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "react";
+import { t } from "../../labels/translate.ts";
 import { FilterTabs } from "../filter-tabs.tsx";
 import { JsonEditor } from "../json-editor.tsx";
 import { CheckResult } from "./check-result.tsx";
@@ -32,10 +33,10 @@ export function PayloadEditor({
     <>
       <div className="flex flex-wrap items-center gap-2">
         <FilterTabs
-          label="Edit as"
+          label={t`Edit as`}
           tabs={[
-            { value: "json", label: "JSON" },
-            { value: "form", label: "Form" },
+            { value: "json", label: t`JSON` },
+            { value: "form", label: t`Form` },
           ]}
           value={view}
           onChange={setView}

@@ -1,4 +1,6 @@
 import { useId, useMemo } from "react";
+import { rich } from "../../labels/rich.ts";
+import { t } from "../../labels/translate.ts";
 import { formatJson, type JsonValue, parseJson } from "../../lib/json.ts";
 import { Button } from "../button.tsx";
 import { Control, FieldRows } from "./form-fields.tsx";
@@ -8,7 +10,7 @@ function read(text: string): { readonly value: JsonValue } | { readonly problem:
   try {
     return { value: parseJson(text) };
   } catch (error) {
-    return { problem: `The JSON has an error; fix it in the JSON editor: ${(error as Error).message}` };
+    return { problem: t`The JSON has an error; fix it in the JSON editor: ${(error as Error).message}` };
   }
 }
 
@@ -35,12 +37,12 @@ export function SchemaForm({
       ? parsed.problem
       : isObject(parsed.value)
         ? undefined
-        : "The input is not an object; the form supports only objects.";
+        : t`The input is not an object; the form supports only objects.`;
   if (!model.ok || !("value" in parsed) || problem !== undefined) {
     return (
       <div className="flex flex-wrap items-center gap-3 rounded-md bg-raised p-3 text-ink-2">
         <span className="min-w-0 flex-1">{problem}</span>
-        <Button onClick={onJson}>Edit as JSON</Button>
+        <Button onClick={onJson}>{t`Edit as JSON`}</Button>
       </div>
     );
   }
@@ -60,8 +62,9 @@ export function SchemaForm({
       <FieldRows fields={model.fields} value={parsed.value} path={[]} onChange={change} onJson={onJson} />
       {unnamed.length > 0 && (
         <p className="text-ink-2">
-          Also sent, although the schema does not define {unnamed.length === 1 ? "it" : "them"}:{" "}
-          <code>{unnamed.join(", ")}</code>
+          {unnamed.length === 1
+            ? rich`Also sent, although the schema does not define it: ${<code>{unnamed.join(", ")}</code>}`
+            : rich`Also sent, although the schema does not define them: ${<code>{unnamed.join(", ")}</code>}`}
         </p>
       )}
       {model.notes.map((note) => (

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { useNow } from "../../../ui/time.tsx";
@@ -27,7 +28,7 @@ export function AlertActions({
   const isSilent = until !== null && until > now;
   const run = (functionId: AlertChange["functionId"], payload: Readonly<Record<string, unknown>>): void =>
     change.mutate({ functionId, payload: { name, ...payload } });
-  const fileRefusal = source === "runtime" ? undefined : "This alert is defined in the config file; change it there";
+  const fileRefusal = source === "runtime" ? undefined : t`This alert is defined in the config file; change it there`;
   return (
     <>
       <span className="flex flex-wrap items-center gap-1">
@@ -37,23 +38,23 @@ export function AlertActions({
             isPending={change.isPending}
             onClick={() => run("engine::alerts::silence", { seconds: 0 })}
           >
-            End silence
+            {t`End silence`}
           </Button>
         ) : (
           <select
-            aria-label={`Silence ${name}`}
+            aria-label={t`Silence ${name}`}
             className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5 disabled:opacity-50"
             value=""
             disabled={refusal !== undefined || change.isPending}
-            title={refusal ?? "Send no notifications for this time; the alert is still evaluated"}
+            title={refusal ?? t`Send no notifications for this time; the alert is still evaluated`}
             onChange={(event) => run("engine::alerts::silence", { seconds: Number(event.target.value) })}
           >
             <option value="" disabled>
-              Silence…
+              {t`Silence…`}
             </option>
             {SILENCES.map(({ label, seconds }) => (
               <option key={seconds} value={seconds}>
-                for {label}
+                {t`for ${label}`}
               </option>
             ))}
           </select>
@@ -63,13 +64,13 @@ export function AlertActions({
           isPending={change.isPending}
           onClick={() => run("engine::alerts::update", { enabled: !enabled })}
         >
-          {enabled ? "Disable" : "Enable"}
+          {enabled ? t`Disable` : t`Enable`}
         </Button>
         <Button disabledReason={refusal ?? fileRefusal} onClick={onEdit}>
-          Edit
+          {t`Edit`}
         </Button>
         <Button look="danger" disabledReason={refusal ?? fileRefusal} onClick={() => setConfirming(true)}>
-          Delete
+          {t`Delete`}
         </Button>
       </span>
       {change.error !== null && (
@@ -80,9 +81,9 @@ export function AlertActions({
       <ConfirmDialog
         open={isConfirming}
         onClose={() => setConfirming(false)}
-        title={`Delete the alert ${name}?`}
-        description="The engine stops evaluating it. Its history is stored until the engine stops."
-        action="Delete the alert"
+        title={t`Delete the alert ${name}?`}
+        description={t`The engine stops evaluating it. Its history is stored until the engine stops.`}
+        action={t`Delete the alert`}
         isPending={change.isPending}
         refusal={refusal}
         onConfirm={() =>

@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import type { Alert } from "./use-alerts.ts";
 
 /** Contents of the alert form, as typed. */
@@ -69,20 +70,20 @@ export type DraftProblems = Partial<Record<keyof AlertDraft, string>>;
 /** Returns a message for each invalid field; empty if the draft is valid. */
 export function problemsOf(draft: AlertDraft): DraftProblems {
   const problems: DraftProblems = {};
-  if (draft.name.trim() === "") problems.name = "Name is required";
-  if (draft.metric.trim() === "") problems.metric = "Metric is required";
+  if (draft.name.trim() === "") problems.name = t`Name is required`;
+  if (draft.metric.trim() === "") problems.metric = t`Metric is required`;
   if (draft.threshold.trim() === "" || !Number.isFinite(Number(draft.threshold)))
-    problems.threshold = "Must be a number";
+    problems.threshold = t`Must be a number`;
   const windowSeconds = whole(draft.windowSeconds);
   if (windowSeconds === undefined || windowSeconds < 5 || windowSeconds > 86_400)
-    problems.windowSeconds = "Must be a whole number from 5 to 86,400";
+    problems.windowSeconds = t`Must be a whole number from 5 to 86,400`;
   for (const field of ["forSeconds", "cooldownSeconds"] as const) {
     const seconds = whole(draft[field]);
-    if (seconds === undefined || seconds > 86_400) problems[field] = "Must be a whole number from 0 to 86,400";
+    if (seconds === undefined || seconds > 86_400) problems[field] = t`Must be a whole number from 0 to 86,400`;
   }
-  if (labelsOf(draft.labels) === undefined) problems.labels = "Each line must be name=value";
+  if (labelsOf(draft.labels) === undefined) problems.labels = t`Each line must be name=value`;
   if ((draft.action === "webhook" || draft.action === "function") && draft.target.trim() === "") {
-    problems.target = draft.action === "webhook" ? "URL is required" : "Function ID is required";
+    problems.target = draft.action === "webhook" ? t`URL is required` : t`Function ID is required`;
   }
   return problems;
 }

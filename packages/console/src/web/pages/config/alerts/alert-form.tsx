@@ -1,4 +1,5 @@
 import { type ReactNode, useId, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import {
@@ -40,13 +41,13 @@ export function AlertForm({
     <Dialog
       open
       onClose={onClose}
-      title={alert === undefined ? "New alert" : `Edit ${alert.name}`}
-      description="The engine evaluates alerts every 5 s and keeps them across restarts."
+      title={alert === undefined ? t`New alert` : t`Edit ${alert.name}`}
+      description={t`The engine evaluates alerts every 5 s and keeps them across restarts.`}
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t`Cancel`}</Button>
           <Button look="primary" type="submit" form={formId} isPending={change.isPending} disabledReason={refusal}>
-            {alert === undefined ? "Create" : "Save"}
+            {alert === undefined ? t`Create` : t`Save`}
           </Button>
         </>
       }
@@ -60,7 +61,7 @@ export function AlertForm({
           send();
         }}
       >
-        <Field label="Name" problem={problems.name} isWide>
+        <Field label={t`Name`} problem={problems.name} isWide>
           {(aria) => (
             <input
               {...aria}
@@ -72,7 +73,7 @@ export function AlertForm({
           )}
         </Field>
         <MetricField draft={draft} set={set} problem={problems.metric} />
-        <Field label="Fires when the value is">
+        <Field label={t`Fires when the value is`}>
           {(aria) => (
             <select
               {...aria}
@@ -86,15 +87,15 @@ export function AlertForm({
             </select>
           )}
         </Field>
-        <TextField label="Threshold" field="threshold" {...{ draft, set, problems }} />
-        <TextField label="Window in seconds" field="windowSeconds" {...{ draft, set, problems }} />
-        <TextField label="Pending period in seconds" field="forSeconds" {...{ draft, set, problems }} />
-        <TextField label="Cooldown in seconds" field="cooldownSeconds" {...{ draft, set, problems }} />
+        <TextField label={t`Threshold`} field="threshold" {...{ draft, set, problems }} />
+        <TextField label={t`Window in seconds`} field="windowSeconds" {...{ draft, set, problems }} />
+        <TextField label={t`Pending period in seconds`} field="forSeconds" {...{ draft, set, problems }} />
+        <TextField label={t`Cooldown in seconds`} field="cooldownSeconds" {...{ draft, set, problems }} />
         <label className="flex items-center gap-2 self-end pb-1.5 text-ink-2">
           <input type="checkbox" checked={draft.rate} onChange={(event) => set({ rate: event.target.checked })} />
-          Compare the increase per second
+          {t`Compare the increase per second`}
         </label>
-        <Field label="Only series with these labels (one name=value per line)" problem={problems.labels} isWide>
+        <Field label={t`Only series with these labels (one name=value per line)`} problem={problems.labels} isWide>
           {(aria) => (
             <textarea
               {...aria}
@@ -109,7 +110,7 @@ export function AlertForm({
       </form>
       {change.error !== null && (
         <p role="alert" className="mt-3 text-danger">
-          Failed to save: {change.error.message}
+          {t`Failed to save: ${change.error.message}`}
         </p>
       )}
     </Dialog>
@@ -132,10 +133,10 @@ function MetricField({
   const known = data?.names.find(({ name }) => name === draft.metric);
   return (
     <Field
-      label="Metric"
+      label={t`Metric`}
       problem={problem}
       isWide
-      note={known === undefined ? undefined : `${known.description}; a ${known.type}, in ${known.unit}`}
+      note={known === undefined ? undefined : t`${known.description}; a ${known.type}, in ${known.unit}`}
     >
       {(aria) => (
         <>
@@ -163,7 +164,7 @@ function ActionFields({ draft, set, problems, hasAction }: FieldsProps & { reado
   const hasTarget = draft.action === "webhook" || draft.action === "function";
   return (
     <>
-      <Field label="When it fires">
+      <Field label={t`When it fires`}>
         {(aria) => (
           <select
             {...aria}
@@ -171,16 +172,16 @@ function ActionFields({ draft, set, problems, hasAction }: FieldsProps & { reado
             value={draft.action}
             onChange={(event) => set({ action: event.target.value as AlertDraft["action"] })}
           >
-            {hasAction && <option value="keep">keep the current action</option>}
-            <option value="log">write a log entry</option>
-            <option value="webhook">send a webhook</option>
-            <option value="function">call a function</option>
+            {hasAction && <option value="keep">{t`keep the current action`}</option>}
+            <option value="log">{t`write a log entry`}</option>
+            <option value="webhook">{t`send a webhook`}</option>
+            <option value="function">{t`call a function`}</option>
           </select>
         )}
       </Field>
       {hasTarget && (
         <TextField
-          label={draft.action === "webhook" ? "URL" : "Function ID"}
+          label={draft.action === "webhook" ? t`URL` : t`Function ID`}
           field="target"
           {...{ draft, set, problems }}
         />

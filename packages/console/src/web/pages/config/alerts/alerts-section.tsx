@@ -1,6 +1,8 @@
 import { Bell, BellOff, Plus } from "lucide-react";
 import { useState } from "react";
 import { useWriteRefusal } from "../../../app/use-hello.tsx";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
@@ -20,19 +22,19 @@ export default function AlertsSection() {
   const [isNew, setNew] = useState(false);
   const [edited, setEdited] = useState<Alert>();
   const { data, error, isPending, refetch } = useAlerts();
-  if (isModuleMissing(error)) return <ModuleMissing module="svc-observability" what="Alerting" />;
+  if (isModuleMissing(error)) return <ModuleMissing module="svc-observability" what={t`Alerting`} />;
   return (
     <>
       <Section
-        title="Alerts"
-        description="Evaluated every 5 s. Alerts from the config file can only be edited there."
+        title={t`Alerts`}
+        description={t`Evaluated every 5 s. Alerts from the config file can only be edited there.`}
         controls={
           <Button
             icon={<Plus aria-hidden className="size-3.5" />}
             disabledReason={refusal}
             onClick={() => setNew(true)}
           >
-            New alert
+            {t`New alert`}
           </Button>
         }
       >
@@ -41,34 +43,33 @@ export default function AlertsSection() {
           error={error}
           empty={data?.alerts.length === 0}
           emptyState={
-            <EmptyState title="No alerts" snippet={SNIPPET}>
-              An alert watches a metric and notifies you when it crosses a threshold. Create one here or in the config
-              file.
+            <EmptyState title={t`No alerts`} snippet={SNIPPET}>
+              {t`An alert watches a metric and notifies you when it crosses a threshold. Create one here or in the config file.`}
             </EmptyState>
           }
           retry={() => void refetch()}
         >
           <PlainTable
-            label="Alerts"
+            label={t`Alerts`}
             rows={data?.alerts ?? []}
             idOf={({ name }) => name}
             columns={[
-              { header: "Alert", cell: (alert) => <NameAndRule alert={alert} />, className: "min-w-52" },
-              { header: "State", cell: (alert) => <AlertState alert={alert} /> },
+              { header: t`Alert`, cell: (alert) => <NameAndRule alert={alert} />, className: "min-w-52" },
+              { header: t`State`, cell: (alert) => <AlertState alert={alert} /> },
               {
-                header: "Value",
+                header: t`Value`,
                 align: "right",
                 cell: ({ current_value: now }) =>
-                  now === null ? <span title="No series has a value in this window">–</span> : round(now),
+                  now === null ? <span title={t`No series has a value in this window`}>–</span> : round(now),
               },
               {
-                header: "Last fired",
+                header: t`Last fired`,
                 cell: ({ last_triggered: at }) =>
                   at === null ? "never" : <Ago ms={at} className="whitespace-nowrap" />,
               },
-              { header: "Action", cell: (alert) => <Action alert={alert} /> },
+              { header: t`Action`, cell: (alert) => <Action alert={alert} /> },
               {
-                header: "Change",
+                header: t`Change`,
                 cell: (alert) => <AlertActions alert={alert} refusal={refusal} onEdit={() => setEdited(alert)} />,
               },
             ]}
@@ -102,8 +103,8 @@ function NameAndRule({ alert }: { readonly alert: Alert }) {
           {labels.length > 0 && `{${labels.join(", ")}}`}
         </code>{" "}
         {operatorSign(alert.operator)} {alert.threshold}
-        {alert.rate && " per second"} over {alert.window_seconds} s
-        {alert.for_seconds > 0 && `, for ${alert.for_seconds} s`}
+        {alert.rate && t` per second`} {t`over ${alert.window_seconds} s`}
+        {alert.for_seconds > 0 && t`, for ${alert.for_seconds} s`}
       </span>
     </>
   );
@@ -115,17 +116,17 @@ function AlertState({ alert }: { readonly alert: Alert }) {
   return (
     <span className="flex flex-col items-start gap-1">
       {!alert.enabled ? (
-        <Badge>Disabled</Badge>
+        <Badge>{t`Disabled`}</Badge>
       ) : alert.firing ? (
         <Badge tone="danger" icon={<Bell aria-hidden className="size-3" />}>
-          Firing
+          {t`Firing`}
         </Badge>
       ) : (
-        <Badge tone="ok">Normal</Badge>
+        <Badge tone="ok">{t`Normal`}</Badge>
       )}
       {isSilent && (
         <Badge tone="warn" icon={<BellOff aria-hidden className="size-3" />}>
-          Silenced until <Timestamp ms={alert.silenced_until ?? 0} withMs={false} />
+          {rich`Silenced until ${<Timestamp ms={alert.silenced_until ?? 0} withMs={false} />}`}
         </Badge>
       )}
     </span>
@@ -136,15 +137,15 @@ function Action({ alert }: { readonly alert: Alert }) {
   const target = alert.action.url ?? alert.action.path;
   return (
     <>
-      {alert.action.type === "log" ? "log entry" : alert.action.type}
+      {alert.action.type === "log" ? t`log entry` : alert.action.type}
       {target !== undefined && <code className="block break-all">{target}</code>}
       {alert.action_failures > 0 && (
         <span className="block text-danger">
-          failed {alert.action_failures} times{alert.last_action_error !== null && `: ${alert.last_action_error}`}
+          {rich`failed ${alert.action_failures} times${alert.last_action_error !== null && `: ${alert.last_action_error}`}`}
         </span>
       )}
       <span className="block text-ink-3">
-        {alert.source === "config" ? "from the config file" : "created at run time"}
+        {alert.source === "config" ? t`from the config file` : t`created at run time`}
       </span>
     </>
   );
@@ -155,30 +156,30 @@ function History() {
   if (error !== null && data === undefined) {
     return (
       <p role="alert" className="text-danger">
-        Failed to load the alert history: {error.message}
+        {t`Failed to load the alert history: ${error.message}`}
       </p>
     );
   }
   if (data === undefined || data.events.length === 0) return null;
   return (
     <Section
-      title="Alert history"
-      description={`The last ${data.events.length} of ${data.total} since the engine started`}
+      title={t`Alert history`}
+      description={t`The last ${data.events.length} of ${data.total} since the engine started`}
     >
       <PlainTable
-        label="Alert history"
+        label={t`Alert history`}
         rows={data.events}
         idOf={({ name, timestamp, state }) => `${timestamp} ${name} ${state}`}
         columns={[
           {
-            header: "Time",
+            header: t`Time`,
             cell: ({ timestamp }) => <Timestamp ms={timestamp} as="date" className="whitespace-nowrap" />,
           },
-          { header: "Alert", cell: ({ name }) => name },
+          { header: t`Alert`, cell: ({ name }) => name },
           {
-            header: "State",
+            header: t`State`,
             cell: ({ state }) =>
-              state === "firing" ? <Badge tone="danger">Firing</Badge> : <Badge tone="ok">Resolved</Badge>,
+              state === "firing" ? <Badge tone="danger">{t`Firing`}</Badge> : <Badge tone="ok">{t`Resolved`}</Badge>,
           },
         ]}
       />

@@ -1,3 +1,4 @@
+import { plural } from "../../../labels/translate.ts";
 import type { Graph, GraphEdge, GraphNode } from "../../../model/flow-graph.ts";
 import { prefixOf } from "../../../model/functions.ts";
 
@@ -122,7 +123,7 @@ function nodeOf(key: string, members: readonly GraphNode[]): GraphNode {
       internal: members.every((m) => m.internal),
     },
     href: `${by === "worker" ? "/workers" : "/functions"}?q=${encodeURIComponent(name)}`,
-    note: notActive === 0 ? undefined : `${notActive} ${notActive === 1 ? "trigger is" : "triggers are"} not active`,
+    note: notActive === 0 ? undefined : plural(notActive, "# trigger is not active", "# triggers are not active"),
     ...{ calls: sum(({ calls }) => calls), errors: sum(({ errors }) => errors) },
     now: { calls: sum(({ now }) => now.calls), errors: sum(({ now }) => now.errors) },
     ...(by === "worker" ? { worker: name } : {}),

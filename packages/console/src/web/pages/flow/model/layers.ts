@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import type { Graph, GraphNode } from "../../../model/flow-graph.ts";
 
 /** Layers that can be shown besides functions. `calls`: edges seen in traces. */
@@ -5,12 +6,12 @@ export const LAYERS = ["triggers", "state", "streams", "queues", "events", "call
 export type Layer = (typeof LAYERS)[number];
 
 export const LAYER_NAMES: Readonly<Record<Layer, string>> = {
-  triggers: "Triggers",
-  state: "State",
-  streams: "Streams",
-  queues: "Queues",
-  events: "Events",
-  calls: "Calls seen in traces",
+  triggers: t`Triggers`,
+  state: t`State`,
+  streams: t`Streams`,
+  queues: t`Queues`,
+  events: t`Events`,
+  calls: t`Calls seen in traces`,
 };
 
 /** Returns the layer of a node; undefined for functions, which are always shown. */

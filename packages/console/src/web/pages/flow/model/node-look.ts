@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import { serviceColor } from "../../../lib/service-colors.ts";
 import { type GraphNode, NOW_SECONDS } from "../../../model/flow-graph.ts";
 import { isCalled, KIND_NAMES } from "../../../model/node-kinds.ts";
@@ -17,9 +18,11 @@ export function lookOf(node: GraphNode): NodeLook {
 
 function describe(node: GraphNode): string {
   const figures = isCalled(node)
-    ? `, ${node.calls.toLocaleString("en-GB")} calls${node.errors > 0 ? `, ${node.errors.toLocaleString("en-GB")} failed` : ""}`
+    ? node.errors > 0
+      ? t`, ${node.calls.toLocaleString("en-GB")} calls, ${node.errors.toLocaleString("en-GB")} failed`
+      : t`, ${node.calls.toLocaleString("en-GB")} calls`
     : "";
-  const now = node.now.calls > 0 ? `, ${node.now.calls} in the last ${NOW_SECONDS} s` : "";
+  const now = node.now.calls > 0 ? t`, ${node.now.calls} in the last ${NOW_SECONDS} s` : "";
   const expression = node.expression === undefined ? "" : ` (${node.expression})`;
   return `${KIND_NAMES[node.kind]} ${node.label}${expression}${figures}${now}${node.note === undefined ? "" : `, ${node.note}`}`;
 }
@@ -28,9 +31,11 @@ function subtitle(node: GraphNode): string {
   if (node.note !== undefined) return node.note;
   if (!isCalled(node)) return KIND_NAMES[node.kind];
   const functions = node.members?.filter(({ kind }) => kind === "function").length;
-  const failed = node.errors > 0 ? `, ${node.errors.toLocaleString("en-GB")} failed` : "";
+  const failed = node.errors > 0 ? t`, ${node.errors.toLocaleString("en-GB")} failed` : "";
   // A group has no room for all three.
-  if (functions !== undefined && failed !== "") return `${functions} functions${failed}`;
-  const what = functions === undefined ? "" : `${functions} functions, `;
-  return `${what}${node.calls.toLocaleString("en-GB")} calls${failed}${node.now.calls > 0 ? `, ${node.now.calls} now` : ""}`;
+  if (functions !== undefined && failed !== "") return t`${functions} functions${failed}`;
+  const what = functions === undefined ? "" : t`${functions} functions, `;
+  return node.now.calls > 0
+    ? t`${what}${node.calls.toLocaleString("en-GB")} calls${failed}, ${node.now.calls} now`
+    : t`${what}${node.calls.toLocaleString("en-GB")} calls${failed}`;
 }

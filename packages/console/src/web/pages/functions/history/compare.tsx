@@ -1,4 +1,5 @@
 import { maskText } from "@svc-runtime/protocol/secrets";
+import { plural, t } from "../../../labels/translate.ts";
 import { type JsonValue, parseJson } from "../../../lib/json.ts";
 import { Duration } from "../../../ui/time.tsx";
 import { statusLabel } from "../model.ts";
@@ -15,27 +16,22 @@ export function Compare({
 }: {
   readonly invocation: InvocationDetail;
   readonly otherId: string;
-  readonly otherName: "Previous call" | "Original call";
+  readonly otherName: string;
 }) {
   const { data: other, error } = useInvocation(otherId);
-  const name = `the ${otherName.toLowerCase()}`;
-  if (error !== null)
-    return (
-      <p role="alert">
-        Failed to load {name}: {error.message}
-      </p>
-    );
-  if (other === undefined) return <p role="status">Loading {name}…</p>;
-  if (other === null) return <p>{otherName} not found; it may have been evicted.</p>;
+  const name = t`the ${otherName.toLowerCase()}`;
+  if (error !== null) return <p role="alert">{t`Failed to load ${name}: ${error.message}`}</p>;
+  if (other === undefined) return <p role="status">{t`Loading ${name}…`}</p>;
+  if (other === null) return <p>{t`${otherName} not found; it may have been evicted.`}</p>;
   return (
-    <section aria-label="Comparison" className="flex flex-col gap-2 rounded-md border border-line p-3">
+    <section aria-label={t`Comparison`} className="flex flex-col gap-2 rounded-md border border-line p-3">
       <Summary name={otherName} invocation={other} />
-      <Summary name="This call" invocation={invocation} />
-      <Differences title="Input" before={other.input} after={invocation.input} />
+      <Summary name={t`This call`} invocation={invocation} />
+      <Differences title={t`Input`} before={other.input} after={invocation.input} />
       {other.error == null && invocation.error == null ? (
-        <Differences title="Output" before={other.output} after={invocation.output} />
+        <Differences title={t`Output`} before={other.output} after={invocation.output} />
       ) : (
-        <Differences title="Outcome" before={outcomeIn(other)} after={outcomeIn(invocation)} />
+        <Differences title={t`Outcome`} before={outcomeIn(other)} after={outcomeIn(invocation)} />
       )}
     </section>
   );
@@ -76,13 +72,14 @@ function Differences({
 }) {
   const values = [before, after].map(valueIn);
   if (values.includes("unreadable"))
-    return <p className="text-ink-2">{title}: cannot be compared, because only a part was stored.</p>;
+    return <p className="text-ink-2">{t`${title}: cannot be compared, because only a part was stored.`}</p>;
   const found = jsonDiff(values[0] as JsonValue | undefined, values[1] as JsonValue | undefined);
   return (
     <div>
       <h4 className="font-medium text-ink-2">
-        {title}:{" "}
-        {found.length === 0 ? "no differences" : `${found.length} ${found.length === 1 ? "difference" : "differences"}`}
+        {found.length === 0
+          ? t`${title}: no differences`
+          : plural(found.length, "{0}: # difference", "{0}: # differences", title)}
       </h4>
       <ul className="flex flex-col gap-1 pt-1">
         {found.map(({ path, kind, before: was, after: is }) => (

@@ -2,6 +2,8 @@ import type { InvocationListing } from "@svc-runtime/protocol/listings";
 import { maskText } from "@svc-runtime/protocol/secrets";
 import { useMemo } from "react";
 import type { SearchOf } from "../../../app/search.ts";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
@@ -18,28 +20,28 @@ const SOURCES: readonly string[] = ["call", "http", "cron", "event", "queue", "s
 const columns: readonly Column<InvocationListing>[] = [
   {
     key: "at",
-    header: "Started",
+    header: t`Started`,
     width: "6.5rem",
     cell: ({ started_at_ms }) => <Timestamp ms={started_at_ms} className="tabular-nums" />,
   },
   {
     key: "status",
-    header: "Status",
+    header: t`Status`,
     width: "5rem",
     cell: ({ status }) => <Badge tone={INVOCATION_TONES[status]}>{statusLabel(status)}</Badge>,
   },
   {
     key: "duration",
-    header: "Duration",
+    header: t`Duration`,
     width: "5rem",
     align: "right",
     cell: ({ duration_ms }) =>
       duration_ms === null ? <span className="text-ink-3">–</span> : <Duration ms={duration_ms} />,
   },
-  { key: "source", header: "Source", width: "4rem", cell: ({ source }) => source },
+  { key: "source", header: t`Source`, width: "4rem", cell: ({ source }) => source },
   {
     key: "who",
-    header: "Caller or error",
+    header: t`Caller or error`,
     width: "minmax(6rem,1fr)",
     from: 320,
     cell: ({ caller, error }) =>
@@ -68,25 +70,26 @@ export default function HistoryTab({
   const rows = useMemo(() => history.data?.pages.flatMap(({ invocations }) => invocations) ?? [], [history.data]);
   const at = rows.findIndex(({ invocation_id }) => invocation_id === inv);
   const filters = [
-    status === undefined ? undefined : `the status ${status}`,
-    source === undefined ? undefined : `the source ${source}`,
+    status === undefined ? undefined : t`the status ${status}`,
+    source === undefined ? undefined : t`the source ${source}`,
   ].filter(Boolean);
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex flex-wrap items-center gap-3 border-line border-b px-3 py-1.5 text-ink-2">
         <Select
-          label="Status"
+          label={t`Status`}
           value={status}
           options={STATUSES}
           labelOf={statusLabel}
           onChange={(next) => onSearch({ status: next })}
         />
-        <Select label="Source" value={source} options={SOURCES} onChange={(next) => onSearch({ source: next })} />
+        <Select label={t`Source`} value={source} options={SOURCES} onChange={(next) => onSearch({ source: next })} />
         <span className="flex-1" />
         {history.data?.pages[0] !== undefined && (
           <span className="tabular-nums">
-            {history.data.pages[0].total_is_lower_bound === true && "at least "}
-            {history.data.pages[0].total} stored
+            {history.data.pages[0].total_is_lower_bound === true
+              ? t`at least ${history.data.pages[0].total} stored`
+              : t`${history.data.pages[0].total} stored`}
           </span>
         )}
       </div>
@@ -100,16 +103,18 @@ export default function HistoryTab({
           filters.length === 0
             ? undefined
             : {
-                what: `No call has ${filters.join(" and ")}.`,
+                what: t`No call has ${filters.join(" and ")}.`,
                 clear: () => onSearch({ status: undefined, source: undefined }),
               }
         }
         emptyState={
-          <EmptyState title="No calls stored">Calls of this function from all sources are listed here.</EmptyState>
+          <EmptyState title={t`No calls stored`}>
+            {t`Calls of this function from all sources are listed here.`}
+          </EmptyState>
         }
       >
         <DataTable
-          label="Invocations"
+          label={t`Invocations`}
           columns={columns}
           rows={rows}
           idOf={({ invocation_id }) => invocation_id}
@@ -122,13 +127,13 @@ export default function HistoryTab({
         />
       </DataRegion>
       {inv !== undefined && (
-        <section aria-label="Invocation" className="max-h-[60%] shrink-0 overflow-auto border-line border-t">
+        <section aria-label={t`Invocation`} className="max-h-[60%] shrink-0 overflow-auto border-line border-t">
           <div className="sticky top-0 z-10 flex items-center gap-2 border-line border-b bg-surface px-3 py-1">
             <h3 className="min-w-0 flex-1 truncate font-medium">
-              Invocation <code className="text-ink-2">{inv}</code>
+              {rich`Invocation ${<code className="text-ink-2">{inv}</code>}`}
             </h3>
             <Button look="ghost" className="h-6" onClick={() => onSearch({ inv: undefined, original: undefined })}>
-              Close
+              {t`Close`}
             </Button>
           </div>
           <InvocationPane
@@ -157,7 +162,7 @@ function Select(props: {
     <label className="flex items-center gap-1.5">
       {label}
       <select className={INPUT} value={value ?? ""} onChange={(event) => onChange(event.target.value || undefined)}>
-        <option value="">Any</option>
+        <option value="">{t`Any`}</option>
         {[...new Set([...options, ...(value === undefined ? [] : [value])])].map((option) => (
           <option key={option} value={option}>
             {labelOf(option)}

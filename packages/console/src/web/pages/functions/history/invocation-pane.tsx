@@ -1,6 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useWriteRefusal } from "../../../app/use-hello.tsx";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { mayHoldMask } from "../../../lib/mask-problem.ts";
 import { bytes } from "../../../lib/time.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
@@ -33,8 +35,8 @@ export function InvocationPane(props: {
       retry={() => void found.refetch()}
       empty={found.data === null}
       emptyState={
-        <EmptyState title="Invocation not found">
-          It may have been evicted, or belongs to an earlier run of the engine.
+        <EmptyState title={t`Invocation not found`}>
+          {t`It may have been evicted, or belongs to an earlier run of the engine.`}
         </EmptyState>
       }
     >
@@ -62,25 +64,21 @@ function Facts({
   return (
     <div className="flex flex-col gap-3 p-3">
       <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1 [&>dt]:text-ink-2">
-        <dt>Status</dt>
+        <dt>{t`Status`}</dt>
         <dd>
           <Badge tone={INVOCATION_TONES[invocation.status]}>{statusLabel(invocation.status)}</Badge>
         </dd>
-        <dt>Started</dt>
+        <dt>{t`Started`}</dt>
         <dd>
           <Timestamp ms={invocation.started_at_ms} as="date" />
-          {invocation.duration_ms !== null && (
-            <>
-              , took <Duration ms={invocation.duration_ms} />
-            </>
-          )}
+          {invocation.duration_ms !== null && rich`, took ${<Duration ms={invocation.duration_ms} />}`}
         </dd>
-        <dt>Source</dt>
+        <dt>{t`Source`}</dt>
         <dd>
           {invocation.source}
           {invocation.caller !== null && (
             <>
-              {" by "}
+              {t` by`}{" "}
               <Link
                 to="/workers/{-$workerId}"
                 params={{ workerId: invocation.caller.worker_id }}
@@ -93,7 +91,7 @@ function Facts({
         </dd>
         {invocation.worker !== null && (
           <>
-            <dt>Worker</dt>
+            <dt>{t`Worker`}</dt>
             <dd>
               <Link
                 to="/workers/{-$workerId}"
@@ -107,7 +105,7 @@ function Facts({
         )}
         {originalId !== undefined && (
           <>
-            <dt>Replay of</dt>
+            <dt>{t`Replay of`}</dt>
             <dd>
               <Link
                 to="/functions/{-$functionId}"
@@ -122,7 +120,7 @@ function Facts({
         )}
         {invocation.trace_id !== null && (
           <>
-            <dt>Trace</dt>
+            <dt>{t`Trace`}</dt>
             <dd>
               <Link
                 to="/traces/{-$traceId}/{-$spanId}"
@@ -149,7 +147,7 @@ function Facts({
         <Compare
           invocation={invocation}
           otherId={otherId}
-          otherName={originalId === undefined ? "Previous call" : "Original call"}
+          otherName={originalId === undefined ? t`Previous call` : t`Original call`}
         />
       )}
       {error != null && (
@@ -157,8 +155,8 @@ function Facts({
           failure={{ code: error.code, message: error.message, details: error.details, stack: error.stacktrace }}
         />
       )}
-      <Payload title="Input" preview={input} size={invocation.input_bytes} />
-      {error == null && <Payload title="Output" preview={output} size={invocation.output_bytes} />}
+      <Payload title={t`Input`} preview={input} size={invocation.input_bytes} />
+      {error == null && <Payload title={t`Output`} preview={output} size={invocation.output_bytes} />}
     </div>
   );
 }
@@ -186,9 +184,9 @@ function ReplayActions({
   const refusal = useWriteRefusal(phase);
   const problem =
     input === null
-      ? "The input was not stored"
+      ? t`The input was not stored`
       : input.truncated
-        ? "Only a part of the input was stored"
+        ? t`Only a part of the input was stored`
         : /"\[REDACTED\]"/i.test(input.json) || mayHoldMask(input.json)
           ? REDACTED
           : undefined;
@@ -204,7 +202,7 @@ function ReplayActions({
           onEdit();
         }}
       >
-        Replay
+        {t`Replay`}
       </Button>
       <Button
         disabledReason={problem === REDACTED ? undefined : problem}
@@ -213,20 +211,20 @@ function ReplayActions({
           onEdit();
         }}
       >
-        Edit & replay
+        {t`Edit & replay`}
       </Button>
       <Button
         onClick={onCompare}
         aria-pressed={isComparing}
-        disabledReason={onCompare === undefined ? "The list has no previous call" : undefined}
+        disabledReason={onCompare === undefined ? t`The list has no previous call` : undefined}
       >
-        Compare with {compareWith}
+        {t`Compare with ${compareWith}`}
       </Button>
     </div>
   );
 }
 
-const REDACTED = "Secrets in the input were not stored; use Edit & replay to enter them";
+const REDACTED = t`Secrets in the input were not stored; use Edit & replay to enter them`;
 
 function Payload({
   title,
@@ -241,13 +239,14 @@ function Payload({
     <div>
       <h4 className="pb-1 font-medium text-ink-2">{title}</h4>
       {preview === null ? (
-        <p className="text-ink-3">None</p>
+        <p className="text-ink-3">{t`None`}</p>
       ) : (
         <>
           {preview.truncated && (
             <p className="pb-1 text-warn">
-              Only the beginning{size === null ? "" : ` of ${bytes(size)}`} was stored. The payload preview settings of
-              svc-observability set the limit.
+              {size === null
+                ? t`Only the beginning was stored. The payload preview settings of svc-observability set the limit.`
+                : t`Only the beginning of ${bytes(size)} was stored. The payload preview settings of svc-observability set the limit.`}
             </p>
           )}
           <JsonView text={preview.json} name={title.toLowerCase()} />

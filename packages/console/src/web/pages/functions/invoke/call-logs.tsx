@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { t } from "../../../labels/translate.ts";
 import { call } from "../../../lib/api.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { ScrollArea } from "../../../ui/scroll-area.tsx";
@@ -32,21 +33,20 @@ export function CallLogs({ traceId }: { readonly traceId: string }) {
     refetchInterval: (query) =>
       query.state.dataUpdateCount < MAX_FETCHES && query.state.error === null ? REFETCH_MS : false,
   });
-  if (error !== null) return <p className="text-ink-2">Failed to load the logs of the call: {error.message}</p>;
+  if (error !== null) return <p className="text-ink-2">{t`Failed to load the logs of the call: ${error.message}`}</p>;
   if (data === undefined) return null;
-  if (data.logs.length === 0) return <p className="text-ink-3">The call wrote no log entries.</p>;
+  if (data.logs.length === 0) return <p className="text-ink-3">{t`The call wrote no log entries.`}</p>;
   return (
     <div className="flex flex-col gap-1">
       <h4 className="font-medium text-ink-2">
-        Logs of the call
+        {t`Logs of the call`}
         {data.total > data.logs.length && (
           <span className="font-normal text-ink-3">
-            {" "}
-            (the first {data.logs.length} of {data.total.toLocaleString("en-GB")})
+            {t` (the first ${data.logs.length} of ${data.total.toLocaleString("en-GB")})`}
           </span>
         )}
       </h4>
-      <ScrollArea label="Logs of the call" className="max-h-64 rounded-md bg-raised p-2 font-mono text-[12px]">
+      <ScrollArea label={t`Logs of the call`} className="max-h-64 rounded-md bg-raised p-2 font-mono text-[12px]">
         <ol>
           {data.logs.map((line) => (
             <li key={line.id} className="flex flex-wrap items-baseline gap-x-2">

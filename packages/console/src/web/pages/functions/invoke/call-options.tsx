@@ -1,11 +1,12 @@
 import { type ReactNode, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { INPUT } from "../../../ui/input-class.ts";
 import { DEFAULT_TIMEOUT_MS, type Draft, type Mode } from "./request.ts";
 
 const MODES: readonly { readonly value: Mode; readonly label: string }[] = [
-  { value: "sync", label: "Wait for the result" },
-  { value: "void", label: "Fire and forget" },
-  { value: "enqueue", label: "Put on a queue" },
+  { value: "sync", label: t`Wait for the result` },
+  { value: "void", label: t`Fire and forget` },
+  { value: "enqueue", label: t`Put on a queue` },
 ];
 
 function Labelled({ label, children }: { readonly label: string; readonly children: ReactNode }) {
@@ -30,7 +31,7 @@ export function CallOptions({
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <Labelled label="Mode">
+        <Labelled label={t`Mode`}>
           <select
             className={INPUT}
             value={draft.mode}
@@ -44,7 +45,7 @@ export function CallOptions({
           </select>
         </Labelled>
         {draft.mode === "enqueue" && (
-          <Labelled label="Queue">
+          <Labelled label={t`Queue`}>
             <input
               className={`${INPUT} w-32`}
               value={draft.queue}
@@ -52,7 +53,7 @@ export function CallOptions({
             />
           </Labelled>
         )}
-        <Labelled label="Timeout in ms">
+        <Labelled label={t`Timeout in ms`}>
           <input
             className={`${INPUT} w-24 text-right tabular-nums`}
             inputMode="numeric"
@@ -67,12 +68,12 @@ export function CallOptions({
           aria-expanded={isMetadataOpen}
           onClick={() => setMetadataOpen(!isMetadataOpen)}
         >
-          Metadata
+          {t`Metadata`}
         </button>
       </div>
       {isMetadataOpen && (
         <label className="flex flex-col gap-1 text-ink-2">
-          Metadata: any JSON, passed to the handler in addition to its input
+          {t`Metadata: any JSON, passed to the handler in addition to its input`}
           <textarea
             className="min-h-16 rounded-md border border-line-strong/60 bg-surface p-2 font-mono text-[12px] text-ink"
             value={draft.metadata}

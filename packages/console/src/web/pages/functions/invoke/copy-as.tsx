@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 import { useHello } from "../../../app/use-hello.tsx";
+import { t } from "../../../labels/translate.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
@@ -21,7 +22,7 @@ export function CopyAs({
   return (
     <>
       <Button onClick={() => setOpen(true)} disabledReason={problem}>
-        Copy as…
+        {t`Copy as…`}
       </Button>
       {isOpen && problem === undefined && (
         <CopyAsDialog functionId={functionId} draft={draft} onClose={() => setOpen(false)} />
@@ -48,7 +49,7 @@ function CopyAsDialog({
     }
   }, [functionId, draft, engine]);
   return (
-    <Dialog open onClose={onClose} title="Copy the call" description="With the payload from the editor">
+    <Dialog open onClose={onClose} title={t`Copy the call`} description={t`With the payload from the editor`}>
       {copies instanceof Error ? (
         <p role="alert" className="text-danger">
           {copies.message}
@@ -61,9 +62,9 @@ function CopyAsDialog({
                 <h3 className="font-medium">{name}</h3>
                 {note !== undefined && <span className="text-ink-3">{note}</span>}
                 <span className="flex-1" />
-                <CopyButton text={text} label={`Copy as ${name}`} withText className="h-6" />
+                <CopyButton text={text} label={t`Copy as ${name}`} withText className="h-6" />
               </div>
-              <ScrollArea label={`Text of ${name}`} className="max-h-48 rounded-md bg-raised p-2">
+              <ScrollArea label={t`Text of ${name}`} className="max-h-48 rounded-md bg-raised p-2">
                 <pre>{text}</pre>
               </ScrollArea>
             </section>

@@ -1,6 +1,7 @@
 import { Ban, Play } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { useWriteRefusal } from "../../../app/use-hello.tsx";
+import { t } from "../../../labels/translate.ts";
 import { useHotkey } from "../../../lib/hotkeys.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { checkPayload } from "../../../lib/validate.ts";
@@ -49,13 +50,13 @@ export default function InvokeTab({
     }
     const found = anyway ? undefined : await checkPayload(draft.payload, schema);
     if (found?.kind === "problems") {
-      setRefused({ text: "The input does not match the schema.", canSendAnyway: true });
+      setRefused({ text: t`The input does not match the schema.`, canSendAnyway: true });
       return;
     }
     setRefused(undefined);
     await invocations.run(functionId, draft);
   };
-  useHotkey("mod+Enter", "Invoke the function", () => void send(false), "Functions");
+  useHotkey("mod+Enter", t`Invoke the function`, () => void send(false), t`Functions`);
   const change = (payload: string): void => {
     setRefused(undefined);
     invocations.change(functionId, { payload });
@@ -63,7 +64,7 @@ export default function InvokeTab({
   return (
     <div className="flex flex-col gap-3 p-3">
       <PayloadEditor
-        label={`Input of ${functionId}`}
+        label={t`Input of ${functionId}`}
         text={draft.payload}
         schema={schema}
         onChange={change}
@@ -79,22 +80,22 @@ export default function InvokeTab({
           onClick={() => void send(false)}
           disabledReason={refusal}
           isPending={isRunning}
-          title="Invoke (⌘/Ctrl-Enter)"
+          title={t`Invoke (⌘/Ctrl-Enter)`}
           icon={<Play aria-hidden className="size-3.5" />}
         >
-          Invoke
+          {t`Invoke`}
         </Button>
         {isRunning && (
           <Button onClick={() => invocations.cancel(functionId)} icon={<Ban aria-hidden className="size-3.5" />}>
-            Cancel
+            {t`Cancel`}
           </Button>
         )}
         {refused?.canSendAnyway === true && (
           <Button onClick={() => void send(true)} disabledReason={refusal}>
-            Send anyway
+            {t`Send anyway`}
           </Button>
         )}
-        {!isThere && <span className="text-warn">No connected worker provides this function.</span>}
+        {!isThere && <span className="text-warn">{t`No connected worker provides this function.`}</span>}
       </div>
       {refused !== undefined && (
         <p role="alert" className="rounded-md bg-danger-soft px-3 py-1.5 text-danger">
@@ -132,7 +133,7 @@ function LoadReplay({
     return (
       <p role="alert" className="rounded-md bg-warn-soft px-3 py-1.5 text-warn">
         {error?.message ??
-          (data === null ? "The call to replay is no longer stored." : "Its input was not stored in full.")}
+          (data === null ? t`The call to replay is no longer stored.` : t`Its input was not stored in full.`)}
       </p>
     );
   return null;

@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import type { Run } from "./invoke-store.ts";
 
 /** Outcome of a call as shown to the user. */
@@ -20,26 +21,26 @@ export interface CallFailure {
  * Returns the outcome of a call. The HTTP status decides if it succeeded: results like 0, false, null and "" are valid.
  */
 export function outcomeOf(run: Run): Outcome {
-  if (run.state === "running") return { kind: "running", title: "Running" };
-  if (run.state === "cancelled") return { kind: "cancelled", title: "Cancelled" };
+  if (run.state === "running") return { kind: "running", title: t`Running` };
+  if (run.state === "cancelled") return { kind: "cancelled", title: t`Cancelled` };
   if (run.answer === undefined) {
     const failure = run.failure;
     const code =
       failure !== undefined && "code" in failure && typeof failure.code === "string" ? failure.code : "network";
     return {
       kind: "unreachable",
-      title: "No response",
+      title: t`No response`,
       error: { code, message: failure?.message ?? "", details: undefined, stack: undefined },
     };
   }
   const { status, text } = run.answer;
-  if (status === 202) return { kind: "accepted", title: "Sent" };
+  if (status === 202) return { kind: "accepted", title: t`Sent` };
   if (status >= 200 && status < 300) {
     return run.draft.mode === "enqueue"
-      ? { kind: "enqueued", title: "Enqueued", result: text }
-      : { kind: "ok", title: "OK", result: text };
+      ? { kind: "enqueued", title: t`Enqueued`, result: text }
+      : { kind: "ok", title: t`OK`, result: text };
   }
-  return { kind: "error", title: "Error", error: failureIn(text, status) };
+  return { kind: "error", title: t`Error`, error: failureIn(text, status) };
 }
 
 function failureIn(text: string, status: number): CallFailure {

@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import { parseJson } from "../../../lib/json.ts";
 
 export type Mode = "sync" | "void" | "enqueue";
@@ -21,13 +22,13 @@ export const EMPTY_DRAFT: Draft = { payload: "{}", mode: "sync", timeoutMs: "", 
 /** Returns why the draft cannot be sent; undefined if it can. */
 export function draftProblem({ payload, timeoutMs, mode, queue, metadata }: Draft): string | undefined {
   const payloadProblem = jsonProblem(payload);
-  if (payloadProblem !== undefined) return `The payload is not JSON: ${payloadProblem}`;
+  if (payloadProblem !== undefined) return t`The payload is not JSON: ${payloadProblem}`;
   if (timeoutMs !== "" && !(/^\d+$/.test(timeoutMs) && Number(timeoutMs) >= 1 && Number(timeoutMs) <= MAX_TIMEOUT_MS)) {
-    return `The timeout must be a whole number from 1 to ${MAX_TIMEOUT_MS} ms`;
+    return t`The timeout must be a whole number from 1 to ${MAX_TIMEOUT_MS} ms`;
   }
-  if (mode === "enqueue" && queue.trim() === "") return "Queue is required";
+  if (mode === "enqueue" && queue.trim() === "") return t`Queue is required`;
   const metadataProblem = metadata.trim() === "" ? undefined : jsonProblem(metadata);
-  return metadataProblem === undefined ? undefined : `The metadata is not JSON: ${metadataProblem}`;
+  return metadataProblem === undefined ? undefined : t`The metadata is not JSON: ${metadataProblem}`;
 }
 
 function jsonProblem(text: string): string | undefined {

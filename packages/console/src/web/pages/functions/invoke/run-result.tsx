@@ -1,6 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, CircleSlash, LoaderCircle } from "lucide-react";
 import { type ReactNode, useMemo } from "react";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { JsonView } from "../../../ui/json-view.tsx";
@@ -26,9 +28,9 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
   const { tone, icon: Icon } = OUTCOMES[outcome.kind];
   const { answer } = run;
   return (
-    <section aria-label="Result" className="flex flex-col gap-2 border-line border-t pt-3">
+    <section aria-label={t`Result`} className="flex flex-col gap-2 border-line border-t pt-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <h3 className="font-medium">Result</h3>
+        <h3 className="font-medium">{t`Result`}</h3>
         <span role="status">
           <Badge
             tone={tone}
@@ -37,38 +39,36 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
             {outcome.title}
           </Badge>
         </span>
-        {answer !== undefined && <span className="font-mono text-[12px] text-ink-2">HTTP {answer.status}</span>}
+        {answer !== undefined && <span className="font-mono text-[12px] text-ink-2">{t`HTTP ${answer.status}`}</span>}
         {run.durationMs === undefined ? (
           <Elapsed sinceMs={run.startedAtMs} />
         ) : (
           <Duration ms={run.durationMs} className="tabular-nums" />
         )}
-        <span className="text-ink-3">
-          at <Timestamp ms={run.startedAtMs} withMs={false} />
-        </span>
+        <span className="text-ink-3">{rich`at ${<Timestamp ms={run.startedAtMs} withMs={false} />}`}</span>
       </div>
       {outcome.kind === "accepted" && (
         <p className="text-ink-2">
-          The call was sent without waiting for its result. Its outcome appears in the history.
+          {t`The call was sent without waiting for its result. Its outcome appears in the history.`}
         </p>
       )}
       {outcome.kind === "cancelled" && (
-        <p className="text-ink-2">The handler received an abort signal, but may already have had side effects.</p>
+        <p className="text-ink-2">{t`The handler received an abort signal, but may already have had side effects.`}</p>
       )}
       {outcome.kind === "enqueued" && <JobLink text={outcome.result ?? ""} queue={run.draft.queue} />}
       {outcome.error !== undefined && <Failure failure={outcome.error} />}
-      {outcome.result !== undefined && <JsonView text={outcome.result} name="the result" openTo={3} />}
+      {outcome.result !== undefined && <JsonView text={outcome.result} name={t`the result`} openTo={3} />}
       {run.replayOf !== undefined && (
         <p className="flex flex-wrap gap-x-4 gap-y-1 text-ink-2">
           <span>
-            Replay of{" "}
+            {t`Replay of`}{" "}
             <HistoryLink {...{ functionId }} inv={run.replayOf}>
               <code className="break-all">{run.replayOf}</code>
             </HistoryLink>
           </span>
           {answer?.invocationId != null && (
             <HistoryLink {...{ functionId }} inv={answer.invocationId} original={run.replayOf}>
-              Compare the two
+              {t`Compare the two`}
             </HistoryLink>
           )}
         </p>
@@ -81,7 +81,7 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
             search={{ view: "waterfall" }}
             className="text-accent underline"
           >
-            Trace
+            {t`Trace`}
           </Link>
           <Link
             to="/logs/{-$logId}"
@@ -89,16 +89,16 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
             search={{ trace: answer.traceId }}
             className="text-accent underline"
           >
-            All logs of the trace
+            {t`All logs of the trace`}
           </Link>
           {answer.invocationId !== null && (
             <HistoryLink {...{ functionId }} inv={answer.invocationId}>
-              Show in history
+              {t`Show in history`}
             </HistoryLink>
           )}
           <span className="inline-flex items-center gap-1 font-mono text-[11px] text-ink-3">
             {answer.traceId.slice(0, 8)}…{" "}
-            <CopyButton text={answer.traceId} label="Copy the trace ID" className="h-6 w-6" />
+            <CopyButton text={answer.traceId} label={t`Copy the trace ID`} className="h-6 w-6" />
           </span>
         </div>
       )}
@@ -144,16 +144,11 @@ function JobLink({ text, queue }: { readonly text: string; readonly queue: strin
   }
   return (
     <p className="text-ink-2">
-      Enqueued on{" "}
+      {t`Enqueued on`}{" "}
       <Link to="/queues/{-$topic}" params={{ topic: queue }} className="text-accent underline">
         {queue}
       </Link>
-      {typeof id === "string" && (
-        <>
-          {" "}
-          as job <code>{id}</code>
-        </>
-      )}
+      {typeof id === "string" && rich` as job ${<code>{id}</code>}`}
     </p>
   );
 }
@@ -168,13 +163,13 @@ export function Failure({ failure }: { readonly failure: CallFailure }) {
       </p>
       {failure.stack !== undefined && (
         <details open>
-          <summary className="cursor-pointer text-ink-2">Stack</summary>
-          <ScrollArea label="Stack of the failure" className="mt-1 max-h-64">
+          <summary className="cursor-pointer text-ink-2">{t`Stack`}</summary>
+          <ScrollArea label={t`Stack of the failure`} className="mt-1 max-h-64">
             <pre className="whitespace-pre-wrap break-words">{failure.stack}</pre>
           </ScrollArea>
         </details>
       )}
-      {Object.keys(details).length > 0 && <JsonView text={JSON.stringify(details)} name="the details" />}
+      {Object.keys(details).length > 0 && <JsonView text={JSON.stringify(details)} name={t`the details`} />}
     </div>
   );
 }

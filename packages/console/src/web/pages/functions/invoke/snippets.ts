@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../../../lib/json.ts";
 import { quotedWord } from "../../../lib/shell-word.ts";
 import { type Draft, invokeBody } from "./request.ts";
@@ -43,8 +44,8 @@ function cli(functionId: string, draft: Draft, { bridge }: Addresses): Snippet {
   if (draft.timeoutMs !== "") parts.push(`--timeout-ms ${draft.timeoutMs}`);
   parts.push(`--url ${quotedWord(bridge)}`);
   const differences = [
-    draft.mode === "void" ? "svc trigger waits for the result" : undefined,
-    draft.metadata.trim() === "" ? undefined : "svc trigger sends no metadata",
+    draft.mode === "void" ? t`svc trigger waits for the result` : undefined,
+    draft.metadata.trim() === "" ? undefined : t`svc trigger sends no metadata`,
   ];
   const note = differences.filter((part) => part !== undefined).join("; ");
   return { name: "CLI", text: parts.join(" \\\n  "), ...(note === "" ? {} : { note }) };
@@ -78,7 +79,7 @@ console.log(
 );
 await worker.shutdown();
 `;
-  const note = draft.mode !== "sync" && !survivesJavaScript(payload) ? "numbers beyond 2^53 are rounded" : undefined;
+  const note = draft.mode !== "sync" && !survivesJavaScript(payload) ? t`numbers beyond 2^53 are rounded` : undefined;
   return { name: "TypeScript", text, ...(note === undefined ? {} : { note }) };
 }
 

@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import { hasName, type Named, type SavedKind } from "../../../lib/saved-items.ts";
 import type { Draft } from "./request.ts";
 
@@ -20,12 +21,12 @@ export function readTemplates(text: string): readonly Template[] {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new Error(`The file is not JSON: ${(error as Error).message}`);
+    throw new Error(t`The file is not JSON: ${(error as Error).message}`);
   }
   const list = Array.isArray(value) ? value : [];
   const templates = list.filter(isTemplate);
   if (templates.length === 0 || templates.length !== list.length || templates.length > MAX_TEMPLATES)
-    throw new Error("The file contains no templates; choose a file that was exported here.");
+    throw new Error(t`The file contains no templates; choose a file that was exported here.`);
   return templates;
 }
 

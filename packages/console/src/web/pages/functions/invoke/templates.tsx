@@ -1,6 +1,7 @@
 import { Trash2 } from "lucide-react";
 import { useId, useState } from "react";
 import { useWriteRefusal } from "../../../app/use-hello.tsx";
+import { t } from "../../../labels/translate.ts";
 import { ApiFailure } from "../../../lib/api.ts";
 import { downloadText } from "../../../lib/download-blob.ts";
 import { MAX_NAME_CHARACTERS, useDeleteSavedItem, useSavedItems, useSaveItems } from "../../../lib/saved-items.ts";
@@ -26,7 +27,7 @@ export function Templates({
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Button onClick={() => setOpen(true)}>Templates…</Button>
+      <Button onClick={() => setOpen(true)}>{t`Templates…`}</Button>
       {isOpen && (
         <TemplatesDialog functionId={functionId} draft={draft} problem={problem} onClose={() => setOpen(false)} />
       )}
@@ -61,8 +62,8 @@ function TemplatesDialog(props: {
     <Dialog
       open
       onClose={onClose}
-      title={`Templates of ${functionId}`}
-      description="Stored in the engine's state, scope __console. Inputs are stored unmasked, including secrets."
+      title={t`Templates of ${functionId}`}
+      description={t`Stored in the engine's state, scope __console. Inputs are stored unmasked, including secrets.`}
     >
       <form
         className="flex flex-wrap items-center gap-2 pb-3"
@@ -73,7 +74,7 @@ function TemplatesDialog(props: {
         }}
       >
         <label className="flex min-w-0 flex-1 items-center gap-2 text-ink-2">
-          Name
+          {t`Name`}
           <input
             className={`${INPUT} min-w-0 flex-1`}
             value={name}
@@ -88,7 +89,7 @@ function TemplatesDialog(props: {
           disabled={name.trim() === ""}
           isPending={save.isPending}
         >
-          {exists ? "Replace" : "Save the input"}
+          {exists ? t`Replace` : t`Save the input`}
         </Button>
       </form>
       {(failure !== null || fileProblem !== undefined) && (
@@ -99,7 +100,7 @@ function TemplatesDialog(props: {
       {templates.error !== null ? (
         <TemplatesError error={templates.error} retry={() => void templates.refetch()} />
       ) : templates.data !== undefined && all.length === 0 ? (
-        <p className="py-4 text-center text-ink-2">No templates for this function</p>
+        <p className="py-4 text-center text-ink-2">{t`No templates for this function`}</p>
       ) : (
         <ul className="flex flex-col gap-1">
           {all.map((template) => (
@@ -114,7 +115,7 @@ function TemplatesDialog(props: {
               <code className="max-w-40 truncate text-ink-3">{template.draft.payload.replace(/\s+/g, " ")}</code>
               <Button
                 look="ghost"
-                aria-label={`Delete the template ${template.name}`}
+                aria-label={t`Delete the template ${template.name}`}
                 disabledReason={refusal}
                 onClick={() => remove.mutate(template.name)}
                 icon={<Trash2 aria-hidden className="size-3.5" />}
@@ -130,10 +131,10 @@ function TemplatesDialog(props: {
             downloadText(JSON.stringify(all, undefined, 2), `templates of ${functionId.replace(/[^\w.-]+/g, "_")}.json`)
           }
         >
-          Export
+          {t`Export`}
         </Button>
         <label htmlFor={fileId} className="text-ink-2">
-          Import
+          {t`Import`}
         </label>
         <input
           id={fileId}
@@ -160,8 +161,8 @@ function TemplatesDialog(props: {
 function TemplatesError({ error, retry }: { readonly error: Error; readonly retry: () => void }) {
   if (error instanceof ApiFailure && error.code === "function_not_found") {
     return (
-      <EmptyState title="Templates need svc-state" snippet={"workers:\n  - name: svc-state"}>
-        Templates are stored in the engine's state, and that module is not loaded. Add it to the config file:
+      <EmptyState title={t`Templates need svc-state`} snippet={"workers:\n  - name: svc-state"}>
+        {t`Templates are stored in the engine's state, and that module is not loaded. Add it to the config file:`}
       </EmptyState>
     );
   }

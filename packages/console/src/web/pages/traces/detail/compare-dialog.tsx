@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { call } from "../../../lib/api.ts";
 import type { TraceListAnswer } from "../../../model/trace-types.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -32,8 +33,8 @@ export function CompareDialog({
     <Dialog
       open
       onClose={onClose}
-      title="Compare with another trace"
-      description={<>Another run of “{name}”, or any trace by its ID.</>}
+      title={t`Compare with another trace`}
+      description={t`Another run of “${name}”, or any trace by its ID.`}
     >
       <form
         className="mb-3 flex gap-2"
@@ -43,23 +44,25 @@ export function CompareDialog({
         }}
       >
         <input
-          aria-label="Trace ID"
-          placeholder="Trace ID"
+          aria-label={t`Trace ID`}
+          placeholder={t`Trace ID`}
           value={id}
           onChange={(event) => setId(event.target.value)}
           spellCheck={false}
           className="h-7 min-w-0 flex-1 rounded-md border border-line-strong/60 bg-surface px-2 font-mono text-[12px] placeholder:text-ink-3"
         />
         <Button type="submit" look="primary" disabled={typed === "" || typed === traceId}>
-          Compare
+          {t`Compare`}
         </Button>
       </form>
       {query.error !== null && (
         <p role="alert" className="text-danger">
-          Failed to find other runs: {query.error.message}
+          {t`Failed to find other runs: ${query.error.message}`}
         </p>
       )}
-      {query.data !== undefined && others.length === 0 && <p className="text-ink-2">No other trace has this name.</p>}
+      {query.data !== undefined && others.length === 0 && (
+        <p className="text-ink-2">{t`No other trace has this name.`}</p>
+      )}
       <ul className="flex flex-col">
         {others.slice(0, 20).map((trace) => (
           <li key={trace.trace_id}>

@@ -1,5 +1,6 @@
 import { Download } from "lucide-react";
 import { useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { downloadText } from "../../../lib/download-blob.ts";
 import { Button } from "../../../ui/button.tsx";
 import { maskedSpan } from "../model/masked-span.ts";
@@ -19,7 +20,7 @@ export function ExportTrace({ traceId }: { readonly traceId: string }) {
         `trace-${traceId}.otlp.json`,
       );
     } catch (error) {
-      setFailure(`The export failed: ${(error as Error).message}`);
+      setFailure(t`The export failed: ${(error as Error).message}`);
     } finally {
       setPending(false);
     }
@@ -27,12 +28,12 @@ export function ExportTrace({ traceId }: { readonly traceId: string }) {
   return (
     <>
       <Button
-        title="With secrets masked"
+        title={t`With secrets masked`}
         isPending={isPending}
         onClick={() => void save()}
         icon={<Download aria-hidden className="size-3.5" />}
       >
-        Export OTLP
+        {t`Export OTLP`}
       </Button>
       {failure !== undefined && (
         <p role="alert" className="basis-full text-danger">

@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { duration } from "../../../lib/time.ts";
 import { endOf, type SpanNode, selfTimeMs, type TraceForest } from "../../../model/span-forest.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -121,20 +122,20 @@ export default function FlameGraph({
     <div className="flex min-h-0 flex-1 flex-col">
       <div
         role="toolbar"
-        aria-label="Flame graph"
+        aria-label={t`Flame graph`}
         className="flex flex-wrap items-center gap-2 border-line border-b bg-surface px-3 py-1.5"
       >
-        <SearchBox label="Find spans" value={text} onChange={setText} className="w-44" />
+        <SearchBox label={t`Find spans`} value={text} onChange={setText} className="w-44" />
         <label className="flex items-center gap-1.5 text-ink-2">
-          Colour by
+          {t`Colour by`}
           <select
             value={colors}
             onChange={(event) => setColors(event.target.value as FlameColors)}
             className="h-7 rounded-md border border-line bg-surface px-1.5 text-ink"
           >
-            <option value="service">service</option>
-            <option value="status">status</option>
-            <option value="self">self time</option>
+            <option value="service">{t`service`}</option>
+            <option value="status">{t`status`}</option>
+            <option value="self">{t`self time`}</option>
           </select>
         </label>
         <Button
@@ -144,10 +145,10 @@ export default function FlameGraph({
             onView({ fromMs: described.startMs, toMs: Math.max(described.startMs + 0.001, endOf(described, nowMs)) })
           }
         >
-          Zoom to span
+          {t`Zoom to span`}
         </Button>
         <Button disabled={view === undefined} onClick={() => onView(undefined)}>
-          Reset zoom
+          {t`Reset zoom`}
         </Button>
         <span className="min-w-0 flex-1 truncate text-[12px] text-ink-2">
           {described === undefined ? "" : describe(described, nowMs)}
@@ -183,7 +184,7 @@ export default function FlameGraph({
 }
 
 function describe(node: SpanNode, nowMs: number): string {
-  if (node.span === undefined) return `missing parent ${node.id}`;
-  const words = { ok: "OK", error: "Error", pending: "Pending" }[node.status];
-  return `${node.name}, ${node.service}, ${duration(endOf(node, nowMs) - node.startMs)}, self time ${duration(selfTimeMs(node, nowMs))}, ${words}`;
+  if (node.span === undefined) return t`missing parent ${node.id}`;
+  const words = { ok: "OK", error: t`Error`, pending: t`Pending` }[node.status];
+  return t`${node.name}, ${node.service}, ${duration(endOf(node, nowMs) - node.startMs)}, self time ${duration(selfTimeMs(node, nowMs))}, ${words}`;
 }

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useId } from "react";
+import { t } from "../../../labels/translate.ts";
 import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 
 /** Maximum number of ancestors, children, and siblings on each side of the active span, that the tree contains. */
@@ -21,7 +22,7 @@ export function FlameTree({
   return (
     <div
       role="tree"
-      aria-label="Flame graph of the spans"
+      aria-label={t`Flame graph of the spans`}
       aria-activedescendant={active === undefined ? undefined : `${prefix}${active.id}`}
       tabIndex={0}
       onKeyDown={onKeyDown}

@@ -1,3 +1,4 @@
+import { plural, t } from "../../../labels/translate.ts";
 import "@xyflow/react/dist/style.css";
 import {
   Background,
@@ -52,13 +53,13 @@ export default function MapGraph({
           width: WIDTH,
           height: HEIGHT,
           data: { service, color: serviceColor(service.id) },
-          ariaLabel: `${service.id}: ${service.spans} spans, ${service.errors} errors`,
+          ariaLabel: t`${service.id}: ${service.spans} spans, ${service.errors} errors`,
         };
       }),
     [graph.nodes, positions],
   );
   const edges = useMemo(() => graph.edges.map(drawnEdge), [graph.edges]);
-  if (positions === undefined) return <p className="p-4 text-ink-3">Laying out the graph</p>;
+  if (positions === undefined) return <p className="p-4 text-ink-3">{t`Laying out the graph`}</p>;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the nodes inside handle the keys
     <div
@@ -95,7 +96,10 @@ function drawnEdge(edge: GraphEdge): Edge {
     id: JSON.stringify([edge.from, edge.to]),
     source: edge.from,
     target: edge.to,
-    label: `${edge.calls.toLocaleString("en-GB")}×, avg ${duration(edge.avgMs)}${edge.errors > 0 ? `, ${edge.errors} failed` : ""}`,
+    label:
+      edge.errors > 0
+        ? t`${edge.calls.toLocaleString("en-GB")}×, avg ${duration(edge.avgMs)}, ${edge.errors} failed`
+        : t`${edge.calls.toLocaleString("en-GB")}×, avg ${duration(edge.avgMs)}`,
     style: { stroke: color, strokeWidth: Math.min(5, 1 + Math.log2(edge.calls + 1) / 2) },
     labelStyle: { fill: "var(--ink-2)", fontSize: 11 },
     labelBgStyle: { fill: "var(--surface)" },
@@ -116,9 +120,11 @@ function ServiceBox({ data: { service, color } }: NodeProps<ServiceNode>) {
       <span className="min-w-0 px-2.5 py-1.5">
         <span className="block truncate font-medium text-[13px] text-ink">{service.id}</span>
         <span className="block text-[11px] text-ink-2">
-          {service.spans} {service.spans === 1 ? "span" : "spans"}, {duration(service.totalMs)}
+          {plural(service.spans, "# span, {0}", "# spans, {0}", duration(service.totalMs))}
         </span>
-        {service.errors > 0 && <span className="block text-[11px] text-danger">{service.errors} with errors</span>}
+        {service.errors > 0 && (
+          <span className="block text-[11px] text-danger">{t`${service.errors} with errors`}</span>
+        )}
       </span>
       <Handle type="source" position={Position.Right} isConnectable={false} className="opacity-0" />
     </div>

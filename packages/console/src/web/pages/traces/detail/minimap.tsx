@@ -1,4 +1,5 @@
 import { type PointerEvent, useEffect, useRef, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { serviceToken } from "../../../lib/service-colors.ts";
 import { endOf, type TraceForest } from "../../../model/span-forest.ts";
 import { clamped, type ViewWindow } from "./time-window.ts";
@@ -58,7 +59,7 @@ export function Minimap({
   return (
     <div
       role="img"
-      aria-label="Minimap of the trace"
+      aria-label={t`Minimap of the trace`}
       className="relative cursor-crosshair touch-none border-line border-b bg-surface"
       style={{ height: HEIGHT }}
       onPointerDown={(event) => {

@@ -1,4 +1,5 @@
 import { type PointerEvent, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 
 const MIN_PERCENT = 15;
 const MAX_PERCENT = 75;
@@ -21,7 +22,7 @@ export function NameWidth({
     // biome-ignore lint/a11y/useSemanticElements: an hr cannot be moved
     <span
       role="separator"
-      aria-label="Width of the names"
+      aria-label={t`Width of the names`}
       aria-orientation="vertical"
       aria-valuenow={Math.round(percent)}
       aria-valuemin={MIN_PERCENT}

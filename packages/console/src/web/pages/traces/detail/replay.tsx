@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Play } from "lucide-react";
+import { t } from "../../../labels/translate.ts";
 import { call } from "../../../lib/api.ts";
 import { attributeOf, type StoredSpan } from "../../../model/trace-types.ts";
 
@@ -34,10 +35,10 @@ export function Replay({ traceId, spanCount }: { readonly traceId: string; reado
       to="/functions/{-$functionId}"
       params={{ functionId }}
       search={{ tab: "invoke", inv: invocationId }}
-      title={`Invoke ${functionId} again with the same payload`}
+      title={t`Invoke ${functionId} again with the same payload`}
     >
       <Play aria-hidden className="size-3.5" />
-      Edit &amp; replay
+      {t`Edit & replay`}
     </Link>
   );
 }

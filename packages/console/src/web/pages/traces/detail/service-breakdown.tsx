@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 import { type Column, DataTable, type Sort } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
@@ -36,7 +37,7 @@ export default function ServiceBreakdown({
   const columns: readonly Column<ServiceStats>[] = [
     {
       key: "service",
-      header: by === "service" ? "Service" : "Operation",
+      header: by === "service" ? t`Service` : t`Operation`,
       width: "minmax(9rem,2fr)",
       sortable: true,
       cell: ({ service, operation }) => (
@@ -49,16 +50,16 @@ export default function ServiceBreakdown({
     },
     {
       key: "count",
-      header: "Spans",
+      header: t`Spans`,
       width: "4.5rem",
       align: "right",
       sortable: true,
       cell: ({ count }) => count.toLocaleString("en-GB"),
     },
-    timeColumn("avgMs", "Average"),
+    timeColumn("avgMs", t`Average`),
     {
       key: "errors",
-      header: "Error rate",
+      header: t`Error rate`,
       width: "6.5rem",
       align: "right",
       sortable: true,
@@ -68,8 +69,8 @@ export default function ServiceBreakdown({
         </span>
       ),
     },
-    timeColumn("totalMs", "Total", 640),
-    timeColumn("selfMs", "Self", 640),
+    timeColumn("totalMs", t`Total`, 640),
+    timeColumn("selfMs", t`Self`, 640),
     timeColumn("p50Ms", "p50", 1100),
     timeColumn("p95Ms", "p95", 900),
     timeColumn("p99Ms", "p99", 1100),
@@ -78,10 +79,10 @@ export default function ServiceBreakdown({
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="border-line border-b px-3 py-1.5">
         <FilterTabs
-          label="Rows"
+          label={t`Rows`}
           tabs={[
-            { value: "service", label: "Services" },
-            { value: "operation", label: "Operations" },
+            { value: "service", label: t`Services` },
+            { value: "operation", label: t`Operations` },
           ]}
           value={by}
           onChange={(next) =>
@@ -93,7 +94,7 @@ export default function ServiceBreakdown({
         />
       </div>
       <DataTable
-        label={by === "service" ? "Services of the trace" : "Operations of the trace"}
+        label={by === "service" ? t`Services of the trace` : t`Operations of the trace`}
         columns={columns}
         rows={rows}
         idOf={({ key }) => key}

@@ -1,4 +1,5 @@
 import { type PointerEvent, useRef, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { duration } from "../../../lib/time.ts";
 import { useIsNarrow } from "../../../ui/list-detail.tsx";
 import { useWidth } from "../../../ui/use-width.ts";
@@ -27,7 +28,7 @@ export function TimeRuler({
     // biome-ignore lint/a11y/noStaticElementInteractions: keys and buttons of the view do the same
     <div
       ref={box}
-      title="Drag to zoom in, double-click to reset the zoom"
+      title={t`Drag to zoom in, double-click to reset the zoom`}
       className="relative h-full cursor-crosshair touch-none overflow-hidden"
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);

@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { CircleAlert, Equal, Minus, Plus, TrendingDown, TrendingUp } from "lucide-react";
 import { useMemo, useState } from "react";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { call } from "../../../lib/api.ts";
 import { duration } from "../../../lib/time.ts";
 import type { CompareAnswer, ComparedRow, ComparedSide, TraceSummary } from "../../../model/trace-types.ts";
@@ -15,12 +17,12 @@ import { shortId } from "../list/trace-columns.tsx";
 const CHANGES: Readonly<
   Record<ComparedRow["change"], { readonly label: string; readonly tone: Tone; readonly icon: typeof Plus }>
 > = {
-  added: { label: "Added", tone: "info", icon: Plus },
-  removed: { label: "Removed", tone: "violet", icon: Minus },
-  outcome: { label: "Outcome", tone: "danger", icon: CircleAlert },
-  slower: { label: "Slower", tone: "danger", icon: TrendingUp },
-  faster: { label: "Faster", tone: "ok", icon: TrendingDown },
-  same: { label: "Same", tone: "neutral", icon: Equal },
+  added: { label: t`Added`, tone: "info", icon: Plus },
+  removed: { label: t`Removed`, tone: "violet", icon: Minus },
+  outcome: { label: t`Outcome`, tone: "danger", icon: CircleAlert },
+  slower: { label: t`Slower`, tone: "danger", icon: TrendingUp },
+  faster: { label: t`Faster`, tone: "ok", icon: TrendingDown },
+  same: { label: t`Same`, tone: "neutral", icon: Equal },
 };
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 const TABS = ["all", "outcome", "slower", "faster", "added", "removed", "same"] as const;
@@ -49,7 +51,7 @@ export default function TraceCompare({
   const columns: readonly Column<ComparedRow & { readonly id: string }>[] = [
     {
       key: "path",
-      header: "Span",
+      header: t`Span`,
       width: "minmax(10rem,3fr)",
       cell: ({ path }) => (
         <span className="block truncate" title={path.join(" › ")} style={{ paddingLeft: (path.length - 1) * 12 }}>
@@ -57,11 +59,11 @@ export default function TraceCompare({
         </span>
       ),
     },
-    { key: "a", header: "This trace", width: "6rem", align: "right", cell: ({ a }) => <SideCell side={a} /> },
-    { key: "b", header: "Other trace", width: "6rem", align: "right", cell: ({ b }) => <SideCell side={b} /> },
+    { key: "a", header: t`This trace`, width: "6rem", align: "right", cell: ({ a }) => <SideCell side={a} /> },
+    { key: "b", header: t`Other trace`, width: "6rem", align: "right", cell: ({ b }) => <SideCell side={b} /> },
     {
       key: "delta",
-      header: "Difference",
+      header: t`Difference`,
       width: "6rem",
       align: "right",
       from: 640,
@@ -69,7 +71,7 @@ export default function TraceCompare({
     },
     {
       key: "change",
-      header: "Change",
+      header: t`Change`,
       width: "minmax(6rem,1fr)",
       cell: ({ change, a, b }) => {
         const { label, tone, icon: Icon } = CHANGES[change];
@@ -94,33 +96,33 @@ export default function TraceCompare({
       error={query.error}
       retry={() => void query.refetch()}
       empty={all.length === 0}
-      emptyState={<EmptyState title="Neither trace has spans" />}
+      emptyState={<EmptyState title={t`Neither trace has spans`} />}
     >
       {query.data !== undefined && (
         <div className="grid gap-2 border-line border-b p-3 sm:grid-cols-2">
-          <Side title="This trace" summary={query.data.a} />
-          <Side title="Other trace" summary={query.data.b} />
+          <Side title={t`This trace`} summary={query.data.a} />
+          <Side title={t`Other trace`} summary={query.data.b} />
         </div>
       )}
       <div className="border-line border-b px-3 py-1.5">
         <FilterTabs
-          label="Changes"
+          label={t`Changes`}
           value={tab}
           onChange={setTab}
           tabs={TABS.map((value) => ({
             value,
-            label: value === "all" ? "All" : CHANGES[value].label,
+            label: value === "all" ? t`All` : CHANGES[value].label,
             count: value === "all" ? all.length : all.filter(({ change }) => change === value).length,
           }))}
         />
       </div>
       {query.data?.truncated === true && (
         <p className="bg-warn-soft px-4 py-1 text-warn">
-          The traces are too large to compare in full; showing the first rows.
+          {t`The traces are too large to compare in full; showing the first rows.`}
         </p>
       )}
       <DataTable
-        label="Differences"
+        label={t`Differences`}
         columns={columns}
         rows={rows}
         idOf={({ id }) => id}
@@ -148,8 +150,8 @@ function Side({ title, summary }: { readonly title: string; readonly summary: Tr
         {summary.root_name} <span className="font-mono text-[11px]">{shortId(summary.trace_id)}</span>
       </Link>
       <p className="text-[12px] text-ink-2">
-        {summary.duration_ms === null ? "running" : <Duration ms={summary.duration_ms} />}, {summary.span_count} spans,{" "}
-        {summary.error_count} errors, at <Timestamp ms={summary.start_time_ms} as="date" />
+        {summary.duration_ms === null ? t`running` : <Duration ms={summary.duration_ms} />}
+        {rich`, ${summary.span_count} spans, ${summary.error_count} errors, at ${<Timestamp ms={summary.start_time_ms} as="date" />}`}
       </p>
     </div>
   );
@@ -163,7 +165,7 @@ function SideCell({ side }: { readonly side: ComparedSide | null }) {
   if (side === null) return <span className="text-ink-3">–</span>;
   return (
     <span className={side.status === "error" ? "font-medium text-danger" : undefined} title={side.code ?? side.status}>
-      {side.duration_ms === null ? "running" : <Duration ms={side.duration_ms} className="font-mono text-[12px]" />}
+      {side.duration_ms === null ? t`running` : <Duration ms={side.duration_ms} className="font-mono text-[12px]" />}
     </span>
   );
 }

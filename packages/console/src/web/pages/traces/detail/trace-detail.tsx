@@ -1,6 +1,8 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 import { firstFailure, outcomeOf } from "../../../model/trace-outcome.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -29,10 +31,10 @@ const TraceCompare = lazy(() => import("./trace-compare.tsx"));
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 type View = "waterfall" | "flame" | "services" | "map" | "compare";
 const VIEWS = [
-  { value: "waterfall", label: "Waterfall" },
-  { value: "flame", label: "Flame Graph" },
-  { value: "services", label: "Service Breakdown" },
-  { value: "map", label: "Trace Map" },
+  { value: "waterfall", label: t`Waterfall` },
+  { value: "flame", label: t`Flame Graph` },
+  { value: "services", label: t`Service Breakdown` },
+  { value: "map", label: t`Trace Map` },
 ] as const;
 /** Span ID in addresses that open a trace at its root span. */
 const ROOT = "root";
@@ -98,8 +100,8 @@ export default function TraceDetail({
       <TraceNotes forest={forest} loaded={forest.spanCount} total={trace.isComplete ? forest.spanCount : trace.total} />
       <div className="border-line border-b bg-surface px-3 py-1">
         <FilterTabs<View>
-          label="View"
-          tabs={search.compare === undefined ? VIEWS : [...VIEWS, { value: "compare", label: "Compare" }]}
+          label={t`View`}
+          tabs={search.compare === undefined ? VIEWS : [...VIEWS, { value: "compare", label: t`Compare` }]}
           value={view}
           onChange={(next) =>
             change({
@@ -126,7 +128,7 @@ export default function TraceDetail({
   );
   return (
     <Page
-      title="Traces"
+      title={t`Traces`}
       subject={forest?.root?.name ?? traceId}
       controls={
         <Link
@@ -136,7 +138,7 @@ export default function TraceDetail({
           className="inline-flex h-7 items-center gap-1.5 rounded-md px-2 text-ink-2 hover:bg-hover hover:text-ink"
         >
           <ArrowLeft aria-hidden className="size-4" />
-          All traces
+          {t`All traces`}
         </Link>
       }
     >
@@ -149,9 +151,8 @@ export default function TraceDetail({
           retry={trace.retry}
           empty={forest !== undefined && forest.spanCount === 0}
           emptyState={
-            <EmptyState title="Trace not found">
-              <code>{traceId}</code> does not exist, or it was evicted. A trace that has just started appears here when
-              its first span arrives.
+            <EmptyState title={t`Trace not found`}>
+              {rich`${<code>{traceId}</code>} does not exist, or it was evicted. A trace that has just started appears here when its first span arrives.`}
             </EmptyState>
           }
         >
@@ -162,7 +163,7 @@ export default function TraceDetail({
             detail={
               spanId === undefined || forest === undefined ? undefined : node?.span === undefined ? (
                 <p className="p-4 text-ink-2">
-                  {trace.isComplete ? "Span not found; it may not have arrived yet." : "Loading the span"}
+                  {trace.isComplete ? t`Span not found; it may not have arrived yet.` : t`Loading the span`}
                 </p>
               ) : (
                 <Suspense fallback={<SkeletonRows rows={6} />}>
@@ -310,7 +311,9 @@ function Views({
         shownText={
           matching === undefined
             ? ""
-            : `${matching.toLocaleString("en-GB")} of ${forest.spanCount.toLocaleString("en-GB")} match${found.isSearching ? ", searching attributes …" : ""}`
+            : found.isSearching
+              ? t`${matching.toLocaleString("en-GB")} of ${forest.spanCount.toLocaleString("en-GB")} match, searching attributes …`
+              : t`${matching.toLocaleString("en-GB")} of ${forest.spanCount.toLocaleString("en-GB")} match`
         }
       />
       <DataRegion
@@ -319,9 +322,9 @@ function Views({
         retry={found.retry}
         empty={matching === 0}
         emptyState={
-          <EmptyState title="No span matches">
+          <EmptyState title={t`No span matches`}>
             <Button onClick={() => onSearch({ span: undefined, errors: undefined, least: undefined, part: undefined })}>
-              Clear the filters
+              {t`Clear the filters`}
             </Button>
           </EmptyState>
         }

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Ellipsis, FileText, GitCompare, Link2 } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { useCopyLink } from "../../../app/copy-link.ts";
+import { t } from "../../../labels/translate.ts";
 import { duration } from "../../../lib/time.ts";
 import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 import { asyncWorkText, firstFailure, outcomeOf } from "../../../model/trace-outcome.ts";
@@ -47,31 +48,31 @@ export function TraceHeader({
         </h2>
         <TraceStatusBadge status={status} />
         {forest.orphanCount > 0 && (
-          <Badge tone="warn" title="Some spans reference a parent that has not arrived or was dropped">
-            Partial trace
+          <Badge tone="warn" title={t`Some spans reference a parent that has not arrived or was dropped`}>
+            {t`Partial trace`}
           </Badge>
         )}
         <span className="flex min-w-0 items-center gap-1 font-mono text-[12px] text-ink-3">
           <span className="truncate">{traceId}</span>
-          <CopyButton text={traceId} label="Copy the trace ID" className="size-6" />
+          <CopyButton text={traceId} label={t`Copy the trace ID`} className="size-6" />
         </span>
       </div>
       <dl className="flex flex-wrap gap-x-5 gap-y-0.5 text-[12px]">
-        <Fact name="Duration">
-          {durationMs === undefined ? `${duration(Math.max(forest.lengthMs, nowMs))} so far` : duration(durationMs)}
+        <Fact name={t`Duration`}>
+          {durationMs === undefined ? t`${duration(Math.max(forest.lengthMs, nowMs))} so far` : duration(durationMs)}
         </Fact>
         {asyncWork !== undefined && (
-          <Fact name="Asynchronous work">
+          <Fact name={t`Asynchronous work`}>
             <span className={asyncWork.errors > 0 ? "text-danger" : undefined}>{asyncWorkText(asyncWork)}</span>
           </Fact>
         )}
-        <Fact name="Started">
+        <Fact name={t`Started`}>
           {root?.span !== undefined && <Timestamp ms={millisOf(root.span.start_time_unix_nano_text)} as="date" />}
         </Fact>
-        <Fact name="Spans">{forest.spanCount.toLocaleString("en-GB")}</Fact>
-        <Fact name="Services">{forest.services.length}</Fact>
-        <Fact name="Errors">{forest.errorCount}</Fact>
-        <Fact name="Depth">{forest.depth}</Fact>
+        <Fact name={t`Spans`}>{forest.spanCount.toLocaleString("en-GB")}</Fact>
+        <Fact name={t`Services`}>{forest.services.length}</Fact>
+        <Fact name={t`Errors`}>{forest.errorCount}</Fact>
+        <Fact name={t`Depth`}>{forest.depth}</Fact>
       </dl>
       <FirstFailure node={useMemo(() => firstFailure(forest), [forest])} onSelect={onSelect} />
       {isNarrow && (
@@ -81,26 +82,26 @@ export function TraceHeader({
           onClick={() => setOpen(!isOpen)}
           icon={<Ellipsis aria-hidden className="size-3.5" />}
         >
-          Copy, export, compare
+          {t`Copy, export, compare`}
         </Button>
       )}
       <div className={cn("flex flex-wrap gap-1.5", isNarrow && !isOpen && "hidden")}>
         <Button onClick={copyLink} icon={<Link2 aria-hidden className="size-3.5" />}>
-          Copy link
+          {t`Copy link`}
         </Button>
         <CopyButton
           text={async () => jsonOf((await fetchWholeTrace(traceId)).map(maskedSpan), 2)}
-          label="Copy JSON"
+          label={t`Copy JSON`}
           withText
         />
-        <CopyButton text={() => markdownOf(traceId, forest, link)} label="Copy Markdown" withText />
+        <CopyButton text={() => markdownOf(traceId, forest, link)} label={t`Copy Markdown`} withText />
         <ExportTrace traceId={traceId} />
         <Link className={BUTTON_LINK} to="/logs/{-$logId}" params={{ logId: undefined }} search={{ trace: traceId }}>
           <FileText aria-hidden className="size-3.5" />
-          Logs of this trace
+          {t`Logs of this trace`}
         </Link>
         <Button onClick={onCompare} icon={<GitCompare aria-hidden className="size-3.5" />}>
-          Compare with…
+          {t`Compare with…`}
         </Button>
         <Replay traceId={traceId} spanCount={forest.spanCount} />
       </div>
@@ -120,7 +121,7 @@ function FirstFailure({
   const reason = node.span?.status_description;
   return (
     <p className="flex min-w-0 items-baseline gap-1.5 text-[12px]">
-      <span className="shrink-0 text-ink-3">First error</span>
+      <span className="shrink-0 text-ink-3">{t`First error`}</span>
       <button
         type="button"
         className="min-h-6 shrink-0 font-mono text-accent hover:underline"

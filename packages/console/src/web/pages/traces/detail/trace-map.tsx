@@ -1,5 +1,6 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { lazy, Suspense, useMemo, useState } from "react";
+import { plural, t } from "../../../labels/translate.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 import { type Column, DataTable } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
@@ -12,22 +13,22 @@ const MapGraph = lazy(() => import("./map-graph.tsx"));
 const columns: readonly Column<GraphEdge>[] = [
   {
     key: "from",
-    header: "From",
+    header: t`From`,
     width: "minmax(8rem,1fr)",
     cell: ({ from }) => <span className="font-medium">{from}</span>,
   },
-  { key: "to", header: "To", width: "minmax(8rem,1fr)", cell: ({ to }) => <span className="font-medium">{to}</span> },
-  { key: "calls", header: "Calls", width: "5rem", align: "right", cell: ({ calls }) => calls },
+  { key: "to", header: t`To`, width: "minmax(8rem,1fr)", cell: ({ to }) => <span className="font-medium">{to}</span> },
+  { key: "calls", header: t`Calls`, width: "5rem", align: "right", cell: ({ calls }) => calls },
   {
     key: "avg",
-    header: "Average",
+    header: t`Average`,
     width: "6rem",
     align: "right",
     cell: ({ avgMs }) => <Duration ms={avgMs} className="font-mono text-[12px]" />,
   },
   {
     key: "errors",
-    header: "Errors",
+    header: t`Errors`,
     width: "5rem",
     align: "right",
     cell: ({ errors }) => <span className={errors > 0 ? "font-medium text-danger" : "text-ink-3"}>{errors}</span>,
@@ -53,10 +54,10 @@ export function TraceMap({
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="flex items-center gap-3 border-line border-b px-3 py-1.5">
         <FilterTabs
-          label="Shown as"
+          label={t`Shown as`}
           tabs={[
-            { value: "graph", label: "Graph" },
-            { value: "list", label: "List" },
+            { value: "graph", label: t`Graph` },
+            { value: "list", label: t`List` },
           ]}
           value={as}
           onChange={(next) =>
@@ -64,19 +65,20 @@ export function TraceMap({
           }
         />
         <span className="text-[12px] text-ink-3">
-          {graph.nodes.length} {graph.nodes.length === 1 ? "service" : "services"}, {graph.edges.length}{" "}
-          {graph.edges.length === 1 ? "connection" : "connections"} between them
+          {t`${plural(graph.nodes.length, "# service", "# services")}, ${plural(graph.edges.length, "# connection", "# connections")} between them`}
         </span>
       </div>
       {as === "graph" ? (
-        <Suspense fallback={<p className="p-4 text-ink-3">Loading the graph</p>}>
+        <Suspense fallback={<p className="p-4 text-ink-3">{t`Loading the graph`}</p>}>
           <MapGraph graph={graph} onOpen={onOpen} />
         </Suspense>
       ) : graph.edges.length === 0 ? (
-        <p className="p-4 text-ink-2">All spans belong to one service: {graph.nodes.map(({ id }) => id).join(", ")}.</p>
+        <p className="p-4 text-ink-2">
+          {t`All spans belong to one service: ${graph.nodes.map(({ id }) => id).join(", ")}.`}
+        </p>
       ) : (
         <DataTable
-          label="Calls between services"
+          label={t`Calls between services`}
           columns={columns}
           rows={graph.edges}
           idOf={idOf}

@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 
 /** Warnings about properties of the trace that could mislead. */
@@ -11,16 +12,16 @@ export function TraceNotes({
   readonly total: number;
 }) {
   const notes = [
-    ...(loaded < total ? [`${loaded.toLocaleString("en-GB")} of ${total.toLocaleString("en-GB")} spans loaded.`] : []),
+    ...(loaded < total ? [t`${loaded.toLocaleString("en-GB")} of ${total.toLocaleString("en-GB")} spans loaded.`] : []),
     ...(forest.orphanCount > 0
-      ? [`${forest.orphanCount} spans reference a parent that has not arrived; they are shown under “missing parent”.`]
+      ? [t`${forest.orphanCount} spans reference a parent that has not arrived; they are shown under “missing parent”.`]
       : []),
     ...(forest.hasCycle
-      ? ["Spans reference each other as parents in a cycle; it is broken at its earliest span."]
+      ? [t`Spans reference each other as parents in a cycle; it is broken at its earliest span.`]
       : []),
     ...(forest.skewedCount > 0
       ? [
-          `${forest.skewedCount} spans start before their parent in another service: the services' clocks differ. Times are shown as received.`,
+          t`${forest.skewedCount} spans start before their parent in another service: the services' clocks differ. Times are shown as received.`,
         ]
       : []),
   ];

@@ -1,4 +1,5 @@
 import { ChevronDown, ChevronRight, CircleAlert, LoaderCircle, Unplug } from "lucide-react";
+import { t } from "../../../labels/translate.ts";
 import { serviceColor } from "../../../lib/service-colors.ts";
 import { duration } from "../../../lib/time.ts";
 import type { Segment } from "../../../model/critical-path.ts";
@@ -36,7 +37,11 @@ export function SpanName({ row: { node, isContext }, isClosed, onToggle }: Water
         <button
           type="button"
           tabIndex={-1}
-          aria-label={`${isClosed ? "Expand" : "Collapse"} ${node.name}, ${node.children.length} below`}
+          aria-label={
+            isClosed
+              ? t`Expand ${node.name}, ${node.children.length} below`
+              : t`Collapse ${node.name}, ${node.children.length} below`
+          }
           onClick={(event) => {
             event.stopPropagation();
             onToggle();
@@ -50,10 +55,10 @@ export function SpanName({ row: { node, isContext }, isClosed, onToggle }: Water
         <span className="w-4 shrink-0" />
       )}
       {node.status === "error" && (
-        <CircleAlert role="img" aria-label="error" className="size-3.5 shrink-0 text-danger" />
+        <CircleAlert role="img" aria-label={t`error`} className="size-3.5 shrink-0 text-danger" />
       )}
       {node.status === "pending" && (
-        <LoaderCircle role="img" aria-label="pending" className="size-3.5 shrink-0 animate-spin text-info" />
+        <LoaderCircle role="img" aria-label={t`pending`} className="size-3.5 shrink-0 animate-spin text-info" />
       )}
       {node.span === undefined && <Unplug aria-hidden className="size-3.5 shrink-0 text-warn" />}
       <span className={cn("truncate", node.span === undefined ? "text-warn" : "font-medium")}>{node.name}</span>

@@ -1,5 +1,6 @@
 import { durationMs } from "@svc-runtime/protocol/query";
 import { ChevronsDownUp, ChevronsUpDown, Maximize, ZoomIn, ZoomOut } from "lucide-react";
+import { t } from "../../../labels/translate.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CheckBox } from "../../../ui/check-box.tsx";
@@ -36,28 +37,28 @@ export function WaterfallToolbar({
   return (
     <div
       role="toolbar"
-      aria-label="Waterfall"
+      aria-label={t`Waterfall`}
       className="flex flex-wrap items-center gap-x-2 gap-y-1.5 border-line border-b bg-surface px-3 py-1.5"
     >
       <SearchBox
-        label="Filter spans"
+        label={t`Filter spans`}
         value={search.span ?? ""}
         onChange={(span) => onSearch({ span: span || undefined })}
         className="w-44"
       />
       <CheckBox
         className="h-6"
-        label="Errors only"
+        label={t`Errors only`}
         isOn={search.errors === true}
         onChange={(errors) => onSearch({ errors: errors || undefined })}
       />
       <select
-        aria-label="Minimum duration"
+        aria-label={t`Minimum duration`}
         value={search.least === undefined ? "" : String(search.least)}
         onChange={(event) => onSearch({ least: event.target.value === "" ? undefined : Number(event.target.value) })}
         className="h-7 rounded-md border border-line bg-surface px-1.5"
       >
-        <option value="">Any duration</option>
+        <option value="">{t`Any duration`}</option>
         {MIN_DURATIONS.map((least) => (
           <option key={least} value={durationMs(least)}>
             ≥ {least}
@@ -68,12 +69,12 @@ export function WaterfallToolbar({
         )}
       </select>
       <select
-        aria-label="Service"
+        aria-label={t`Service`}
         value={search.part ?? ""}
         onChange={(event) => onSearch({ part: event.target.value || undefined })}
         className="h-7 max-w-40 rounded-md border border-line bg-surface px-1.5"
       >
-        <option value="">Any service</option>
+        <option value="">{t`Any service`}</option>
         {[...new Set([...forest.services, ...(search.part === undefined ? [] : [search.part])])].map((service) => (
           <option key={service} value={service}>
             {service}
@@ -82,7 +83,7 @@ export function WaterfallToolbar({
       </select>
       <CheckBox
         className="h-6"
-        label="Critical path"
+        label={t`Critical path`}
         isOn={search.critical === true}
         onChange={(critical) => onSearch({ critical: critical || undefined })}
       />
@@ -92,26 +93,26 @@ export function WaterfallToolbar({
       <span className="ml-auto flex items-center gap-1">
         <Button
           look="ghost"
-          aria-label="Expand all"
-          title="Expand all"
+          aria-label={t`Expand all`}
+          title={t`Expand all`}
           onClick={() => onClosed(NONE_CLOSED)}
           icon={<ChevronsUpDown aria-hidden className="size-4" />}
         />
         <Button
           look="ghost"
-          aria-label="Collapse all"
-          title="Collapse all"
+          aria-label={t`Collapse all`}
+          title={t`Collapse all`}
           onClick={() => onClosed(closedBelow(forest, 0))}
           icon={<ChevronsDownUp aria-hidden className="size-4" />}
         />
         {levels > 1 && (
           <select
-            aria-label="Expand to level"
+            aria-label={t`Expand to level`}
             value=""
             onChange={(event) => event.target.value !== "" && onClosed(closedBelow(forest, Number(event.target.value)))}
             className="h-7 rounded-md border border-line bg-surface px-1.5"
           >
-            <option value="">Level</option>
+            <option value="">{t`Level`}</option>
             {Array.from({ length: levels }, (_, at) => at + 1).map((level) => (
               <option key={level} value={level}>
                 {level + 1}
@@ -121,23 +122,23 @@ export function WaterfallToolbar({
         )}
         <Button
           look="ghost"
-          aria-label="Zoom in"
-          title="Zoom in (+)"
+          aria-label={t`Zoom in`}
+          title={t`Zoom in (+)`}
           onClick={() => onView(zoomed(range, 0.5, lengthMs))}
           icon={<ZoomIn aria-hidden className="size-4" />}
         />
         <Button
           look="ghost"
-          aria-label="Zoom out"
-          title="Zoom out (-)"
+          aria-label={t`Zoom out`}
+          title={t`Zoom out (-)`}
           disabled={view === undefined}
           onClick={() => onView(zoomed(range, 2, lengthMs))}
           icon={<ZoomOut aria-hidden className="size-4" />}
         />
         <Button
           look="ghost"
-          aria-label="Reset zoom"
-          title="Reset zoom (0)"
+          aria-label={t`Reset zoom`}
+          title={t`Reset zoom (0)`}
           disabled={view === undefined}
           onClick={() => onView(undefined)}
           icon={<Maximize aria-hidden className="size-4" />}

@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { criticalPath } from "../../../model/critical-path.ts";
 import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 import { cn } from "../../../ui/cn.ts";
@@ -142,7 +143,7 @@ export function Waterfall({
       <Minimap forest={forest} nowMs={nowMs} lengthMs={lengthMs} view={range} onView={onView} />
       <div
         role="treegrid"
-        aria-label="Spans"
+        aria-label={t`Spans`}
         aria-rowcount={rows.length + 1}
         aria-activedescendant={activeId !== undefined && placeOf.has(activeId) ? `span-${activeId}` : undefined}
         tabIndex={0}
@@ -162,12 +163,12 @@ export function Waterfall({
           {/* biome-ignore lint/a11y/useSemanticElements: see above */}
           {/* biome-ignore lint/a11y/useFocusableInteractive: it has no action */}
           <div role="columnheader" className="relative flex items-center px-3 font-medium">
-            Span
+            {t`Span`}
             {!isNarrow && <NameWidth percent={nameWidth} onChange={setNameWidth} />}
           </div>
           {/* biome-ignore lint/a11y/useSemanticElements: see above */}
           {/* biome-ignore lint/a11y/useFocusableInteractive: it has no action */}
-          <div role="columnheader" aria-label="Time" className="mr-17">
+          <div role="columnheader" aria-label={t`Time`} className="mr-17">
             <TimeRuler view={range} lengthMs={lengthMs} onView={onView} />
           </div>
         </div>

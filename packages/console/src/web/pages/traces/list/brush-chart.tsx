@@ -1,4 +1,5 @@
 import { type PointerEvent, useRef, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 
 export interface Bar {
   readonly from: number;
@@ -44,13 +45,13 @@ export function BrushChart({
       <figcaption className="flex items-baseline gap-2 text-[11px] text-ink-3">
         <span className="font-medium text-ink-2">{title}</span>
         <span className="flex-1" />
-        {`at most ${most.toLocaleString("en-GB")} per bar`}
+        {t`at most ${most.toLocaleString("en-GB")} per bar`}
       </figcaption>
       <div
         ref={box}
         role="img"
-        aria-label={`${title}: ${total.toLocaleString("en-GB")} traces from ${ends[0]} to ${ends[1]}, at most ${most.toLocaleString("en-GB")} in one bar`}
-        title="Drag to select a range"
+        aria-label={t`${title}: ${total.toLocaleString("en-GB")} traces from ${ends[0]} to ${ends[1]}, at most ${most.toLocaleString("en-GB")} in one bar`}
+        title={t`Drag to select a range`}
         className="relative flex cursor-crosshair touch-none items-end gap-px border-line border-b"
         style={{ height: CHART_HEIGHT }}
         onPointerDown={(event) => {

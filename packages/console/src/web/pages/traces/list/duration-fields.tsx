@@ -1,5 +1,6 @@
 import { durationMs } from "@svc-runtime/protocol/query";
 import { useEffect, useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import type { TraceSearch } from "../model/list-query.ts";
 
 /** Inputs for the minimum and maximum duration, e.g. `200ms` or `1.5s`. */
@@ -13,13 +14,13 @@ export function DurationFields({
   return (
     <span className="hidden items-center gap-1 xl:flex">
       <span aria-hidden className="text-ink-2">
-        Duration
+        {t`Duration`}
       </span>
-      <Field label="Minimum duration" hint="min" ms={search.min} onChange={(min) => onChange({ min })} />
+      <Field label={t`Minimum duration`} hint="min" ms={search.min} onChange={(min) => onChange({ min })} />
       <span aria-hidden className="text-ink-3">
-        to
+        {t`to`}
       </span>
-      <Field label="Maximum duration" hint="max" ms={search.max} onChange={(max) => onChange({ max })} />
+      <Field label={t`Maximum duration`} hint={t`max`} ms={search.max} onChange={(max) => onChange({ max })} />
     </span>
   );
 }
@@ -48,7 +49,7 @@ function Field({
     <input
       aria-label={label}
       aria-invalid={isInvalid}
-      title={`${label}, e.g. 200ms or 1.5s`}
+      title={t`${label}, e.g. 200ms or 1.5s`}
       placeholder={hint}
       value={text}
       onChange={(event) => setText(event.target.value)}

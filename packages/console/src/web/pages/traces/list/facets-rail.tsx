@@ -1,16 +1,17 @@
+import { t } from "../../../labels/translate.ts";
 import type { FacetsAnswer } from "../../../model/trace-types.ts";
 import { cn } from "../../../ui/cn.ts";
 import { ServiceSwatch } from "../../../ui/service-name.tsx";
 import type { TraceSearch } from "../model/list-query.ts";
 
 const FACETS = [
-  { facet: "status", key: "status", title: "Status" },
-  { facet: "service", key: "service", title: "Service" },
-  { facet: "function_id", key: "fn", title: "Function" },
-  { facet: "trigger_type", key: "trigger", title: "Trigger type" },
+  { facet: "status", key: "status", title: t`Status` },
+  { facet: "service", key: "service", title: t`Service` },
+  { facet: "function_id", key: "fn", title: t`Function` },
+  { facet: "trigger_type", key: "trigger", title: t`Trigger type` },
 ] as const;
 const MAX_SHOWN = 12;
-const WORDS: Readonly<Record<string, string>> = { ok: "OK", error: "Error", pending: "Pending" };
+const WORDS: Readonly<Record<string, string>> = { ok: "OK", error: t`Error`, pending: t`Pending` };
 
 const RAIL = "hidden w-56 shrink-0 overflow-y-auto border-line border-r bg-surface p-3 xl:block";
 
@@ -32,18 +33,18 @@ export function FacetsRail({
   readonly onChange: (change: Partial<TraceSearch>) => void;
 }) {
   return (
-    <aside aria-label="Facets" className={RAIL}>
+    <aside aria-label={t`Facets`} className={RAIL}>
       <button
         type="button"
         aria-pressed={search.failed === true}
-        title="Traces with a failed span, whatever the status of the root span"
+        title={t`Traces with a failed span, whatever the status of the root span`}
         onClick={() => onChange({ failed: search.failed === true ? undefined : true })}
         className={cn(
           "mb-3 flex min-h-6 w-full items-center rounded px-1.5 text-left hover:bg-hover",
           search.failed === true && "bg-accent-soft font-medium text-accent hover:bg-accent-soft",
         )}
       >
-        With errors
+        {t`With errors`}
       </button>
       {FACETS.map(({ facet, key, title }) => {
         const selected = search[key];
@@ -80,7 +81,7 @@ export function FacetsRail({
               ))}
             </ul>
             {values.length > MAX_SHOWN && (
-              <p className="px-1.5 text-[11px] text-ink-3">and {values.length - MAX_SHOWN} more</p>
+              <p className="px-1.5 text-[11px] text-ink-3">{t`and ${values.length - MAX_SHOWN} more`}</p>
             )}
           </section>
         );

@@ -1,5 +1,6 @@
 import { type FilterTerm, formatFilter, formatTerm, parseFilter } from "@svc-runtime/protocol/query";
 import { Eye, EyeOff, X } from "lucide-react";
+import { t } from "../../../labels/translate.ts";
 import { termOfAttrParam } from "../../../lib/attr-param.ts";
 import { duration } from "../../../lib/time.ts";
 import { cn } from "../../../ui/cn.ts";
@@ -28,15 +29,15 @@ export function FilterChips({
     search[key] === undefined ? [] : [{ key, text: `${word}:${search[key]}` }],
   );
   const bounds = [
-    ...(search.min === undefined ? [] : [{ key: "min" as const, text: `dur≥${duration(search.min)}` }]),
-    ...(search.max === undefined ? [] : [{ key: "max" as const, text: `dur≤${duration(search.max)}` }]),
+    ...(search.min === undefined ? [] : [{ key: "min" as const, text: t`dur≥${duration(search.min)}` }]),
+    ...(search.max === undefined ? [] : [{ key: "max" as const, text: t`dur≤${duration(search.max)}` }]),
   ];
-  const flags = search.failed === true ? [{ key: "failed" as const, text: "with errors" }] : [];
+  const flags = search.failed === true ? [{ key: "failed" as const, text: t`with errors` }] : [];
   // Plain words need no chips: the search box shows them.
   const typed = terms.some(({ kind, off }) => kind !== "text" || off) ? terms : [];
   if (params.length + flags.length + bounds.length + attrs.length + typed.length === 0) return null;
   return (
-    <ul aria-label="Filters" className="flex flex-wrap gap-1.5 border-line border-b bg-surface px-4 py-1.5">
+    <ul aria-label={t`Filters`} className="flex flex-wrap gap-1.5 border-line border-b bg-surface px-4 py-1.5">
       {[...params, ...flags, ...bounds].map(({ key, text }) => (
         <Chip key={key} text={text} onRemove={() => onChange({ [key]: undefined })} />
       ))}
@@ -45,7 +46,7 @@ export function FilterChips({
         return (
           <Chip
             key={param}
-            text={term === undefined ? `${param} (invalid)` : formatTerm(term)}
+            text={term === undefined ? t`${param} (invalid)` : formatTerm(term)}
             onRemove={() => onChange({ attr: attrs.length === 1 ? undefined : attrs.filter((each) => each !== param) })}
           />
         );
@@ -89,7 +90,7 @@ function Chip({
         <button
           type="button"
           aria-pressed={!isOff}
-          aria-label={`${isOff ? "Enable" : "Disable"} ${text}`}
+          aria-label={isOff ? t`Enable ${text}` : t`Disable ${text}`}
           className="flex size-6 items-center justify-center hover:bg-hover"
           onClick={onSwitch}
         >
@@ -98,7 +99,7 @@ function Chip({
       )}
       <button
         type="button"
-        aria-label={`Remove ${text}`}
+        aria-label={t`Remove ${text}`}
         className="flex size-6 items-center justify-center hover:bg-hover"
         onClick={onRemove}
       >

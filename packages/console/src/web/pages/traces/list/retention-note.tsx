@@ -1,3 +1,5 @@
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { usePolledCall } from "../../../lib/use-polled-call.ts";
 import type { StoreFigures } from "../../../model/store-figures.ts";
 import { PopoverButton } from "../../../ui/popover.tsx";
@@ -22,27 +24,24 @@ export function RetentionNote() {
         look="ghost"
         className="h-6 text-[12px]"
         opens={{
-          label: "How to keep traces longer",
+          label: t`How to keep traces longer`,
           className: "max-w-sm p-3 text-[13px] text-ink-2",
           content: () => <p>{retention.extension}</p>,
         }}
       >
-        Keep longer
+        {t`Keep longer`}
       </PopoverButton>
     </>
   );
 }
 
 function Reach({ sinceMs, failedSinceMs }: Retention) {
-  if (sinceMs === undefined) return "No trace has been evicted yet";
+  if (sinceMs === undefined) return t`No trace has been evicted yet`;
   return (
     <>
-      All traces since <Timestamp ms={sinceMs} withMs={false} /> (<Ago ms={sinceMs} />)
-      {failedSinceMs !== undefined && (
-        <>
-          , failed and slow ones since <Timestamp ms={failedSinceMs} withMs={false} />
-        </>
-      )}
+      {rich`All traces since ${<Timestamp ms={sinceMs} withMs={false} />} (${<Ago ms={sinceMs} />})`}
+      {failedSinceMs !== undefined &&
+        rich`, failed and slow ones since ${<Timestamp ms={failedSinceMs} withMs={false} />}`}
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import { clockTime, dateTime, duration, useZone } from "../../../lib/time.ts";
 import type { HistogramAnswer } from "../../../model/trace-types.ts";
 import { type Bar, BrushChart, CHART_HEIGHT } from "./brush-chart.tsx";
@@ -40,7 +41,7 @@ export function TraceCharts({
   const times = histogram.time.map(
     ({ start_ms, end_ms, count, errors }): Bar => ({
       ...{ from: start_ms, to: end_ms, count, errors },
-      label: `${moment(start_ms)} to ${moment(end_ms)}: ${count.toLocaleString("en-GB")} traces, ${errors.toLocaleString("en-GB")} with errors`,
+      label: t`${moment(start_ms)} to ${moment(end_ms)}: ${count.toLocaleString("en-GB")} traces, ${errors.toLocaleString("en-GB")} with errors`,
     }),
   );
   const durations = histogram.duration.map(
@@ -49,20 +50,20 @@ export function TraceCharts({
       to: max_ms,
       count,
       errors: 0,
-      label: `${duration(min_ms)} to ${duration(max_ms)}: ${count.toLocaleString("en-GB")} traces`,
+      label: t`${duration(min_ms)} to ${duration(max_ms)}: ${count.toLocaleString("en-GB")} traces`,
     }),
   );
   return (
     <div className={FRAME}>
       <BrushChart
-        title="Start time"
+        title={t`Start time`}
         bars={times}
         ends={[moment(first.start_ms), moment(last.end_ms)]}
         onSelect={(from, to) => onTime(Math.floor(from), Math.ceil(to))}
       />
       {shortest !== undefined && longest !== undefined && (
         <BrushChart
-          title="Duration (log scale)"
+          title={t`Duration (log scale)`}
           bars={durations}
           ends={[duration(shortest.min_ms), duration(longest.max_ms)]}
           onSelect={onDuration}

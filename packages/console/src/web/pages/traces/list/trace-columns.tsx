@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, LoaderCircle, Timer, Unplug } from "lucide-react";
+import { t } from "../../../labels/translate.ts";
 import { asyncWorkText } from "../../../model/trace-outcome.ts";
 import type { AsyncWork, TraceStatus, TraceSummary } from "../../../model/trace-types.ts";
 import { Badge } from "../../../ui/badge.tsx";
@@ -21,18 +22,18 @@ export function TraceStatusBadge({
   if (status === "error")
     return (
       <Badge tone="danger" icon={<CircleAlert aria-hidden className="size-3" />}>
-        <span className={word}>Error</span>
+        <span className={word}>{t`Error`}</span>
       </Badge>
     );
   if (status === "pending")
     return (
       <Badge tone="info" icon={<LoaderCircle aria-hidden className="size-3 animate-spin" />}>
-        <span className={word}>Pending</span>
+        <span className={word}>{t`Pending`}</span>
       </Badge>
     );
   return (
     <Badge tone="ok" icon={<CircleCheck aria-hidden className="size-3" />}>
-      <span className={word}>OK</span>
+      <span className={word}>{t`OK`}</span>
     </Badge>
   );
 }
@@ -62,13 +63,13 @@ export function traceColumns({
   return [
     {
       key: "select",
-      header: "Select",
+      header: t`Select`,
       width: "2.5rem",
       from: 1400,
       cell: ({ trace_id, root_name }) => (
         <input
           type="checkbox"
-          aria-label={`Compare ${root_name} ${shortId(trace_id)}`}
+          aria-label={t`Compare ${root_name} ${shortId(trace_id)}`}
           checked={selected.includes(trace_id)}
           onClick={(event) => event.stopPropagation()}
           onChange={() => onToggle(trace_id)}
@@ -78,7 +79,7 @@ export function traceColumns({
     },
     {
       key: "id",
-      header: "Trace ID",
+      header: t`Trace ID`,
       width: "8rem",
       from: 760,
       cell: ({ trace_id }) => (
@@ -88,7 +89,7 @@ export function traceColumns({
           </TraceLink>
           <CopyButton
             text={trace_id}
-            label={`Copy the ID ${shortId(trace_id)}`}
+            label={t`Copy the ID ${shortId(trace_id)}`}
             className="size-6 opacity-0 focus-visible:opacity-100 group-hover:opacity-100"
           />
         </span>
@@ -96,7 +97,7 @@ export function traceColumns({
     },
     {
       key: "service",
-      header: "Service",
+      header: t`Service`,
       width: "minmax(5rem,1fr)",
       from: 640,
       cell: ({ service, services }) => {
@@ -115,7 +116,7 @@ export function traceColumns({
     },
     {
       key: "name",
-      header: "Root Span",
+      header: t`Root Span`,
       width: isNarrow ? "minmax(6rem,1fr)" : "minmax(8rem,2.4fr)",
       sortable: true,
       cell: (row) => (
@@ -128,9 +129,9 @@ export function traceColumns({
             <Badge
               tone="warn"
               icon={<Unplug aria-hidden className="size-3" />}
-              title="The root span of this trace has not arrived or was dropped"
+              title={t`The root span of this trace has not arrived or was dropped`}
             >
-              Partial
+              {t`Partial`}
             </Badge>
           )}
         </span>
@@ -138,7 +139,7 @@ export function traceColumns({
     },
     {
       key: "duration",
-      header: "Duration",
+      header: t`Duration`,
       width: "5.25rem",
       align: "right",
       sortable: true,
@@ -146,13 +147,13 @@ export function traceColumns({
     },
     {
       key: "status",
-      header: "Status",
+      header: t`Status`,
       width: isNarrow ? "3rem" : "5.5rem",
       cell: ({ status }) => <TraceStatusBadge status={status} isShort={isNarrow} />,
     },
     {
       key: "spans",
-      header: "Spans",
+      header: t`Spans`,
       width: "3.75rem",
       align: "right",
       sortable: true,
@@ -161,7 +162,7 @@ export function traceColumns({
     },
     {
       key: "timestamp",
-      header: isNarrow ? "Time" : "Timestamp",
+      header: isNarrow ? t`Time` : t`Timestamp`,
       width: isNarrow ? "4rem" : "6.75rem",
       sortable: true,
       cell: ({ start_time_ms }) => (
@@ -170,7 +171,7 @@ export function traceColumns({
     },
     {
       key: "errors",
-      header: "Errors",
+      header: t`Errors`,
       width: "3.5rem",
       align: "right",
       from: 1050,
@@ -182,7 +183,7 @@ export function traceColumns({
     },
     {
       key: "bar",
-      header: "Relative",
+      header: t`Relative`,
       width: "minmax(3.5rem,0.7fr)",
       from: 1400,
       cell: ({ duration_ms, status }) => (
@@ -206,9 +207,9 @@ function AsyncBadge({ work, isShort }: { readonly work: AsyncWork; readonly isSh
     <Badge
       tone={work.errors > 0 ? "danger" : "neutral"}
       icon={<Timer aria-hidden className="size-3" />}
-      title={`Asynchronous work, after the root span ended: ${text}`}
+      title={t`Asynchronous work, after the root span ended: ${text}`}
     >
-      <span className="sr-only">Asynchronous work: </span>
+      <span className="sr-only">{t`Asynchronous work:`} </span>
       <span className={isShort ? "sr-only" : undefined}>{text}</span>
     </Badge>
   );
@@ -216,7 +217,7 @@ function AsyncBadge({ work, isShort }: { readonly work: AsyncWork; readonly isSh
 
 export function TraceDuration({ ms }: { readonly ms: number | null }) {
   return ms === null ? (
-    <span className="text-info">running</span>
+    <span className="text-info">{t`running`}</span>
   ) : (
     <Duration ms={ms} className="font-mono text-[12px]" />
   );

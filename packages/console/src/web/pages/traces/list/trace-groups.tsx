@@ -1,5 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { call } from "../../../lib/api.ts";
 import { windowOf } from "../../../lib/time-range.ts";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
@@ -20,23 +22,23 @@ interface TraceGroup {
 
 /** Attributes to group traces by. */
 export const GROUPS = [
-  { attribute: "svc.function_id", label: "Function" },
-  { attribute: "session.id", label: "Session" },
-  { attribute: "messaging.message.id", label: "Message" },
+  { attribute: "svc.function_id", label: t`Function` },
+  { attribute: "session.id", label: t`Session` },
+  { attribute: "messaging.message.id", label: t`Message` },
 ] as const;
 
 const columns: readonly Column<TraceGroup>[] = [
   {
     key: "value",
-    header: "Value",
+    header: t`Value`,
     width: "minmax(10rem,3fr)",
     cell: ({ label }) => <span className="font-medium">{label}</span>,
   },
-  { key: "traces", header: "Traces", width: "5rem", align: "right", cell: ({ trace_ids }) => trace_ids.length },
-  { key: "spans", header: "Spans", width: "5rem", align: "right", from: 640, cell: ({ span_count }) => span_count },
+  { key: "traces", header: t`Traces`, width: "5rem", align: "right", cell: ({ trace_ids }) => trace_ids.length },
+  { key: "spans", header: t`Spans`, width: "5rem", align: "right", from: 640, cell: ({ span_count }) => span_count },
   {
     key: "errors",
-    header: "Errors",
+    header: t`Errors`,
     width: "5rem",
     align: "right",
     cell: ({ error_count }) => (
@@ -45,11 +47,11 @@ const columns: readonly Column<TraceGroup>[] = [
       </span>
     ),
   },
-  { key: "first", header: "First", width: "7rem", from: 900, cell: ({ first_seen_ms }) => <Ago ms={first_seen_ms} /> },
-  { key: "last", header: "Last", width: "7rem", from: 640, cell: ({ last_seen_ms }) => <Ago ms={last_seen_ms} /> },
+  { key: "first", header: t`First`, width: "7rem", from: 900, cell: ({ first_seen_ms }) => <Ago ms={first_seen_ms} /> },
+  { key: "last", header: t`Last`, width: "7rem", from: 640, cell: ({ last_seen_ms }) => <Ago ms={last_seen_ms} /> },
   {
     key: "over",
-    header: "Period",
+    header: t`Period`,
     width: "6rem",
     align: "right",
     from: 900,
@@ -91,15 +93,14 @@ export function TraceGroups({
       error={query.error}
       retry={() => void query.refetch()}
       empty={groups.length === 0}
-      filtered={{ what: `No trace in this time range has the attribute ${attribute}.`, clear: onClear }}
-      emptyState={<EmptyState title="No groups" />}
+      filtered={{ what: t`No trace in this time range has the attribute ${attribute}.`, clear: onClear }}
+      emptyState={<EmptyState title={t`No groups`} />}
     >
       <p className="border-line border-b px-4 py-1.5 text-ink-2">
-        All traces in this time range with the attribute <code>{attribute}</code>. Groups ignore the other filters and
-        the end of the range.
+        {rich`All traces in this time range with the attribute ${<code>{attribute}</code>}. Groups ignore the other filters and the end of the range.`}
       </p>
       <DataTable
-        label="Groups of traces"
+        label={t`Groups of traces`}
         columns={columns}
         rows={groups}
         idOf={({ value }) => value}

@@ -4,6 +4,8 @@ import { GitCompare } from "lucide-react";
 import { Suspense, useMemo, useState } from "react";
 import { SavedViews } from "../../../app/saved-views.tsx";
 import { usePlace } from "../../../app/use-place.ts";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { attrParam } from "../../../lib/attr-param.ts";
 import { lazyExtra } from "../../../lib/lazy-extra.ts";
 import { useCompletion } from "../../../lib/use-completion.ts";
@@ -86,12 +88,12 @@ export default function TracesList() {
   const filtered = filterText(search);
   return (
     <Page
-      title="Traces"
+      title={t`Traces`}
       count={traces.loaded ? total : undefined}
       controls={
         <>
           <SearchBox
-            label="Filter traces, e.g. duration>1s"
+            label={t`Filter traces, e.g. duration>1s`}
             complete={complete}
             value={search.q ?? ""}
             onChange={(q) => change({ q: q || undefined }, true)}
@@ -106,14 +108,14 @@ export default function TracesList() {
             <Suspense>
               <ImportButton isShort />
             </Suspense>
-            <label className="flex items-center gap-1.5 text-ink-2" title="Show the engine's own traces">
+            <label className="flex items-center gap-1.5 text-ink-2" title={t`Show the engine's own traces`}>
               <input
                 type="checkbox"
                 checked={search.system === true}
                 onChange={(event) => change({ system: event.target.checked || undefined })}
                 className="size-4 accent-accent"
               />
-              System
+              {t`System`}
             </label>
           </MoreTools>
         </>
@@ -154,7 +156,7 @@ export default function TracesList() {
           filtered={
             filtered === undefined
               ? undefined
-              : { what: `No trace matches ${filtered}.`, clear: () => change(NO_FILTERS) }
+              : { what: t`No trace matches ${filtered}.`, clear: () => change(NO_FILTERS) }
           }
           emptyState={<NoTraces />}
         >
@@ -183,7 +185,7 @@ export default function TracesList() {
                   className="-translate-x-1/2 absolute bottom-4 left-1/2 z-20 rounded-full shadow-pop"
                   onClick={traces.showWaiting}
                 >
-                  Show {traces.waiting} new or changed
+                  {t`Show ${traces.waiting} new or changed`}
                 </Button>
               )}
               <div
@@ -191,7 +193,7 @@ export default function TracesList() {
                 onScrollCapture={(event) => setAtTop((event.target as HTMLElement).scrollTop < TOP)}
               >
                 <DataTable
-                  label="Traces"
+                  label={t`Traces`}
                   columns={columns}
                   rows={traces.rows}
                   idOf={({ trace_id }) => trace_id}
@@ -229,8 +231,8 @@ function ListStatus({ traces }: { readonly traces: Traces }) {
       <p role="status">{statusText({ ...traces, shown: traces.rows.length })}</p>
       <RetentionNote />
       {traces.isCutShort && traces.loadMore !== undefined && (
-        <Button onClick={traces.loadMore} title="Continue where the search stopped">
-          Continue search
+        <Button onClick={traces.loadMore} title={t`Continue where the search stopped`}>
+          {t`Continue search`}
         </Button>
       )}
     </div>
@@ -250,7 +252,7 @@ function CompareBar({
   return (
     <div className="flex items-center gap-2 border-line border-b bg-accent-soft px-4 py-1">
       <span className="flex-1">
-        {second === undefined ? "Select a second trace to compare" : "Two traces selected"}
+        {second === undefined ? t`Select a second trace to compare` : t`Two traces selected`}
       </span>
       {second !== undefined && (
         <Button
@@ -258,10 +260,10 @@ function CompareBar({
           icon={<GitCompare aria-hidden className="size-3.5" />}
           onClick={() => onCompare(first, second)}
         >
-          Compare
+          {t`Compare`}
         </Button>
       )}
-      <Button onClick={onCancel}>Cancel</Button>
+      <Button onClick={onCancel}>{t`Cancel`}</Button>
     </div>
   );
 }
@@ -276,14 +278,14 @@ function GroupBy({
   const isOther = value !== undefined && !GROUPS.some(({ attribute }) => attribute === value);
   return (
     <label className="flex items-center gap-1.5 text-ink-2">
-      <span className="max-sm:sr-only">Group</span>
+      <span className="max-sm:sr-only">{t`Group`}</span>
       <select
-        aria-label="Group by"
+        aria-label={t`Group by`}
         value={value ?? ""}
         onChange={(event) => onChange(event.target.value || undefined)}
         className="h-7 rounded-md border border-line bg-surface px-1.5 text-ink"
       >
-        <option value="">None</option>
+        <option value="">{t`None`}</option>
         {GROUPS.map(({ attribute, label }) => (
           <option key={attribute} value={attribute}>
             {label}
@@ -297,12 +299,12 @@ function GroupBy({
 
 function NoTraces() {
   return (
-    <EmptyState title="No traces yet" snippet={greet(usePlace())}>
-      A trace is one request with all the calls that it caused. Call a function, e.g. that of the{" "}
-      <Link to="/" className="text-accent underline">
-        first worker
-      </Link>
-      , or send a request, and its trace appears here within a second.
+    <EmptyState title={t`No traces yet`} snippet={greet(usePlace())}>
+      {rich`A trace is one request with all the calls that it caused. Call a function, e.g. that of the ${(
+        <Link to="/" className="text-accent underline">
+          {t`first worker`}
+        </Link>
+      )}, or send a request, and its trace appears here within a second.`}
     </EmptyState>
   );
 }

@@ -1,4 +1,6 @@
 import { Link } from "@tanstack/react-router";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { ApiFailure } from "../../../lib/api.ts";
 import { EmptyState } from "../../../ui/data-region.tsx";
 
@@ -13,17 +15,16 @@ export function isNotStored(error: Error | null): boolean {
 export function TracesNotStored() {
   return (
     <EmptyState
-      title="Traces are not stored"
+      title={t`Traces are not stored`}
       snippet={
         "workers:\n  - name: svc-observability\n    config:\n      exporter: memory   # or both: stores and exports"
       }
     >
-      The module svc-observability is off or only exports spans. Set its <code>exporter</code> to <code>memory</code> or{" "}
-      <code>both</code>. The{" "}
+      {rich`The module svc-observability is off or only exports spans. Set its ${<code>exporter</code>} to ${<code>memory</code>} or ${<code>both</code>}. The`}{" "}
       <Link to="/config" search={{ section: "otel" }} className="text-accent underline">
-        Config page
+        {t`Config page`}
       </Link>{" "}
-      shows the current setting.
+      {t`shows the current setting.`}
     </EmptyState>
   );
 }

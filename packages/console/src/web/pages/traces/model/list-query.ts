@@ -8,6 +8,7 @@ import {
   traceQueryOf,
 } from "@svc-runtime/protocol/query";
 import type { SearchOf } from "../../../app/search.ts";
+import { t } from "../../../labels/translate.ts";
 import { termOfAttrParam } from "../../../lib/attr-param.ts";
 import { windowOf } from "../../../lib/time-range.ts";
 
@@ -91,7 +92,7 @@ export const NO_FILTERS = {
 export function filterText(search: TraceSearch): string | undefined {
   const parts = (Object.keys(NO_FILTERS) as (keyof typeof NO_FILTERS)[]).flatMap((key) => {
     const value = search[key];
-    if (key === "failed" && value === true) return ["with errors"];
+    if (key === "failed" && value === true) return [t`with errors`];
     if (value === undefined || (key === "range" && value === "all")) return [];
     return [key === "q" ? String(value) : `${key} ${Array.isArray(value) ? value.join(", ") : String(value)}`];
   });
@@ -102,7 +103,7 @@ export function filterText(search: TraceSearch): string | undefined {
 const SORTS: Readonly<Record<string, string>> = {
   timestamp: "start_time",
   duration: "duration",
-  name: "name",
+  name: t`name`,
   spans: "spans",
 };
 

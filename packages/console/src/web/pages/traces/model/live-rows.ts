@@ -1,3 +1,4 @@
+import { plural, t } from "../../../labels/translate.ts";
 import type { TraceSummary } from "../../../model/trace-types.ts";
 
 /** Maximum number of rows in the list. */
@@ -52,9 +53,11 @@ export function statusText(list: {
   readonly isCutShort: boolean;
   readonly isLoadingMore: boolean;
 }): string {
-  if (list.isLoadingMore) return list.isCutShort ? "Searching" : "Loading more";
-  if (!list.isCutShort) return `${list.shown} of ${list.total}${list.totalIsLowerBound ? " or more" : ""} traces`;
-  const found =
-    list.shown === 0 ? "No trace matches so far" : `${list.shown} ${list.shown === 1 ? "trace" : "traces"} so far`;
-  return `${found}: the search was stopped because it took too long`;
+  if (list.isLoadingMore) return list.isCutShort ? t`Searching` : t`Loading more`;
+  if (!list.isCutShort)
+    return list.totalIsLowerBound
+      ? t`${list.shown} of ${list.total} or more traces`
+      : t`${list.shown} of ${list.total} traces`;
+  const found = list.shown === 0 ? t`No trace matches so far` : plural(list.shown, "# trace so far", "# traces so far");
+  return t`${found}: the search was stopped because it took too long`;
 }

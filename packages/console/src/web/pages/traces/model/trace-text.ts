@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import { duration } from "../../../lib/time.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
 import { asyncWorkText, outcomeOf } from "../../../model/trace-outcome.ts";
@@ -9,9 +10,9 @@ const MAX_MARKDOWN_SPANS = 500;
 export function markdownOf(traceId: string, forest: TraceForest, link: string): string {
   const { root } = forest;
   const { durationMs, asyncWork } = outcomeOf(forest);
-  const later = asyncWork === undefined ? "" : `, asynchronous work ${asyncWorkText(asyncWork)}`;
+  const later = asyncWork === undefined ? "" : t`, asynchronous work ${asyncWorkText(asyncWork)}`;
   const lines = [
-    `**${inline(root?.name ?? traceId)}** (${inline(root?.service ?? "")}): ${durationMs === undefined ? "running" : duration(durationMs)}${later}, ${forest.spanCount} spans, ${forest.errorCount} errors`,
+    t`**${inline(root?.name ?? traceId)}** (${inline(root?.service ?? "")}): ${durationMs === undefined ? "running" : duration(durationMs)}${later}, ${forest.spanCount} spans, ${forest.errorCount} errors`,
     "",
     `Trace [\`${traceId}\`](${link})`,
     "",
@@ -27,7 +28,7 @@ export function markdownOf(traceId: string, forest: TraceForest, link: string): 
       `${"  ".repeat(node.depth)}- ${inline(node.name)}${node.service === "" ? "" : ` (${inline(node.service)})`}${took}${failed}`,
     );
   }
-  if (forest.nodes.length > MAX_MARKDOWN_SPANS) lines.push(`- … ${forest.nodes.length - MAX_MARKDOWN_SPANS} more`);
+  if (forest.nodes.length > MAX_MARKDOWN_SPANS) lines.push(t`- … ${forest.nodes.length - MAX_MARKDOWN_SPANS} more`);
   return `${lines.join("\n")}\n`;
 }
 

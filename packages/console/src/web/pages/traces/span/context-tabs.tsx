@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { t } from "../../../labels/translate.ts";
 import type { SpanLink } from "../../../model/trace-types.ts";
 import { useShown } from "../../../ui/reveal-secrets.tsx";
 import { Field, Fields, linkClass } from "./fields.tsx";
@@ -7,7 +8,7 @@ import { AttributeValue } from "./tags-tab.tsx";
 /** The baggage that was propagated with the trace context. */
 export function BaggageTab({ baggage }: { readonly baggage: Readonly<Record<string, string>> }) {
   const entries = Object.entries(baggage);
-  if (entries.length === 0) return <p className="p-3 text-ink-2">This span has no baggage.</p>;
+  if (entries.length === 0) return <p className="p-3 text-ink-2">{t`This span has no baggage.`}</p>;
   return (
     <Fields>
       {entries.map(([key, value]) => (

@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import { attributeOf, type StoredSpan } from "../../../model/trace-types.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { ScrollArea } from "../../../ui/scroll-area.tsx";
@@ -25,7 +26,7 @@ export function errorsOf(span: StoredSpan): readonly SpanError[] {
   return [
     {
       type,
-      message: span.status_description ?? "The span failed without a message.",
+      message: span.status_description ?? t`The span failed without a message.`,
       stack: undefined,
       atMs: undefined,
     },
@@ -33,7 +34,7 @@ export function errorsOf(span: StoredSpan): readonly SpanError[] {
 }
 
 export function ErrorsTab({ errors }: { readonly errors: readonly SpanError[] }) {
-  if (errors.length === 0) return <p className="p-3 text-ink-2">No error was recorded in this span.</p>;
+  if (errors.length === 0) return <p className="p-3 text-ink-2">{t`No error was recorded in this span.`}</p>;
   return (
     <ol className="flex flex-col gap-3 p-3">
       {errors.map(({ type, message, stack, atMs }, at) => (
@@ -44,13 +45,13 @@ export function ErrorsTab({ errors }: { readonly errors: readonly SpanError[] })
             {atMs !== undefined && <Timestamp ms={atMs} className="ml-auto font-mono text-[11px] text-ink-3" />}
             <CopyButton
               text={[`${type}: ${message}`, stack].filter((part) => part !== undefined).join("\n")}
-              label="Copy the error"
+              label={t`Copy the error`}
               className="size-6"
             />
           </p>
           <p className="mt-1 whitespace-pre-wrap break-words">{message}</p>
           {stack !== undefined && (
-            <ScrollArea label="Stack trace" className="mt-2 max-h-96 rounded-md bg-raised p-2">
+            <ScrollArea label={t`Stack trace`} className="mt-2 max-h-96 rounded-md bg-raised p-2">
               <pre>{stack}</pre>
             </ScrollArea>
           )}

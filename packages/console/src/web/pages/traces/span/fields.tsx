@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { t } from "../../../labels/translate.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 
 /** List of names and values. */
@@ -21,7 +22,7 @@ export function Field({
       <dt className="pt-0.5 text-ink-3">{name}</dt>
       <dd className="flex min-w-0 items-start gap-1">
         <span className="min-w-0 break-words pt-0.5">{children}</span>
-        {copy !== undefined && <CopyButton text={copy} label={`Copy ${name}`} className="-my-0.5 size-6" />}
+        {copy !== undefined && <CopyButton text={copy} label={t`Copy ${name}`} className="-my-0.5 size-6" />}
       </dd>
     </>
   );

@@ -1,4 +1,6 @@
 import { Link } from "@tanstack/react-router";
+import { rich } from "../../../labels/rich.ts";
+import { t } from "../../../labels/translate.ts";
 import { endOf, type SpanNode, selfTimeMs, type TraceForest } from "../../../model/span-forest.ts";
 import { attributeOf, type StoredSpan } from "../../../model/trace-types.ts";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
@@ -23,40 +25,40 @@ export function InfoTab({
   const siblings = parent?.children ?? forest.roots;
   return (
     <Fields>
-      <Field name="Span name" copy={span.name}>
+      <Field name={t`Span name`} copy={span.name}>
         {span.name}
       </Field>
-      <Field name="Service">
+      <Field name={t`Service`}>
         <Link
           to="/traces/{-$traceId}/{-$spanId}"
           params={{ traceId: undefined, spanId: undefined }}
           search={{ service: span.service_name }}
           className={linkClass}
-          title="Traces of this service"
+          title={t`Traces of this service`}
         >
           {span.service_name}
         </Link>
       </Field>
-      <Field name="Duration">
+      <Field name={t`Duration`}>
         <Duration ms={endOf(node, nowMs) - node.startMs} className="font-mono" />
-        {node.endMs === undefined && <span className="ml-1.5 text-info">so far</span>}
+        {node.endMs === undefined && <span className="ml-1.5 text-info">{t`so far`}</span>}
       </Field>
-      <Field name="Status">
+      <Field name={t`Status`}>
         <TraceStatusBadge status={node.status} />
         {span.status_description !== undefined && <span className="ml-2 text-danger">{span.status_description}</span>}
       </Field>
-      <Field name="Trace ID" copy={span.trace_id}>
+      <Field name={t`Trace ID`} copy={span.trace_id}>
         <code>{span.trace_id}</code>
       </Field>
-      <Field name="Span ID" copy={span.span_id}>
+      <Field name={t`Span ID`} copy={span.span_id}>
         <code>{span.span_id}</code>
       </Field>
-      <Field name="Parent">
+      <Field name={t`Parent`}>
         {span.parent_span_id === null ? (
-          "none: this is a root span"
+          t`none: this is a root span`
         ) : parent?.span === undefined ? (
           <>
-            <code>{span.parent_span_id}</code> <span className="text-warn">not received</span>
+            <code>{span.parent_span_id}</code> <span className="text-warn">{t`not received`}</span>
           </>
         ) : (
           <Link
@@ -69,33 +71,30 @@ export function InfoTab({
           </Link>
         )}
       </Field>
-      <Field name="Kind">
+      <Field name={t`Kind`}>
         {span.kind}
-        {span.internal && <span className="text-ink-3">, internal to the engine</span>}
+        {span.internal && <span className="text-ink-3">{t`, internal to the engine`}</span>}
       </Field>
-      <Field name="Started">
+      <Field name={t`Started`}>
         <Timestamp ms={span.start_time_ms} as="date" />{" "}
-        <span className="text-ink-3">
-          (<Duration ms={node.startMs} /> into the trace)
-        </span>
+        <span className="text-ink-3">{rich`(${<Duration ms={node.startMs} />} into the trace)`}</span>
       </Field>
-      <Field name="Self time">
+      <Field name={t`Self time`}>
         <Duration ms={selfTimeMs(node, nowMs)} className="font-mono" />{" "}
-        <span className="text-ink-3">without its children</span>
+        <span className="text-ink-3">{t`without its children`}</span>
       </Field>
-      <Field name="Position">
-        level {node.depth + 1} of {forest.depth}, {siblings.indexOf(node) + 1} of {siblings.length} siblings,{" "}
-        {node.children.length} children
+      <Field name={t`Position`}>
+        {t`level ${node.depth + 1} of ${forest.depth}, ${siblings.indexOf(node) + 1} of ${siblings.length} siblings, ${node.children.length} children`}
       </Field>
       {functionId !== undefined && (
-        <Field name="Function">
+        <Field name={t`Function`}>
           <Link to="/functions/{-$functionId}" params={{ functionId }} className={linkClass}>
             {functionId}
           </Link>
         </Field>
       )}
       {functionId !== undefined && invocationId !== undefined && (
-        <Field name="Invocation" copy={invocationId}>
+        <Field name={t`Invocation`} copy={invocationId}>
           <Link
             to="/functions/{-$functionId}"
             params={{ functionId }}
@@ -107,14 +106,14 @@ export function InfoTab({
         </Field>
       )}
       {span.worker_id !== null && (
-        <Field name="Worker" copy={span.worker_id}>
+        <Field name={t`Worker`} copy={span.worker_id}>
           <Link to="/workers/{-$workerId}" params={{ workerId: span.worker_id }} className={linkClass}>
             <code>{span.worker_id}</code>
           </Link>
         </Field>
       )}
       {span.instrumentation_scope_name !== undefined && (
-        <Field name="Scope">
+        <Field name={t`Scope`}>
           {span.instrumentation_scope_name} {span.instrumentation_scope_version}
         </Field>
       )}

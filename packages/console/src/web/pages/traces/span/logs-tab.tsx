@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { t } from "../../../labels/translate.ts";
 import { ApiFailure, call } from "../../../lib/api.ts";
 import { duration } from "../../../lib/time.ts";
 import type { TraceForest } from "../../../model/span-forest.ts";
@@ -30,8 +31,8 @@ export function LogsTab({ span, forest }: { readonly span: StoredSpan; readonly 
   return (
     <div className="flex flex-col gap-4 p-3">
       <section>
-        <h3 className="mb-1 font-medium text-[12px] text-ink-3">Events</h3>
-        {span.events.length === 0 && <p className="text-ink-2">This span has no events.</p>}
+        <h3 className="mb-1 font-medium text-[12px] text-ink-3">{t`Events`}</h3>
+        {span.events.length === 0 && <p className="text-ink-2">{t`This span has no events.`}</p>}
         <ol className="flex flex-col gap-2">
           {span.events.map((event, at) => (
             <EventItem
@@ -88,14 +89,14 @@ function CorrelatedLogs({ span }: { readonly span: StoredSpan }) {
   return (
     <section>
       <h3 className="mb-1 flex items-center font-medium text-[12px] text-ink-3">
-        Log entries
+        {t`Log entries`}
         <Link
           to="/logs/{-$logId}"
           params={{ logId: undefined }}
           search={{ trace: span.trace_id, span: span.span_id }}
           className="ml-auto text-accent hover:underline"
         >
-          Open in Logs
+          {t`Open in Logs`}
         </Link>
       </h3>
       {query.error !== null && (
@@ -104,9 +105,9 @@ function CorrelatedLogs({ span }: { readonly span: StoredSpan }) {
           {query.error.message}
         </p>
       )}
-      {query.isPending && <p className="text-ink-3">Loading the log entries</p>}
+      {query.isPending && <p className="text-ink-3">{t`Loading the log entries`}</p>}
       {query.data !== undefined && query.data.logs.length === 0 && (
-        <p className="text-ink-2">Nothing was logged in this span.</p>
+        <p className="text-ink-2">{t`Nothing was logged in this span.`}</p>
       )}
       <ol className="flex flex-col divide-y divide-line/60">
         {query.data?.logs.map((log) => (
@@ -125,7 +126,7 @@ function CorrelatedLogs({ span }: { readonly span: StoredSpan }) {
         ))}
       </ol>
       {query.data !== undefined && query.data.total > query.data.logs.length && (
-        <p className="text-ink-3">and {query.data.total - query.data.logs.length} more</p>
+        <p className="text-ink-3">{t`and ${query.data.total - query.data.logs.length} more`}</p>
       )}
     </section>
   );

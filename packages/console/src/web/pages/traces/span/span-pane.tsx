@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { t } from "../../../labels/translate.ts";
 import { call } from "../../../lib/api.ts";
 import type { SpanNode, TraceForest } from "../../../model/span-forest.ts";
 import type { LeanSpan, StoredSpan } from "../../../model/trace-types.ts";
@@ -36,7 +37,7 @@ export default function SpanPane({
       error={error}
       retry={retry}
       empty={span === null}
-      emptyState={<EmptyState title="Span not found">It was evicted for newer spans.</EmptyState>}
+      emptyState={<EmptyState title={t`Span not found`}>{t`It was evicted for newer spans.`}</EmptyState>}
     >
       {span !== undefined && span !== null && <WholeSpan {...rest} span={span} />}
     </DataRegion>
@@ -61,35 +62,35 @@ function WholeSpan({ node, span, forest, nowMs, tab, onTab }: SpanPaneProps & { 
   const { isRevealed, button } = useReveal(hasSecrets);
   const copied = (): StoredSpan => (isRevealed ? span : maskedSpan(span));
   const tabs = [
-    { value: "info", label: "Info", content: <InfoTab node={node} span={span} forest={forest} nowMs={nowMs} /> },
+    { value: "info", label: t`Info`, content: <InfoTab node={node} span={span} forest={forest} nowMs={nowMs} /> },
     {
       value: "tags",
-      label: "Tags",
+      label: t`Tags`,
       count: span.attributes.length,
       content: <TagsTab key={span.span_id} span={span} />,
     },
-    { value: "logs", label: "Logs", content: <LogsTab span={span} forest={forest} /> },
-    { value: "errors", label: "Errors", count: errors.length, content: <ErrorsTab errors={errors} /> },
+    { value: "logs", label: t`Logs`, content: <LogsTab span={span} forest={forest} /> },
+    { value: "errors", label: t`Errors`, count: errors.length, content: <ErrorsTab errors={errors} /> },
     {
       value: "baggage",
-      label: "Baggage",
+      label: t`Baggage`,
       count: Object.keys(span.baggage).length,
       content: <BaggageTab baggage={span.baggage} />,
     },
     ...(span.links.length === 0
       ? []
-      : [{ value: "links", label: "Links", count: span.links.length, content: <LinksTab links={span.links} /> }]),
+      : [{ value: "links", label: t`Links`, count: span.links.length, content: <LinksTab links={span.links} /> }]),
   ];
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex flex-wrap gap-1.5 px-3 py-2">
-        <CopyButton text={() => jsonOf(copied(), 2)} label="Copy JSON" withText />
-        <CopyButton text={() => spanMarkdown(copied())} label="Copy Markdown" withText />
+        <CopyButton text={() => jsonOf(copied(), 2)} label={t`Copy JSON`} withText />
+        <CopyButton text={() => spanMarkdown(copied())} label={t`Copy Markdown`} withText />
         {button}
       </div>
       <RevealArea isRevealed={isRevealed}>
         <Tabs
-          label="Span"
+          label={t`Span`}
           tabs={tabs}
           value={tabs.some(({ value }) => value === tab) ? (tab ?? "info") : "info"}
           onChange={onTab}

@@ -2,6 +2,7 @@ import { isSecretName } from "@svc-runtime/protocol/secrets";
 import { Link } from "@tanstack/react-router";
 import { CircleMinus, CirclePlus } from "lucide-react";
 import { useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { attrParam } from "../../../lib/attr-param.ts";
 import { bytes } from "../../../lib/time.ts";
 import type { Attribute, StoredSpan } from "../../../model/trace-types.ts";
@@ -26,18 +27,18 @@ export function TagsTab({ span }: { readonly span: StoredSpan }) {
     .filter(isWanted);
   return (
     <div className="flex flex-col gap-2 p-3">
-      <SearchBox label="Search tags" value={q} onChange={setQ} hotkey={undefined} />
+      <SearchBox label={t`Search tags`} value={q} onChange={setQ} hotkey={undefined} />
       <AttributeList
-        title="Attributes"
+        title={t`Attributes`}
         attributes={own}
         prefix="attr."
-        nothing={q === "" ? "This span has no attributes." : "No attribute matches."}
+        nothing={q === "" ? t`This span has no attributes.` : t`No attribute matches.`}
       />
       <AttributeList
-        title="Resource"
+        title={t`Resource`}
         attributes={resource}
         prefix="resource."
-        nothing={q === "" ? "This span has no resource attributes." : "No resource attribute matches."}
+        nothing={q === "" ? t`This span has no resource attributes.` : t`No resource attribute matches.`}
       />
     </div>
   );
@@ -88,18 +89,18 @@ function AttributeItem({
         {!isMasked && (
           <>
             <FilterLink
-              label={`Traces where ${name} is this`}
+              label={t`Traces where ${name} is this`}
               param={attrParam(termOf(field, text, false))}
               icon={<CirclePlus aria-hidden className="size-3.5" />}
             />
             <FilterLink
-              label={`Traces where ${name} is not this`}
+              label={t`Traces where ${name} is not this`}
               param={attrParam(termOf(field, text, true))}
               icon={<CircleMinus aria-hidden className="size-3.5" />}
             />
           </>
         )}
-        <CopyButton text={shown} label={`Copy ${name}`} className="size-6" />
+        <CopyButton text={shown} label={t`Copy ${name}`} className="size-6" />
       </span>
     </li>
   );
@@ -141,9 +142,9 @@ export function AttributeValue({ name, text }: { readonly name: string; readonly
   return (
     <span className="whitespace-pre-wrap break-words pt-0.5 font-mono text-[12px]">
       {text === "" ? (
-        <span className="text-ink-3">(empty)</span>
+        <span className="text-ink-3">{t`(empty)`}</span>
       ) : shown.length > MAX_SHOWN ? (
-        `${shown.slice(0, MAX_SHOWN)}… (${bytes(shown.length)}; copy it to get the full value)`
+        t`${shown.slice(0, MAX_SHOWN)}… (${bytes(shown.length)}; copy it to get the full value)`
       ) : (
         shown
       )}

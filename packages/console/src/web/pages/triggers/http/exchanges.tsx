@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { HttpTestResult } from "../../../../contract/api.ts";
+import { t } from "../../../labels/translate.ts";
 import { bytes } from "../../../lib/time.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
@@ -23,11 +24,11 @@ export function Exchanges({
   if (latest === undefined) return null;
   const shown = exchanges.find(({ id }) => id === selectedId) ?? latest;
   return (
-    <section aria-label="Response" className="flex flex-col gap-2 border-line border-t pt-3">
+    <section aria-label={t`Response`} className="flex flex-col gap-2 border-line border-t pt-3">
       <Response key={shown.id} exchange={shown} />
       {exchanges.length > 1 && (
         <details>
-          <summary className="cursor-pointer text-ink-2">The last {exchanges.length} requests</summary>
+          <summary className="cursor-pointer text-ink-2">{t`The last ${exchanges.length} requests`}</summary>
           <ol className="flex flex-col pt-1">
             {exchanges.map((exchange) => (
               <li key={exchange.id} className="flex items-center gap-2 border-line/60 border-b py-0.5">
@@ -47,9 +48,9 @@ export function Exchanges({
                   look="ghost"
                   className="h-6"
                   onClick={() => onEdit(exchange)}
-                  title="Load this request into the tester"
+                  title={t`Load this request into the tester`}
                 >
-                  Edit
+                  {t`Edit`}
                 </Button>
               </li>
             ))}
@@ -61,10 +62,10 @@ export function Exchanges({
 }
 
 const STATES: Readonly<Record<Exchange["state"], { readonly label: string; readonly tone: Tone }>> = {
-  running: { label: "Running", tone: "info" },
-  answered: { label: "Answered", tone: "neutral" },
-  cancelled: { label: "Cancelled", tone: "neutral" },
-  failed: { label: "No response", tone: "danger" },
+  running: { label: t`Running`, tone: "info" },
+  answered: { label: t`Answered`, tone: "neutral" },
+  cancelled: { label: t`Cancelled`, tone: "neutral" },
+  failed: { label: t`No response`, tone: "danger" },
 };
 
 function StatusBadge({ exchange: { state, result } }: { readonly exchange: Exchange }) {
@@ -86,7 +87,7 @@ function Response({ exchange }: { readonly exchange: Exchange }) {
   return (
     <>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <h4 className="font-medium">Response</h4>
+        <h4 className="font-medium">{t`Response`}</h4>
         <span role="status">
           <StatusBadge exchange={exchange} />
         </span>
@@ -103,7 +104,7 @@ function Response({ exchange }: { readonly exchange: Exchange }) {
             search={{ view: "waterfall" }}
             className="text-accent underline"
           >
-            Trace
+            {t`Trace`}
           </Link>
         )}
       </div>
@@ -112,7 +113,9 @@ function Response({ exchange }: { readonly exchange: Exchange }) {
           {failure.message}
         </p>
       )}
-      {state === "cancelled" && <p className="text-ink-2">The request was cancelled before the response arrived.</p>}
+      {state === "cancelled" && (
+        <p className="text-ink-2">{t`The request was cancelled before the response arrived.`}</p>
+      )}
       {result !== undefined && (
         <>
           <Body result={result} />
@@ -131,9 +134,9 @@ function Elapsed({ sinceMs }: { readonly sinceMs: number }) {
 function Headers({ result }: { readonly result: HttpTestResult }) {
   return (
     <details open>
-      <summary className="cursor-pointer text-ink-2">Headers ({result.headers.length})</summary>
+      <summary className="cursor-pointer text-ink-2">{t`Headers (${result.headers.length})`}</summary>
       <table className="w-full text-left font-mono text-[12px]">
-        <caption className="sr-only">Headers of the response</caption>
+        <caption className="sr-only">{t`Headers of the response`}</caption>
         <tbody>
           {result.headers.map(([name, value], at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a header may come twice with one value
@@ -152,15 +155,15 @@ function Headers({ result }: { readonly result: HttpTestResult }) {
 
 function Body({ result }: { readonly result: HttpTestResult }) {
   const shown = useMemo(() => bodyOf(result), [result]);
-  const cut = result.truncated ? <p className="text-warn">The body is truncated.</p> : null;
-  if (shown.kind === "empty") return cut ?? <p className="text-ink-2">No body.</p>;
+  const cut = result.truncated ? <p className="text-warn">{t`The body is truncated.`}</p> : null;
+  if (shown.kind === "empty") return cut ?? <p className="text-ink-2">{t`No body.`}</p>;
   if (shown.kind === "image") {
     return (
       <>
         {cut}
         <img
           src={shown.url}
-          alt="The response's body"
+          alt={t`The response's body`}
           className="max-h-80 max-w-full self-start rounded-md border border-line bg-raised"
         />
         <Download base64={shown.base64} />
@@ -171,7 +174,7 @@ function Body({ result }: { readonly result: HttpTestResult }) {
     return (
       <>
         {cut}
-        <ScrollArea label="Bytes of the body" className="max-h-80 rounded-md bg-raised p-2">
+        <ScrollArea label={t`Bytes of the body`} className="max-h-80 rounded-md bg-raised p-2">
           <pre>{hexDump(shown.base64)}</pre>
         </ScrollArea>
         <Download base64={shown.base64} />
@@ -181,9 +184,9 @@ function Body({ result }: { readonly result: HttpTestResult }) {
   return (
     <>
       {cut}
-      {shown.kind === "html" && <p className="text-ink-2">HTML, shown as source.</p>}
+      {shown.kind === "html" && <p className="text-ink-2">{t`HTML, shown as source.`}</p>}
       {/* JsonView shows other text as it is. */}
-      <JsonView text={shown.text} name="the body" openTo={3} />
+      <JsonView text={shown.text} name={t`the body`} openTo={3} />
     </>
   );
 }
@@ -199,7 +202,7 @@ function Download({ base64 }: { readonly base64: string }) {
   };
   return (
     <div>
-      <Button onClick={save}>Download</Button>
+      <Button onClick={save}>{t`Download`}</Button>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import { useState } from "react";
+import { t } from "../../../labels/translate.ts";
 import { Button } from "../../../ui/button.tsx";
 import { INPUT } from "../../../ui/input-class.ts";
 import { PopoverButton } from "../../../ui/popover.tsx";
@@ -26,12 +27,12 @@ export function HeaderPresetsMenu(props: PresetsProps) {
       look="ghost"
       className="h-6 px-1.5"
       opens={{
-        label: "Header presets",
+        label: t`Header presets`,
         className: "flex max-h-96 w-80 flex-col gap-1 overflow-auto",
         content: (close) => <Presets {...props} onClose={close} />,
       }}
     >
-      Presets
+      {t`Presets`}
     </PopoverButton>
   );
 }
@@ -63,7 +64,7 @@ function Presets({ rows, onChange, onClose }: PresetsProps & { readonly onClose:
               <Button
                 look="ghost"
                 className="h-6 w-6"
-                aria-label={`Delete the preset ${preset.name}`}
+                aria-label={t`Delete the preset ${preset.name}`}
                 onClick={() => {
                   deletePreset(preset.name);
                   setSaved(savedPresets());
@@ -85,8 +86,8 @@ function Presets({ rows, onChange, onClose }: PresetsProps & { readonly onClose:
         }}
       >
         <input
-          aria-label="Name of the new preset"
-          placeholder="Save the headers as"
+          aria-label={t`Name of the new preset`}
+          placeholder={t`Save the headers as`}
           className={`${INPUT} min-w-0 flex-1`}
           value={name}
           onChange={(event) => setName(event.target.value)}
@@ -95,16 +96,16 @@ function Presets({ rows, onChange, onClose }: PresetsProps & { readonly onClose:
           type="submit"
           disabledReason={
             isEmpty
-              ? "No header to save; credentials are never stored"
+              ? t`No header to save; credentials are never stored`
               : name.trim() === ""
-                ? "Enter a name"
+                ? t`Enter a name`
                 : undefined
           }
         >
-          Save
+          {t`Save`}
         </Button>
       </form>
-      <p className="text-[11px] text-ink-3">Stored in this browser, without credentials.</p>
+      <p className="text-[11px] text-ink-3">{t`Stored in this browser, without credentials.`}</p>
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import type { Row } from "./http-request.ts";
 
 /** Headers that are added together. */
@@ -7,18 +8,18 @@ export interface HeaderPreset {
 }
 
 export const BUILT_IN: readonly HeaderPreset[] = [
-  { name: "Accept JSON", headers: [["accept", "application/json"]] },
-  { name: "No cache", headers: [["cache-control", "no-cache"]] },
-  { name: "If unchanged", headers: [["if-none-match", '"etag"']] },
+  { name: t`Accept JSON`, headers: [["accept", "application/json"]] },
+  { name: t`No cache`, headers: [["cache-control", "no-cache"]] },
+  { name: t`If unchanged`, headers: [["if-none-match", '"etag"']] },
   {
-    name: "CORS preflight",
+    name: t`CORS preflight`,
     headers: [
       ["origin", "http://localhost:3000"],
       ["access-control-request-method", "POST"],
       ["access-control-request-headers", "content-type"],
     ],
   },
-  { name: "Idempotency key", headers: [["idempotency-key", "key-1"]] },
+  { name: t`Idempotency key`, headers: [["idempotency-key", "key-1"]] },
 ];
 
 const KEY = "svc.header-presets";

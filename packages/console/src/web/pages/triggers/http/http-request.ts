@@ -1,3 +1,4 @@
+import { t } from "../../../labels/translate.ts";
 import { quotedWord } from "../../../lib/shell-word.ts";
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const;
@@ -111,7 +112,7 @@ export function requestOf(
   const invalid = headers.find(
     ([name, value]) => !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || /[\r\n\0]/.test(value),
   );
-  if (invalid !== undefined) return { problem: `${JSON.stringify(invalid[0])} is not a valid header` };
+  if (invalid !== undefined) return { problem: t`${JSON.stringify(invalid[0])} is not a valid header` };
   const has = (name: string): boolean => headers.some(([given]) => given.toLowerCase() === name);
   const authorization = authorizationOf(draft.auth);
   if (authorization !== undefined && !has("authorization")) headers.push(["authorization", authorization]);
@@ -121,14 +122,14 @@ export function requestOf(
     try {
       JSON.parse(draft.body);
     } catch (error) {
-      return { problem: `The body is not JSON: ${(error as Error).message}. Select Text to send it unchanged` };
+      return { problem: t`The body is not JSON: ${(error as Error).message}. Select Text to send it unchanged` };
     }
   }
   if (
     draft.timeoutMs !== "" &&
     !(/^\d{1,6}$/.test(draft.timeoutMs) && Number(draft.timeoutMs) >= 1 && Number(draft.timeoutMs) <= 600_000)
   ) {
-    return { problem: "The timeout must be from 1 to 600000 milliseconds" };
+    return { problem: t`The timeout must be from 1 to 600000 milliseconds` };
   }
   return {
     request: {
@@ -152,7 +153,7 @@ function pathOf(
       continue;
     }
     const value = Object.hasOwn(params, segment.name) ? (params[segment.name] ?? "") : "";
-    if (value === "") return { problem: `Enter a value for ${segment.kind === "tail" ? "*" : ":"}${segment.name}` };
+    if (value === "") return { problem: t`Enter a value for ${segment.kind === "tail" ? "*" : ":"}${segment.name}` };
     parts.push(
       segment.kind === "tail" ? value.split("/").map(encodeURIComponent).join("/") : encodeURIComponent(value),
     );

@@ -1,6 +1,7 @@
 import { Ban, Send } from "lucide-react";
 import { useEffect, useMemo } from "react";
 import { useHello, useWriteRefusal } from "../../../app/use-hello.tsx";
+import { t } from "../../../labels/translate.ts";
 import { useHotkey } from "../../../lib/hotkeys.ts";
 import { useFunctions } from "../../../lib/use-functions.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
@@ -39,7 +40,7 @@ export default function HttpTester({
   const send = (): void => {
     if (request !== undefined && refusal === undefined && !isRunning) void httpTests.send(trigger.id, request);
   };
-  useHotkey("mod+Enter", "Send the request", send, "Triggers");
+  useHotkey("mod+Enter", t`Send the request`, send, t`Triggers`);
   if (draft === undefined || session === undefined) return null;
   const allowed = METHODS.filter((method) =>
     siblings.some(
@@ -49,21 +50,21 @@ export default function HttpTester({
   const problem = built !== undefined && "problem" in built ? built.problem : undefined;
   const url = `${base}${request?.path ?? pattern}`;
   return (
-    <section aria-label="Request" className="flex flex-col gap-3">
-      <h3 className="font-medium">Try it</h3>
+    <section aria-label={t`Request`} className="flex flex-col gap-3">
+      <h3 className="font-medium">{t`Try it`}</h3>
       <div className="flex items-center gap-2">
         <select
-          aria-label="Method"
+          aria-label={t`Method`}
           className={`${INPUT} font-semibold`}
           value={draft.method}
           onChange={(event) => httpTests.change(trigger.id, { method: event.target.value as Method })}
         >
-          <optgroup label="Methods with a route">
+          <optgroup label={t`Methods with a route`}>
             {allowed.map((method) => (
               <option key={method}>{method}</option>
             ))}
           </optgroup>
-          <optgroup label="Methods without a route">
+          <optgroup label={t`Methods without a route`}>
             {METHODS.filter((method) => !allowed.includes(method)).map((method) => (
               <option key={method}>{method}</option>
             ))}
@@ -72,7 +73,7 @@ export default function HttpTester({
         <code className="min-w-0 flex-1 truncate rounded-md bg-raised px-2 py-1" title={url}>
           {url}
         </code>
-        <CopyButton text={url} label="Copy the URL" />
+        <CopyButton text={url} label={t`Copy the URL`} />
       </div>
       {pathParameters(pattern).map(({ name, isTail }) => (
         <label key={name} className="flex items-center gap-2 text-ink-2">
@@ -83,7 +84,7 @@ export default function HttpTester({
           <input
             className={`${INPUT} min-w-0 flex-1 font-mono text-[12px] text-ink`}
             value={draft.params[name] ?? ""}
-            placeholder={isTail ? "the rest of the path" : "value"}
+            placeholder={isTail ? t`the rest of the path` : t`value`}
             spellCheck={false}
             onChange={(event) =>
               httpTests.change(trigger.id, { params: { ...draft.params, [name]: event.target.value } })
@@ -92,14 +93,14 @@ export default function HttpTester({
         </label>
       ))}
       <RowsEditor
-        title="Query parameters"
-        what="query parameter"
+        title={t`Query parameters`}
+        what={t`query parameter`}
         rows={draft.query}
         onChange={(query) => httpTests.change(trigger.id, { query })}
       />
       <RowsEditor
-        title="Headers"
-        what="header"
+        title={t`Headers`}
+        what={t`header`}
         rows={draft.headers}
         onChange={(headers) => httpTests.change(trigger.id, { headers })}
         tools={
@@ -121,19 +122,19 @@ export default function HttpTester({
           disabledReason={refusal ?? problem}
           isPending={isRunning}
           onClick={send}
-          title="Send (⌘/Ctrl-Enter)"
+          title={t`Send (⌘/Ctrl-Enter)`}
           icon={<Send aria-hidden className="size-3.5" />}
         >
-          Send
+          {t`Send`}
         </Button>
         {isRunning && (
           <Button onClick={() => httpTests.cancel(trigger.id)} icon={<Ban aria-hidden className="size-3.5" />}>
-            Cancel
+            {t`Cancel`}
           </Button>
         )}
-        {request !== undefined && <CopyButton text={() => curlOf(request, base)} label="Copy as curl" withText />}
+        {request !== undefined && <CopyButton text={() => curlOf(request, base)} label={t`Copy as curl`} withText />}
         <label className="flex items-center gap-1.5 text-ink-2">
-          Timeout, ms
+          {t`Timeout, ms`}
           <input
             className={`${INPUT} w-20 text-right tabular-nums`}
             inputMode="numeric"

@@ -1,13 +1,14 @@
+import { t } from "../../../labels/translate.ts";
 import { INPUT } from "../../../ui/input-class.ts";
 import { JsonEditor } from "../../../ui/json-editor.tsx";
 import type { Auth, BodyKind, HttpDraft } from "./http-request.ts";
 import { RowsEditor } from "./rows-editor.tsx";
 
 const BODY_KINDS: readonly { readonly value: BodyKind; readonly label: string }[] = [
-  { value: "json", label: "JSON" },
-  { value: "text", label: "Text" },
-  { value: "form", label: "Form" },
-  { value: "none", label: "None" },
+  { value: "json", label: t`JSON` },
+  { value: "text", label: t`Text` },
+  { value: "form", label: t`Form` },
+  { value: "none", label: t`None` },
 ];
 
 export function BodyEditor({
@@ -24,7 +25,7 @@ export function BodyEditor({
   return (
     <div className="flex flex-col gap-1">
       <label className="flex items-center gap-2">
-        <span className="font-medium text-ink-2">Body</span>
+        <span className="font-medium text-ink-2">{t`Body`}</span>
         <select
           className={INPUT}
           value={draft.bodyKind}
@@ -39,7 +40,7 @@ export function BodyEditor({
       </label>
       {draft.bodyKind === "json" && (
         <JsonEditor
-          label="JSON body"
+          label={t`JSON body`}
           value={draft.body}
           schema={schema}
           onChange={(body) => onChange({ body })}
@@ -49,7 +50,7 @@ export function BodyEditor({
       )}
       {draft.bodyKind === "text" && (
         <textarea
-          aria-label="Text body"
+          aria-label={t`Text body`}
           className="min-h-20 rounded-md border border-line-strong/60 bg-surface p-2 font-mono text-[12px]"
           value={draft.body}
           spellCheck={false}
@@ -57,7 +58,7 @@ export function BodyEditor({
         />
       )}
       {draft.bodyKind === "form" && (
-        <RowsEditor title="Fields" what="field" rows={draft.form} onChange={(form) => onChange({ form })} />
+        <RowsEditor title={t`Fields`} what={t`field`} rows={draft.form} onChange={(form) => onChange({ form })} />
       )}
     </div>
   );
@@ -73,23 +74,23 @@ export function AuthEditor({ auth, onChange }: { readonly auth: Auth; readonly o
   return (
     <div className="flex flex-wrap items-center gap-2">
       <label className="flex items-center gap-2">
-        <span className="font-medium text-ink-2">Authorization</span>
+        <span className="font-medium text-ink-2">{t`Authorization`}</span>
         <select
           className={INPUT}
           value={auth.kind}
           onChange={(event) => onChange(first[event.target.value as Auth["kind"]])}
         >
-          <option value="none">None</option>
-          <option value="bearer">Bearer token</option>
-          <option value="basic">Basic</option>
+          <option value="none">{t`None`}</option>
+          <option value="bearer">{t`Bearer token`}</option>
+          <option value="basic">{t`Basic`}</option>
         </select>
       </label>
       {auth.kind === "bearer" && (
         <input
           type="password"
           autoComplete="off"
-          aria-label="Token"
-          placeholder="token"
+          aria-label={t`Token`}
+          placeholder={t`token`}
           className={`${INPUT} min-w-0 flex-1`}
           value={auth.token}
           onChange={(event) => onChange({ ...auth, token: event.target.value })}
@@ -98,8 +99,8 @@ export function AuthEditor({ auth, onChange }: { readonly auth: Auth; readonly o
       {auth.kind === "basic" && (
         <>
           <input
-            aria-label="User"
-            placeholder="user"
+            aria-label={t`User`}
+            placeholder={t`user`}
             autoComplete="off"
             className={`${INPUT} w-32 min-w-0 flex-1`}
             value={auth.user}
@@ -108,8 +109,8 @@ export function AuthEditor({ auth, onChange }: { readonly auth: Auth; readonly o
           <input
             type="password"
             autoComplete="off"
-            aria-label="Password"
-            placeholder="password"
+            aria-label={t`Password`}
+            placeholder={t`password`}
             className={`${INPUT} w-32 min-w-0 flex-1`}
             value={auth.password}
             onChange={(event) => onChange({ ...auth, password: event.target.value })}

@@ -1,5 +1,6 @@
 import { Plus, X } from "lucide-react";
 import type { ReactNode } from "react";
+import { t } from "../../../labels/translate.ts";
 import { Button } from "../../../ui/button.tsx";
 import { INPUT } from "../../../ui/input-class.ts";
 import type { Row } from "./http-request.ts";
@@ -30,11 +31,11 @@ export function RowsEditor({
         <Button
           look="ghost"
           className="h-6 px-1.5"
-          aria-label={`Add a ${what}`}
+          aria-label={t`Add a ${what}`}
           onClick={() => onChange([...rows, { id: --lastId, name: "", value: "", on: true }])}
           icon={<Plus aria-hidden className="size-3.5" />}
         >
-          Add
+          {t`Add`}
         </Button>
         {tools}
       </div>
@@ -43,22 +44,22 @@ export function RowsEditor({
           <input
             type="checkbox"
             className="size-3.5"
-            aria-label={`Send the ${what} ${row.name || at + 1}`}
+            aria-label={t`Send the ${what} ${row.name || at + 1}`}
             checked={row.on}
             onChange={(event) => set(row.id, { on: event.target.checked })}
           />
           <input
             className={`${INPUT} w-2/5 min-w-0 font-mono text-[12px]`}
-            aria-label={`Name of the ${what} ${at + 1}`}
-            placeholder="name"
+            aria-label={t`Name of the ${what} ${at + 1}`}
+            placeholder={t`name`}
             value={row.name}
             spellCheck={false}
             onChange={(event) => set(row.id, { name: event.target.value })}
           />
           <input
             className={`${INPUT} min-w-0 flex-1 font-mono text-[12px]`}
-            aria-label={`Value of the ${what} ${at + 1}`}
-            placeholder="value"
+            aria-label={t`Value of the ${what} ${at + 1}`}
+            placeholder={t`value`}
             value={row.value}
             spellCheck={false}
             onChange={(event) => set(row.id, { value: event.target.value })}
@@ -66,7 +67,7 @@ export function RowsEditor({
           <Button
             look="ghost"
             className="h-6 w-6"
-            aria-label={`Remove the ${what} ${row.name || at + 1}`}
+            aria-label={t`Remove the ${what} ${row.name || at + 1}`}
             onClick={() => onChange(rows.filter(({ id }) => id !== row.id))}
             icon={<X aria-hidden className="size-3.5" />}
           />
