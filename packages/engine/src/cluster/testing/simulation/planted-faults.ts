@@ -35,8 +35,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "acknowledged-early",
     what: "A job is acknowledged before it is appended.",
     file: "modules/queue/start-queue-core.js",
-    text: "return added;",
-    replacement: "added.catch(() => {}); return jobs.map(({ id }) => ({ id, duplicate: false }));",
+    text: "const take = this.#takeOfAdded(jobs);",
+    replacement: `this.store.call("add", { jobs }, { bytes, mark: { takes: this.#takes } }).catch(() => {});
+        return jobs.map(({ id }) => ({ id, duplicate: false }));`,
   },
   {
     name: "jobs-not-returned",
