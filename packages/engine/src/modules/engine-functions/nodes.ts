@@ -111,8 +111,10 @@ export function provideNodeListing(
           all: reports,
         }),
       );
-      for (const name of missing) rows.push(silent(name));
-      for (const { name, run, goneAtMs, reason } of sources?.gone() ?? [])
+      const gone = sources?.gone() ?? [];
+      // A node may have gone while it was asked.
+      for (const name of missing) if (!gone.some((node) => node.name === name)) rows.push(silent(name));
+      for (const { name, run, goneAtMs, reason } of gone)
         rows.push({ name, run, self: false, state: "gone", reason, gone_at_ms: goneAtMs, report: null });
       return { nodes: rows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)) };
     },
