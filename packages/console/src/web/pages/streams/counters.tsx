@@ -19,7 +19,7 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
     <dl
       tabIndex={0}
       aria-label={t`Counters`}
-      className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2 max-sm:grid max-sm:grid-cols-4 max-sm:gap-x-3"
+      className="flex gap-x-6 gap-y-1 overflow-x-auto border-line border-b bg-surface px-4 py-2 max-sm:grid max-sm:grid-cols-[repeat(4,auto)] max-sm:justify-between max-sm:gap-x-3"
     >
       <Counter
         name={t`Total`}
