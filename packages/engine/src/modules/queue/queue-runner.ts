@@ -176,8 +176,10 @@ export class QueueRunner {
    * now. The caller must send it at once and call `follow`.
    */
   takeOfAdded(functionIds: readonly (string | undefined)[]): TakeOfAdded | undefined {
+    // An ordinary take decides about jobs that may wait already. While one is under way, its jobs may get all free slots.
+    if (this.#fetching || this.#mayHave || this.#isHeldBack || this.#cancelPause !== undefined) return undefined;
     const limit = Math.min(functionIds.length, this.#freeSlots);
-    if (limit <= 0 || this.#cancelPause !== undefined || functionIds.some((id) => this.isAway(id))) return undefined;
+    if (limit <= 0 || functionIds.some((id) => this.isAway(id))) return undefined;
     const requestedAt = this.#parts.clock.monotonic();
     // Ordinary takes look for jobs of restricted principals.
     const input = this.#takeInput({ limit, restrictedLimit: 0 });

@@ -204,6 +204,43 @@ describe("a queue", () => {
     expect(held.calls.map(({ data }) => data)).toEqual([0, 1, 2, 3, 4]);
   });
 
+  it("runs no job beyond its concurrency that is added while others are taken", async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const calls: string[] = [];
+    const around = (store: QueueStore): QueueStore => ({
+      ...store,
+      async call(name, input, options) {
+        calls.push(name);
+        if (name === "take" && calls.includes("done")) await released;
+        return store.call(name, input, options);
+      },
+    });
+    running = await queueEngine({ q: { concurrency: 1 } }, { around });
+    const { engine, core, add, until } = running;
+    const worker = await engine.connectWorker();
+    const held = heldHandler();
+    worker.serve("work", held.handle);
+    await until("it is there", () => engine.directory.functionById("work") !== undefined);
+    await add("work", 1, { queue: "q" });
+    await until("the first one runs", () => held.calls.length === 1);
+    await add("work", 2, { queue: "q" });
+    held.calls[0]?.settle();
+    await until("the next one is being taken", () => calls.lastIndexOf("take") > calls.indexOf("done"));
+    await add("work", 3, { queue: "q" });
+    release();
+    await until("the second one runs", () => held.calls.length === 2);
+    expect(await core.counts("q")).toMatchObject({ active: 1, waiting: 1 });
+    for (const n of [1, 2]) {
+      await until("it runs", () => held.calls.length > n);
+      held.calls[n]?.settle();
+    }
+    await until("all are done", async () => (await core.counts("q")).done === 3);
+    expect(held.calls.map(({ data }) => data)).toEqual([1, 2, 3]);
+  });
+
   it("keeps the order inside a group over a retry, while other groups go on (gap 5) (Q-6)", async () => {
     const { engine, core, clock, add, until } = await start({ q: { backoff_ms: 1_000 } });
     const worker = await engine.connectWorker();

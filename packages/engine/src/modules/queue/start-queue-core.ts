@@ -22,7 +22,7 @@ import type {
 import { QueueRunner, type TakeOfAdded } from "./queue-runner.ts";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
 import type { AddedJob, NewJob, QueueCounts } from "./store/job.ts";
-import type { JobProcedures, QueueStore } from "./store/queue-store.ts";
+import type { AddAndTakeInput, AddAndTakeOutput, JobProcedures, QueueStore } from "./store/queue-store.ts";
 import { subscriptionOfQueue } from "./topics/queue-name.ts";
 
 /** When it is tried again to return the jobs of runs that are gone, in milliseconds. */
@@ -385,9 +385,7 @@ class Core implements QueueCore {
         break;
       case "addAndTake":
         for (const { expiresInMs } of applied.input.jobs) if (expiresInMs !== undefined) this.#expiry.note(expiresInMs);
-        // The runner of an own take gets its outcome.
-        if (!applied.isOwn && applied.output.taken.jobs.length < applied.input.jobs.length)
-          this.#runners.get(applied.input.take.queue)?.wake();
+        this.#wakeForRest(applied);
         break;
       case "done":
       case "drop":
@@ -422,6 +420,12 @@ class Core implements QueueCore {
         if (applied.output > 0) this.#wakeAll();
         break;
     }
+  }
+
+  /** Wakes the runner if the take did not get all jobs that were added with it. */
+  #wakeForRest({ input, output }: { readonly input: AddAndTakeInput; readonly output: AddAndTakeOutput }): void {
+    const taken = new Set(output.taken.jobs.map(({ id }) => id));
+    if (input.jobs.some(({ id }) => !taken.has(id))) this.#runners.get(input.take.queue)?.wake();
   }
 
   /** `takes`: number of the last take that was asked for before the job was added. */

@@ -61,6 +61,16 @@ export interface TakeOutput {
   readonly nextDueMs: number | undefined;
 }
 
+export interface AddAndTakeInput {
+  readonly jobs: readonly NewJob[];
+  readonly take: TakeInput;
+}
+
+export interface AddAndTakeOutput {
+  readonly added: readonly AddedJob[];
+  readonly taken: TakeOutput;
+}
+
 export interface CompleteOutput {
   readonly queue: string;
   /** The next job of the group may run, now or when it is due. */
@@ -113,10 +123,7 @@ export type JobProcedures = {
    * Like `add`, then `take`. Jobs that the take gets at once are stored as leased: they are never written as waiting.
    * All jobs are of the take's queue. Refuses with `queue_full`.
    */
-  readonly addAndTake: Write<
-    { readonly jobs: readonly NewJob[]; readonly take: TakeInput },
-    { readonly added: readonly AddedJob[]; readonly taken: TakeOutput }
-  >;
+  readonly addAndTake: Write<AddAndTakeInput, AddAndTakeOutput>;
   readonly take: Write<TakeInput, TakeOutput>;
   /** Returns whether a take may get a job. */
   readonly hasJobs: Read<TakeInput, HasJobsOutput>;

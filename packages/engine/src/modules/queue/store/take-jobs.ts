@@ -1,7 +1,7 @@
 import type { Database } from "../../../store/driver.ts";
 import { read, type StoreTime, write } from "../../../store/procedures.ts";
 import type { AddJob } from "./add-job.ts";
-import type { AddedJob, LeasedJob, NewJob } from "./job.ts";
+import type { LeasedJob, NewJob } from "./job.ts";
 import {
   AFTER_A_DURATION,
   AT_AN_INSTANT,
@@ -13,7 +13,7 @@ import {
   orUndefined,
   READY,
 } from "./job-table.ts";
-import type { HasJobsOutput, JobProcedures, TakeInput, TakeOutput } from "./queue-store.ts";
+import type { AddAndTakeInput, AddAndTakeOutput, HasJobsOutput, JobProcedures, TakeInput, TakeOutput } from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
 
 /** Maximum delayed jobs made ready per call. The next call continues. */
@@ -152,7 +152,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
     return { ...output, more: more || !isComplete, nextDueMs: nextDueMs(queue) };
   }
 
-  function addAndTake(added: readonly NewJob[], input: TakeInput): { added: readonly AddedJob[]; taken: TakeOutput } {
+  function addAndTake({ jobs: added, take: input }: AddAndTakeInput): AddAndTakeOutput {
     const queue = jobs.queues.find(input.queue);
     if (queue === undefined || !takesAll(added, queue, input))
       return { added: added.map((job) => add(job)), taken: take(input) };
@@ -242,7 +242,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable, time: Sto
   }
 
   return {
-    addAndTake: write(({ jobs: added, take: input }) => addAndTake(added, input)),
+    addAndTake: write(addAndTake),
     take: write(take),
     hasJobs: read(hasJobs),
   } satisfies Pick<JobProcedures, "addAndTake" | "take" | "hasJobs">;
