@@ -1,8 +1,11 @@
 import type { Request } from "../thread-messages.ts";
 import { fromJson } from "./entry-json.ts";
 
-/** Version of the format of entries. A replica stops at an entry of a newer version. */
-export const ENTRY_VERSION = 1;
+/**
+ * Version of the format of entries and of the procedures that they name. A replica stops at an entry of a newer version,
+ * because its content would differ from then on. 2: the queue's `addAndTake`.
+ */
+export const ENTRY_VERSION = 2;
 
 /** The first line of an entry, as JSON. The rest is the JSON of its requests, or a part of it. */
 export interface EntryHeader {

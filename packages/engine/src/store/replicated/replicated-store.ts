@@ -246,6 +246,11 @@ export class ReplicatedStore<Procedures extends ProcedureTable> implements Store
     const former = this.#membership.members;
     this.#membership = membership;
     this.#reportGone(former);
+    const { own } = membership;
+    if (this.#isJoined && own !== "member" && own !== undefined) {
+      this.#noteExpelled(own);
+      return;
+    }
     if (!hasMissed || !this.#isJoined || this.#end !== undefined) return;
     // Listeners would not know what they do not know. A new store reads everything anew.
     const reason = "the replica restarted before it had reported writes of other engines; this engine must join again";
