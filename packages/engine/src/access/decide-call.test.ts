@@ -60,6 +60,11 @@ describe("a call of a restricted connection (gap 56)", () => {
     expect(decide("d::x", grants)).toBeDefined();
   });
 
+  it("lists the engines of a cluster only where that is named or it administers the engine", () => {
+    expect(decide("engine::nodes::list", role({}), ['match("*")'])).toContain("administers the engine");
+    expect(decide("engine::nodes::list", role({ admin: true }), [])).toBeUndefined();
+  });
+
   it("reads and deletes log entries, which tell of everybody, only where they are named or it administers the engine", () => {
     expect(decide("engine::logs::list", role({}), ['match("*")'])).toContain("administers the engine");
     expect(decide("engine::logs::list", role({ admin: true }), [])).toBeUndefined();

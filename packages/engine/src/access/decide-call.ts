@@ -40,6 +40,8 @@ const ADMINISTRATION = [
   "svc::queue::discard_message",
   "iii::queue::discard_message",
   "engine::logs::",
+  // Addresses, versions and load of all engines.
+  "engine::nodes::",
   // Alerts compare and show figures of all principals.
   "engine::alerts::",
   "engine::traces::clear",
