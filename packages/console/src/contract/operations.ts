@@ -9,6 +9,7 @@ export const READS: ReadonlySet<string> = new Set([
   "engine::functions::info",
   "engine::workers::list",
   "engine::workers::info",
+  "engine::nodes::list",
   "engine::triggers::list",
   "engine::trigger-types::list",
   "engine::triggers::info",

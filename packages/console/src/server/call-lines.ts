@@ -51,7 +51,7 @@ export async function sendCallLines(
         const data = await traces.record(id, () =>
           link.call(id, JSON.stringify(payload), { timeoutMs, signal: closed }),
         );
-        write(`{"at":${at},"ok":true,"data":${data}}`);
+        write(answerLine(at, data));
       } catch (thrown) {
         const { code, message, details } = CallError.from(thrown);
         write(JSON.stringify({ at, ok: false, error: { code, message, details } satisfies ApiError }));
@@ -59,4 +59,9 @@ export async function sendCallLines(
     }),
   );
   output.end();
+}
+
+/** Line breaks of a JSON text are between its tokens, and become spaces. Those inside strings are escaped. */
+export function answerLine(at: number, json: string): string {
+  return `{"at":${at},"ok":true,"data":${json.replace(/[\r\n]+/g, " ")}}`;
 }

@@ -5,6 +5,7 @@ import { startTestEngine, type TestEngine } from "@svc-runtime/engine/test-kit";
 import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Hello, HttpTestResult, Probe } from "../contract/api.ts";
+import { answerLine } from "./call-lines.ts";
 import { MAX_ANSWER_BYTES } from "./http-test.ts";
 import { dataOf, errorOf, type TestConsole, testConsole } from "./running-console.test-support.ts";
 
@@ -153,6 +154,12 @@ describe("several calls in one request", () => {
       { at: 1, ok: true, data: { text: "two\nlines" } },
       { at: 2, ok: false, error: { code: expect.any(String), message: expect.any(String) } },
     ]);
+  });
+
+  it("have one line each, also if their answer is JSON of several lines", () => {
+    const line = answerLine(3, '{\r\n  "text": "two\\nlines",\n  "list": [\n1\n]\n}');
+    expect(line).not.toMatch(/[\r\n]/);
+    expect(JSON.parse(line)).toEqual({ at: 3, ok: true, data: { text: "two\nlines", list: [1] } });
   });
 
   it("are rejected together if one may change something, or if there are too many", async () => {

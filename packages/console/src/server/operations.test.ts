@@ -9,6 +9,10 @@ it("lists only functions of the engine as reads, because a worker could register
   expect([...READS].filter((id) => !functions.has(id))).toEqual([]);
 });
 
+it("lists all listings of the engine as reads", () => {
+  expect([...functions].filter((id) => id.startsWith("engine::") && id.endsWith("::list") && !READS.has(id))).toEqual([]);
+});
+
 it("lists no function as a read whose name indicates a change", () => {
   const verbs =
     /::(?:\w+_)?(?:set|delete|clear|update|create|purge|discard|redrive|enqueue|emit|publish|pause|resume|restart|import|trigger|silence|register)\w*$/;
