@@ -31,9 +31,15 @@ function takeParameter(): string | undefined {
   return value;
 }
 
+/** Returns undefined if the text is not a catalogue. */
 function parse(text: string | undefined): Translations | undefined {
   try {
-    return text === undefined ? undefined : JSON.parse(text);
+    const found: unknown = JSON.parse(text ?? "null");
+    const isText = (value: unknown): boolean => typeof value === "string";
+    const isTexts = (value: unknown): value is object => typeof value === "object" && value !== null;
+    const isTranslation = (value: unknown): boolean =>
+      isText(value) || (isTexts(value) && Object.values(value).every(isText));
+    return isTexts(found) && Object.values(found).every(isTranslation) ? (found as Translations) : undefined;
   } catch {
     return undefined;
   }
@@ -44,7 +50,8 @@ function byKey(named: Translations): ReadonlyMap<string, Translation> {
   return new Map(
     Object.entries(named).map(([key, translation]) => {
       const names: readonly string[] = key.match(/\{\w+\}/g) ?? [];
-      const numbered = (text: string): string => text.replace(/\{\w+\}/g, (name) => `{${names.indexOf(name)}}`);
+      const numbered = (text: string): string =>
+        text.replace(/\{\w+\}/g, (name) => (names.includes(name) ? `{${names.indexOf(name)}}` : name));
       return [
         numbered(key),
         typeof translation === "string"
@@ -66,8 +73,10 @@ export async function updateCatalogue(): Promise<boolean> {
     storage?.removeItem(LABELS_KEY);
     return stored !== undefined;
   }
-  if (!/^[a-z]{2,3}(?:-[A-Za-z]{2,8})?$/.test(wanted)) return false;
+  if (!/^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/.test(wanted)) return false;
   try {
+    // Throws if the tag is invalid.
+    new Intl.PluralRules(wanted);
     const response = await fetch(`/labels/${wanted}.json`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const text = await response.text();
     if (!response.ok || parse(text) === undefined || text === stored) return false;

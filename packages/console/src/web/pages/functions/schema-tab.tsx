@@ -18,10 +18,16 @@ export default function SchemaTab({ item }: { readonly item: FunctionItem }) {
       )}
       <SchemaSection
         title={t`Input`}
+        empty={t`No schema. Set it with requestFormat in TypeScript, or with type hints in Python.`}
         schema={item.request_format}
         note={item.validated ? t`The engine rejects inputs that do not match.` : undefined}
       />
-      <SchemaSection title={t`Result`} schema={item.response_format} note={undefined} />
+      <SchemaSection
+        title={t`Result`}
+        schema={item.response_format}
+        note={undefined}
+        empty={t`No schema. Set it with responseFormat in TypeScript, or with type hints in Python.`}
+      />
     </div>
   );
 }
@@ -30,10 +36,13 @@ function SchemaSection({
   title,
   schema,
   note,
+  empty,
 }: {
   readonly title: string;
   readonly schema: unknown;
   readonly note: string | undefined;
+  /** Shown without a schema. */
+  readonly empty: string;
 }) {
   const fields = useMemo(() => schemaFields(schema), [schema]);
   const root = asSchema(schema);
@@ -42,11 +51,7 @@ function SchemaSection({
       <h3 className="font-medium text-[14px]">{title}</h3>
       {note !== undefined && <p className="text-ink-2">{note}</p>}
       {schema === null || schema === undefined ? (
-        <p className="text-ink-2">
-          {title === t`Input`
-            ? t`No schema. Set it with requestFormat in TypeScript, or with type hints in Python.`
-            : t`No schema. Set it with responseFormat in TypeScript, or with type hints in Python.`}
-        </p>
+        <p className="text-ink-2">{empty}</p>
       ) : (
         <>
           {root !== undefined && (
