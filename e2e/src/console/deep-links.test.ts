@@ -192,6 +192,7 @@ const LINKS: readonly Link[] = [
   ["/streams?type=sync", [], [], chosen("Type", "sync")],
   ["/streams?dir=outbound", [], [], (page) => content(page).getByRole("button", { name: /^Outbound/, pressed: true })],
   ["/streams?sub=%5B%22chat%3Aroom%22%5D", [], [], (page) => page.getByLabel("Subscriptions").getByText("live")],
+  ["/nodes?q=no-such-node", [], [], says("No node matches")],
   ["/metrics?q=queue%20waiting", ["svc.queue.waiting"], []],
   ["/metrics/svc.queue.waiting?labels=queue%3Dnone", [], [], says("No series has a label with")],
   ["/metrics/svc.queue.waiting?range=1h", [], [], range("Last hour")],
