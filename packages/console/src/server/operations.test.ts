@@ -10,7 +10,9 @@ it("lists only functions of the engine as reads, because a worker could register
 });
 
 it("lists all listings of the engine as reads", () => {
-  expect([...functions].filter((id) => id.startsWith("engine::") && id.endsWith("::list") && !READS.has(id))).toEqual([]);
+  expect([...functions].filter((id) => id.startsWith("engine::") && id.endsWith("::list") && !READS.has(id))).toEqual(
+    [],
+  );
 });
 
 it("lists no function as a read whose name indicates a change", () => {

@@ -79,18 +79,16 @@ it.each(["de", "../x", "", "de.json"])("stays in English for %j, which has no ca
   expect(asked).toEqual(name === "de" ? ["/labels/de.json"] : []);
 });
 
-it.each([
-  "null",
-  '{"Retry":null}',
-  '{"error":{"code":1}}',
-  "not JSON",
-])("ignores a stored catalogue that is none: %s", async (text) => {
-  localStorage.setItem("svc.language", "pl");
-  localStorage.setItem("svc.labels", text);
-  const { t } = await load("?lang=en");
-  expect(t`Retry`).toBe("Retry");
-  expect(localStorage.getItem("svc.labels")).toBeNull();
-});
+it.each(["null", '{"Retry":null}', '{"error":{"code":1}}', "not JSON"])(
+  "ignores a stored catalogue that is none: %s",
+  async (text) => {
+    localStorage.setItem("svc.language", "pl");
+    localStorage.setItem("svc.labels", text);
+    const { t } = await load("?lang=en");
+    expect(t`Retry`).toBe("Retry");
+    expect(localStorage.getItem("svc.labels")).toBeNull();
+  },
+);
 
 it("accepts a language with a script and a region, and shows names of values that do not exist as they are", async () => {
   catalogues = { "/labels/zh-Hant-TW.json": { "Hide {name}": "隱藏 {nam}" } };

@@ -13,7 +13,14 @@ import {
   orUndefined,
   READY,
 } from "./job-table.ts";
-import type { AddAndTakeInput, AddAndTakeOutput, HasJobsOutput, JobProcedures, TakeInput, TakeOutput } from "./queue-store.ts";
+import type {
+  AddAndTakeInput,
+  AddAndTakeOutput,
+  HasJobsOutput,
+  JobProcedures,
+  TakeInput,
+  TakeOutput,
+} from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
 
 /** Maximum delayed jobs made ready per call. The next call continues. */
