@@ -159,6 +159,7 @@ it("reaches every page and its content by Tab and Enter alone", async () => {
     "Logs",
     "Metrics",
     "Query",
+    "Nodes",
     "Config",
   ]);
   for (const name of names) {
