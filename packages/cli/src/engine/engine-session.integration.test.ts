@@ -84,8 +84,10 @@ it("a command goes to the first of several engines that listens", { timeout: 30_
   try {
     const engine = await startTestEngine(project);
     try {
-      const { status, notes } = await list(`ws://127.0.0.1:1,${engine.url}`);
-      expect([status, notes]).toEqual([EXIT.done, expect.stringContaining("No workers.")]);
+      const shell = recordedShell();
+      const { status, notes } = await list(`ws://127.0.0.1:1,${engine.url}`, shell);
+      expect([status, notes]).toEqual([EXIT.done, ""]);
+      expect(shell.written.out).toContain("svc-observability");
     } finally {
       await engine.stop();
     }

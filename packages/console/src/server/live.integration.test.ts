@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, silentLogger, type Worker } from "@svc-runtime/sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -217,8 +218,8 @@ describe("pages that watch", () => {
     page.subscribe("c", "chat", groupId);
     await page.until(() => expect(page.of("sync", "c")).toHaveLength(1));
     page.socket.pause();
-    // More than the system's buffers and the console's limit.
-    const body = "x".repeat(512 * 1024);
+    // More than the system's buffers and the console's limit, also when it is compressed.
+    const body = randomBytes(384 * 1024).toString("base64");
     const sent = 60;
     for (let at = 0; at < sent; at++) await set(groupId, "item", { at, body });
     page.socket.resume();
