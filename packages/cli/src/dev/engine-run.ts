@@ -64,7 +64,12 @@ export class EngineRun implements DevProcess<EngineAddresses> {
 
 /** Returns the flags for an engine that listens at the same addresses. */
 export function portFlags({ bridge, http, realtime }: EngineAddresses): readonly string[] {
-  const portOf = (url: string): string => new URL(url).port;
+  // The URL leaves out the default port of its scheme.
+  const portOf = (url: string): string => {
+    const { port, protocol } = new URL(url);
+    if (port !== "") return port;
+    return protocol === "https:" || protocol === "wss:" ? "443" : "80";
+  };
   return ["--bridge-port", portOf(bridge), "--http-port", portOf(http), "--ws-port", portOf(realtime)];
 }
 
