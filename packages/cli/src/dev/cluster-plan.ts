@@ -2,8 +2,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { NodeShare } from "@svc-runtime/engine";
 import { serverConfigs, tryFileLock } from "@svc-runtime/engine/cluster";
+import { clusterFolder } from "../engine/announced-engine.ts";
 import { freePortLike, isFree } from "../engine/free-port.ts";
 import { CommandFailure } from "../exit-codes.ts";
+import type { Shell } from "../shell.ts";
 import { nodeName } from "./node-name.ts";
 
 const CLUSTER = "dev";
@@ -14,7 +16,6 @@ const FIRST_SERVER_PORT = 4222;
 /** Servers reach one another at the port that is this much higher. */
 const ROUTE_PORT_OFFSET = 2_000;
 const MAX_TRIED_PORTS = 200;
-const DEFAULT_PORTS = { bridge: 49_134, http: 3111, realtime: 3112 };
 
 /** Ports of the command line. Undefined: that of the config file. */
 export interface GivenPorts {
@@ -44,11 +45,24 @@ export interface ClusterPlan {
   release(): void;
 }
 
+export interface WantedCluster {
+  /** Absolute path. */
+  readonly configFile: string;
+  /** Number of engines. */
+  readonly count: number;
+  /** For the first engine. */
+  readonly given: GivenPorts;
+}
+
 /**
  * Chooses ports for the servers and engines of a cluster on this machine, writes the servers' files, and locks the
- * folder. Throws a CommandFailure if another process uses it.
+ * folder. Throws a CommandFailure if another process uses it or the config file is invalid.
  */
-export async function planCluster(folder: string, count: number, given: GivenPorts): Promise<ClusterPlan> {
+export async function planCluster(
+  shell: Pick<Shell, "env" | "cwd">,
+  { configFile, count, given }: WantedCluster,
+): Promise<ClusterPlan> {
+  const folder = clusterFolder(configFile);
   const natsFolder = join(folder, "nats");
   mkdirSync(natsFolder, { recursive: true, mode: 0o700 });
   const lock = tryFileLock(join(folder, "dev.lock"));
@@ -67,20 +81,24 @@ export async function planCluster(folder: string, count: number, given: GivenPor
       return { name, url: `nats://${HOST}:${ports[index]}`, configFile };
     });
     const urls = planned.map(({ url }) => url);
-    const portsOfNodes = await nodePorts(count, given);
+    const shares = Array.from({ length: count }, (_, at): NodeShare => {
+      const name = nodeName(at);
+      const cluster = { name: CLUSTER, node: name, nats: { servers: urls } };
+      return { cluster, folder: join(folder, name), at, of: count };
+    });
+    const [share] = shares;
+    const first = await portsOf(shell, configFile, { given, share });
+    const nodes: PlannedNode[] = [];
+    for (const own of shares)
+      nodes.push({
+        name: nodeName(own.at),
+        dataDir: join(own.folder, "data"),
+        ports: own.at === 0 ? given : await portsNear(first),
+        share: own,
+      });
     return {
       servers: planned,
-      nodes: portsOfNodes.map((own, at) => {
-        const name = nodeName(at);
-        const ownFolder = join(folder, name);
-        const cluster = { name: CLUSTER, node: name, nats: { servers: urls } };
-        return {
-          name,
-          dataDir: join(ownFolder, "data"),
-          ports: own,
-          share: { cluster, folder: ownFolder, at, of: count },
-        };
-      }),
+      nodes,
       release: () => lock.release(),
     };
   } catch (error) {
@@ -99,20 +117,44 @@ async function serverPorts(): Promise<readonly number[]> {
   return ports;
 }
 
-/** Returns the ports of the engines: the given ones for the first, free ones near them for the others. */
-async function nodePorts(count: number, given: GivenPorts): Promise<readonly GivenPorts[]> {
-  const taken: number[] = [];
+/** Ports of the first engine. */
+interface FirstPorts {
+  readonly bridge: number;
+  readonly http: number;
+  readonly realtime: number;
+  /** All ports that are in use. Those of further engines are added. */
+  readonly taken: number[];
+}
+
+/** Returns the ports at which the first engine will listen. */
+async function portsOf(
+  { env, cwd }: Pick<Shell, "env" | "cwd">,
+  configFile: string,
+  { given, share }: { readonly given: GivenPorts; readonly share: NodeShare | undefined },
+): Promise<FirstPorts> {
+  const { ConfigError, loadConfig, loadModules } = await import("@svc-runtime/engine");
+  const overrides = { bridgePort: given.bridge, httpPort: given.http, realtimePort: given.realtime, share };
+  try {
+    const { engine, http, realtime } = loadConfig(configFile, { env, modules: await loadModules(), overrides, cwd });
+    const further = engine.bridges.map(({ address }) => address.port);
+    return {
+      bridge: engine.bridge.port,
+      http: http.port,
+      realtime: realtime.port,
+      taken: [engine.bridge.port, http.port, realtime.port, ...further],
+    };
+  } catch (error) {
+    if (error instanceof ConfigError) throw new CommandFailure(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Returns free ports near those of the first engine for a further one. */
+async function portsNear({ bridge, http, realtime, taken }: FirstPorts): Promise<GivenPorts> {
   const near = async (port: number): Promise<number> => {
     const free = port === 0 ? 0 : await freePortLike(port, taken);
     taken.push(free);
     return free;
   };
-  const nodes: GivenPorts[] = [given];
-  while (nodes.length < count)
-    nodes.push({
-      bridge: await near(given.bridge ?? DEFAULT_PORTS.bridge),
-      http: await near(given.http ?? DEFAULT_PORTS.http),
-      realtime: await near(given.realtime ?? DEFAULT_PORTS.realtime),
-    });
-  return nodes;
+  return { bridge: await near(bridge), http: await near(http), realtime: await near(realtime) };
 }

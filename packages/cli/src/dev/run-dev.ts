@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { basename, relative } from "node:path";
 import type { Worker } from "@svc-runtime/sdk";
-import { announcedEngine, clusterFolder, engineIn } from "../engine/announced-engine.ts";
+import { announcedEngine, engineIn } from "../engine/announced-engine.ts";
 import { announcedAddress, type EngineAddress } from "../engine/engine-address.ts";
 import { withEngine } from "../engine/engine-session.ts";
 import { CommandFailure } from "../exit-codes.ts";
@@ -151,7 +151,7 @@ class Dev {
       import("./cluster-plan.ts"),
     ]);
     const program = await findNatsServer(this.#shell.env);
-    const plan = await planCluster(clusterFolder(configFile), cluster, ports);
+    const plan = await planCluster(this.#shell, { configFile, count: cluster, given: ports });
     this.#plan = plan;
     const { PATH = "", HOME = "" } = this.#shell.env;
     let areUp = false;
