@@ -47,6 +47,8 @@ workers:
   it("cannot be chosen for an invalid file", async () => {
     await expect(plan("engine: {bridge: {port: many}}\n")).rejects.toThrow(CommandFailure);
     // The folder is free again.
-    await expect(plan("workers: []\n")).resolves.toMatchObject({ nodes: [{ name: "a" }, { name: "b" }, { name: "c" }] });
+    await expect(plan("workers: []\n")).resolves.toMatchObject({
+      nodes: [{ name: "a" }, { name: "b" }, { name: "c" }],
+    });
   });
 });
