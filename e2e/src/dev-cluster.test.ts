@@ -40,7 +40,7 @@ function clientOf(...names: readonly string[]): Worker {
 const shown = (text: string): Promise<void> => eventually(`it shows ${text}`, () => output.includes(text), 60_000);
 
 beforeAll(async () => {
-  project = workerProject({ configured: ["hello", "there"] });
+  project = workerProject({ configured: ["hello"] });
   appendFileSync(
     join(project.folder, "config.yaml"),
     // As `svc worker add` writes them for one engine.
@@ -73,6 +73,9 @@ describe("svc dev --cluster 3", () => {
   const ran = new Set<string>();
 
   it("runs the workers, each at one engine, and any engine calls them", async () => {
+    // It runs at engine b.
+    const added = await svc(["worker", "add", "./workers/there", "--json"], { cwd: project.folder });
+    expect(JSON.parse(added.stdout)).toMatchObject({ workers: [{ name: "there", status: "ready" }], failed: [] });
     for (const name of ["hello", "there"]) await eventually(`${name} is ready`, () => isReady(name), 60_000);
 
     const { stdout } = await svc(["trigger", "hello::greet", "whom=Ada"], { cwd: project.folder });

@@ -1,5 +1,6 @@
 import { quoteWord } from "@svc-runtime/protocol";
 import { Command, InvalidArgumentError } from "commander";
+import { withAllEngines } from "../engine/cluster-engines.ts";
 import { DEFAULT_CONFIG_FILE, engineAddress, probe } from "../engine/engine-address.ts";
 import { withEngine } from "../engine/engine-session.ts";
 import { usageFailure } from "../exit-codes.ts";
@@ -98,7 +99,12 @@ async function addWorkers(shell: Shell, names: readonly string[], options: AddOp
     });
   if (problem === undefined) {
     await withEngine(address, "svc worker add", async (engine) => {
-      await addAll(await projectOfEngine(shell, engine, { address, config: options.config }), engine);
+      const project = await projectOfEngine(shell, engine, { address, config: options.config });
+      await withAllEngines(shell, engine, {
+        options,
+        commandName: "svc worker add",
+        action: (engines) => addAll(project, engines),
+      });
     });
     return;
   }

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { askEngine } from "../engine/engine-request.ts";
+import { askAllEngines } from "../engine/cluster-engines.ts";
 import type { Shell } from "../shell.ts";
 import { controlWorkers, requireNames } from "../workers/control-workers.ts";
 import type { WorkerAction } from "../workers/worker-functions.ts";
@@ -37,7 +37,7 @@ export function controlCommand(
     const options = allOptions(own, command);
     const { all = false, wait, json = false } = options;
     requireNames(names, all);
-    return askEngine(shell, { command, options, access: "changes" }, (engine) =>
+    return askAllEngines(shell, { command, options, access: "changes" }, (engine) =>
       controlWorkers(shell, engine, { action, names, all, wait, json }),
     );
   });

@@ -1,7 +1,6 @@
 import { maskConfig, maskConfigText } from "@svc-runtime/protocol";
-import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import { askEngine } from "../engine/engine-request.ts";
+import { askAllEngines } from "../engine/cluster-engines.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { escapeUnprintable, printable } from "../logs/log-lines.ts";
 import type { Shell } from "../shell.ts";
@@ -11,7 +10,7 @@ import { sayNote } from "../terminal/notes.ts";
 import { padded, widest } from "../terminal/text-width.ts";
 import { hangingIndent } from "../terminal/word-wrap.ts";
 import { processOnly } from "../workers/process-only.ts";
-import { fullName, inspectWorker, type WorkerInspection } from "../workers/worker-functions.ts";
+import { type EngineCalls, fullName, inspectWorker, type WorkerInspection } from "../workers/worker-functions.ts";
 import { folderAt, looksLikePath, requireFolder } from "../workers/worker-target.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
@@ -36,14 +35,14 @@ export function workerInspectCommand(shell: Shell): Command {
     const options = allOptions(own, command);
     const inspection = looksLikePath(name)
       ? await inspectFolder(shell, name)
-      : await askEngine(shell, { command, options, access: "reads" }, (engine) =>
+      : await askAllEngines(shell, { command, options, access: "reads" }, (engine) =>
           inspectByName(engine, fullName(name)),
         );
     shell.out(options.json ? `${JSON.stringify(inspection)}\n` : page(inspection, outPaint(shell), shell.outColumns));
   });
 }
 
-function inspectByName(engine: Worker, name: string): Promise<WorkerInspection> {
+function inspectByName(engine: EngineCalls, name: string): Promise<WorkerInspection> {
   return processOnly(engine, name, {
     asked: inspectWorker(engine, name),
     lacks: "manifest",

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { askEngine } from "../engine/engine-request.ts";
+import { askAllEngines } from "../engine/cluster-engines.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal/colors.ts";
 import { formatBytes } from "../terminal/format-bytes.ts";
@@ -35,7 +35,7 @@ export function workerListCommand(shell: Shell): Command {
 const HEADS = ["NAME", "KIND", "STATE", "CPU", "MEMORY", "RESTARTS", "UPTIME", "FUNCTIONS"] as const;
 
 async function list(shell: Shell, command: Command, options: ListOptions): Promise<void> {
-  const workers = await askEngine(shell, { command, options, access: "reads" }, (engine) =>
+  const workers = await askAllEngines(shell, { command, options, access: "reads" }, (engine) =>
     listWorkers(engine, { includeRemote: options.all ?? false }),
   );
   if (options.json) {

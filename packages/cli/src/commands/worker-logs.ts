@@ -1,6 +1,5 @@
-import type { Worker } from "@svc-runtime/sdk";
 import { Command, Option } from "commander";
-import { askEngine } from "../engine/engine-request.ts";
+import { askAllEngines } from "../engine/cluster-engines.ts";
 import { usageFailure } from "../exit-codes.ts";
 import { MergedLines } from "../logs/merged-lines.ts";
 import type { Shell } from "../shell.ts";
@@ -9,7 +8,7 @@ import { outPaint } from "../terminal/colors.ts";
 import { say } from "../terminal/notes.ts";
 import { dayAndTime } from "../terminal/times.ts";
 import { processOnly } from "../workers/process-only.ts";
-import { fullName, listWorkers } from "../workers/worker-functions.ts";
+import { type EngineCalls, fullName, listWorkers } from "../workers/worker-functions.ts";
 import { shownLine, writerOf } from "../workers/worker-lines.ts";
 import { followLogs, type LogStream, readLogs, type WorkerLine } from "../workers/worker-logs.ts";
 import { Prefixes } from "../workers/worker-prefix.ts";
@@ -65,7 +64,7 @@ export function workerLogsCommand(shell: Shell): Command {
     );
   return withEngineOptions(command).action((names: readonly string[], own: LogsOptions) => {
     const options = allOptions(own, command);
-    return askEngine(shell, { command, options, access: "reads" }, (engine) =>
+    return askAllEngines(shell, { command, options, access: "reads" }, (engine) =>
       showLogs(shell, engine, { names, options }),
     );
   });
@@ -73,7 +72,7 @@ export function workerLogsCommand(shell: Shell): Command {
 
 async function showLogs(
   shell: Shell,
-  engine: Worker,
+  engine: EngineCalls,
   { names, options }: { readonly names: readonly string[]; readonly options: LogsOptions },
 ): Promise<void> {
   const chosen = names.length === 0 ? await writers(engine) : [...new Set(names.map(fullName))];
@@ -109,7 +108,7 @@ async function showLogs(
     shell.note(`No ${since === undefined && stream === undefined ? "output yet" : "matching output"}.\n`);
 }
 
-async function writers(engine: Worker): Promise<readonly string[]> {
+async function writers(engine: EngineCalls): Promise<readonly string[]> {
   return (await listWorkers(engine))
     .filter(({ kind }) => kind === "local" || kind === "command")
     .map(({ name }) => name);
@@ -143,7 +142,7 @@ interface FollowedFrom {
 }
 
 /** Follows until the user stops it or none of the workers exists any more. */
-async function followAll(shell: Shell, engine: Worker, { from, stream, show }: FollowedFrom): Promise<void> {
+async function followAll(shell: Shell, engine: EngineCalls, { from, stream, show }: FollowedFrom): Promise<void> {
   const stop = abortAtStop(shell);
   const merged = new MergedLines();
   const onLine =

@@ -1,5 +1,5 @@
-import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
+import { withAllEngines } from "../engine/cluster-engines.ts";
 import { engineAddress, probe } from "../engine/engine-address.ts";
 import { withEngine } from "../engine/engine-session.ts";
 import type { ListedEntry } from "../project/config-entries.ts";
@@ -9,7 +9,7 @@ import type { Shell } from "../shell.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { sayNote } from "../terminal/notes.ts";
 import { dependentsFirst, entryNamed, removeWorker } from "../workers/remove-worker.ts";
-import { listWorkers } from "../workers/worker-functions.ts";
+import { type EngineCalls, listWorkers } from "../workers/worker-functions.ts";
 import { configOption, urlOption } from "./options.ts";
 
 interface RemoveOptions {
@@ -50,18 +50,19 @@ async function removeWorkers(shell: Shell, names: readonly string[], options: Re
       engine: undefined,
       options,
     });
-  await withEngine(address, "svc worker remove", async (engine) =>
-    removeAll(shell, names, {
-      project: await projectOfEngine(shell, engine, { address, config: options.config }),
-      engine,
+  await withEngine(address, "svc worker remove", async (engine) => {
+    const project = await projectOfEngine(shell, engine, { address, config: options.config });
+    await withAllEngines(shell, engine, {
       options,
-    }),
-  );
+      commandName: "svc worker remove",
+      action: (engines) => removeAll(shell, names, { project, engine: engines, options }),
+    });
+  });
 }
 
 interface Removing {
   readonly project: Project;
-  readonly engine: Worker | undefined;
+  readonly engine: EngineCalls | undefined;
   readonly options: RemoveOptions;
 }
 
@@ -90,7 +91,7 @@ async function removeAll(
 async function warnAboutModules(
   shell: Shell,
   entries: readonly ListedEntry[],
-  engine: Worker | undefined,
+  engine: EngineCalls | undefined,
 ): Promise<void> {
   const modules = entries.filter(({ folder }) => folder === undefined);
   if (modules.length === 0 || engine === undefined) return;

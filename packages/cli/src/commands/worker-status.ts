@@ -1,12 +1,11 @@
-import type { Worker } from "@svc-runtime/sdk";
 import { Command } from "commander";
-import { askEngine } from "../engine/engine-request.ts";
+import { askAllEngines } from "../engine/cluster-engines.ts";
 import { listTriggers } from "../engine/listings.ts";
 import { usageFailure } from "../exit-codes.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal/colors.ts";
 import { watchPage } from "../terminal/live-screen.ts";
-import { fullName, workerStatus } from "../workers/worker-functions.ts";
+import { type EngineCalls, fullName, workerStatus } from "../workers/worker-functions.ts";
 import { readLogs } from "../workers/worker-logs.ts";
 import { type WorkerStatus, workerPage } from "../workers/worker-page.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions, withTail } from "./options.ts";
@@ -46,7 +45,7 @@ export function workerStatusCommand(shell: Shell): Command {
     if (options.watch && shell.outColumns === undefined)
       throw usageFailure("--watch needs a terminal; to follow the output, use: svc worker logs --follow");
     const question = { name: fullName(name), tail: options.tail };
-    return askEngine(shell, { command, options, access: "reads" }, async (engine) => {
+    return askAllEngines(shell, { command, options, access: "reads" }, async (engine) => {
       if (options.watch)
         return await watchPage(shell, async () =>
           workerPage(await readStatus(engine, question), outPaint(shell), shell.outColumns),
@@ -63,7 +62,7 @@ interface Question {
   readonly tail: number;
 }
 
-async function readStatus(engine: Worker, { name, tail }: Question): Promise<WorkerStatus> {
+async function readStatus(engine: EngineCalls, { name, tail }: Question): Promise<WorkerStatus> {
   const report = await workerStatus(engine, name, { tail: Math.min(tail, MAX_KEPT), timeoutMs: POLL_TIMEOUT_MS });
   const [triggers, lines] = await Promise.all([
     listTriggers(engine, { include_internal: true }),

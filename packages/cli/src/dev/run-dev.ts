@@ -3,7 +3,7 @@ import { basename, relative } from "node:path";
 import type { Worker } from "@svc-runtime/sdk";
 import { announcedEngine, engineIn } from "../engine/announced-engine.ts";
 import { announcedAddress, type EngineAddress } from "../engine/engine-address.ts";
-import { withEngine } from "../engine/engine-session.ts";
+import { withEngines } from "../engine/engine-session.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { listedEntries } from "../project/config-entries.ts";
 import type { Shell } from "../shell.ts";
@@ -102,6 +102,7 @@ class Dev {
     if (started === undefined) return;
     await withEngines(
       started.map((engine) => this.#address(engine)),
+      "svc dev",
       async (engines) => {
         this.#listenForKeys(engines);
         const following = engines.map((engine) =>
@@ -409,17 +410,6 @@ function sourcesOf(cluster: number | undefined): readonly string[] {
   if (cluster === undefined) return ["engine", "console"];
   const engines = Array.from({ length: cluster }, (_, at) => `engine ${nodeName(at)}`);
   return [...engines, "nats n1", "nats n2", "nats n3", "console"];
-}
-
-/** Connects to each of the engines, one after the other. */
-async function withEngines<Result>(
-  addresses: readonly EngineAddress[],
-  action: (engines: readonly Worker[]) => Promise<Result>,
-  connected: readonly Worker[] = [],
-): Promise<Result> {
-  const [first, ...others] = addresses;
-  if (first === undefined) return action(connected);
-  return withEngine(first, "svc dev", (engine) => withEngines(others, action, [...connected, engine]));
 }
 
 function flagsOf({ bridge, http, realtime }: GivenPorts): readonly string[] {

@@ -24,13 +24,15 @@ export interface AnnouncedEngine {
  * the engines of `svc dev --cluster` it is the first one that runs.
  */
 export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: string): AnnouncedEngine | undefined {
+  return announcedEngines(shell, configFile)[0];
+}
+
+/** Returns the running engine of a config file, or the engines of its `svc dev --cluster` that run. */
+export function announcedEngines(shell: Pick<Shell, "env" | "cwd">, configFile: string): readonly AnnouncedEngine[] {
   const variable = shell.env.SVC_DATA_DIR ?? "";
   const dataDir = variable === "" ? listedDataDir(configFile, shell.env) : resolve(shell.cwd, variable);
-  for (const folder of [dataDir, ...clusterDataDirs(configFile)]) {
-    const engine = engineIn(folder);
-    if (engine !== undefined) return engine;
-  }
-  return undefined;
+  const alone = engineIn(dataDir);
+  return alone === undefined ? clusterDataDirs(configFile).flatMap((folder) => engineIn(folder) ?? []) : [alone];
 }
 
 /** Returns the folder in which `svc dev --cluster` keeps its files. */

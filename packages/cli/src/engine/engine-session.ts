@@ -36,6 +36,19 @@ export async function withEngine<Result>(
   }
 }
 
+/** Runs `action` on connections to all of the engines. Throws as `withEngine` does. */
+export function withEngines<Result>(
+  addresses: readonly EngineAddress[],
+  commandName: string,
+  action: (engines: readonly Worker[]) => Promise<Result>,
+): Promise<Result> {
+  const [first, ...others] = addresses;
+  if (first === undefined) return action([]);
+  return withEngine(first, commandName, (engine) =>
+    withEngines(others, commandName, (engines) => action([engine, ...engines])),
+  );
+}
+
 /** Sends the token, unless the SDK sends SVC_TOKEN. */
 function tokenHeader({ token }: EngineAddress): { readonly headers?: Readonly<Record<string, string>> } {
   const configured = process.env.SVC_TOKEN?.trim() ?? "";

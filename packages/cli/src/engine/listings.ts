@@ -1,5 +1,5 @@
 import type { FunctionListing, NodeListing, TriggerListing, WorkerListing } from "@svc-runtime/protocol/listings";
-import type { Worker } from "@svc-runtime/sdk";
+import type { EngineCalls } from "../workers/worker-functions.ts";
 
 // Results of the engine's list functions, as far as commands use them.
 
@@ -32,27 +32,27 @@ export type WorkerRow = Omit<
 /** Filters and `include_internal` of the engine's list functions. */
 type Query = Readonly<Record<string, unknown>>;
 
-export function listFunctions(engine: Worker, query: Query = {}): Promise<readonly FunctionRow[]> {
+export function listFunctions(engine: EngineCalls, query: Query = {}): Promise<readonly FunctionRow[]> {
   return allPages<FunctionRow>(engine, "engine::functions::list", "functions", query);
 }
 
-export function listTriggers(engine: Worker, query: Query = {}): Promise<readonly TriggerRow[]> {
+export function listTriggers(engine: EngineCalls, query: Query = {}): Promise<readonly TriggerRow[]> {
   return allPages<TriggerRow>(engine, "engine::registered-triggers::list", "registered_triggers", query);
 }
 
-export async function triggerTypeIds(engine: Worker): Promise<readonly string[]> {
+export async function triggerTypeIds(engine: EngineCalls): Promise<readonly string[]> {
   const query = { include_internal: true };
   const types = await allPages<{ readonly id: string }>(engine, "engine::trigger-types::list", "trigger_types", query);
   return types.map(({ id }) => id);
 }
 
-export function listConnected(engine: Worker, query: Query = {}): Promise<readonly WorkerRow[]> {
+export function listConnected(engine: EngineCalls, query: Query = {}): Promise<readonly WorkerRow[]> {
   return allPages<WorkerRow>(engine, "engine::workers::list", "workers", query);
 }
 
 export const LIST_NODES = "engine::nodes::list";
 
-export async function listNodes(engine: Worker): Promise<readonly NodeListing[]> {
+export async function listNodes(engine: EngineCalls): Promise<readonly NodeListing[]> {
   const { nodes } = await engine.call<{ readonly nodes: readonly NodeListing[] }>({
     function_id: LIST_NODES,
     payload: {},
@@ -60,7 +60,12 @@ export async function listNodes(engine: Worker): Promise<readonly NodeListing[]>
   return nodes;
 }
 
-async function allPages<Row>(engine: Worker, functionId: string, name: string, query: Query): Promise<readonly Row[]> {
+async function allPages<Row>(
+  engine: EngineCalls,
+  functionId: string,
+  name: string,
+  query: Query,
+): Promise<readonly Row[]> {
   const rows: Row[] = [];
   let offset: number | undefined = 0;
   while (offset !== undefined) {

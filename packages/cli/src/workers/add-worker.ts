@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { EditOptions } from "@svc-runtime/engine";
 import type { InstallResult, WorkerManifest } from "@svc-runtime/engine/local-workers";
-import type { Worker } from "@svc-runtime/sdk";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { type ListedEntry, listedEntries } from "../project/config-entries.ts";
 import { isSameFile, type Project } from "../project/project.ts";
@@ -12,14 +11,14 @@ import type { BuiltInWorker } from "./built-in-workers.ts";
 import { offerManifest } from "./offer-manifest.ts";
 import { providedBy } from "./provided-by.ts";
 import { waitForWorker } from "./wait-for-worker.ts";
-import { controlWorker, type WorkerReport } from "./worker-functions.ts";
+import { controlWorker, type EngineCalls, type WorkerReport } from "./worker-functions.ts";
 import { type FolderTarget, locationNotes, requireFolder, type WorkerTarget } from "./worker-target.ts";
 
 /** Options for request a worker. */
 export interface AddRequest {
   readonly project: Project;
   /** Undefined if no engine runs. */
-  readonly engine: Worker | undefined;
+  readonly engine: EngineCalls | undefined;
   readonly force: boolean;
   readonly wait: boolean;
   /** Write a missing manifest without asking. */

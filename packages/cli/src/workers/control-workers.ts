@@ -1,4 +1,3 @@
-import type { Worker } from "@svc-runtime/sdk";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import { runForEach } from "../run-for-each.ts";
 import type { Shell } from "../shell.ts";
@@ -8,6 +7,7 @@ import { unlessStopped, waitForWorker, withProgress } from "./wait-for-worker.ts
 import {
   awaitWorker,
   controlWorker,
+  type EngineCalls,
   fullName,
   listWorkers,
   type WorkerAction,
@@ -31,7 +31,7 @@ export interface ControlRequest {
 /** Starts, stops, restarts or updates workers, one after another. Throws (exit 1) if one of them fails. */
 export async function controlWorkers(
   shell: Shell,
-  engine: Worker,
+  engine: EngineCalls,
   { action, names, all, wait, json }: ControlRequest,
 ): Promise<void> {
   const chosen = all ? await processNames(engine) : await known(engine, names);
@@ -54,14 +54,14 @@ export function requireNames(names: readonly string[], all: boolean): void {
     );
 }
 
-async function processNames(engine: Worker): Promise<readonly string[]> {
+async function processNames(engine: EngineCalls): Promise<readonly string[]> {
   return (await listWorkers(engine))
     .filter(({ kind }) => kind === "local" || kind === "command")
     .map(({ name }) => name);
 }
 
 /** Reports a mistyped name before anything is changed. */
-async function known(engine: Worker, names: readonly string[]): Promise<readonly string[]> {
+async function known(engine: EngineCalls, names: readonly string[]): Promise<readonly string[]> {
   const full = [...new Set(names.map(fullName))];
   if (full.length > 1) await Promise.all(full.map((name) => workerStatus(engine, name, { tail: 0 })));
   return full;
@@ -80,14 +80,16 @@ const VERBS: Readonly<Record<WorkerAction, string>> = {
   update: "be updated",
 };
 
-const ACTIONS: Readonly<Record<WorkerAction, (shell: Shell, engine: Worker, step: Step) => Promise<WorkerReport>>> = {
+const ACTIONS: Readonly<
+  Record<WorkerAction, (shell: Shell, engine: EngineCalls, step: Step) => Promise<WorkerReport>>
+> = {
   start,
   stop,
   restart,
   update,
 };
 
-async function start(shell: Shell, engine: Worker, step: Step): Promise<WorkerReport> {
+async function start(shell: Shell, engine: EngineCalls, step: Step): Promise<WorkerReport> {
   const { name } = step;
   const before = await workerStatus(engine, name, { tail: 0 });
   const report = await controlWorker(engine, "start", name);
@@ -95,7 +97,7 @@ async function start(shell: Shell, engine: Worker, step: Step): Promise<WorkerRe
   return await untilReady(shell, engine, { step, report });
 }
 
-async function stop(shell: Shell, engine: Worker, { name, wait, signal }: Step): Promise<WorkerReport> {
+async function stop(shell: Shell, engine: EngineCalls, { name, wait, signal }: Step): Promise<WorkerReport> {
   const before = await workerStatus(engine, name, { tail: 0 });
   const report = await controlWorker(engine, "stop", name);
   if (before.state === "stopped") {
@@ -126,7 +128,7 @@ async function stop(shell: Shell, engine: Worker, { name, wait, signal }: Step):
   return after;
 }
 
-async function restart(shell: Shell, engine: Worker, step: Step): Promise<WorkerReport> {
+async function restart(shell: Shell, engine: EngineCalls, step: Step): Promise<WorkerReport> {
   const report = await controlWorker(engine, "restart", step.name);
   shell.note(`Restarting worker ${step.name}\n`);
   return await untilReady(shell, engine, {
@@ -136,7 +138,7 @@ async function restart(shell: Shell, engine: Worker, step: Step): Promise<Worker
   });
 }
 
-async function update(shell: Shell, engine: Worker, step: Step): Promise<WorkerReport> {
+async function update(shell: Shell, engine: EngineCalls, step: Step): Promise<WorkerReport> {
   const { name } = step;
   const report = await controlWorker(engine, "update", name);
   shell.note(`Installing the dependencies of ${name} again\n`);
@@ -154,7 +156,11 @@ interface Outcome {
   readonly onProblem?: { readonly what: string; readonly advice: string };
 }
 
-async function untilReady(shell: Shell, engine: Worker, { step, report, onProblem }: Outcome): Promise<WorkerReport> {
+async function untilReady(
+  shell: Shell,
+  engine: EngineCalls,
+  { step, report, onProblem }: Outcome,
+): Promise<WorkerReport> {
   const { name, wait, signal } = step;
   if (!wait) return report;
   const adviceIfStopped = [`The engine keeps starting it. Show its state: svc worker status ${name}`];

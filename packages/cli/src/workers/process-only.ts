@@ -1,14 +1,13 @@
-import type { Worker } from "@svc-runtime/sdk";
 import { codeOf } from "../engine/engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { workerStatus } from "./worker-functions.ts";
+import { type EngineCalls, workerStatus } from "./worker-functions.ts";
 
 /**
  * Awaits a result that exists only for workers with a process. For a module it throws an error that names the right
  * command.
  */
 export async function processOnly<Answer>(
-  engine: Worker,
+  engine: EngineCalls,
   name: string,
   { asked, lacks, instead }: { readonly asked: Promise<Answer>; readonly lacks: string; readonly instead: string },
 ): Promise<Answer> {

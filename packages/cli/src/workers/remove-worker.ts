@@ -1,5 +1,4 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Worker } from "@svc-runtime/sdk";
 import { isRunning } from "../engine/announced-engine.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { type ListedEntry, listedEntries } from "../project/config-entries.ts";
@@ -8,7 +7,7 @@ import type { Shell } from "../shell.ts";
 import { showProgress } from "../terminal/progress.ts";
 import { editing } from "./add-worker.ts";
 import { findBuiltIn } from "./built-in-workers.ts";
-import { listWorkers, type WorkerReport } from "./worker-functions.ts";
+import { type EngineCalls, listWorkers, type WorkerReport } from "./worker-functions.ts";
 
 /** A worker is killed after 10 s, and the engine must first read the config file. */
 const REMOVAL_TIMEOUT_MS = 30_000;
@@ -74,7 +73,7 @@ export async function removeWorker(
     project,
     engine,
     signal,
-  }: { readonly project: Project; readonly engine: Worker | undefined; readonly signal: AbortSignal },
+  }: { readonly project: Project; readonly engine: EngineCalls | undefined; readonly signal: AbortSignal },
 ): Promise<Removed> {
   const { removeWorkerFromConfig } = await import("@svc-runtime/engine");
   const before = engine === undefined ? undefined : (await listWorkers(engine)).find(({ name }) => name === entry.name);
@@ -101,7 +100,11 @@ interface RemovalWait {
  * Waits until the engine no longer lists the worker and its processes have exited. They run on this machine, as the
  * config file is here.
  */
-async function waitForRemoval(shell: Shell, engine: Worker, { before, project, signal }: RemovalWait): Promise<void> {
+async function waitForRemoval(
+  shell: Shell,
+  engine: EngineCalls,
+  { before, project, signal }: RemovalWait,
+): Promise<void> {
   const { name, pids } = before;
   const progress = showProgress(shell, `Waiting until ${name} has stopped`);
   const until = performance.now() + REMOVAL_TIMEOUT_MS;

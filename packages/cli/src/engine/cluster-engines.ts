@@ -1,0 +1,116 @@
+import type { Worker } from "@svc-runtime/sdk";
+import type { EngineOptions } from "../commands/options.ts";
+import { pathOf } from "../commands/unknown-command.ts";
+import type { Shell } from "../shell.ts";
+import {
+  type EngineCalls,
+  listWorkers,
+  type WorkerReport,
+  type WorkerState,
+  workerStatus,
+} from "../workers/worker-functions.ts";
+import { announcedEngines } from "./announced-engine.ts";
+import { announcedAddress, engineAddress, probe, projectConfigFile } from "./engine-address.ts";
+import { askEngine, type EngineRequest } from "./engine-request.ts";
+import { withEngines } from "./engine-session.ts";
+
+/** How long each engine may take to say whether it runs a worker. */
+const SEARCH_TIMEOUT_MS = 5_000;
+/** Functions that tell about a worker. Others change it. */
+const READS: ReadonlySet<string> = new Set(["worker::status", "worker::logs", "worker::inspect"]);
+
+/** As `askEngine`, with calls about workers going to the engines of `svc dev --cluster` that run them. */
+export function askAllEngines<Result>(
+  shell: Shell,
+  request: EngineRequest,
+  action: (engines: EngineCalls) => Promise<Result>,
+): Promise<Result> {
+  const { options, command } = request;
+  return askEngine(shell, request, (engine) =>
+    withAllEngines(shell, engine, { options, commandName: pathOf(command), action }),
+  );
+}
+
+export interface WithAllEngines<Result> {
+  readonly options: EngineOptions;
+  readonly commandName: string;
+  readonly action: (engines: EngineCalls) => Promise<Result>;
+}
+
+/** Connects also to the other engines of the `svc dev --cluster` to which the engine belongs. */
+export async function withAllEngines<Result>(
+  shell: Shell,
+  engine: Worker,
+  { options, commandName, action }: WithAllEngines<Result>,
+): Promise<Result> {
+  const { from, url } = engineAddress(shell, options);
+  const announced = from === "announced" ? announcedEngines(shell, projectConfigFile(shell, options.config)) : [];
+  const others = announced.filter((other) => other.url !== url).map(announcedAddress);
+  const problems = await Promise.all(others.map(probe));
+  const listening = others.filter((_, index) => problems[index] === undefined);
+  return withEngines(listening, commandName, (further) =>
+    action(further.length === 0 ? engine : callsTo([engine, ...further])),
+  );
+}
+
+/** Returns calls that go to the first engine, and those about a worker to the engines that run it. */
+export function callsTo(engines: readonly [EngineCalls, ...EngineCalls[]]): EngineCalls {
+  const [first] = engines;
+  const route: EngineCalls["call"] = async (request) => {
+    const functionId: string = request.function_id ?? request.functionId ?? "";
+    if (functionId === "worker::list") {
+      const { include_remote = false } = (request.payload ?? {}) as { readonly include_remote?: boolean };
+      return { workers: await allWorkers(engines, { includeRemote: include_remote }) } as never;
+    }
+    const about = functionId.startsWith("worker::") ? aboutWorker(request.payload) : undefined;
+    if (about === undefined) return first.call(request);
+    const [holder, ...others] = await holdersOf(engines, about.name);
+    if (holder === undefined)
+      // Waits for a worker that was just added, wherever it starts.
+      return functionId === "worker::wait"
+        ? firstAnswer(engines.map((engine) => engine.call(request)))
+        : first.call(request);
+    if (READS.has(functionId)) return holder.call(request);
+    const reports = await Promise.all([holder, ...others].map((engine) => engine.call<WorkerReport>(request)));
+    return (reports.find(({ state }) => state !== about.goal) ?? reports[0]) as never;
+  };
+  return { call: route };
+}
+
+/** Returns the worker that a call is about, and the state that the call is to bring about. */
+function aboutWorker(payload: unknown): { readonly name: string; readonly goal: WorkerState } | undefined {
+  const { name, until } = (payload ?? {}) as { readonly name?: string; readonly until?: string };
+  return name === undefined ? undefined : { name, goal: until === "stopped" ? "stopped" : "ready" };
+}
+
+async function holdersOf(engines: readonly EngineCalls[], name: string): Promise<readonly EngineCalls[]> {
+  const has = await Promise.all(
+    engines.map((engine) =>
+      workerStatus(engine, name, { tail: 0, timeoutMs: SEARCH_TIMEOUT_MS }).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return engines.filter((_, index) => has[index]);
+}
+
+/** Returns the first answer, or throws the error of the first engine if there is none. */
+async function firstAnswer<Answer>(answers: readonly Promise<Answer>[]): Promise<Answer> {
+  try {
+    return await Promise.any(answers);
+  } catch (error) {
+    throw error instanceof AggregateError ? error.errors[0] : error;
+  }
+}
+
+/** Returns the workers that the engines run, and the other entries of the first one. Each name is listed once. */
+async function allWorkers(
+  engines: readonly EngineCalls[],
+  options: { readonly includeRemote: boolean },
+): Promise<readonly WorkerReport[]> {
+  const lists = await Promise.all(engines.map((engine) => listWorkers(engine, options)));
+  const run = lists.flat().filter(({ kind }) => kind === "local" || kind === "command");
+  const byName = new Map([...(lists[0] ?? []), ...run.reverse()].map((worker) => [worker.name, worker]));
+  return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
