@@ -8,7 +8,7 @@ import { lookupIn } from "../yaml/variables.ts";
 import type { BridgeBlock } from "./blocks/access-block.ts";
 import type { HttpFunctionsBlock } from "./blocks/http-functions-block.ts";
 import { type ConfigOverrides, type EngineBlock, engineBlockSchema, resolveSettings } from "./engine-settings.ts";
-import { shareOf, withOwnFolders, withOwnPorts } from "./node-share.ts";
+import { shareOf, withOwnFolders, withOwnPorts, withOwnTelemetry } from "./node-share.ts";
 import { withTelemetryVariables } from "./telemetry-variables.ts";
 import { hasStoredToken } from "./token-file.ts";
 import { ConfigError, type LoadedConfig } from "./types.ts";
@@ -88,7 +88,7 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     engine: resolved.engine,
     http: resolved.http,
     realtime: resolved.realtime,
-    modules: telemetry.modules,
+    modules: withOwnTelemetry(telemetry.modules, share),
     ...shareOf(entries, share),
     effective: [...resolved.effective, ...telemetry.effective],
     warnings: [...entries.warnings, ...warnings, ...telemetry.warnings],

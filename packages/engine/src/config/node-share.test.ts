@@ -56,6 +56,17 @@ describe("an engine that is one of several", () => {
     expect(adapter("{name: in_memory}")).toEqual({ adapter: { name: "in_memory" } });
   });
 
+  it("serves and stores its telemetry apart from the others", () => {
+    const text = `workers:
+  - name: svc-observability
+    config: {prometheus: {}, otlp_receiver: {port: 5002}, trace_storage: {directory: traces, max_disk_bytes: 2000000}}
+`;
+    const [first, second] = [0, 1].map((at) => configAt(text, at).modules[0]?.config);
+    const trace_storage = { max_disk_bytes: 2_000_000 };
+    expect(first).toEqual({ prometheus: {}, otlp_receiver: { port: 5002 }, trace_storage });
+    expect(second).toEqual({ prometheus: { port: 0 }, otlp_receiver: { port: 0 }, trace_storage });
+  });
+
   it("has folders, ports and a place in the cluster of its own, whatever the file says", () => {
     const text = "engine: {data_dir: elsewhere, bridges: [{port: 5001}]}\nworkers: []\n";
     const [first, second] = [configAt(text, 0), configAt(text, 1)];

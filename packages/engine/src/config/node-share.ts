@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { BridgeBlock } from "./blocks/access-block.ts";
 import { clusterBlockSchema } from "./blocks/cluster-block.ts";
-import type { CommandEntry, LocalWorkerEntry, SupervisedEntry } from "./types.ts";
+import type { CommandEntry, LocalWorkerEntry, ModuleEntry, SupervisedEntry } from "./types.ts";
 
 /** Makes an engine one of several on this machine that run one config file, as `svc dev --cluster` starts them. */
 export const nodeShareSchema = z.strictObject({
@@ -74,6 +74,31 @@ function dependentGroups(entries: readonly SupervisedEntry[]): readonly (readonl
 /** Returns the further listeners. Their ports are for the first engine; the others take free ones. */
 export function withOwnPorts(bridges: readonly BridgeBlock[], share: NodeShare | undefined): BridgeBlock[] {
   return bridges.map((bridge) => (share === undefined || share.at === 0 ? bridge : { ...bridge, port: 0 }));
+}
+
+/** Block of svc-observability, as far as engines on one machine cannot share it. */
+const telemetryBlockSchema = z.looseObject({
+  prometheus: z.looseObject({}).optional(),
+  otlp_receiver: z.looseObject({}).optional(),
+  trace_storage: z.looseObject({}).optional(),
+});
+
+/** Returns the modules with listeners and folders of the engine's own, as `withOwnPorts` and `withOwnFolders` do. */
+export function withOwnTelemetry(
+  modules: readonly ModuleEntry[],
+  share: NodeShare | undefined,
+): readonly ModuleEntry[] {
+  if (share === undefined) return modules;
+  return modules.map((module) => {
+    if (module.name !== "svc-observability") return module;
+    const config = telemetryBlockSchema.parse(module.config);
+    if (share.at > 0)
+      for (const key of ["prometheus", "otlp_receiver"] as const)
+        if (config[key] !== undefined) config[key] = { ...config[key], port: 0 };
+    // The default is in the data folder.
+    if (config.trace_storage !== undefined) config.trace_storage = { ...config.trace_storage, directory: undefined };
+    return { ...module, config };
+  });
 }
 
 /** Returns the overrides with the folders of an engine that is one of several. */
