@@ -12,7 +12,6 @@ import { openBrowser } from "../terminal/open-browser.ts";
 import { table } from "../terminal/table.ts";
 import { hangingIndent } from "../terminal/word-wrap.ts";
 import { workerAddHint } from "../workers/worker-add-hint.ts";
-import { controlWorker, listWorkers } from "../workers/worker-functions.ts";
 import type { ClusterPlan, GivenPorts, PlannedNode } from "./cluster-plan.ts";
 import { KEYS_HELP, KEYS_LINE, listenForDevKeys } from "./dev-keys.ts";
 import { DevOutput } from "./dev-output.ts";
@@ -21,6 +20,7 @@ import { type EngineAddresses, EngineRun, portFlags } from "./engine-run.ts";
 import { followWorkers } from "./follow-workers.ts";
 import { NatsRun } from "./nats-run.ts";
 import { nodeName } from "./node-name.ts";
+import { restartWorkers } from "./restart-workers.ts";
 import { START_TIMEOUT_MS, untilConsoleIsUp, withinTime } from "./start-time.ts";
 import { SvcChild } from "./svc-child.ts";
 
@@ -348,16 +348,8 @@ class Dev {
 
   async #restartWorkers(engines: readonly Worker[]): Promise<void> {
     if (engines.length === 0) throw new Error("the engine is still starting");
-    const listed = await Promise.all(
-      engines.map(async (engine) => {
-        const workers = await listWorkers(engine);
-        return workers.filter(({ kind }) => kind === "local").map(({ name }) => ({ name, engine }));
-      }),
-    );
-    const workers = listed.flat();
-    const names = [...new Set(workers.map(({ name }) => name))];
-    this.#note(names.length === 0 ? "There are no workers to restart." : `Restarting ${names.join(", ")}`);
-    await Promise.all(workers.map(({ name, engine }) => controlWorker(engine, "restart", name)));
+    const named = engines.map((engine, index) => ({ engine, name: this.#engines[index]?.process.name ?? "engine" }));
+    await restartWorkers(named, (text) => this.#note(text));
   }
 
   #openConsole(): void {
