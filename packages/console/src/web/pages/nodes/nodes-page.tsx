@@ -34,7 +34,7 @@ const mono = (text: string | number, className?: string): ReactNode => (
 
 const COLUMNS: readonly Column<NodeListing>[] = [
   {
-    ...{ key: "state", header: t`State`, width: "6rem" },
+    ...{ key: "state", header: t`State`, width: "5rem" },
     cell: ({ state, reason }) => (
       <Badge tone={STATES[state].tone} {...(reason === null ? {} : { title: reason })}>
         {STATES[state].label}
@@ -51,20 +51,20 @@ const COLUMNS: readonly Column<NodeListing>[] = [
     ),
   },
   {
-    ...{ key: "address", header: t`Address for workers`, width: "minmax(10rem,1.5fr)", from: 640 },
+    ...{ key: "address", header: t`Address for workers`, width: "minmax(9.5rem,1.5fr)", from: 900 },
     cell: reported(({ addresses }) => mono(addresses.bridge)),
   },
   {
-    ...{ key: "http", header: t`HTTP API`, width: "minmax(10rem,1.5fr)", from: 1_024 },
+    ...{ key: "http", header: t`HTTP API`, width: "minmax(9.5rem,1.5fr)", from: 1_200 },
     cell: reported(({ addresses }) => mono(addresses.http)),
   },
-  { ...{ key: "version", header: t`Version`, width: "4.5rem", from: 900 }, cell: reported(({ version }) => version) },
+  { ...{ key: "version", header: t`Version`, width: "4rem", from: 1_040 }, cell: reported(({ version }) => version) },
   {
-    ...{ key: "pid", header: t`PID`, width: "4.5rem", align: "right", from: 900 },
+    ...{ key: "pid", header: t`PID`, width: "4rem", align: "right", from: 1_040 },
     cell: reported(({ pid }) => mono(pid)),
   },
   {
-    ...{ key: "workers", header: t`Workers`, width: "4.5rem", align: "right" },
+    ...{ key: "workers", header: t`Workers`, width: "4rem", align: "right" },
     cell: reported(({ workers }) => mono(workers)),
   },
   {
@@ -72,24 +72,30 @@ const COLUMNS: readonly Column<NodeListing>[] = [
     cell: reported(({ calls_in_flight }) => mono(calls_in_flight)),
   },
   {
-    ...{ key: "behind", header: t`Behind`, width: "4.5rem", align: "right", from: 380 },
+    ...{ key: "behind", header: t`Behind`, width: "4rem", align: "right", from: 380 },
     cell: (node) => {
       const behind = behindOf(node);
       return behind === undefined ? NONE : <span title={storesText(node)}>{mono(behind)}</span>;
     },
   },
   {
-    ...{ key: "clock", header: t`Clock`, width: "4.5rem", align: "right", from: 640 },
+    ...{ key: "clock", header: t`Clock`, width: "4rem", align: "right", from: 640 },
     cell: reported(({ clock_offset_ms: ms }) => mono(clockText(ms), isClockApart(ms) ? "text-warn" : undefined)),
   },
   {
-    ...{ key: "durability", header: t`Durability`, width: "5.5rem", from: 640 },
+    ...{ key: "durability", header: t`Durability`, width: "5rem", from: 760 },
     cell: reported(({ durability }) =>
-      durability === null ? NONE : <Badge tone={durability === "durable" ? "ok" : "warn"}>{durability}</Badge>,
+      durability === null ? (
+        NONE
+      ) : durability === "durable" ? (
+        <Badge tone="ok">{t`Durable`}</Badge>
+      ) : (
+        <Badge tone="warn">{t`Relaxed`}</Badge>
+      ),
     ),
   },
   {
-    ...{ key: "since", header: t`Since`, width: "5.5rem", align: "right", from: 500 },
+    ...{ key: "since", header: t`Since`, width: "5rem", align: "right", from: 560 },
     cell: ({ gone_at_ms, report }) => {
       const ms = gone_at_ms ?? report?.started_at_ms;
       return ms === undefined ? NONE : <Ago ms={ms} />;
