@@ -214,8 +214,11 @@ describe("a queue", () => {
       ...store,
       async call(name, input, options) {
         calls.push(name);
-        if (name === "take" && calls.includes("done")) await released;
-        return store.call(name, input, options);
+        if (name !== "take" || !calls.includes("done")) return store.call(name, input, options);
+        await released;
+        const output = await store.call(name, input, options);
+        calls.push("taken");
+        return output;
       },
     });
     running = await queueEngine({ q: { concurrency: 1 } }, { around });
@@ -228,10 +231,14 @@ describe("a queue", () => {
     await until("the first one runs", () => held.calls.length === 1);
     await add("work", 2, { queue: "q" });
     held.calls[0]?.settle();
-    await until("the next one is being taken", () => calls.lastIndexOf("take") > calls.indexOf("done"));
+    await until(
+      "the next one is being taken",
+      () => calls.slice(calls.indexOf("done")).includes("take") && calls.includes("done"),
+    );
     await add("work", 3, { queue: "q" });
     release();
-    await until("the second one runs", () => held.calls.length === 2);
+    await until("the next one was taken", () => calls.includes("taken"));
+    await until("the second one runs", () => held.calls.length >= 2);
     expect(await core.counts("q")).toMatchObject({ active: 1, waiting: 1 });
     for (const n of [1, 2]) {
       await until("it runs", () => held.calls.length > n);
