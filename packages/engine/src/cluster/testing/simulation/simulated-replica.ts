@@ -22,9 +22,11 @@ export class ReplicaDisk {
     return database;
   }
 
-  /** Position of the replica; 0 without a database or an applied entry. */
+  /** Position of the replica; 0 without a database, without tables (the disk was full) or without an applied entry. */
   get position(): number {
-    return this.database?.prepare<{ position: number }>("SELECT position FROM replica_state").get()?.position ?? 0;
+    const tables = this.database?.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'replica_state'").get();
+    if (this.database === undefined || tables === undefined) return 0;
+    return this.database.prepare<{ position: number }>("SELECT position FROM replica_state").get()?.position ?? 0;
   }
 
   /** Loses everything. Only while no engine uses it. */

@@ -47,9 +47,7 @@ function checkItem(key: string, operations: readonly ItemOperation[], violations
       violations.add(INVARIANT, `${key} has a value of operation ${by}, which did not write it`);
   }
   checkCounts(key, versions, writers, violations);
-  const isUnclear = operations.some(
-    ({ kind, outcome }) => kind === "delete" && outcome?.status !== "ok" && outcome?.status !== "failed",
-  );
+  const isUnclear = operations.some((operation) => isUnclearDeletion(operation, versionOfWriter));
   checkOrder(key, placed, isUnclear ? undefined : deletions, violations);
 }
 
@@ -90,6 +88,14 @@ function placeOfDeletion(
   if (kind !== "delete" || outcome?.status !== "ok" || outcome.output === null) return undefined;
   const deleted = versionOfWriter.get((outcome.output as ItemValue).by);
   return deleted === undefined ? undefined : deleted + 0.5;
+}
+
+/** True if the place of a deletion is not known: it may have happened, or no answer named the version that it deleted. */
+function isUnclearDeletion(operation: ItemOperation, versionOfWriter: ReadonlyMap<number, number>): boolean {
+  const { kind, outcome } = operation;
+  if (kind !== "delete" || outcome?.status === "failed") return false;
+  if (outcome?.status !== "ok") return true;
+  return outcome.output !== null && placeOfDeletion(operation, versionOfWriter) === undefined;
 }
 
 function place(operation: ItemOperation, versionOfWriter: ReadonlyMap<number, number>): Placed {
