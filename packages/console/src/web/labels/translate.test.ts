@@ -80,7 +80,7 @@ it.each(["de", "../x", "", "de.json"])("stays in English for %j, which has no ca
 });
 
 it.each(["null", '{"Retry":null}', '{"error":{"code":1}}', "not JSON"])(
-  "ignores a stored catalogue that is none: %s",
+  "ignores stored text that is not a catalogue: %s",
   async (text) => {
     localStorage.setItem("svc.language", "pl");
     localStorage.setItem("svc.labels", text);
