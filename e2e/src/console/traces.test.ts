@@ -4,6 +4,7 @@ import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkAccessibility } from "./support/axe.ts";
 import { copiedBy } from "./support/clipboard.ts";
+import { holdSocket } from "./support/held-socket.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { startSystem } from "./support/running-system.ts";
 import { visit } from "./support/visit.ts";
@@ -43,6 +44,12 @@ async function traceIdOf(page: Page, text: string): Promise<string> {
   return /\/traces\/([0-9a-f]{32})/.exec(href ?? "")?.[1] ?? "";
 }
 
+/** Resolves once the engine has a trace that matches the query. */
+async function untilStored(query: string): Promise<void> {
+  const matching = () => caller.call<{ total: number }>({ function_id: "engine::traces::list", payload: { query } });
+  await expect.poll(async () => (await matching()).total).toBeGreaterThan(0);
+}
+
 it("shows a new trace without a reload, and opens it and its spans by keyboard", async () => {
   const { page } = await openLive(`${system.console.url}/traces`);
   await page.getByText("No traces yet").waitFor();
@@ -71,6 +78,39 @@ it("shows a new trace without a reload, and opens it and its spans by keyboard",
   expect(page.url()).toMatch(/\/traces\/[0-9a-f]{32}\/[0-9a-f]{16}/);
   await page.keyboard.press("Escape");
   await page.getByRole("region", { name: "math::add" }).waitFor({ state: "detached" });
+});
+
+it("shows traces of the time between its list and the first update", async () => {
+  const { page } = await openPage("about:blank");
+  const socket = await holdSocket(page, { sent: "svc.traces" });
+  await page.goto(`${system.console.url}/traces?q=name:math::late`);
+  await page.getByText("Nothing matches").waitFor();
+  await expect.poll(() => socket.sent.some((message) => message.includes("svc.traces"))).toBe(true);
+  math.registerFunction("math::late", () => ({ ok: true }));
+  await caller.call({ function_id: "math::late", payload: {} });
+  await untilStored("name:math::late");
+  socket.release();
+  await row(page, "math::late").waitFor();
+});
+
+it("shows spans of the time between its load and the first update", async () => {
+  let end: () => void = () => undefined;
+  const hasEnded = new Promise<void>((resolve) => (end = resolve));
+  math.registerFunction("math::ends", () => hasEnded.then(() => ({ ok: true })));
+  const pending = caller.call({ function_id: "math::ends", payload: {} });
+  const list = await openPage(`${system.console.url}/traces`);
+  const id = await traceIdOf(list.page, "math::ends");
+  await list.close();
+  const { page } = await openPage("about:blank");
+  const socket = await holdSocket(page, { sent: "svc.traces" });
+  await page.goto(`${system.console.url}/traces/${id}`);
+  await page.getByText("so far").waitFor();
+  await expect.poll(() => socket.sent.some((message) => message.includes("svc.traces"))).toBe(true);
+  end();
+  await pending;
+  await untilStored("name:math::ends status:ok");
+  socket.release();
+  await page.getByText("so far").waitFor({ state: "detached" });
 });
 
 it("shows an error in the span that failed, and finds the trace by its status", async () => {

@@ -31,6 +31,12 @@ export async function* spanPages<Span>(query: SpansQuery, signal?: AbortSignal):
   } while (cursor !== null);
 }
 
+/** Returns the number of spans of a trace. */
+export async function countSpans(traceId: string, signal: AbortSignal): Promise<number> {
+  const page = await fetchPage<string>({ traceId, detail: "ids" }, null, 1, signal);
+  return page.total;
+}
+
 /** Fetches a page. Retries with a smaller page if the response exceeds the engine's size limit. */
 async function fetchPage<Span>(
   query: SpansQuery,

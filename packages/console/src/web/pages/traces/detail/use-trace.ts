@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { buildForest, type TraceForest } from "../../../model/span-forest.ts";
 import type { LeanSpan } from "../../../model/trace-types.ts";
 import { useNow } from "../../../ui/time.tsx";
 import { followChanges } from "../model/follow-changes.ts";
-import { spanPages } from "./read-spans.ts";
+import { countSpans, spanPages } from "./read-spans.ts";
 
 interface Trace {
   readonly forest: TraceForest | undefined;
@@ -45,14 +45,23 @@ export function useTrace(traceId: string): Trace {
   const { refetch } = query;
   // A reload replaces the spans only once it is complete, so that no span disappears in between.
   const loaded = query.data ?? partial;
-  useEffect(
-    () =>
-      followChanges(async (ids) => {
-        if (ids.includes(traceId)) await refetch();
-      }),
-    [traceId, refetch],
-  );
   const forest = useMemo(() => (loaded === undefined ? undefined : buildForest(loaded.spans)), [loaded]);
+  const latest = useRef({ total: 0, isPending: true });
+  latest.current = { total: loaded?.total ?? 0, isPending: forest?.isPending !== false };
+  const isLoaded = query.data !== undefined;
+  useEffect(() => {
+    if (!isLoaded) return;
+    return followChanges(
+      async (ids) => {
+        if (ids.includes(traceId)) await refetch();
+      },
+      async (signal) => {
+        // A large trace is not fetched twice if it is the same as before.
+        const { total, isPending } = latest.current;
+        if (isPending || (await countSpans(traceId, signal)) !== total) await refetch();
+      },
+    );
+  }, [traceId, isLoaded, refetch]);
   const nowMs = useTraceNow(forest);
   return {
     forest,

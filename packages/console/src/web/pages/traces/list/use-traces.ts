@@ -1,5 +1,6 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { LiveEvent } from "../../../../contract/live.ts";
 import { call } from "../../../lib/api.ts";
 import { live } from "../../../lib/live-connection.ts";
 import { answerOf, timed, untilNextPoll } from "../../../lib/poll-delay.ts";
@@ -72,7 +73,12 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
       for (const { trace } of page.spans) if (!seen.has(trace.trace_id)) seen.set(trace.trace_id, trace);
     return [...seen.values()];
   }, [query.data]);
-  const overlay = useOverlay(search, fetched, query.data !== undefined, isHeld);
+  const { refetch } = query;
+  const fetchAgain = useCallback(async () => {
+    const { data, isSuccess } = await refetch();
+    return isSuccess ? new Set(data.pages.flatMap(({ spans }) => spans.map(({ trace }) => trace.trace_id))) : undefined;
+  }, [refetch]);
+  const overlay = useOverlay(search, { fetched, isReady: query.data !== undefined, fetchAgain, isHeld });
   const last = query.data?.pages.at(-1);
   return {
     rows: overlay.rows,
@@ -100,8 +106,17 @@ interface Overlay {
 }
 const NOTHING: Overlay = { changed: new Set(), found: new Map(), changedAtMs: 0 };
 
+interface ListState {
+  readonly fetched: readonly TraceSummary[];
+  /** The first page was fetched. */
+  readonly isReady: boolean;
+  /** Fetches the pages again and returns the ids of their traces, or undefined if that failed. */
+  readonly fetchAgain: () => Promise<ReadonlySet<string> | undefined>;
+  readonly isHeld: boolean;
+}
+
 /** Applies the changes since the pages were fetched to their rows. */
-function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isReady: boolean, isHeld: boolean) {
+function useOverlay(search: TraceSearch, { fetched, isReady, fetchAgain, isHeld }: ListState) {
   const [overlay, setOverlay] = useState<Overlay>(NOTHING);
   const [shown, setShown] = useState<Overlay>(NOTHING);
   const [error, setError] = useState<Error | null>(null);
@@ -114,25 +129,42 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
     setShown(NOTHING);
     setError(null);
     if (!isReady) return;
+    /** Changes since the last sync, while the pages are fetched again. */
+    let sinceSync: { changes: Overlay } | undefined;
     const apply = (ids: readonly string[], found: readonly TraceSummary[]): void => {
       const { sort_by, sort_order } = sortOf(latest.current.search);
+      const compare = orderOf(sort_by, sort_order);
       const known = new Set(latest.current.fetched.map(({ trace_id }) => trace_id));
-      setOverlay((before) => withChanges(before, { ids, found, known, compare: orderOf(sort_by, sort_order) }));
+      setOverlay((before) => withChanges(before, { ids, found, known, compare }));
+      if (sinceSync !== undefined)
+        sinceSync.changes = withChanges(sinceSync.changes, { ids, found, known: new Set(ids), compare });
+    };
+    /** Fetches the pages again: the changes between the last fetch and the sync were not received. */
+    const onSync = async (): Promise<void> => {
+      const current = { changes: NOTHING };
+      sinceSync = current;
+      const refetched = await fetchAgain();
+      if (sinceSync !== current) return;
+      sinceSync = undefined;
+      const { changes } = current;
+      if (refetched !== undefined)
+        setOverlay(({ found, changedAtMs }) => ({
+          changed: changes.changed,
+          found: new Map([...[...found].filter(([id]) => !refetched.has(id)), ...changes.found]),
+          changedAtMs,
+        }));
     };
     const filters = (): ReturnType<typeof filtersOf> => filtersOf(latest.current.search, Date.now());
-    if (summaryMatcher(filters()) !== undefined)
-      return live.subscribe("svc.traces", "all", {
-        onEvent(event) {
-          const matches = summaryMatcher(filters());
-          const changed = tracesIn(event.data);
-          if (matches !== undefined)
-            apply(
-              changed.map(({ trace_id }) => trace_id),
-              changed.filter(matches),
-            );
-        },
-      });
-    return followChanges(async (ids, signal) => {
+    const onSummaries = ({ data }: LiveEvent): void => {
+      const matches = summaryMatcher(filters());
+      const changed = tracesIn(data);
+      if (matches !== undefined)
+        apply(
+          changed.map(({ trace_id }) => trace_id),
+          changed.filter(matches),
+        );
+    };
+    const fetchChanged = async (ids: readonly string[], signal: AbortSignal): Promise<void> => {
       try {
         const answer = await call<TraceListAnswer>(
           "engine::traces::list",
@@ -147,7 +179,15 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
       } catch (failure) {
         if (!signal.aborted) setError(failure as Error);
       }
-    });
+    };
+    const unsubscribe =
+      summaryMatcher(filters()) === undefined
+        ? followChanges(fetchChanged, onSync)
+        : live.subscribe("svc.traces", "all", { onSync: () => void onSync(), onEvent: onSummaries });
+    return () => {
+      sinceSync = undefined;
+      unsubscribe();
+    };
   }, [identity, isReady]);
   useEffect(() => {
     if (!isHeld) setShown(overlay);

@@ -6,9 +6,13 @@ const FETCH_DELAY_MS = 400;
 /** Maximum number of changed traces in a batch. */
 export const MAX_BATCH = 1_000;
 
-/** Calls `fetchChanged` with the ids of changed traces, one call at a time. Returns a function that stops it. */
+/**
+ * Calls `fetchChanged` with the ids of changed traces, one call at a time. Calls `onSync` each time that the engine
+ * begins to report changes: it has not reported those since the traces were fetched. Returns a function that stops it.
+ */
 export function followChanges(
   fetchChanged: (ids: readonly string[], signal: AbortSignal) => Promise<void>,
+  onSync: (signal: AbortSignal) => Promise<void>,
 ): () => void {
   const abort = new AbortController();
   let changed = new Set<string>();
@@ -28,6 +32,7 @@ export function followChanges(
     }, FETCH_DELAY_MS);
   };
   const leave = live.subscribe("svc.traces", "all", {
+    onSync: () => void onSync(abort.signal).catch(() => undefined),
     onEvent(event) {
       for (const { trace_id: id } of tracesIn(event.data)) if (changed.size < MAX_BATCH) changed.add(id);
       schedule();
