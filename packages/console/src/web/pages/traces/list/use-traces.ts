@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { LiveEvent } from "../../../../contract/live.ts";
 import { call } from "../../../lib/api.ts";
 import { live } from "../../../lib/live-connection.ts";
@@ -73,12 +73,7 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
       for (const { trace } of page.spans) if (!seen.has(trace.trace_id)) seen.set(trace.trace_id, trace);
     return [...seen.values()];
   }, [query.data]);
-  const { refetch } = query;
-  const fetchAgain = useCallback(async () => {
-    const { data, isSuccess } = await refetch();
-    return isSuccess ? new Set(data.pages.flatMap(({ spans }) => spans.map(({ trace }) => trace.trace_id))) : undefined;
-  }, [refetch]);
-  const overlay = useOverlay(search, { fetched, isReady: query.data !== undefined, fetchAgain, isHeld });
+  const overlay = useOverlay(search, fetched, query.data !== undefined, isHeld);
   const last = query.data?.pages.at(-1);
   return {
     rows: overlay.rows,
@@ -106,22 +101,13 @@ interface Overlay {
 }
 const NOTHING: Overlay = { changed: new Set(), found: new Map(), changedAtMs: 0 };
 
-interface ListState {
-  readonly fetched: readonly TraceSummary[];
-  /** The first page was fetched. */
-  readonly isReady: boolean;
-  /** Fetches the pages again and returns the ids of their traces, or undefined if that failed. */
-  readonly fetchAgain: () => Promise<ReadonlySet<string> | undefined>;
-  readonly isHeld: boolean;
-}
-
 /** Applies the changes since the pages were fetched to their rows. */
-function useOverlay(search: TraceSearch, { fetched, isReady, fetchAgain, isHeld }: ListState) {
+function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isReady: boolean, isHeld: boolean) {
   const [overlay, setOverlay] = useState<Overlay>(NOTHING);
   const [shown, setShown] = useState<Overlay>(NOTHING);
   const [error, setError] = useState<Error | null>(null);
-  const latest = useRef({ search, fetched });
-  latest.current = { search, fetched };
+  const latest = useRef({ search, fetched, rows: fetched });
+  latest.current = { ...latest.current, search, fetched };
   const identity = JSON.stringify(keyOf(search));
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new list starts without changes
   useEffect(() => {
@@ -129,63 +115,71 @@ function useOverlay(search: TraceSearch, { fetched, isReady, fetchAgain, isHeld 
     setShown(NOTHING);
     setError(null);
     if (!isReady) return;
-    /** Changes since the last sync, while the pages are fetched again. */
-    let sinceSync: { changes: Overlay } | undefined;
+    const filters = (): ReturnType<typeof filtersOf> => filtersOf(latest.current.search, Date.now());
+    const abort = new AbortController();
+    const list = async (query: object): Promise<readonly TraceSummary[]> => {
+      const payload = { ...filters(), ...query };
+      const { spans } = await call<TraceListAnswer>("engine::traces::list", payload, { signal: abort.signal });
+      return spans.map(({ trace }) => trace);
+    };
+    const load = async (from: () => Promise<void>): Promise<void> => {
+      try {
+        await from();
+        setError(null);
+      } catch (failure) {
+        if (!abort.signal.aborted) setError(failure as Error);
+      }
+    };
     const apply = (ids: readonly string[], found: readonly TraceSummary[]): void => {
       const { sort_by, sort_order } = sortOf(latest.current.search);
-      const compare = orderOf(sort_by, sort_order);
       const known = new Set(latest.current.fetched.map(({ trace_id }) => trace_id));
-      setOverlay((before) => withChanges(before, { ids, found, known, compare }));
-      if (sinceSync !== undefined)
-        sinceSync.changes = withChanges(sinceSync.changes, { ids, found, known: new Set(ids), compare });
+      setOverlay((before) => withChanges(before, { ids, found, known, compare: orderOf(sort_by, sort_order) }));
     };
-    /** Fetches the pages again: the changes between the last fetch and the sync were not received. */
-    const onSync = async (): Promise<void> => {
-      const current = { changes: NOTHING };
-      sinceSync = current;
-      const refetched = await fetchAgain();
-      if (sinceSync !== current) return;
-      sinceSync = undefined;
-      const { changes } = current;
-      if (refetched !== undefined)
-        setOverlay(({ found, changedAtMs }) => ({
-          changed: changes.changed,
-          found: new Map([...[...found].filter(([id]) => !refetched.has(id)), ...changes.found]),
-          changedAtMs,
-        }));
-    };
-    const filters = (): ReturnType<typeof filtersOf> => filtersOf(latest.current.search, Date.now());
+    /** Ids of the traces that the engine reported while `onSync` fetches: its answers may be older. */
+    let reported: Set<string> | undefined;
+    /** Fetches what changed between the last fetch and the sync, which the engine does not report. */
+    const onSync = (): Promise<void> =>
+      load(async () => {
+        const newer = new Set<string>();
+        reported = newer;
+        const shown = new Map(
+          latest.current.rows.slice(0, MAX_BATCH).map((row) => [row.trace_id, JSON.stringify(row)]),
+        );
+        const [first, again] = await Promise.all([
+          list({ ...sortOf(latest.current.search), limit: PAGE }),
+          shown.size === 0 ? [] : list({ trace_ids: [...shown.keys()], limit: MAX_BATCH }),
+        ]);
+        if (reported === newer) reported = undefined;
+        const answers = new Map([...first, ...again].map((row) => [row.trace_id, row]));
+        const isChanged = (id: string): boolean =>
+          !newer.has(id) && shown.get(id) !== (answers.has(id) ? JSON.stringify(answers.get(id)) : undefined);
+        const ids = [...new Set([...shown.keys(), ...answers.keys()])].filter(isChanged);
+        if (ids.length > 0)
+          apply(
+            ids,
+            ids.map((id) => answers.get(id)).filter((row) => row !== undefined),
+          );
+      });
+    const fetchChanged = (ids: readonly string[]): Promise<void> =>
+      load(async () => {
+        const found = await list({ trace_ids: ids, limit: MAX_BATCH });
+        for (const id of ids) reported?.add(id);
+        apply(ids, found);
+      });
     const onSummaries = ({ data }: LiveEvent): void => {
       const matches = summaryMatcher(filters());
+      if (matches === undefined) return;
       const changed = tracesIn(data);
-      if (matches !== undefined)
-        apply(
-          changed.map(({ trace_id }) => trace_id),
-          changed.filter(matches),
-        );
-    };
-    const fetchChanged = async (ids: readonly string[], signal: AbortSignal): Promise<void> => {
-      try {
-        const answer = await call<TraceListAnswer>(
-          "engine::traces::list",
-          { ...filters(), trace_ids: ids, limit: MAX_BATCH },
-          { signal },
-        );
-        setError(null);
-        apply(
-          ids,
-          answer.spans.map(({ trace }) => trace),
-        );
-      } catch (failure) {
-        if (!signal.aborted) setError(failure as Error);
-      }
+      const ids = changed.map(({ trace_id }) => trace_id);
+      for (const id of ids) reported?.add(id);
+      apply(ids, changed.filter(matches));
     };
     const unsubscribe =
       summaryMatcher(filters()) === undefined
         ? followChanges(fetchChanged, onSync)
         : live.subscribe("svc.traces", "all", { onSync: () => void onSync(), onEvent: onSummaries });
     return () => {
-      sinceSync = undefined;
+      abort.abort();
       unsubscribe();
     };
   }, [identity, isReady]);
@@ -196,6 +190,7 @@ function useOverlay(search: TraceSearch, { fetched, isReady, fetchAgain, isHeld 
     const { sort_by, sort_order } = sortOf(latest.current.search);
     return mergeRows(fetched, shown.changed, [...shown.found.values()], orderOf(sort_by, sort_order));
   }, [fetched, shown]);
+  latest.current.rows = merged.rows;
   const waiting = overlay === shown ? 0 : [...overlay.found].filter(([id, row]) => shown.found.get(id) !== row).length;
   return {
     rows: merged.rows,
