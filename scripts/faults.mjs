@@ -1,14 +1,15 @@
 // `npm run faults`: the long fault tests. Power cuts, failing syncs, a full disk, kill -9, flipped bits, cold starts,
-// reconnects, 200 saves of a worker, 10,000 seeds of the cluster's simulation, faults planted for it, and an hour of
-// steady load, on both SQLite drivers. Takes about three hours. `--short` runs everything in some minutes, `--write`
-// writes the results into docs/guarantees.md, a pattern selects tests. Needs root and Linux, because it mounts its own
-// disks to break them, so it is not part of `npm test`. Always removes its mounts and loop devices. SVC_SEED=n repeats
-// a run.
+// reconnects, 200 saves of a worker, 10,000 seeds of the cluster's simulation, faults planted for it, 200 kills in a
+// cluster of processes, and an hour of steady load, on both SQLite drivers. Takes about four hours. `--short` runs
+// everything in some minutes, `--write` writes the results into docs/guarantees.md, a pattern selects tests. Needs root
+// and Linux, because it mounts its own disks to break them, so it is not part of `npm test`. Always removes its mounts
+// and loop devices. SVC_SEED=n repeats a run.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { installNatsServer } from "./nats-server.mjs";
 import { build, bundleCli, checkTools, installPythonTools } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunner } from "./steps.mjs";
 
@@ -22,12 +23,13 @@ async function main() {
   const signal = interruptSignal();
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-faults-")));
   try {
-    const { step } = stepRunner({ total: 6, signal });
+    const { step } = stepRunner({ total: 7, signal });
     await step("Checking root and tools", checkMachine);
     await step("Checking Node and Python", checkTools);
     await step("Building", build);
     await step("Bundling svc", bundleCli);
     await step("Installing the Python tools", installPythonTools);
+    await step("Looking for a NATS server", installNatsServer);
     const node22 = await step("Installing Node 22", installNode22);
     return await runTests(folder, node22, signal);
   } catch (error) {

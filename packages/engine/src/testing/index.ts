@@ -1,10 +1,17 @@
 export { restrictedPrincipal } from "../access/principal.ts";
-export { type NatsServers, natsProgram, startNatsServers } from "../cluster/nats/testing/nats-servers.ts";
+export {
+  type NatsServer,
+  type NatsServers,
+  natsProgram,
+  startNatsServers,
+} from "../cluster/nats/testing/nats-servers.ts";
 export { PLANTED_FAULTS } from "../cluster/testing/simulation/planted-faults.ts";
 export { runSeeds, runSeedsWithFault, violationsOf } from "../cluster/testing/simulation/run-seeds.ts";
 export { startRedis } from "../items/testing/redis-server.ts";
 export { endpoint, json } from "../outbound-http/testing/endpoint.ts";
+export { openDatabase } from "../store/driver.ts";
 export { openStore } from "../store/open-store.ts";
+export { tableHashOf } from "../store/replicated/testing/table-hash.ts";
 export { bindTrigger } from "./bind-trigger.ts";
 export { Collected } from "./collected.ts";
 export {

@@ -33,7 +33,13 @@ export interface NatsServers {
 export async function startNatsServers(
   cluster: string,
   count: number,
-  options: Partial<ServerConfigOptions> = {},
+  {
+    storeFolder,
+    ...options
+  }: Partial<ServerConfigOptions> & {
+    /** Where each server stores its streams, in a folder with its name. Default: a folder that `stop` removes. */
+    readonly storeFolder?: string;
+  } = {},
 ): Promise<NatsServers> {
   const folder = mkdtempSync(join(tmpdir(), "svc-nats-"));
   const ports = await Promise.all(Array.from({ length: 2 * count }, () => freePort()));
@@ -44,7 +50,7 @@ export async function startNatsServers(
       const name = `n${at + 1}`;
       const config = serverConfig({
         ...{ cluster, name, routes, listen: `127.0.0.1:${port}` },
-        storeDir: join(folder, name),
+        storeDir: join(storeFolder ?? folder, name),
         clusterListen: `127.0.0.1:${routePorts[at]}`,
         ...options,
       });
